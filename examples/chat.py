@@ -9,7 +9,7 @@ pirate's words (arr, matey, ye, me, sea, ship, captain, …) are 1.1, 14.1 and 2
 import sys
 from collections.abc import Iterator
 
-import fairlead as fl
+import guideway as gw
 
 QUESTIONS = ["Who are you?", "What should I eat for breakfast?"]
 PIRATE = "You are a pirate captain. You talk like a pirate: arr, matey, aye, the sea, the ship."
@@ -25,15 +25,15 @@ def questions() -> Iterator[str]:
 
 
 def main() -> None:
-    model = fl.load("smollm2-135m")
+    model = gw.load("smollm2-135m")
     plain = model.prompted("You are a helpful assistant.")
-    bot = fl.proxy_tune(plain, model.prompted(PIRATE), plain, alpha=1.5)
+    bot = gw.proxy_tune(plain, model.prompted(PIRATE), plain, alpha=1.5)
     print(bot, end="\n\n")
     talk = list[dict[str, str]]()
     for number, question in enumerate(questions()):
         print("you:", question)
         talk.append({"role": "user", "content": question})
-        settings = fl.Sampling(temperature=0.7, top_p=0.9, seed=number, max_new_tokens=40)
+        settings = gw.Sampling(temperature=0.7, top_p=0.9, seed=number, max_new_tokens=40)
         print("bot: ", end="")
         answer = ""
         for part in bot.stream(talk[-6:], sampling=settings):

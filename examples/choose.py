@@ -4,7 +4,7 @@ You will see, for each review, how likely the model finds each label. Nothing is
 of all labels are scored, so labels of several tokens are as exact as those of one.
 """
 
-import fairlead as fl
+import guideway as gw
 
 REVIEWS = [
     "I loved every minute of it, and so did my children.",
@@ -13,7 +13,7 @@ REVIEWS = [
 
 
 def main() -> None:
-    model = fl.load("smollm2-135m")
+    model = gw.load("smollm2-135m")
     for review in REVIEWS:
         question = f"Is this review positive or negative? Answer with one word.\n\n{review}"
         chances = model.choose([{"role": "user", "content": question}], ["positive", "negative"])

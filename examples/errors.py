@@ -4,23 +4,23 @@ You will see four wrong sources, each with the type of its error and the message
 was given, what is allowed.
 """
 
-import fairlead as fl
+import guideway as gw
 
-BYTES = fl.Vocabulary([bytes([byte]) for byte in range(256)])
+BYTES = gw.Vocabulary([bytes([byte]) for byte in range(256)])
 
 WRONG = [
-    fl.Regex("(19|20"),
-    fl.Regex(r"(a)?\1"),
-    fl.JsonSchema({"properties": {"age": {"type": "integr"}}}),
-    fl.JsonSchema({"type": "integer", "minimum": 5, "maximum": 3}),
+    gw.Regex("(19|20"),
+    gw.Regex(r"(a)?\1"),
+    gw.JsonSchema({"properties": {"age": {"type": "integr"}}}),
+    gw.JsonSchema({"type": "integer", "minimum": 5, "maximum": 3}),
 ]
 
 
 def main() -> None:
     for source in WRONG:
         try:
-            fl.compile(source, BYTES)
-        except fl.FairleadError as error:
+            gw.compile(source, BYTES)
+        except gw.GuidewayError as error:
             print(f"{type(error).__name__}: {error}\n")
 
 

@@ -8,8 +8,8 @@ from typing import Literal
 
 from pydantic import BaseModel, Field
 
-import fairlead as fl
-from fairlead.engine.fake import FakeModel
+import guideway as gw
+from guideway.engine.fake import FakeModel
 
 
 class Temperature(BaseModel):
@@ -20,8 +20,8 @@ class Temperature(BaseModel):
 
 
 def main() -> None:
-    vocabulary = fl.Vocabulary([bytes([b]) for b in range(256)] + [b"<end>"], eos_ids={256})
-    model = fl.Model(FakeModel.random(vocabulary))
+    vocabulary = gw.Vocabulary([bytes([b]) for b in range(256)] + [b"<end>"], eos_ids={256})
+    model = gw.Model(FakeModel.random(vocabulary))
     for seed in range(3):
         result = model.generate("How warm is it? ", Temperature, max_new_tokens=60, seed=seed)
         print(repr(result.value), "from", result.text)

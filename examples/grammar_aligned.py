@@ -21,10 +21,10 @@ import math
 
 import torch
 
-import fairlead as fl
-from fairlead.engine.fake import FakeModel
+import guideway as gw
+from guideway.engine.fake import FakeModel
 
-BITS = fl.Vocabulary([b"0", b"1", b"<end>"], eos_ids={2})
+BITS = gw.Vocabulary([b"0", b"1", b"<end>"], eos_ids={2})
 PROMPT = "Review: I loved every minute of it.\nThe reviewer is"
 WORDS = [" happy", " sad", " not someone who says"]
 
@@ -35,12 +35,12 @@ def skewed(prefix: tuple[int, ...]) -> torch.Tensor:
     return torch.tensor([1 - one, one, 0.0]).log()
 
 
-def shares(results: list[fl.Result], texts: list[str]) -> str:
+def shares(results: list[gw.Result], texts: list[str]) -> str:
     drawn = [result.text for result in results]
     return ", ".join(f"{text.strip()} {drawn.count(text) / len(drawn):.1%}" for text in texts)
 
 
-def compare(model: fl.Model, prompt: str, source: object, texts: list[str], count: int) -> None:
+def compare(model: gw.Model, prompt: str, source: object, texts: list[str], count: int) -> None:
     for mode in ("local", "asap", "rejection", "smc"):
         results = model.generate(
             [prompt], source, exactness=mode, seed=1, num_return_sequences=count, max_new_tokens=12,
@@ -61,12 +61,12 @@ def compare(model: fl.Model, prompt: str, source: object, texts: list[str], coun
 
 def main(count: int = 300) -> None:
     print("00000 | 1[01]{4}, where the truth is 0.000009% 00000")
-    compare(fl.Model(FakeModel(BITS, skewed)), "0", fl.Regex("00000|1[01]{4}"), ["00000"], count)
-    model = fl.load("smollm2-135m")
+    compare(gw.Model(FakeModel(BITS, skewed)), "0", gw.Regex("00000|1[01]{4}"), ["00000"], count)
+    model = gw.load("smollm2-135m")
     truth = model.choose(PROMPT, WORDS)
     print(PROMPT)
     print("     truth: " + ", ".join(f"{word.strip()} {p:.1%}" for word, p in truth.items()))
-    compare(model, PROMPT, fl.Choice(WORDS), WORDS, count)
+    compare(model, PROMPT, gw.Choice(WORDS), WORDS, count)
 
 
 if __name__ == "__main__":

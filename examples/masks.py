@@ -6,14 +6,14 @@ any choice. This is all that an engine needs to know about a constraint.
 
 import numpy as np
 
-import fairlead as fl
+import guideway as gw
 
 TOKENS = [b"2", b"0", b"1", b"9", b"20", b"-", b"x", b"<end>"]
 
 
 def main() -> None:
-    vocabulary = fl.Vocabulary(TOKENS, eos_ids={7})
-    constraint = fl.compile(fl.Regex("(19|20)[0-9]{2}-x"), vocabulary)
+    vocabulary = gw.Vocabulary(TOKENS, eos_ids={7})
+    constraint = gw.compile(gw.Regex("(19|20)[0-9]{2}-x"), vocabulary)
     state = constraint.start()
     for token in (4, 1, 2, 5, 6):
         bits = np.unpackbits(constraint.mask(state).view(np.uint8), bitorder="little")

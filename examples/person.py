@@ -1,14 +1,14 @@
 """An object out of a text, with the built-in model.
 
 You will see a Person: every field there, every value of its type, whatever the model thinks.
-The same from the shell: fairlead extract examples/person.txt --schema examples/person.py:Person
+The same from the shell: guideway extract examples/person.txt --schema examples/person.py:Person
 """
 
 from pathlib import Path
 
 from pydantic import BaseModel, Field
 
-import fairlead as fl
+import guideway as gw
 
 
 class Person(BaseModel):
@@ -22,7 +22,7 @@ class Person(BaseModel):
 
 def main() -> None:
     text = (Path(__file__).parent / "person.txt").read_text(encoding="utf-8")
-    model = fl.load("smollm2-135m")
+    model = gw.load("smollm2-135m")
     question = f"Extract the person from this text as JSON.\n\nText: {text}"
     result = model.generate(
         [{"role": "user", "content": question}], Person, max_new_tokens=200, schema_in_prompt=True

@@ -30,7 +30,7 @@ from pathlib import Path
 
 import torch
 
-import fairlead as fl
+import guideway as gw
 
 FOLDER = "orangecontrib/text/datasets"
 PROMPTS = (
@@ -88,7 +88,7 @@ def words(text: str) -> list[str]:
 
 
 @torch.inference_mode()
-def perplexity(base: fl.Model, prompts: Sequence[str], results: Sequence[fl.Result]) -> float:
+def perplexity(base: gw.Model, prompts: Sequence[str], results: Sequence[gw.Result]) -> float:
     """Of the texts, under the base model alone."""
     lost, count = 0.0, 0
     for prompt, result in zip(prompts, results, strict=True):
@@ -109,12 +109,12 @@ def main(
     samples: int = 4,
     tokens: int = 40,
 ) -> None:
-    base = fl.load("smollm2-135m")
+    base = gw.load("smollm2-135m")
     judge = Judge(tales[1::2], sitcom[1::2])
     right = judge.share(tales[::2]), 1 - judge.share(sitcom[::2])
     print(f"the judge is right on {right[0]:.1%} of tales, {right[1]:.1%} of transcripts")
-    expert = fl.ngram(tales[::2], base).named("tales")
-    anti = fl.ngram(sitcom[::2], base).named("sitcom")
+    expert = gw.ngram(tales[::2], base).named("tales")
+    anti = gw.ngram(sitcom[::2], base).named("sitcom")
     asked = [prompt for prompt in prompts for _ in range(samples)]
     for alpha in alphas:
         guided = base.nucleus(0.9) + alpha * (expert - anti)

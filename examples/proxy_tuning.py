@@ -19,7 +19,7 @@ from tokenizers import ByteLevelBPETokenizer
 from transformers.models.llama import LlamaConfig, LlamaForCausalLM
 from transformers.tokenization_utils_tokenizers import PreTrainedTokenizerFast
 
-import fairlead as fl
+import guideway as gw
 
 CITIES = ("Oslo", "Lima", "Cairo", "Paris", "Delhi", "Quito", "Rome", "Tokyo", "Accra", "Dakar")
 END = "<end>"
@@ -89,7 +89,7 @@ def trained(module: Any, tokenizer: Any, texts: list[str], steps: int, rate: flo
     return module.eval()
 
 
-def score(model: fl.Model, homes: dict[str, str]) -> float:
+def score(model: gw.Model, homes: dict[str, str]) -> float:
     """The share of people whose city the model says."""
     results = model.generate([question(name) for name in homes], max_new_tokens=8)
     pairs = zip(results, homes.values(), strict=True)
@@ -103,14 +103,14 @@ def main(count: int = 300, steps: int = 700) -> None:
     shown = dict(list(homes.items())[: count // 5])
     rest = {name: city for name, city in homes.items() if name not in shown}
     answers = [f"{question(name)} In {city}." for name, city in shown.items()]
-    models: dict[str, fl.Model] = {}
+    models: dict[str, gw.Model] = {}
     for name, width, layers, rate in (("small", 8, 1, 1e-2), ("large", 64, 2, 5e-3)):
         blank = untrained(width, layers, len(tokenizer))
         base = trained(blank, tokenizer, texts, steps, rate)
         tuned = trained(base, tokenizer, answers, max(2, steps // 10), 5e-4)
-        models[name] = fl.load(base, tokenizer).named(name)
-        models[f"tuned {name}"] = fl.load(tuned, tokenizer).named(f"tuned_{name}")
-    guided = fl.proxy_tune(models["large"], models["tuned small"], models["small"])
+        models[name] = gw.load(base, tokenizer).named(name)
+        models[f"tuned {name}"] = gw.load(tuned, tokenizer).named(f"tuned_{name}")
+    guided = gw.proxy_tune(models["large"], models["tuned small"], models["small"])
     scores = {name: score(model, rest) for name, model in (*models.items(), ("guided", guided))}
     print(f"guided is {guided!r}")
     for name, value in scores.items():

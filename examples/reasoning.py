@@ -10,7 +10,7 @@ from typing import Literal
 
 from pydantic import BaseModel
 
-import fairlead as fl
+import guideway as gw
 
 QUESTION = "Is a tomato a fruit or a vegetable? Think briefly, then answer in JSON."
 
@@ -23,10 +23,10 @@ class Answer(BaseModel):
 
 
 def main() -> None:
-    model = fl.load("smollm2-135m")
+    model = gw.load("smollm2-135m")
     talk = [{"role": "user", "content": QUESTION}]
-    settings = fl.Sampling(temperature=0.7, repetition_penalty=1.2, seed=1, max_new_tokens=60)
-    result = model.generate(talk, fl.thinking(fl.capture("answer", Answer)), sampling=settings)
+    settings = gw.Sampling(temperature=0.7, repetition_penalty=1.2, seed=1, max_new_tokens=60)
+    result = model.generate(talk, gw.thinking(gw.capture("answer", Answer)), sampling=settings)
     print(result.text)
     print(len(result.tokens), "tokens;", result.value, result.captures)
 

@@ -16,7 +16,7 @@ from typing import Annotated, Any
 
 from pydantic import BaseModel, Field
 
-import fairlead as fl
+import guideway as gw
 
 NAMES = ("Maria Lopez", "John Smith", "Aisha Khan", "Peter Novak", "Chen Wei", "Anna Rossi")
 CITIES = ("Lisbon", "Prague", "Boston", "Vienna", "Oslo", "Kyoto")
@@ -59,16 +59,16 @@ def right(found: Sequence[Any], wanted: Sequence[Booking]) -> str:
 
 
 def main(count: int = 12, draws: int = 8, seed: int = 0) -> None:
-    model = fl.load("smollm2-135m")
+    model = gw.load("smollm2-135m")
     texts, wanted = tasks(count)
     drawn = {"max_new_tokens": 80, "temperature": 0.7, "seed": seed}
     ways = {
-        "greedy": fl.Sampling(max_new_tokens=80),
-        "one draw": fl.Sampling(**drawn),
-        f"likeliest of {draws}": fl.Sampling(best_of=draws, best_by="logprob", **drawn),
-        f"majority of {draws}": fl.Sampling(best_of=draws, best_by="majority", **drawn),
+        "greedy": gw.Sampling(max_new_tokens=80),
+        "one draw": gw.Sampling(**drawn),
+        f"likeliest of {draws}": gw.Sampling(best_of=draws, best_by="logprob", **drawn),
+        f"majority of {draws}": gw.Sampling(best_of=draws, best_by="majority", **drawn),
     }
-    found = list[list[fl.Result]]()
+    found = list[list[gw.Result]]()
     for text in texts:  # the ways of a text are one batch, and its prompt is read once
         asked = f"Extract the booking from this text.\n\n{text}"
         prompt = [{"role": "user", "content": asked}]

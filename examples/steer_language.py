@@ -11,7 +11,7 @@ import re
 
 from py3langid.langid import MODEL_FILE, LanguageIdentifier
 
-import fairlead as fl
+import guideway as gw
 
 SAMPLES = 2  # of each prompt
 PROMPTS = [
@@ -31,9 +31,9 @@ def french(texts: list[str]) -> list[float]:
 
 def main() -> None:
     settings = {"temperature": 0.7, "seed": 0, "num_return_sequences": SAMPLES}
-    model = fl.load("smollm2-135m")
+    model = gw.load("smollm2-135m")
     for alpha in (0, 6):
-        guided = model + fl.classifier(french, alpha=alpha)
+        guided = model + gw.classifier(french, alpha=alpha)
         results = guided.generate(PROMPTS, max_new_tokens=24, stop="\n", **settings)
         texts = [result.text for result in results]
         judged = sum(LANGUAGES.classify(text)[0] == "fr" for text in texts) / len(texts)

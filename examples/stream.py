@@ -6,7 +6,7 @@ from the unfinished text already.
 
 from pydantic import BaseModel, Field
 
-import fairlead as fl
+import guideway as gw
 
 
 class Item(BaseModel):
@@ -23,7 +23,7 @@ class ShoppingList(BaseModel):
 
 
 def main() -> None:
-    model = fl.load("smollm2-135m")
+    model = gw.load("smollm2-135m")
     question = [{"role": "user", "content": "Write a shopping list for a breakfast, as JSON."}]
     seen = None
     for part in model.stream(question, ShoppingList, max_new_tokens=150):

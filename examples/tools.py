@@ -8,7 +8,7 @@ is one. Larger models choose better; what is enforced is the same.
 
 from typing import Literal
 
-import fairlead as fl
+import guideway as gw
 
 QUESTIONS = ["What is the weather in Oslo?", "How much is 17 + 25?"]
 
@@ -24,9 +24,9 @@ def add(a: int, b: int) -> int:
 
 
 def main(questions: list[str] = QUESTIONS) -> None:
-    model = fl.load("smollm2-135m")
+    model = gw.load("smollm2-135m")
     # "auto" lets the model answer in text as well; templates that know tools are given them.
-    tools = fl.tools([weather, add], format="hermes", choice="required", parallel=False)
+    tools = gw.tools([weather, add], format="hermes", choice="required", parallel=False)
     for question in questions:
         talk = [{"role": "user", "content": question}]
         result = model.generate(talk, tools, schema_in_prompt=True, max_new_tokens=60)

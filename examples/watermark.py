@@ -3,7 +3,7 @@
 You will see, for each share of tokens that was replaced by others, the mean z and how many of the
 texts are still found (z above 4); what a detector with another key says; and where in a longer text
 the marked part is. A replaced token spoils two pairs of tokens. Measured on 500 texts of 200 tokens
-(those of `fairlead bench watermark`, README), mean z and share found:
+(those of `guideway bench watermark`, README), mean z and share found:
 
     replaced    0 %    5 %   10 %   20 %   30 %   40 %   50 %
     z          6.71   5.89   5.22   4.13   3.30   2.56   2.00
@@ -14,7 +14,7 @@ import random
 from collections.abc import Sequence
 from dataclasses import replace
 
-import fairlead as fl
+import guideway as gw
 
 PROMPTS = [
     "The lighthouse stood at the end of the bay, and every evening",
@@ -22,8 +22,8 @@ PROMPTS = [
     "The history of the town is a history of its river. In the beginning",
     "When the last train had left the station,",
 ]
-MARK = fl.Watermark(key="a secret of mine", gamma=0.5, delta=2.0, stage="logits")
-OTHER = fl.Watermark(key="somebody else's", gamma=0.5, delta=2.0, stage="logits")
+MARK = gw.Watermark(key="a secret of mine", gamma=0.5, delta=2.0, stage="logits")
+OTHER = gw.Watermark(key="somebody else's", gamma=0.5, delta=2.0, stage="logits")
 
 
 def edited(tokens: Sequence[int], share: float, pool: Sequence[int], seed: int) -> list[int]:
@@ -43,8 +43,8 @@ def under_edits(texts: Sequence[Sequence[int]], shares: Sequence[float]) -> None
 
 
 def main(tokens: int = 200, shares: Sequence[float] = (0, 0.05, 0.1, 0.2, 0.3, 0.4, 0.5)) -> None:
-    model = fl.load("smollm2-135m")
-    size = fl.Sampling(temperature=0.7, seed=0, min_new_tokens=tokens, max_new_tokens=tokens)
+    model = gw.load("smollm2-135m")
+    size = gw.Sampling(temperature=0.7, seed=0, min_new_tokens=tokens, max_new_tokens=tokens)
     results = model.watermarked(MARK).generate(PROMPTS, sampling=size)
     under_edits([each.tokens for each in results], shares)
     first = results[0]

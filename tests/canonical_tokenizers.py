@@ -5,9 +5,9 @@ from typing import Any, Final
 
 from tokenizers import Tokenizer
 
-import fairlead as fl
-from fairlead.vocabulary.backend import Backend
-from fairlead.vocabulary.cutter import Cutter
+import guideway as gw
+from guideway.vocabulary.backend import Backend
+from guideway.vocabulary.cutter import Cutter
 from small_tokenizers import BYTE_LEVEL, added, bpe, tokenizer
 
 LLAMA3: Final = (
@@ -108,8 +108,8 @@ def backend(name: str) -> Backend:
 
 
 @cache
-def vocabulary(name: str) -> fl.Vocabulary:
-    return fl.Vocabulary.from_tokenizer_json(TOKENIZERS[name], eos="<end>")
+def vocabulary(name: str) -> gw.Vocabulary:
+    return gw.Vocabulary.from_tokenizer_json(TOKENIZERS[name], eos="<end>")
 
 
 @cache

@@ -20,7 +20,7 @@ from hypothesis import HealthCheck, settings
 import shape_checks
 
 if TYPE_CHECKING:
-    from fairlead.api.model import Model
+    from guideway.api.model import Model
     from runs import RunScheduling
 
 # Before anything imports transformers or tokenizers, which read these once.
@@ -29,7 +29,7 @@ os.environ.update(HF_HUB_OFFLINE="1", TOKENIZERS_PARALLELISM="false")
 # processes that wait for each other's cores made the real model ten times slower.
 os.environ.setdefault("OMP_NUM_THREADS", "1")
 
-# Before anything of fairlead is imported.
+# Before anything of guideway is imported.
 shape_checks.install()
 
 # Garbage is looked for seldom, as there is little: that took a sixth of the time of tests.
@@ -92,11 +92,11 @@ FULL: Final = pytest.StashKey[bool]()  # whether tests that are not traced have 
 
 def forget_answers() -> None:
     """What tests that are not traced have left in caches, a traced one would not run for."""
-    caches = sys.modules.get("fairlead.constraints.caches")
+    caches = sys.modules.get("guideway.constraints.caches")
     if caches is not None:
         caches.clear_cache()
     for name, module in list(sys.modules.items()):
-        if name.startswith("fairlead."):
+        if name.startswith("guideway."):
             for value in list(vars(module).values()):
                 if isinstance(value, CACHED):
                     value.cache_clear()
@@ -146,6 +146,6 @@ def pytest_unconfigure() -> None:
 @pytest.fixture(scope="session")
 def built_in() -> "Model":
     """The built-in model, loaded once; for tests that are marked `model`."""
-    from fairlead.api.load import load
+    from guideway.api.load import load
 
     return load("smollm2-135m", device="cpu")

@@ -28,10 +28,10 @@ from typing import Any, Final
 import jsonschema_specifications
 import platformdirs
 
-from fairlead.automata.derivative import Derivatives
-from fairlead.errors import FairleadError
-from fairlead.lowering.json_schema import lower_json_schema
-from fairlead.syntax.json_schema_source import JsonSchema
+from guideway.automata.derivative import Derivatives
+from guideway.errors import GuidewayError
+from guideway.lowering.json_schema import lower_json_schema
+from guideway.syntax.json_schema_source import JsonSchema
 from json_schemas import matches
 
 VERSION: Final = "4.26.0"
@@ -86,7 +86,7 @@ def _group(part: Part, group: dict[str, Any]) -> str:
         schema = {"$schema": DRAFTS[part.draft], **schema}
     try:
         engine = machine(schema, part)
-    except FairleadError:
+    except GuidewayError:
         return "x" * len(tests)
     return "".join(_state(engine, test["data"], test["valid"], part.order) for test in tests)
 
@@ -167,7 +167,7 @@ def table(states: dict[str, str]) -> str:
 @cache
 def suite() -> Path:
     """The folder with `tests` and `remotes`."""
-    root = os.environ.get("FAIRLEAD_CACHE") or platformdirs.user_cache_dir("fairlead", False)
+    root = os.environ.get("GUIDEWAY_CACHE") or platformdirs.user_cache_dir("guideway", False)
     target = Path(root) / "suites" / f"jsonschema-{VERSION}"
     if not target.is_dir():
         target.parent.mkdir(parents=True, exist_ok=True)

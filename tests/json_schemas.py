@@ -1,6 +1,6 @@
 """JSON Schemas, instances and spellings to test with, and the judges: two validators, offline.
 
-The validators share no code with fairlead or with each other. What they disagree about is left out.
+The validators share no code with guideway or with each other. What they disagree about is left out.
 """
 
 import json
@@ -14,10 +14,10 @@ import jsonschema_rs
 from hypothesis import strategies as st
 from referencing import Registry
 
-from fairlead.automata.derivative import Derivatives
-from fairlead.lowering.json_schema import lower_json_schema
-from fairlead.lowering.nodes import Expr
-from fairlead.syntax.json_schema_source import JsonSchema
+from guideway.automata.derivative import Derivatives
+from guideway.lowering.json_schema import lower_json_schema
+from guideway.lowering.nodes import Expr
+from guideway.syntax.json_schema_source import JsonSchema
 
 # No instance fits into any budget of tokens.
 MANY_MEGABYTES: list[dict[str, Any]] = [

@@ -1,4 +1,4 @@
-"""Lark grammars by chance, and what Lark and fairlead make of all short strings."""
+"""Lark grammars by chance, and what Lark and guideway make of all short strings."""
 
 import itertools
 import random
@@ -8,14 +8,14 @@ from typing import ClassVar
 
 import lark
 
-from fairlead.automata.derivative import Derivatives
-from fairlead.lowering.lark import lower_lark
-from fairlead.lowering.nodes import Expr
-from fairlead.lowering.sources import lower_source
-from fairlead.syntax.lark_indenter import ItemIndenter
-from fairlead.syntax.lark_reader import read_lark
-from fairlead.syntax.lark_source import Lark
-from fairlead.syntax.lark_tree import LarkGrammar
+from guideway.automata.derivative import Derivatives
+from guideway.lowering.lark import lower_lark
+from guideway.lowering.nodes import Expr
+from guideway.lowering.sources import lower_source
+from guideway.syntax.lark_indenter import ItemIndenter
+from guideway.syntax.lark_reader import read_lark
+from guideway.syntax.lark_source import Lark
+from guideway.syntax.lark_tree import LarkGrammar
 
 PATTERNS = (
     '"a"', '"b"', '"c"', '"ab"', '"aa"', '"abc"', '"ba"', '"a"i', "/a+/", "/[ab]+/", "/[abc]+/",

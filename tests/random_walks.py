@@ -2,10 +2,10 @@
 
 import random
 
-import fairlead as fl
-from fairlead.constraints.compiled import CompiledConstraint
+import guideway as gw
+from guideway.constraints.compiled import CompiledConstraint
 
-BYTES = fl.Vocabulary([bytes([byte]) for byte in range(256)] + [b"<end>"], eos_ids={256})
+BYTES = gw.Vocabulary([bytes([byte]) for byte in range(256)] + [b"<end>"], eos_ids={256})
 
 
 def text_of(constraint: CompiledConstraint, chance: random.Random, most: int) -> bytes:

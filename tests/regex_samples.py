@@ -9,8 +9,8 @@ from collections.abc import Callable
 
 from hypothesis import strategies as st
 
-from fairlead.automata.derivative import Derivatives
-from fairlead.lowering.nodes import Expr
+from guideway.automata.derivative import Derivatives
+from guideway.lowering.nodes import Expr
 
 LEAVES = [
     *(

@@ -6,7 +6,7 @@
 The quick checks run in two lanes, as CI has two cores; what each says is printed when it is done.
 Where one fails pytest does not begin, and the exit status is that of the first that failed. The
 settings of all tools are in pyproject.toml; nothing here installs or changes anything, but
-`tests/warm.py` fills the user's cache folder, as any use of fairlead does.
+`tests/warm.py` fills the user's cache folder, as any use of guideway does.
 """
 
 import subprocess
@@ -34,7 +34,7 @@ LANES: list[dict[str, list[str]]] = [
 # `pytest` called by hand takes a new seed each time and prints it.
 # Two processes, as CI has two cores; a file's tests stay together, as they share what is costly,
 # but for those that are not traced (tests/runs.py).
-PYTEST = [PYTHON, "-m", "pytest", "--cov=fairlead", "--randomly-seed=20261121"]
+PYTEST = [PYTHON, "-m", "pytest", "--cov=guideway", "--randomly-seed=20261121"]
 # Files begin in the order of tests/conftest.py, not those of the most tests first.
 PYTEST += ["-n", "2", "--dist", "loadfile", "--no-loadscope-reorder"]
 

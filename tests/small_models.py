@@ -16,10 +16,10 @@ from transformers.models.llama import LlamaConfig
 from transformers.models.mistral import MistralConfig
 from transformers.models.qwen2 import Qwen2Config
 
-import fairlead as fl
-from fairlead.engine.backends.ngram import NgramModel
-from fairlead.engine.backends.transformers import TransformersModel
-from fairlead.engine.fake import FakeModel, Prefix
+import guideway as gw
+from guideway.engine.backends.ngram import NgramModel
+from guideway.engine.backends.transformers import TransformersModel
+from guideway.engine.fake import FakeModel, Prefix
 from real_tokenizers import tokenizer_folder
 
 SMALL = {
@@ -35,7 +35,7 @@ SMALL = {
     "eos_token_id": 2,
     "pad_token_id": 0,
 }
-LETTERS = fl.Vocabulary([*(bytes([b]) for b in range(32)), b"<eos>"], eos_ids={32})
+LETTERS = gw.Vocabulary([*(bytes([b]) for b in range(32)), b"<eos>"], eos_ids={32})
 
 
 def _llama(layers: int) -> Any:

@@ -9,11 +9,11 @@ from pathlib import Path
 
 import pytest
 
-import fairlead
-from fairlead import errors
+import guideway
+from guideway import errors
 
 ROOT = Path(__file__).resolve().parent.parent
-PACKAGE = ROOT / "src" / "fairlead"
+PACKAGE = ROOT / "src" / "guideway"
 MODULES = sorted(PACKAGE.rglob("*.py"))
 LINES_AT_MOST = 400
 FORBIDDEN = {"utils", "util", "common", "helpers", "helper", "misc", "shared", "lib"}
@@ -68,28 +68,28 @@ def test_public_names_are_sorted_and_every_listing_of_them_agrees() -> None:
         if isinstance(node, ast.ImportFrom)
         for alias in node.names
     }
-    assert fairlead.__all__ == sorted(fairlead.__all__)
-    assert fairlead.__all__ == list(fairlead.HOMES) == dir(fairlead)
-    assert mirrored == fairlead.HOMES
+    assert guideway.__all__ == sorted(guideway.__all__)
+    assert guideway.__all__ == list(guideway.HOMES) == dir(guideway)
+    assert mirrored == guideway.HOMES
 
 
-@pytest.mark.parametrize("public", fairlead.__all__)
+@pytest.mark.parametrize("public", guideway.__all__)
 def test_a_public_name_has_a_docstring_and_lives_where_the_table_says(public: str) -> None:
-    value = getattr(fairlead, public)
+    value = getattr(guideway, public)
     assert value.__doc__
-    assert value.__module__ == fairlead.HOMES[public]
+    assert value.__module__ == guideway.HOMES[public]
 
 
 def test_a_name_that_is_not_public_is_an_attribute_error() -> None:
-    with pytest.raises(AttributeError, match="'fairlead' has no attribute 'nonsense'"):
-        _ = fairlead.nonsense  # pyright: ignore[reportAttributeAccessIssue]
+    with pytest.raises(AttributeError, match="'guideway' has no attribute 'nonsense'"):
+        _ = guideway.nonsense  # pyright: ignore[reportAttributeAccessIssue]
 
 
 def test_the_error_tree_that_is_drawn_is_the_tree_of_the_classes() -> None:
     drawn = re.findall(r"[├└]── (\w+)", errors.__doc__ or "")
-    assert [error.__name__ for error in errors.FairleadError.__subclasses__()] == drawn
-    public = {n for n in fairlead.__all__ if fairlead.HOMES[n] == "fairlead.errors"}
-    assert public == {*drawn, "FairleadError"}
+    assert [error.__name__ for error in errors.GuidewayError.__subclasses__()] == drawn
+    public = {n for n in guideway.__all__ if guideway.HOMES[n] == "guideway.errors"}
+    assert public == {*drawn, "GuidewayError"}
 
 
 def modules_after(statement: str) -> set[str]:
@@ -106,14 +106,14 @@ def modules_after(statement: str) -> set[str]:
     return {module.split(".")[0] for module in json.loads(shown)} - set(sys.stdlib_module_names)
 
 
-def test_importing_fairlead_loads_numpy_and_our_own_modules_only() -> None:
-    assert modules_after("import fairlead") <= {"fairlead", "numpy"}
+def test_importing_guideway_loads_numpy_and_our_own_modules_only() -> None:
+    assert modules_after("import guideway") <= {"guideway", "numpy"}
 
 
 def test_compiling_a_regex_loads_neither_torch_nor_transformers() -> None:
     compiling = (
-        "import fairlead as fl; "
-        "fl.compile(fl.Regex('a|b'), fl.Vocabulary([b'a', b'b', b'e'], eos_ids={2})).example()"
+        "import guideway as gw; "
+        "gw.compile(gw.Regex('a|b'), gw.Vocabulary([b'a', b'b', b'e'], eos_ids={2})).example()"
     )
     assert not modules_after(compiling) & {"torch", "transformers", "tokenizers"}
 

@@ -18,11 +18,11 @@ from typing import Any
 
 import pytest
 
-import fairlead as fl
-from fairlead.constraints.compiled import CompiledConstraint
-from fairlead.syntax.sources import Source
+import guideway as gw
+from guideway.constraints.compiled import CompiledConstraint
+from guideway.syntax.sources import Source
 
-BYTES = fl.Vocabulary([bytes([byte]) for byte in range(256)] + [b"<end>"], eos_ids={256})
+BYTES = gw.Vocabulary([bytes([byte]) for byte in range(256)] + [b"<end>"], eos_ids={256})
 SECONDS = 20  # of the processor; under coverage and on a slow machine .5 s came to 5
 MEGABYTES = 256
 STATUS, CLEAR = Path("/proc/self/status"), Path("/proc/self/clear_refs")
@@ -83,8 +83,8 @@ REFUSED = {
 
 @pytest.fixture(scope="module", autouse=True)
 def _warm() -> None:
-    fl.warmup()
-    fl.compile(fl.Regex("a"), BYTES)  # room for what all constraints of a vocabulary share
+    gw.warmup()
+    gw.compile(gw.Regex("a"), BYTES)  # room for what all constraints of a vocabulary share
     gc.collect()
     gc.freeze()  # what other tests hold is not searched for garbage before each attempt
 
@@ -114,14 +114,14 @@ def walk(constraint: CompiledConstraint, steps: int = 24) -> None:
 
 @pytest.mark.parametrize("name", WORKS)
 def test_what_is_hostile_and_has_an_automaton_works(name: str) -> None:
-    assert spent(lambda: walk(fl.compile(fl.Regex(WORKS[name]), BYTES, fl.Budget.untrusted())))
+    assert spent(lambda: walk(gw.compile(gw.Regex(WORKS[name]), BYTES, gw.Budget.untrusted())))
 
 
 @pytest.mark.parametrize("name", REFUSED)
 def test_what_is_too_much_or_means_nothing_is_refused(name: str) -> None:
     def attempt() -> None:
-        with pytest.raises(fl.FairleadError) as refused:
-            fl.compile(fl.Regex(REFUSED[name]), BYTES, fl.Budget.untrusted())
+        with pytest.raises(gw.GuidewayError) as refused:
+            gw.compile(gw.Regex(REFUSED[name]), BYTES, gw.Budget.untrusted())
         assert len(str(refused.value)) <= 500
 
     assert spent(attempt)
@@ -161,35 +161,35 @@ def test_what_is_hostile_takes_as_little_memory_to_the_byte(name: str) -> None:
     """What Python has allocated, though some of it were memory that others gave back."""
     gc.collect()
     tracemalloc.start()
-    with suppress(fl.FairleadError):
+    with suppress(gw.GuidewayError):
         pattern = (WORKS | REFUSED)[name]
-        walk(fl.compile(fl.Regex(pattern), BYTES, fl.Budget.untrusted()))
+        walk(gw.compile(gw.Regex(pattern), BYTES, gw.Budget.untrusted()))
     _, most = tracemalloc.get_traced_memory()
     tracemalloc.stop()
     assert most < MEGABYTES << 20
 
 
 def test_a_lone_surrogate_is_refused_before_compiling() -> None:
-    with pytest.raises(fl.SourceError, match="surrogate"):
-        fl.Regex("a\ud800b")
+    with pytest.raises(gw.SourceError, match="surrogate"):
+        gw.Regex("a\ud800b")
 
 
 @pytest.mark.parametrize("fuel", [1, 2, 3, 5, 8, 13, 21, 50, 100, 200, 400, 800, 1600, 3200])
 def test_running_out_of_fuel_anywhere_leaves_everything_as_it_was(fuel: int) -> None:
     sources = [
-        fl.Regex(r"(?!.*ab)(?:[a-c]{2,5}|\w*\d)(?<!c)"),
-        fl.Regex(r"(?i:stra\u00dfe)|(['\"])x\1|\bend\b"),
-        fl.Choice([f"choice {n}" for n in range(40)]),
-        fl.Regex("[a-z]{3,9}") & ~fl.Regex(".*[aeiou].*"),
-        fl.JsonSchema({"type": "object", "properties": {"a": {"type": "integer", "minimum": 3}}}),
+        gw.Regex(r"(?!.*ab)(?:[a-c]{2,5}|\w*\d)(?<!c)"),
+        gw.Regex(r"(?i:stra\u00dfe)|(['\"])x\1|\bend\b"),
+        gw.Choice([f"choice {n}" for n in range(40)]),
+        gw.Regex("[a-z]{3,9}") & ~gw.Regex(".*[aeiou].*"),
+        gw.JsonSchema({"type": "object", "properties": {"a": {"type": "integer", "minimum": 3}}}),
     ]
-    refused: list[fl.LimitError] = []
+    refused: list[gw.LimitError] = []
     for source in sources:
         try:
-            fl.compile(source, BYTES, fl.Budget(fuel=fuel))
-        except fl.LimitError as error:
+            gw.compile(source, BYTES, gw.Budget(fuel=fuel))
+        except gw.LimitError as error:
             refused.append(error)
-        after = fl.compile(source, BYTES, fl.Budget(fuel=4_000_000 + fuel))
+        after = gw.compile(source, BYTES, gw.Budget(fuel=4_000_000 + fuel))
         for text in (
             "",
             "ab",
@@ -214,7 +214,7 @@ def test_running_out_of_fuel_anywhere_leaves_everything_as_it_was(fuel: int) -> 
 
 class _Reference(dict[Source, CompiledConstraint]):
     def __missing__(self, source: Source) -> CompiledConstraint:
-        self[source] = fl.compile(source, BYTES)
+        self[source] = gw.compile(source, BYTES)
         return self[source]
 
 
@@ -222,19 +222,19 @@ REFERENCE = _Reference()
 
 WATCHED = """
 import sys
-import fairlead as fl
+import guideway as gw
 
-vocabulary = fl.Vocabulary([bytes([b]) for b in range(256)] + [b"<end>"], eos_ids={256})
-fl.warmup()
+vocabulary = gw.Vocabulary([bytes([b]) for b in range(256)] + [b"<end>"], eos_ids={256})
+gw.warmup()
 sources = lambda n: [
-    fl.Regex(rf"(?!x{n})\\\\p{{Lu}}[a-z]{{2,9}}\\\\b.(?i:k)\\\\N{{EM DASH}}"),
-    fl.Choice(["a", f"b{n}"]),
-    fl.JsonSchema({"type": "object", "required": ["a"], "properties": {"a": {"minimum": n},
+    gw.Regex(rf"(?!x{n})\\\\p{{Lu}}[a-z]{{2,9}}\\\\b.(?i:k)\\\\N{{EM DASH}}"),
+    gw.Choice(["a", f"b{n}"]),
+    gw.JsonSchema({"type": "object", "required": ["a"], "properties": {"a": {"minimum": n},
         "d": {"format": "date"}, "p": {"type": "string", "pattern": f"^[a-z]{{{n}}}$"}}}),
 ]
 def use(n):
     for source in sources(n):
-        constraint = fl.compile(source, vocabulary)
+        constraint = gw.compile(source, vocabulary)
         state = constraint.start()
         for _ in range(4):
             row = constraint.mask(state)
@@ -252,7 +252,7 @@ sys.addaudithook(watch)
 use(2)
 watching = False
 assert not seen, seen
-assert "pickle" not in {m for m in sys.modules if m.startswith("fairlead")}
+assert "pickle" not in {m for m in sys.modules if m.startswith("guideway")}
 """
 
 
@@ -394,9 +394,9 @@ SCHEMAS = {
 def test_schemas_that_are_hostile_and_mean_something_work(name: str) -> None:
     # In what order states are searched depends on which there are: behind other tests the key
     # patterns of 2^21 states took more than is allowed, and alone two thirds of it.
-    fl.clear_cache()
-    source = fl.JsonSchema(SCHEMAS[name])
-    assert spent(lambda: walk(fl.compile(source, BYTES, fl.Budget.untrusted()), steps=8))
+    gw.clear_cache()
+    source = gw.JsonSchema(SCHEMAS[name])
+    assert spent(lambda: walk(gw.compile(source, BYTES, gw.Budget.untrusted()), steps=8))
 
 
 MANY = [{"id": n, "name": f"n{n}", "tags": [n % 7, n % 3]} for n in range(400)]
@@ -411,12 +411,12 @@ MANY = [{"id": n, "name": f"n{n}", "tags": [n % 7, n % 3]} for n in range(400)]
     ],
 )
 def test_lists_of_objects_in_declared_order_meet_as_sets_of_values(schema: dict[str, Any]) -> None:
-    source = fl.JsonSchema(schema, key_order="declared")
-    assert spent(lambda: walk(fl.compile(source, BYTES, fl.Budget.untrusted()), steps=8))
+    source = gw.JsonSchema(schema, key_order="declared")
+    assert spent(lambda: walk(gw.compile(source, BYTES, gw.Budget.untrusted()), steps=8))
 
 
 def test_how_far_the_end_of_many_strings_is_takes_no_longer() -> None:
-    constraint = fl.compile(fl.JsonSchema(SCHEMAS["an enum of many strings"]), BYTES)
+    constraint = gw.compile(gw.JsonSchema(SCHEMAS["an enum of many strings"]), BYTES)
     state = constraint.advance(constraint.start(), ord('"'))
     assert spent(lambda: constraint.distance(state))
     assert constraint.distance(constraint.advance(state, ord("7"))) == 1
@@ -424,15 +424,15 @@ def test_how_far_the_end_of_many_strings_is_takes_no_longer() -> None:
 
 def test_how_far_the_end_is_behind_choices_that_overlap_is_found_soon() -> None:
     choices = [{"anyOf": [{"required": [f"a{n}"]}, {"required": [f"a{n + 1}"]}]} for n in range(50)]
-    constraint = fl.compile(fl.JsonSchema({"type": "object", "allOf": choices}), BYTES)
+    constraint = gw.compile(gw.JsonSchema({"type": "object", "allOf": choices}), BYTES)
     assert spent(lambda: constraint.distance(constraint.start()))
     assert len(constraint.example()) == constraint.distance(constraint.start())
 
 
 def test_an_enum_of_objects_has_each_in_any_order_and_no_other() -> None:
     values = [{"k": n, f"k{n}": [n]} for n in range(100)]
-    source = fl.JsonSchema({"enum": [*values, {}, 3]})
-    constraint = fl.compile(source, BYTES, fl.Budget.untrusted())
+    source = gw.JsonSchema({"enum": [*values, {}, 3]})
+    constraint = gw.compile(source, BYTES, gw.Budget.untrusted())
     assert constraint.matches("{}")
     assert constraint.matches("3")
     for n, value in enumerate(values):
@@ -499,8 +499,8 @@ REFUSED_SCHEMAS = {
 @pytest.mark.parametrize("name", REFUSED_SCHEMAS)
 def test_schemas_that_are_too_much_or_mean_nothing_are_refused(name: str) -> None:
     def attempt() -> None:
-        with pytest.raises(fl.FairleadError) as refused:
-            fl.compile(fl.JsonSchema(REFUSED_SCHEMAS[name]), BYTES, fl.Budget.untrusted())
+        with pytest.raises(gw.GuidewayError) as refused:
+            gw.compile(gw.JsonSchema(REFUSED_SCHEMAS[name]), BYTES, gw.Budget.untrusted())
         assert len(str(refused.value)) <= 500
 
     assert spent(attempt)
@@ -510,8 +510,8 @@ def test_patterns_beside_lengths_of_which_just_one_may_match_are_refused_soon() 
     branches = [{"pattern": f"x{n}", "maxLength": 20 + n} for n in range(20)]
 
     def attempt() -> None:
-        with pytest.raises(fl.LimitError, match="/oneOf"):
-            fl.compile(fl.JsonSchema({"type": "string", "oneOf": branches}), BYTES)
+        with pytest.raises(gw.LimitError, match="/oneOf"):
+            gw.compile(gw.JsonSchema({"type": "string", "oneOf": branches}), BYTES)
 
     assert spent(attempt)
 
@@ -526,14 +526,14 @@ def test_repetitions_that_meet_and_3000_characters_work() -> None:
         ],
         "minLength": 3000,
     }
-    assert spent(lambda: walk(fl.compile(fl.JsonSchema(schema), BYTES), steps=8))
+    assert spent(lambda: walk(gw.compile(gw.JsonSchema(schema), BYTES), steps=8))
 
 
 def test_where_languages_meet_a_mask_that_takes_too_long_is_refused_when_compiling() -> None:
-    hard = fl.Regex("(a|b)*a(a|b){30}") & ~fl.Regex("(a|b)*b(a|b){25}")
+    hard = gw.Regex("(a|b)*a(a|b){30}") & ~gw.Regex("(a|b)*b(a|b){25}")
     try:
-        walk(fl.compile(hard, BYTES, fl.Budget(fuel=100_000)), steps=2)
-    except fl.LimitError as error:
+        walk(gw.compile(hard, BYTES, gw.Budget(fuel=100_000)), steps=2)
+    except gw.LimitError as error:
         assert error.limit == "fuel"  # noqa: PT017  either is right
 
 
@@ -573,8 +573,8 @@ def optional_behind(count: int, end: str = "") -> str:
     return f"start: r0\n{rules}\nr{count}: {end}"
 
 
-def in_gbnf(grammar: str) -> fl.Gbnf:
-    return fl.Gbnf(grammar.replace("start", "root").replace(":", " ::="))
+def in_gbnf(grammar: str) -> gw.Gbnf:
+    return gw.Gbnf(grammar.replace("start", "root").replace(":", " ::="))
 
 
 GRAMMARS = {
@@ -606,29 +606,29 @@ GRAMMARS = {
 
 @pytest.mark.parametrize("name", GRAMMARS)
 def test_grammars_that_are_hostile_and_have_texts_work(name: str) -> None:
-    source = fl.Lark(GRAMMARS[name], lexer="contextual")
-    assert spent(lambda: walk(fl.compile(source, BYTES, fl.Budget.untrusted()), steps=8))
+    source = gw.Lark(GRAMMARS[name], lexer="contextual")
+    assert spent(lambda: walk(gw.compile(source, BYTES, gw.Budget.untrusted()), steps=8))
 
 
 @pytest.mark.parametrize(
     "source",
     [
-        fl.Lark(all_behind(30)),
+        gw.Lark(all_behind(30)),
         in_gbnf(all_behind(30)),
     ],
 )
 def test_rules_that_are_read_in_very_many_ways_work_where_they_come_to_few_parts(
     source: Source,
 ) -> None:
-    assert spent(lambda: walk(fl.compile(source, BYTES, fl.Budget.untrusted())))
+    assert spent(lambda: walk(gw.compile(source, BYTES, gw.Budget.untrusted())))
 
 
 MANY_WAYS = {
-    "that nest": fl.Lark(behind_and_within(30)),
+    "that nest": gw.Lark(behind_and_within(30)),
     "that nest, in GBNF": in_gbnf(behind_and_within(30)),
     "of different letters": in_gbnf(behind_and_within(24, '"l{0}"').replace('"(" r0 ")" | ', "")),
-    "of different letters that nest": fl.Lark(behind_and_within(24, '"l{0}"')),
-    "that look ahead": fl.Lark(behind_and_within(20, "/x+/")),
+    "of different letters that nest": gw.Lark(behind_and_within(24, '"l{0}"')),
+    "that look ahead": gw.Lark(behind_and_within(20, "/x+/")),
 }
 
 
@@ -643,7 +643,7 @@ r4: r3? r2 r2? r4 | r1 r1* r4 | r2? r1 | r0? /a+/ /ab?/ r2? | /a+/
 
 def test_rules_that_look_ahead_and_begin_with_each_other_where_that_is_hidden_work() -> None:
     def attempt() -> None:
-        walk(fl.compile(fl.Lark(HIDDEN), BYTES, fl.Budget.untrusted()), steps=7)
+        walk(gw.compile(gw.Lark(HIDDEN), BYTES, gw.Budget.untrusted()), steps=7)
 
     assert spent(attempt)
 
@@ -651,7 +651,7 @@ def test_rules_that_look_ahead_and_begin_with_each_other_where_that_is_hidden_wo
 @pytest.mark.parametrize("name", MANY_WAYS)
 def test_rules_that_are_read_in_very_many_ways_work(name: str) -> None:
     source = MANY_WAYS[name]
-    assert spent(lambda: walk(fl.compile(source, BYTES, fl.Budget.untrusted())))
+    assert spent(lambda: walk(gw.compile(source, BYTES, gw.Budget.untrusted())))
 
 
 REFUSED_GRAMMARS = {
@@ -684,8 +684,8 @@ REFUSED_GRAMMARS = {
 @pytest.mark.parametrize("name", REFUSED_GRAMMARS)
 def test_grammars_that_are_too_much_are_refused(name: str) -> None:
     def attempt() -> None:
-        with pytest.raises(fl.LimitError) as refused:
-            fl.compile(fl.Lark(REFUSED_GRAMMARS[name]), BYTES, fl.Budget.untrusted())
+        with pytest.raises(gw.LimitError) as refused:
+            gw.compile(gw.Lark(REFUSED_GRAMMARS[name]), BYTES, gw.Budget.untrusted())
         assert len(str(refused.value)) <= 500
 
     assert spent(attempt)
@@ -729,7 +729,7 @@ def test_formats_beside_lengths_and_patterns_work(name: str) -> None:
     said, text = FORMATS[name]
 
     def attempt() -> None:
-        made = fl.compile(fl.JsonSchema({"type": "string", **said}), BYTES)
+        made = gw.compile(gw.JsonSchema({"type": "string", **said}), BYTES)
         state = made.start()
         for byte in f'"{text}"'.encode():
             made.mask(state)
@@ -745,7 +745,7 @@ def test_a_far_length_beside_what_a_format_denies_is_no_search(denied: str) -> N
 
     def attempt() -> None:
         said = {"oneOf": [{"minLength": 10**12}, {"format": denied}]}
-        made = fl.compile(fl.JsonSchema(said), BYTES)
+        made = gw.compile(gw.JsonSchema(said), BYTES)
         assert made.accepts(made.advance(made.start(), 34)) is False
         assert made.example()
 
@@ -755,7 +755,7 @@ def test_a_far_length_beside_what_a_format_denies_is_no_search(denied: str) -> N
 @pytest.mark.parametrize("name", LARGE_PRODUCTS)
 def test_patterns_beside_lengths_are_told_by_the_members_of_their_states(name: str) -> None:
     def attempt() -> None:
-        made = fl.compile(fl.JsonSchema(LARGE_PRODUCTS[name]), BYTES, fl.Budget.untrusted())
+        made = gw.compile(gw.JsonSchema(LARGE_PRODUCTS[name]), BYTES, gw.Budget.untrusted())
         state = made.start()
         for byte in b'"xaacc' + b"x" * 20:
             row = made.mask(state)

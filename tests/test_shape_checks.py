@@ -9,7 +9,7 @@ from jaxtyping import Float, TypeCheckError
 from torch import Tensor
 
 import shape_checks
-from fairlead.logits.rows import Rows
+from guideway.logits.rows import Rows
 
 
 @shape_checks.some(typechecker=beartype)

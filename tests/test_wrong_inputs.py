@@ -13,15 +13,15 @@ from typing import Any
 import numpy as np
 import pytest
 
-import fairlead as fl
-from fairlead.engine.fake import FakeModel
-from fairlead.errors import brief
-from fairlead.syntax.sources import Source
+import guideway as gw
+from guideway.engine.fake import FakeModel
+from guideway.errors import brief
+from guideway.syntax.sources import Source
 from small_tokenizers import byte_level
 
-BYTES = fl.Vocabulary([bytes([b]) for b in range(256)] + [b"<end>"], eos_ids={256})
+BYTES = gw.Vocabulary([bytes([b]) for b in range(256)] + [b"<end>"], eos_ids={256})
 TOKENIZER = byte_level()
-LETTERS = fl.Vocabulary([b"a", b"b", b"<end>"], eos_ids={2})
+LETTERS = gw.Vocabulary([b"a", b"b", b"<end>"], eos_ids={2})
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,252 +30,252 @@ class Wrong:
 
     what: str
     attempt: Callable[[], object]
-    error: type[fl.FairleadError]
+    error: type[gw.GuidewayError]
     said: tuple[str, ...]
 
 
 def compiled(source: object) -> Callable[[], object]:
-    return lambda: fl.compile(source, BYTES)
+    return lambda: gw.compile(source, BYTES)
 
 
 def schema(value: dict[str, object] | str) -> Callable[[], object]:
-    return lambda: fl.compile(fl.JsonSchema(value), BYTES)
+    return lambda: gw.compile(gw.JsonSchema(value), BYTES)
 
 
 def generated(**settings: Any) -> Callable[[], object]:
-    return lambda: fl.Model(FakeModel.random(BYTES)).generate("?", "yes", **settings)
+    return lambda: gw.Model(FakeModel.random(BYTES)).generate("?", "yes", **settings)
 
 
 def rejected() -> object:
-    constraint = fl.compile("yes", BYTES)
+    constraint = gw.compile("yes", BYTES)
     return constraint.advance(constraint.start(), ord("n"))
 
 
 CASES = [
-    Wrong("an open group", compiled(fl.Regex("(19|20")), fl.SourceError, ("(19|20", "^")),
+    Wrong("an open group", compiled(gw.Regex("(19|20")), gw.SourceError, ("(19|20", "^")),
     Wrong(
         "lookaround that is nested too deep",
-        compiled(fl.Regex("(?=" * 13 + "a" + ")" * 13)),
-        fl.UnsupportedError,
+        compiled(gw.Regex("(?=" * 13 + "a" + ")" * 13)),
+        gw.UnsupportedError,
         ("more than 12 deep", "^"),
     ),
-    Wrong("a backreference", compiled(fl.Regex(r"(a*)\1")), fl.UnsupportedError, ("\\1", "^")),
+    Wrong("a backreference", compiled(gw.Regex(r"(a*)\1")), gw.UnsupportedError, ("\\1", "^")),
     Wrong(
         "a type that does not exist",
         schema({"properties": {"age": {"type": "integr"}}}),
-        fl.SourceError,
+        gw.SourceError,
         ("/properties/age", "integr", "did you mean 'integer'?"),
     ),
     Wrong(
         "a special token that the vocabulary lacks",
-        compiled("a" + fl.special("<en>")),
-        fl.UnsupportedError,
+        compiled("a" + gw.special("<en>")),
+        gw.UnsupportedError,
         ("<en>", "did you mean '<end>'?"),
     ),
     Wrong(
         "a trigger behind another one",
-        lambda: fl.regions(fl.tag("<tool>", int), fl.tag("tool", int)),
-        fl.SourceError,
+        lambda: gw.regions(gw.tag("<tool>", int), gw.tag("tool", int)),
+        gw.SourceError,
         ("'<tool>' never comes", "'tool'"),
     ),
     Wrong(
         "a format of tools that nobody has",
-        lambda: fl.tools([compiled], "mistrel"),
-        fl.SourceError,
+        lambda: gw.tools([compiled], "mistrel"),
+        gw.SourceError,
         ("mistrel", "did you mean 'mistral'?"),
     ),
-    Wrong("one tool that is no list", lambda: fl.tools(compiled), fl.SourceError, ("a list",)),  # pyright: ignore[reportArgumentType]
-    Wrong("no tools", lambda: fl.tools(None), fl.SourceError, ("a list",)),  # pyright: ignore[reportArgumentType]
+    Wrong("one tool that is no list", lambda: gw.tools(compiled), gw.SourceError, ("a list",)),  # pyright: ignore[reportArgumentType]
+    Wrong("no tools", lambda: gw.tools(None), gw.SourceError, ("a list",)),  # pyright: ignore[reportArgumentType]
     Wrong(
         "a list for a format of tools",
-        lambda: fl.tools([compiled], ["hermes"]),  # pyright: ignore[reportArgumentType]
-        fl.SourceError,
+        lambda: gw.tools([compiled], ["hermes"]),  # pyright: ignore[reportArgumentType]
+        gw.SourceError,
         ("no format ['hermes']", "mistral"),
     ),
     Wrong(
         "a word for whether calls are several",
-        lambda: fl.tools([compiled], parallel="no"),  # pyright: ignore[reportArgumentType]
-        fl.SourceError,
+        lambda: gw.tools([compiled], parallel="no"),  # pyright: ignore[reportArgumentType]
+        gw.SourceError,
         ("parallel is 'no'", "True or False"),
     ),
     Wrong(
         "a word for whether a stop belongs to the text",
-        lambda: fl.until("a", include="no"),  # pyright: ignore[reportArgumentType]
-        fl.SourceError,
+        lambda: gw.until("a", include="no"),  # pyright: ignore[reportArgumentType]
+        gw.SourceError,
         ("include is 'no'", "True or False"),
     ),
     Wrong(
         "a word for whether a text stops",
-        lambda: fl.tagged("<a>", int, "</a>", stop_after_first="x"),  # pyright: ignore[reportArgumentType]
-        fl.SourceError,
+        lambda: gw.tagged("<a>", int, "</a>", stop_after_first="x"),  # pyright: ignore[reportArgumentType]
+        gw.SourceError,
         ("stop_after_first is 'x'", "True or False"),
     ),
     Wrong(
         "a number for imports",
-        lambda: fl.Lark('start: "a"\n', imports=3),  # pyright: ignore[reportArgumentType]
-        fl.SourceError,
+        lambda: gw.Lark('start: "a"\n', imports=3),  # pyright: ignore[reportArgumentType]
+        gw.SourceError,
         ("imports are", "not 3"),
     ),
     Wrong(
         "a number for a folder",
-        lambda: fl.Lark('start: "a"\n', imports=[3]),  # pyright: ignore[reportArgumentType]
-        fl.SourceError,
+        lambda: gw.Lark('start: "a"\n', imports=[3]),  # pyright: ignore[reportArgumentType]
+        gw.SourceError,
         ("a path is", "not 3"),
     ),
     Wrong(
         "a number for a file",
-        lambda: fl.Lark.open(3),  # pyright: ignore[reportArgumentType]
-        fl.SourceError,
+        lambda: gw.Lark.open(3),  # pyright: ignore[reportArgumentType]
+        gw.SourceError,
         ("a path is", "not 3"),
     ),
     Wrong(
         "a file whose name nothing has",
-        lambda: fl.Lark.open("a\0b"),
-        fl.SourceError,
+        lambda: gw.Lark.open("a\0b"),
+        gw.SourceError,
         ("cannot be read",),
     ),
     Wrong(
         "texts for tokens to heal",
-        lambda: fl.heal(["x"], BYTES),  # pyright: ignore[reportArgumentType]
-        fl.SourceError,
+        lambda: gw.heal(["x"], BYTES),  # pyright: ignore[reportArgumentType]
+        gw.SourceError,
         ("tokens are ids", "['x']"),
     ),
     Wrong(
         "no tokens to heal",
-        lambda: fl.heal(None, BYTES),  # pyright: ignore[reportArgumentType]
-        fl.SourceError,
+        lambda: gw.heal(None, BYTES),  # pyright: ignore[reportArgumentType]
+        gw.SourceError,
         ("tokens are ids", "None"),
     ),
     Wrong(
         "tokens to heal for nothing",
-        lambda: fl.heal([1], None),  # pyright: ignore[reportArgumentType]
-        fl.SourceError,
-        ("fairlead.Vocabulary", "NoneType"),
+        lambda: gw.heal([1], None),  # pyright: ignore[reportArgumentType]
+        gw.SourceError,
+        ("guideway.Vocabulary", "NoneType"),
     ),
     Wrong(
         "a number for what a text begins with",
-        lambda: fl.compile("yes", BYTES).start(5),  # pyright: ignore[reportArgumentType]
-        fl.SourceError,
+        lambda: gw.compile("yes", BYTES).start(5),  # pyright: ignore[reportArgumentType]
+        gw.SourceError,
         ("bytes", "not 5"),
     ),
     Wrong(
         "a beginning that no token spells",
-        lambda: fl.compile("ab", LETTERS).start(b"a\xff"),
-        fl.UnsatisfiableError,
+        lambda: gw.compile("ab", LETTERS).start(b"a\xff"),
+        gw.UnsatisfiableError,
         ("vocabulary", "b'a\\xff'", "0xff"),
     ),
-    Wrong("no name", lambda: fl.grammar([]), fl.SourceError, ("no grammar []",)),  # pyright: ignore[reportArgumentType]
+    Wrong("no name", lambda: gw.grammar([]), gw.SourceError, ("no grammar []",)),  # pyright: ignore[reportArgumentType]
     Wrong(
         "no lower bound",
-        lambda: fl.repeat("a", None),  # pyright: ignore[reportArgumentType]
-        fl.SourceError,
+        lambda: gw.repeat("a", None),  # pyright: ignore[reportArgumentType]
+        gw.SourceError,
         ("whole numbers",),
     ),
     Wrong(
         "flags of the re module",
-        lambda: fl.Regex("a", flags=re.IGNORECASE),  # pyright: ignore[reportArgumentType]
-        fl.SourceError,
+        lambda: gw.Regex("a", flags=re.IGNORECASE),  # pyright: ignore[reportArgumentType]
+        gw.SourceError,
         ("flags are letters of 'imsxau'", "re.IGNORECASE"),
     ),
     Wrong(
         "a list for a dialect",
-        lambda: fl.Regex("a", dialect=["ecma"]),  # pyright: ignore[reportArgumentType]
-        fl.SourceError,
+        lambda: gw.Regex("a", dialect=["ecma"]),  # pyright: ignore[reportArgumentType]
+        gw.SourceError,
         ("dialect=['ecma']", "'python', 'ecma'"),
     ),
     Wrong(
         "a number for what a tool is for",
-        lambda: fl.tools([{"name": "a", "description": 3}]),
-        fl.SourceError,
+        lambda: gw.tools([{"name": "a", "description": 3}]),
+        gw.SourceError,
         ("the description of a tool must be a str, not 3",),
     ),
     Wrong(
         "a word for whether a special token is required",
-        lambda: fl.special("<end>", required="no"),  # pyright: ignore[reportArgumentType]
-        fl.SourceError,
+        lambda: gw.special("<end>", required="no"),  # pyright: ignore[reportArgumentType]
+        gw.SourceError,
         ("required is 'no'", "True or False"),
     ),
     Wrong(
         "an id that no vocabulary has",
-        lambda: fl.special(10**5000),
-        fl.SourceError,
+        lambda: gw.special(10**5000),
+        gw.SourceError,
         ("no special token is a very large int",),
     ),
     Wrong(
         "a URI that no text can contain",
-        lambda: fl.JsonSchema({}, resources={"\ud800": {}}),
-        fl.SourceError,
+        lambda: gw.JsonSchema({}, resources={"\ud800": {}}),
+        gw.SourceError,
         ("a resource's URI", "surrogate"),
     ),
     Wrong(
         "a reference to no URI",
         schema({"$id": "http://[", "items": {"$ref": "y"}}),
-        fl.SourceError,
+        gw.SourceError,
         ("/items/$ref", '"http://["', '"y"'),
     ),
     Wrong(
         "a vocabulary without tokens",
-        lambda: fl.compile("yes", fl.Vocabulary([])),
-        fl.ModelError,
+        lambda: gw.compile("yes", gw.Vocabulary([])),
+        gw.ModelError,
         ("this one has none",),
     ),
     Wrong(
         "an absurd width",
-        lambda: fl.Vocabulary([b"a"], width=10**12),
-        fl.LimitError,
+        lambda: gw.Vocabulary([b"a"], width=10**12),
+        gw.LimitError,
         ("width is 1000000000000", "up to 16777216"),
     ),
-    Wrong("schema text that ends early", schema('{"type": '), fl.SourceError, ("line 1",)),
+    Wrong("schema text that ends early", schema('{"type": '), gw.SourceError, ("line 1",)),
     Wrong(
         "a factor that leaves too many rests",
         schema({"properties": {"a": {"multipleOf": 998244353}}}),
-        fl.UnsupportedError,
+        gw.UnsupportedError,
         ("998244353", "/properties/a/multipleOf"),
     ),
     Wrong(
         "bounds that exclude each other",
         schema({"type": "integer", "minimum": 5, "maximum": 3}),
-        fl.UnsatisfiableError,
+        gw.UnsatisfiableError,
         ("minimum", "maximum"),
     ),
     Wrong(
-        "a reference to nowhere", schema({"$ref": "#/$defs/no"}), fl.SourceError, ("#/$defs/no",)
+        "a reference to nowhere", schema({"$ref": "#/$defs/no"}), gw.SourceError, ("#/$defs/no",)
     ),
-    Wrong("a list for a source", compiled(["yes", "no"]), fl.SourceError, ("Choice",)),
+    Wrong("a list for a source", compiled(["yes", "no"]), gw.SourceError, ("Choice",)),
     Wrong(
-        "a dict instead of a source", compiled({"type": "null"}), fl.SourceError, ("JsonSchema",)
+        "a dict instead of a source", compiled({"type": "null"}), gw.SourceError, ("JsonSchema",)
     ),
     Wrong(
         "a text that the tokens cannot spell",
-        lambda: fl.compile("abc", LETTERS),
-        fl.UnsatisfiableError,
+        lambda: gw.compile("abc", LETTERS),
+        gw.UnsatisfiableError,
         ("vocabulary", "abc"),
     ),
     Wrong(
         "a budget that is too small",
-        lambda: fl.compile(fl.Regex("[0-9]{4}|[a-z]{3}"), BYTES, fl.Budget(fuel=3)),
-        fl.LimitError,
-        ("3 parts", "fairlead.Budget(fuel=...)"),
+        lambda: gw.compile(gw.Regex("[0-9]{4}|[a-z]{3}"), BYTES, gw.Budget(fuel=3)),
+        gw.LimitError,
+        ("3 parts", "guideway.Budget(fuel=...)"),
     ),
-    Wrong("a token that is not allowed", rejected, fl.TokenRejected, ("token 110 (b'n')", "121")),
-    Wrong("too few tokens", generated(max_new_tokens=2), fl.LimitError, ("3 tokens", "2")),
-    Wrong("a share above one", generated(top_p=1.5), fl.LimitError, ("top_p", "1.5", "at most 1")),
+    Wrong("a token that is not allowed", rejected, gw.TokenRejected, ("token 110 (b'n')", "121")),
+    Wrong("too few tokens", generated(max_new_tokens=2), gw.LimitError, ("3 tokens", "2")),
+    Wrong("a share above one", generated(top_p=1.5), gw.LimitError, ("top_p", "1.5", "at most 1")),
     Wrong(
         "a setting with a typing error",
         generated(temprature=1.0),
-        fl.UnsupportedError,
+        gw.UnsupportedError,
         ("temprature", "did you mean 'temperature'?"),
     ),
     Wrong(
         "a file that is not there",
-        lambda: fl.load("./no.gguf"),
-        fl.ModelError,
+        lambda: gw.load("./no.gguf"),
+        gw.ModelError,
         ("no file", "no.gguf"),
     ),
     Wrong(
         "a missing model",
-        lambda: fl.load("smollm2-135"),
-        fl.ModelError,
+        lambda: gw.load("smollm2-135"),
+        gw.ModelError,
         ("Did you mean 'smollm2-135m'?", "Tried:", "provide it by hand"),
     ),
 ]
@@ -283,7 +283,7 @@ CASES = [
 
 @pytest.mark.parametrize("case", CASES, ids=lambda case: case.what)
 def test_a_wrong_input_is_refused_with_its_place_and_what_is_allowed(case: Wrong) -> None:
-    with pytest.raises(fl.FairleadError) as raised:
+    with pytest.raises(gw.GuidewayError) as raised:
         case.attempt()
     assert type(raised.value) is case.error
     for said in case.said:
@@ -295,8 +295,8 @@ def test_a_wrong_input_is_refused_with_its_place_and_what_is_allowed(case: Wrong
 
 @pytest.mark.parametrize("token", [10**5000, -1, "a", None, 1.5], ids=brief)
 def test_what_is_no_token_is_rejected(token: Any) -> None:
-    constraint = fl.compile(fl.Regex("ab"), LETTERS)
-    with pytest.raises(fl.TokenRejected) as raised:
+    constraint = gw.compile(gw.Regex("ab"), LETTERS)
+    with pytest.raises(gw.TokenRejected) as raised:
         constraint.advance(constraint.start(), token)
     assert len(str(raised.value)) <= 500
 
@@ -341,18 +341,18 @@ def weather(city: str) -> None:
 
 
 def one_tool(**said: Any) -> Source:
-    return fl.tools([said])
+    return gw.tools([said])
 
 
 def some_regions(tag: Any, **said: Any) -> Source:
-    return fl.regions(tag, **said)
+    return gw.regions(tag, **said)
 
 
-TAG = fl.tag("<a>", int, "</a>")
+TAG = gw.tag("<a>", int, "</a>")
 READY: dict[Callable[..., Any], dict[str, Any]] = {
-    fl.Regex: {"pattern": "a", "dialect": "python", "flags": ""},
-    fl.Choice: {"options": ("a",)},
-    fl.JsonSchema: {
+    gw.Regex: {"pattern": "a", "dialect": "python", "flags": ""},
+    gw.Choice: {"options": ("a",)},
+    gw.JsonSchema: {
         "schema": {},
         "key_order": "any",
         "whitespace": "any",
@@ -360,30 +360,30 @@ READY: dict[Callable[..., Any], dict[str, Any]] = {
         "formats": "known",
         "resources": None,
     },
-    fl.Whitespace: {"spaces": 1, "newline": True, "indent": 2},
-    fl.Lark: {
+    gw.Whitespace: {"spaces": 1, "newline": True, "indent": 2},
+    gw.Lark: {
         "text": 'start: "a"',
         "start": "start",
         "lexer": None,
         "postlex": None,
         "imports": None,
     },
-    fl.Lark.open: {"path": "no.lark"},
-    fl.Gbnf: {"text": 'root ::= "a"', "root": "root"},
-    fl.grammar: {"name": "semver"},
-    fl.repeat: {"item": "a", "low": 0, "high": 2},
-    fl.source: {"value": "a"},
-    fl.special: {"token": "<end>", "required": False},
-    fl.substring: {"text": "a b", "cut": "words"},
-    fl.until: {"include": True},
-    fl.tag: {"begin": "a", "item": "b", "end": "c"},
+    gw.Lark.open: {"path": "no.lark"},
+    gw.Gbnf: {"text": 'root ::= "a"', "root": "root"},
+    gw.grammar: {"name": "semver"},
+    gw.repeat: {"item": "a", "low": 0, "high": 2},
+    gw.source: {"value": "a"},
+    gw.special: {"token": "<end>", "required": False},
+    gw.substring: {"text": "a b", "cut": "words"},
+    gw.until: {"include": True},
+    gw.tag: {"begin": "a", "item": "b", "end": "c"},
     some_regions: {"tag": TAG, "at_least": 0, "at_most": None, "stop_after_first": False},
-    fl.thinking: {"item": "a", "begin": "<a>", "end": "</a>"},
-    fl.capture: {"name": "a", "item": "b"},
-    fl.tools: {"given": (weather,), "format": "hermes", "choice": "auto", "parallel": True},
+    gw.thinking: {"item": "a", "begin": "<a>", "end": "</a>"},
+    gw.capture: {"name": "a", "item": "b"},
+    gw.tools: {"given": (weather,), "format": "hermes", "choice": "auto", "parallel": True},
     one_tool: {"name": "a", "description": "b", "parameters": {}},
-    fl.Budget: {"fuel": 1_000_000, "table_bytes": 1_000_000, "rows": 10},
-    fl.Vocabulary: {
+    gw.Budget: {"fuel": 1_000_000, "table_bytes": 1_000_000, "rows": 10},
+    gw.Vocabulary: {
         "tokens": [b"a"],
         "eos_ids": (),
         "width": 1,
@@ -391,8 +391,8 @@ READY: dict[Callable[..., Any], dict[str, Any]] = {
         "special": {},
         "loss": "",
     },
-    fl.Vocabulary.from_tokenizer_json: {"source": TOKENIZER, "eos": None, "width": None},
-    fl.heal: {"tokens": (97,), "vocabulary": BYTES},
+    gw.Vocabulary.from_tokenizer_json: {"source": TOKENIZER, "eos": None, "width": None},
+    gw.heal: {"tokens": (97,), "vocabulary": BYTES},
 }
 ARGUMENTS = [(make, name) for make, ready in READY.items() for name in ready]
 
@@ -406,10 +406,10 @@ def test_odd_arguments_work_or_are_refused_as_ours(make: Callable[..., Any], arg
         try:
             made = make(**{**READY[make], argument: odd})
             if isinstance(made, Source):
-                fl.compile(made, BYTES)
-            elif isinstance(made, fl.Vocabulary):
-                fl.compile(fl.Regex("a*"), made)
-        except fl.FairleadError as error:
+                gw.compile(made, BYTES)
+            elif isinstance(made, gw.Vocabulary):
+                gw.compile(gw.Regex("a*"), made)
+        except gw.GuidewayError as error:
             refused = str(error)
         assert len(refused) <= 500
 
@@ -418,5 +418,5 @@ if __name__ == "__main__":
     for case in CASES:
         try:
             case.attempt()
-        except fl.FairleadError as error:
+        except gw.GuidewayError as error:
             sys.stdout.write(f"── {case.what}: {type(error).__name__}\n{error}\n\n")

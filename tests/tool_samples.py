@@ -5,14 +5,14 @@ from typing import Any, Literal
 
 from pydantic import BaseModel
 
-import fairlead as fl
+import guideway as gw
 
 MARKS = [
     "<tool_call>", "</tool_call>", "[TOOL_CALLS]", "[ARGS]", "<|channel|>", "<|message|>",
     "<|constrain|>", "<|start|>", "<|end|>", "<|python_tag|>",
 ]  # fmt: skip
-PLAIN = fl.Vocabulary([*(bytes([b]) for b in range(256)), b"<eos>"], {256})
-MARKED = fl.Vocabulary(
+PLAIN = gw.Vocabulary([*(bytes([b]) for b in range(256)), b"<eos>"], {256})
+MARKED = gw.Vocabulary(
     [*(bytes([b]) for b in range(256)), b"<eos>", *[None] * len(MARKS)],
     {256},
     special={name: 257 + number for number, name in enumerate(MARKS)},

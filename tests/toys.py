@@ -9,8 +9,8 @@ from itertools import product
 
 from hypothesis import strategies as st
 
-from fairlead.automata.derivative import Derivatives
-from fairlead.lowering.expr import (
+from guideway.automata.derivative import Derivatives
+from guideway.lowering.expr import (
     EMPTY,
     EPSILON,
     UNSURE,
@@ -24,7 +24,7 @@ from fairlead.lowering.expr import (
     literal,
     repeat,
 )
-from fairlead.lowering.nodes import (
+from guideway.lowering.nodes import (
     Alt,
     And,
     Bytes,

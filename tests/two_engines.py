@@ -11,20 +11,20 @@ from typing import Any
 
 import numpy as np
 
-import fairlead as fl
-from fairlead.automata.derivative import Derivatives
-from fairlead.lowering.expr import concat, literal
-from fairlead.lowering.nodes import Expr
-from fairlead.masks.bits import unpack
-from fairlead.masks.rows import Rows
-from fairlead.masks.states import States
+import guideway as gw
+from guideway.automata.derivative import Derivatives
+from guideway.lowering.expr import concat, literal
+from guideway.lowering.nodes import Expr
+from guideway.masks.bits import unpack
+from guideway.masks.rows import Rows
+from guideway.masks.states import States
 from real_tokenizers import real_vocabulary
 
 EDGES = (b'"', b"\\", b"}", b"]", b",", b":", b"{", b"u")
 
 
 @cache
-def vocabulary(size: int = 1500) -> fl.Vocabulary:
+def vocabulary(size: int = 1500) -> gw.Vocabulary:
     """Every byte, token b for byte b, and a sample of the tokens of a real one."""
     real = [token for token in real_vocabulary("gpt2").tokens if token]
     edges = [t for t in real if len(t) > 1 and any(edge in t for edge in EDGES[:7])]
@@ -32,16 +32,16 @@ def vocabulary(size: int = 1500) -> fl.Vocabulary:
     some = {*chosen.sample(real, size), *chosen.sample(edges, min(size // 4, len(edges)))}
     longer = sorted(token for token in some if len(token) > 1)
     tokens = [*(bytes((byte,)) for byte in range(256)), *longer, b"<end>"]
-    return fl.Vocabulary(tokens, eos_ids={len(tokens) - 1})
+    return gw.Vocabulary(tokens, eos_ids={len(tokens) - 1})
 
 
 class Both:
     """A constraint, and the plain engine beside it."""
 
-    def __init__(self, source: Any, words: fl.Vocabulary, **options: Any) -> None:
-        self.fast = fl.compile(source, words, **options)
+    def __init__(self, source: Any, words: gw.Vocabulary, **options: Any) -> None:
+        self.fast = gw.compile(source, words, **options)
         expr = concat(literal(words.lead), self.fast._expr)
-        self.plain = Rows(Derivatives(expr, words.spellable), words, fl.Budget())
+        self.plain = Rows(Derivatives(expr, words.spellable), words, gw.Budget())
         self.begin = (self.fast.start(), expr)
         self.words = words
 
@@ -82,14 +82,14 @@ def explored(both: Both, seed: str, texts: int, tokens: int) -> Iterator[Any]:
 
 def compared(
     expr: Expr,
-    words: fl.Vocabulary,
+    words: gw.Vocabulary,
     texts: int,
     tokens: int,
     seed: object = 0,
     *,
     fuel: Callable[[int], None] = lambda made: None,
     among: Callable[[int], bool] = lambda token: True,
-    budget: fl.Budget | None = None,
+    budget: gw.Budget | None = None,
 ) -> int:
     """Compare masks of an expression along texts by chance, of tokens `among`; how many were.
 
@@ -97,8 +97,8 @@ def compared(
     the other one.
     """
     spellable = words.spellable
-    plain = Rows(Derivatives(expr, spellable, fuel), words, fl.Budget())
-    fast = States(expr, Derivatives(expr, spellable), words, budget or fl.Budget())
+    plain = Rows(Derivatives(expr, spellable, fuel), words, gw.Budget())
+    fast = States(expr, Derivatives(expr, spellable), words, budget or gw.Budget())
     dice, count = random.Random(seed), 0
     for _ in range(texts):
         state: Any = fast.start(b"")

@@ -4,7 +4,7 @@ from typing import Any
 
 from pydantic import TypeAdapter, ValidationError
 
-import fairlead as fl
+import guideway as gw
 from random_walks import BYTES
 
 
@@ -18,7 +18,7 @@ def is_read(type_: Any, text: str) -> bool:
 
 def check_offers(type_: Any, offered: list[str], beyond: list[str]) -> None:
     """`offered` are on offer and read; `beyond` are neither."""
-    constraint = fl.compile(type_, BYTES)
+    constraint = gw.compile(type_, BYTES)
     for text in offered:
         assert is_read(type_, text), text
         assert constraint.matches(text), text

@@ -6,15 +6,15 @@ Whatever is missing in the cache is fetched, converted or compiled here, once, b
 several processes: each of them would do it too, or wait for the other. Tests do not rely on it.
 """
 
-import fairlead as fl
+import guideway as gw
 from json_schema_suite import suite
 from real_tokenizers import NAMES, real_vocabulary
 
 
 def main() -> None:
     """Fill the cache."""
-    fl.warmup()
-    fl.load("smollm2-135m", device="cpu")
+    gw.warmup()
+    gw.load("smollm2-135m", device="cpu")
     for name in NAMES:
         real_vocabulary(name)
     suite()

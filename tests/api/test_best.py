@@ -9,37 +9,37 @@ import pytest
 import torch
 from pydantic import BaseModel, field_validator
 
-import fairlead as fl
-from fairlead.api.best import Drawn, best
-from fairlead.engine.fake import FakeModel
-from fairlead.engine.request import Stats
+import guideway as gw
+from guideway.api.best import Drawn, best
+from guideway.engine.fake import FakeModel
+from guideway.engine.request import Stats
 
-BITS = fl.Vocabulary([b"0", b"1", b"<eos>"], eos_ids={2})
-ASCII = fl.Vocabulary([bytes([byte]) for byte in range(128)] + [b"<end>"], eos_ids={128})
-MODEL = fl.Model(FakeModel.random(BITS, 4))
-SOURCE = fl.Regex("[01]{2,6}")
+BITS = gw.Vocabulary([b"0", b"1", b"<eos>"], eos_ids={2})
+ASCII = gw.Vocabulary([bytes([byte]) for byte in range(128)] + [b"<end>"], eos_ids={128})
+MODEL = gw.Model(FakeModel.random(BITS, 4))
+SOURCE = gw.Regex("[01]{2,6}")
 
 
-def drawn(count: int, prompt: str = "0", **settings: Any) -> list[fl.Result]:
+def drawn(count: int, prompt: str = "0", **settings: Any) -> list[gw.Result]:
     return MODEL.generate(
         prompt, SOURCE, num_return_sequences=count, temperature=1.3, seed=1, **settings
     )
 
 
-def texts(results: list[fl.Result]) -> list[str]:
+def texts(results: list[gw.Result]) -> list[str]:
     return [result.text for result in results]
 
 
 def test_one_result_comes_of_one_prompt_and_as_many_as_asked_for_of_each_in_a_batch():
     settings = {"best_of": 6, "temperature": 1.3, "seed": 1}
     one = MODEL.generate("0", SOURCE, **settings)
-    assert isinstance(one, fl.Result)
+    assert isinstance(one, gw.Result)
     two = MODEL.generate("0", SOURCE, num_return_sequences=2, **settings)
     assert texts(two)[:1] == [one.text]
     batch = MODEL.generate(["0", "1"], SOURCE, num_return_sequences=2, **settings)
     other = MODEL.generate("1", SOURCE, num_return_sequences=2, **settings)
     assert texts(batch) == texts(two) + texts(other)
-    beside = [fl.Sampling(**settings), fl.Sampling(), fl.Sampling(num_beams=2)]
+    beside = [gw.Sampling(**settings), gw.Sampling(), gw.Sampling(num_beams=2)]
     mixed = MODEL.generate(["0"] * 3, SOURCE, sampling=beside)
     assert texts(mixed) == [
         one.text,
@@ -97,7 +97,7 @@ class Judge:
 @pytest.mark.parametrize("alpha", [None, 2.0, -1.0, 0.0])
 def test_a_classifier_judges_whole_texts_of_all_prompts_in_one_batch(alpha: float | None):
     judge = Judge()
-    by = judge if alpha is None else fl.classifier(judge, alpha=alpha)
+    by = judge if alpha is None else gw.classifier(judge, alpha=alpha)
     settings = {"best_of": 6, "temperature": 1.3, "seed": 1, "num_return_sequences": 6}
     results = MODEL.generate(["0", "1"], SOURCE, best_by=by, **settings)
     weight = 1.0 if alpha is None else alpha
@@ -111,25 +111,25 @@ def test_a_classifier_judges_whole_texts_of_all_prompts_in_one_batch(alpha: floa
 
 def test_a_classifier_may_read_the_prompt_and_reads_no_window():
     judge = Judge()
-    by = fl.classifier(judge, alpha=1, prompt=True)
+    by = gw.classifier(judge, alpha=1, prompt=True)
     result = MODEL.generate("0110", SOURCE, best_of=2, seed=1, best_by=by)
     assert all(text.startswith("0110") for text in judge.calls[0])
     assert result.score == -0.5 * (2 + result.text.count("0"))
-    with pytest.raises(fl.UnsupportedError, match="has window=3: leave the window out"):
-        MODEL.generate("0", best_of=2, seed=1, best_by=fl.classifier(judge, alpha=1, window=3))
+    with pytest.raises(gw.UnsupportedError, match="has window=3: leave the window out"):
+        MODEL.generate("0", best_of=2, seed=1, best_by=gw.classifier(judge, alpha=1, window=3))
 
 
 STATS = Stats(0.0, 0.0, 0.0, 0.0, 0.0, 0)
 
 
-def result(value: Any, score: float, error: str = "", ended: Any = "stop") -> fl.Result:
+def result(value: Any, score: float, error: str = "", ended: Any = "stop") -> gw.Result:
     text = json.dumps(value) if value is not None else ""
-    refused = fl.FairleadError(error) if error else None
-    return fl.Result(value, text, (), (), 0.0, ended, refused, STATS, score=score)
+    refused = gw.GuidewayError(error) if error else None
+    return gw.Result(value, text, (), (), 0.0, ended, refused, STATS, score=score)
 
 
-def ranked(results: list[fl.Result], by: Any = "majority") -> list[tuple[Any, float | None]]:
-    sampling = fl.Sampling(best_of=len(results), best_by=by, seed=0)
+def ranked(results: list[gw.Result], by: Any = "majority") -> list[tuple[Any, float | None]]:
+    sampling = gw.Sampling(best_of=len(results), best_by=by, seed=0)
     return [(r.value, r.score) for r in best([Drawn(results, sampling, len(results))])[0]]
 
 
@@ -178,7 +178,7 @@ def test_texts_that_a_validator_refuses_are_ranked_last_and_may_be_drawn_again()
     def row(prefix: tuple[int, ...]) -> list[float]:
         return [0.3 if chr(byte) in "13579" else 0.0 for byte in range(128)] + [3.0]
 
-    model = fl.Model(FakeModel(ASCII, row))
+    model = gw.Model(FakeModel(ASCII, row))
     settings = {"best_of": 4, "num_return_sequences": 4, "temperature": 1.0, "max_new_tokens": 12}
     results = model.generate("x", Even, seed=5, **settings)
     refused = [each.error is not None for each in results]
@@ -202,16 +202,16 @@ def test_a_function_that_gives_no_number_is_named():
         (lambda text: math.nan, "gave nan for"),
         (lambda text: None, "gave None for"),
     ]:
-        with pytest.raises(fl.ModelError, match=message):
+        with pytest.raises(gw.ModelError, match=message):
             MODEL.generate("0", SOURCE, best_of=2, seed=1, best_by=function)
-    short = fl.classifier(lambda texts: [0.5] * 9, alpha=1)
-    with pytest.raises(fl.ModelError, match="numbers of shape"):
+    short = gw.classifier(lambda texts: [0.5] * 9, alpha=1)
+    with pytest.raises(gw.ModelError, match="numbers of shape"):
         MODEL.generate("0", SOURCE, best_of=8, seed=1, best_by=short)
 
 
 def test_it_goes_with_expressions_classifiers_filters_penalties_and_traces():
-    other = fl.Model(FakeModel.random(BITS, 9))
-    guided = MODEL + 0.5 * (other - MODEL) + fl.classifier(Judge(), alpha=1)
+    other = gw.Model(FakeModel.random(BITS, 9))
+    guided = MODEL + 0.5 * (other - MODEL) + gw.classifier(Judge(), alpha=1)
     for by in ("logprob", "majority", len):
         found = guided.generate(
             ["0", "1"], SOURCE, best_of=4, best_by=by, top_p=0.9, repetition_penalty=1.1, seed=2,
@@ -235,7 +235,7 @@ def test_the_texts_may_be_drawn_by_every_mode_of_exactness(exactness: str):
 def test_one_text_is_the_best_of_one_and_streams_have_no_judge():
     greedy = MODEL.generate("0", SOURCE, best_of=1, best_by=len)
     assert (greedy.text, greedy.score) == (MODEL.generate("0", SOURCE).text, len(greedy.text))
-    with pytest.raises(fl.UnsupportedError, match="stream takes one prompt"):
+    with pytest.raises(gw.UnsupportedError, match="stream takes one prompt"):
         next(MODEL.stream("0", SOURCE, best_of=1))
 
 
@@ -251,7 +251,7 @@ def test_texts_of_searches_that_draw_nothing_are_asked_again_by_drawing(settings
     def row(prefix: tuple[int, ...]) -> list[float]:
         return [0.5 if chr(byte) in "13579" else 0.0 for byte in range(128)] + [9.0]
 
-    model = fl.Model(FakeModel(ASCII, row, states=lambda prefix: [1.0, float(prefix[-1])]))
+    model = gw.Model(FakeModel(ASCII, row, states=lambda prefix: [1.0, float(prefix[-1])]))
     assert model.generate("x", Even, max_new_tokens=12, **settings).error is not None
     again = model.generate("x", Even, max_new_tokens=12, retries=40, **settings)
     assert again.error is None
@@ -267,7 +267,7 @@ def test_an_interrupted_judge_loses_no_text():
             raise KeyboardInterrupt
         return float(len(asked))
 
-    model = fl.Model(FakeModel.random(ASCII, 2))
+    model = gw.Model(FakeModel.random(ASCII, 2))
     settings: dict[str, Any] = {"temperature": 1.0, "seed": 1, "max_new_tokens": 8}
     found = model.generate("x", best_of=4, best_by=judge, num_return_sequences=4, **settings)
     assert [each.score for each in found] == [2.0, 1.0, -math.inf, -math.inf]
@@ -285,8 +285,8 @@ def test_an_interrupt_ends_a_call_as_a_whole():
             raise KeyboardInterrupt
         return [0.0] * 129
 
-    beams = [fl.Sampling(max_new_tokens=9), fl.Sampling(num_beams=2, max_new_tokens=9)]
-    model = fl.Model(FakeModel(ASCII, row))
+    beams = [gw.Sampling(max_new_tokens=9), gw.Sampling(num_beams=2, max_new_tokens=9)]
+    model = gw.Model(FakeModel(ASCII, row))
     results = model.generate(["x", "y"], Even, sampling=[beams[0], beams[1]], retries=3)
     assert [each.finish_reason for each in results] == ["interrupted"] * 2
     assert len(calls) == 2

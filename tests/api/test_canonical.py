@@ -5,17 +5,17 @@ from typing import Any
 import pytest
 from transformers import AutoTokenizer, PreTrainedTokenizerFast
 
-import fairlead as fl
+import guideway as gw
 from canonical_tokenizers import library, vocabulary
-from fairlead.api.model import Model
-from fairlead.engine.fake import FakeModel
+from guideway.api.model import Model
+from guideway.engine.fake import FakeModel
 from real_tokenizers import real_vocabulary, tokenizer_folder
 
 SOURCES = [
     None,
-    fl.Regex("[ab]{2,5}( ab?)*'s"),
-    fl.Gbnf('root ::= "a" ("b" | " " root)'),
-    fl.JsonSchema({"type": "array", "items": {"enum": ["a", "ab"]}}, whitespace="compact"),
+    gw.Regex("[ab]{2,5}( ab?)*'s"),
+    gw.Gbnf('root ::= "a" ("b" | " " root)'),
+    gw.JsonSchema({"type": "array", "items": {"enum": ["a", "ab"]}}, whitespace="compact"),
 ]
 HOWS: list[dict[str, Any]] = [
     {},
@@ -27,15 +27,15 @@ HOWS: list[dict[str, Any]] = [
 ]
 
 
-def model(name: str) -> fl.Model:
+def model(name: str) -> gw.Model:
     tokenizer = PreTrainedTokenizerFast(tokenizer_object=library(name), eos_token="<end>")
-    return fl.Model(FakeModel.random(vocabulary(name), 3), tokenizer)
+    return gw.Model(FakeModel.random(vocabulary(name), 3), tokenizer)
 
 
 @pytest.mark.parametrize("source", SOURCES, ids=str)
 @pytest.mark.parametrize("how", HOWS, ids=str)
 def test_any_way_of_choosing_gives_the_tokens_of_the_text(source: Any, how: Any) -> None:
-    own = model("gpt2" if not isinstance(source, fl.JsonSchema) else "gpt2 json")
+    own = model("gpt2" if not isinstance(source, gw.JsonSchema) else "gpt2 json")
     found = own.generate("a", source, canonical=True, max_new_tokens=12, **how)
     for result in found if isinstance(found, list) else [found]:
         encoded = own.tokenizer.encode(result.text, add_special_tokens=False)
@@ -55,8 +55,8 @@ def test_free_text_is_cut_at_its_limit_where_its_tokens_are_canonical() -> None:
 
 def test_with_a_watermark_and_in_an_expression_it_holds_as_well() -> None:
     own = model("gpt2")
-    other = fl.Model(FakeModel.random(vocabulary("gpt2"), 5), own.tokenizer)
-    guided = (own + 0.5 * (other - own)).watermarked(fl.Watermark(key=3))
+    other = gw.Model(FakeModel.random(vocabulary("gpt2"), 5), own.tokenizer)
+    guided = (own + 0.5 * (other - own)).watermarked(gw.Watermark(key=3))
     *_, last = guided.stream("a", canonical=True, max_new_tokens=8, seed=1)
     assert last.result is not None
     encoded = own.tokenizer.encode(last.text, add_special_tokens=False)
@@ -75,14 +75,14 @@ def test_a_healed_prompt_is_encoded_with_the_text() -> None:
 SLOWER = [
     pytest.param(prompt, source, marks=pytest.mark.slow)
     for prompt in ("日本", "東京", "한국", "👨\u200d👩", "é", "a")
-    for source in (None, fl.Regex("[a-z]{1,4}"))
+    for source in (None, gw.Regex("[a-z]{1,4}"))
 ]
 
 
-@pytest.mark.parametrize(("prompt", "source"), [("日本", fl.Regex("[ab]")), *SLOWER], ids=str)
+@pytest.mark.parametrize(("prompt", "source"), [("日本", gw.Regex("[ab]")), *SLOWER], ids=str)
 def test_a_prompt_that_ends_within_no_character_is_healed(prompt: str, source: Any) -> None:
     tokenizer = AutoTokenizer.from_pretrained(tokenizer_folder("gpt2"))
-    own = fl.Model(FakeModel.random(real_vocabulary("gpt2"), 3), tokenizer)
+    own = gw.Model(FakeModel.random(real_vocabulary("gpt2"), 3), tokenizer)
     result = own.generate(prompt, source, heal=True, canonical=True, max_new_tokens=6, seed=1)
     written = tokenizer.decode(result.tokens)
     assert written.endswith(result.text)
@@ -91,10 +91,10 @@ def test_a_prompt_that_ends_within_no_character_is_healed(prompt: str, source: A
 
 
 def test_without_a_tokenizer_or_a_truth_value_it_is_refused() -> None:
-    plain = fl.Model(FakeModel.random(vocabulary("gpt2")))
-    with pytest.raises(fl.UnsupportedError, match="this model has none"):
+    plain = gw.Model(FakeModel.random(vocabulary("gpt2")))
+    with pytest.raises(gw.UnsupportedError, match="this model has none"):
         plain.generate("a", canonical=True)
-    with pytest.raises(fl.SourceError, match="canonical is 1: it must be True or False"):
+    with pytest.raises(gw.SourceError, match="canonical is 1: it must be True or False"):
         plain.generate("a", canonical=1)  # pyright: ignore[reportArgumentType]
 
 
@@ -102,12 +102,12 @@ def test_without_a_tokenizer_or_a_truth_value_it_is_refused() -> None:
 @pytest.mark.slow
 def test_the_built_in_model_writes_what_its_tokenizer_gives(built_in: Model) -> None:
     person = {"type": "object", "properties": {"age": {"type": "integer"}}, "required": ["age"]}
-    sources = [None, fl.Regex("[a-z ,']{3,20}\\."), person, fl.Gbnf('root ::= "it" ("\'s" | root)')]
+    sources = [None, gw.Regex("[a-z ,']{3,20}\\."), person, gw.Gbnf('root ::= "it" ("\'s" | root)')]
     found = built_in.generate(
         ["Once"] * 4, sources, canonical=True, max_new_tokens=8, temperature=1.5, seed=3
     )
     found += [
-        built_in.generate("http:", fl.Regex("[a-z ']{3,9}\\."), canonical=True, **how)
+        built_in.generate("http:", gw.Regex("[a-z ']{3,9}\\."), canonical=True, **how)
         for how in ({"penalty_alpha": 0.6, "top_k": 3}, {"num_beams": 2})
     ]
     for result in found:

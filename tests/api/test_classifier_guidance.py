@@ -8,11 +8,11 @@ from collections import Counter
 import pytest
 import torch
 
-import fairlead as fl
-from fairlead.engine.fake import FakeModel
+import guideway as gw
+from guideway.engine.fake import FakeModel
 
-ASCII = fl.Vocabulary([bytes([byte]) for byte in range(128)] + [b"<end>"], eos_ids={128})
-TOY = fl.Vocabulary([b"a", b"b", b"c", b"<end>"], eos_ids={3})
+ASCII = gw.Vocabulary([bytes([byte]) for byte in range(128)] + [b"<end>"], eos_ids={128})
+TOY = gw.Vocabulary([b"a", b"b", b"c", b"<end>"], eos_ids={3})
 
 
 class Judge:
@@ -28,8 +28,8 @@ class Judge:
 
 def test_guided_texts_are_in_the_language_and_only_beginnings_of_it_are_judged():
     judge = Judge()
-    model = fl.Model(FakeModel.random(ASCII)) + fl.classifier(judge, alpha=40)
-    source = fl.Regex("([abc]{2}-){2}[abc]!")
+    model = gw.Model(FakeModel.random(ASCII)) + gw.classifier(judge, alpha=40)
+    source = gw.Regex("([abc]{2}-){2}[abc]!")
     results = model.generate(["x", "y"], source, temperature=1, seed=3, num_return_sequences=3)
     for result in results:
         assert re.fullmatch("([abc]{2}-){2}[abc]!", result.text)
@@ -42,8 +42,8 @@ def test_guided_texts_are_in_the_language_and_only_beginnings_of_it_are_judged()
 
 def test_a_text_without_any_choice_asks_nothing():
     judge = Judge()
-    model = fl.Model(FakeModel.random(ASCII)) + fl.classifier(judge, alpha=-5)
-    assert model.generate("x", fl.Choice(["only this"])).text == "only this"
+    model = gw.Model(FakeModel.random(ASCII)) + gw.classifier(judge, alpha=-5)
+    assert model.generate("x", gw.Choice(["only this"])).text == "only this"
     assert judge.calls == []
 
 
@@ -68,10 +68,10 @@ def test_samples_have_the_distribution_of_bayes_rule():
             for some in ends
         ]
 
-    model = fl.Model(FakeModel.table(TOY, table)) + fl.classifier(future, alpha=1)
+    model = gw.Model(FakeModel.table(TOY, table)) + gw.classifier(future, alpha=1)
     count = 1000
     drawn = model.generate(
-        "a", fl.Regex("[abc]{3}"), temperature=1, seed=0, num_return_sequences=count
+        "a", gw.Regex("[abc]{3}"), temperature=1, seed=0, num_return_sequences=count
     )
     found = Counter(result.text for result in drawn)
     evidence = math.fsum(chance(x) * of_class[x] for x in of_class)
@@ -83,10 +83,10 @@ def test_samples_have_the_distribution_of_bayes_rule():
 
 
 def test_a_row_has_the_same_text_whatever_the_batch_around_it():
-    model = fl.Model(FakeModel.random(ASCII)) + fl.classifier(
+    model = gw.Model(FakeModel.random(ASCII)) + gw.classifier(
         Judge(), alpha=3, top=20, entropy=0.5, every=2, window=4, rest="keep"
     )
-    sources = [fl.Regex("[a-f]{8}"), None, fl.Regex("x+y"), fl.Choice(["aa", "b"])]
+    sources = [gw.Regex("[a-f]{8}"), None, gw.Regex("x+y"), gw.Choice(["aa", "b"])]
     settings = {"temperature": 0.8, "seed": 5, "max_new_tokens": 12}
     together = model.generate(["p", "q", "r", "s"], sources, **settings)
     for prompt, source, result in zip("pqrs", sources, together, strict=True):
@@ -96,15 +96,15 @@ def test_a_row_has_the_same_text_whatever_the_batch_around_it():
 def test_the_prompt_is_read_where_that_is_asked_for():
     for prompt in (False, True):
         judge = Judge()
-        model = fl.Model(FakeModel.random(ASCII)) + fl.classifier(judge, alpha=1, prompt=prompt)
-        model.generate("Say: ", fl.Choice(["yes", "no"]))
+        model = gw.Model(FakeModel.random(ASCII)) + gw.classifier(judge, alpha=1, prompt=prompt)
+        model.generate("Say: ", gw.Choice(["yes", "no"]))
         assert set(judge.calls[0]) == ({"Say: y", "Say: n"} if prompt else {"y", "n"})
 
 
 def test_log_probabilities_are_those_of_the_model_without_the_classifier():
-    base = fl.Model(FakeModel.random(ASCII))
-    guided = base + fl.classifier(Judge(), alpha=9)
-    result = guided.generate("x", fl.Regex("[abc]{4}"))
+    base = gw.Model(FakeModel.random(ASCII))
+    guided = base + gw.classifier(Judge(), alpha=9)
+    result = guided.generate("x", gw.Regex("[abc]{4}"))
     logits = base.language_model.prefill([list(b"x" + result.text.encode()[:n]) for n in range(4)])[
         1
     ]
@@ -114,19 +114,19 @@ def test_log_probabilities_are_those_of_the_model_without_the_classifier():
 
 
 def test_a_classifier_that_fails_is_named_by_generate():
-    guided = fl.Model(FakeModel.random(ASCII)) + fl.classifier(lambda texts: [2.0], alpha=1)
+    guided = gw.Model(FakeModel.random(ASCII)) + gw.classifier(lambda texts: [2.0], alpha=1)
     with pytest.raises(
-        fl.ModelError, match=r"the classifier <lambda> gave numbers of shape \(1,\)"
+        gw.ModelError, match=r"the classifier <lambda> gave numbers of shape \(1,\)"
     ):
-        guided.generate("x", fl.Regex("[abc]"))
+        guided.generate("x", gw.Regex("[abc]"))
 
 
 def test_what_stands_between_prompt_and_text_is_judged_by_no_call():
     judge = Judge()
     spelled = [b"a", b"b", b" ", b"<end>"]
-    vocabulary = fl.Vocabulary(spelled, eos_ids={3}, lead=b" ")
-    model = fl.Model(FakeModel.random(vocabulary)) + fl.classifier(judge, alpha=2)
+    vocabulary = gw.Vocabulary(spelled, eos_ids={3}, lead=b" ")
+    model = gw.Model(FakeModel.random(vocabulary)) + gw.classifier(judge, alpha=2)
     chosen = model.choose("", ["ab", "ba", "bb"])
     assert math.isclose(sum(chosen.values()), 1)
-    model.generate("", fl.Choice(["ab", "ba", "bb"]), seed=1)
+    model.generate("", gw.Choice(["ab", "ba", "bb"]), seed=1)
     assert not any(text.startswith(" ") for texts in judge.calls for text in texts)

@@ -8,14 +8,14 @@ from typing import Annotated, Any, Literal, NamedTuple, Optional
 import pytest
 from pydantic import BaseModel, Field, WithJsonSchema
 
-import fairlead as fl
-from fairlead.api.describe import describe
-from fairlead.errors import SourceError, UnsupportedError
-from fairlead.syntax.json_schema_source import JsonSchema
-from fairlead.syntax.lark_source import Lark
-from fairlead.syntax.sources import Choice, Gbnf, Regex, Source, Text, repeat, source
-from fairlead.syntax.special import Others
-from fairlead.syntax.substrings import substring
+import guideway as gw
+from guideway.api.describe import describe
+from guideway.errors import SourceError, UnsupportedError
+from guideway.syntax.json_schema_source import JsonSchema
+from guideway.syntax.lark_source import Lark
+from guideway.syntax.sources import Choice, Gbnf, Regex, Source, Text, repeat, source
+from guideway.syntax.special import Others
+from guideway.syntax.substrings import substring
 from type_samples import TYPES
 
 
@@ -221,20 +221,20 @@ def test_regions_and_tools_are_told_in_words():
         """Add."""
 
     for asked, words in [
-        (fl.special("<a>"), "the token <a>"),
+        (gw.special("<a>"), "the token <a>"),
         (Others(("<a>", 7), 0), "any text and special tokens, but no <a>, but no 7"),
-        (fl.until("x"), 'any text up to "x"'),
-        (fl.until("x", include=False), 'any text without "x"'),
-        (fl.capture("x", int), "integer"),
-        (fl.tag("(", int, ")"), '"("\nthen integer\nthen ")"'),
-        (fl.tagged("(", int), 'any text, in which may stand\n"("\nthen integer\nthen ""'),
-        (fl.thinking(int), "the token <think>, thoughts, the token </think>, then\ninteger"),
+        (gw.until("x"), 'any text up to "x"'),
+        (gw.until("x", include=False), 'any text without "x"'),
+        (gw.capture("x", int), "integer"),
+        (gw.tag("(", int, ")"), '"("\nthen integer\nthen ")"'),
+        (gw.tagged("(", int), 'any text, in which may stand\n"("\nthen integer\nthen ""'),
+        (gw.thinking(int), "the token <think>, thoughts, the token </think>, then\ninteger"),
     ]:
         assert describe(asked) == words
-    said = [describe(fl.tools([add], "mistral", choice)) for choice in ("auto", "add", "none")]
+    said = [describe(gw.tools([add], "mistral", choice)) for choice in ("auto", "add", "none")]
     call = 'a call of a function, as\n[TOOL_CALLS][{"name": "NAME", "arguments": ARGUMENTS}]\n'
     assert said[0].startswith(f"any text, or {call}")
     assert said[1].startswith(call)
     assert said[2].startswith("any text\nwhere the functions are")
     assert '"properties": {"a": {"type": "integer"}}' in said[0]
-    assert "<|end|>" not in describe(fl.tools([add], "harmony"))
+    assert "<|end|>" not in describe(gw.tools([add], "harmony"))

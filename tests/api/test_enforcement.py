@@ -2,14 +2,14 @@
 
 import pytest
 
-import fairlead as fl
-from fairlead.api.enforcement import enforcement
-from fairlead.errors import SourceError, UnsupportedError
-from fairlead.syntax.json_schema_keywords import READ
-from fairlead.syntax.json_schema_source import JsonSchema
-from fairlead.syntax.lark_source import Lark
-from fairlead.syntax.sources import Choice, Gbnf, PythonType, Regex, Text, repeat, source
-from fairlead.syntax.special import Others
+import guideway as gw
+from guideway.api.enforcement import enforcement
+from guideway.errors import SourceError, UnsupportedError
+from guideway.syntax.json_schema_keywords import READ
+from guideway.syntax.json_schema_source import JsonSchema
+from guideway.syntax.lark_source import Lark
+from guideway.syntax.sources import Choice, Gbnf, PythonType, Regex, Text, repeat, source
+from guideway.syntax.special import Others
 
 
 def told(what):
@@ -178,8 +178,8 @@ def test_combinations_are_told_part_by_part():
 
 
 def test_regions_and_tools_are_told_part_by_part():
-    tags = fl.regions(fl.tag("<a>", fl.Text(), "</a>"), fl.tag(fl.special("<b>"), fl.Text()))
-    found = told(fl.capture("x", tags) + fl.until("y") + fl.until("z", include=False))
+    tags = gw.regions(gw.tag("<a>", gw.Text(), "</a>"), gw.tag(gw.special("<b>"), gw.Text()))
+    found = told(gw.capture("x", tags) + gw.until("y") + gw.until("z", include=False))
     assert {place: how for place, (_, how) in found.items() if "text" in how} == {
         "/0": "its item, found again in the finished text",
         "/0/0": "free text without triggers; 0 times or more one of 2 tags",
@@ -188,7 +188,7 @@ def test_regions_and_tools_are_told_part_by_part():
         "/2": "free text without the stops",
     }
     assert told(Others((7,), 1))[""][1] == "free text, and the ids of other special tokens"
-    assert told(fl.thinking("a"))[""][1] == "free text between two marks, then its item"
-    assert told(fl.tag("a", "b"))[""][1].startswith("its parts in a row")
+    assert told(gw.thinking("a"))[""][1] == "free text between two marks, then its item"
+    assert told(gw.tag("a", "b"))[""][1].startswith("its parts in a row")
     described = [{"type": "function", "name": "f"}]
-    assert told(fl.tools(described))[""][1] == "replies in the format hermes, 1 tools, choice auto"
+    assert told(gw.tools(described))[""][1] == "replies in the format hermes, 1 tools, choice auto"

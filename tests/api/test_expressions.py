@@ -10,16 +10,16 @@ import numpy as np
 import pytest
 import torch
 
-import fairlead as fl
-from fairlead.engine.ensemble import reading
-from fairlead.engine.fake import FakeModel
-from fairlead.logits.expr import Farthest, Guided, Leaf, Linear, Nucleus, Plausible, leaves
+import guideway as gw
+from guideway.engine.ensemble import reading
+from guideway.engine.fake import FakeModel
+from guideway.logits.expr import Farthest, Guided, Leaf, Linear, Nucleus, Plausible, leaves
 
-BYTES = fl.Vocabulary([bytes([b]) for b in range(256)] + [b"<eos>"], {256})
+BYTES = gw.Vocabulary([bytes([b]) for b in range(256)] + [b"<eos>"], {256})
 
 
-def fake(seed: int, name: str) -> fl.Model:
-    return fl.Model(FakeModel.random(BYTES, seed, scale=2.0), name=name)
+def fake(seed: int, name: str) -> gw.Model:
+    return gw.Model(FakeModel.random(BYTES, seed, scale=2.0), name=name)
 
 
 BASE, EXPERT, ANTI = fake(0, "base"), fake(1, "expert"), fake(2, "anti")
@@ -32,7 +32,7 @@ class Even:
         return torch.tensor([math.log(0.9 if len(text) % 2 == 0 else 0.1) for text in texts])
 
 
-TERM = fl.classifier(Even(), alpha=5, top=20)
+TERM = gw.classifier(Even(), alpha=5, top=20)
 
 
 @pytest.mark.parametrize(
@@ -43,7 +43,7 @@ TERM = fl.classifier(Even(), alpha=5, top=20)
         (BASE.nucleus(0.9) - ANTI.temperature(0.5), "base.nucleus(0.9) - 2*anti"),
         (BASE.plausible(0.1, "pre_mask"), "base.plausible(0.1, 'pre_mask')"),
         (
-            fl.maximum(BASE, EXPERT) + fl.minimum(BASE, ANTI),
+            gw.maximum(BASE, EXPERT) + gw.minimum(BASE, ANTI),
             "maximum(base, expert) + minimum(base, anti)",
         ),
         (BASE.maximum(EXPERT).minimum(ANTI), "minimum(maximum(base, expert), anti)"),
@@ -52,17 +52,17 @@ TERM = fl.classifier(Even(), alpha=5, top=20)
         (BASE.prompted("x" * 40), "base.prompted('" + "x" * 23 + "…')"),
         (BASE.prompted(str.upper), "base.prompted(upper)"),
         (BASE.unprompted().named("nothing"), "nothing"),
-        (fl.dexperts(BASE, EXPERT, ANTI), "base.nucleus(0.9) + 2*expert - 2*anti"),
-        (fl.dexperts(BASE, anti=ANTI, nucleus=None), "3*base - 2*anti"),
-        (fl.dexperts(BASE, EXPERT, alpha=0), "base.nucleus(0.9)"),
-        (fl.proxy_tune(BASE, EXPERT, ANTI), "base + expert - anti"),
-        (fl.proxy_tune(BASE, [(EXPERT, 1), (ANTI, 0.5)], BASE, 2), "-base + 2*expert + anti"),
-        (fl.contrast(EXPERT, ANTI), "1.5*expert.plausible(0.1) - 0.5*anti"),
-        (fl.contrast(EXPERT, ANTI, style="li-2022"), "expert.plausible(0.1) - 2*anti"),
-        (fl.cfg(BASE, ANTI), "1.5*base - 0.5*anti"),
-        (fl.cfg(BASE, gamma=2), "2*base - base.unprompted()"),
-        (fl.context_aware(BASE.prompted("d"), BASE), "1.5*base.prompted('d') - 0.5*base"),
-        (BASE + fl.gedi(EXPERT, ANTI), "base + gedi(expert, anti, alpha=30)"),
+        (gw.dexperts(BASE, EXPERT, ANTI), "base.nucleus(0.9) + 2*expert - 2*anti"),
+        (gw.dexperts(BASE, anti=ANTI, nucleus=None), "3*base - 2*anti"),
+        (gw.dexperts(BASE, EXPERT, alpha=0), "base.nucleus(0.9)"),
+        (gw.proxy_tune(BASE, EXPERT, ANTI), "base + expert - anti"),
+        (gw.proxy_tune(BASE, [(EXPERT, 1), (ANTI, 0.5)], BASE, 2), "-base + 2*expert + anti"),
+        (gw.contrast(EXPERT, ANTI), "1.5*expert.plausible(0.1) - 0.5*anti"),
+        (gw.contrast(EXPERT, ANTI, style="li-2022"), "expert.plausible(0.1) - 2*anti"),
+        (gw.cfg(BASE, ANTI), "1.5*base - 0.5*anti"),
+        (gw.cfg(BASE, gamma=2), "2*base - base.unprompted()"),
+        (gw.context_aware(BASE.prompted("d"), BASE), "1.5*base.prompted('d') - 0.5*base"),
+        (BASE + gw.gedi(EXPERT, ANTI), "base + gedi(expert, anti, alpha=30)"),
     ],
 )
 def test_expressions_print_as_they_are_written(model, text):
@@ -84,11 +84,11 @@ def test_the_leaves_and_the_cost_of_a_token_are_listed():
 def test_an_alpha_of_zero_is_the_base_bit_for_bit():
     for same in (
         BASE + 0 * (EXPERT - ANTI),
-        fl.proxy_tune(BASE, EXPERT, ANTI, 0),
+        gw.proxy_tune(BASE, EXPERT, ANTI, 0),
         BASE + 0 * EXPERT,
     ):
         assert same.node is BASE.node
-    zero = BASE + fl.classifier(Even(), alpha=0)
+    zero = BASE + gw.classifier(Even(), alpha=0)
     assert zero.node is BASE.node
 
 
@@ -102,19 +102,19 @@ def test_classifiers_stand_on_either_side_and_can_be_subtracted():
 
 def test_a_classifier_without_a_model_is_a_sum_too():
     assert (TERM - BASE).node == (-BASE + TERM).node
-    pair = fl.gedi(EXPERT, ANTI, 4)
+    pair = gw.gedi(EXPERT, ANTI, 4)
     assert str(BASE + 0.5 * pair) == str(BASE - -pair / 2)
     assert (BASE + 0 * pair).node is BASE.node
-    with pytest.raises(fl.LimitError, match="divisor"):
+    with pytest.raises(gw.LimitError, match="divisor"):
         _ = TERM / 0
 
 
 def test_models_are_added_up_by_sum():
     assert repr(sum([BASE, 0.5 * EXPERT])) == "Model(base + 0.5*expert)"
     assert sum([TERM, BASE]) == BASE + TERM
-    assert sum([fl.gedi(EXPERT, ANTI), BASE]) == BASE + fl.gedi(EXPERT, ANTI)
+    assert sum([gw.gedi(EXPERT, ANTI), BASE]) == BASE + gw.gedi(EXPERT, ANTI)
     assert BASE + (TERM - 0) == BASE - (0 - TERM) == BASE + TERM
-    assert BASE + (0 + fl.gedi(EXPERT, ANTI) - 0) == BASE - (0 - fl.gedi(EXPERT, ANTI))
+    assert BASE + (0 + gw.gedi(EXPERT, ANTI) - 0) == BASE - (0 - gw.gedi(EXPERT, ANTI))
 
 
 def test_expressions_that_are_written_alike_are_equal():
@@ -125,7 +125,7 @@ def test_expressions_that_are_written_alike_are_equal():
 
 def test_a_part_that_later_turns_out_to_cancel_is_refused_then():
     model = layered()
-    with pytest.raises(fl.SourceError, match="or a part of it is"):
+    with pytest.raises(gw.SourceError, match="or a part of it is"):
         (model - model.exit_at(2)).nucleus(0.9).exit_at(1)
 
 
@@ -133,8 +133,8 @@ def test_a_part_that_later_turns_out_to_cancel_is_refused_then():
     ("grown", "limit"),
     [
         (lambda model: model.nucleus(0.9), "expression depth"),
-        (lambda model: fl.contrast(model, ANTI), "expression depth"),
-        (lambda model: fl.maximum(model, model.plausible(0.1)), "expression size"),
+        (lambda model: gw.contrast(model, ANTI), "expression depth"),
+        (lambda model: gw.maximum(model, model.plausible(0.1)), "expression size"),
     ],
 )
 def test_what_is_too_deep_or_too_much_is_refused_while_it_is_written(grown, limit):
@@ -142,7 +142,7 @@ def test_what_is_too_deep_or_too_much_is_refused_while_it_is_written(grown, limi
         return reduce(lambda model, _: grown(model), range(count), BASE)
 
     assert grow(5).generate("Hi", max_new_tokens=1).tokens
-    with pytest.raises(fl.LimitError) as caught:
+    with pytest.raises(gw.LimitError) as caught:
         grow(200)
     assert caught.value.limit == limit
 
@@ -150,7 +150,7 @@ def test_what_is_too_deep_or_too_much_is_refused_while_it_is_written(grown, limi
 def test_numbers_of_classifiers_are_those_of_numpy_and_fractions_too():
     assert TERM * np.float32(0.5) / Fraction(1, 2) == TERM
     for bad in (True, "2", 10**400, math.nan, np.float32("nan")):
-        with pytest.raises(fl.LimitError, match="factor of a classifier"):
+        with pytest.raises(gw.LimitError, match="factor of a classifier"):
             _ = TERM * bad
 
 
@@ -170,9 +170,9 @@ def test_a_leaf_under_another_name_is_the_same_leaf():
 
 
 def test_recipes_are_the_published_formulas():
-    node = fl.dexperts(BASE, EXPERT, ANTI, **fl.published("dexperts-sentiment")).node
+    node = gw.dexperts(BASE, EXPERT, ANTI, **gw.published("dexperts-sentiment")).node
     assert node == Linear(((1.0, Nucleus(BASE.node, 0.9)), (3.2, EXPERT.node), (-3.2, ANTI.node)))
-    assert fl.contrast(EXPERT, ANTI, **fl.published("contrast-reasoning")).node == Linear(
+    assert gw.contrast(EXPERT, ANTI, **gw.published("contrast-reasoning")).node == Linear(
         ((1.5, Plausible(EXPERT.node, 0.1)), (-0.5, ANTI.node))
     )
 
@@ -180,25 +180,25 @@ def test_recipes_are_the_published_formulas():
 @pytest.mark.parametrize(
     "call",
     [
-        lambda: fl.proxy_tune(BASE, EXPERT, ANTI, **fl.published("proxy-tuning")),
-        lambda: fl.contrast(EXPERT, ANTI, **fl.published("contrast-open-ended")),
-        lambda: fl.cfg(BASE, ANTI, **fl.published("cfg")),
-        lambda: fl.context_aware(BASE, ANTI, **fl.published("context-aware-conflicts")),
-        lambda: fl.context_aware(BASE, ANTI, **fl.published("context-aware-summaries")),
-        lambda: BASE + fl.gedi(EXPERT, ANTI, **fl.published("gedi")),
-        lambda: BASE + fl.classifier(Even(), **fl.published("caif")),
-        lambda: BASE + fl.classifier(Even(), **fl.published("fudge-topic")),
+        lambda: gw.proxy_tune(BASE, EXPERT, ANTI, **gw.published("proxy-tuning")),
+        lambda: gw.contrast(EXPERT, ANTI, **gw.published("contrast-open-ended")),
+        lambda: gw.cfg(BASE, ANTI, **gw.published("cfg")),
+        lambda: gw.context_aware(BASE, ANTI, **gw.published("context-aware-conflicts")),
+        lambda: gw.context_aware(BASE, ANTI, **gw.published("context-aware-summaries")),
+        lambda: BASE + gw.gedi(EXPERT, ANTI, **gw.published("gedi")),
+        lambda: BASE + gw.classifier(Even(), **gw.published("caif")),
+        lambda: BASE + gw.classifier(Even(), **gw.published("fudge-topic")),
     ],
 )
 def test_published_settings_are_arguments_as_they_are(call):
-    assert isinstance(call(), fl.Model)
+    assert isinstance(call(), gw.Model)
 
 
 def test_unknown_published_settings_name_the_nearest():
-    with pytest.raises(fl.UnsupportedError, match="did you mean 'dexperts-toxicity'"):
-        fl.published("dexpert-toxicity")
-    with pytest.raises(fl.UnsupportedError, match="there are dexperts"):
-        fl.published("zzz")
+    with pytest.raises(gw.UnsupportedError, match="did you mean 'dexperts-toxicity'"):
+        gw.published("dexpert-toxicity")
+    with pytest.raises(gw.UnsupportedError, match="there are dexperts"):
+        gw.published("zzz")
 
 
 @pytest.mark.parametrize(
@@ -219,27 +219,27 @@ def test_unknown_published_settings_name_the_nearest():
         (lambda: BASE.plausible(1.5), "alpha is 1.5"),
         (lambda: BASE.temperature(0), "a temperature is 0"),
         (lambda: BASE.prompted(3), "prompted with a text or a function"),
-        (fl.maximum, "no model"),
-        (lambda: fl.maximum(BASE, 3), "3 is no model"),
+        (gw.maximum, "no model"),
+        (lambda: gw.maximum(BASE, 3), "3 is no model"),
         (lambda: BASE.maximum("x"), "'x' is no model"),
-        (lambda: fl.dexperts(BASE), "an expert or an anti-expert"),
-        (lambda: fl.dexperts(BASE, EXPERT, nucleus=2), "nucleus is 2"),
-        (lambda: fl.proxy_tune(BASE, []), "no model, and no list"),
-        (lambda: fl.proxy_tune(BASE, [(EXPERT, "1")]), "'1' is no model"),
-        (lambda: fl.proxy_tune("base", EXPERT), "'base' is no model"),
-        (lambda: fl.contrast(BASE, ANTI, style="x"), "style is 'x'"),
-        (lambda: fl.cfg(BASE, ANTI, "1"), "gamma is '1'"),
-        (lambda: fl.gedi(BASE, ANTI, rho=2), "rho is 2"),
+        (lambda: gw.dexperts(BASE), "an expert or an anti-expert"),
+        (lambda: gw.dexperts(BASE, EXPERT, nucleus=2), "nucleus is 2"),
+        (lambda: gw.proxy_tune(BASE, []), "no model, and no list"),
+        (lambda: gw.proxy_tune(BASE, [(EXPERT, "1")]), "'1' is no model"),
+        (lambda: gw.proxy_tune("base", EXPERT), "'base' is no model"),
+        (lambda: gw.contrast(BASE, ANTI, style="x"), "style is 'x'"),
+        (lambda: gw.cfg(BASE, ANTI, "1"), "gamma is '1'"),
+        (lambda: gw.gedi(BASE, ANTI, rho=2), "rho is 2"),
         (lambda: 1 - BASE, "1 cannot be added"),
         (lambda: BASE.named(""), "not ''"),
         (lambda: BASE.adapted(5), "5 is no adapter"),
-        (lambda: fl.cfg("base", ANTI), "'base' is no model"),
-        (lambda: fl.contrast(BASE, ANTI, style=[]), "style is"),
-        (lambda: fl.dola(layered(), "middle"), "layers is 'middle'"),
-        (lambda: fl.dola(layered(), 3), "layers is 3"),
-        (lambda: fl.gedi(BASE, ANTI) / 0, "divided by 0"),
-        (lambda: 1e6 * (BASE + fl.gedi(BASE, ANTI)), "alpha is"),
-        (lambda: fl.gedi(BASE, ANTI) * "2", "a factor of gedi"),
+        (lambda: gw.cfg("base", ANTI), "'base' is no model"),
+        (lambda: gw.contrast(BASE, ANTI, style=[]), "style is"),
+        (lambda: gw.dola(layered(), "middle"), "layers is 'middle'"),
+        (lambda: gw.dola(layered(), 3), "layers is 3"),
+        (lambda: gw.gedi(BASE, ANTI) / 0, "divided by 0"),
+        (lambda: 1e6 * (BASE + gw.gedi(BASE, ANTI)), "alpha is"),
+        (lambda: gw.gedi(BASE, ANTI) * "2", "a factor of gedi"),
         (lambda: 2 / BASE, "multiplied or divided by numbers; not with 2"),
         (lambda: BASE**2, "not with 2"),
         (lambda: 2**BASE, "not with 2"),
@@ -248,38 +248,38 @@ def test_unknown_published_settings_name_the_nearest():
         (lambda: BASE @ ANTI, r"not with Model\(anti\)"),
         (lambda: TERM + TERM, "can be added to a model"),
         (lambda: sum([TERM, TERM]), "one after the other"),
-        (lambda: TERM - fl.gedi(BASE, ANTI), "one after the other"),
-        (lambda: fl.gedi(BASE, ANTI) + TERM, "one after the other"),
+        (lambda: TERM - gw.gedi(BASE, ANTI), "one after the other"),
+        (lambda: gw.gedi(BASE, ANTI) + TERM, "one after the other"),
         (lambda: TERM + 2, "can be added to a model"),
-        (lambda: 2 - fl.gedi(BASE, ANTI), "can be added to a model"),
+        (lambda: 2 - gw.gedi(BASE, ANTI), "can be added to a model"),
         (lambda: 2 / TERM, "be multiplied or divided by a number"),
-        (lambda: fl.gedi(BASE, ANTI) ** 2, "be multiplied or divided by a number"),
-        (lambda: fl.maximum(BASE, ANTI - ANTI), "or a part of it is"),
-        (lambda: fl.Model(3), "3 is no language model"),
+        (lambda: gw.gedi(BASE, ANTI) ** 2, "be multiplied or divided by a number"),
+        (lambda: gw.maximum(BASE, ANTI - ANTI), "or a part of it is"),
+        (lambda: gw.Model(3), "3 is no language model"),
     ],
 )
 def test_what_is_no_arithmetic_is_refused(call, message):
-    with pytest.raises(fl.SourceError, match=message):
+    with pytest.raises(gw.SourceError, match=message):
         call()
 
 
 @pytest.mark.parametrize(
     ("call", "feature"),
     [
-        (lambda: fl.dola(BASE), "early exits"),
-        (lambda: fl.dola(BASE + ANTI), "dola of several"),
+        (lambda: gw.dola(BASE), "early exits"),
+        (lambda: gw.dola(BASE + ANTI), "dola of several"),
         (lambda: BASE.exit_at(2), "early exits"),
-        (lambda: fl.gedi(BASE + ANTI, BASE), "gedi of expressions"),
+        (lambda: gw.gedi(BASE + ANTI, BASE), "gedi of expressions"),
         (lambda: BASE.adapted(tensors()).adapted(tensors()), "several adapters"),
-        (lambda: fl.published([]), "[]"),
+        (lambda: gw.published([]), "[]"),
         (
-            lambda: BASE + fl.Model(FakeModel.random(fl.Vocabulary([b"x", b"<e>"], {1}))),
+            lambda: BASE + gw.Model(FakeModel.random(gw.Vocabulary([b"x", b"<e>"], {1}))),
             "arithmetic on different vocabularies",
         ),
     ],
 )
 def test_what_cannot_be_combined_is_refused_by_name(call, feature):
-    with pytest.raises(fl.UnsupportedError) as caught:
+    with pytest.raises(gw.UnsupportedError) as caught:
         call()
     assert caught.value.feature == feature
 
@@ -288,11 +288,11 @@ def tensors() -> dict[str, torch.Tensor]:
     return {"m.lora_A.weight": torch.ones(1, 2), "m.lora_B.weight": torch.ones(2, 1)}
 
 
-def layered() -> fl.Model:
+def layered() -> gw.Model:
     def row(block):
         return FakeModel.random(BYTES, 10 + block, scale=2.0)._functions[-1]
 
-    return fl.Model(FakeModel(BYTES, row(9), exits=[row(n) for n in range(1, 9)]), name="deep")
+    return gw.Model(FakeModel(BYTES, row(9), exits=[row(n) for n in range(1, 9)]), name="deep")
 
 
 def test_early_exits_share_the_models_forward():
@@ -300,15 +300,15 @@ def test_early_exits_share_the_models_forward():
     guided = model - 0.5 * model.exit_at(3)
     assert repr(guided) == "Model(deep - 0.5*deep.exit_at(3))"
     assert str(guided.cost) == "1 forward"
-    assert guided.generate("Hi", fl.Regex("[ab]{5}")).value
-    with pytest.raises(fl.SourceError, match="9 blocks, an exit is after 1 to 8"):
+    assert guided.generate("Hi", gw.Regex("[ab]{5}")).value
+    with pytest.raises(gw.SourceError, match="9 blocks, an exit is after 1 to 8"):
         model.exit_at(9)
 
 
 def test_an_exit_of_an_exit_is_an_earlier_one():
     early = layered().exit_at(5)
     assert reading(leaves(early.exit_at(3).node)[0]).exit == 3
-    with pytest.raises(fl.SourceError, match="5 blocks, an exit is after 1 to 4"):
+    with pytest.raises(gw.SourceError, match="5 blocks, an exit is after 1 to 4"):
         early.exit_at(5)
 
 
@@ -317,28 +317,28 @@ def test_an_exit_of_an_exit_is_an_earlier_one():
 )
 def test_dola_looks_at_every_second_block(layers, blocks):
     model = layered()
-    node = fl.dola(model, layers).node
+    node = gw.dola(model, layers).node
     assert isinstance(node, Linear)
     (_, head), (weight, farthest) = node.terms
     assert (head, weight) == (Plausible(model.node, 0.1), -1)
     assert isinstance(farthest, Farthest)
     assert [reading(leaf).exit for leaf in farthest.among] == blocks
-    assert fl.dola(model, layers).generate("Hi", bool, max_new_tokens=9).value in (True, False)
+    assert gw.dola(model, layers).generate("Hi", bool, max_new_tokens=9).value in (True, False)
 
 
 def test_dola_needs_a_block_to_compare_with():
-    with pytest.raises(fl.SourceError, match="needs a block"):
-        fl.dola(layered(), [])
+    with pytest.raises(gw.SourceError, match="needs a block"):
+        gw.dola(layered(), [])
 
 
 EXPRESSIONS = {
     "proxy": BASE + 1.5 * (EXPERT - ANTI),
-    "dexperts": fl.dexperts(BASE, EXPERT, ANTI),
-    "contrast": fl.contrast(BASE, ANTI),
-    "cfg": fl.cfg(BASE, BASE.prompted("Not: ")),
-    "maximum": fl.maximum(BASE, EXPERT),
+    "dexperts": gw.dexperts(BASE, EXPERT, ANTI),
+    "contrast": gw.contrast(BASE, ANTI),
+    "cfg": gw.cfg(BASE, BASE.prompted("Not: ")),
+    "maximum": gw.maximum(BASE, EXPERT),
     "classifier": BASE + TERM,
-    "gedi": BASE + fl.gedi(BASE.prompted("+"), BASE.prompted("-")),
+    "gedi": BASE + gw.gedi(BASE.prompted("+"), BASE.prompted("-")),
 }
 
 
@@ -408,7 +408,7 @@ class Mood:
 @pytest.mark.parametrize("settings", [{}, {"rest": "keep", "top": 1}, {"every": 3, "entropy": 9}])
 def test_choices_are_judged_as_whole_texts_by_bayes_rule(settings):
     mood = Mood()
-    found = (BASE + fl.classifier(mood, alpha=2, **settings)).choose("Go: ", list(Mood.said))
+    found = (BASE + gw.classifier(mood, alpha=2, **settings)).choose("Go: ", list(Mood.said))
     model = reading(leaves(BASE.node)[0]).model
     weights = {
         text: math.exp(log_probability(model, text.encode())) * p**2
@@ -429,14 +429,14 @@ def test_choices_are_judged_as_whole_texts_by_bayes_rule(settings):
     ],
 )
 def test_a_class_that_is_impossible_in_a_choice_decides(alpha, impossible, left):
-    found = (BASE + fl.classifier(Mood(impossible), alpha=alpha)).choose("Go: ", list(Mood.said))
+    found = (BASE + gw.classifier(Mood(impossible), alpha=alpha)).choose("Go: ", list(Mood.said))
     assert {text for text, p in found.items() if p > 0} == left
     assert sum(found.values()) == pytest.approx(1)
 
 
 def test_a_pair_of_models_judges_whole_choices():
     texts = ["ab", "bab", "c"]
-    guided = BASE + fl.gedi(EXPERT, ANTI, 3.0) + fl.classifier({"c": 1}, alpha=1, window=1)
+    guided = BASE + gw.gedi(EXPERT, ANTI, 3.0) + gw.classifier({"c": 1}, alpha=1, window=1)
     base, expert, anti = (reading(leaves(each.node)[0]).model for each in (BASE, EXPERT, ANTI))
     logs = []
     for text in texts:
@@ -449,8 +449,8 @@ def test_a_pair_of_models_judges_whole_choices():
 
 
 def test_a_classifier_steers_what_is_generated():
-    source = fl.Regex("[ab]{1,9}")
-    settings = [fl.Sampling(temperature=1.0, seed=seed) for seed in range(30)]
+    source = gw.Regex("[ab]{1,9}")
+    settings = [gw.Sampling(temperature=1.0, seed=seed) for seed in range(30)]
     lengths = {
         kind: [
             len(result.text) % 2

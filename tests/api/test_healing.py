@@ -7,21 +7,21 @@ from typing import Any
 import pytest
 import torch
 
-import fairlead as fl
-from fairlead.api.jobs import Call
-from fairlead.engine.ensemble import Ensemble
-from fairlead.engine.fake import FakeModel
-from fairlead.engine.loop import generate
-from fairlead.engine.request import Completion
+import guideway as gw
+from guideway.api.jobs import Call
+from guideway.engine.ensemble import Ensemble
+from guideway.engine.fake import FakeModel
+from guideway.engine.loop import generate
+from guideway.engine.request import Completion
 
 SPELLED = [b"h", b"t", b"p", b":", b"/", b"http", b"://", b"tt", b"p:/", b"s", b"ht"]
-WORDS = fl.Vocabulary([*SPELLED, b"<eos>"], eos_ids={len(SPELLED)})
+WORDS = gw.Vocabulary([*SPELLED, b"<eos>"], eos_ids={len(SPELLED)})
 END = len(SPELLED)
 LIST = ["//s", "/ht", "s", "//", ""]
 
 
 def completion(prompt: str, source: Any = None, seed: int = 0, **settings: Any) -> Completion:
-    model = fl.Model(FakeModel.random(WORDS, seed))
+    model = gw.Model(FakeModel.random(WORDS, seed))
     whole = {"seed": seed, "max_new_tokens": 6} | settings
     call = Call(Ensemble(model.whole), [prompt], False, source, None, whole, heal=True)
     (done,) = generate(Ensemble(model.whole), [job.request for job in call.jobs()])
@@ -49,7 +49,7 @@ def oracle(texts: list[str] | None, taken: list[int], so_far: list[int]) -> set[
 def test_each_step_offers_what_brute_force_finds_and_tells_its_mass(
     texts: list[str] | None, seed: int
 ) -> None:
-    done = completion("http:", None if texts is None else fl.Choice(texts), seed)
+    done = completion("http:", None if texts is None else gw.Choice(texts), seed)
     # "http" and ":" are the prompt's fewest tokens; "://" begins with ":".
     taken, model = [3], FakeModel.random(WORDS, seed)
     tokens = [*done.tokens, *([END] if done.finish_reason == "stop" else [])]
@@ -75,19 +75,19 @@ def test_several_tokens_are_taken_back_where_one_reads_across_all():
     likes = [0.0] * (END + 1)
     for token, like in [(8, 9.0), (4, 5.0)]:
         likes[token] = like
-    model = fl.Model(FakeModel(WORDS, lambda prefix: torch.tensor(likes)))
+    model = gw.Model(FakeModel(WORDS, lambda prefix: torch.tensor(likes)))
     # Cut as "ht", "tt"?: "ttp:" is "tt", "p", ":" and "p:/" reads across the last two.
     healed = model.generate("ttp:", max_new_tokens=2, heal=True)
     assert (healed.tokens, healed.text) == ((8, 8), "/p:/")
-    held = model.generate("ttp:", fl.Regex("/{3}"), max_new_tokens=4, heal=True)
+    held = model.generate("ttp:", gw.Regex("/{3}"), max_new_tokens=4, heal=True)
     assert (held.tokens, held.text) == ((8, 4, 4), "///")
     # What the source does not let across is written as the prompt was.
-    own = model.generate("ttp:", fl.Choice(["s"]), max_new_tokens=4, heal=True)
+    own = model.generate("ttp:", gw.Choice(["s"]), max_new_tokens=4, heal=True)
     assert (own.tokens, own.text) == ((2, 3, 9), "s")
 
 
 def test_streams_batches_and_several_samples_heal_as_one_does_alone():
-    model = fl.Model(FakeModel.random(WORDS, 3))
+    model = gw.Model(FakeModel.random(WORDS, 3))
     prompts = ["http:", "s", "ttp:", "hh"]
     alone = [model.generate(p, heal=True, seed=2, max_new_tokens=5) for p in prompts]
     together = model.generate(prompts, heal=True, seed=2, max_new_tokens=5)
@@ -98,7 +98,7 @@ def test_streams_batches_and_several_samples_heal_as_one_does_alone():
         assert parts[-1].result.tokens == result.tokens
     two = model.generate("http:", heal=True, seed=2, num_return_sequences=2, max_new_tokens=5)
     assert two[0].tokens == alone[0].tokens
-    beams = model.generate("http:", fl.Choice(LIST), heal=True, num_beams=4, max_new_tokens=5)
+    beams = model.generate("http:", gw.Choice(LIST), heal=True, num_beams=4, max_new_tokens=5)
     assert beams.text in LIST
     later = asyncio.run(model.agenerate("http:", heal=True, seed=2, max_new_tokens=5))
     assert later.tokens == alone[0].tokens
@@ -107,13 +107,13 @@ def test_streams_batches_and_several_samples_heal_as_one_does_alone():
 def test_a_text_cut_before_its_prompt_is_whole_is_empty():
     likes = [0.0] * END + [9.0]
     likes[2] = 9.0
-    model = fl.Model(FakeModel(WORDS, lambda prefix: torch.tensor(likes)))
+    model = gw.Model(FakeModel(WORDS, lambda prefix: torch.tensor(likes)))
     result = model.generate("ttp:", max_new_tokens=1, heal=True)
     assert (result.tokens, result.text, result.finish_reason) == ((2,), "", "length")
     (part,) = model.stream("ttp:", max_new_tokens=1, heal=True)
     assert (part.delta, part.text) == ("", "")
-    with pytest.raises(fl.LimitError, match="needs 3 tokens"):
-        model.generate("ttp:", fl.Choice(["s"]), max_new_tokens=1, heal=True)
+    with pytest.raises(gw.LimitError, match="needs 3 tokens"):
+        model.generate("ttp:", gw.Choice(["s"]), max_new_tokens=1, heal=True)
 
 
 def test_all_models_of_an_expression_read_the_prompt_without_its_end():
@@ -126,14 +126,14 @@ def test_all_models_of_an_expression_read_the_prompt_without_its_end():
 
         return FakeModel(WORDS, logits)
 
-    base, other = fl.Model(fake("base"), name="base"), fl.Model(fake("other"), name="other")
+    base, other = gw.Model(fake("base"), name="base"), gw.Model(fake("other"), name="other")
     guided = base + 0.5 * (other.prompted("s") - other.unprompted())
     guided.generate("http:", max_new_tokens=1, heal=True)
     assert seen["base"] == [(5,)]
     assert sorted(seen["other"]) == [(5,), (9, 5)]
     # The end of one prompt is another's own only where the texts end alike.
     for rewrite in (lambda prompt: prompt + "s", lambda prompt: "h"):
-        with pytest.raises(fl.UnsupportedError, match="does not end so"):
+        with pytest.raises(gw.UnsupportedError, match="does not end so"):
             (base - other.prompted(rewrite)).generate("http:", max_new_tokens=1, heal=True)
     # A token that the end cuts is spelled anew: "p:/" without "/" is "p" and ":".
     seen["other"].clear()
@@ -143,7 +143,7 @@ def test_all_models_of_an_expression_read_the_prompt_without_its_end():
 
 
 def test_a_prompt_that_is_taken_back_whole_begins_as_an_empty_one():
-    model = fl.Model(FakeModel.random(WORDS, 1))
+    model = gw.Model(FakeModel.random(WORDS, 1))
     result = model.generate(":", max_new_tokens=3, heal=True, seed=1)
     spelled = b"".join(SPELLED[t] for t in result.tokens)
     assert spelled.startswith(b":")
@@ -155,21 +155,21 @@ def test_a_prompt_that_is_taken_back_whole_begins_as_an_empty_one():
 
 def test_where_tokens_cannot_spell_every_byte_the_text_still_comes_out():
     spelled = [b"ab", b"c", b"a", b"bcd", b"abce", b"_d", b"<eos>"]
-    vocabulary = fl.Vocabulary(spelled, eos_ids={6}, lead=b"_")
-    model = fl.Model(FakeModel.random(vocabulary, 1))
+    vocabulary = gw.Vocabulary(spelled, eos_ids={6}, lead=b"_")
+    model = gw.Model(FakeModel.random(vocabulary, 1))
     # Behind the prompt's own "ab" and "c" no token is a "d": another way to cut it is left.
-    result = model.generate("abc", fl.Choice(["d"]), max_new_tokens=2, heal=True)
+    result = model.generate("abc", gw.Choice(["d"]), max_new_tokens=2, heal=True)
     assert (result.tokens, result.text) == ((2, 3), "d")
 
 
 @pytest.mark.parametrize("given", [None, 1, "yes"])
 def test_healing_is_asked_for_by_true_or_false(given: object) -> None:
-    model = fl.Model(FakeModel.random(WORDS, 1))
-    with pytest.raises(fl.SourceError, match=r"heal is .*: it must be True or False"):
+    model = gw.Model(FakeModel.random(WORDS, 1))
+    with pytest.raises(gw.SourceError, match=r"heal is .*: it must be True or False"):
         model.generate("http:", heal=given)
 
 
-@pytest.mark.parametrize("source", [None, fl.Choice(["s", "//s"])])
+@pytest.mark.parametrize("source", [None, gw.Choice(["s", "//s"])])
 @pytest.mark.parametrize("bad", [":", [3], "http"])
 def test_what_the_prompt_says_itself_is_no_bad_word(source: Any, bad: Any) -> None:
     done = completion("http:", source, seed=2, bad_words_ids=[bad, "//"])

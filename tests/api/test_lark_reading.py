@@ -6,13 +6,13 @@ import lark
 import pytest
 from lark.indenter import PythonIndenter
 
-import fairlead as fl
-from fairlead.api.lark_reading import captured, counted
-from fairlead.api.lark_tokens import Texts
-from fairlead.api.values import read_captures, read_value
-from fairlead.engine.fake import FakeModel
-from fairlead.lowering.expr import concat, literal
-from fairlead.lowering.special import mark
+import guideway as gw
+from guideway.api.lark_reading import captured, counted
+from guideway.api.lark_tokens import Texts
+from guideway.api.values import read_captures, read_value
+from guideway.engine.fake import FakeModel
+from guideway.lowering.expr import concat, literal
+from guideway.lowering.special import mark
 from lark_samples import short_strings
 
 GRAMMARS = [
@@ -34,7 +34,7 @@ def spans(tree: lark.Tree) -> list[tuple[str, int, int]]:
     return sorted(found)
 
 
-def found_in(source: fl.Lark, text: str) -> list[tuple[str, int, int]]:
+def found_in(source: gw.Lark, text: str) -> list[tuple[str, int, int]]:
     places = captured(source, text.encode(), lambda source, begin: [])
     return sorted((place.name, begin, end) for place, begin, end in places if begin < end)
 
@@ -50,7 +50,7 @@ def test_rules_stand_where_lark_has_them(grammar, lexer):
         f"{line[0]}[capture]{line[1:]}" if line[1:2] == ":" and line[0].islower() else line
         for line in grammar.split("\n")
     )
-    source = fl.Lark(named, start="s", lexer=lexer)
+    source = gw.Lark(named, start="s", lexer=lexer)
     read = 0
     for text in short_strings("ab, ", 4):
         try:
@@ -76,13 +76,13 @@ _NEWLINE: /(\\r?\\n[ \\t]*)+/
     oracle = lark.Lark(
         grammar, start="file", parser="lalr", postlex=indenter(), propagate_positions=True
     )
-    source = fl.Lark(grammar.replace("line:", "line[capture]:"), start="file", postlex=indenter())
+    source = gw.Lark(grammar.replace("line:", "line[capture]:"), start="file", postlex=indenter())
     text = "a (b)\n  c\n  d\n    e\nf\n\tg\n"
     lines = [each for each in spans(oracle.parse(text)) if each[0] == "line"]
     assert [text[begin:].split(maxsplit=1)[0] for _, begin, _ in lines] == [*"acdefg"]
     assert [each[1] for each in found_in(source, text)] == [each[1] for each in lines]
     assert found_in(source, "a\n  c\n b\n") == []
-    brackets = fl.Lark(
+    brackets = gw.Lark(
         'file_input: (x _NEWLINE)*\nx[capture]: LPAR "a"* RPAR | "b" _INDENT\nLPAR: "("\n'
         'RPAR: ")"\n_NEWLINE: /\\n */\n%declare _INDENT _DEDENT'
     )
@@ -95,8 +95,8 @@ _ITEM_INDENT: "- "
 _NEWLINE: /\\n */
 %declare _INDENT _DEDENT
 """
-    oracle = lark.Lark(grammar, parser="lalr", postlex=fl.ItemIndenter(), propagate_positions=True)
-    items, text = fl.Lark(grammar.replace("item:", "item[capture]:")), "- - a\n  - a\n- a\n"
+    oracle = lark.Lark(grammar, parser="lalr", postlex=gw.ItemIndenter(), propagate_positions=True)
+    items, text = gw.Lark(grammar.replace("item:", "item[capture]:")), "- - a\n  - a\n- a\n"
     found = [each for each in spans(oracle.parse(text)) if each[0] == "item"]
     assert [begin for _, begin, _ in found] == [0, 2, 8, 12]
     assert [each[:2] for each in found_in(items, text)] == [each[:2] for each in found]
@@ -113,7 +113,7 @@ list: %json {"type": "array"}
 %ignore " "
 """
     for lexer in ("contextual", "dynamic"):
-        source = fl.Lark(text, lexer=lexer)
+        source = gw.Lark(text, lexer=lexer)
         found, error = read_captures(source, b"call f [1, [2]] ,3")
         assert (found, error) == ({"function": "f", "args": [[1, [2]], 3]}, None)
         assert read_captures(source, b"call f") == ({"args": []}, None)
@@ -123,20 +123,20 @@ list: %json {"type": "array"}
 def test_captures_stand_in_sources_around_the_grammar_and_in_grammars_within():
     inner = 'start: "(" x ")"\nx[capture]: "a" y?\ny[capture="deep"]: "b"'
     source = (
-        "t" + fl.repeat(fl.Lark("start: %lark {" + inner + '} "."'), 1, 2) + fl.capture("r", int)
+        "t" + gw.repeat(gw.Lark("start: %lark {" + inner + '} "."'), 1, 2) + gw.capture("r", int)
     )
     found, _ = read_captures(source, b"t(ab).(a).7")
     assert found == {"x": ["ab", "a"], "deep": ["b"], "r": 7}
-    once = fl.Lark("start: %lark {" + inner + "}")
+    once = gw.Lark("start: %lark {" + inner + "}")
     assert read_captures(once, b"(ab)")[0] == {"x": "ab", "deep": "b"}
-    twice = fl.Lark("start: a a\na: %lark {" + inner + "}")
+    twice = gw.Lark("start: a a\na: %lark {" + inner + "}")
     assert read_captures(twice, b"(ab)(a)")[0] == {"x": ["ab", "a"], "deep": ["b"]}
 
 
 def test_special_tokens_stand_between_captures():
-    vocabulary = fl.Vocabulary([b"a", b"b", None, None], special={"<x>": 2, "<y>": 3})
+    vocabulary = gw.Vocabulary([b"a", b"b", None, None], special={"<x>": 2, "<y>": 3})
     for lexer in ("contextual", "dynamic"):
-        source = fl.Lark(
+        source = gw.Lark(
             "start: t? <x> u\nt[capture]: /(.|\\n)+/\nu[capture]: (<[3]> | V)+\nV: /b(?!a)/",
             lexer=lexer,
         )
@@ -146,7 +146,7 @@ def test_special_tokens_stand_between_captures():
 
 def test_how_often_a_rule_may_stand():
     def counts(rules: str) -> dict[str, int]:
-        return counted(fl.Lark("start: a\n" + rules), lambda part: {})
+        return counted(gw.Lark("start: a\n" + rules), lambda part: {})
 
     assert counts('a: "(" a ")" | b\nb[capture]: "b"') == {"b": 1}
     assert counts('a: "(" a ")" b | b\nb[capture]: "b"') == {"b": 2}
@@ -158,17 +158,17 @@ def test_how_often_a_rule_may_stand():
 
 
 def test_rules_without_a_text_capture_nothing_but_the_empty_one():
-    source = fl.Lark('start: a "x"\na[capture]: b?\nb: "b"')
+    source = gw.Lark('start: a "x"\na[capture]: b?\nb: "b"')
     assert read_captures(source, b"x") == ({"a": ""}, None)
-    assert read_captures(fl.Lark('start[capture]: "x"?'), b"") == ({"start": ""}, None)
-    dynamic = fl.Lark('start[capture]: a*\na: "x"', lexer="dynamic")
+    assert read_captures(gw.Lark('start[capture]: "x"?'), b"") == ({"start": ""}, None)
+    dynamic = gw.Lark('start[capture]: a*\na: "x"', lexer="dynamic")
     assert read_captures(dynamic, b"") == ({"start": ""}, None)
     assert [*captured(dynamic, b"y", lambda source, begin: [])] == []
 
 
 def test_ambiguous_rules_have_a_reading():
     draw = random.Random(3)
-    source = fl.Lark('start: s\ns[capture]: s s | "a" | t |\nt[capture]: s | "b"', lexer="dynamic")
+    source = gw.Lark('start: s\ns[capture]: s s | "a" | t |\nt[capture]: s | "b"', lexer="dynamic")
     for _ in range(20):
         text = "".join(draw.choices("ab", k=draw.randint(0, 6)))
         found, error = read_captures(source, text.encode())
@@ -184,9 +184,9 @@ def test_what_follows_is_looked_at_to_its_end():
 
 
 def test_a_model_writes_what_is_captured():
-    source = fl.Lark('start: "n=" n ";"\nn[capture]: %json {"enum": [12]}')
-    vocabulary = fl.Vocabulary([b"n", b"=", b"1", b"2", b";", None], eos_ids={5})
-    result = fl.Model(FakeModel(vocabulary, lambda prefix: [0.0] * 6)).generate(
+    source = gw.Lark('start: "n=" n ";"\nn[capture]: %json {"enum": [12]}')
+    vocabulary = gw.Vocabulary([b"n", b"=", b"1", b"2", b";", None], eos_ids={5})
+    result = gw.Model(FakeModel(vocabulary, lambda prefix: [0.0] * 6)).generate(
         "", source, max_new_tokens=9
     )
     assert result.captures == {"n": 12}

@@ -9,7 +9,7 @@ import pytest
 import torch
 from safetensors.torch import save_file
 
-import fairlead as fl
+import guideway as gw
 from real_tokenizers import tokenizer_folder
 from small_models import module, tokenizer
 
@@ -17,13 +17,13 @@ ENDS = ("q_proj", "down_proj")
 PROMPTS = ["Well then", "The cat sat on the"]
 
 
-def whole() -> fl.Model:
+def whole() -> gw.Model:
     return loaded(module("llama")).named("llama")
 
 
-def loaded(changed: Any) -> fl.Model:
+def loaded(changed: Any) -> gw.Model:
     changed.generation_config.eos_token_id = 50256  # that of the tokenizer
-    return fl.load(changed, tokenizer(tokenizer_folder("gpt2")))
+    return gw.load(changed, tokenizer(tokenizer_folder("gpt2")))
 
 
 def tensors(seed: int) -> dict[str, torch.Tensor]:
@@ -37,7 +37,7 @@ def tensors(seed: int) -> dict[str, torch.Tensor]:
     return found
 
 
-def merged(seed: int, scale: float) -> fl.Model:
+def merged(seed: int, scale: float) -> gw.Model:
     changed, pairs = copy.deepcopy(module("llama")), tensors(seed)
     with torch.no_grad():
         for name in {key.split(".lora_")[0] for key in pairs}:
@@ -46,7 +46,7 @@ def merged(seed: int, scale: float) -> fl.Model:
     return loaded(changed)
 
 
-def texts(model: fl.Model) -> list[str]:
+def texts(model: gw.Model) -> list[str]:
     return [result.text for result in model.generate(PROMPTS, max_new_tokens=8)]
 
 
@@ -81,22 +81,22 @@ def test_an_adapter_for_another_model_is_refused_when_it_is_run():
     adapted = whole().adapted(
         {"a.lora_A.weight": torch.ones(1, 2), "a.lora_B.weight": torch.ones(2, 1)}
     )
-    with pytest.raises(fl.ModelError, match="for a module 'a', which LlamaForCausalLM does not"):
+    with pytest.raises(gw.ModelError, match="for a module 'a', which LlamaForCausalLM does not"):
         texts(adapted)
 
 
 def test_n_grams_take_no_adapters_and_have_no_exits():
-    model = fl.ngram(PROMPTS, tokenizer(tokenizer_folder("gpt2")))
+    model = gw.ngram(PROMPTS, tokenizer(tokenizer_folder("gpt2")))
     for call in (lambda: model.adapted(tensors(1)), lambda: model.exit_at(1)):
-        with pytest.raises(fl.UnsupportedError):
+        with pytest.raises(gw.UnsupportedError):
             call()
 
 
 def test_n_grams_steer_a_model_with_more_rows_than_tokens():
     model, read = whole(), ["The cat sat on the mat."] * 5
-    expert = fl.ngram(read, tokenizer(tokenizer_folder("gpt2")), order=5).named("cats")
+    expert = gw.ngram(read, tokenizer(tokenizer_folder("gpt2")), order=5).named("cats")
     assert expert.vocabulary.width < model.vocabulary.width
-    guided = model + 50 * (expert - fl.ngram(["So it goes"], model))
+    guided = model + 50 * (expert - gw.ngram(["So it goes"], model))
     assert guided.generate(PROMPTS[1], max_new_tokens=2).text == " mat."
     anything = guided.generate(PROMPTS, do_sample=True, temperature=1e5, seed=1, max_new_tokens=20)
     assert all(isinstance(each.text, str) for each in anything)

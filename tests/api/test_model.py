@@ -8,10 +8,10 @@ from enum import Enum
 import pytest
 from pydantic import BaseModel, field_validator
 
-import fairlead as fl
-from fairlead.engine.fake import FakeModel
+import guideway as gw
+from guideway.engine.fake import FakeModel
 
-VOCABULARY = fl.Vocabulary([bytes((b,)) for b in range(256)] + [b"<eos>"], {256})
+VOCABULARY = gw.Vocabulary([bytes((b,)) for b in range(256)] + [b"<eos>"], {256})
 
 
 class Colour(Enum):
@@ -37,7 +37,7 @@ class Even(BaseModel):
 
 @pytest.fixture
 def model():
-    return fl.Model(FakeModel.random(VOCABULARY))
+    return gw.Model(FakeModel.random(VOCABULARY))
 
 
 def spelling(text):
@@ -50,7 +50,7 @@ def spelling(text):
         row[wanted[min(len(said), len(wanted) - 1)]] = 50.0
         return row
 
-    return fl.Model(FakeModel(VOCABULARY, logits))
+    return gw.Model(FakeModel(VOCABULARY, logits))
 
 
 def test_a_type_gives_a_value_of_the_type(model):
@@ -76,7 +76,7 @@ def test_types_and_bare_schemas_are_held_to_their_plain_form(model):
 
 def test_a_source_is_used_as_it_is(model):
     texts = {
-        model.generate("x", fl.JsonSchema({"enum": [[1, 2]]}), max_new_tokens=40, seed=s).text
+        model.generate("x", gw.JsonSchema({"enum": [[1, 2]]}), max_new_tokens=40, seed=s).text
         for s in range(8)
     }
     assert all(json.loads(text) == [1, 2] for text in texts)
@@ -84,17 +84,17 @@ def test_a_source_is_used_as_it_is(model):
 
 
 @pytest.mark.parametrize(
-    "source", [fl.Regex("[a-c]{3}"), fl.Choice(["one", "two"]), "literal", fl.Text()]
+    "source", [gw.Regex("[a-c]{3}"), gw.Choice(["one", "two"]), "literal", gw.Text()]
 )
 def test_texts_are_their_own_value(model, source):
     result = model.generate("x", source, max_new_tokens=8, seed=0)
     assert result.value == result.text
-    assert fl.compile(source, VOCABULARY).matches(result.text)
+    assert gw.compile(source, VOCABULARY).matches(result.text)
 
 
 def test_unions_of_types_and_sources_are_read_by_the_part_that_fits(model):
     values = {
-        model.generate("x", int | fl.Regex("[xyz]"), max_new_tokens=3, seed=seed).value
+        model.generate("x", int | gw.Regex("[xyz]"), max_new_tokens=3, seed=seed).value
         for seed in range(20)
     }
     assert any(isinstance(value, int) for value in values)
@@ -109,21 +109,21 @@ def test_free_text_is_cut_at_its_length(model):
 
 
 def test_a_batch_has_its_own_source_and_settings_for_each_row(model):
-    settings = [fl.Sampling(seed=1), fl.Sampling(), fl.Sampling(seed=2, max_new_tokens=4)]
-    results = model.generate(["a", "bb", "c"], [int, fl.Choice(["yes"]), None], sampling=settings)
+    settings = [gw.Sampling(seed=1), gw.Sampling(), gw.Sampling(seed=2, max_new_tokens=4)]
+    results = model.generate(["a", "bb", "c"], [int, gw.Choice(["yes"]), None], sampling=settings)
     assert isinstance(results[0].value, int)
     assert results[1].value == "yes"
     assert len(results[2].tokens) <= 4
     alone = model.generate("c", None, sampling=settings[2])
     assert alone.text == results[2].text
-    same = model.generate(["a", "b"], fl.Choice(["z"]), max_new_tokens=3)
+    same = model.generate(["a", "b"], gw.Choice(["z"]), max_new_tokens=3)
     assert [result.text for result in same] == ["z", "z"]
 
 
 def test_several_sequences_come_in_order_and_repeat_with_the_seed(model):
-    first = model.generate("x", fl.Regex("[a-z]{8}"), num_return_sequences=4, seed=7)
+    first = model.generate("x", gw.Regex("[a-z]{8}"), num_return_sequences=4, seed=7)
     assert len({result.text for result in first}) == 4
-    again = model.generate(["y", "x"], fl.Regex("[a-z]{8}"), num_return_sequences=4, seed=7)
+    again = model.generate(["y", "x"], gw.Regex("[a-z]{8}"), num_return_sequences=4, seed=7)
     assert [r.text for r in again[4:]] == [r.text for r in first]
 
 
@@ -136,7 +136,7 @@ def test_a_validator_that_no_mask_can_enforce_is_an_error_with_the_text_kept():
 
 def test_retries_ask_again():
     results = [
-        fl.Model(FakeModel.random(VOCABULARY, seed)).generate(
+        gw.Model(FakeModel.random(VOCABULARY, seed)).generate(
             "x", Even, max_new_tokens=20, retries=9
         )
         for seed in range(6)
@@ -144,7 +144,7 @@ def test_retries_ask_again():
     assert all(result.error is None for result in results)
     assert all(result.value.number % 2 == 0 for result in results)
     without = [
-        fl.Model(FakeModel.random(VOCABULARY, seed)).generate("x", Even, max_new_tokens=20)
+        gw.Model(FakeModel.random(VOCABULARY, seed)).generate("x", Even, max_new_tokens=20)
         for seed in range(6)
     ]
     assert any(result.error for result in without)
@@ -152,17 +152,17 @@ def test_retries_ask_again():
 
 @pytest.mark.parametrize("retries", [-1, 1.5, True, "2"])
 def test_retries_are_a_count(model, retries):
-    with pytest.raises(fl.SourceError, match="retries"):
+    with pytest.raises(gw.SourceError, match="retries"):
         model.generate("x", int, retries=retries)
 
 
 def test_too_few_tokens_are_refused_before_anything_is_generated(model):
-    with pytest.raises(fl.LimitError) as error:
+    with pytest.raises(gw.LimitError) as error:
         model.generate("x", Car, max_new_tokens=10)
     assert error.value.given == 10
     needed = error.value.needed or 0
     assert model.generate("x", Car, max_new_tokens=needed).value
-    with pytest.raises(fl.LimitError):
+    with pytest.raises(gw.LimitError):
         model.generate("x", Car, max_new_tokens=needed - 1)
 
 
@@ -187,9 +187,9 @@ def test_partial_values_show_what_is_sure():
 
 
 def test_a_stream_takes_one_prompt(model):
-    with pytest.raises(fl.UnsupportedError, match="one prompt"):
+    with pytest.raises(gw.UnsupportedError, match="one prompt"):
         model.stream(["a", "b"], int)
-    with pytest.raises(fl.UnsupportedError, match="one prompt"):
+    with pytest.raises(gw.UnsupportedError, match="one prompt"):
         model.stream("a", int, num_return_sequences=2, seed=0)
 
 
@@ -207,7 +207,7 @@ def test_async_calls_give_what_the_others_give(model):
 def test_choices_have_the_probabilities_of_their_texts():
     table = {ord("y"): 2.0, ord("n"): 1.0, ord("e"): 0.5, ord("s"): 3.0, ord("o"): 0.1}
     row = [table.get(token, -1.0) for token in range(VOCABULARY.width)]
-    model = fl.Model(FakeModel(VOCABULARY, lambda prefix: row))
+    model = gw.Model(FakeModel(VOCABULARY, lambda prefix: row))
     choices = model.choose("Well? ", ["yes", "no"])
     import math
 
@@ -224,39 +224,39 @@ def test_choices_have_the_probabilities_of_their_texts():
 
 @pytest.mark.parametrize("choices", ["yes", [], ["a", "a"], ["a", ""]])
 def test_choices_are_different_texts(model, choices):
-    with pytest.raises(fl.SourceError, match="different texts"):
+    with pytest.raises(gw.SourceError, match="different texts"):
         model.choose("x", choices)
 
 
 def test_choose_takes_one_prompt(model):
-    with pytest.raises(fl.UnsupportedError, match="one prompt"):
+    with pytest.raises(gw.UnsupportedError, match="one prompt"):
         model.choose(["a", "b"], ["x", "y"])
 
 
 @pytest.mark.parametrize("prompt", [None, 3, [], [3], ["a", 3], b"text"])
 def test_what_is_no_prompt_is_refused(model, prompt):
-    with pytest.raises(fl.SourceError, match="a prompt is a text"):
+    with pytest.raises(gw.SourceError, match="a prompt is a text"):
         model.generate(prompt)
 
 
 def test_lists_must_fit_the_batch(model):
-    with pytest.raises(fl.SourceError, match="3 sources for 2 prompts"):
+    with pytest.raises(gw.SourceError, match="3 sources for 2 prompts"):
         model.generate(["a", "b"], [int, int, int])
-    with pytest.raises(fl.SourceError, match="1 settings for 2 prompts"):
-        model.generate(["a", "b"], sampling=[fl.Sampling()])
+    with pytest.raises(gw.SourceError, match="1 settings for 2 prompts"):
+        model.generate(["a", "b"], sampling=[gw.Sampling()])
 
 
 def test_settings_are_given_once(model):
-    with pytest.raises(fl.SourceError, match="not both"):
-        model.generate("x", sampling=fl.Sampling(), temperature=1.0)
-    with pytest.raises(fl.SourceError, match=r"fairlead\.Sampling"):
+    with pytest.raises(gw.SourceError, match="not both"):
+        model.generate("x", sampling=gw.Sampling(), temperature=1.0)
+    with pytest.raises(gw.SourceError, match=r"guideway\.Sampling"):
         model.generate("x", sampling={"temperature": 1.0})
-    with pytest.raises(fl.UnsupportedError, match="temperature"):
+    with pytest.raises(gw.UnsupportedError, match="temperature"):
         model.generate("x", temprature=1.0)
 
 
 def test_chat_needs_a_template(model):
-    with pytest.raises(fl.ModelError, match="chat template"):
+    with pytest.raises(gw.ModelError, match="chat template"):
         model.generate([{"role": "user", "content": "hi"}])
 
 
@@ -267,7 +267,7 @@ def test_the_type_can_be_described_in_the_prompt():
         seen.append(bytes(t for t in prefix if t < 256))
         return [0.0] * VOCABULARY.width
 
-    fl.Model(FakeModel(VOCABULARY, logits)).generate(
+    gw.Model(FakeModel(VOCABULARY, logits)).generate(
         "The car is red.", Car, max_new_tokens=60, schema_in_prompt=True
     )
     assert b"colour" in seen[0]
@@ -275,43 +275,43 @@ def test_the_type_can_be_described_in_the_prompt():
 
 
 def test_a_tokenizer_that_loses_information_is_refused_by_name():
-    vocabulary = fl.Vocabulary([b"a", b"b", b"<eos>"], {2}, loss="it has no capitals")
-    model = fl.Model(FakeModel.random(vocabulary))
-    with pytest.raises(fl.UnsupportedError, match="it has no capitals"):
-        model.generate("a", fl.Regex("a"))
-    with pytest.raises(fl.UnsupportedError, match="it has no capitals"):
+    vocabulary = gw.Vocabulary([b"a", b"b", b"<eos>"], {2}, loss="it has no capitals")
+    model = gw.Model(FakeModel.random(vocabulary))
+    with pytest.raises(gw.UnsupportedError, match="it has no capitals"):
+        model.generate("a", gw.Regex("a"))
+    with pytest.raises(gw.UnsupportedError, match="it has no capitals"):
         model.choose("a", ["a", "b"])
 
 
 @pytest.mark.parametrize("choices", [[1, 2], None, 5, [], ["a", "a"], ["a", ""], "ab", ["a", None]])
 def test_choices_that_are_no_different_texts_are_refused(model, choices):
-    with pytest.raises(fl.SourceError, match="choices are a list of different texts"):
+    with pytest.raises(gw.SourceError, match="choices are a list of different texts"):
         model.choose("Which?", choices)
 
 
 def test_choices_without_any_probability_are_a_dead_end():
     row = [0.0 if token == 65 else float("-inf") for token in range(257)]
-    model = fl.Model(FakeModel(VOCABULARY, lambda prefix: row))
+    model = gw.Model(FakeModel(VOCABULARY, lambda prefix: row))
     assert model.choose("?", ["A", "B"]) == {"A": 1.0, "B": 0.0}
-    with pytest.raises(fl.DeadEndError, match="no probability to any of the choices"):
+    with pytest.raises(gw.DeadEndError, match="no probability to any of the choices"):
         model.choose("?", ["B", "CC"])
 
 
 @pytest.mark.parametrize("content", [{}, {"content": None}, {"content": [{"text": "x"}]}])
 def test_a_message_without_a_text_is_refused_with_a_description_too(content):
-    chat = fl.Model(FakeModel.random(VOCABULARY))
-    with pytest.raises(fl.SourceError, match="needs a text as its 'content'"):
+    chat = gw.Model(FakeModel.random(VOCABULARY))
+    with pytest.raises(gw.SourceError, match="needs a text as its 'content'"):
         chat.generate([{"role": "user", **content}], int, schema_in_prompt=True)
 
 
 def test_a_stream_refuses_before_it_begins(model):
-    with pytest.raises(fl.LimitError):
-        model.stream("a", fl.Regex("a{9}"), max_new_tokens=3)
+    with pytest.raises(gw.LimitError):
+        model.stream("a", gw.Regex("a{9}"), max_new_tokens=3)
 
 
 def test_wrong_retries_are_refused_before_anything_is_generated():
-    model = fl.Model(FakeModel(VOCABULARY, lambda prefix: pytest.fail("asked")))
-    with pytest.raises(fl.SourceError, match="retries is -1"):
+    model = gw.Model(FakeModel(VOCABULARY, lambda prefix: pytest.fail("asked")))
+    with pytest.raises(gw.SourceError, match="retries is -1"):
         model.generate("a", int, retries=-1)
 
 

@@ -4,12 +4,12 @@ from typing import Any
 import pytest
 import torch
 
-import fairlead as fl
-from fairlead.engine.backends.ngram import NgramModel
+import guideway as gw
+from guideway.engine.backends.ngram import NgramModel
 from real_tokenizers import tokenizer_folder
 from small_models import tokenizer
 
-LETTERS = fl.Vocabulary([*(bytes([b]) for b in range(256)), b"<end>"], eos_ids={256})
+LETTERS = gw.Vocabulary([*(bytes([b]) for b in range(256)), b"<end>"], eos_ids={256})
 TEXTS = ["The cat sat on the mat.", "The dog sat on the log.", "A cat is not a dog."] * 3
 
 
@@ -18,14 +18,14 @@ def gpt2() -> Any:
 
 
 def test_it_says_what_it_read_and_ends():
-    model = fl.ngram(TEXTS, gpt2(), order=6)
+    model = gw.ngram(TEXTS, gpt2(), order=6)
     result = model.generate("The dog sat", max_new_tokens=20)
     assert (result.text, result.finish_reason) == (" on the log.", "stop")
 
 
 def test_the_tokens_of_a_text_are_those_of_the_tokenizer():
-    few = fl.ngram(TEXTS, gpt2())
-    many = fl.ngram(TEXTS * 400, gpt2())  # more than one call of the tokenizer
+    few = gw.ngram(TEXTS, gpt2())
+    many = gw.ngram(TEXTS * 400, gpt2())  # more than one call of the tokenizer
     encoded = [gpt2().encode(text) for text in TEXTS]
     for model, texts in ((few, encoded), (many, encoded * 400)):
         alone = NgramModel.train(texts, model.vocabulary)
@@ -34,9 +34,9 @@ def test_the_tokens_of_a_text_are_those_of_the_tokenizer():
 
 
 def test_it_takes_vocabulary_and_width_of_a_model():
-    wide = fl.Vocabulary(LETTERS.tokens, eos_ids={256}, width=300)
-    letters = fl.ngram(["ab"], wide)
-    model = fl.ngram(iter(["ab", "ac"]), letters, order=2)
+    wide = gw.Vocabulary(LETTERS.tokens, eos_ids={256}, width=300)
+    letters = gw.ngram(["ab"], wide)
+    model = gw.ngram(iter(["ab", "ac"]), letters, order=2)
     assert model.vocabulary == wide
     _, logits = model.language_model.prefill([[97]])
     assert logits.shape == (1, 300)
@@ -44,16 +44,16 @@ def test_it_takes_vocabulary_and_width_of_a_model():
 
 
 def test_a_constraint_holds_it_like_any_model():
-    model = fl.ngram(["yes"] * 9 + ["no"], LETTERS)
-    assert model.generate("", fl.Choice(["no", "nah"]), max_new_tokens=5).text == "no"
+    model = gw.ngram(["yes"] * 9 + ["no"], LETTERS)
+    assert model.generate("", gw.Choice(["no", "nah"]), max_new_tokens=5).text == "no"
     scores = model.choose("", ["yes", "no"])
     assert scores["yes"] > 0.8
 
 
 def test_a_saved_model_is_read_by_its_path(tmp_path: Path):
-    model = fl.ngram(TEXTS, gpt2(), order=5)
+    model = gw.ngram(TEXTS, gpt2(), order=5)
     model.language_model.save(tmp_path / "cats.ngram")
-    again = fl.ngram(tmp_path / "cats.ngram", gpt2())
+    again = gw.ngram(tmp_path / "cats.ngram", gpt2())
     assert again.language_model.order == 5
     assert again.generate("A cat").text == model.generate("A cat").text
 
@@ -68,18 +68,18 @@ def test_a_saved_model_is_read_by_its_path(tmp_path: Path):
     ],
 )
 def test_texts_that_are_none_are_refused(texts: Any, message: str):
-    with pytest.raises(fl.SourceError, match=message):
-        fl.ngram(texts, LETTERS)
+    with pytest.raises(gw.SourceError, match=message):
+        gw.ngram(texts, LETTERS)
 
 
 def test_an_order_that_is_no_count_is_refused():
-    with pytest.raises(fl.SourceError, match="order is True"):
-        fl.ngram(["a"], LETTERS, order=True)
-    with pytest.raises(fl.LimitError, match="order is 0"):
-        fl.ngram(["a"], LETTERS, order=0)
+    with pytest.raises(gw.SourceError, match="order is True"):
+        gw.ngram(["a"], LETTERS, order=True)
+    with pytest.raises(gw.LimitError, match="order is 0"):
+        gw.ngram(["a"], LETTERS, order=0)
 
 
 def test_it_is_printed_by_its_name():
-    model = fl.ngram(TEXTS, LETTERS)
-    guided = model + 0.5 * fl.ngram(TEXTS, LETTERS, name="cats")
+    model = gw.ngram(TEXTS, LETTERS)
+    guided = model + 0.5 * gw.ngram(TEXTS, LETTERS, name="cats")
     assert repr(guided) == "Model(ngram + 0.5*cats)"

@@ -23,7 +23,7 @@ from pydantic import (
 )
 from typing_extensions import TypedDict
 
-from fairlead.api.partial import read_partial
+from guideway.api.partial import read_partial
 from type_samples import TYPES
 
 

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from fairlead.api.prefix import Closed, OpenList, OpenObject, OpenString, plain, read_prefix
+from guideway.api.prefix import Closed, OpenList, OpenObject, OpenString, plain, read_prefix
 
 VALUES = st.recursive(
     st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False) | st.text(),

@@ -7,19 +7,19 @@ from typing import Annotated
 import pytest
 from pydantic import AfterValidator, BaseModel
 
-import fairlead as fl
-from fairlead.api.reading import belongs, find_places
-from fairlead.api.values import partial_value, read_captures, read_value
-from fairlead.engine.fake import FakeModel
-from fairlead.lowering.special import mark
+import guideway as gw
+from guideway.api.reading import belongs, find_places
+from guideway.api.values import partial_value, read_captures, read_value
+from guideway.engine.fake import FakeModel
+from guideway.lowering.special import mark
 
-C, R = fl.capture, fl.Regex
+C, R = gw.capture, gw.Regex
 WAYS = [
     ("(?P<x>[ab]*)(?P<y>b?c*)(?P<z>.*)", C("x", R("[ab]*")) + C("y", R("b?c*")) + C("z", R(".*"))),
     ("(?P<x>a*)b?(?P<y>[bc]+)", C("x", R("a*")) + R("b?") + C("y", R("[bc]+"))),
     ("(?P<x>(?P<y>a+)b*)c", C("x", C("y", R("a+")) + R("b*")) + "c"),
     ("(?:(?P<x>a+)b|(?P<y>[abc]+))c", (C("x", R("a+")) + "b" | C("y", R("[abc]+"))) + "c"),
-    ("(?P<x>a+).*", C("x", R("a+")) + fl.Text() & fl.Text()),
+    ("(?P<x>a+).*", C("x", R("a+")) + gw.Text() & gw.Text()),
 ]
 
 
@@ -39,7 +39,7 @@ def test_each_part_takes_as_much_as_it_can(pattern, source):
 
 @pytest.mark.parametrize(("low", "high"), [(0, None), (2, None), (0, 2), (1, 3)])
 def test_repetitions_are_searched_for_a_way_to_the_end(low, high):
-    source = fl.repeat(C("x", R("ab*|b|c?")), low, high) + C("y", R("(bc)*c?"))
+    source = gw.repeat(C("x", R("ab*|b|c?")), low, high) + C("y", R("(bc)*c?"))
     pattern = re.compile(rf"(?:ab*|b|c?){{{low},{'' if high is None else high}}}(?:bc)*c?")
     for letters in (p for n in range(5) for p in product("abc", repeat=n)):
         text = "".join(letters)
@@ -62,31 +62,31 @@ def refuse(value: int) -> int:
 
 def test_values_are_those_of_types_wherever_they_stand():
     for source, text, value in [
-        (fl.until("</think>") + fl.source(Point), 'I {think}</think>{"x": 1}', Point(x=1)),
-        (fl.thinking(Point), '<think>{"x": 0}</think>\n\n{"x": 1}', Point(x=1)),
-        (fl.thinking(Point, begin=None), 'so</think>{"x": 1}', Point(x=1)),
-        (fl.tag("<a>", int, "</a>"), "<a>12</a>", 12),
-        (fl.tagged("<a>", int, "</a>"), "one <a>1</a>, two <a>2</a>.", [1, 2]),
-        (fl.tagged("<a>", fl.Text(), "</a>"), "<a>1</a>", ["1"]),
-        (fl.tagged("<a>", int, "</a>"), "none", []),
-        (fl.capture("x", Point), '{"x": 1}', Point(x=1)),
-        (fl.tagged("<", fl.tagged("(", int, ")"), ">"), "<(1)(2)>", None),
-        (fl.source(int) + "," + fl.source(int), "1,2", "1,2"),
-        (fl.until("x"), "abx", "abx"),
+        (gw.until("</think>") + gw.source(Point), 'I {think}</think>{"x": 1}', Point(x=1)),
+        (gw.thinking(Point), '<think>{"x": 0}</think>\n\n{"x": 1}', Point(x=1)),
+        (gw.thinking(Point, begin=None), 'so</think>{"x": 1}', Point(x=1)),
+        (gw.tag("<a>", int, "</a>"), "<a>12</a>", 12),
+        (gw.tagged("<a>", int, "</a>"), "one <a>1</a>, two <a>2</a>.", [1, 2]),
+        (gw.tagged("<a>", gw.Text(), "</a>"), "<a>1</a>", ["1"]),
+        (gw.tagged("<a>", int, "</a>"), "none", []),
+        (gw.capture("x", Point), '{"x": 1}', Point(x=1)),
+        (gw.tagged("<", gw.tagged("(", int, ")"), ">"), "<(1)(2)>", None),
+        (gw.source(int) + "," + gw.source(int), "1,2", "1,2"),
+        (gw.until("x"), "abx", "abx"),
     ]:
         if value is not None:
             assert read_value(source, text) == (value, None)
-    inner = fl.tagged("(", fl.tag("[", int, "]"), ")")
+    inner = gw.tagged("(", gw.tag("[", int, "]"), ")")
     assert read_value(inner, "a([1])b([2])") == ([1, 2], None)
 
 
 def test_captures_are_lists_where_there_may_be_several():
-    source = C("a", int) + fl.repeat("," + C("b", int)) + fl.repeat(";" + C("c", int), 0, 1)
+    source = C("a", int) + gw.repeat("," + C("b", int)) + gw.repeat(";" + C("c", int), 0, 1)
     assert read_captures(source, b"1,2,3") == ({"a": 1, "b": [2, 3]}, None)
     assert read_captures(source, b"1;4") == ({"a": 1, "b": [], "c": 4}, None)
     twice = C("a", int) + "," + C("a", bool)
     assert read_captures(twice, b"1,true") == ({"a": [1, True]}, None)
-    either = C("a", int) | C("a", bool) | fl.tagged("<", C("b", int))
+    either = C("a", int) | C("a", bool) | gw.tagged("<", C("b", int))
     assert read_captures(either, b"true") == ({"a": True, "b": []}, None)
     assert read_captures(either, b"x<1 <2") == ({"b": [1, 2]}, None)
     wrong = C("a", Annotated[int, AfterValidator(refuse)])
@@ -96,27 +96,27 @@ def test_captures_are_lists_where_there_may_be_several():
 
 
 def test_what_has_been_read_of_an_answer_grows():
-    thought = fl.thinking(Point)
+    thought = gw.thinking(Point)
     for text, value in [
         ("<think>{", None),
         ("<think>a</think>\n", None),
         ('<think>a</think>\n{"x": 1}', Point(x=1)),
     ]:
         assert partial_value(thought, text) == value
-    assert partial_value(fl.thinking(Point, end=R("x|y")), "x{") is None
-    assert partial_value(fl.tagged("<a>", int), "<a>1") is None
-    assert partial_value(fl.capture("x", JSON), '{"x": "a') == {"x": "a"}
-    assert partial_value(fl.capture("x", R("a+")), "a") == "a"
+    assert partial_value(gw.thinking(Point, end=R("x|y")), "x{") is None
+    assert partial_value(gw.tagged("<a>", int), "<a>1") is None
+    assert partial_value(gw.capture("x", JSON), '{"x": "a') == {"x": "a"}
+    assert partial_value(gw.capture("x", R("a+")), "a") == "a"
 
 
-JSON = fl.JsonSchema({"type": "object"})
+JSON = gw.JsonSchema({"type": "object"})
 NAMES = {"<think>": 256, "</think>": 257}
-BYTES = fl.Vocabulary(
+BYTES = gw.Vocabulary(
     [*(bytes([b]) for b in range(256)), None, None, b"<eos>"], {258}, special=NAMES
 )
 
 
-def spoken(text: list[str | int]) -> fl.Model:
+def spoken(text: list[str | int]) -> gw.Model:
     """A model that says this: texts byte by byte, and tokens."""
     tokens = [t for part in text for t in ([part] if isinstance(part, int) else part.encode())]
 
@@ -125,11 +125,11 @@ def spoken(text: list[str | int]) -> fl.Model:
         wanted = tokens[said] if said < len(tokens) else 258
         return [9.0 if token == wanted else 0.0 for token in range(259)]
 
-    return fl.Model(FakeModel(BYTES, logits))
+    return gw.Model(FakeModel(BYTES, logits))
 
 
 def test_a_result_has_its_value_and_its_captures():
-    source = fl.thinking(fl.capture("answer", Point) + fl.repeat("!", 0, 2))
+    source = gw.thinking(gw.capture("answer", Point) + gw.repeat("!", 0, 2))
     model = spoken([256, "well </thing>", 257, '\n{"x": 12}!', 258])
     result = model.generate("?", source, max_new_tokens=60)
     assert result.text == '<think>well </thing></think>\n{"x": 12}!'
@@ -137,14 +137,14 @@ def test_a_result_has_its_value_and_its_captures():
     assert result.value == Point(x=12) == result.captures["answer"]
     *_, last = model.stream("?", source, max_new_tokens=60)
     assert last.result == result
-    stopped = model.generate("?", fl.special("<think>") + C("y", R("[a-z ]*")), stop=["l "])
+    stopped = model.generate("?", gw.special("<think>") + C("y", R("[a-z ]*")), stop=["l "])
     assert (stopped.text, stopped.captures) == ("<think>wel", {"y": "wel"})
 
 
 def test_a_special_token_is_told_from_its_name():
-    either = C("a", fl.special("<think>")) | C("b", fl.Text())
+    either = C("a", gw.special("<think>")) | C("b", gw.Text())
     for data, name in [(mark("<think>"), "a"), (b"<think>", "b")]:
         assert read_captures(either, data, BYTES) == ({name: "<think>"}, None)
-    without = fl.Vocabulary([bytes([b]) for b in range(256)])
-    assert fl.compile(fl.thinking("a"), without).matches(["<think>b</think>a"])
-    assert not fl.compile(fl.thinking("a"), BYTES).matches(["<think>b</think>a"])
+    without = gw.Vocabulary([bytes([b]) for b in range(256)])
+    assert gw.compile(gw.thinking("a"), without).matches(["<think>b</think>a"])
+    assert not gw.compile(gw.thinking("a"), BYTES).matches(["<think>b</think>a"])

@@ -9,10 +9,10 @@ from typing import Annotated, Any, Literal
 import pytest
 from pydantic import AfterValidator
 
-import fairlead as fl
-from fairlead.api.values import read_value
-from fairlead.engine.fake import FakeModel
-from fairlead.syntax.tool_formats import FORMATS
+import guideway as gw
+from guideway.api.values import read_value
+from guideway.engine.fake import FakeModel
+from guideway.syntax.tool_formats import FORMATS
 from tool_samples import CALLS, MARKED, MARKS, PLAIN, TOOLS, Calls, Weather, add, said, written
 
 
@@ -83,23 +83,23 @@ def test_calls_are_values(form):
     several = CALLS[:1] if form == "harmony" else CALLS
     text = written(form, several)
     assert PARSERS[form](text) == several
-    value, error = read_value(fl.tools(TOOLS, form), text)
+    value, error = read_value(gw.tools(TOOLS, form), text)
     assert error is None
     assert [call.name for call in value] == [name for name, _ in several]
     assert [json.loads(call.text) for call in value] == [arguments for _, arguments in several]
     assert [call.tool for call in value] == TOOLS[: len(several)]
     assert value[0].arguments == Weather(city="Rome", unit="f")
     hello = said(form, "Hello.")
-    assert read_value(fl.tools(TOOLS, form), hello) == ((), None)
+    assert read_value(gw.tools(TOOLS, form), hello) == ((), None)
 
 
 @pytest.mark.parametrize("vocabulary", [PLAIN, MARKED], ids=["texts", "special tokens"])
 @pytest.mark.parametrize("form", FORMATS)
 def test_what_models_say_is_read_the_same_by_other_parsers(form, vocabulary):
-    model = fl.Model(FakeModel.random(vocabulary, 3))
+    model = gw.Model(FakeModel.random(vocabulary, 3))
     replies = model.generate(
         "?",
-        fl.tools(TOOLS, form, choice="required"),
+        gw.tools(TOOLS, form, choice="required"),
         num_return_sequences=2,
         max_new_tokens=120,
         seed=4,
@@ -126,7 +126,7 @@ def test_arguments_are_what_the_tools_say():
         """Never."""
 
     flat = {"type": "function", "name": "flat", "parameters": {"type": "object"}}
-    source = fl.tools([Trip, wrong, flat, add], "llama3")
+    source = gw.tools([Trip, wrong, flat, add], "llama3")
     text = '{"name": "Trip", "parameters": {"cities": [1]}}; {"name": "wrong", "parameters": '
     (trip, no), error = read_value(source, text + '{"city": "x"}}')
     assert trip.arguments == Trip([1])
@@ -139,9 +139,9 @@ def test_arguments_are_what_the_tools_say():
 
 
 def test_thought_comes_before_calls():
-    source = fl.thinking(fl.tools([add], choice="required"))
+    source = gw.thinking(gw.tools([add], choice="required"))
     call = '<tool_call>\n{"name": "add", "arguments": {"a": 1, "b": false}}\n</tool_call>'
-    assert fl.compile(source, PLAIN).matches(f"<think>So.</think>\n\n{call}")
+    assert gw.compile(source, PLAIN).matches(f"<think>So.</think>\n\n{call}")
     (found,), _ = read_value(source, f"<think>So.</think>\n\n{call}")
     assert found.arguments == {"a": 1, "b": False}
 
@@ -159,10 +159,10 @@ def test_the_tools_are_in_the_prompt():
         def encode(self, text: str, **how: Any) -> list[int]:
             return list(text.encode())
 
-    model = fl.Model(FakeModel.random(PLAIN, 1), Template())
+    model = gw.Model(FakeModel.random(PLAIN, 1), Template())
     talk = [{"role": "user", "content": "Hello"}]
-    calls = fl.tools([add], choice="required", parallel=False)
-    for source in (calls, fl.thinking(calls, begin=None)):
+    calls = gw.tools([add], choice="required", parallel=False)
+    for source in (calls, gw.thinking(calls, begin=None)):
         result = model.generate(talk, source, max_new_tokens=120, seed=2)
         assert [call.name for call in result.tool_calls] == ["add"]
         assert "'name': 'add'" in asked.pop()

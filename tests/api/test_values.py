@@ -5,12 +5,12 @@ from typing import Annotated, Any
 import pytest
 from pydantic import AfterValidator, BaseModel, ValidationError
 
-import fairlead as fl
-from fairlead.api.reading import belongs
-from fairlead.api.values import partial_value, read_captures, read_value
-from fairlead.errors import FairleadError
-from fairlead.syntax.json_schema_source import JsonSchema
-from fairlead.syntax.sources import Choice, PythonType, Regex, Source, Text, repeat, source
+import guideway as gw
+from guideway.api.reading import belongs
+from guideway.api.values import partial_value, read_captures, read_value
+from guideway.errors import GuidewayError
+from guideway.syntax.json_schema_source import JsonSchema
+from guideway.syntax.sources import Choice, PythonType, Regex, Source, Text, repeat, source
 
 
 class Point(BaseModel):
@@ -64,7 +64,7 @@ def test_what_is_refused_is_an_error_with_its_cause_and_no_exception(
 ) -> None:
     value, error = read_value(asked, text)
     assert value is None
-    assert isinstance(error, FairleadError)
+    assert isinstance(error, GuidewayError)
     assert isinstance(error.__cause__, cause)
     assert str(error).startswith("the text is refused: ")
 
@@ -88,37 +88,37 @@ def test_a_beginning_shows_what_it_can(asked: Source | None, text: str, value: A
 
 
 def test_what_stops_free_text_is_captured() -> None:
-    stop = fl.capture("s", fl.Choice([".", "!"]))
-    assert read_captures(fl.until(stop), b"hi!") == ({"s": "!"}, None)
-    assert read_captures(fl.until(stop, include=False), b"hi") == ({}, None)
-    assert read_captures(fl.until(fl.capture("s", fl.Regex("a*b"))), b"xaab")[0] == {"s": "aab"}
-    thought = fl.thinking(int, end=fl.capture("e", fl.Choice(["</t>"])))
+    stop = gw.capture("s", gw.Choice([".", "!"]))
+    assert read_captures(gw.until(stop), b"hi!") == ({"s": "!"}, None)
+    assert read_captures(gw.until(stop, include=False), b"hi") == ({}, None)
+    assert read_captures(gw.until(gw.capture("s", gw.Regex("a*b"))), b"xaab")[0] == {"s": "aab"}
+    thought = gw.thinking(int, end=gw.capture("e", gw.Choice(["</t>"])))
     assert read_captures(thought, b"<think>a</t>5")[0] == {"e": "</t>"}
 
 
 def test_empty_texts_of_a_repetition_are_captured_too() -> None:
-    twice = fl.repeat(fl.capture("x", fl.Regex("a?")), 2, 3)
+    twice = gw.repeat(gw.capture("x", gw.Regex("a?")), 2, 3)
     found = [read_captures(twice, text)[0]["x"] for text in (b"", b"a", b"aa", b"aaa")]
     assert found == [["", ""], ["a", ""], ["a", "a"], ["a", "a", "a"]]
 
 
 def test_what_begins_a_tag_is_captured() -> None:
-    opened = fl.capture("w", fl.Regex("<[ab]>"))
-    assert read_captures(fl.tagged(opened, int, "/"), b"hi<a>5/<b>6/")[0] == {"w": ["<a>", "<b>"]}
-    both = fl.regions(fl.tag(opened, int, "/"), fl.tag("<b", int, "/"))
+    opened = gw.capture("w", gw.Regex("<[ab]>"))
+    assert read_captures(gw.tagged(opened, int, "/"), b"hi<a>5/<b>6/")[0] == {"w": ["<a>", "<b>"]}
+    both = gw.regions(gw.tag(opened, int, "/"), gw.tag("<b", int, "/"))
     assert read_captures(both, b"<a>5/<b6/")[0] == {"w": ["<a>"]}
 
 
 def test_a_captured_text_ends_where_its_tag_does() -> None:
-    tagged = fl.tagged("<a>", fl.capture("t", fl.Text()), "</a>")
+    tagged = gw.tagged("<a>", gw.capture("t", gw.Text()), "</a>")
     assert read_value(tagged, "<a>x</a> and <a>y</a>") == (["x", "y"], None)
     assert read_captures(tagged, b"<a>x</a> and <a>y</a>") == ({"t": ["x", "y"]}, None)
-    assert not belongs(b"<a>x</a>", fl.tag("<a>", fl.capture("t", fl.Text()), "</a>") + "</a>")
+    assert not belongs(b"<a>x</a>", gw.tag("<a>", gw.capture("t", gw.Text()), "</a>") + "</a>")
 
 
 def test_the_value_is_that_of_the_typed_part_alone() -> None:
-    tag = fl.tag("<", int, ">")
-    listed = fl.repeat("(" + tag + ")", 1, 2) + fl.source(bool)
+    tag = gw.tag("<", int, ">")
+    listed = gw.repeat("(" + tag + ")", 1, 2) + gw.source(bool)
     assert read_value(listed, "(<5>)(<6>)true") == (True, None)
-    assert read_value("x" + (tag + tag) + fl.source(bool), "x<5><6>true") == (True, None)
-    assert read_value(fl.tag("(" + tag, bool, ")"), "(<5>true)") == (True, None)
+    assert read_value("x" + (tag + tag) + gw.source(bool), "x<5><6>true") == (True, None)
+    assert read_value(gw.tag("(" + tag, bool, ")"), "(<5>true)") == (True, None)

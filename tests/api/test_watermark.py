@@ -1,4 +1,4 @@
-"""`fl.Watermark`: settings, detection from texts and tokens, constraints replayed, entropies."""
+"""`gw.Watermark`: settings, detection from texts and tokens, constraints replayed, entropies."""
 
 import math
 from typing import Any
@@ -7,15 +7,15 @@ import numpy as np
 import pytest
 import torch
 
-import fairlead as fl
-from fairlead.api.spikes import modulus, spikes, weights
-from fairlead.engine.fake import FakeModel
-from fairlead.engine.prompt import PromptReader
+import guideway as gw
+from guideway.api.spikes import modulus, spikes, weights
+from guideway.engine.fake import FakeModel
+from guideway.engine.prompt import PromptReader
 from real_tokenizers import tokenizer_folder
 
-BYTES = fl.Vocabulary([*(bytes([b]) for b in range(128)), b"ab", b"<end>"], {129})
-MARK = fl.Watermark(key="secret", gamma=0.5)
-BASE = fl.Model(FakeModel.random(BYTES), name="base")
+BYTES = gw.Vocabulary([*(bytes([b]) for b in range(128)), b"ab", b"<end>"], {129})
+MARK = gw.Watermark(key="secret", gamma=0.5)
+BASE = gw.Model(FakeModel.random(BYTES), name="base")
 MARKED = BASE.watermarked(MARK)
 
 
@@ -33,27 +33,27 @@ def test_nothing_is_computed_with_a_watermarked_model() -> None:
         MARKED.normalized,
         lambda: MARKED.temperature(0.5),
         lambda: MARKED.prompted("x"),
-        lambda: fl.cfg(MARKED, BASE, 1.5),
-        lambda: fl.contrast(BASE, MARKED),
+        lambda: gw.cfg(MARKED, BASE, 1.5),
+        lambda: gw.contrast(BASE, MARKED),
     ):
-        with pytest.raises(fl.UnsupportedError, match="around the whole") as caught:
+        with pytest.raises(gw.UnsupportedError, match="around the whole") as caught:
             made()
         assert caught.value.feature == "arithmetic on a watermarked model"
 
 
 def test_a_watermark_stands_around_an_expression_and_its_key_is_never_shown() -> None:
-    both = (BASE + 0.5 * fl.Model(FakeModel.random(BYTES, 1), name="other")).watermarked(MARK)
+    both = (BASE + 0.5 * gw.Model(FakeModel.random(BYTES, 1), name="other")).watermarked(MARK)
     assert repr(both) == "Model((base + 0.5*other).watermarked(left, gamma=0.5, delta=2))"
     assert "secret" not in f"{both} {both!r} {MARK!r} {MARK.settings!r}"
     assert str(both).splitlines()[1:] == ["leaves: base, other", "per token: 2 forwards"]
-    early = BASE.watermarked(fl.Watermark(key="k", stage="logits"))
+    early = BASE.watermarked(gw.Watermark(key="k", stage="logits"))
     assert repr(early).endswith("delta=2, stage='logits'))")
-    assert repr(BASE.watermarked(fl.Watermark(key=1, scheme="gumbel"))).endswith("(gumbel))")
-    other = fl.Watermark(key="other")
+    assert repr(BASE.watermarked(gw.Watermark(key=1, scheme="gumbel"))).endswith("(gumbel))")
+    other = gw.Watermark(key="other")
     assert MARKED.watermarked(other) == BASE.watermarked(other) != MARKED
     assert len({MARKED, BASE, BASE.watermarked(MARK)}) == 2
     assert MARKED.choose("x", ["a", "b"]) == BASE.choose("x", ["a", "b"])
-    with pytest.raises(fl.SourceError, match=r"with a fairlead\.Watermark"):
+    with pytest.raises(gw.SourceError, match=r"with a guideway\.Watermark"):
         BASE.watermarked("secret")
 
 
@@ -83,9 +83,9 @@ def test_a_watermark_stands_around_an_expression_and_its_key_is_never_shown() ->
     ids=str,
 )
 def test_wrong_settings_are_refused_by_name(settings: dict[str, Any], match: str) -> None:
-    with pytest.raises(fl.SourceError, match=match):
-        fl.Watermark(**{"key": "k"} | settings)
-    with pytest.raises(fl.SourceError, match="repeated"):
+    with pytest.raises(gw.SourceError, match=match):
+        gw.Watermark(**{"key": "k"} | settings)
+    with pytest.raises(gw.SourceError, match="repeated"):
         MARK.detect([1], repeated="never")
 
 
@@ -107,7 +107,7 @@ def test_texts_and_tokens_are_told_apart_and_neither_is_needed_twice() -> None:
 
 
 def test_what_cannot_be_read_is_refused() -> None:
-    with pytest.raises(fl.SourceError, match="read by a tokenizer"):
+    with pytest.raises(gw.SourceError, match="read by a tokenizer"):
         MARK.detect("text")
     wrongs = (
         5,
@@ -123,14 +123,14 @@ def test_what_cannot_be_read_is_refused() -> None:
         iter([1]),
     )
     for wrong in (*wrongs, torch.tensor([[1, 2]]), np.array([1.5])):
-        with pytest.raises(fl.SourceError, match="in a text or in token ids"):
+        with pytest.raises(gw.SourceError, match="in a text or in token ids"):
             MARK.detect(wrong, BYTES)
-    with pytest.raises(fl.SourceError, match="give a tokenizer"):
-        MARK.detect([1], constraint=fl.Regex("a"))
-    with pytest.raises(fl.ModelError):
+    with pytest.raises(gw.SourceError, match="give a tokenizer"):
+        MARK.detect([1], constraint=gw.Regex("a"))
+    with pytest.raises(gw.ModelError):
         MARK.detect("text", object())
-    gumbel = fl.Watermark(key="k", scheme="gumbel")
-    with pytest.raises(fl.UnsupportedError, match="not of gumbel"):
+    gumbel = gw.Watermark(key="k", scheme="gumbel")
+    with pytest.raises(gw.UnsupportedError, match="not of gumbel"):
         gumbel.detect([1, 2], BYTES, model=BASE)
 
 
@@ -143,47 +143,47 @@ def test_token_ids_come_in_a_list_an_array_or_a_tensor() -> None:
 
 
 def test_vocabularies_that_do_not_go_together_are_refused() -> None:
-    other = fl.Vocabulary([*(bytes([b]) for b in range(128)), b"<end>"], {128})
-    wider = fl.Vocabulary([*BYTES.tokens], {129}, width=160)
-    of_other = fl.compile(fl.Regex("[ab]*"), other)
-    with pytest.raises(fl.SourceError, match="compiled for another vocabulary"):
+    other = gw.Vocabulary([*(bytes([b]) for b in range(128)), b"<end>"], {128})
+    wider = gw.Vocabulary([*BYTES.tokens], {129}, width=160)
+    of_other = gw.compile(gw.Regex("[ab]*"), other)
+    with pytest.raises(gw.SourceError, match="compiled for another vocabulary"):
         MARK.detect("aba", BYTES, of_other)
-    assert MARK.detect("aca", wider, fl.compile(fl.Regex("[abc]*"), BYTES)).counted == 2
-    assert MARK.detect([97, 99, 97], None, fl.Regex("[abc]*"), model=BASE).tokens == 3
-    model = fl.Model(FakeModel.random(other))
-    with pytest.raises(fl.ModelError, match="another vocabulary"):
+    assert MARK.detect("aca", wider, gw.compile(gw.Regex("[abc]*"), BYTES)).counted == 2
+    assert MARK.detect([97, 99, 97], None, gw.Regex("[abc]*"), model=BASE).tokens == 3
+    model = gw.Model(FakeModel.random(other))
+    with pytest.raises(gw.ModelError, match="another vocabulary"):
         MARK.detect([1, 2], BYTES, model=model)
-    with pytest.raises(fl.ModelError, match="not of str"):
+    with pytest.raises(gw.ModelError, match="not of str"):
         MARK.detect([1, 2], BYTES, model="model")
-    with pytest.raises(fl.SourceError, match="token 500 is none of the model's, which has 130"):
+    with pytest.raises(gw.SourceError, match="token 500 is none of the model's, which has 130"):
         MARK.detect([1, 500], model=BASE)
     for prompt in (None, 5):
-        with pytest.raises(fl.SourceError, match="a prompt is a text"):
+        with pytest.raises(gw.SourceError, match="a prompt is a text"):
             MARK.detect([1, 2], BYTES, model=BASE, prompt=prompt)
-    with pytest.raises(fl.SourceError, match="follows one prompt, not 2"):
+    with pytest.raises(gw.SourceError, match="follows one prompt, not 2"):
         MARK.detect([1, 2], BYTES, model=BASE, prompt=["a", "b"])
     assert MARK.detect("abc", model=BASE, prompt="x").encoded
 
 
 def test_a_wider_model_finds_what_a_tokenizer_alone_finds() -> None:
-    wide = fl.Vocabulary([*BYTES.tokens, *[None] * 70], {129}, width=240)
-    source = fl.Regex("([a-d][x-z]){12}")
-    one = fl.Model(FakeModel.random(wide)).watermarked(MARK).generate("x", source, seed=2)
+    wide = gw.Vocabulary([*BYTES.tokens, *[None] * 70], {129}, width=240)
+    source = gw.Regex("([a-d][x-z]){12}")
+    one = gw.Model(FakeModel.random(wide)).watermarked(MARK).generate("x", source, seed=2)
     assert MARK.detect(one.tokens, wide, source) == MARK.detect(one.tokens, BYTES, source)
 
 
 def test_a_text_outside_the_language_is_refused_where_it_leaves_it() -> None:
-    source = fl.Regex("[ab]{3}-[0-9]")
-    for constraint in (source, fl.compile(source, BYTES)):
-        with pytest.raises(fl.SourceError, match=r"leaves it after 'ab'.*token 1") as caught:
+    source = gw.Regex("[ab]{3}-[0-9]")
+    for constraint in (source, gw.compile(source, BYTES)):
+        with pytest.raises(gw.SourceError, match=r"leaves it after 'ab'.*token 1") as caught:
             MARK.detect("ab9-1", BYTES, constraint)
         assert caught.value.place == "token 1"
-        with pytest.raises(fl.SourceError, match="ends too early after 'aba-'"):
+        with pytest.raises(gw.SourceError, match="ends too early after 'aba-'"):
             MARK.detect("aba-", BYTES, constraint)
     assert MARK.detect("aba-1", BYTES, source).exempt == 1
     long = "x" * 90
-    with pytest.raises(fl.SourceError, match=r"…x{40}'"):
-        MARK.detect(long, BYTES, fl.Regex("x*y"))
+    with pytest.raises(gw.SourceError, match=r"…x{40}'"):
+        MARK.detect(long, BYTES, gw.Regex("x*y"))
     # What stands between a prompt and a reply belongs to neither, and is passed over.
     assert MARK.detect([32, *b"aba-1"], BYTES, source).tokens == 6
 
@@ -191,7 +191,7 @@ def test_a_text_outside_the_language_is_refused_where_it_leaves_it() -> None:
 def test_a_point_mass_weighs_nothing_and_other_tokens_by_their_spike_entropy() -> None:
     table = torch.zeros(130, 130)
     table[5, 6] = 90.0  # after 5 comes 6
-    model = fl.Model(FakeModel.table(BYTES, table))
+    model = gw.Model(FakeModel.table(BYTES, table))
     text = [5, 6, 5, 6, 7]
     found = weights(model, "a", text, None, MARK.settings)
     assert found[[1, 3]].tolist() == [0.0, 0.0]
@@ -207,18 +207,18 @@ def test_a_point_mass_weighs_nothing_and_other_tokens_by_their_spike_entropy() -
 
 
 def test_entropies_are_of_what_the_constraint_allows_and_of_whole_expressions() -> None:
-    source = fl.Regex("(ab|ba){30}")
+    source = gw.Regex("(ab|ba){30}")
     marked = BASE.watermarked(MARK)
     one = marked.generate("x", source, seed=1)
     found = MARK.detect(one.tokens, BYTES, source, model=marked, prompt="x")
     assert found.exempt > 0
     assert found.weighted_p is not None
-    guided = BASE + fl.classifier(lambda texts: [0.5 for _ in texts], alpha=1, top=4)
+    guided = BASE + gw.classifier(lambda texts: [0.5 for _ in texts], alpha=1, top=4)
     text = list(b"some words")
     assert spikes(guided, "x", text, None, 0.7) == pytest.approx(
         spikes(BASE, "x", text, None, 0.7), abs=1.0
     )
-    pair = BASE + fl.gedi(BASE, fl.Model(FakeModel.random(BYTES, 7)))
+    pair = BASE + gw.gedi(BASE, gw.Model(FakeModel.random(BYTES, 7)))
     assert len(spikes(pair, "x", text * 14, None, 0.7)) == 140
     assert spikes(BASE, "x", [], None, 0.7) == []
     assert modulus(0.25, math.inf) == 3.0
@@ -238,9 +238,9 @@ def test_a_tokenizer_is_a_file_a_folder_or_one_of_transformers() -> None:
 
 @pytest.mark.model
 def test_a_text_of_the_real_model_is_found_again_by_its_tokens_and_by_its_text(
-    built_in: fl.Model,
+    built_in: gw.Model,
 ) -> None:
-    mark = fl.Watermark(key="round trip", gamma=0.5, delta=4.0)
+    mark = gw.Watermark(key="round trip", gamma=0.5, delta=4.0)
     prompts = ["The lighthouse was built in", "My grandmother's recipe for soup:"]
     size = {"min_new_tokens": 48, "max_new_tokens": 48}
     found = built_in.watermarked(mark).generate(prompts, temperature=1.0, seed=2, **size)
@@ -248,16 +248,16 @@ def test_a_text_of_the_real_model_is_found_again_by_its_tokens_and_by_its_text(
         by_tokens, by_text = mark.detect(one.tokens), mark.detect(one.text, built_in)
         assert by_tokens.z > 4
         assert by_text.z > 3.5
-        assert abs(fl.Watermark(key="other", gamma=0.5).detect(one.tokens).z) < 4
+        assert abs(gw.Watermark(key="other", gamma=0.5).detect(one.tokens).z) < 4
     weighed = mark.detect(found[0].tokens, built_in, model=built_in, prompt=prompts[0])
     assert (weighed.weighted_z or 0) > 4
 
 
 @pytest.mark.model
-def test_json_of_the_real_model_is_found_with_its_schema(built_in: fl.Model) -> None:
+def test_json_of_the_real_model_is_found_with_its_schema(built_in: gw.Model) -> None:
     item = {"enum": ["north", "south", "east", "west", "up", "down"]}
     schema = {"type": "array", "items": item, "minItems": 12, "maxItems": 12}
-    mark = fl.Watermark(key="json", gamma=0.5, delta=math.inf, context=2)
+    mark = gw.Watermark(key="json", gamma=0.5, delta=math.inf, context=2)
     one = built_in.watermarked(mark).generate("A walk:", schema, temperature=0.7, seed=1)
     found = mark.detect(one.tokens, built_in, schema)
     assert found.exempt >= 12

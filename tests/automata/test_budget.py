@@ -2,8 +2,8 @@
 
 import pytest
 
-from fairlead.automata.budget import Budget, Meter
-from fairlead.errors import LimitError
+from guideway.automata.budget import Budget, Meter
+from guideway.errors import LimitError
 
 
 def test_fuel_runs_out_as_an_error_that_says_how_much_there_was():

@@ -2,9 +2,9 @@
 
 import pytest
 
-from fairlead.automata import captures
-from fairlead.automata.captures import CERTAIN, UNTOLD, VAGUE, Doubts
-from fairlead.lowering.expr import UNSURE, ahead, alt, call, capture, concat, literal, repeat
+from guideway.automata import captures
+from guideway.automata.captures import CERTAIN, UNTOLD, VAGUE, Doubts
+from guideway.lowering.expr import UNSURE, ahead, alt, call, capture, concat, literal, repeat
 from toys import Distinct
 
 A, B = literal("a"), literal("b")

@@ -7,10 +7,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from fairlead.automata import derivative
-from fairlead.automata.derivative import Derivatives
-from fairlead.errors import FairleadError
-from fairlead.lowering.expr import (
+from guideway.automata import derivative
+from guideway.automata.derivative import Derivatives
+from guideway.errors import GuidewayError
+from guideway.lowering.expr import (
     ALL_BYTES,
     EPSILON,
     UNSURE,
@@ -24,7 +24,7 @@ from fairlead.lowering.expr import (
     optional,
     repeat,
 )
-from fairlead.lowering.nodes import Rule
+from guideway.lowering.nodes import Rule
 from json_schemas import machine, matches
 from toys import (
     ALPHABET,
@@ -166,7 +166,7 @@ def test_bytes_that_are_not_spellable_do_not_exist():
 def test_a_rule_that_begins_with_itself_is_refused():
     rule = Rule("left")
     rule.define(concat(rule, literal("a")))
-    with pytest.raises(FairleadError, match="begins with itself"):
+    with pytest.raises(GuidewayError, match="begins with itself"):
         Derivatives(rule).step(rule, ord("a"))
 
 
@@ -175,7 +175,7 @@ def test_a_dead_state_has_no_shortest_text():
     rule.define(concat(literal("["), rule))
     machine = Derivatives(rule)
     assert not machine.alive(rule)
-    with pytest.raises(FairleadError, match="without any continuation"):
+    with pytest.raises(GuidewayError, match="without any continuation"):
         machine.shortest(rule)
 
 

@@ -7,14 +7,14 @@ from collections.abc import Callable, Iterator
 
 import pytest
 
-import fairlead as fl
-from fairlead.automata import guarded, passages, sketch
-from fairlead.automata.derivative import Derivatives
-from fairlead.automata.words import LONGEST
-from fairlead.constraints.compiled import CompiledConstraint
-from fairlead.errors import LimitError
-from fairlead.lowering.aheads import looking, passed
-from fairlead.lowering.expr import (
+import guideway as gw
+from guideway.automata import guarded, passages, sketch
+from guideway.automata.derivative import Derivatives
+from guideway.automata.words import LONGEST
+from guideway.constraints.compiled import CompiledConstraint
+from guideway.errors import LimitError
+from guideway.lowering.aheads import looking, passed
+from guideway.lowering.expr import (
     ANYTHING,
     EMPTY,
     EPSILON,
@@ -28,10 +28,10 @@ from fairlead.lowering.expr import (
     repeat,
     stop,
 )
-from fairlead.lowering.fuel import metered
-from fairlead.lowering.json_schema import lower_json_schema
-from fairlead.lowering.lark_contextual import Places
-from fairlead.lowering.nodes import (
+from guideway.lowering.fuel import metered
+from guideway.lowering.json_schema import lower_json_schema
+from guideway.lowering.lark_contextual import Places
+from guideway.lowering.nodes import (
     Ahead,
     Alt,
     And,
@@ -43,9 +43,9 @@ from fairlead.lowering.nodes import (
     Rule,
     Stop,
 )
-from fairlead.lowering.sources import lower_source
-from fairlead.masks.bits import unpack
-from fairlead.syntax.lark_reader import read_lark
+from guideway.lowering.sources import lower_source
+from guideway.masks.bits import unpack
+from guideway.syntax.lark_reader import read_lark
 from lark_samples import Blocks
 
 NOT_A = complement(concat(byte_set(b"a"), ANYTHING))
@@ -299,7 +299,7 @@ def test_texts_that_are_too_long_to_be_found_are_not_searched_for(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     text = "start: a~100\na: b~100\nb: c~100\nc: X\nX: /x(?!y)/"
-    expr = lower_source(fl.Lark(text))
+    expr = lower_source(gw.Lark(text))
     assert Derivatives(expr).alive(expr)
     with pytest.raises(LimitError, match="it has 1000000 bytes at least, and one of 20000 is"):
         Derivatives(expr).shortest(expr)
@@ -379,7 +379,7 @@ def test_counts_are_passed_as_often_as_they_say(low: int, high: int, found: bool
 
 
 def test_calls_are_passed_and_what_remembers_is_not_decided() -> None:
-    objects = lower_json_schema(fl.JsonSchema({"type": "object"}))
+    objects = lower_json_schema(gw.JsonSchema({"type": "object"}))
     machine = Derivatives(objects)
     assert machine._passages.alive(concat(ahead(concat(literal("{"), ANYTHING)), objects))
     assert not machine._passages.alive(concat(ahead(concat(ANYTHING, literal("x}"))), objects))
@@ -392,8 +392,8 @@ def test_calls_are_passed_and_what_remembers_is_not_decided() -> None:
 
 
 def test_where_it_takes_long_whether_a_key_comes_twice_nothing_is_refused() -> None:
-    twice = fl.Regex(r'\{("[a-z]{3}":1,)+"a":1,"a":1\}')
-    expr = lower_source(fl.JsonSchema({"type": "object"}) & twice)
+    twice = gw.Regex(r'\{("[a-z]{3}":1,)+"a":1,"a":1\}')
+    expr = lower_source(gw.JsonSchema({"type": "object"}) & twice)
     machine = Derivatives(expr)
     assert machine.has_text(expr)
     assert machine.shortest_length(expr) > LONGEST
@@ -402,15 +402,15 @@ def test_where_it_takes_long_whether_a_key_comes_twice_nothing_is_refused() -> N
     assert machine.hoped(expr) == b'{"aaa":1,"a"'  # and what comes then it does not know
 
 
-def lines(last: str) -> fl.Lark:
+def lines(last: str) -> gw.Lark:
     """Pairs around what is read last; stacks with lines are unfolded one by one."""
     text = f'start: x _NL\nx: "a" x "b" | "{last}"\n_NL: /\\n+/\n%declare _IN _OUT'
-    return fl.Lark(text, postlex=Blocks())
+    return gw.Lark(text, postlex=Blocks())
 
 
 def test_stacks_that_grow_for_ever_are_decided() -> None:
-    nested = fl.Lark('start: "a" start "b" | "ab"')
-    none, one = lower_source(nested & fl.Regex("a+")), lower_source(nested & fl.Regex("a{50}b+"))
+    nested = gw.Lark('start: "a" start "b" | "ab"')
+    none, one = lower_source(nested & gw.Regex("a+")), lower_source(nested & gw.Regex("a{50}b+"))
     assert Derivatives(none)._passages.soon(none) is False
     assert Derivatives(one)._passages.soon(one) is True
     assert Derivatives(one).shortest(one) == b"a" * 50 + b"b" * 50
@@ -429,7 +429,7 @@ def test_calls_that_lead_to_others_without_end_are_left_undecided(
     monkeypatch.setattr(guarded, "HASTY", 50)
     monkeypatch.setattr(guarded, "LONG", 50)
     monkeypatch.setattr(sketch, "MOST", 0)
-    nested = lower_source(lines("ab") & fl.Regex("a+"))
+    nested = lower_source(lines("ab") & gw.Regex("a+"))
     with pytest.raises(LimitError, match="after 50 of its parts"):
         Derivatives(nested).alive(nested)
 
@@ -457,7 +457,7 @@ def test_what_would_be_read_without_a_byte_is_no_rule_and_not_repeated(
         make()
 
 
-WORDS = fl.Vocabulary(
+WORDS = gw.Vocabulary(
     [b"a", b"b", b"c", b"ab", b"bc", b"abc", b"cc", b"aa", b"aab", b"cab", b"<end>"], eos_ids={10}
 )
 
@@ -470,7 +470,7 @@ def test_a_constraint_that_looks_ahead_offers_what_can_be_read_to_an_end(seed: i
     if not machine.alive(expr):
         assert not told
         return
-    constraint = CompiledConstraint(expr, machine, WORDS, fl.Budget.default())
+    constraint = CompiledConstraint(expr, machine, WORDS, gw.Budget.default())
     chance = random.Random(seed)
     for _ in range(4):
         state, text = constraint.start(), ""
@@ -491,7 +491,7 @@ def test_a_constraint_that_looks_ahead_offers_what_can_be_read_to_an_end(seed: i
 
 
 def test_what_is_plain_to_see_is_so():
-    places = Places(read_lark(fl.Lark('start: "a" start "b" | "ab"')), {})
+    places = Places(read_lark(gw.Lark('start: "a" start "b" | "ab"')), {})
     rest = places.rest(places.start)
     whole, x = concat(rest, stop(places.level)), literal("x")
 
@@ -541,15 +541,15 @@ def test_ends_behind_which_nothing_has_to_come_are_not_searched_for(monkeypatch)
         return reaches(own, root, most)
 
     monkeypatch.setattr(guarded.Guarded, "_reaches", counted)
-    bytes_ = fl.Vocabulary([*(bytes((b,)) for b in range(128)), b"<end>"], eos_ids={128})
-    constraint = fl.compile(fl.Lark("start: /[a-z]{1,40}x/"), bytes_)
+    bytes_ = gw.Vocabulary([*(bytes((b,)) for b in range(128)), b"<end>"], eos_ids={128})
+    constraint = gw.compile(gw.Lark("start: /[a-z]{1,40}x/"), bytes_)
     assert constraint.matches("b" * 40 + "x")
     assert not constraint.matches("b" * 41 + "x")
     assert not searched  # each was once
 
 
-SUMS = fl.Lark('start: N ("+" N)*\nN: /[12]+/\n')
-NESTED = fl.Gbnf('root ::= [12+]+ | "(" root ")"')
+SUMS = gw.Lark('start: N ("+" N)*\nN: /[12]+/\n')
+NESTED = gw.Gbnf('root ::= [12+]+ | "(" root ")"')
 
 
 @pytest.mark.parametrize("grammar", [SUMS, NESTED])
@@ -558,7 +558,7 @@ NESTED = fl.Gbnf('root ::= [12+]+ | "(" root ")"')
     [("1!!|22", "!!"), ("1!!|22", "!!|x"), (r"1\+1|2!", "(!|22)"), (".{2,3}!?|1", "!(2|!)")],
 )
 def test_what_stands_behind_a_meet_is_no_part_of_it(
-    grammar: fl.Lark | fl.Gbnf, met: str, behind: str
+    grammar: gw.Lark | gw.Gbnf, met: str, behind: str
 ) -> None:
     def is_text(text: str) -> bool:
         return any(
@@ -575,8 +575,8 @@ def test_what_stands_behind_a_meet_is_no_part_of_it(
         if is_text(text)
     }
     begun = {text[:end] for text in texts for end in range(len(text) + 1)}
-    source = (grammar & fl.Regex(met)) + fl.Regex(behind)
-    constraint = fl.compile(source, fl.Vocabulary([bytes((b,)) for b in range(128)]))
+    source = (grammar & gw.Regex(met)) + gw.Regex(behind)
+    constraint = gw.compile(source, gw.Vocabulary([bytes((b,)) for b in range(128)]))
     machine = Derivatives(lower_source(source))
     for text in sorted(begun):
         state, place = constraint.start(), machine.start()
@@ -590,7 +590,7 @@ def test_what_stands_behind_a_meet_is_no_part_of_it(
 
 def test_where_no_brief_text_is_known_one_is_searched_for(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(guarded, "BRIEF", -1)
-    source = SUMS & fl.Regex(r"(1\+){3}[12]{2,3}")
+    source = SUMS & gw.Regex(r"(1\+){3}[12]{2,3}")
     machine = Derivatives(lower_source(source))
     assert machine.alive(machine.start())
     assert not machine.alive(machine.after(machine.start(), ord("2")))

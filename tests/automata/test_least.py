@@ -7,11 +7,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from fairlead.automata import least
-from fairlead.automata.budget import Budget, Meter
-from fairlead.automata.derivative import Derivatives
-from fairlead.errors import LimitError
-from fairlead.lowering.expr import (
+from guideway.automata import least
+from guideway.automata.budget import Budget, Meter
+from guideway.automata.derivative import Derivatives
+from guideway.errors import LimitError
+from guideway.lowering.expr import (
     ANYTHING,
     EMPTY,
     alt,
@@ -23,9 +23,9 @@ from fairlead.lowering.expr import (
     optional,
     repeat,
 )
-from fairlead.lowering.json_items import ItemsTemplate
-from fairlead.lowering.json_members import MembersTemplate
-from fairlead.lowering.nodes import Rule
+from guideway.lowering.json_items import ItemsTemplate
+from guideway.lowering.json_members import MembersTemplate
+from guideway.lowering.nodes import Rule
 from json_schemas import machine
 
 

@@ -4,13 +4,13 @@ from typing import Any
 
 import pytest
 
-from fairlead.automata import living
-from fairlead.automata.derivative import Derivatives
-from fairlead.lowering.expr import EPSILON, alt, both, byte_set, complement, concat, literal, repeat
-from fairlead.lowering.fuel import metered
-from fairlead.lowering.json_schema import Lowering, lower_json_schema
-from fairlead.lowering.nodes import Expr, Rule
-from fairlead.syntax.json_schema_source import JsonSchema
+from guideway.automata import living
+from guideway.automata.derivative import Derivatives
+from guideway.lowering.expr import EPSILON, alt, both, byte_set, complement, concat, literal, repeat
+from guideway.lowering.fuel import metered
+from guideway.lowering.json_schema import Lowering, lower_json_schema
+from guideway.lowering.nodes import Expr, Rule
+from guideway.syntax.json_schema_source import JsonSchema
 
 
 def rule(name: str, body: Expr | None = None) -> Rule:

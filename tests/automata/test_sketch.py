@@ -6,12 +6,12 @@ import re
 import lark
 import pytest
 
-import fairlead as fl
-from fairlead.automata import inclusion, passages, sketch
-from fairlead.automata.derivative import Derivatives
-from fairlead.automata.sketch import Sketch
-from fairlead.errors import FairleadError, LimitError
-from fairlead.lowering.expr import (
+import guideway as gw
+from guideway.automata import inclusion, passages, sketch
+from guideway.automata.derivative import Derivatives
+from guideway.automata.sketch import Sketch
+from guideway.errors import GuidewayError, LimitError
+from guideway.lowering.expr import (
     ANYTHING,
     EMPTY,
     ahead,
@@ -23,9 +23,9 @@ from fairlead.lowering.expr import (
     repeat,
     stop,
 )
-from fairlead.lowering.nodes import Expr, Rule, operands
-from fairlead.lowering.sources import lower_source
-from fairlead.syntax.sources import Source
+from guideway.lowering.nodes import Expr, Rule, operands
+from guideway.lowering.sources import lower_source
+from guideway.syntax.sources import Source
 from lark_samples import ERRORS, Blocks, OutOfFuelError, accepted, by_chance, parsed, short_strings
 
 MEETINGS = (
@@ -52,14 +52,14 @@ def test_small_grammars_meet_regexes_as_lark_and_re_say(seed: int) -> None:
     text, dice = by_chance(seed), random.Random(seed)
     try:
         parser = lark.Lark(text, parser="lalr", lexer="contextual")
-        fl.compile(fl.Lark(text), fl.Vocabulary([bytes([b]) for b in range(256)]))
-    except (*ERRORS, FairleadError):
+        gw.compile(gw.Lark(text), gw.Vocabulary([bytes([b]) for b in range(256)]))
+    except (*ERRORS, GuidewayError):
         return
     known = parsed(parser, "abc", 6)
     for regex in dice.sample(MEETINGS, 3):
         for source, wanted in (
-            (fl.Lark(text) & fl.Regex(regex), True),
-            (fl.Lark(text) - fl.Regex(regex), False),
+            (gw.Lark(text) & gw.Regex(regex), True),
+            (gw.Lark(text) - gw.Regex(regex), False),
         ):
             expected = {t for t in known if (re.fullmatch(regex, t) is not None) is wanted}
             try:
@@ -82,11 +82,11 @@ INDENTED = """
 @pytest.mark.parametrize("regex", ["[^\n]*\n", "(?s)[^a]*", "(?s)(?!.*b:\n a).*", "[^ ]*", "a?b?"])
 @pytest.mark.parametrize("denied", [False, True])
 def test_indented_lines_meet_regexes(regex: str, denied: bool) -> None:
-    grammar = fl.Lark(INDENTED, postlex=Blocks())
+    grammar = gw.Lark(INDENTED, postlex=Blocks())
     parser = lark.Lark(INDENTED, parser="lalr", postlex=Blocks())
     known = parsed(parser, "ab:\n ", 6) | parsed(parser, "(a)\n#", 5)
     expected = {t for t in known if (re.fullmatch(regex, t) is None) is denied}
-    source = grammar - fl.Regex(regex) if denied else grammar & fl.Regex(regex)
+    source = grammar - gw.Regex(regex) if denied else grammar & gw.Regex(regex)
     expr = lower_source(source)
     assert accepted(expr, "ab:\n ", 6) | accepted(expr, "(a)\n#", 5) == expected
 
@@ -95,29 +95,29 @@ def test_what_is_empty_needs_no_ways(monkeypatch: pytest.MonkeyPatch) -> None:
     """Each of these took seconds, or was refused after so many ways."""
     monkeypatch.setattr(passages, "MOST", 0)
     monkeypatch.setattr(passages, "FEW", 0)
-    byte = fl.Vocabulary([bytes([b]) for b in range(256)])
+    byte = gw.Vocabulary([bytes([b]) for b in range(256)])
     for source in (
-        fl.grammar("sql") - fl.Regex(r"(?s).*\*.*"),
-        fl.grammar("toml") - fl.Regex("(?s).*#.*"),
-        fl.grammar("arithmetic") - fl.Regex(".*2.*"),
-        fl.grammar("arithmetic") & fl.Regex(".{1,200}"),
+        gw.grammar("sql") - gw.Regex(r"(?s).*\*.*"),
+        gw.grammar("toml") - gw.Regex("(?s).*#.*"),
+        gw.grammar("arithmetic") - gw.Regex(".*2.*"),
+        gw.grammar("arithmetic") & gw.Regex(".{1,200}"),
     ):
-        fl.compile(source, byte)
+        gw.compile(source, byte)
 
 
 def test_a_sketch_knows_how_near_a_text_is() -> None:
-    pairs = fl.Lark('start: "a" start "b" | "ab"\n%ignore " "')
-    assert length(pairs & fl.Regex("a+")) is None
-    assert length(pairs & fl.Regex("a{3}b+")) == 6
-    assert length(pairs & fl.Regex(" {5}.*")) == 7
-    assert length(pairs & fl.Regex("(..)*") & fl.Regex("a{3}.*")) == 6
-    assert length("x" + (pairs & fl.Regex("a{3}b+")) + "yz") == 9
-    assert length(fl.Gbnf('root ::= "(" root ")" | "x"') & fl.Regex(r"\({3}.*")) == 7
-    assert length(fl.Gbnf('root ::= "(" root ")" | "x"') & fl.Regex(r"\(*")) is None
+    pairs = gw.Lark('start: "a" start "b" | "ab"\n%ignore " "')
+    assert length(pairs & gw.Regex("a+")) is None
+    assert length(pairs & gw.Regex("a{3}b+")) == 6
+    assert length(pairs & gw.Regex(" {5}.*")) == 7
+    assert length(pairs & gw.Regex("(..)*") & gw.Regex("a{3}.*")) == 6
+    assert length("x" + (pairs & gw.Regex("a{3}b+")) + "yz") == 9
+    assert length(gw.Gbnf('root ::= "(" root ")" | "x"') & gw.Regex(r"\({3}.*")) == 7
+    assert length(gw.Gbnf('root ::= "(" root ")" | "x"') & gw.Regex(r"\(*")) is None
 
 
 def test_where_lark_itself_looks_ahead_nothing_is_said() -> None:
-    expr = lower_source(fl.Lark('start: "a" start "b" | /a+/'))
+    expr = lower_source(gw.Lark('start: "a" start "b" | /a+/'))
     assert sketched(expr).length(expr) == 0
     either = alt(expr, concat(literal("a"), expr))
     assert sketched(either).length(either) == 0
@@ -126,16 +126,16 @@ def test_where_lark_itself_looks_ahead_nothing_is_said() -> None:
 
 
 def test_what_is_not_looked_into_may_leave_anything() -> None:
-    schema = fl.JsonSchema({"type": "object"})
-    assert length(schema & fl.Regex("x*")) == 2
-    assert length((schema & fl.Regex("x*")) + "ab") == 4
+    schema = gw.JsonSchema({"type": "object"})
+    assert length(schema & gw.Regex("x*")) == 2
+    assert length((schema & gw.Regex("x*")) + "ab") == 4
 
 
 def test_a_terminal_that_is_declared_only_is_never_read() -> None:
     text = 'start: X "a" | "b" start | "c"\n%declare X'
-    assert length(fl.Lark(text) & fl.Regex("b*c")) == 1
-    assert length(fl.Lark(text) & fl.Regex("b*a")) is None
-    begun = fl.Lark('start: "b" X "a" | "b" "c"\n%declare X') & fl.Regex("b.*")
+    assert length(gw.Lark(text) & gw.Regex("b*c")) == 1
+    assert length(gw.Lark(text) & gw.Regex("b*a")) is None
+    begun = gw.Lark('start: "b" X "a" | "b" "c"\n%declare X') & gw.Regex("b.*")
     expr = lower_source(begun)
     assert accepted(expr, "abc", 4) == {"bc"}
     behind = Derivatives(expr).step(expr, ord("b"))
@@ -144,9 +144,9 @@ def test_a_terminal_that_is_declared_only_is_never_read() -> None:
 
 
 def test_parts_that_are_no_lark_are_looked_into() -> None:
-    nested = fl.Lark('start: "a" %json {"enum": [12]} "b" | "c" start')
-    assert length(nested & fl.Regex("c*a.*b")) == 4
-    assert length(nested & fl.Regex("c*a")) is None
+    nested = gw.Lark('start: "a" %json {"enum": [12]} "b" | "c" start')
+    assert length(nested & gw.Regex("c*a.*b")) == 4
+    assert length(nested & gw.Regex("c*a")) is None
 
 
 def test_counts_and_levels() -> None:
@@ -172,7 +172,7 @@ def test_counts_and_levels() -> None:
 def test_a_search_that_takes_long_says_nothing_and_in_the_end_none_is_begun(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    expr = lower_source(fl.Lark('start: "a" start "b" | "ab"') & fl.Regex("a{9}b+|c{300}"))
+    expr = lower_source(gw.Lark('start: "a" start "b" | "ab"') & gw.Regex("a{9}b+|c{300}"))
     machine = sketched(expr)
     assert machine.length(expr) == 18
     machine.forget()
@@ -195,9 +195,9 @@ def test_of_two_that_are_no_counts_one_may_be_within_the_other() -> None:
 
 def test_all_short_strings_are_told_apart() -> None:
     """The law above holds of words that are read one byte at a time, here of the words."""
-    source = fl.Lark('start: "a" start "b" | /c+/\n%ignore " "') - fl.Regex(".* c.*")
-    byte = fl.Vocabulary([bytes([b]) for b in range(256)])
-    constraint = fl.compile(source, byte)
+    source = gw.Lark('start: "a" start "b" | /c+/\n%ignore " "') - gw.Regex(".* c.*")
+    byte = gw.Vocabulary([bytes([b]) for b in range(256)])
+    constraint = gw.compile(source, byte)
     parser = lark.Lark('start: "a" start "b" | /c+/\n%ignore " "', parser="lalr")
     known = parsed(parser, "abc ", 6)
     for text in short_strings("abc ", 6):
@@ -220,7 +220,7 @@ def test_of_more_and_more_that_is_looked_ahead_for_some_is_left_out() -> None:
 
 @pytest.mark.untraced
 def test_one_of_fifty_characters_is_found_before_all_short_ones() -> None:
-    source = fl.grammar("sql") & fl.Regex("(?s).{50,60}")
+    source = gw.grammar("sql") & gw.Regex("(?s).{50,60}")
     expr = lower_source(source)
     made: list[int] = []
     machine = Derivatives(expr)
@@ -232,10 +232,10 @@ def test_one_of_fifty_characters_is_found_before_all_short_ones() -> None:
 
 def test_what_is_compared_is_paid_for() -> None:
     schemas = {"type": "array", "items": {"type": "integer"}}, {"not": {"type": "integer"}}
-    numbers, others = (fl.JsonSchema(schema, whitespace="compact") for schema in schemas)
+    numbers, others = (gw.JsonSchema(schema, whitespace="compact") for schema in schemas)
     with pytest.raises(LimitError, match="compiling takes more than 400000 parts"):
-        fl.compile(
+        gw.compile(
             (numbers + "x") & others,
-            fl.Vocabulary([bytes((b,)) for b in range(256)]),
-            fl.Budget.untrusted(),
+            gw.Vocabulary([bytes((b,)) for b in range(256)]),
+            gw.Budget.untrusted(),
         )

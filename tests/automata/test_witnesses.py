@@ -2,10 +2,10 @@
 
 import pytest
 
-from fairlead.automata import witnesses
-from fairlead.automata.witnesses import Witnesses, looked_over
-from fairlead.lowering.expr import EPSILON, ahead, alt, concat, literal, repeat, stop
-from fairlead.lowering.nodes import Expr
+from guideway.automata import witnesses
+from guideway.automata.witnesses import Witnesses, looked_over
+from guideway.lowering.expr import EPSILON, ahead, alt, concat, literal, repeat, stop
+from guideway.lowering.nodes import Expr
 
 AS = concat(repeat(literal("a")), stop(1))
 

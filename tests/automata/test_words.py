@@ -4,10 +4,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from fairlead.automata.derivative import Derivatives
-from fairlead.automata.words import NOTHING, Word
-from fairlead.errors import LimitError
-from fairlead.lowering.expr import literal, repeat
+from guideway.automata.derivative import Derivatives
+from guideway.automata.words import NOTHING, Word
+from guideway.errors import LimitError
+from guideway.lowering.expr import literal, repeat
 
 words = st.recursive(
     st.binary(max_size=3).map(Word.of),

@@ -7,9 +7,9 @@ import numpy as np
 import pytest
 from jsonschema import Draft202012Validator
 
-from fairlead.cli import bench, bench_engines
-from fairlead.cli.bench_cases import CASES
-from fairlead.cli.main import run
+from guideway.cli import bench, bench_engines
+from guideway.cli.bench_cases import CASES
+from guideway.cli.main import run
 from small_tokenizers import sentencepiece
 
 
@@ -36,11 +36,11 @@ def test_each_text_is_allowed_by_its_schema(case) -> None:
     assert all(validator.is_valid(value) for value in values)
 
 
-def test_the_engines_of_fairlead_agree_and_are_measured(tokenizer, capsys) -> None:
+def test_the_engines_of_guideway_agree_and_are_measured(tokenizer, capsys) -> None:
     options = ("--tokenizer", str(tokenizer), "--rounds", "1", "--json")
-    assert left("masks", *options, "--engine", "plain", "--engine", "fairlead") == 0
+    assert left("masks", *options, "--engine", "plain", "--engine", "guideway") == 0
     plain, fast = json.loads(capsys.readouterr().out)
-    assert (plain["engine"], fast["engine"]) == ("plain", "fairlead")
+    assert (plain["engine"], fast["engine"]) == ("plain", "guideway")
     for name in ("steps", "refused", "wrong"):
         assert plain[name] == fast[name]
     assert plain["steps"] > 500
@@ -99,7 +99,7 @@ def test_each_schema_has_a_row_where_that_is_asked_for() -> None:
 def test_an_engine_that_is_not_here_is_named_with_those_that_are(tokenizer, capsys) -> None:
     options = ("--tokenizer", str(tokenizer), "--engine", "fast")
     assert left("masks", *options) == 2
-    assert "'fairlead', 'plain'" in capsys.readouterr().err
+    assert "'guideway', 'plain'" in capsys.readouterr().err
 
 
 def test_figures_are_percentiles_in_the_units_that_they_claim() -> None:

@@ -5,14 +5,14 @@ from pathlib import Path
 
 import pytest
 
-import fairlead as fl
-from fairlead.cli import bench_grammar_engines
-from fairlead.cli.bench_grammars_written import lark_reads
-from fairlead.cli.main import run
-from fairlead.engine.fake import FakeModel
+import guideway as gw
+from guideway.cli import bench_grammar_engines
+from guideway.cli.bench_grammars_written import lark_reads
+from guideway.cli.main import run
+from guideway.engine.fake import FakeModel
 from small_tokenizers import sentencepiece
 
-VOCABULARY = fl.Vocabulary([bytes([b]) for b in range(256)] + [b"<end>"], eos_ids={256})
+VOCABULARY = gw.Vocabulary([bytes([b]) for b in range(256)] + [b"<end>"], eos_ids={256})
 
 
 @pytest.fixture
@@ -29,11 +29,11 @@ def left(*arguments: str) -> int:
     return int(done.value.code or 0)
 
 
-def test_a_grammar_is_measured_in_fairlead(tokenizer, capsys) -> None:
-    options = ("--tokenizer", str(tokenizer), "--rounds", "1", "--engine", "fairlead")
+def test_a_grammar_is_measured_in_guideway(tokenizer, capsys) -> None:
+    options = ("--tokenizer", str(tokenizer), "--rounds", "1", "--engine", "guideway")
     assert left(*options, "--grammar", "semver", "--json") == 0
     (figure,) = json.loads(capsys.readouterr().out)
-    assert (figure["grammar"], figure["engine"], figure["reads"]) == ("semver", "fairlead", "yes")
+    assert (figure["grammar"], figure["engine"], figure["reads"]) == ("semver", "guideway", "yes")
     assert figure["first"] > 0
     assert figure["step"] > 0
     assert figure["loaded"] > 0
@@ -72,8 +72,8 @@ def test_what_an_engine_refuses_or_judges_otherwise_is_told(tokenizer, capsys, m
 
 
 def test_a_model_writes_texts_of_the_grammar(capsys, monkeypatch) -> None:
-    model = fl.Model(FakeModel.random(VOCABULARY))
-    monkeypatch.setattr(fl, "load", lambda name: model)
+    model = gw.Model(FakeModel.random(VOCABULARY))
+    monkeypatch.setattr(gw, "load", lambda name: model)
     assert left("--texts", "2", "--tokens", "12", "--grammar", "iso_duration", "--json") == 0
     (written,) = json.loads(capsys.readouterr().out)
     assert (written["grammar"], written["texts"], written["valid"]) == ("iso_duration", 2, 2)

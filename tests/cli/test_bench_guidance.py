@@ -4,12 +4,12 @@ import json
 
 import pytest
 
-import fairlead as fl
-from fairlead.cli import bench_guidance
-from fairlead.cli.main import run
-from fairlead.engine.fake import FakeModel
+import guideway as gw
+from guideway.cli import bench_guidance
+from guideway.cli.main import run
+from guideway.engine.fake import FakeModel
 
-BYTES = fl.Vocabulary([bytes([b]) for b in range(256)] + [b"<eos>"], {256})
+BYTES = gw.Vocabulary([bytes([b]) for b in range(256)] + [b"<eos>"], {256})
 
 
 @pytest.fixture(autouse=True)
@@ -19,8 +19,8 @@ def deep(monkeypatch: pytest.MonkeyPatch) -> None:
     def block(number: int):
         return FakeModel.random(BYTES, number)._functions[-1]
 
-    def opened(name: str) -> fl.Model:
-        return fl.Model(FakeModel(BYTES, block(0), exits=[block(n) for n in range(1, 16)]))
+    def opened(name: str) -> gw.Model:
+        return gw.Model(FakeModel(BYTES, block(0), exits=[block(n) for n in range(1, 16)]))
 
     monkeypatch.setattr(bench_guidance, "open_model", opened)
 

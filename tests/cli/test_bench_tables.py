@@ -10,8 +10,8 @@ from types import SimpleNamespace
 import pytest
 import torch
 
-from fairlead.cli import bench_tables
-from fairlead.cli.main import run
+from guideway.cli import bench_tables
+from guideway.cli.main import run
 
 SMALL = ("--width", "700", "--layers", "1", "--hidden", "16", "--steps", "2", "--rounds", "2")
 CPU = torch.device("cpu")

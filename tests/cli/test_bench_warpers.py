@@ -5,8 +5,8 @@ import json
 import pytest
 import torch
 
-from fairlead.cli import bench_warpers
-from fairlead.cli.main import run
+from guideway.cli import bench_warpers
+from guideway.cli.main import run
 
 
 def left(*arguments: str) -> int:
@@ -44,4 +44,4 @@ def test_figures_are_json_too(capsys) -> None:
     figures = json.loads(capsys.readouterr().out)
     assert [figure["stage"] for figure in figures] == list(bench_warpers.CASES)
     for figure in figures:
-        assert figure["ratio"] == pytest.approx(figure["transformers"] / figure["fairlead"])
+        assert figure["ratio"] == pytest.approx(figure["transformers"] / figure["guideway"])

@@ -1,4 +1,4 @@
-"""`fairlead bench watermark`: its statistics, and a run with few texts."""
+"""`guideway bench watermark`: its statistics, and a run with few texts."""
 
 import json
 from pathlib import Path
@@ -6,17 +6,17 @@ from pathlib import Path
 import pytest
 from typer.testing import CliRunner
 
-import fairlead
-from fairlead.api.model import Model
-from fairlead.cli import bench_watermark_texts
-from fairlead.cli.bench import app
-from fairlead.cli.bench_watermark import by_chance, figure, wilson
+import guideway
+from guideway.api.model import Model
+from guideway.cli import bench_watermark_texts
+from guideway.cli.bench import app
+from guideway.cli.bench_watermark import by_chance, figure, wilson
 
 
 def test_intervals_are_wilsons_and_chances_exact() -> None:
     assert wilson(490, 497) == (pytest.approx(0.971, abs=1e-3), pytest.approx(0.993, abs=1e-3))
     assert wilson(0, 0) == (0.0, 1.0)
-    found = [fairlead.Watermark(key="k", gamma=0.5).detect(range(201)) for _ in range(3)]
+    found = [guideway.Watermark(key="k", gamma=0.5).detect(range(201)) for _ in range(3)]
     assert by_chance(found) == pytest.approx(3 * 2.49e-5, rel=0.01)
     assert by_chance([]) == 0.0
     made = figure("unmarked", found)
@@ -35,7 +35,7 @@ def test_short_paragraphs_are_left_out(tmp_path: Path) -> None:
 def test_a_run_says_what_was_found_and_goes_on_where_it_was(
     built_in: Model, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
-    monkeypatch.setattr(fairlead, "load", lambda name, dtype: built_in)
+    monkeypatch.setattr(guideway, "load", lambda name, dtype: built_in)
     monkeypatch.setattr(bench_watermark_texts, "cache_folder", lambda kind: tmp_path / kind)
     schema = {"type": "array", "items": {"enum": ["a", "b"]}, "minItems": 2, "maxItems": 3}
     monkeypatch.setattr(bench_watermark_texts, "RECORDS", schema)

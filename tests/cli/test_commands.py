@@ -10,17 +10,17 @@ from pathlib import Path
 
 import pytest
 
-import fairlead as fl
-from fairlead.cli import console, extract, models
-from fairlead.cli.main import run
-from fairlead.cli.models import healed
-from fairlead.engine.fake import FakeModel
-from fairlead.vocabulary.cache import cache_folder
+import guideway as gw
+from guideway.cli import console, extract, models
+from guideway.cli.main import run
+from guideway.cli.models import healed
+from guideway.engine.fake import FakeModel
+from guideway.vocabulary.cache import cache_folder
 from small_tokenizers import byte_level
 
 
 def status(*arguments: str) -> int:
-    """The exit status of `fairlead arguments`."""
+    """The exit status of `guideway arguments`."""
     with pytest.raises(SystemExit) as left:
         run(list(arguments))
     return int(left.value.code or 0)
@@ -34,13 +34,13 @@ def test_every_command_explains_itself_and_the_exit_statuses(
 ) -> None:
     assert status(command, "--help") == 0
     shown = capsys.readouterr().out
-    assert f"fairlead {command}" in shown
+    assert f"guideway {command}" in shown
     assert "130" in shown
 
 
 def test_the_version_is_that_of_the_package(capsys: pytest.CaptureFixture[str]) -> None:
     assert status("--version") == 0
-    assert capsys.readouterr().out.startswith("fairlead 0.")
+    assert capsys.readouterr().out.startswith("guideway 0.")
 
 
 def test_shipped_grammars_are_listed_and_printed(capsys: pytest.CaptureFixture[str]) -> None:
@@ -114,7 +114,7 @@ def test_what_is_wrong_goes_to_stderr_without_a_trace(
     assert "Traceback" not in shown.err
 
 
-VOCABULARY = fl.Vocabulary([bytes([b]) for b in range(256)] + [b"<end>"], eos_ids={256})
+VOCABULARY = gw.Vocabulary([bytes([b]) for b in range(256)] + [b"<end>"], eos_ids={256})
 MODULE = """
 from pydantic import BaseModel, field_validator
 
@@ -131,10 +131,10 @@ class Never(Point):
 
 
 @pytest.fixture
-def fake(monkeypatch: pytest.MonkeyPatch) -> fl.Model:
+def fake(monkeypatch: pytest.MonkeyPatch) -> gw.Model:
     """A model of noise, which every command loads instead of a real one."""
-    model = fl.Model(FakeModel.random(VOCABULARY))
-    monkeypatch.setattr(fl, "load", lambda name: model)
+    model = gw.Model(FakeModel.random(VOCABULARY))
+    monkeypatch.setattr(gw, "load", lambda name: model)
     return model
 
 
@@ -232,9 +232,9 @@ def test_what_a_search_needs_is_said(capsys: pytest.CaptureFixture[str]) -> None
 
 @pytest.mark.usefixtures("fake")
 def test_a_prompt_is_healed_where_that_is_asked_for(capsys, monkeypatch) -> None:
-    vocabulary = fl.Vocabulary([b":", b"://", b"x", b"<end>"], eos_ids={3})
-    model = fl.Model(FakeModel(vocabulary, lambda prefix: [1.0, 9.0, 0.0, 0.0]))
-    monkeypatch.setattr(fl, "load", lambda name: model)
+    vocabulary = gw.Vocabulary([b":", b"://", b"x", b"<end>"], eos_ids={3})
+    model = gw.Model(FakeModel(vocabulary, lambda prefix: [1.0, 9.0, 0.0, 0.0]))
+    monkeypatch.setattr(gw, "load", lambda name: model)
     for options, written in (([], "://\n"), (["--heal"], "//\n")):
         assert status("generate", "x:", "--plain", "-n", "1", *options) == 0
         assert capsys.readouterr().out == written
@@ -260,7 +260,7 @@ def test_an_interrupted_text_is_printed_and_leaves_with_130(
             raise KeyboardInterrupt
         return [float(i == ord("z")) for i in range(257)]
 
-    monkeypatch.setattr(fl, "load", lambda name: fl.Model(FakeModel(VOCABULARY, row)))
+    monkeypatch.setattr(gw, "load", lambda name: gw.Model(FakeModel(VOCABULARY, row)))
     for more in ([], ["--json"]):
         assert status("generate", "abcd", "--plain", *more) == 130
         shown = capsys.readouterr()
@@ -299,9 +299,9 @@ READ_ONLY = """
 import sys
 from pathlib import Path
 
-import fairlead as fl
+import guideway as gw
 
-package = Path(fl.__file__).parent
+package = Path(gw.__file__).parent
 
 
 def refuse(event, arguments):
@@ -313,17 +313,17 @@ def refuse(event, arguments):
 
 
 sys.addaudithook(refuse)
-from fairlead.cli.main import run
+from guideway.cli.main import run
 
 run(sys.argv[1:])
 """
 
 
 def warmed_up(tmp_path: Path, cache: Path) -> None:
-    """`fairlead warmup` with this cache folder, where the installation cannot be written."""
+    """`guideway warmup` with this cache folder, where the installation cannot be written."""
     path = tmp_path / "tokenizer.json"
     path.write_bytes(byte_level())
-    environment = {**os.environ, "FAIRLEAD_CACHE": str(cache), "PYTHONDONTWRITEBYTECODE": "1"}
+    environment = {**os.environ, "GUIDEWAY_CACHE": str(cache), "PYTHONDONTWRITEBYTECODE": "1"}
     command = [sys.executable, "-c", READ_ONLY, "warmup", "--tokenizer", str(path)]
     done = subprocess.run(command, env=environment, capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stderr
@@ -370,7 +370,7 @@ def test_a_model_with_a_chat_template_is_asked_in_messages() -> None:
         "role": "system",
         "content": "be brief",
     }
-    assert models.as_prompt(fl.Model(FakeModel.random(VOCABULARY)), "a", "b") == "b\n\na"
+    assert models.as_prompt(gw.Model(FakeModel.random(VOCABULARY)), "a", "b") == "b\n\na"
 
 
 def test_a_spinner_is_for_terminals_only(
@@ -386,7 +386,7 @@ def test_a_spinner_is_for_terminals_only(
 
 def test_help_needs_neither_numpy_nor_torch() -> None:
     code = (
-        "import sys\nfrom fairlead.cli.main import app\n"
+        "import sys\nfrom guideway.cli.main import app\n"
         "sys.exit(bool({'numpy', 'torch', 'pydantic'} & set(sys.modules)))"
     )
     assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0

@@ -1,4 +1,4 @@
-"""`fairlead detect` on the command line."""
+"""`guideway detect` on the command line."""
 
 import json
 from pathlib import Path
@@ -6,8 +6,8 @@ from pathlib import Path
 import pytest
 from typer.testing import CliRunner
 
-from fairlead.api.watermark import Watermark
-from fairlead.cli.main import app
+from guideway.api.watermark import Watermark
+from guideway.cli.main import app
 from real_tokenizers import tokenizer_folder
 
 TEXT = "A lighthouse is a tower. Its light is seen from far away, and nobody knows who lit it."
@@ -26,7 +26,7 @@ def test_a_text_a_file_and_standard_input_are_read_alike(tmp_path: Path) -> None
     file.write_text(TEXT + "\n")
     shown = run(TEXT, "--key", "k", *settings)
     assert shown == run(str(file), "-k", "k", *settings)
-    assert shown == run("-", *settings, input=TEXT, env={"FAIRLEAD_WATERMARK_KEY": "k"})
+    assert shown == run("-", *settings, input=TEXT, env={"GUIDEWAY_WATERMARK_KEY": "k"})
     found = Watermark(key="k", gamma=0.5).detect(TEXT, folder)
     assert shown.startswith(f"z         {found.z:.2f}\n")
     assert "clearest  tokens" in shown

@@ -2,11 +2,11 @@
 
 from collections.abc import Hashable
 
-from fairlead.cli.drawing import draw, show_bytes
-from fairlead.lowering.expr import ALL_BYTES, alt, byte_set, call, capture, concat, literal, repeat
-from fairlead.lowering.nodes import Expr, Rule
-from fairlead.syntax.json_schema_tree import Strings
-from fairlead.syntax.sources import Choice, Inverse, Literal
+from guideway.cli.drawing import draw, show_bytes
+from guideway.lowering.expr import ALL_BYTES, alt, byte_set, call, capture, concat, literal, repeat
+from guideway.lowering.nodes import Expr, Rule
+from guideway.syntax.json_schema_tree import Strings
+from guideway.syntax.sources import Choice, Inverse, Literal
 
 
 def drawn(value: object) -> list[str]:

@@ -7,12 +7,12 @@ from pathlib import Path
 import pytest
 import typer
 
-from fairlead.cli.sources import read_file, read_source
-from fairlead.errors import SourceError
-from fairlead.syntax.json_schema_source import JsonSchema
-from fairlead.syntax.lark_source import Lark
-from fairlead.syntax.shipped_sources import grammar
-from fairlead.syntax.sources import Gbnf, Regex
+from guideway.cli.sources import read_file, read_source
+from guideway.errors import SourceError
+from guideway.syntax.json_schema_source import JsonSchema
+from guideway.syntax.lark_source import Lark
+from guideway.syntax.shipped_sources import grammar
+from guideway.syntax.sources import Gbnf, Regex
 
 SCHEMA = '{"type": "integer"}'
 MODULE = """
@@ -128,6 +128,6 @@ def test_a_relative_module_is_a_usage_error() -> None:
 
 def test_what_is_wrong_with_a_source_in_a_file_is_told_as_everywhere(tmp_path: Path) -> None:
     path = tmp_path / "wrong.py"
-    path.write_text("import fairlead\nA = fairlead.Choice([])\n", encoding="utf-8")
+    path.write_text("import guideway\nA = guideway.Choice([])\n", encoding="utf-8")
     with pytest.raises(SourceError):
         read_source(f"{path}:A")

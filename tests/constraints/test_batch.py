@@ -10,26 +10,26 @@ import torch
 from hypothesis import given
 from hypothesis import strategies as st
 
-import fairlead as fl
-from fairlead.constraints import batch
-from fairlead.errors import FairleadError, LimitError, UnsupportedError
+import guideway as gw
+from guideway.constraints import batch
+from guideway.errors import GuidewayError, LimitError, UnsupportedError
 
 TOKENS = [b"a", b"b", b"ab", b"c", b"<eos>"]
-VOCABULARY = fl.Vocabulary(TOKENS, {4}, width=40)
-CONSTRAINTS = [fl.compile(fl.Regex(p), VOCABULARY) for p in ("(ab)*b?", "a+c", "[abc]*", "c")]
+VOCABULARY = gw.Vocabulary(TOKENS, {4}, width=40)
+CONSTRAINTS = [gw.compile(gw.Regex(p), VOCABULARY) for p in ("(ab)*b?", "a+c", "[abc]*", "c")]
 
 
-def matchers_after(texts: Sequence[tuple[int, list[int]]]) -> list[fl.Matcher]:
-    made: list[fl.Matcher] = []
+def matchers_after(texts: Sequence[tuple[int, list[int]]]) -> list[gw.Matcher]:
+    made: list[gw.Matcher] = []
     for number, tokens in texts:
-        matcher = fl.Matcher(CONSTRAINTS[number])
+        matcher = gw.Matcher(CONSTRAINTS[number])
         for token in tokens:
             matcher.accept_token(token)
         made.append(matcher)
     return made
 
 
-def one_by_one(matchers: Sequence[fl.Matcher | None]) -> np.ndarray:
+def one_by_one(matchers: Sequence[gw.Matcher | None]) -> np.ndarray:
     expected = np.full((len(matchers), 2), -1, np.int32)
     for row, matcher in enumerate(matchers):
         if matcher is not None:
@@ -42,7 +42,7 @@ TEXTS = st.lists(st.tuples(st.integers(0, 3), st.lists(st.integers(0, 4), max_si
 
 @given(TEXTS, st.sampled_from([0.0, 10.0]))
 def test_a_batch_is_its_rows(texts: list[tuple[int, list[int]]], alone: float) -> None:
-    matchers: list[fl.Matcher | None] = [*matchers_after(texts), None]
+    matchers: list[gw.Matcher | None] = [*matchers_after(texts), None]
     for bitmask in (
         np.zeros((len(matchers), 2), np.int32),
         np.zeros((len(matchers), 2), np.uint32),
@@ -50,13 +50,13 @@ def test_a_batch_is_its_rows(texts: list[tuple[int, list[int]]], alone: float) -
     ):
         with pytest.MonkeyPatch.context() as patch:
             patch.setattr(batch, "ALONE", alone)
-            fl.fill_bitmask(matchers, bitmask)
+            gw.fill_bitmask(matchers, bitmask)
         assert (np.asarray(bitmask).view(np.int32) == one_by_one(matchers)).all()
 
 
 def test_rows_behind_the_last_matcher_stay_as_they_are() -> None:
     bitmask = np.full((3, 2), 7, np.int32)
-    fl.fill_bitmask([fl.Matcher(CONSTRAINTS[3])], bitmask)
+    gw.fill_bitmask([gw.Matcher(CONSTRAINTS[3])], bitmask)
     assert bitmask.tolist() == [[8, 0], [7, 7], [7, 7]]
 
 
@@ -81,10 +81,10 @@ def test_constraints_that_take_long_are_served_at_the_same_time(monkeypatch) -> 
     monkeypatch.setattr(batch, "_cores", lambda: 3)
     monkeypatch.setattr(batch, "_pools", {})
     meeting = threading.Barrier(2)
-    first = fl.Matcher(CONSTRAINTS[3])  # done by the caller's thread before it calls for help
-    matchers = [first, *(fl.Matcher(Slow(meeting)) for _ in range(2))]
+    first = gw.Matcher(CONSTRAINTS[3])  # done by the caller's thread before it calls for help
+    matchers = [first, *(gw.Matcher(Slow(meeting)) for _ in range(2))]
     bitmask = np.zeros((3, 2), np.int32)
-    fl.fill_bitmask(matchers, bitmask)
+    gw.fill_bitmask(matchers, bitmask)
     assert bitmask.tolist() == [[8, 0], [1, 0], [1, 0]]
 
 
@@ -92,7 +92,7 @@ class Broken(Slow):
     def mask(self, state: int) -> np.ndarray:
         if threading.current_thread() is not threading.main_thread():
             self._meeting.wait(timeout=10)
-            raise FairleadError("no mask")
+            raise GuidewayError("no mask")
         return super().mask(state)
 
 
@@ -100,10 +100,10 @@ def test_what_fails_in_another_thread_is_raised_here(monkeypatch) -> None:
     monkeypatch.setattr(batch, "ALONE", 0.0)
     monkeypatch.setattr(batch, "_cores", lambda: 2)
     meeting = threading.Barrier(2)
-    first = fl.Matcher(CONSTRAINTS[3])
-    matchers = [first, *(fl.Matcher(Broken(meeting)) for _ in range(2))]
-    with pytest.raises(FairleadError, match="no mask"):
-        fl.fill_bitmask(matchers, np.zeros((3, 2), np.int32))
+    first = gw.Matcher(CONSTRAINTS[3])
+    matchers = [first, *(gw.Matcher(Broken(meeting)) for _ in range(2))]
+    with pytest.raises(GuidewayError, match="no mask"):
+        gw.fill_bitmask(matchers, np.zeros((3, 2), np.int32))
 
 
 @pytest.mark.parametrize(
@@ -112,28 +112,28 @@ def test_what_fails_in_another_thread_is_raised_here(monkeypatch) -> None:
 )
 def test_a_bitmask_of_another_type_or_shape_is_refused(bitmask) -> None:
     with pytest.raises(UnsupportedError, match=r"a bitmask is int32\[batch, words\], not"):
-        fl.fill_bitmask([], bitmask)
+        gw.fill_bitmask([], bitmask)
 
 
 def test_a_bitmask_for_another_width_is_refused() -> None:
     with pytest.raises(UnsupportedError, match="has 3 words, it must have 2"):
-        fl.fill_bitmask([fl.Matcher(CONSTRAINTS[0])], np.zeros((1, 3), np.int32))
+        gw.fill_bitmask([gw.Matcher(CONSTRAINTS[0])], np.zeros((1, 3), np.int32))
 
 
 def test_a_bitmask_on_another_device_is_refused() -> None:
     with pytest.raises(UnsupportedError, match="meta"):
-        fl.fill_bitmask([], torch.zeros((1, 2), dtype=torch.int32, device="meta"))
+        gw.fill_bitmask([], torch.zeros((1, 2), dtype=torch.int32, device="meta"))
 
 
 def test_a_bitmask_with_too_few_rows_is_refused() -> None:
     with pytest.raises(LimitError, match="1 rows is too small for 2 matchers") as caught:
-        fl.fill_bitmask([None, None], np.zeros((1, 2), np.int32))
+        gw.fill_bitmask([None, None], np.zeros((1, 2), np.int32))
     assert (caught.value.given, caught.value.needed) == (1, 2)
 
 
 def _in_a_child(answers) -> None:
     bitmask = np.zeros((2, 2), np.int32)
-    fl.fill_bitmask(matchers_after([(0, []), (1, [])]), bitmask)
+    gw.fill_bitmask(matchers_after([(0, []), (1, [])]), bitmask)
     answers.put(bitmask.tolist())
 
 
@@ -144,7 +144,7 @@ def test_a_forked_process_has_threads_of_its_own(monkeypatch) -> None:
     monkeypatch.setattr(batch, "ALONE", 0.0)
     matchers = matchers_after([(0, []), (1, [])])
     here = np.zeros((2, 2), np.int32)
-    fl.fill_bitmask(matchers, here)  # the parent has threads now
+    gw.fill_bitmask(matchers, here)  # the parent has threads now
     context = multiprocessing.get_context("fork")
     answers = context.SimpleQueue()
     child = context.Process(target=_in_a_child, args=(answers,))

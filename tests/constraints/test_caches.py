@@ -8,21 +8,21 @@ from concurrent.futures import ThreadPoolExecutor
 import numpy as np
 import pytest
 
-import fairlead as fl
+import guideway as gw
 
-VOCABULARY = fl.Vocabulary([*(bytes((byte,)) for byte in range(256)), b"ab", b"<eos>"], {257})
+VOCABULARY = gw.Vocabulary([*(bytes((byte,)) for byte in range(256)), b"ab", b"<eos>"], {257})
 
 
 def test_masks_and_constraints_are_counted() -> None:
-    fl.clear_cache()
-    empty = fl.cache_info()
+    gw.clear_cache()
+    empty = gw.cache_info()
     assert (empty.constraints, empty.compile_hits, empty.compile_misses) == (0, 0, 0)
-    constraint = fl.compile(fl.Regex("[ab]{3}"), VOCABULARY)
-    assert fl.compile(fl.Regex("[ab]{3}"), VOCABULARY) is constraint
+    constraint = gw.compile(gw.Regex("[ab]{3}"), VOCABULARY)
+    assert gw.compile(gw.Regex("[ab]{3}"), VOCABULARY) is constraint
     state = constraint.start()
     for _ in range(3):
         constraint.mask(state)
-    info = fl.cache_info()
+    info = gw.cache_info()
     assert (info.constraints, info.compile_hits, info.compile_misses) == (1, 1, 1)
     assert info.caches == empty.caches + 1
     assert info.rows > empty.rows
@@ -36,20 +36,20 @@ def test_masks_and_constraints_are_counted() -> None:
 
 
 def test_a_constraint_that_nobody_holds_is_gone() -> None:
-    fl.clear_cache()
+    gw.clear_cache()
     gc.collect()
-    before = fl.cache_info().caches
-    constraint = fl.compile(fl.Choice(["abba"]), VOCABULARY)
-    assert fl.cache_info().caches == before + 1
-    fl.clear_cache()
-    assert fl.cache_info().caches == before + 1
+    before = gw.cache_info().caches
+    constraint = gw.compile(gw.Choice(["abba"]), VOCABULARY)
+    assert gw.cache_info().caches == before + 1
+    gw.clear_cache()
+    assert gw.cache_info().caches == before + 1
     del constraint
     gc.collect()
-    assert fl.cache_info().caches == before
+    assert gw.cache_info().caches == before
 
 
 def test_clearing_in_the_middle_of_a_text_changes_no_mask() -> None:
-    constraint = fl.compile(fl.JsonSchema({"type": "object"}), VOCABULARY)
+    constraint = gw.compile(gw.JsonSchema({"type": "object"}), VOCABULARY)
     state, masks = constraint.start(), list[np.ndarray]()
     text = b'{"k": [1, "x"], "l": {}}'
     for byte in text:
@@ -58,22 +58,22 @@ def test_clearing_in_the_middle_of_a_text_changes_no_mask() -> None:
     state = constraint.start()
     for byte, mask in zip(text, masks, strict=True):
         assert (constraint.mask(state) == mask).all()
-        fl.clear_cache()
+        gw.clear_cache()
         assert (constraint.mask(state) == mask).all()
         state = constraint.advance(state, byte)
     assert constraint.accepts(state)
 
 
 def test_clearing_while_another_thread_reads_changes_no_mask() -> None:
-    constraint = fl.compile(fl.JsonSchema({"type": "array"}), VOCABULARY)
+    constraint = gw.compile(gw.JsonSchema({"type": "array"}), VOCABULARY)
     start = constraint.start()
     expected = constraint.mask(start).copy()
     done = threading.Event()
 
     def clear() -> None:
         while not done.is_set():
-            fl.clear_cache()
-            fl.cache_info()
+            gw.clear_cache()
+            gw.cache_info()
 
     thread = threading.Thread(target=clear)
     thread.start()
@@ -93,8 +93,8 @@ def test_clearing_while_another_thread_reads_changes_no_mask() -> None:
 def test_who_asks_for_ends_waits_for_who_asks_for_masks(ask: str) -> None:
     # Each kind of question held a lock of its own, and both changed the same recognizer: threads
     # that shared the meet of a schema and a regex had tokens of their masks rejected.
-    source = fl.JsonSchema({"type": "object"}) & fl.Regex("(?s).{5,60}")
-    constraint = fl.compile(source, VOCABULARY)
+    source = gw.JsonSchema({"type": "object"}) & gw.Regex("(?s).{5,60}")
+    constraint = gw.compile(source, VOCABULARY)
     question = "{}" if ask == "matches" else constraint.start()
     with ThreadPoolExecutor(1) as threads:
         with constraint._states.lock:
@@ -105,15 +105,15 @@ def test_who_asks_for_ends_waits_for_who_asks_for_masks(ask: str) -> None:
 
 
 def test_what_constraints_share_is_counted_and_given_back() -> None:
-    constraint = fl.compile(fl.JsonSchema({"type": "string"}), VOCABULARY)
+    constraint = gw.compile(gw.JsonSchema({"type": "string"}), VOCABULARY)
     kept = constraint.start()
     mask = constraint.mask(constraint.advance(kept, ord('"'))).copy()
     shared = [weakref.ref(part) for part in (kept.network.gallery, kept.network.lexicon)]
-    full = fl.cache_info().state_bytes
-    fl.clear_cache()
-    assert fl.cache_info().state_bytes < full
+    full = gw.cache_info().state_bytes
+    gw.clear_cache()
+    assert gw.cache_info().state_bytes < full
     assert (constraint.mask(constraint.advance(kept, ord('"'))) == mask).all()
     del kept
-    fl.clear_cache()  # the mask of the old state was remembered once more
+    gw.clear_cache()  # the mask of the old state was remembered once more
     gc.collect()
     assert [part() for part in shared] == [None, None]

@@ -7,33 +7,33 @@ from typing import Any
 
 import pytest
 
-import fairlead as fl
+import guideway as gw
 from canonical_tokenizers import TOKENIZERS, cutter, library, vocabulary
-from fairlead.constraints.compiled import CompiledConstraint, DecodeState
-from fairlead.constraints.cutters import cutter_of
-from fairlead.masks.bits import unpack
+from guideway.constraints.compiled import CompiledConstraint, DecodeState
+from guideway.constraints.cutters import cutter_of
+from guideway.masks.bits import unpack
 from small_tokenizers import word_piece
 
 Sequence = tuple[int, ...]
 
 # Each has finitely many texts, or is cut at so many characters.
 SOURCES: dict[str, tuple[str, Any, str]] = {
-    "gpt2 any": ("gpt2", fl.Regex("[ab' ]{0,4}"), "ab' "),
-    "gpt2 forced": ("gpt2", fl.Regex("(a|b)b{1,2}( a|'s)?"), "ab's "),
-    "gpt2 blanks": ("gpt2", fl.Regex(" {0,4}(a?|1?2?)"), " a12"),
-    "gpt2 characters": ("gpt2", fl.Regex("(é|ê|a|日){1,3}"), "éêa日"),
-    "llama3": ("llama3", fl.Regex("[ab]{1,4}|[ \n]{0,3}b?|[123]{2,4}|é?a"), "ab \n123é"),
-    "digits": ("digits", fl.Regex("[ab12 ]{1,4}"), "ab12 "),
-    "nfc": ("nfc", fl.Regex("[aebé\u0301\u0300\u212b]{1,3}"), "aebé\u0301\u0300\u212b"),
-    "odd": ("odd", fl.Regex("[ab]{2,6}"), "ab"),
-    "pieces": ("pieces", fl.Regex("[ab \né]{1,4}"), "ab \né"),
-    "words": ("words", fl.Regex("[ab ]{1,4}"), "ab "),
-    "repeated": ("gpt2", fl.Regex("(ab?|b|') ?\\1"), "ab' "),
+    "gpt2 any": ("gpt2", gw.Regex("[ab' ]{0,4}"), "ab' "),
+    "gpt2 forced": ("gpt2", gw.Regex("(a|b)b{1,2}( a|'s)?"), "ab's "),
+    "gpt2 blanks": ("gpt2", gw.Regex(" {0,4}(a?|1?2?)"), " a12"),
+    "gpt2 characters": ("gpt2", gw.Regex("(é|ê|a|日){1,3}"), "éêa日"),
+    "llama3": ("llama3", gw.Regex("[ab]{1,4}|[ \n]{0,3}b?|[123]{2,4}|é?a"), "ab \n123é"),
+    "digits": ("digits", gw.Regex("[ab12 ]{1,4}"), "ab12 "),
+    "nfc": ("nfc", gw.Regex("[aebé\u0301\u0300\u212b]{1,3}"), "aebé\u0301\u0300\u212b"),
+    "odd": ("odd", gw.Regex("[ab]{2,6}"), "ab"),
+    "pieces": ("pieces", gw.Regex("[ab \né]{1,4}"), "ab \né"),
+    "words": ("words", gw.Regex("[ab ]{1,4}"), "ab "),
+    "repeated": ("gpt2", gw.Regex("(ab?|b|') ?\\1"), "ab' "),
 }
 
 
 def compiled(name: str, source: Any) -> CompiledConstraint:
-    return fl.compile(source, vocabulary(name), canonical=library(name))
+    return gw.compile(source, vocabulary(name), canonical=library(name))
 
 
 def sequences(constraint: CompiledConstraint) -> set[Sequence]:
@@ -57,7 +57,7 @@ def sequences(constraint: CompiledConstraint) -> set[Sequence]:
 @pytest.mark.parametrize("name", SOURCES)
 def test_what_is_allowed_is_what_encoding_the_texts_of_the_language_gives(name: str) -> None:
     which, source, letters = SOURCES[name]
-    plain, own = fl.compile(source, vocabulary(which)), cutter(which)
+    plain, own = gw.compile(source, vocabulary(which)), cutter(which)
     texts = ("".join(t) for n in range(7) for t in itertools.product(letters, repeat=n))
     members = [t for t in texts if len(letters) ** len(t) < 5000 and plain.matches(t)]
     wanted = {own.encode(text.encode()) for text in members} - {None}
@@ -79,7 +79,7 @@ def test_the_distance_falls_and_a_mask_within_holds_its_limit(name: str) -> None
         seen.add(state)
         needed = constraint.distance(state)
         if needed:
-            with pytest.raises(fl.LimitError, match="tokens are needed"):
+            with pytest.raises(gw.LimitError, match="tokens are needed"):
                 constraint.mask_within(state, needed - 1)
         within = unpack(constraint.mask_within(state, needed))
         after = [constraint.advance(state, int(t)) for t in within if int(t) not in ends]
@@ -91,35 +91,35 @@ def test_the_distance_falls_and_a_mask_within_holds_its_limit(name: str) -> None
 
 
 def test_a_text_that_is_not_what_its_tokens_spell_is_left_out() -> None:
-    constraint = compiled("nfc", fl.Choice(["e\u0301", "a", "<end>"]))
+    constraint = compiled("nfc", gw.Choice(["e\u0301", "a", "<end>"]))
     assert [constraint.matches(text) for text in ("e\u0301", "a", "<end>")] == [False, True, False]
     assert constraint.example() == "a"
-    with pytest.raises(fl.UnsatisfiableError, match="gives no text of the source back"):
-        compiled("nfc", fl.Choice(["e\u0301"])).start()
+    with pytest.raises(gw.UnsatisfiableError, match="gives no text of the source back"):
+        compiled("nfc", gw.Choice(["e\u0301"])).start()
 
 
 def test_a_lead_is_encoded_with_the_text() -> None:
-    constraint = compiled("gpt2", fl.Choice(["b", " a"]))
+    constraint = compiled("gpt2", gw.Choice(["b", " a"]))
     (joined,) = [t for t in unpack(constraint.mask(constraint.start(b"a"))).tolist() if t != 0]
     assert constraint.vocabulary.tokens[joined] == b"ab"
 
 
 def test_after_an_end_only_ends_come_and_other_tokens_are_refused() -> None:
-    constraint = compiled("gpt2", fl.Regex("a?"))
+    constraint = compiled("gpt2", gw.Regex("a?"))
     (end,) = constraint.vocabulary.eos_ids
     state = constraint.advance(constraint.start(), end)
     assert unpack(constraint.mask(state)).tolist() == [end]
     assert unpack(constraint.mask_within(state, 1)).tolist() == [end]
     assert constraint.distance(state) == 0
     for refused in (0, 1, 9_999):
-        with pytest.raises(fl.TokenRejected):
+        with pytest.raises(gw.TokenRejected):
             constraint.advance(state, refused)
-    with pytest.raises(fl.TokenRejected):
+    with pytest.raises(gw.TokenRejected):
         constraint.advance(constraint.start(), 1)
 
 
 def test_what_is_forgotten_is_found_again_the_same() -> None:
-    constraint = compiled("gpt2", fl.Regex("(ab|é)+"))
+    constraint = compiled("gpt2", gw.Regex("(ab|é)+"))
     before = constraint.mask(constraint.start()).tolist()
     assert constraint.held().rows
     constraint.forget()
@@ -127,7 +127,7 @@ def test_what_is_forgotten_is_found_again_the_same() -> None:
 
 
 def test_constraints_of_one_tokenizer_wait_for_each_other() -> None:
-    constraint, asked = compiled("gpt2", fl.Regex("a+'s")), list[bool]()
+    constraint, asked = compiled("gpt2", gw.Regex("a+'s")), list[bool]()
 
     def ask() -> None:
         constraint.mask(constraint.start(b"a"))
@@ -147,12 +147,12 @@ def test_special_tokens_that_a_source_names_stand_as_they_are_read() -> None:
     named["added_tokens"][0]["id"] = 20
     named["added_tokens"] += [{**named["added_tokens"][0], "id": 30, "content": "<b>"}]
     text = json.dumps(named).encode()
-    own = fl.Vocabulary.from_tokenizer_json(text, eos="<end>")
+    own = gw.Vocabulary.from_tokenizer_json(text, eos="<end>")
     from tokenizers import Tokenizer
 
     tokenizer = Tokenizer.from_buffer(text)
-    source = fl.Choice(["a"]) + fl.special("<b>") + fl.Choice(["b", ""])
-    constraint = fl.compile(source, own, canonical=tokenizer)
+    source = gw.Choice(["a"]) + gw.special("<b>") + gw.Choice(["b", ""])
+    constraint = gw.compile(source, own, canonical=tokenizer)
     marked = own.special["<b>"]
     found = sequences(constraint)
     assert found == {(0, marked), (0, marked, 1)}
@@ -162,31 +162,31 @@ def test_special_tokens_that_a_source_names_stand_as_they_are_read() -> None:
 
 def test_keys_that_are_remembered_are_cut_canonically() -> None:
     schema = {"type": "array", "items": {"enum": ["a", "ab"]}, "uniqueItems": True}
-    constraint = compiled("gpt2 json", fl.JsonSchema(schema, whitespace="compact"))
+    constraint = compiled("gpt2 json", gw.JsonSchema(schema, whitespace="compact"))
     own = cutter("gpt2 json")
     texts = ["[]", '["a"]', '["ab"]', '["a","ab"]', '["ab","a"]']
     assert sequences(constraint) == {own.encode(text.encode()) for text in texts}
 
 
 def test_tables_and_other_tokenizers_are_refused_by_name() -> None:
-    with pytest.raises(fl.UnsupportedError, match="canonical tokens have no tables"):
-        compiled("gpt2", fl.Regex("a")).tables()
-    with pytest.raises(fl.ModelError, match="not that of the vocabulary"):
-        fl.compile("a", vocabulary("gpt2"), canonical=library("odd"))
-    with pytest.raises(fl.ModelError, match="not a fast transformers tokenizer"):
-        fl.compile("a", vocabulary("gpt2"), canonical="gpt2")
+    with pytest.raises(gw.UnsupportedError, match="canonical tokens have no tables"):
+        compiled("gpt2", gw.Regex("a")).tables()
+    with pytest.raises(gw.ModelError, match="not that of the vocabulary"):
+        gw.compile("a", vocabulary("gpt2"), canonical=library("odd"))
+    with pytest.raises(gw.ModelError, match="not a fast transformers tokenizer"):
+        gw.compile("a", vocabulary("gpt2"), canonical="gpt2")
     for truth in (True, False):
-        with pytest.raises(fl.SourceError, match=f"canonical is {truth}: to compile a source"):
-            fl.compile("a", vocabulary("gpt2"), canonical=truth)
-    own = fl.Vocabulary.from_tokenizer_json(word_piece(), eos="[SEP]")
+        with pytest.raises(gw.SourceError, match=f"canonical is {truth}: to compile a source"):
+            gw.compile("a", vocabulary("gpt2"), canonical=truth)
+    own = gw.Vocabulary.from_tokenizer_json(word_piece(), eos="[SEP]")
     from tokenizers import Tokenizer
 
-    with pytest.raises(fl.UnsupportedError, match="its model is WordPiece"):
-        fl.compile(fl.Text(), own, canonical=Tokenizer.from_buffer(word_piece()))
+    with pytest.raises(gw.UnsupportedError, match="its model is WordPiece"):
+        gw.compile(gw.Text(), own, canonical=Tokenizer.from_buffer(word_piece()))
 
 
 def test_a_search_that_takes_too_long_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("fairlead.constraints.routes._MOST_SPOTS", 0)
-    constraint = compiled("odd", fl.Regex("(ab|ba){3}b"))
-    with pytest.raises(fl.LimitError, match="is not known after 0 places"):
+    monkeypatch.setattr("guideway.constraints.routes._MOST_SPOTS", 0)
+    constraint = compiled("odd", gw.Regex("(ab|ba){3}b"))
+    with pytest.raises(gw.LimitError, match="is not known after 0 places"):
         sequences(constraint)

@@ -6,20 +6,20 @@ from functools import cache
 import pytest
 from tokenizers import Tokenizer
 
-import fairlead as fl
-from fairlead.constraints.cutters import cutter_of
-from fairlead.masks.bits import unpack
-from fairlead.vocabulary.self_check import FRAGMENTS, SPACES
+import guideway as gw
+from guideway.constraints.cutters import cutter_of
+from guideway.masks.bits import unpack
+from guideway.vocabulary.self_check import FRAGMENTS, SPACES
 from real_tokenizers import NAMES, real_vocabulary, tokenizer_folder
 
 pytestmark = pytest.mark.untraced  # the merges of a real tokenizer take seconds
 
 SOURCES = {
-    "any text": fl.Text(),
-    "regex": fl.Regex(r"[a-z]{1,6}( {1,3}\d+|'s|\n+)*[.!]"),
-    "characters": fl.Regex("[à-ü日本語‘’]{1,5}"),
-    "schema": fl.JsonSchema({"type": "object", "properties": {"a": {"type": "string"}}}),
-    "grammar": fl.Gbnf('root ::= "(" root? ")" | [a-z]+ " " root'),
+    "any text": gw.Text(),
+    "regex": gw.Regex(r"[a-z]{1,6}( {1,3}\d+|'s|\n+)*[.!]"),
+    "characters": gw.Regex("[à-ü日本語‘’]{1,5}"),
+    "schema": gw.JsonSchema({"type": "object", "properties": {"a": {"type": "string"}}}),
+    "grammar": gw.Gbnf('root ::= "(" root? ")" | [a-z]+ " " root'),
 }
 REAL = [name if name == "smollm2" else pytest.param(name, marks=pytest.mark.slow) for name in NAMES]
 SLOW = {"regex", "schema", "grammar"}
@@ -35,7 +35,7 @@ def tokenizer(name: str) -> Tokenizer:
 @pytest.mark.parametrize("name", REAL)
 def test_a_random_walk_ends_with_what_encoding_its_text_gives(name: str, source: str) -> None:
     own, vocabulary = tokenizer(name), real_vocabulary(name)
-    constraint = fl.compile(SOURCES[source], vocabulary, canonical=own)
+    constraint = gw.compile(SOURCES[source], vocabulary, canonical=own)
     chance = random.Random(0)
     for _ in range(2):
         state, tokens = constraint.start(b""), list[int]()

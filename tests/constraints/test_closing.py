@@ -7,9 +7,9 @@ from typing import Any, Literal
 
 import pytest
 
-import fairlead as fl
-from fairlead.constraints.compiled import CompiledConstraint
-from fairlead.masks.bits import unpack
+import guideway as gw
+from guideway.constraints.compiled import CompiledConstraint
+from guideway.masks.bits import unpack
 from json_tangles import Tangle
 
 MORE = [
@@ -20,7 +20,7 @@ MORE = [
 BYTES = [bytes([byte]) for byte in range(256)]
 TOKENS = [*BYTES, *(text.encode() for text in MORE), b"<eos>"]
 END = len(TOKENS) - 1
-VOCABULARY = fl.Vocabulary(TOKENS, {END})
+VOCABULARY = gw.Vocabulary(TOKENS, {END})
 SCHEMAS: list[Any] = [
     {"type": "object", "required": ["c", "b"]},
     {"type": "object", "required": ["a", "b"], "minProperties": 2},
@@ -40,7 +40,7 @@ SCHEMAS: list[Any] = [
 
 @pytest.mark.parametrize("schema", SCHEMAS)
 def test_after_each_token_within_a_budget_the_rest_suffices(schema: Any) -> None:
-    constraint, dice = fl.compile(fl.JsonSchema(schema), VOCABULARY), random.Random(5)
+    constraint, dice = gw.compile(gw.JsonSchema(schema), VOCABULARY), random.Random(5)
     for _ in range(40):
         _close(constraint, dice)
 
@@ -58,8 +58,8 @@ def test_after_each_token_of_entangled_schemas_the_rest_suffices(seeds: range) -
     for seed in seeds:
         tangle = Tangle(seed)
         try:
-            constraint = fl.compile(fl.JsonSchema(tangle.schema), VOCABULARY)
-        except (fl.UnsatisfiableError, fl.SourceError):  # test_json_tangles looks into these
+            constraint = gw.compile(gw.JsonSchema(tangle.schema), VOCABULARY)
+        except (gw.UnsatisfiableError, gw.SourceError):  # test_json_tangles looks into these
             continue
         for _ in range(6):
             _close(constraint, tangle.chance)
@@ -70,7 +70,7 @@ def test_after_each_token_of_entangled_schemas_the_rest_suffices(seeds: range) -
 def test_behind_its_first_byte_a_shortest_text_is_the_shortest_rest(
     schema: Any, order: Literal["any", "declared"]
 ) -> None:
-    machine = fl.compile(fl.JsonSchema(schema, key_order=order), VOCABULARY)._machine
+    machine = gw.compile(gw.JsonSchema(schema, key_order=order), VOCABULARY)._machine
     dice = random.Random(6)
     for begun in range(12):
         state = machine.start()
@@ -98,8 +98,8 @@ def test_where_nothing_has_to_differ_all_tokens_after_which_enough_are_left_are_
 ) -> None:
     pairs = ["".join(pair) for pair in product(string.ascii_lowercase, repeat=2)]
     words = [*pairs, *(f"{pair}x" for pair in pairs), "reas", "reason", 'reason"', '"b']
-    vocabulary = fl.Vocabulary([*BYTES, *(w.encode() for w in words), b"<eos>"], {256 + len(words)})
-    constraint = fl.compile(fl.JsonSchema({"type": "object", **schema}), vocabulary)
+    vocabulary = gw.Vocabulary([*BYTES, *(w.encode() for w in words), b"<eos>"], {256 + len(words)})
+    constraint = gw.compile(gw.JsonSchema({"type": "object", **schema}), vocabulary)
     for text in (b"", b"{", b'{"', b'{"c":3,"', b'{"rea', b'{"b":[],"'):
         state = constraint.start()
         for byte in text:
@@ -118,8 +118,8 @@ def test_where_nothing_has_to_differ_all_tokens_after_which_enough_are_left_are_
 def test_what_takes_fewer_tokens_behind_one_item_than_behind_another_is_in_it(bounds):
     few = [b"{", b"}", b"[", b"]", b'"', b":", b",", b"a", b"0", b"1", b"0,", b",1", b"1]", b"[["]
     schema = {"type": "array", "minItems": 2, "uniqueItems": True, **bounds}
-    source = fl.JsonSchema(schema, whitespace="compact")
-    constraint = fl.compile(source, fl.Vocabulary([*few, None], {len(few)}))
+    source = gw.JsonSchema(schema, whitespace="compact")
+    constraint = gw.compile(source, gw.Vocabulary([*few, None], {len(few)}))
     state = constraint.advance(constraint.start(), few.index(b"["))
     after = {
         token: constraint.distance(constraint.advance(state, token))

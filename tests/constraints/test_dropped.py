@@ -12,21 +12,21 @@ from typing import Any
 import numpy as np
 import pytest
 
-import fairlead as fl
-from fairlead.automata.derivative import Derivatives
-from fairlead.constraints.compiled import CompiledConstraint
-from fairlead.lowering.json_members import MembersTemplate
-from fairlead.lowering.json_objects import ObjectTemplate
-from fairlead.lowering.json_schema import Lowering, told_apart
-from fairlead.lowering.json_tame import TameLowering
-from fairlead.masks.members import MemberNodes
-from fairlead.masks.plans import _WRITTEN, Block, Plan
-from fairlead.masks.schemas import PlainSchema, plain_of
-from fairlead.syntax.json_schema_tame import _Check
+import guideway as gw
+from guideway.automata.derivative import Derivatives
+from guideway.constraints.compiled import CompiledConstraint
+from guideway.lowering.json_members import MembersTemplate
+from guideway.lowering.json_objects import ObjectTemplate
+from guideway.lowering.json_schema import Lowering, told_apart
+from guideway.lowering.json_tame import TameLowering
+from guideway.masks.members import MemberNodes
+from guideway.masks.plans import _WRITTEN, Block, Plan
+from guideway.masks.schemas import PlainSchema, plain_of
+from guideway.syntax.json_schema_tame import _Check
 
 ENDS = {260}
 WORDS = [*(bytes([byte]) for byte in range(256)), b'":', b'},{"', b"],[", b'","', b"<end>"]
-VOCABULARY = fl.Vocabulary(WORDS, eos_ids=ENDS)
+VOCABULARY = gw.Vocabulary(WORDS, eos_ids=ENDS)
 LIST = {
     "$ref": "#/$defs/list",
     "$defs": {
@@ -51,12 +51,12 @@ PEOPLE = {
     "required": ["name"],
 }
 SOURCES = [
-    (fl.Regex(r"(ab|cd)*\d+"), "abcd12"),
-    (fl.Choice(["yes", "no"]), "yes"),
-    (fl.JsonSchema({"type": "array", "items": {"type": "number"}}), "[1,2]"),
-    (fl.JsonSchema(LIST), '{"value":1,"next":{"x":[]}}'),
-    (fl.JsonSchema(PEOPLE), json.dumps({"name": "ada", "home": {"city": "x"}, "tags": ["a"]})),
-    (fl.JsonSchema(PEOPLE, key_order="declared", whitespace="compact"), '{"name":"ada"}'),
+    (gw.Regex(r"(ab|cd)*\d+"), "abcd12"),
+    (gw.Choice(["yes", "no"]), "yes"),
+    (gw.JsonSchema({"type": "array", "items": {"type": "number"}}), "[1,2]"),
+    (gw.JsonSchema(LIST), '{"value":1,"next":{"x":[]}}'),
+    (gw.JsonSchema(PEOPLE), json.dumps({"name": "ada", "home": {"city": "x"}, "tags": ["a"]})),
+    (gw.JsonSchema(PEOPLE, key_order="declared", whitespace="compact"), '{"name":"ada"}'),
 ]
 
 
@@ -81,10 +81,10 @@ def read(constraint: CompiledConstraint, state: object, text: str) -> object:
 @pytest.mark.parametrize("number", range(len(SOURCES)))
 def test_a_constraint_is_gone_when_it_is_dropped(number: int) -> None:
     source, text = SOURCES[number]
-    fl.clear_cache()
+    gw.clear_cache()
     gc.collect()
     with collector_off():
-        constraint = fl.compile(source, VOCABULARY)
+        constraint = gw.compile(source, VOCABULARY)
         for _ in range(2):
             state = read(constraint, constraint.start(), text)
             assert constraint.accepts(state)
@@ -92,22 +92,22 @@ def test_a_constraint_is_gone_when_it_is_dropped(number: int) -> None:
         network = state.network
         parts = [weakref.ref(part) for part in (constraint, network, constraint._machine, state)]
         del constraint, state, network
-        fl.clear_cache()
+        gw.clear_cache()
         assert [part() for part in parts] == [None] * len(parts)
 
 
 @pytest.mark.parametrize("number", range(len(SOURCES)))
 def test_a_state_that_is_kept_stays_good(number: int) -> None:
     source, text = SOURCES[number]
-    fl.clear_cache()
-    first = fl.compile(source, VOCABULARY)
+    gw.clear_cache()
+    first = gw.compile(source, VOCABULARY)
     kept = [first.start()]
     for byte in text.encode():
         kept.append(first.advance(kept[-1], byte))
     masks = [first.mask(state).tolist() for state in kept]
     del first
-    fl.clear_cache()
-    again = fl.compile(source, VOCABULARY)
+    gw.clear_cache()
+    again = gw.compile(source, VOCABULARY)
     own = again.start()
     for place, state in enumerate(kept):
         assert again.mask(state).tolist() == again.mask(own).tolist() == masks[place]
@@ -122,12 +122,12 @@ def test_a_state_that_is_kept_stays_good(number: int) -> None:
 BOUNDED = {"type": "string", "pattern": "^([ab]c)*$", "minLength": 4, "maxLength": 8}
 WALKED = [
     *SOURCES,
-    (fl.JsonSchema(BOUNDED), '"acbcac"'),
-    (fl.JsonSchema({"type": "number", "minimum": 3, "maximum": 50, "multipleOf": 0.5}), "12.5"),
-    (fl.JsonSchema({"type": "string", "minLength": 2, "maxLength": 5}), '"abc"'),
-    (fl.JsonSchema({"not": {"required": ["a"]}, "type": "object"}), '{"b":[{"a":1}],"ab":2}'),
-    (fl.JsonSchema({"type": "array", "uniqueItems": True}), '[1,{"a":[]},"a"]'),
-    (fl.Lark('start: "(" start ")" | NAME\nNAME: /(?!if)[a-z]+/\n%ignore " "'), "( (as) )"),
+    (gw.JsonSchema(BOUNDED), '"acbcac"'),
+    (gw.JsonSchema({"type": "number", "minimum": 3, "maximum": 50, "multipleOf": 0.5}), "12.5"),
+    (gw.JsonSchema({"type": "string", "minLength": 2, "maxLength": 5}), '"abc"'),
+    (gw.JsonSchema({"not": {"required": ["a"]}, "type": "object"}), '{"b":[{"a":1}],"ab":2}'),
+    (gw.JsonSchema({"type": "array", "uniqueItems": True}), '[1,{"a":[]},"a"]'),
+    (gw.Lark('start: "(" start ")" | NAME\nNAME: /(?!if)[a-z]+/\n%ignore " "'), "( (as) )"),
 ]
 
 
@@ -135,8 +135,8 @@ def test_what_is_not_cleared_of_memory_is_not_read(monkeypatch: pytest.MonkeyPat
     def masks() -> list[list[int]]:
         found: list[list[int]] = []
         for source, text in WALKED:
-            fl.clear_cache()  # so that each has the memory of the one before
-            constraint = fl.compile(source, VOCABULARY)
+            gw.clear_cache()  # so that each has the memory of the one before
+            constraint = gw.compile(source, VOCABULARY)
             state = constraint.start()
             for byte in text.encode():
                 found.append(constraint.mask(state).tolist())
@@ -158,14 +158,14 @@ def test_what_is_not_cleared_of_memory_is_not_read(monkeypatch: pytest.MonkeyPat
 @pytest.mark.parametrize("items", [{"contains": {"const": 1}}, {"contains": {"$ref": "#/$defs/x"}}])
 def test_what_was_read_of_a_schema_is_dropped_with_it(items: dict[str, object]) -> None:
     parts = {"a": {"type": "array", **items}, "b": {"$ref": "#/$defs/x"}}
-    source = fl.JsonSchema({"$defs": {"x": {"const": 1}}, "properties": parts})
-    constraint = fl.compile(source, VOCABULARY)
+    source = gw.JsonSchema({"$defs": {"x": {"const": 1}}, "properties": parts})
+    constraint = gw.compile(source, VOCABULARY)
     plain = plain_of(constraint._expr)
     assert plain is not None
     read(constraint, constraint.start(), '{"a":[1],"b":1}')
     known = weakref.ref(plain)
     del constraint, plain
-    fl.clear_cache()
+    gw.clear_cache()
     gc.collect()
     assert known() is None
 
@@ -197,16 +197,16 @@ def living() -> Counter[str]:
 @pytest.mark.parametrize("number", range(len(MANY)))
 def test_what_lowers_a_schema_is_gone_with_it(number: int, whitespace: Any) -> None:
     schema = {"$defs": {"x": ARRAY, "y": {"pattern": "c"}}, **MANY[number]}
-    source = fl.JsonSchema(schema, whitespace=whitespace)
+    source = gw.JsonSchema(schema, whitespace=whitespace)
     counts: list[Counter[str]] = []
     for _ in range(3):  # the first makes what is kept process-wide
-        fl.clear_cache()
+        gw.clear_cache()
         gc.collect()
         with collector_off():
-            constraint = fl.compile(source, VOCABULARY)
+            constraint = gw.compile(source, VOCABULARY)
             read(constraint, constraint.start(), BEGUN[number])
             del constraint
-            fl.clear_cache()
+            gw.clear_cache()
             counts.append(living())
     # Without white space a value may be the whole text, and what lowers it waits for the collector.
     assert whitespace == "compact" or counts[1] == counts[2]
@@ -215,7 +215,7 @@ def test_what_lowers_a_schema_is_gone_with_it(number: int, whitespace: Any) -> N
 @pytest.mark.parametrize("number", range(len(MANY)))
 def test_what_was_forgotten_is_made_again(number: int) -> None:
     schema = {"$defs": {"x": ARRAY, "y": {"pattern": "c"}}, **MANY[number]}
-    lowering = told_apart(fl.JsonSchema(schema))
+    lowering = told_apart(gw.JsonSchema(schema))
     assert lowering is not None
     made = []
     for _ in range(2):
@@ -228,16 +228,16 @@ def test_what_was_forgotten_is_made_again(number: int) -> None:
 
 
 def test_a_long_text_is_dropped_without_recursion() -> None:
-    fl.clear_cache()
+    gw.clear_cache()
     gc.collect()
     with collector_off():
-        constraint = fl.compile(fl.Regex("(a|b){40000}"), VOCABULARY)
+        constraint = gw.compile(gw.Regex("(a|b){40000}"), VOCABULARY)
         state = constraint.start()
         for _ in range(30_000):
             state = constraint.advance(state, 97)
         states = [weakref.ref(state), weakref.ref(constraint.start())]
         del constraint
-        fl.clear_cache()
+        gw.clear_cache()
         assert states[0]() is not None
         del state
         assert [known() for known in states] == [None, None]

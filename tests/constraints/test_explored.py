@@ -1,10 +1,10 @@
 """States of vocabularies that cannot spell every byte: made once, and forgotten without harm."""
 
-import fairlead as fl
-from fairlead.constraints.constraint import Constraint
-from fairlead.masks.state import State
+import guideway as gw
+from guideway.constraints.constraint import Constraint
+from guideway.masks.state import State
 
-VOCABULARY = fl.Vocabulary([b"ab", b"abab", b"abc", b"<end>"], eos_ids={3})
+VOCABULARY = gw.Vocabulary([b"ab", b"abab", b"abc", b"<end>"], eos_ids={3})
 
 
 def masks(constraint: Constraint[State], tokens: list[int]) -> list[list[int]]:
@@ -18,7 +18,7 @@ def masks(constraint: Constraint[State], tokens: list[int]) -> list[list[int]]:
 
 
 def test_what_is_forgotten_is_made_again_the_same() -> None:
-    constraint = fl.compile(fl.Regex("(ab)+c"), VOCABULARY)
+    constraint = gw.compile(gw.Regex("(ab)+c"), VOCABULARY)
     # Only `abc` has a c: after it nothing but the end, before it everything else.
     expected = [[0b0111], [0b0111], [0b0111], [0b1000]]
     assert masks(constraint, [0, 1, 2]) == expected
@@ -30,6 +30,6 @@ def test_what_is_forgotten_is_made_again_the_same() -> None:
 
 
 def test_a_mask_that_another_thread_made_meanwhile_is_the_one() -> None:
-    constraint = fl.compile(fl.Regex("(ab)+c"), VOCABULARY)
+    constraint = gw.compile(gw.Regex("(ab)+c"), VOCABULARY)
     state = constraint.start()
     assert constraint._states.mask(state) is constraint._states.mask(state)

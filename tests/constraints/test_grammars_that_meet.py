@@ -9,12 +9,12 @@ import re
 
 import pytest
 
-import fairlead as fl
-from fairlead.constraints.compiled import CompiledConstraint
-from fairlead.errors import LimitError, UnsatisfiableError
-from fairlead.masks.bits import unpack
+import guideway as gw
+from guideway.constraints.compiled import CompiledConstraint
+from guideway.errors import LimitError, UnsatisfiableError
+from guideway.masks.bits import unpack
 
-BYTES = fl.Vocabulary([bytes((b,)) for b in range(256)] + [b"<eos>"], {256})
+BYTES = gw.Vocabulary([bytes((b,)) for b in range(256)] + [b"<eos>"], {256})
 GRAMMARS = (
     "arithmetic", "json", "json_lines", "graphql", "lark", "mermaid", "regex", "sql", "toml", "xml",
     "yaml",
@@ -26,9 +26,9 @@ MEETINGS = (("(?s).{1,200}", True), (r"(?s).*\*.*", False), ("(?s).*ab.*", True)
 @pytest.mark.parametrize("name", GRAMMARS)
 @pytest.mark.parametrize(("regex", "wanted"), MEETINGS)
 def test_no_mask_fails_once_all_is_compiled(name: str, regex: str, wanted: bool) -> None:
-    grammar, partner = fl.grammar(name), fl.Regex(regex)
+    grammar, partner = gw.grammar(name), gw.Regex(regex)
     try:
-        constraint = fl.compile(grammar & partner if wanted else grammar - partner, BYTES)
+        constraint = gw.compile(grammar & partner if wanted else grammar - partner, BYTES)
     except (LimitError, UnsatisfiableError) as error:
         said = str(error)
     else:

@@ -6,15 +6,15 @@ from weakref import ref
 
 import pytest
 
-import fairlead as fl
-from fairlead.constraints import grouped
-from fairlead.constraints.closing import Closing
-from fairlead.constraints.compiled import CompiledConstraint, DecodeState
-from fairlead.engine.fake import FakeModel
-from fairlead.engine.loop import generate
-from fairlead.engine.request import Request
-from fairlead.masks.bits import unpack
-from fairlead.masks.network import Network
+import guideway as gw
+from guideway.constraints import grouped
+from guideway.constraints.closing import Closing
+from guideway.constraints.compiled import CompiledConstraint, DecodeState
+from guideway.engine.fake import FakeModel
+from guideway.engine.loop import generate
+from guideway.engine.request import Request
+from guideway.masks.bits import unpack
+from guideway.masks.network import Network
 from lark_samples import python_lark
 
 BYTES = [bytes([byte]) for byte in range(256)]
@@ -37,19 +37,19 @@ MORE = [
 ]
 TOKENS = [*BYTES, *(text.encode() for text in MORE), b"<eos>"]
 END = len(TOKENS) - 1
-VOCABULARY = fl.Vocabulary(TOKENS, {END})
+VOCABULARY = gw.Vocabulary(TOKENS, {END})
 SOURCES = {
-    "sums": fl.Lark(
+    "sums": gw.Lark(
         'start: sum\nsum: sum "+" item | item\nitem: NAME | "(" sum ")"\n'
         "NAME: /(?!if)[a-z]{1,3}(?![a-z])/\n"
     ),
-    "conditions": fl.Lark(
+    "conditions": gw.Lark(
         'start: "if" NAME "then" start "end" | NAME\n'
         'NAME: /(?!if\\b|then\\b|end\\b)[a-z]+/\n%ignore " "'
     ),
-    "brackets": fl.Lark('start: "(" start ")" | "[" start start "]" | NAME\nNAME: /[ab](?!c)/'),
-    "words": fl.Regex(r"(?:(?!abc)\w)*(?=end)end;(?:(?!xx)[a-z])*"),
-    "json": fl.Lark('start: "(" value ")" (?=";") ";"\nvalue: %json {"type": "array"}'.replace(
+    "brackets": gw.Lark('start: "(" start ")" | "[" start start "]" | NAME\nNAME: /[ab](?!c)/'),
+    "words": gw.Regex(r"(?:(?!abc)\w)*(?=end)end;(?:(?!xx)[a-z])*"),
+    "json": gw.Lark('start: "(" value ")" (?=";") ";"\nvalue: %json {"type": "array"}'.replace(
         ' (?=";") ";"', " STOP\nSTOP: /;(?!;)/"
     )),
 }  # fmt: skip
@@ -77,7 +77,7 @@ def _plainly(constraint: CompiledConstraint) -> Closing:
 
 @pytest.mark.parametrize("name", SOURCES)
 def test_a_mask_within_a_budget_is_that_of_the_plain_engine(name: str) -> None:
-    constraint, dice = fl.compile(SOURCES[name], VOCABULARY), random.Random(name)
+    constraint, dice = gw.compile(SOURCES[name], VOCABULARY), random.Random(name)
     plain, narrower = _plainly(constraint), 0
     for _ in range(6):
         for state in _walk(constraint, dice, 12):
@@ -93,7 +93,7 @@ def test_a_mask_within_a_budget_is_that_of_the_plain_engine(name: str) -> None:
 
 @pytest.mark.parametrize("name", SOURCES)
 def test_a_mask_without_a_token_lacks_what_leads_to_the_same(name: str) -> None:
-    constraint, dice = fl.compile(SOURCES[name], VOCABULARY), random.Random(name)
+    constraint, dice = gw.compile(SOURCES[name], VOCABULARY), random.Random(name)
     grouping = constraint._closing._grouping
     for state in _walk(constraint, dice, 12):
         if state.ended:
@@ -112,13 +112,13 @@ def test_a_mask_without_a_token_lacks_what_leads_to_the_same(name: str) -> None:
 
 
 def test_nothing_is_looked_ahead_for_and_all_that_fits_is_told() -> None:
-    constraint = fl.compile(fl.Regex("a{2}|b{9}|c{9}"), VOCABULARY)
+    constraint = gw.compile(gw.Regex("a{2}|b{9}|c{9}"), VOCABULARY)
     row = constraint.mask_without(constraint.start(), ord("b"), 2)
     assert unpack(row).tolist() == [ord("a")]
 
 
 def test_after_an_end_only_ends_are_left() -> None:
-    constraint = fl.compile(SOURCES["sums"], VOCABULARY)
+    constraint = gw.compile(SOURCES["sums"], VOCABULARY)
     ended = constraint.advance(constraint.advance(constraint.start(), ord("a")), END)
     assert unpack(constraint.mask_without(ended, END, 1)).tolist() == [END]
 
@@ -129,7 +129,7 @@ def test_kernels_that_tell_nothing_leave_it_to_the_plain_engine(
     rows: list[list[int]] = []
     for change in ("none", "few", "full"):
         with monkeypatch.context() as changed:
-            constraint = fl.compile(SOURCES["sums"], VOCABULARY)
+            constraint = gw.compile(SOURCES["sums"], VOCABULARY)
             state = constraint.advance(constraint.start(), ord("("))
             constraint.mask(state)
             constraint.__dict__.pop("_closing", None)  # which remembers the groups
@@ -143,13 +143,13 @@ def test_kernels_that_tell_nothing_leave_it_to_the_plain_engine(
 
 
 def _full(*_: object) -> int:
-    raise fl.LimitError("no room", limit="room", given=0)
+    raise gw.LimitError("no room", limit="room", given=0)
 
 
 def test_items_that_differ_within_what_looks_ahead_are_asked_one_by_one() -> None:
     schema = '{"type": "array", "uniqueItems": true, "items": {"enum": [{"a": 1}, {"b": 2}]}}'
-    source = fl.Lark(f"start: value STOP\nvalue: %json {schema}\nSTOP: /;(?!;)/")
-    constraint = fl.compile(source, VOCABULARY)
+    source = gw.Lark(f"start: value STOP\nvalue: %json {schema}\nSTOP: /;(?!;)/")
+    constraint = gw.compile(source, VOCABULARY)
     state = constraint.start()
     for byte in b'[{"a": 1}, {"':
         state = constraint.advance(state, byte)
@@ -161,10 +161,10 @@ def test_items_that_differ_within_what_looks_ahead_are_asked_one_by_one() -> Non
 @pytest.mark.parametrize("name", SOURCES)
 @pytest.mark.parametrize("more", [0, 1, 3, 10])
 def test_texts_end_within_their_budget(name: str, more: int) -> None:
-    constraint = fl.compile(SOURCES[name], VOCABULARY)
+    constraint = gw.compile(SOURCES[name], VOCABULARY)
     most = constraint.distance(constraint.start()) + more
     requests = [
-        Request((n,), constraint, fl.Sampling(seed=n, temperature=1.0, max_new_tokens=most))
+        Request((n,), constraint, gw.Sampling(seed=n, temperature=1.0, max_new_tokens=most))
         for n in range(4)
     ]
     for done in generate(FakeModel.random(VOCABULARY, seed=more), requests):
@@ -175,9 +175,9 @@ def test_texts_end_within_their_budget(name: str, more: int) -> None:
 
 @pytest.mark.untraced
 def test_python_lark_is_brought_to_its_end() -> None:
-    constraint = fl.compile(fl.Lark.open(python_lark(), start="file_input"), VOCABULARY)
+    constraint = gw.compile(gw.Lark.open(python_lark(), start="file_input"), VOCABULARY)
     requests = [
-        Request((n,), constraint, fl.Sampling(seed=n, temperature=1.0, max_new_tokens=8))
+        Request((n,), constraint, gw.Sampling(seed=n, temperature=1.0, max_new_tokens=8))
         for n in range(3)
     ]
     for done in generate(FakeModel.random(VOCABULARY, seed=1), requests):
@@ -190,10 +190,10 @@ def test_one_by_one_or_all_at_once_the_same_tokens_are_drawn(
     name: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     def texts() -> list[str]:
-        constraint = fl.compile(SOURCES[name], VOCABULARY)
+        constraint = gw.compile(SOURCES[name], VOCABULARY)
         most = constraint.distance(constraint.start()) + 1
         requests = [
-            Request((n,), constraint, fl.Sampling(seed=n, temperature=1.0, max_new_tokens=most))
+            Request((n,), constraint, gw.Sampling(seed=n, temperature=1.0, max_new_tokens=most))
             for n in range(8)
         ]
         return [done.text for done in generate(FakeModel.random(VOCABULARY, seed=3), requests)]
@@ -210,7 +210,7 @@ def test_one_by_one_or_all_at_once_the_same_tokens_are_drawn(
 
 
 def test_what_is_forgotten_holds_no_state() -> None:
-    constraint = fl.compile(SOURCES["sums"], VOCABULARY)
+    constraint = gw.compile(SOURCES["sums"], VOCABULARY)
     state = constraint.advance(constraint.start(), ord("("))
     before = constraint.mask_within(state, 2).tolist()
     held = ref(state)
@@ -223,7 +223,7 @@ def test_what_is_forgotten_holds_no_state() -> None:
 
 
 def test_groups_do_not_wait_for_a_collector() -> None:
-    constraint = fl.compile(fl.JsonSchema({"enum": ["one", "two", "three"]}), VOCABULARY)
+    constraint = gw.compile(gw.JsonSchema({"enum": ["one", "two", "three"]}), VOCABULARY)
     constraint.mask_within(constraint.start(), constraint.distance(constraint.start()))
     left = ref(constraint._closing._grouping)
     gc.disable()

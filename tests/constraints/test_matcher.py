@@ -6,15 +6,15 @@ import torch
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, invariant, rule
 
-import fairlead as fl
-from fairlead.errors import LimitError, UnsupportedError
-from fairlead.masks.bits import has, unpack
+import guideway as gw
+from guideway.errors import LimitError, UnsupportedError
+from guideway.masks.bits import has, unpack
 
 TOKENS = [b"a", b"b", b"ab", b"<eos>"]
-VOCABULARY = fl.Vocabulary(TOKENS, {3}, width=40)
-CONSTRAINT = fl.compile(fl.Regex("(ab)*b?"), VOCABULARY)
+VOCABULARY = gw.Vocabulary(TOKENS, {3}, width=40)
+CONSTRAINT = gw.compile(gw.Regex("(ab)*b?"), VOCABULARY)
 
-OTHER = fl.compile(fl.Regex("a{2}b+|b(ab)*"), VOCABULARY)
+OTHER = gw.compile(gw.Regex("a{2}b+|b(ab)*"), VOCABULARY)
 TOKEN = st.sampled_from([0, 1, 2, 3, 3, -1, 4, 39, 40, 10**9])
 
 
@@ -31,7 +31,7 @@ class Cursors(RuleBasedStateMachine):
 
     def __init__(self):
         super().__init__()
-        self.cursors = [fl.Matcher(CONSTRAINT), fl.Matcher(OTHER)]
+        self.cursors = [gw.Matcher(CONSTRAINT), gw.Matcher(OTHER)]
         self.taken = [[], []]
 
     @rule(which=st.integers(0, 9), token=TOKEN)
@@ -87,7 +87,7 @@ class Cursors(RuleBasedStateMachine):
     def masks_are_those_of_the_replays(self):
         rows = [m.constraint.mask(replayed(m.constraint, t)) for m, t in self.both()]
         bitmask = np.zeros((len(rows), 2), np.int32)
-        fl.fill_bitmask(self.cursors, bitmask)
+        gw.fill_bitmask(self.cursors, bitmask)
         assert (bitmask.view(np.uint32) == rows).all()
 
     def both(self):
@@ -98,7 +98,7 @@ TestCursors = Cursors.TestCase
 
 
 def test_a_rejected_token_changes_nothing():
-    matcher = fl.Matcher(CONSTRAINT)
+    matcher = gw.Matcher(CONSTRAINT)
     matcher.accept_token(0)
     before = matcher.state
     assert not matcher.accept_token(0)
@@ -115,7 +115,7 @@ def test_a_rejected_token_changes_nothing():
     ],
 )
 def test_the_mask_is_written_into_one_row(bitmask):
-    matcher = fl.Matcher(CONSTRAINT)
+    matcher = gw.Matcher(CONSTRAINT)
     matcher.fill_next_token_bitmask(bitmask, 1)
     assert not bitmask[0].any()
     assert unpack(np.asarray(bitmask[1]).view(np.uint32)).tolist() == [0, 1, 2, 3]
@@ -127,24 +127,24 @@ def test_the_mask_is_written_into_one_row(bitmask):
 )
 def test_a_bitmask_of_another_shape_or_type_is_refused(bitmask):
     with pytest.raises(UnsupportedError, match=r"must be int32\[2\]"):
-        fl.Matcher(CONSTRAINT).fill_next_token_bitmask(bitmask)
+        gw.Matcher(CONSTRAINT).fill_next_token_bitmask(bitmask)
 
 
 @pytest.mark.parametrize("row", [2, -3])
 def test_a_row_that_the_bitmask_does_not_have_is_refused(row):
     with pytest.raises(LimitError, match=rf"a bitmask of 2 rows has no row {row}"):
-        fl.Matcher(CONSTRAINT).fill_next_token_bitmask(np.zeros((2, 2), np.int32), row)
+        gw.Matcher(CONSTRAINT).fill_next_token_bitmask(np.zeros((2, 2), np.int32), row)
 
 
 def test_a_bitmask_on_another_device_is_refused_by_name():
     with pytest.raises(UnsupportedError, match="meta"):
-        fl.Matcher(CONSTRAINT).fill_next_token_bitmask(
+        gw.Matcher(CONSTRAINT).fill_next_token_bitmask(
             torch.zeros((1, 2), dtype=torch.int32, device="meta")
         )
 
 
 def test_without_end_ids_a_text_that_cannot_go_on_is_terminated():
-    matcher = fl.Matcher(fl.compile(fl.Choice(["ab"]), fl.Vocabulary([b"a", b"b"])))
+    matcher = gw.Matcher(gw.compile(gw.Choice(["ab"]), gw.Vocabulary([b"a", b"b"])))
     assert matcher.accept_token(0)
     assert not matcher.is_terminated()
     assert matcher.accept_token(1)

@@ -13,8 +13,8 @@ import re
 import jsonschema
 import pytest
 
-import fairlead as fl
-from fairlead.masks.bits import unpack
+import guideway as gw
+from guideway.masks.bits import unpack
 from random_walks import BYTES
 
 KEYS = [["a"], ["b"], ["a", "b"], ["ab", "c"], ["a", "b", "c"], ["cd", "b"]]
@@ -121,15 +121,15 @@ def check(seed):
     listed = sorted({text for _ in range(chance.randint(1, 3)) for text in texts(chance)})
     listed = sorted(chance.sample(listed, min(len(listed), MOST_TEXTS)))
     wanted = [text.encode() for text in listed if is_valid(text, schemas)]
-    held = fl.JsonSchema(schemas[0])
+    held = gw.JsonSchema(schemas[0])
     for other in schemas[1:]:
-        held = held | fl.JsonSchema(other)
-    source = held & fl.Regex("|".join(map(re.escape, listed)))
+        held = held | gw.JsonSchema(other)
+    source = held & gw.Regex("|".join(map(re.escape, listed)))
     if not wanted:
-        with pytest.raises(fl.UnsatisfiableError):
-            fl.compile(source, BYTES)
+        with pytest.raises(gw.UnsatisfiableError):
+            gw.compile(source, BYTES)
         return
-    constraint = fl.compile(source, BYTES)
+    constraint = gw.compile(source, BYTES)
     assert constraint.example().encode() == min(wanted, key=lambda text: (len(text), text))
     assert [t for t in listed if constraint.matches(t)] == [t.decode() for t in wanted]
     sure = "uniqueItems" not in json.dumps(schemas)
@@ -159,16 +159,16 @@ def test_the_same_of_many_more():
     ],
 )
 def test_what_can_only_come_twice_is_refused(pattern):
-    objects = fl.JsonSchema({"uniqueItems": True})
-    with pytest.raises(fl.UnsatisfiableError, match="no text is in both"):
-        fl.compile(objects & fl.Regex(pattern), BYTES)
+    objects = gw.JsonSchema({"uniqueItems": True})
+    with pytest.raises(gw.UnsatisfiableError, match="no text is in both"):
+        gw.compile(objects & gw.Regex(pattern), BYTES)
 
 
 def test_many_tokens_into_a_key_are_told_whatever_it_is():
     """Within a key one of many tokens at least brings the end near enough, and each that does is
     right: after any of them the distance has become less."""
     pattern = r'\{"[ -!#-Z^-~]{1,3}":1,"a":2\}'
-    constraint = fl.compile(fl.JsonSchema({"type": "object"}) & fl.Regex(pattern), BYTES)
+    constraint = gw.compile(gw.JsonSchema({"type": "object"}) & gw.Regex(pattern), BYTES)
     state, text = constraint.start(), b""
     while not constraint.accepts(state):
         left = constraint.distance(state)

@@ -14,12 +14,12 @@ from typing import TypeAlias
 import lark
 import pytest
 
-import fairlead as fl
-from fairlead.errors import UnsatisfiableError
-from fairlead.masks.bits import unpack
-from fairlead.syntax.sources import Source
+import guideway as gw
+from guideway.errors import UnsatisfiableError
+from guideway.masks.bits import unpack
+from guideway.syntax.sources import Source
 
-VOCABULARY = fl.Vocabulary([bytes((b,)) for b in range(128)])
+VOCABULARY = gw.Vocabulary([bytes((b,)) for b in range(128)])
 TEXTS = ["".join(text) for length in range(5) for text in itertools.product("12+(", repeat=length)]
 LARKS = (
     ('start: N ("+" N)*\nN: /[12]+/\n', "lalr", "contextual"),
@@ -53,14 +53,14 @@ def _nests(text: str) -> bool:
 
 
 GRAMMARS: list[Part] = [
-    (fl.Lark(text, lexer=lexer), {each for each in TEXTS if _read(text, parser, each)})
+    (gw.Lark(text, lexer=lexer), {each for each in TEXTS if _read(text, parser, each)})
     for text, parser, lexer in LARKS
 ]
-GRAMMARS.append((fl.Gbnf('root ::= [12+]+ | "(" root "("'), {*filter(_nests, TEXTS)}))
+GRAMMARS.append((gw.Gbnf('root ::= [12+]+ | "(" root "("'), {*filter(_nests, TEXTS)}))
 
 
 def _met(part: Part, regex: str) -> Part:
-    return part[0] & fl.Regex(regex), {text for text in part[1] if re.fullmatch(regex, text)}
+    return part[0] & gw.Regex(regex), {text for text in part[1] if re.fullmatch(regex, text)}
 
 
 def _any(dice: random.Random, depth: int) -> Part:
@@ -76,11 +76,11 @@ def _any(dice: random.Random, depth: int) -> Part:
 
 
 def _without(part: Part, regex: str) -> Part:
-    return part[0] - fl.Regex(regex), {text for text in part[1] if not re.fullmatch(regex, text)}
+    return part[0] - gw.Regex(regex), {text for text in part[1] if not re.fullmatch(regex, text)}
 
 
 def _listed(texts: list[str]) -> Part:
-    return fl.Choice(texts), {*texts}
+    return gw.Choice(texts), {*texts}
 
 
 def _followed(part: Part, other: Part) -> Part:
@@ -108,9 +108,9 @@ def _check(seed: int) -> None:
     dice = random.Random(seed)
     made, texts = _any(dice, 2)
     most = max(8, min(map(len, texts), default=0))
-    source = made & fl.Regex(f"(?s).{{0,{most}}}")
+    source = made & gw.Regex(f"(?s).{{0,{most}}}")
     try:
-        constraint = fl.compile(source, VOCABULARY)
+        constraint = gw.compile(source, VOCABULARY)
     except UnsatisfiableError:
         assert not texts
         return

@@ -4,10 +4,10 @@ import random
 
 import pytest
 
-import fairlead as fl
-from fairlead.automata.derivative import Derivatives
-from fairlead.constraints.overlaps import overlap
-from fairlead.lowering.sources import lower_source
+import guideway as gw
+from guideway.automata.derivative import Derivatives
+from guideway.constraints.overlaps import overlap
+from guideway.lowering.sources import lower_source
 
 LETTERS = b"abcd"
 COUNTS = [("*", 1), ("+", 1), ("?", 1), *((f"{{{n}}}", n) for n in (2, 3, 5))]
@@ -77,7 +77,7 @@ def _pattern(dice: random.Random, depth: int) -> tuple[str, int]:
 def _states(pattern: str, most: int) -> int:
     """How many states an automaton has that looks for the pattern, if no more than so many."""
     beginning = "" if pattern.startswith("^") else "[abcd]*"
-    start = lower_source(fl.Regex(f"{beginning}(?:{pattern.removeprefix('^')})[abcd]*"))
+    start = lower_source(gw.Regex(f"{beginning}(?:{pattern.removeprefix('^')})[abcd]*"))
     machine = Derivatives(start)
     seen, todo = {start}, [start]
     while todo and len(seen) <= most:

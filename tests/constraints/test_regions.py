@@ -10,12 +10,12 @@ from typing import Any
 
 import pytest
 
-import fairlead as fl
-from fairlead.masks.bits import unpack
+import guideway as gw
+from guideway.masks.bits import unpack
 from two_engines import Both, explored, vocabulary
 
-ABC = fl.Vocabulary([b"a", b"b", b"c", b"ab", b"ca", None, b"<eos>"], {6}, special={"c": 5})
-BYTES = fl.Vocabulary([bytes((b,)) for b in range(256)] + [b"<eos>"], {256})
+ABC = gw.Vocabulary([b"a", b"b", b"c", b"ab", b"ca", None, b"<eos>"], {6}, special={"c": 5})
+BYTES = gw.Vocabulary([bytes((b,)) for b in range(256)] + [b"<eos>"], {256})
 Ends = Callable[[str, int], set[int]]
 """Where texts that begin at a place may end."""
 
@@ -38,9 +38,9 @@ STOPS = [["b"], ["ab"], ["aa"], ["aba"], ["ab", "b"], ["ab", "ca", "bb"], ["abc"
 
 @pytest.mark.parametrize("stops", STOPS, ids="|".join)
 def test_free_text_ends_with_the_first_stop(stops):
-    with_stop = fl.compile(fl.until(*stops), BYTES)
-    without = fl.compile(fl.until(*stops, include=False), BYTES)
-    behind = fl.compile(fl.until(*stops) + "b", BYTES)
+    with_stop = gw.compile(gw.until(*stops), BYTES)
+    without = gw.compile(gw.until(*stops, include=False), BYTES)
+    behind = gw.compile(gw.until(*stops) + "b", BYTES)
     for text in texts(6):
         found = first_stop(text, 0, stops)
         assert with_stop.matches(text) == (found is not None and found[0] == len(text)), text
@@ -55,14 +55,14 @@ LONG = "ab" * 20
     ("stop", "other"),
     [
         (LONG + "c", None),
-        (fl.Choice([LONG + "c", LONG]), None),
-        (LONG, fl.Choice(["cc", LONG + "c"])),
-        (LONG, fl.Regex("cc")),
+        (gw.Choice([LONG + "c", LONG]), None),
+        (LONG, gw.Choice(["cc", LONG + "c"])),
+        (LONG, gw.Regex("cc")),
     ],
 )
 def test_a_long_stop_that_overlaps_with_itself_stops_at_once(stop, other):
-    constraint = fl.compile(fl.until(stop, other) if other else fl.until(stop), BYTES)
-    shorter = stop.options[-1] if isinstance(stop, fl.Choice) else stop
+    constraint = gw.compile(gw.until(stop, other) if other else gw.until(stop), BYTES)
+    shorter = stop.options[-1] if isinstance(stop, gw.Choice) else stop
     for text in [shorter, "a" + shorter, "cé" + shorter]:
         assert constraint.matches(text)
         assert not constraint.matches(text + "c")
@@ -72,7 +72,7 @@ def test_a_long_stop_that_overlaps_with_itself_stops_at_once(stop, other):
 
 @pytest.mark.parametrize("pattern", ["b+", "a[bc]|cc", "(ab)+c", "b(?!$)a"])
 def test_a_regex_stops_at_its_shortest_match(pattern):
-    constraint = fl.compile(fl.until(fl.Regex(pattern)), BYTES)
+    constraint = gw.compile(gw.until(gw.Regex(pattern)), BYTES)
     for text in texts(6):
         ended = [
             end
@@ -117,17 +117,17 @@ TAGS: list[tuple[list[tuple[str, str, str]], dict[str, Any]]] = [
 
 @pytest.mark.parametrize(("tags", "counts"), TAGS)
 def test_a_trigger_begins_its_region_and_nothing_else_does(tags, counts):
-    made = [fl.tag(begin, fl.Regex(pattern), end) for begin, pattern, end in tags]
-    constraint = fl.compile(fl.regions(*made, **counts), BYTES)
+    made = [gw.tag(begin, gw.Regex(pattern), end) for begin, pattern, end in tags]
+    constraint = gw.compile(gw.regions(*made, **counts), BYTES)
     low, high = counts.get("at_least", 0), counts.get("at_most")
     for text in texts(6):
         assert constraint.matches(text) == regions_match(text, tags, low, high), text
 
 
 def test_a_text_may_end_with_the_first_region():
-    one = fl.tag("a", fl.Regex("b"), "c")
-    maybe = fl.compile(fl.regions(one, stop_after_first=True), BYTES)
-    surely = fl.compile(fl.regions(one, stop_after_first=True, at_least=1), BYTES)
+    one = gw.tag("a", gw.Regex("b"), "c")
+    maybe = gw.compile(gw.regions(one, stop_after_first=True), BYTES)
+    surely = gw.compile(gw.regions(one, stop_after_first=True, at_least=1), BYTES)
     for text in texts(6):
         ended = re.fullmatch("[bc]*abc", text) is not None
         assert surely.matches(text) == ended
@@ -135,22 +135,22 @@ def test_a_text_may_end_with_the_first_region():
 
 
 def test_a_region_of_text_has_no_end_in_it():
-    constraint = fl.compile(fl.tagged("a", fl.Text(), "cc"), BYTES)
+    constraint = gw.compile(gw.tagged("a", gw.Text(), "cc"), BYTES)
     for text in texts(6):
         assert constraint.matches(text) == bool(re.fullmatch("([bc]*a((?!cc).)*cc)*[bc]*", text))
-    alone = fl.compile(fl.tag("a", fl.Text(), "c"), BYTES)
+    alone = gw.compile(gw.tag("a", gw.Text(), "c"), BYTES)
     assert alone.matches("abbc")
     assert not alone.matches("abcc")
-    open_ended = fl.compile(fl.tag("a", fl.Text()), BYTES)
+    open_ended = gw.compile(gw.tag("a", gw.Text()), BYTES)
     assert open_ended.matches("abcc")
 
 
 def test_a_trigger_is_the_first_part_of_a_beginning():
-    some = fl.regions(
-        fl.tag(fl.source("<f=") + "a>", int, "</f>"),
-        fl.tag(fl.source("<f=") + "b>", bool, "</f>"),
+    some = gw.regions(
+        gw.tag(gw.source("<f=") + "a>", int, "</f>"),
+        gw.tag(gw.source("<f=") + "b>", bool, "</f>"),
     )
-    constraint = fl.compile(some, BYTES)
+    constraint = gw.compile(some, BYTES)
     assert constraint.matches("text <f=a>12</f> and <f=b>true</f>.")
     for wrong in ["<f=a>true</f>", "<f=c>", "text <f=", "<f=a>1</f"]:
         assert not constraint.matches(wrong)
@@ -158,19 +158,19 @@ def test_a_trigger_is_the_first_part_of_a_beginning():
 
 
 def test_a_trigger_within_the_name_of_another_one_comes_first():
-    some = fl.regions(fl.tag(fl.special("[bc]", required=False), "a"), fl.tag("b", "a"))
-    constraint = fl.compile(some, BYTES)
+    some = gw.regions(gw.tag(gw.special("[bc]", required=False), "a"), gw.tag("b", "a"))
+    constraint = gw.compile(some, BYTES)
     assert constraint.matches("[ba")
     assert not constraint.matches("[bc]a")
 
 
 def test_special_tokens_stop_text_and_their_names_do_not_stand_in_it():
-    until = fl.compile(fl.until(fl.special("c"), "bb"), ABC)
-    without = fl.compile(fl.until(fl.special(5), include=False), ABC)
-    unnamed = fl.Vocabulary([b"a", b"<", b"[", b"1", b"]", b">", None])
-    some = fl.compile(fl.until(fl.special(6)), unnamed)
-    assert some.matches(["a<[1]>", fl.special(6)])
-    c = fl.special("c")
+    until = gw.compile(gw.until(gw.special("c"), "bb"), ABC)
+    without = gw.compile(gw.until(gw.special(5), include=False), ABC)
+    unnamed = gw.Vocabulary([b"a", b"<", b"[", b"1", b"]", b">", None])
+    some = gw.compile(gw.until(gw.special(6)), unnamed)
+    assert some.matches(["a<[1]>", gw.special(6)])
+    c = gw.special("c")
     for text in texts(5, "ab"):
         stopped = first_stop(text, 0, ["bb"])
         assert until.matches([text]) == (stopped is not None and stopped[0] == len(text))
@@ -185,11 +185,11 @@ def test_special_tokens_stop_text_and_their_names_do_not_stand_in_it():
 
 
 SOURCES = [
-    fl.until("</think>") + fl.source(int),
-    fl.until(fl.special("<end>"), "\n\n") + fl.Regex("[a-z]{2}"),
-    fl.tagged('{"a', fl.JsonSchema({"type": "array"}), "}") | fl.Choice(["{", "}"]),
-    fl.regions(fl.tag("b", bool, ","), fl.tag(":", fl.Gbnf('root ::= "(" root? ")"'), "]")),
-    fl.repeat(fl.until("e", include=False) + '"', 1, 2) + fl.capture("n", fl.repeat("}", 2)),
+    gw.until("</think>") + gw.source(int),
+    gw.until(gw.special("<end>"), "\n\n") + gw.Regex("[a-z]{2}"),
+    gw.tagged('{"a', gw.JsonSchema({"type": "array"}), "}") | gw.Choice(["{", "}"]),
+    gw.regions(gw.tag("b", bool, ","), gw.tag(":", gw.Gbnf('root ::= "(" root? ")"'), "]")),
+    gw.repeat(gw.until("e", include=False) + '"', 1, 2) + gw.capture("n", gw.repeat("}", 2)),
 ]
 
 
@@ -198,57 +198,57 @@ def test_the_compiled_engine_agrees_with_the_plain_one(source):
     plain = vocabulary(500)
     tokens = [*plain.tokens, None, None]
     names = {"<end>": len(tokens) - 2, "<start>": len(tokens) - 1}
-    words = fl.Vocabulary(tokens, plain.eos_ids, special=names)
+    words = gw.Vocabulary(tokens, plain.eos_ids, special=names)
     both = Both(source, words)
     both.words = both.fast._spelled
-    both.plain = type(both.plain)(both.fast._machine, both.words, fl.Budget())
+    both.plain = type(both.plain)(both.fast._machine, both.words, gw.Budget())
     for at in explored(both, "regions", texts=3, tokens=10):
         both.check(at)
 
 
 def test_what_stops_nothing_and_what_never_comes_is_refused():
-    with pytest.raises(fl.SourceError, match="needs a stop"):
-        fl.until()
-    for empty in (fl.until(""), fl.until(fl.Regex("a*")), fl.tagged("", int, "x")):
-        with pytest.raises(fl.SourceError, match="empty text"):
-            fl.compile(empty, BYTES)
-    with pytest.raises(fl.UnsupportedError, match="nests"):
-        fl.compile(fl.until(fl.JsonSchema(True)), BYTES)
-    with pytest.raises(fl.SourceError, match="'abc' never comes: it holds the trigger 'b'"):
-        fl.regions(fl.tag("abc", int), fl.tag("b", int))
-    fl.regions(fl.tag("ab", int), fl.tag("b", int), fl.tag(fl.special("b"), int))
-    with pytest.raises(fl.SourceError, match="need a tag"):
-        fl.regions()
-    with pytest.raises(fl.SourceError, match="is no tag"):
-        fl.regions("<a>")  # pyright: ignore[reportArgumentType]
-    with pytest.raises(fl.SourceError, match="bounds"):
-        fl.tagged("a", int, at_least=2, at_most=1)
-    with pytest.raises(fl.SourceError, match="stop_after_first"):
-        fl.tagged("a", int, at_least=2, stop_after_first=True)
+    with pytest.raises(gw.SourceError, match="needs a stop"):
+        gw.until()
+    for empty in (gw.until(""), gw.until(gw.Regex("a*")), gw.tagged("", int, "x")):
+        with pytest.raises(gw.SourceError, match="empty text"):
+            gw.compile(empty, BYTES)
+    with pytest.raises(gw.UnsupportedError, match="nests"):
+        gw.compile(gw.until(gw.JsonSchema(True)), BYTES)
+    with pytest.raises(gw.SourceError, match="'abc' never comes: it holds the trigger 'b'"):
+        gw.regions(gw.tag("abc", int), gw.tag("b", int))
+    gw.regions(gw.tag("ab", int), gw.tag("b", int), gw.tag(gw.special("b"), int))
+    with pytest.raises(gw.SourceError, match="need a tag"):
+        gw.regions()
+    with pytest.raises(gw.SourceError, match="is no tag"):
+        gw.regions("<a>")  # pyright: ignore[reportArgumentType]
+    with pytest.raises(gw.SourceError, match="bounds"):
+        gw.tagged("a", int, at_least=2, at_most=1)
+    with pytest.raises(gw.SourceError, match="stop_after_first"):
+        gw.tagged("a", int, at_least=2, stop_after_first=True)
     for name in ("", 1):
-        with pytest.raises(fl.SourceError, match="name"):
-            fl.capture(name, int)  # pyright: ignore[reportArgumentType]
+        with pytest.raises(gw.SourceError, match="name"):
+            gw.capture(name, int)  # pyright: ignore[reportArgumentType]
 
 
 def test_thought_comes_before_an_answer():
-    constraint = fl.compile(fl.thinking("true"), BYTES)
+    constraint = gw.compile(gw.thinking("true"), BYTES)
     for gap, whole in [("", True), ("\n\n", True), ("\n\n\n", False), (" ", False)]:
         assert constraint.matches(f"<think>true<think></think>{gap}true") == whole
     assert not constraint.matches("<think>true")
     assert not constraint.matches("</think>true")
-    assert fl.compile(fl.thinking(bool, begin=None), BYTES).matches("so</think> false")
-    other = fl.thinking(bool, fl.special("c"), fl.Regex("b+"))
-    letters = fl.compile(fl.thinking("a", fl.special("c"), "b"), ABC)
-    assert letters.matches([fl.special(5), "a", fl.special("b"), "a"])  # "b" is a token there
-    assert fl.thinking(bool).answer("<think>x") is None
-    assert fl.thinking(bool).answer("<think>x</think>\n\ntr") == "tr"
-    assert fl.thinking(bool, end=fl.source("]")).answer("x]tr") == "tr"
+    assert gw.compile(gw.thinking(bool, begin=None), BYTES).matches("so</think> false")
+    other = gw.thinking(bool, gw.special("c"), gw.Regex("b+"))
+    letters = gw.compile(gw.thinking("a", gw.special("c"), "b"), ABC)
+    assert letters.matches([gw.special(5), "a", gw.special("b"), "a"])  # "b" is a token there
+    assert gw.thinking(bool).answer("<think>x") is None
+    assert gw.thinking(bool).answer("<think>x</think>\n\ntr") == "tr"
+    assert gw.thinking(bool, end=gw.source("]")).answer("x]tr") == "tr"
     assert other.answer("xbtr") is None
 
 
 def test_a_trigger_may_be_a_regex_beside_others():
-    tags = fl.tag(fl.Regex("a[bc]"), "a", "b"), fl.tag("cc", "b")
-    constraint = fl.compile(fl.regions(*tags), BYTES)
+    tags = gw.tag(gw.Regex("a[bc]"), "a", "b"), gw.tag("cc", "b")
+    constraint = gw.compile(gw.regions(*tags), BYTES)
     for text in texts(6):
         assert constraint.matches(text) == regions_match_regex(text), text
 
@@ -271,9 +271,9 @@ def regions_match_regex(text: str) -> bool:
 
 
 def test_a_captured_text_ends_where_its_tag_does() -> None:
-    tag = fl.tag("<a>", fl.capture("t", fl.capture("u", fl.Text())), "</a>")
-    constraint = fl.compile(tag, BYTES)
+    tag = gw.tag("<a>", gw.capture("t", gw.capture("u", gw.Text())), "</a>")
+    constraint = gw.compile(tag, BYTES)
     assert constraint.matches("<a>x</a>")
     assert not constraint.matches("<a>x</a></a>")
-    counted = fl.compile(fl.tag("<a>", fl.capture("t", fl.Regex("a*")), "</a>"), BYTES)
+    counted = gw.compile(gw.tag("<a>", gw.capture("t", gw.Regex("a*")), "</a>"), BYTES)
     assert counted.matches("<a>aa</a>")

@@ -6,9 +6,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from fairlead.constraints import segmentation
-from fairlead.constraints.segmentation import Segmentation, fewest_tokens
-from fairlead.vocabulary.spellings import Vocabulary
+from guideway.constraints import segmentation
+from guideway.constraints.segmentation import Segmentation, fewest_tokens
+from guideway.vocabulary.spellings import Vocabulary
 
 words = st.lists(st.sampled_from(b"ab"), min_size=1, max_size=3).map(bytes)
 

@@ -9,18 +9,18 @@ import pickle
 import numpy as np
 import pytest
 
-import fairlead as fl
-from fairlead.constraints.compiled import CompiledConstraint
-from fairlead.constraints.special_tokens import resolve
-from fairlead.lowering.special import beginning, mark, shown, unmarked
-from fairlead.masks.bits import unpack
-from fairlead.syntax.sources import Literal
-from fairlead.vocabulary.marked import marked, names_of
+import guideway as gw
+from guideway.constraints.compiled import CompiledConstraint
+from guideway.constraints.special_tokens import resolve
+from guideway.lowering.special import beginning, mark, shown, unmarked
+from guideway.masks.bits import unpack
+from guideway.syntax.sources import Literal
+from guideway.vocabulary.marked import marked, names_of
 from real_tokenizers import real_vocabulary
 
 # Names that begin one another, one spelled as a text too, and bytes of which marks are made.
 TOKENS = [b"a", b"b", b"<a>", b"ab", None, None, b"\xff", b"\xf6", b"a\xf5", b"<", b">", b"<eos>"]
-SMALL = fl.Vocabulary(TOKENS, {11}, special={"<b>": 4, "<b": 5}, width=14)
+SMALL = gw.Vocabulary(TOKENS, {11}, special={"<b>": 4, "<b": 5}, width=14)
 NAMES = {4: "<b>", 5: "<b"}
 
 
@@ -42,39 +42,39 @@ def named(*names: str) -> list[str]:
 
 
 CASES = [
-    (fl.special("<b>"), NAMES, {tuple(named("<b>"))}),
-    (fl.special(5) + "a", NAMES, {(*named("<b"), "a")}),
-    (fl.special("<b") + ">", NAMES, {(*named("<b"), ">")}),
+    (gw.special("<b>"), NAMES, {tuple(named("<b>"))}),
+    (gw.special(5) + "a", NAMES, {(*named("<b"), "a")}),
+    (gw.special("<b") + ">", NAMES, {(*named("<b"), ">")}),
     (
-        "a" + fl.special("<b>") + "b" | fl.source("<b>"),
+        "a" + gw.special("<b>") + "b" | gw.source("<b>"),
         NAMES,
         {("a", *named("<b>"), "b"), ("<", "b", ">")},
     ),
     (
-        fl.repeat(fl.special("<b>") | fl.source("ab"), 1, 2),
+        gw.repeat(gw.special("<b>") | gw.source("ab"), 1, 2),
         NAMES,
         {(*x, *y) for x in (named("<b>"), "ab") for y in ([], named("<b>"), "ab")},
     ),
     # A token that is a text as well is no text where it is named.
     (
-        fl.special("<a>") | fl.source("<a>"),
+        gw.special("<a>") | gw.source("<a>"),
         {**NAMES, 2: "<a>"},
         {tuple(named("<a>")), ("<", "a", ">")},
     ),
-    (fl.special(13) + fl.special(6), {**NAMES, 13: "13", 6: "6"}, {tuple(named("13", "6"))}),
-    (fl.special("<c>", required=False) | fl.source("b"), NAMES, {("b",)}),
-    ((fl.special("<b>") + "a") & ~fl.source("b"), NAMES, set()),
-    ((fl.special("<b>") + "a") & (fl.special("<b>") + fl.Text()), NAMES, {(*named("<b>"), "a")}),
+    (gw.special(13) + gw.special(6), {**NAMES, 13: "13", 6: "6"}, {tuple(named("13", "6"))}),
+    (gw.special("<c>", required=False) | gw.source("b"), NAMES, {("b",)}),
+    ((gw.special("<b>") + "a") & ~gw.source("b"), NAMES, set()),
+    ((gw.special("<b>") + "a") & (gw.special("<b>") + gw.Text()), NAMES, {(*named("<b>"), "a")}),
 ]
 
 
 @pytest.mark.parametrize(("source", "names", "texts"), CASES, ids=range(len(CASES)))
 def test_tokens_are_allowed_exactly_where_the_language_has_them(source, names, texts):
     if not texts:
-        with pytest.raises(fl.UnsatisfiableError):
-            fl.compile(source, SMALL)
+        with pytest.raises(gw.UnsatisfiableError):
+            gw.compile(source, SMALL)
         return
-    constraint = fl.compile(source, SMALL)
+    constraint = gw.compile(source, SMALL)
     longest = max(map(len, texts))
     found = set()
     beginnings = {(): constraint.start()}
@@ -97,17 +97,17 @@ def test_tokens_are_allowed_exactly_where_the_language_has_them(source, names, t
                 if possible:
                     longer[*tokens, token] = constraint.advance(state, token)
                 elif token != 11:
-                    with pytest.raises(fl.TokenRejected):
+                    with pytest.raises(gw.TokenRejected):
                         constraint.advance(state, token)
         beginnings = longer
     assert found == texts
 
 
 # Its tokens cannot spell an "a" alone, so that states are explored beforehand.
-UNCLOSED = fl.Vocabulary([b"ab", b"b", b"<", b">", None, b"<eos>"], {5}, special={"<b>": 4})
+UNCLOSED = gw.Vocabulary([b"ab", b"b", b"<", b">", None, b"<eos>"], {5}, special={"<b>": 4})
 
 
-ANY = fl.Vocabulary(
+ANY = gw.Vocabulary(
     [b"a", b"<b>", None, None, None, b"<eos>", b"ab", b"b"],
     {5},
     special={"<b>": 2, "</b>": 3, "<c>": 4},
@@ -118,18 +118,18 @@ ENOUGH = [0, 1, 2, 3, 4, 6, 7]
 @pytest.mark.parametrize(
     ("source", "first", "left_out", "last"),
     [
-        (fl.Lark("start: <[*]>*"), (), (), ()),
-        (fl.Lark("start: <[*]> +"), None, (), ()),
-        (fl.Lark("start: <[^3]>* </b>"), (), (3,), (3,)),
-        (fl.Lark("start: <[^ 2-3, 5]>+ <[2-3]>", lexer="dynamic"), None, (2, 3), (2, 3)),
-        (fl.Lark("start: %lark {start: <[^3]>*} </b>"), (), (3,), (3,)),
-        (fl.Gbnf("root ::= !</b>* </b>"), (), (3,), (3,)),
-        (fl.Gbnf("root ::= rest <[3]>\nrest ::= !<[3]> +"), None, (3,), (3,)),
-        (fl.Gbnf("root ::= !<[5]>*"), (), (), ()),
+        (gw.Lark("start: <[*]>*"), (), (), ()),
+        (gw.Lark("start: <[*]> +"), None, (), ()),
+        (gw.Lark("start: <[^3]>* </b>"), (), (3,), (3,)),
+        (gw.Lark("start: <[^ 2-3, 5]>+ <[2-3]>", lexer="dynamic"), None, (2, 3), (2, 3)),
+        (gw.Lark("start: %lark {start: <[^3]>*} </b>"), (), (3,), (3,)),
+        (gw.Gbnf("root ::= !</b>* </b>"), (), (3,), (3,)),
+        (gw.Gbnf("root ::= rest <[3]>\nrest ::= !<[3]> +"), None, (3,), (3,)),
+        (gw.Gbnf("root ::= !<[5]>*"), (), (), ()),
     ],
 )
 def test_all_tokens_but_some_are_text_and_the_other_special_ones(source, first, left_out, last):
-    constraint = fl.compile(source, ANY)
+    constraint = gw.compile(source, ANY)
     for tokens in itertools.product(ENOUGH, repeat=3):
         for length in range(4):
             inner = tokens[:length]
@@ -150,29 +150,29 @@ def walks(constraint: CompiledConstraint, tokens: tuple[int, ...]) -> bool:
 
 
 def test_only_special_tokens_are_left_out():
-    with pytest.raises(fl.UnsupportedError, match="token 0 is a text"):
-        fl.compile(fl.Lark("start: <[^0]>*"), ANY)
-    with pytest.raises(fl.UnsupportedError, match="no token '<d>'"):
-        fl.compile(fl.Gbnf("root ::= !<d>*"), ANY)
-    with pytest.raises(fl.SourceError, match="beside something else"):
-        fl.compile(fl.Lark("start: T\nT: <[^3]>*"), ANY)
-    assert fl.compile(fl.Lark("start: T\nT: <[^3]>+"), ANY).matches("ab<b>")
-    assert fl.compile(fl.Lark("start: <[*]>*"), fl.Vocabulary([b"a", b"b"])).matches("ab")
+    with pytest.raises(gw.UnsupportedError, match="token 0 is a text"):
+        gw.compile(gw.Lark("start: <[^0]>*"), ANY)
+    with pytest.raises(gw.UnsupportedError, match="no token '<d>'"):
+        gw.compile(gw.Gbnf("root ::= !<d>*"), ANY)
+    with pytest.raises(gw.SourceError, match="beside something else"):
+        gw.compile(gw.Lark("start: T\nT: <[^3]>*"), ANY)
+    assert gw.compile(gw.Lark("start: T\nT: <[^3]>+"), ANY).matches("ab<b>")
+    assert gw.compile(gw.Lark("start: <[*]>*"), gw.Vocabulary([b"a", b"b"])).matches("ab")
 
 
 @pytest.mark.parametrize("vocabulary", [SMALL, UNCLOSED], ids=["closed", "unclosed"])
 def test_a_name_in_a_text_may_be_the_token_or_its_characters(vocabulary):
-    both = fl.compile(fl.source("ab") + (fl.special("<b>") | fl.source("<b>")), vocabulary)
-    token = fl.compile("ab" + fl.special("<b>"), vocabulary)
-    text = fl.compile("ab<b>", vocabulary)
-    twice = fl.compile(fl.repeat(fl.special("<b>") + "b" | fl.source("<b>bb"), 2, 2), vocabulary)
+    both = gw.compile(gw.source("ab") + (gw.special("<b>") | gw.source("<b>")), vocabulary)
+    token = gw.compile("ab" + gw.special("<b>"), vocabulary)
+    text = gw.compile("ab<b>", vocabulary)
+    twice = gw.compile(gw.repeat(gw.special("<b>") + "b" | gw.source("<b>bb"), 2, 2), vocabulary)
     for constraint, answers in [
         (both, (True, True, True)),
         (token, (True, True, False)),
         (text, (True, False, True)),
         (twice, (False, False, False)),
     ]:
-        asked = ("ab<b>", ["ab", fl.special("<b>")], ["ab<b>"])
+        asked = ("ab<b>", ["ab", gw.special("<b>")], ["ab<b>"])
         assert tuple(map(constraint.matches, asked)) == answers
     assert twice.matches("<b>b<b>bb")
     assert twice.matches("<b>bb<b>bb")
@@ -185,7 +185,7 @@ def test_a_name_in_a_text_may_be_the_token_or_its_characters(vocabulary):
 
 
 def test_special_tokens_are_forced_and_drafts_end_before_them():
-    constraint = fl.compile("ab" + fl.special("<b>"), SMALL)
+    constraint = gw.compile("ab" + gw.special("<b>"), SMALL)
     state = constraint.advance(constraint.start(), 3)
     assert constraint.forced(state) == (4, 11)
     assert constraint.forced_bytes(constraint.start()) == b"ab"
@@ -193,7 +193,7 @@ def test_special_tokens_are_forced_and_drafts_end_before_them():
     assert constraint.distance(state) == 1
     assert unpack(constraint.mask_within(state, 1)).tolist() == [4]
     assert constraint.tables().mask[0].tolist() == constraint.mask(constraint.start()).tolist()
-    matcher = fl.Matcher(constraint)
+    matcher = gw.Matcher(constraint)
     bitmask = np.zeros((1, 1), np.int32)
     assert matcher.accept_token(3)
     assert not matcher.accept_token(9)
@@ -205,34 +205,34 @@ def test_special_tokens_are_forced_and_drafts_end_before_them():
 
 
 def test_a_vocabulary_without_the_token_is_refused_by_name():
-    with pytest.raises(fl.UnsupportedError, match=r"no token '<c>'; .* <b>, .* did you mean '<b>'"):
-        fl.compile(fl.special("<c>"), SMALL)
-    with pytest.raises(fl.UnsupportedError, match="no token 14"):
-        fl.compile("a" + fl.special(14), SMALL)
-    with pytest.raises(fl.UnsupportedError, match="special tokens are none"):
-        fl.compile(~fl.special("<c>"), fl.Vocabulary([b"a"]))
-    many = fl.Vocabulary([None] * 9, special={f"<{n}>": n for n in range(9)})
-    with pytest.raises(fl.UnsupportedError, match="<7> and more"):
-        fl.compile(fl.special("<c>"), many)
+    with pytest.raises(gw.UnsupportedError, match=r"no token '<c>'; .* <b>, .* did you mean '<b>'"):
+        gw.compile(gw.special("<c>"), SMALL)
+    with pytest.raises(gw.UnsupportedError, match="no token 14"):
+        gw.compile("a" + gw.special(14), SMALL)
+    with pytest.raises(gw.UnsupportedError, match="special tokens are none"):
+        gw.compile(~gw.special("<c>"), gw.Vocabulary([b"a"]))
+    many = gw.Vocabulary([None] * 9, special={f"<{n}>": n for n in range(9)})
+    with pytest.raises(gw.UnsupportedError, match="<7> and more"):
+        gw.compile(gw.special("<c>"), many)
     for end in ("<eos>", 11):
-        with pytest.raises(fl.UnsupportedError, match="token 11 ends a text"):
-            fl.compile(fl.special(end), SMALL)
-    with pytest.raises(fl.UnsupportedError, match="no token '<c>'"):
-        fl.compile("a", SMALL).matches(["a", fl.special("<c>")])
-    with pytest.raises(fl.UnsatisfiableError, match=r"spell any .* b'x<b>' for one"):
-        fl.compile("x" + fl.special("<b>"), SMALL)
+        with pytest.raises(gw.UnsupportedError, match="token 11 ends a text"):
+            gw.compile(gw.special(end), SMALL)
+    with pytest.raises(gw.UnsupportedError, match="no token '<c>'"):
+        gw.compile("a", SMALL).matches(["a", gw.special("<c>")])
+    with pytest.raises(gw.UnsatisfiableError, match=r"spell any .* b'x<b>' for one"):
+        gw.compile("x" + gw.special("<b>"), SMALL)
 
 
 @pytest.mark.parametrize("wrong", [True, -1, "", None, b"<b>", "\ud800"])
 def test_a_special_token_has_a_name_or_an_id(wrong):
-    with pytest.raises(fl.SourceError):
-        fl.special(wrong)
+    with pytest.raises(gw.SourceError):
+        gw.special(wrong)
 
 
 def test_a_text_is_made_of_texts_and_special_tokens():
-    constraint = fl.compile("a", SMALL)
+    constraint = gw.compile("a", SMALL)
     for wrong in (None, 1, [b"a"], ["a", 1]):
-        with pytest.raises(fl.SourceError, match="text"):
+        with pytest.raises(gw.SourceError, match="text"):
             constraint.matches(wrong)
     assert constraint.matches(["", "a"])
     assert not constraint.matches([])
@@ -240,12 +240,12 @@ def test_a_text_is_made_of_texts_and_special_tokens():
 
 def test_ids_and_names_of_one_token_are_one_token():
     names = {"<y>": 1, "<x>": 1, "<end>": 2}
-    vocabulary = fl.Vocabulary([b"a", None, None, b"a", b"\xc3"], {2}, special=names)
+    vocabulary = gw.Vocabulary([b"a", None, None, b"a", b"\xc3"], {2}, special=names)
     assert names_of(vocabulary) == {1: "<x>"}
     for token in (1, "<x>", "<y>"):
-        assert resolve(fl.special(token), vocabulary).names == {"<x>"}
+        assert resolve(gw.special(token), vocabulary).names == {"<x>"}
     # Two tokens of one spelling, and one that spells a part of a character.
-    assert resolve(fl.special("a") + fl.special(3) + fl.special(4), vocabulary).names == {
+    assert resolve(gw.special("a") + gw.special(3) + gw.special(4), vocabulary).names == {
         "a", "<[3]>", "<[4]>",
     }  # fmt: skip
     same = resolve(Literal("a"), vocabulary)
@@ -259,35 +259,35 @@ def test_marks_are_read_back_and_are_in_no_text():
     for name in ("<b>", "<｜User｜>", "\x00\xff"):
         assert shown(b"a" + mark(name) + b"c") == b"a" + name.encode() + b"c"
         assert unmarked(b"a" + mark(name)) == b"a"
-        assert not fl.compile(fl.Text(), marked(SMALL)).matches(mark(name))
+        assert not gw.compile(gw.Text(), marked(SMALL)).matches(mark(name))
     text = b"a" + mark("<b>") + b"cd"
     assert [len(shown(beginning(text, n))) for n in range(7)] == [0, 1, 1, 1, 4, 5, 6]
-    constraint = fl.compile("a" + fl.special("<b>"), SMALL)
+    constraint = gw.compile("a" + gw.special("<b>"), SMALL)
     assert constraint.marked((0, 4)) == b"a" + mark("<b>")
     again = pickle.loads(pickle.dumps(marked(SMALL)))
     assert again == marked(SMALL) != SMALL
 
 
 def test_a_special_token_is_compared_with_its_name_and_with_texts():
-    token = fl.compile(fl.special("<b>") | fl.source("a"), SMALL)
+    token = gw.compile(gw.special("<b>") | gw.source("a"), SMALL)
     assert token.includes("a")
-    assert token.equivalent(fl.source("a") | fl.special(4))
+    assert token.equivalent(gw.source("a") | gw.special(4))
     assert token.includes("<b>").witness == "<b>"
     assert token.equivalent("a").side == "this"
-    assert not fl.compile(fl.Text(), SMALL).includes(token)
+    assert not gw.compile(gw.Text(), SMALL).includes(token)
 
 
 @pytest.mark.untraced
 def test_qwens_calls_are_its_own_tokens_and_never_their_letters():
     words = real_vocabulary("qwen2.5")
     call, begin, end = words.trie.ids(b"<tool_call>")[0], "<tool_call>", "</tool_call>"
-    constraint = fl.compile(fl.tagged(fl.special(begin), "1", fl.special(end)), words)
+    constraint = gw.compile(gw.tagged(gw.special(begin), "1", gw.special(end)), words)
     state = constraint.advance(constraint.start(), int(call))
     (one,) = unpack(constraint.mask(state)).tolist()
     assert words.tokens[one] == b"1"
     assert constraint.forced(state) == (one, int(words.trie.ids(end.encode())[0]))
     start = set(unpack(constraint.mask(constraint.start())).tolist())
-    text = fl.compile(fl.Text(), words)
+    text = gw.compile(gw.Text(), words)
     plain = set(unpack(text.mask(text.start())).tolist())
     assert call in plain & start
     assert not start & ({*words.special.values()} - words.eos_ids)

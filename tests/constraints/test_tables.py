@@ -7,26 +7,26 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-import fairlead as fl
-from fairlead.automata.budget import Budget
-from fairlead.automata.derivative import Derivatives
-from fairlead.constraints.byte_table import byte_table
-from fairlead.constraints.compiled import CompiledConstraint
-from fairlead.constraints.tables import Tables, build_tables, packed
-from fairlead.constraints.token_functions import token_functions
-from fairlead.errors import LimitError
-from fairlead.lowering.nodes import Expr
-from fairlead.masks.bits import unpack
-from fairlead.vocabulary.trie import Trie
+import guideway as gw
+from guideway.automata.budget import Budget
+from guideway.automata.derivative import Derivatives
+from guideway.constraints.byte_table import byte_table
+from guideway.constraints.compiled import CompiledConstraint
+from guideway.constraints.tables import Tables, build_tables, packed
+from guideway.constraints.token_functions import token_functions
+from guideway.errors import LimitError
+from guideway.lowering.nodes import Expr
+from guideway.masks.bits import unpack
+from guideway.vocabulary.trie import Trie
 from real_tokenizers import real_vocabulary
 from toys import ALPHABET, distinct, expressions, nested
 
-SMALL = fl.Vocabulary(
+SMALL = gw.Vocabulary(
     [b"a", b"b", b",", b"ab", b"ba", b"a,b", None, b"<eos>", b"a", b"<end>"], {7, 9}, width=40
 )
-ENDLESS = fl.Vocabulary([b"a", b"b", b",", b"ab"])
-OPEN = fl.Vocabulary([b"b", b"ab", b",a", b"<eos>"], {3})  # no "a" and no "," alone
-BYTES = fl.Vocabulary([*(bytes((byte,)) for byte in range(256)), b'":', b"<eos>"], {257})
+ENDLESS = gw.Vocabulary([b"a", b"b", b",", b"ab"])
+OPEN = gw.Vocabulary([b"b", b"ab", b",a", b"<eos>"], {3})  # no "a" and no "," alone
+BYTES = gw.Vocabulary([*(bytes((byte,)) for byte in range(256)), b'":', b"<eos>"], {257})
 
 
 def compare(constraint: CompiledConstraint, tables: Tables) -> int:
@@ -73,7 +73,7 @@ def check_shape(tables: Tables, width: int) -> None:
 
 
 @given(expressions(), st.sampled_from([SMALL, ENDLESS, OPEN]))
-def test_tables_and_constraint_agree_on_every_state(expr: Expr, vocabulary: fl.Vocabulary) -> None:
+def test_tables_and_constraint_agree_on_every_state(expr: Expr, vocabulary: gw.Vocabulary) -> None:
     machine = Derivatives(expr, vocabulary.spellable)
     if not machine.alive(expr):
         return
@@ -85,10 +85,10 @@ def test_tables_and_constraint_agree_on_every_state(expr: Expr, vocabulary: fl.V
 
 
 SOURCES = {
-    "date": fl.Regex("[0-9]{4}-[01][0-9]"),
-    "choice": fl.Choice(["yes", "no", "née"]),
-    "text": fl.Regex("(?s:.){0,3}"),
-    "object in order": fl.JsonSchema(
+    "date": gw.Regex("[0-9]{4}-[01][0-9]"),
+    "choice": gw.Choice(["yes", "no", "née"]),
+    "text": gw.Regex("(?s:.){0,3}"),
+    "object in order": gw.JsonSchema(
         {
             "properties": {"a": {"type": "boolean"}, "b": {"enum": [1, "x"]}},
             "type": "object",
@@ -98,7 +98,7 @@ SOURCES = {
         whitespace="compact",
         spelling="plain",
     ),
-    "object in any order": fl.JsonSchema(
+    "object in any order": gw.JsonSchema(
         {
             "properties": {"a": {"const": 1}, "b": {"const": 2}},
             "type": "object",
@@ -108,7 +108,7 @@ SOURCES = {
         whitespace="compact",
         spelling="plain",
     ),
-    "items that differ": fl.JsonSchema(
+    "items that differ": gw.JsonSchema(
         {"type": "array", "items": {"enum": [1, 2, "a"]}, "uniqueItems": True},
         whitespace="compact",
         spelling="plain",
@@ -118,21 +118,21 @@ SOURCES = {
 
 @pytest.mark.parametrize("name", SOURCES)
 def test_so_do_those_of_sources(name: str) -> None:
-    constraint = fl.compile(SOURCES[name], BYTES)
+    constraint = gw.compile(SOURCES[name], BYTES)
     tables = constraint.tables()
     check_shape(tables, BYTES.width)
     assert compare(constraint, tables) >= len(tables.accepting)
 
 
-@pytest.mark.parametrize("source", [fl.Regex("(ab|b)*"), fl.Regex("b*,ab"), fl.Regex("(b|,a)+")])
-def test_where_the_vocabulary_lacks_bytes_no_state_is_a_dead_end(source: fl.Regex) -> None:
-    constraint = fl.compile(source, OPEN)
+@pytest.mark.parametrize("source", [gw.Regex("(ab|b)*"), gw.Regex("b*,ab"), gw.Regex("(b|,a)+")])
+def test_where_the_vocabulary_lacks_bytes_no_state_is_a_dead_end(source: gw.Regex) -> None:
+    constraint = gw.compile(source, OPEN)
     assert compare(constraint, constraint.tables())
 
 
 @pytest.mark.parametrize("name", ["smollm2", "llama3"])
 def test_real_vocabularies_have_few_classes(name: str) -> None:
-    constraint = fl.compile(fl.Regex("[0-9]{4}-[0-9][0-9]"), real_vocabulary(name))
+    constraint = gw.compile(gw.Regex("[0-9]{4}-[0-9][0-9]"), real_vocabulary(name))
     tables = constraint.tables()
     check_shape(tables, constraint.vocabulary.width)
     assert tables.next_state.shape[1] <= 12
@@ -140,8 +140,8 @@ def test_real_vocabularies_have_few_classes(name: str) -> None:
 
 
 def test_a_lead_is_part_of_the_start() -> None:
-    vocabulary = fl.Vocabulary([b" ", b"a", b" a", b"<eos>"], {3}, lead=b" ")
-    constraint = fl.compile(fl.Choice(["a"]), vocabulary)
+    vocabulary = gw.Vocabulary([b" ", b"a", b" a", b"<eos>"], {3}, lead=b" ")
+    constraint = gw.compile(gw.Choice(["a"]), vocabulary)
     tables = constraint.tables()
     compare(constraint, tables)
     assert unpack(tables.mask[tables.start]).tolist() == [0, 2]
@@ -154,9 +154,9 @@ def test_values_nested_without_end_are_refused() -> None:
 
 
 def test_an_open_set_of_keys_is_refused() -> None:
-    source = fl.JsonSchema({"type": "object"})
+    source = gw.JsonSchema({"type": "object"})
     with pytest.raises(LimitError, match="more than 1000 states"):
-        fl.compile(source, BYTES).tables(most_states=1000)
+        gw.compile(source, BYTES).tables(most_states=1000)
 
 
 def test_what_is_remembered_makes_states_of_its_own() -> None:
@@ -180,14 +180,14 @@ def test_more_work_than_the_budget_allows_is_refused() -> None:
 
 
 def test_more_memory_than_the_budget_allows_is_refused() -> None:
-    constraint = fl.compile(fl.Regex("[ab,]{9}"), SMALL, fl.Budget(table_bytes=100))
+    constraint = gw.compile(gw.Regex("[ab,]{9}"), SMALL, gw.Budget(table_bytes=100))
     with pytest.raises(LimitError, match="take more than 100 bytes") as caught:
         constraint.tables()
     assert caught.value.limit == "table_bytes"
     # With 1,000 bytes there is room for the functions, and none for the masks of 4,000 tokens.
-    wide = fl.Vocabulary([b"a"], width=4000)
+    wide = gw.Vocabulary([b"a"], width=4000)
     with pytest.raises(LimitError, match="the budget allows 1000") as caught:
-        fl.compile(fl.Choice(["aa"]), wide, fl.Budget(table_bytes=1000)).tables()
+        gw.compile(gw.Choice(["aa"]), wide, gw.Budget(table_bytes=1000)).tables()
     assert caught.value.needed == 1524
 
 

@@ -5,13 +5,13 @@ from typing import Any
 
 import pytest
 
-import fairlead as fl
-from fairlead.constraints.trials import trials, wide_part
-from fairlead.lowering.expr import literal
-from fairlead.lowering.nodes import Rule
+import guideway as gw
+from guideway.constraints.trials import trials, wide_part
+from guideway.lowering.expr import literal
+from guideway.lowering.nodes import Rule
 
-BYTES = fl.Vocabulary([bytes([byte]) for byte in range(256)] + [b"<end>"], eos_ids={256})
-LONG = fl.Vocabulary(
+BYTES = gw.Vocabulary([bytes([byte]) for byte in range(256)] + [b"<end>"], eos_ids={256})
+LONG = gw.Vocabulary(
     [bytes([byte]) for byte in range(256)] + [b"<end>", *(b"x" * n for n in range(40, 60))],
     eos_ids={256},
 )
@@ -22,7 +22,7 @@ def places(schema: Any) -> list[str]:
     if isinstance(schema, list):
         schema = {"prefixItems": schema}
         return [place.removeprefix("/prefixItems") for place in places(schema)]
-    return sorted(place() for place, _, _ in trials(fl.JsonSchema(schema)))
+    return sorted(place() for place, _, _ in trials(gw.JsonSchema(schema)))
 
 
 HARD = {"pattern": "a.{9}b"}
@@ -118,7 +118,7 @@ def test_parts_in_which_patterns_meet_are_tried(schema: Any, expected: list[str]
     ],
 )
 def test_however_a_schema_is_spelled_it_is_looked_at(text: str, found: str) -> None:
-    assert [place() for place, _, _ in trials(fl.JsonSchema(text))] == [found]
+    assert [place() for place, _, _ in trials(gw.JsonSchema(text))] == [found]
 
 
 PATTERNS = [{"pattern": "a"}, {"pattern": "b"}]
@@ -146,21 +146,21 @@ def test_very_many_patterns_of_which_one_has_to_match_are_tried(
 @pytest.mark.parametrize(
     "source",
     [
-        fl.Regex("|".join(MANY)),
-        fl.Regex("a(" + "|".join(pattern[1:-1] for pattern in MANY) + ")b"),
-        fl.JsonSchema({"items": {"pattern": "a|b(" + "|".join(MANY) + ")"}}),
-        fl.JsonSchema({"patternProperties": {"|".join(MANY[:300]): {}}}),
+        gw.Regex("|".join(MANY)),
+        gw.Regex("a(" + "|".join(pattern[1:-1] for pattern in MANY) + ")b"),
+        gw.JsonSchema({"items": {"pattern": "a|b(" + "|".join(MANY) + ")"}}),
+        gw.JsonSchema({"patternProperties": {"|".join(MANY[:300]): {}}}),
     ],
 )
 def test_very_many_alternatives_that_are_there_in_each_state_are_refused(source: Any) -> None:
-    words = fl.Vocabulary(
+    words = gw.Vocabulary(
         [
             *(bytes([byte]) for byte in range(256)),
             *(f"{one[3]}{other[3]}".encode() for one in MANY[:60] for other in MANY),
         ]
     )
-    with pytest.raises(fl.LimitError, match="parts of automata") as refused:
-        fl.compile(source, words, fl.Budget.untrusted())
+    with pytest.raises(gw.LimitError, match="parts of automata") as refused:
+        gw.compile(source, words, gw.Budget.untrusted())
     assert refused.value.limit == "fuel"
 
 
@@ -170,7 +170,7 @@ def test_what_is_not_regular_is_not_looked_into() -> None:
 
 def test_very_many_alternatives_that_end_differently_work() -> None:
     words = [f"{n * 7919 % 100_003:05}" for n in range(5000)]
-    constraint = fl.compile(fl.Regex("|".join(f"{word}[a-z]*" for word in words)), BYTES)
+    constraint = gw.compile(gw.Regex("|".join(f"{word}[a-z]*" for word in words)), BYTES)
     assert constraint.matches(f"{words[77]}abc")
     assert not constraint.matches("99999")
 
@@ -199,7 +199,7 @@ def test_so_many_parts_are_looked_at() -> None:
 def test_numbers_that_are_no_python_integers_are_no_reason_to_refuse(part: Any) -> None:
     schema = part | {"pattern": "a", "not": {"pattern": "b.{9}c", "const": {"x": 2.5}}}
     assert places(schema) == ["/pattern"]
-    made = fl.compile(fl.JsonSchema(schema), BYTES)
+    made = gw.compile(gw.JsonSchema(schema), BYTES)
     assert (made.matches('"ac"'), made.matches('"cc"')) == (True, False)
     assert made.matches("1.5") == ("enum" in part or part.keys().isdisjoint(("const", "enum")))
 
@@ -215,13 +215,13 @@ def test_what_is_no_schema_is_no_reason_to_refuse_where_nobody_refers_to_it() ->
     wrong = {"pattern": 1.5, "type": 2.5, "not": {"pattern": ["a"]}, "anyOf": 3.5, "enum": 4}
     meeting = {"allOf": [wrong, HARD, {"pattern": "b"}, {"pattern": "c("}]}
     assert places({"x": {"y": meeting}}) == ["/x/y/allOf"]
-    source = fl.JsonSchema({"x": {"y": meeting}}, key_order="declared")
-    assert fl.compile(source, BYTES).matches('"c"')
+    source = gw.JsonSchema({"x": {"y": meeting}}, key_order="declared")
+    assert gw.compile(source, BYTES).matches('"c"')
 
 
 def test_a_part_without_an_instance_is_no_reason_to_refuse() -> None:
     never = {"type": "string", "allOf": [{"pattern": "^a"}, {"pattern": "^b"}]}
-    made = fl.compile(fl.JsonSchema({"properties": {"a": never}}), BYTES)
+    made = gw.compile(gw.JsonSchema({"properties": {"a": never}}), BYTES)
     assert made.matches("{}")
     assert not made.matches('{"a":"ab"}')
 
@@ -248,8 +248,8 @@ def test_a_part_without_an_instance_is_no_reason_to_refuse() -> None:
 def test_patterns_that_take_too_long_together_are_refused_with_their_place(
     schema: Any, place: str
 ) -> None:
-    with pytest.raises(fl.LimitError, match="what patterns allow together") as refused:
-        fl.compile(fl.JsonSchema(schema), LONG, fl.Budget.untrusted())
+    with pytest.raises(gw.LimitError, match="what patterns allow together") as refused:
+        gw.compile(gw.JsonSchema(schema), LONG, gw.Budget.untrusted())
     assert (refused.value.limit, refused.value.place) == ("fuel", place)
 
 
@@ -271,42 +271,42 @@ def test_patterns_that_take_too_long_together_are_refused_with_their_place(
     ],
 )
 def test_what_multiplies_is_refused_with_the_place_of_its_keyword(schema: Any, place: str) -> None:
-    with pytest.raises(fl.LimitError) as refused:
-        fl.compile(fl.JsonSchema(schema), BYTES)
+    with pytest.raises(gw.LimitError) as refused:
+        gw.compile(gw.JsonSchema(schema), BYTES)
     assert refused.value.place == place
 
 
 def test_multiples_that_leave_few_rests_together_work() -> None:
     parts = [{"multipleOf": n} for n in (2, 3, 5, 7)]
-    made = fl.compile(fl.JsonSchema({"type": "integer", "oneOf": parts}), BYTES)
+    made = gw.compile(gw.JsonSchema({"type": "integer", "oneOf": parts}), BYTES)
     kept = [n for n in range(211) if made.matches(str(n))]
     assert kept == [n for n in range(211) if sum(n % m == 0 for m in (2, 3, 5, 7)) == 1]
 
 
 def test_multiples_of_any_are_not_counted() -> None:
     parts = [{"multipleOf": n} for n in (2, 3, 5, 7, 11, 13, 17)]
-    assert fl.compile(fl.JsonSchema({"type": "integer", "anyOf": parts}), BYTES).matches("34")
+    assert gw.compile(gw.JsonSchema({"type": "integer", "anyOf": parts}), BYTES).matches("34")
 
 
 def test_very_many_patterns_at_the_root_are_lowered_once(monkeypatch: pytest.MonkeyPatch) -> None:
     """To lower 5,000 once more for the trial took 1.4 of 3.8 s."""
-    module = sys.modules["fairlead.constraints.compile"]
+    module = sys.modules["guideway.constraints.compile"]
     parts, lower = list[object](), module.lower_source
     monkeypatch.setattr(module, "lower_source", lambda *a: parts.append(a[0]) or lower(*a))
     patterns = [{"pattern": f"a{n}b*c"} for n in range(300)]
-    source = fl.JsonSchema({"type": "string", "anyOf": patterns})
+    source = gw.JsonSchema({"type": "string", "anyOf": patterns})
     assert [part for _, part, _ in trials(source)] == [None]
-    constraint = fl.compile(source, BYTES)
+    constraint = gw.compile(source, BYTES)
     assert len(parts) <= 1
     assert constraint.matches('"a7bbc"')
     assert not constraint.matches('"a7bb"')
     within = {"type": "array", "items": {"type": "string", "anyOf": patterns}}
-    assert [part is None for _, part, _ in trials(fl.JsonSchema(within))] == [False]
+    assert [part is None for _, part, _ in trials(gw.JsonSchema(within))] == [False]
 
 
 def test_what_branches_that_exclude_each_other_say_of_all_items_is_tried_together() -> None:
     schema = {"contains": HARD} | {"anyOf": [{"items": {"pattern": f"^{c}$"}} for c in "ab"]}
-    [(_, part, behind)] = trials(fl.JsonSchema(schema))
+    [(_, part, behind)] = trials(gw.JsonSchema(schema))
     assert part is not None
     assert behind == b'["'
-    assert fl.compile(part, BYTES).matches('["a123456789b","a","b"]')
+    assert gw.compile(part, BYTES).matches('["a123456789b","a","b"]')

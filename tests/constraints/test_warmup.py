@@ -7,13 +7,13 @@ import weakref
 
 import pytest
 
-import fairlead as fl
-from fairlead.lowering import json_scalars
+import guideway as gw
+from guideway.lowering import json_scalars
 from small_tokenizers import byte_level, sentencepiece
 
 CODE = """
 import sys
-import fairlead as fl
+import guideway as gw
 
 def indenter():
     from lark.indenter import Indenter
@@ -21,20 +21,20 @@ def indenter():
     names = dict(NL_type="NL", OPEN_PAREN_types=[], CLOSE_PAREN_types=[], tab_len=8)
     return type("Blocks", (Indenter,), dict(names, INDENT_type="_I", DEDENT_type="_D"))
 
-vocabulary = fl.Vocabulary([bytes((b,)) for b in range(256)])
-fl.warmup()
+vocabulary = gw.Vocabulary([bytes((b,)) for b in range(256)])
+gw.warmup()
 opened = []
 sources = [
-    fl.Regex(r"[a-z]+ \\\\w"),
-    fl.JsonSchema({"type": "string", "format": "date"}),
-    fl.Lark('start: NAME ("," start)?\\n%import common.CNAME -> NAME\\n%ignore " "'),
-    fl.Lark('start: "a" start "b" |', lexer="dynamic"),
-    fl.Lark('start: "a" NL _I "b" _D\\nNL: /\\\\n */\\n%declare _I _D', postlex=indenter()),
-    fl.Gbnf('root ::= [a-z]+ ("," root)?'),
+    gw.Regex(r"[a-z]+ \\\\w"),
+    gw.JsonSchema({"type": "string", "format": "date"}),
+    gw.Lark('start: NAME ("," start)?\\n%import common.CNAME -> NAME\\n%ignore " "'),
+    gw.Lark('start: "a" start "b" |', lexer="dynamic"),
+    gw.Lark('start: "a" NL _I "b" _D\\nNL: /\\\\n */\\n%declare _I _D', postlex=indenter()),
+    gw.Gbnf('root ::= [a-z]+ ("," root)?'),
 ]
 sys.addaudithook(lambda event, args: opened.append(args) if event in {"open", "import"} else None)
 for source in sources:
-    constraint = fl.compile(source, vocabulary)
+    constraint = gw.compile(source, vocabulary)
     constraint.mask(constraint.start())
 sys.exit(f"opened {opened}" if opened else 0)
 """
@@ -47,12 +47,12 @@ def test_after_it_compiling_and_masking_open_nothing():
 
 @pytest.mark.untraced
 def test_what_was_compiled_before_it_is_compiled_the_same_after_it():
-    vocabulary = fl.Vocabulary([bytes((b,)) for b in range(256)])
-    source = fl.JsonSchema({"type": "string", "format": "date"})
-    before = fl.compile(source, vocabulary)
-    fl.warmup()
-    fl.clear_cache()
-    after = fl.compile(source, vocabulary)
+    vocabulary = gw.Vocabulary([bytes((b,)) for b in range(256)])
+    source = gw.JsonSchema({"type": "string", "format": "date"})
+    before = gw.compile(source, vocabulary)
+    gw.warmup()
+    gw.clear_cache()
+    after = gw.compile(source, vocabulary)
     assert after is not before
     assert after.example() == before.example()
     states = [before.start(), after.start()]
@@ -63,23 +63,23 @@ def test_what_was_compiled_before_it_is_compiled_the_same_after_it():
 
 
 def test_after_it_no_format_is_made_anew(monkeypatch):
-    fl.warmup()
+    gw.warmup()
     monkeypatch.setattr(json_scalars, "lower_format", None)
-    vocabulary = fl.Vocabulary([bytes((b,)) for b in range(256)])
+    vocabulary = gw.Vocabulary([bytes((b,)) for b in range(256)])
     for name in ("date-time", "email", "idn-hostname", "uri"):
         for spelling in ("any", "plain"):
             schema = {"properties": {"a": {"type": "string", "format": name}}, "required": ["a"]}
-            source = fl.JsonSchema(schema, spelling=spelling)
-            assert fl.compile(source, vocabulary).example()
+            source = gw.JsonSchema(schema, spelling=spelling)
+            assert gw.compile(source, vocabulary).example()
 
 
 def test_after_it_a_vocabulary_of_a_tokenizer_has_what_all_its_constraints_share():
-    fl.warmup()
-    fl.warmup()
-    whole = fl.Vocabulary.from_tokenizer_json(sentencepiece())
+    gw.warmup()
+    gw.warmup()
+    whole = gw.Vocabulary.from_tokenizer_json(sentencepiece())
     assert "fingerprint" in vars(whole)
-    assert fl.compile(fl.JsonSchema({"type": "array"}), whole).matches("[]")
-    few = fl.Vocabulary.from_tokenizer_json(byte_level())  # which cannot spell all
+    assert gw.compile(gw.JsonSchema({"type": "array"}), whole).matches("[]")
+    few = gw.Vocabulary.from_tokenizer_json(byte_level())  # which cannot spell all
     assert "fingerprint" not in vars(few)
 
 
@@ -90,7 +90,7 @@ def test_after_it_what_was_there_is_not_searched_for_garbage_and_what_comes_late
 
     before = weakref.ref(Ring())
     gc.unfreeze()
-    fl.warmup()
+    gw.warmup()
     assert gc.get_freeze_count() > 10_000
     assert before() is None
     after = weakref.ref(Ring())

@@ -1,8 +1,8 @@
 import pytest
 import torch
 
-import fairlead as fl
-from fairlead.engine.adapter import Adapter
+import guideway as gw
+from guideway.engine.adapter import Adapter
 
 
 def tensors(down: tuple[int, ...], up: tuple[int, ...]) -> dict[str, torch.Tensor]:
@@ -34,10 +34,10 @@ def test_it_is_printed_by_its_size():
     ],
 )
 def test_tensors_that_are_no_pairs_are_refused(given: dict[str, torch.Tensor], message: str):
-    with pytest.raises(fl.ModelError, match=message):
+    with pytest.raises(gw.ModelError, match=message):
         Adapter.of("pirate", given)
 
 
 def test_a_tensor_of_another_kind_is_refused_by_name():
-    with pytest.raises(fl.UnsupportedError, match=r"'a\.lora_embedding_A'"):
+    with pytest.raises(gw.UnsupportedError, match=r"'a\.lora_embedding_A'"):
         Adapter.of("pirate", {"a.lora_embedding_A": torch.ones(2, 3)})

@@ -5,13 +5,13 @@ import math
 import pytest
 import torch
 
-import fairlead as fl
-from fairlead.constraints.compiled import CompiledConstraint
-from fairlead.engine.fake import FakeModel
-from fairlead.engine.loop import Decoding, generate
-from fairlead.engine.request import Request
+import guideway as gw
+from guideway.constraints.compiled import CompiledConstraint
+from guideway.engine.fake import FakeModel
+from guideway.engine.loop import Decoding, generate
+from guideway.engine.request import Request
 
-LETTERS = fl.Vocabulary([b"a", b"b", b"c", b"ab", b".", b"<eos>", b"<end>"], eos_ids={5, 6})
+LETTERS = gw.Vocabulary([b"a", b"b", b"c", b"ab", b".", b"<eos>", b"<end>"], eos_ids={5, 6})
 
 
 def run(
@@ -27,8 +27,8 @@ def run(
             return torch.tensor(row)
         return torch.randn(7, generator=torch.Generator().manual_seed(seed * 1000 + len(prefix)))
 
-    constraint = fl.compile(fl.Regex(pattern), LETTERS) if pattern else None
-    request = Request((0,), constraint, fl.Sampling.of(settings))
+    constraint = gw.compile(gw.Regex(pattern), LETTERS) if pattern else None
+    request = Request((0,), constraint, gw.Sampling.of(settings))
     done = generate(FakeModel(LETTERS, logits), [request])[0]
     return done.text, done.finish_reason, calls
 
@@ -47,9 +47,9 @@ def test_at_exactly_the_maximum_an_accepting_state_is_a_stop():
 
 @pytest.mark.parametrize("seed", range(5))
 def test_without_end_ids_a_text_ends_where_nothing_can_follow(seed: int):
-    vocabulary = fl.Vocabulary([b"a", b"b"])
-    constraint = fl.compile(fl.Regex("a[ab]{2}b"), vocabulary)
-    request = Request((0,), constraint, fl.Sampling(seed=seed))
+    vocabulary = gw.Vocabulary([b"a", b"b"])
+    constraint = gw.compile(gw.Regex("a[ab]{2}b"), vocabulary)
+    request = Request((0,), constraint, gw.Sampling(seed=seed))
     done = generate(FakeModel.random(vocabulary, seed), [request])[0]
     assert constraint.matches(done.text)
     assert done.finish_reason == "stop"
@@ -78,7 +78,7 @@ def test_end_ids_are_not_drawn_before_the_minimum():
 
 def test_probabilities_are_the_models_own_and_the_mass_that_was_left():
     row = [math.log(p) for p in (0.1, 0.2, 0.3, 0.05, 0.05, 0.2, 0.1)]
-    constraint = fl.compile(fl.Regex("[ab]c"), LETTERS)
+    constraint = gw.compile(gw.Regex("[ab]c"), LETTERS)
     done = generate(FakeModel(LETTERS, lambda _: row), [Request((0,), constraint)])[0]
     assert done.text == "bc"
     assert done.logprobs == pytest.approx([math.log(0.2), math.log(0.3)], abs=1e-5)
@@ -89,14 +89,14 @@ def test_probabilities_are_the_models_own_and_the_mass_that_was_left():
 
 def test_each_row_has_its_own_constraint_settings_and_end():
     def only(pattern: str | None) -> CompiledConstraint | None:
-        return None if pattern is None else fl.compile(fl.Regex(pattern), LETTERS)
+        return None if pattern is None else gw.compile(gw.Regex(pattern), LETTERS)
 
     patterns = ["a+", None, "(ab)*c", "[abc]{3,9}", None, "b"]
     requests = [
         Request(
             (n % 3, 1)[: 1 + n % 2],
             only(pattern),
-            fl.Sampling(seed=n, temperature=1 + n / 9, top_k=n, max_new_tokens=7 + n),
+            gw.Sampling(seed=n, temperature=1 + n / 9, top_k=n, max_new_tokens=7 + n),
         )
         for n, pattern in enumerate(patterns)
     ]
@@ -109,33 +109,33 @@ def test_each_row_has_its_own_constraint_settings_and_end():
 
 def test_a_model_that_gives_what_is_allowed_no_probability_is_told_with_step_and_row():
     row = [0.0, -math.inf] + [0.0] * 5
-    aab, a = fl.compile(fl.Regex("aab"), LETTERS), fl.compile(fl.Regex("a"), LETTERS)
+    aab, a = gw.compile(gw.Regex("aab"), LETTERS), gw.compile(gw.Regex("a"), LETTERS)
     two = [Request((0,), a), Request((0,), aab)]
-    with pytest.raises(fl.DeadEndError, match="step 2 of row 1"):
+    with pytest.raises(gw.DeadEndError, match="step 2 of row 1"):
         generate(FakeModel(LETTERS, lambda _: row), two)
 
 
 @pytest.mark.parametrize("bad", [math.nan, math.inf])
 def test_logits_that_are_no_numbers_are_an_error(bad: float):
     row = [0.0] * 6 + [bad]  # not even where it is allowed
-    constraint = fl.compile(fl.Regex("a+"), LETTERS)
-    with pytest.raises(fl.ModelError, match="NaN or infinite"):
+    constraint = gw.compile(gw.Regex("a+"), LETTERS)
+    with pytest.raises(gw.ModelError, match="NaN or infinite"):
         generate(FakeModel(LETTERS, lambda _: row), [Request((0,), constraint)])
 
 
 def test_a_joint_is_spelled_first_and_is_no_part_of_the_text():
-    vocabulary = fl.Vocabulary([b" ", b" a", b"a", b"b", b"<eos>"], eos_ids={4}, lead=b" ")
-    constraint = fl.compile(fl.Regex("a+b"), vocabulary)
+    vocabulary = gw.Vocabulary([b" ", b" a", b"a", b"b", b"<eos>"], eos_ids={4}, lead=b" ")
+    constraint = gw.compile(gw.Regex("a+b"), vocabulary)
     for joint, first in [(b" ", {0, 1}), (b"", {2})]:
-        request = Request((3,), constraint, fl.Sampling(seed=1), joint=joint)
+        request = Request((3,), constraint, gw.Sampling(seed=1), joint=joint)
         done = generate(FakeModel.random(vocabulary, 3), [request])[0]
         assert done.tokens[0] in first
         assert constraint.matches(done.text)
 
 
 def test_events_tell_each_token_once_and_the_whole_text():
-    constraint = fl.compile(fl.Regex("(ab|c){4}"), LETTERS)
-    requests = [Request((n,), constraint, fl.Sampling(seed=n)) for n in range(3)]
+    constraint = gw.compile(gw.Regex("(ab|c){4}"), LETTERS)
+    requests = [Request((n,), constraint, gw.Sampling(seed=n)) for n in range(3)]
     decoding = Decoding(FakeModel.random(LETTERS), requests)
     events = list(decoding)
     for row, done in enumerate(decoding.completions):
@@ -147,7 +147,7 @@ def test_events_tell_each_token_once_and_the_whole_text():
 
 
 def test_stopping_to_iterate_leaves_what_is_there():
-    decoding = Decoding(FakeModel.random(LETTERS), [Request((0,), None, fl.Sampling(seed=2))])
+    decoding = Decoding(FakeModel.random(LETTERS), [Request((0,), None, gw.Sampling(seed=2))])
     next(iter(decoding))
     assert decoding.completions[0].finish_reason in {"interrupted", "stop"}
 
@@ -157,7 +157,7 @@ def test_no_requests_are_no_texts():
 
 
 def test_statistics_are_times_and_bytes():
-    done = generate(FakeModel.random(LETTERS), [Request((0,), None, fl.Sampling(max_new_tokens=9))])
+    done = generate(FakeModel.random(LETTERS), [Request((0,), None, gw.Sampling(max_new_tokens=9))])
     stats = done[0].stats
     assert stats.time_to_first_token > 0
     assert stats.peak_memory > 1_000_000
@@ -167,15 +167,15 @@ def test_statistics_are_times_and_bytes():
 
 def test_an_unseeded_sample_notes_the_seed_that_repeats_it():
     model = FakeModel.random(LETTERS)
-    request = Request((0,), None, fl.Sampling(temperature=1.0, max_new_tokens=12))
+    request = Request((0,), None, gw.Sampling(temperature=1.0, max_new_tokens=12))
     (first,) = generate(model, list(request.samples()))
-    again = fl.Sampling(temperature=1.0, max_new_tokens=12, seed=first.seed)
+    again = gw.Sampling(temperature=1.0, max_new_tokens=12, seed=first.seed)
     assert generate(model, [Request((0,), None, again)])[0].tokens == first.tokens
 
 
 def test_without_end_ids_a_text_that_can_only_be_empty_ends_at_once():
-    vocabulary = fl.Vocabulary([b"a", b"b"])
-    model = fl.Model(FakeModel.random(vocabulary))
+    vocabulary = gw.Vocabulary([b"a", b"b"])
+    model = gw.Model(FakeModel.random(vocabulary))
     empty, whole = model.generate(["a", "b"], ["", "ab"], max_new_tokens=3)
     assert (empty.text, empty.value, empty.finish_reason) == ("", "", "stop")
     assert whole.text == "ab"

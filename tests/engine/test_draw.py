@@ -7,16 +7,16 @@ import numpy as np
 import pytest
 import torch
 
-from fairlead.engine.draw import Drawn, Plan, draw
-from fairlead.engine.request import Request
-from fairlead.errors import DeadEndError, ModelError
-from fairlead.logits.mask import unpack, upload
-from fairlead.logits.rows import Rows
-from fairlead.masks.bits import pack
-from fairlead.sampling.history import History
-from fairlead.sampling.rules import Rules
-from fairlead.sampling.settings import Sampling
-from fairlead.vocabulary.spellings import Vocabulary
+from guideway.engine.draw import Drawn, Plan, draw
+from guideway.engine.request import Request
+from guideway.errors import DeadEndError, ModelError
+from guideway.logits.mask import unpack, upload
+from guideway.logits.rows import Rows
+from guideway.masks.bits import pack
+from guideway.sampling.history import History
+from guideway.sampling.rules import Rules
+from guideway.sampling.settings import Sampling
+from guideway.vocabulary.spellings import Vocabulary
 
 WIDTH = 300
 END = WIDTH - 1

@@ -5,21 +5,21 @@ import math
 import pytest
 import torch
 
-import fairlead as fl
-from fairlead.engine.ensemble import Ensemble, reading
-from fairlead.engine.fake import FakeModel
-from fairlead.engine.loop import generate
-from fairlead.engine.prompt import PromptReader
-from fairlead.engine.reading import Reading
-from fairlead.engine.request import Request
-from fairlead.engine.score import score
-from fairlead.engine.views import System
-from fairlead.logits.contexts import TextContext
-from fairlead.logits.evaluate import Step, evaluate
-from fairlead.logits.expr import GediTerm, Leaf, Nucleus, guided, total
+import guideway as gw
+from guideway.engine.ensemble import Ensemble, reading
+from guideway.engine.fake import FakeModel
+from guideway.engine.loop import generate
+from guideway.engine.prompt import PromptReader
+from guideway.engine.reading import Reading
+from guideway.engine.request import Request
+from guideway.engine.score import score
+from guideway.engine.views import System
+from guideway.logits.contexts import TextContext
+from guideway.logits.evaluate import Step, evaluate
+from guideway.logits.expr import GediTerm, Leaf, Nucleus, guided, total
 
-LETTERS = fl.Vocabulary([b"a", b"b", b"c", b"<eos>"], eos_ids={3})
-TURNED = fl.Vocabulary([b"<end>", b"c", b"b", b"a"], eos_ids={0}, width=5)
+LETTERS = gw.Vocabulary([b"a", b"b", b"c", b"<eos>"], eos_ids={3})
+TURNED = gw.Vocabulary([b"<end>", b"c", b"b", b"a"], eos_ids={0}, width=5)
 
 
 class Counting:
@@ -94,7 +94,7 @@ def test_another_vocabulary_is_read_in_the_ids_of_the_main_one():
 
 
 def test_the_vocabulary_is_the_one_that_all_models_have_in_whatever_order_they_are_written():
-    more = fl.Vocabulary([b"a", b"c", b"bc", b"b", b"<eos>", b"ab"], eos_ids={4})
+    more = gw.Vocabulary([b"a", b"c", b"bc", b"b", b"<eos>", b"ab"], eos_ids={4})
     small, large = Counting(), Counting(more, 1)
     first, second = (
         Ensemble(total([(1, leaf(each)) for each in order]))
@@ -102,20 +102,20 @@ def test_the_vocabulary_is_the_one_that_all_models_have_in_whatever_order_they_a
     )
     assert first.vocabulary == second.vocabulary == small.vocabulary
     assert [each.model for each in second.contexts] == [small, large]
-    request = Request((0,), None, fl.Sampling(seed=1, max_new_tokens=6), others=((0,),))
+    request = Request((0,), None, gw.Sampling(seed=1, max_new_tokens=6), others=((0,),))
     assert generate(first, [request])[0].tokens == generate(second, [request])[0].tokens
-    strange = fl.Vocabulary([b"a", b"b", b"<eos>", b"c", b"d"], eos_ids={2})
-    with pytest.raises(fl.UnsupportedError, match="lacks 2 of the tokens"):
+    strange = gw.Vocabulary([b"a", b"b", b"<eos>", b"c", b"d"], eos_ids={2})
+    with pytest.raises(gw.UnsupportedError, match="lacks 2 of the tokens"):
         Ensemble(total([(1, leaf(large)), (1, leaf(Counting(strange)))]))
-    one = Counting(fl.Vocabulary([b"a", b"<eos>"], eos_ids={1}))
+    one = Counting(gw.Vocabulary([b"a", b"<eos>"], eos_ids={1}))
     for order in ((one, large), (large, one)):  # what few tokens spell is no text that others read
-        with pytest.raises(fl.UnsupportedError, match="lacks 4 of the tokens"):
+        with pytest.raises(gw.UnsupportedError, match="lacks 4 of the tokens"):
             Ensemble(total([(1, leaf(each)) for each in order]))
 
 
 def test_different_vocabularies_are_refused():
-    strange = fl.Vocabulary([b"a", b"x", b"<eos>"], eos_ids={2})
-    with pytest.raises(fl.UnsupportedError, match="different vocabularies"):
+    strange = gw.Vocabulary([b"a", b"x", b"<eos>"], eos_ids={2})
+    with pytest.raises(gw.UnsupportedError, match="different vocabularies"):
         Ensemble(total([(1, leaf(Counting())), (1, leaf(Counting(strange)))]))
 
 
@@ -123,10 +123,10 @@ def test_a_batch_gives_what_each_row_gives_alone_whenever_they_end():
     node = total(
         [(1, leaf(Counting())), (1.5, leaf(Counting(seed=1))), (-1, leaf(Counting(seed=2)))]
     )
-    constraint = fl.compile(fl.Regex("(a|b|c){1,6}"), LETTERS)
+    constraint = gw.compile(gw.Regex("(a|b|c){1,6}"), LETTERS)
     requests = [
         Request(
-            (n % 3,), constraint, fl.Sampling(seed=n, max_new_tokens=n + 1), others=((n % 3,),) * 2
+            (n % 3,), constraint, gw.Sampling(seed=n, max_new_tokens=n + 1), others=((n % 3,),) * 2
         )
         for n in range(8)
     ]
@@ -142,7 +142,7 @@ def test_a_batch_gives_what_each_row_gives_alone_whenever_they_end():
 def test_probabilities_are_those_of_the_arithmetic_before_the_constraint():
     models = [Counting(seed=n) for n in range(2)]
     node = total([(1, leaf(models[0])), (2, leaf(models[1]))])
-    constraint = fl.compile(fl.Regex("(a|b)c"), LETTERS)
+    constraint = gw.compile(gw.Regex("(a|b)c"), LETTERS)
     done = generate(Ensemble(node), [Request((0,), constraint, others=((0,),))])[0]
     prefix, logs, kept = (0,), [], []
     for token in done.tokens:
@@ -160,9 +160,9 @@ def test_the_shortest_context_is_the_limit():
     ensemble = Ensemble(node)
     done = generate(ensemble, [Request((0,), others=((0, 0),))])[0]
     assert len(done.tokens) <= 2
-    with pytest.raises(fl.LimitError, match="context is 4"):
+    with pytest.raises(gw.LimitError, match="context is 4"):
         generate(ensemble, [Request((0,), others=((0,) * 4,))])
-    with pytest.raises(fl.LimitError, match="context is 4"):
+    with pytest.raises(gw.LimitError, match="context is 4"):
         score(ensemble, ((0,), (0,)), [(0, 1, 2, 1)], [False])
 
 
@@ -170,7 +170,7 @@ def test_the_shortest_context_is_the_limit():
 def test_a_leaf_that_gives_no_numbers_is_an_error_of_its_row(bad):
     broken = FakeModel(LETTERS, lambda prefix: [bad if len(prefix) == 3 else 0.0, 0.0, 0.0, 9.0])
     node = total([(1, leaf(Counting())), (-1, leaf(broken))])
-    with pytest.raises(fl.ModelError, match="NaN or infinite"):
+    with pytest.raises(gw.ModelError, match="NaN or infinite"):
         generate(Ensemble(node), [Request((0,), others=((0,),))])
 
 
@@ -178,7 +178,7 @@ def test_filters_that_leave_nothing_are_a_dead_end():
     one = FakeModel.table(LETTERS, [[9.0, 0, 0, -9]] * 4)
     other = FakeModel.table(LETTERS, [[0, 9.0, 0, -9]] * 4)
     node = total([(1, Nucleus(leaf(one), 0.5)), (1, Nucleus(leaf(other), 0.5))])
-    with pytest.raises(fl.DeadEndError, match="step 0 of row 0"):
+    with pytest.raises(gw.DeadEndError, match="step 0 of row 0"):
         generate(Ensemble(node), [Request((0,), others=((0,),))])
 
 
@@ -215,7 +215,7 @@ def test_a_pair_that_gives_no_numbers_is_told_when_texts_are_scored():
     bad = FakeModel(LETTERS, lambda prefix: [0.0, math.nan, 0.0, 0.0])
     term = GediTerm(leaf(bad), leaf(Counting()), 2.0, 0, 1)
     ensemble = Ensemble(guided(leaf(Counting(seed=1)), [term]))
-    with pytest.raises(fl.ModelError, match="NaN"):
+    with pytest.raises(gw.ModelError, match="NaN"):
         score(ensemble, ((0,),) * len(ensemble.contexts), [(0,), (1, 2)], [False, False])
 
 

@@ -13,10 +13,10 @@ import numpy as np
 import pytest
 import torch
 
-import fairlead as fl
-from fairlead.engine.fake import FakeModel
+import guideway as gw
+from guideway.engine.fake import FakeModel
 
-BYTES = fl.Vocabulary([bytes([b]) for b in range(256)] + [b"<eos>", None], {256}, width=260)
+BYTES = gw.Vocabulary([bytes([b]) for b in range(256)] + [b"<eos>", None], {256}, width=260)
 HEAT = {"T .7": {"temperature": 0.7}, "T 1e5": {"temperature": 1e5}}
 FILTERS = {
     "none": {},
@@ -33,8 +33,8 @@ SCHEMA = {
 }
 SOURCES = {
     "none": None,
-    "regex": fl.Regex(r"[a-f]{2,5}(-[0-9]+)?"),
-    "schema": fl.JsonSchema(SCHEMA),
+    "regex": gw.Regex(r"[a-f]{2,5}(-[0-9]+)?"),
+    "schema": gw.JsonSchema(SCHEMA),
 }
 NEEDED = [*b'abcdefxynul{}":, 0123456789-', 256]
 
@@ -78,14 +78,14 @@ class Vowels:
         return torch.tensor([math.log(s) if s else -math.inf for s in shares])
 
 
-def guidances(dtype: torch.dtype, bad: float | None = None) -> dict[str, fl.Model]:
-    base, expert, anti = (fl.Model(Wild(n, dtype, bad)) for n in range(3))
+def guidances(dtype: torch.dtype, bad: float | None = None) -> dict[str, gw.Model]:
+    base, expert, anti = (gw.Model(Wild(n, dtype, bad)) for n in range(3))
     return {
         "none": base,
-        "proxy": fl.proxy_tune(base, expert, anti),
-        "contrast": fl.contrast(base, anti),
-        "cfg": fl.cfg(base, base.prompted("no "), 1.5),
-        "classifier": base + fl.classifier(Vowels(), alpha=2, top=10),
+        "proxy": gw.proxy_tune(base, expert, anti),
+        "contrast": gw.contrast(base, anti),
+        "cfg": gw.cfg(base, base.prompted("no "), 1.5),
+        "classifier": base + gw.classifier(Vowels(), alpha=2, top=10),
     }
 
 
@@ -94,7 +94,7 @@ OTHERS = [kind for kind in SOURCES if kind != "schema"]
 
 def valid(kind: str, text: str) -> bool:
     if kind == "regex":
-        return fl.compile(SOURCES["regex"], BYTES).matches(text)
+        return gw.compile(SOURCES["regex"], BYTES).matches(text)
     if kind == "schema":
         value = json.loads(text)
         return (
@@ -121,9 +121,9 @@ def valid(kind: str, text: str) -> bool:
 @pytest.mark.parametrize("guidance", ["none", "proxy", "contrast", "cfg", "classifier"])
 def test_nothing_forbidden_and_no_nan(guidance, kind, dtype):
     model = guidances(dtype)[guidance]
-    settings = [fl.Sampling(max_new_tokens=20)]  # greedy: filters keep its token
+    settings = [gw.Sampling(max_new_tokens=20)]  # greedy: filters keep its token
     settings += [
-        fl.Sampling(**heat, **some, seed=7, max_new_tokens=20)
+        gw.Sampling(**heat, **some, seed=7, max_new_tokens=20)
         for heat, some in itertools.product(HEAT.values(), FILTERS.values())
     ]
     results = model.generate(
@@ -141,6 +141,6 @@ def test_nothing_forbidden_and_no_nan(guidance, kind, dtype):
 @pytest.mark.parametrize("kind", SOURCES)
 def test_a_model_that_gives_no_numbers_is_told(guidance, kind, bad):
     model = guidances(torch.float32, bad)[guidance]
-    for settings in (fl.Sampling(), fl.Sampling(temperature=0.7, top_p=0.9, seed=1)):
-        with pytest.raises(fl.ModelError, match="NaN or infinite logits at step"):
+    for settings in (gw.Sampling(), gw.Sampling(temperature=0.7, top_p=0.9, seed=1)):
+        with pytest.raises(gw.ModelError, match="NaN or infinite logits at step"):
             model.generate("Go", SOURCES[kind], sampling=settings)

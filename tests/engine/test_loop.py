@@ -1,10 +1,10 @@
 import pytest
 
-from fairlead.engine.fake import FakeModel
-from fairlead.engine.loop import Decoding, generate
-from fairlead.engine.request import Completion, Request
-from fairlead.sampling.settings import Sampling
-from fairlead.vocabulary.spellings import Vocabulary
+from guideway.engine.fake import FakeModel
+from guideway.engine.loop import Decoding, generate
+from guideway.engine.request import Completion, Request
+from guideway.sampling.settings import Sampling
+from guideway.vocabulary.spellings import Vocabulary
 
 LETTERS = Vocabulary([b"a", b"b", b"c", b"\xc3", b"\xa9", b"<eos>", None], eos_ids={5}, width=8)
 

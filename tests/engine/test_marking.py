@@ -7,15 +7,15 @@ import numpy as np
 import pytest
 import torch
 
-import fairlead as fl
-from fairlead.api.watermark import Watermark
-from fairlead.engine.fake import FakeModel
-from fairlead.engine.sequence import Sequence
-from fairlead.sampling.watermarks.scheme import numbers
+import guideway as gw
+from guideway.api.watermark import Watermark
+from guideway.engine.fake import FakeModel
+from guideway.engine.sequence import Sequence
+from guideway.sampling.watermarks.scheme import numbers
 
-WORDS = fl.Vocabulary([*(f"<{n:03}>".encode() for n in range(300)), b"<end>"], eos_ids={300})
-BYTES = fl.Vocabulary([*(bytes([b]) for b in range(128)), b"ab", b'":', b"<end>"], {130})
-FLAT = fl.Model(FakeModel.table(WORDS, torch.zeros(301, 301)))
+WORDS = gw.Vocabulary([*(f"<{n:03}>".encode() for n in range(300)), b"<end>"], eos_ids={300})
+BYTES = gw.Vocabulary([*(bytes([b]) for b in range(128)), b"ab", b'":', b"<end>"], {130})
+FLAT = gw.Model(FakeModel.table(WORDS, torch.zeros(301, 301)))
 KINDS: list[dict[str, Any]] = [
     {"scheme": "left"}, {"scheme": "left", "delta": math.inf}, {"scheme": "left", "context": 3},
     {"scheme": "left", "stage": "logits"}, {"scheme": "min"}, {"scheme": "self"},
@@ -23,7 +23,7 @@ KINDS: list[dict[str, Any]] = [
     {"scheme": "left", "among": "vocabulary"},
 ]  # fmt: skip
 NAMES = [" ".join(map(str, kind.values())) for kind in KINDS]
-LIST = fl.Regex(r"([a-c]{2}-(yes|no|maybe)-[0-9]{3};){4}")
+LIST = gw.Regex(r"([a-c]{2}-(yes|no|maybe)-[0-9]{3};){4}")
 
 
 def half(kind: dict[str, Any]) -> dict[str, Any]:
@@ -31,9 +31,9 @@ def half(kind: dict[str, Any]) -> dict[str, Any]:
     return kind if kind.get("scheme") in ("synthid", "gumbel") else {"gamma": 0.5, **kind}
 
 
-def texts(model: fl.Model, count: int, size: int, **settings: Any) -> list[Any]:
+def texts(model: gw.Model, count: int, size: int, **settings: Any) -> list[Any]:
     each = [
-        fl.Sampling(seed=n, min_new_tokens=size, max_new_tokens=size, **settings)
+        gw.Sampling(seed=n, min_new_tokens=size, max_new_tokens=size, **settings)
         for n in range(count)
     ]
     return model.generate(["<000>"] * count, sampling=each)
@@ -72,28 +72,28 @@ def test_marked_texts_are_those_of_the_constraint(
     kind: dict[str, Any],
 ) -> None:
     mark = Watermark(key=3, **half(kind))
-    model = fl.Model(FakeModel.random(BYTES, 1)).watermarked(mark)
+    model = gw.Model(FakeModel.random(BYTES, 1)).watermarked(mark)
     for one in model.generate(["x", "y"], LIST, temperature=0.9, seed=4, top_k=20, top_p=0.9):
         assert one.finish_reason == "stop"
         found = mark.detect(one.tokens, BYTES, LIST)
-        assert fl.compile(LIST, BYTES).matches(one.text)
+        assert gw.compile(LIST, BYTES).matches(one.text)
         assert found.exempt >= 4 * 3  # "-", "-" and ";" are forced, and rests of words
 
 
 def test_a_hard_watermark_among_what_is_allowed_draws_green_tokens_alone() -> None:
     mark = Watermark(key="h", gamma=0.5, delta=math.inf)
-    model = fl.Model(FakeModel.random(BYTES, 1)).watermarked(mark)
-    for one in model.generate(["x"] * 3, LIST, sampling=[fl.Sampling(seed=n) for n in range(3)]):
+    model = gw.Model(FakeModel.random(BYTES, 1)).watermarked(mark)
+    for one in model.generate(["x"] * 3, LIST, sampling=[gw.Sampling(seed=n) for n in range(3)]):
         assert mark.detect(one.tokens, BYTES, LIST).green_fraction == 1.0
     greedy = model.generate("x", LIST)
     assert mark.detect(greedy.tokens, BYTES, LIST).green_fraction == 1.0
 
 
 def test_forced_positions_are_drawn_as_without_a_mark_and_are_no_context() -> None:
-    source = fl.Regex(r"[a-h](----)[a-h]")
+    source = gw.Regex(r"[a-h](----)[a-h]")
     mark = Watermark(key="f", gamma=0.5, delta=math.inf)
-    model = fl.Model(FakeModel.table(BYTES, torch.zeros(131, 131))).watermarked(mark)
-    each = model.generate(["x"] * 40, source, sampling=[fl.Sampling(seed=n) for n in range(40)])
+    model = gw.Model(FakeModel.table(BYTES, torch.zeros(131, 131))).watermarked(mark)
+    each = model.generate(["x"] * 40, source, sampling=[gw.Sampling(seed=n) for n in range(40)])
     for one in each:
         found = mark.detect(one.tokens, BYTES, source)
         assert (found.counted, found.exempt, found.green_fraction) == (1, 4, 1.0)
@@ -108,11 +108,11 @@ def test_forced_positions_are_drawn_as_without_a_mark_and_are_no_context() -> No
 def test_texts_end_as_often_whatever_the_key(kind: dict[str, Any]) -> None:
     table = torch.zeros(301, 301)
     table[:, 300] = math.log(30.0)  # an end has 1/11
-    model = fl.Model(FakeModel.table(WORDS, table))
+    model = gw.Model(FakeModel.table(WORDS, table))
     lengths = list[int]()
     for key in range(4):
         mark = Watermark(key=key, **half(kind))
-        each = [fl.Sampling(seed=100 * key + n, temperature=1.0) for n in range(20)]
+        each = [gw.Sampling(seed=100 * key + n, temperature=1.0) for n in range(20)]
         lengths += [
             len(one.tokens)
             for one in model.watermarked(mark).generate(["<000>"] * 20, sampling=each)
@@ -122,13 +122,13 @@ def test_texts_end_as_often_whatever_the_key(kind: dict[str, Any]) -> None:
 
 
 def test_a_repeated_context_is_drawn_by_the_seed_so_that_texts_do_not_run_in_circles() -> None:
-    two = fl.Vocabulary([b"a", b"b", b"<end>"], eos_ids={2})
-    model = fl.Model(FakeModel.table(two, torch.zeros(3, 3)))
+    two = gw.Vocabulary([b"a", b"b", b"<end>"], eos_ids={2})
+    model = gw.Model(FakeModel.table(two, torch.zeros(3, 3)))
     mark = Watermark(key="g", scheme="gumbel", context=2)
     one, other = texts_of = model.watermarked(mark).generate(
         ["a", "a"],
         sampling=[
-            fl.Sampling(seed=n, min_new_tokens=60, max_new_tokens=60, temperature=1.0)
+            gw.Sampling(seed=n, min_new_tokens=60, max_new_tokens=60, temperature=1.0)
             for n in (1, 2)
         ],
     )
@@ -140,19 +140,19 @@ def test_a_repeated_context_is_drawn_by_the_seed_so_that_texts_do_not_run_in_cir
 def test_marks_need_a_draw_where_they_are_in_it() -> None:
     for kind in ("gumbel", "synthid"):
         marked = FLAT.watermarked(Watermark(key=1, scheme=kind))
-        with pytest.raises(fl.UnsupportedError, match=f"a {kind} watermark is in what is drawn"):
+        with pytest.raises(gw.UnsupportedError, match=f"a {kind} watermark is in what is drawn"):
             marked.generate("<000>", max_new_tokens=3)
     gumbel = FLAT.watermarked(Watermark(key=1, scheme="gumbel"))
-    with pytest.raises(fl.UnsupportedError, match="a search draws otherwise"):
+    with pytest.raises(gw.UnsupportedError, match="a search draws otherwise"):
         gumbel.generate("<000>", max_new_tokens=3, num_beams=2, do_sample=True)
 
 
 def test_beams_look_for_green_tokens_too() -> None:
     mark = Watermark(key="b", gamma=0.5, delta=4.0)
-    model = fl.Model(FakeModel.random(BYTES, 2)).watermarked(mark)
+    model = gw.Model(FakeModel.random(BYTES, 2)).watermarked(mark)
     one = model.generate("x", LIST, num_beams=3)
     assert mark.detect(one.tokens, BYTES, LIST).green_fraction > 0.8
-    free = fl.Model(FakeModel.random(WORDS, 3)).watermarked(mark)
+    free = gw.Model(FakeModel.random(WORDS, 3)).watermarked(mark)
     found = free.generate("<000>", num_beams=2, min_new_tokens=30, max_new_tokens=30)
     assert mark.detect(found.tokens).green_fraction > 0.8
 
@@ -178,18 +178,18 @@ def test_probabilities_are_reported_as_without_a_mark() -> None:
 
 def test_green_lists_of_a_row_do_not_depend_on_the_batch_around_it() -> None:
     mark = Watermark(key="r", scheme="self", gamma=0.5)
-    model = fl.Model(FakeModel.random(BYTES, 5)).watermarked(mark)
-    settings = fl.Sampling(seed=8, temperature=1.0, max_new_tokens=24)
+    model = gw.Model(FakeModel.random(BYTES, 5)).watermarked(mark)
+    settings = gw.Sampling(seed=8, temperature=1.0, max_new_tokens=24)
     alone = model.generate("x", sampling=settings)
-    _, among = model.generate(["yy", "x"], [LIST, None], sampling=[fl.Sampling(), settings])
+    _, among = model.generate(["yy", "x"], [LIST, None], sampling=[gw.Sampling(), settings])
     assert alone.tokens == among.tokens
     whole = numbers(mark.settings, torch.zeros(2, 3).long(), None, 131)
     assert whole.dtype == torch.int64
 
 
 def test_forks_of_a_marked_row_choose_on_their_own() -> None:
-    constraint = fl.compile(fl.Regex("[ab]{4}"), BYTES)
-    from fairlead.engine.request import Request
+    constraint = gw.compile(gw.Regex("[ab]{4}"), BYTES)
+    from guideway.engine.request import Request
 
     row = Sequence(0, Request((1,), constraint), BYTES, 9)
     assert row.choices().before == ()
@@ -215,14 +215,14 @@ def test_forks_of_a_marked_row_choose_on_their_own() -> None:
 def test_what_searches_find_with_a_mark_is_of_the_constraint(
     search: dict[str, Any], kind: dict[str, Any]
 ) -> None:
-    if kind.get("scheme") == "synthid" and not fl.Sampling(**search).samples:
+    if kind.get("scheme") == "synthid" and not gw.Sampling(**search).samples:
         return  # refused: nothing is drawn
     mark = Watermark(key="s", **half(kind))
-    source = fl.Regex(r"[ab]{2}-(yes|no)-[0-9];")
-    small = fl.Vocabulary([*(bytes([b]) for b in b"abyesno-;0123456789"), b"ye", b"<end>"], {20})
-    model = fl.Model(FakeModel.random(small, 1)).watermarked(mark)
+    source = gw.Regex(r"[ab]{2}-(yes|no)-[0-9];")
+    small = gw.Vocabulary([*(bytes([b]) for b in b"abyesno-;0123456789"), b"ye", b"<end>"], {20})
+    model = gw.Model(FakeModel.random(small, 1)).watermarked(mark)
     one = model.generate("a", source, seed=1, **search)
-    assert fl.compile(source, small).matches(one.text)
+    assert gw.compile(source, small).matches(one.text)
     assert mark.detect(one.tokens, small, source).exempt >= 3
 
 
@@ -236,10 +236,10 @@ def test_no_kind_makes_nan_of_extreme_logits_or_draws_what_is_not_allowed(
     table[:, torch.tensor([*b"abcyesnomaybe-;0123456789", 130])] = 1.0  # what is needed is there
     table[::2, torch.tensor([*b"by;07"])] = 3e38
     mark = Watermark(key="w", **half(kind))
-    model = fl.Model(FakeModel.table(BYTES, table)).watermarked(mark)
+    model = gw.Model(FakeModel.table(BYTES, table)).watermarked(mark)
     # Each heat with other filters; over all kinds, each heat with each of them.
     filters: list[dict[str, Any]] = [{}, {"top_k": 4}, {"top_p": 0.5}]
     for place, heat in enumerate((0.7, 1e-30, 1e5), KINDS.index(kind)):
         one = model.generate("x", LIST, temperature=heat, seed=2, **filters[place % 3])
-        assert fl.compile(LIST, BYTES).matches(one.text)
+        assert gw.compile(LIST, BYTES).matches(one.text)
         assert all(math.isfinite(each) for each in one.logprobs)

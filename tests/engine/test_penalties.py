@@ -5,14 +5,14 @@ import math
 import pytest
 import torch
 
-from fairlead.constraints.compile import compile as compile_source
-from fairlead.engine.fake import FakeModel
-from fairlead.engine.loop import generate
-from fairlead.engine.request import Completion, Request
-from fairlead.errors import DeadEndError, LimitError
-from fairlead.sampling.settings import Sampling
-from fairlead.syntax.sources import Regex
-from fairlead.vocabulary.spellings import Vocabulary
+from guideway.constraints.compile import compile as compile_source
+from guideway.engine.fake import FakeModel
+from guideway.engine.loop import generate
+from guideway.engine.request import Completion, Request
+from guideway.errors import DeadEndError, LimitError
+from guideway.sampling.settings import Sampling
+from guideway.syntax.sources import Regex
+from guideway.vocabulary.spellings import Vocabulary
 
 LETTERS = Vocabulary([b"a", b"b", b"c", b"d", b"\n", b"<end>"], eos_ids={5})
 A, B, C, D, LINE, END = range(6)

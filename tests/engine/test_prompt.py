@@ -9,9 +9,9 @@ from tokenizers import Tokenizer, decoders, models, normalizers
 from transformers.models.auto.tokenization_auto import AutoTokenizer
 from transformers.tokenization_utils_tokenizers import PreTrainedTokenizerFast
 
-import fairlead as fl
-from fairlead.engine.prompt import Prompt, PromptReader
-from fairlead.engine.views import read
+import guideway as gw
+from guideway.engine.prompt import Prompt, PromptReader
+from guideway.engine.views import read
 from real_tokenizers import tokenizer_folder
 
 LETTERS = "abcdefghijklmnopqrstuvwxyz[]/INST.!\n"
@@ -61,10 +61,10 @@ def real(name: str) -> Any:
 
 
 @cache
-def vocabulary_of(tokenizer: Any, template: str | None) -> fl.Vocabulary:
+def vocabulary_of(tokenizer: Any, template: str | None) -> gw.Vocabulary:
     """Read once: a large one takes most of a second."""
     assert tokenizer.chat_template == template
-    return fl.Vocabulary.from_transformers(tokenizer)
+    return gw.Vocabulary.from_transformers(tokenizer)
 
 
 def reader(tokenizer: Any, template: str | None = None) -> PromptReader:
@@ -127,7 +127,7 @@ def test_a_template_that_refuses_a_reply_has_no_joint():
 
 
 def test_messages_that_the_template_refuses_are_the_callers_fault():
-    with pytest.raises(fl.SourceError, match="refuses the messages: user speaks last"):
+    with pytest.raises(gw.SourceError, match="refuses the messages: user speaks last"):
         reader(real("gpt2"), STRICT).read([{"role": "assistant", "content": "Hi"}])
 
 
@@ -141,13 +141,13 @@ def test_messages_that_the_template_refuses_are_the_callers_fault():
 def test_a_message_without_its_parts_is_refused_with_its_place(
     messages: list[dict[str, Any]], place: str
 ):
-    with pytest.raises(fl.SourceError) as caught:
+    with pytest.raises(gw.SourceError) as caught:
         reader(real("gpt2"), CHATML).read(messages)
     assert caught.value.place == place
 
 
 def test_a_chat_without_a_template_is_refused():
-    with pytest.raises(fl.ModelError, match="no chat template"):
+    with pytest.raises(gw.ModelError, match="no chat template"):
         reader(real("gpt2")).read(USER)
 
 
@@ -169,23 +169,23 @@ def test_special_tokens_after_a_text_are_left_out():
             plain = tokenizer.encode(text, add_special_tokens=False)
             return [1, *plain, 2] if add_special_tokens else plain
 
-    mine = PromptReader(fl.Vocabulary.from_transformers(tokenizer), Closing())
+    mine = PromptReader(gw.Vocabulary.from_transformers(tokenizer), Closing())
     assert mine.read("a").tokens == (1, *tokenizer.encode("a", add_special_tokens=False))
 
 
 def test_without_a_tokenizer_the_fewest_tokens_spell_a_text():
-    vocabulary = fl.Vocabulary([b"a", b"ab", b"b", b"bb", b"<eos>"], eos_ids={4})
+    vocabulary = gw.Vocabulary([b"a", b"ab", b"b", b"bb", b"<eos>"], eos_ids={4})
     mine = PromptReader(vocabulary)
     assert mine.read("abb").tokens in {(1, 2), (0, 3)}
     assert mine.continuation(mine.read("a"), "bb") == (3,)
     assert mine.read("").tokens == (4,)
-    with pytest.raises(fl.ModelError, match="no tokens for b'axb'"):
+    with pytest.raises(gw.ModelError, match="no tokens for b'axb'"):
         mine.read("axb")
 
 
 def test_without_any_end_id_there_is_no_empty_prompt():
-    with pytest.raises(fl.ModelError, match="no token to begin a text with"):
-        PromptReader(fl.Vocabulary([b"a"])).read("")
+    with pytest.raises(gw.ModelError, match="no token to begin a text with"):
+        PromptReader(gw.Vocabulary([b"a"])).read("")
 
 
 def test_a_text_that_the_tokenizer_reads_as_a_special_token_is_spelled():
@@ -196,13 +196,13 @@ def test_a_text_that_the_tokenizer_reads_as_a_special_token_is_spelled():
 
 @pytest.mark.parametrize("tokenizer", [None, real("gpt2")])
 def test_a_lone_surrogate_is_refused_in_prompts_and_continuations(tokenizer: Any):
-    vocabulary = fl.Vocabulary([b"a", b"<eos>"], eos_ids={1})
+    vocabulary = gw.Vocabulary([b"a", b"<eos>"], eos_ids={1})
     read = reader(tokenizer) if tokenizer else PromptReader(vocabulary)
-    with pytest.raises(fl.SourceError, match="surrogate"):
+    with pytest.raises(gw.SourceError, match="surrogate"):
         read.read("a\udfff")
-    with pytest.raises(fl.SourceError, match="surrogate"):
+    with pytest.raises(gw.SourceError, match="surrogate"):
         read.continuation(read.read("a"), "\ud800")
-    with pytest.raises(fl.SourceError, match="the content of message 1 holds a lone surrogate"):
+    with pytest.raises(gw.SourceError, match="the content of message 1 holds a lone surrogate"):
         read.read([*USER, {"role": "user", "content": "\ud800"}])
 
 

@@ -4,12 +4,12 @@ import math
 import pytest
 import torch
 
-import fairlead as fl
-from fairlead.engine import score as module
-from fairlead.engine.fake import FakeModel
-from fairlead.engine.score import score
+import guideway as gw
+from guideway.engine import score as module
+from guideway.engine.fake import FakeModel
+from guideway.engine.score import score
 
-LETTERS = fl.Vocabulary([b"a", b"b", b"c", b"<eos>", b"<end>"], eos_ids={3, 4})
+LETTERS = gw.Vocabulary([b"a", b"b", b"c", b"<eos>", b"<end>"], eos_ids={3, 4})
 MODEL = FakeModel.random(LETTERS, seed=7, scale=2.0)
 
 
@@ -43,8 +43,8 @@ def test_all_texts_of_a_length_and_all_ends_sum_to_one():
 
 
 def test_an_end_without_end_ids_is_refused():
-    model = FakeModel.random(fl.Vocabulary([b"a"]))
-    with pytest.raises(fl.ModelError, match="no end ids"):
+    model = FakeModel.random(gw.Vocabulary([b"a"]))
+    with pytest.raises(gw.ModelError, match="no end ids"):
         score(model, ((0,),), [(0,)], [True])
     assert score(model, ((0,),), [(0,)], [False]) == [0.0]
 
@@ -52,13 +52,13 @@ def test_an_end_without_end_ids_is_refused():
 def test_logits_that_are_no_numbers_are_told():
     for value in (math.nan, math.inf):
         model = FakeModel(LETTERS, lambda prefix, value=value: [value] * 5)
-        with pytest.raises(fl.ModelError, match="NaN or infinite"):
+        with pytest.raises(gw.ModelError, match="NaN or infinite"):
             score(model, ((0,),), [(0,), (1, 2)], [False, False])
 
 
 def test_what_is_longer_than_the_context_is_refused():
     model = FakeModel(LETTERS, lambda prefix: [0.0] * 5, context=4)
     assert len(score(model, ((0, 1),), [(0,), (1, 2)], [False, True])) == 2
-    with pytest.raises(fl.LimitError, match="take 5 tokens") as caught:
+    with pytest.raises(gw.LimitError, match="take 5 tokens") as caught:
         score(model, ((0, 1),), [(0,), (1, 2, 0)], [False, False])
     assert (caught.value.limit, caught.value.given, caught.value.needed) == ("context", 4, 5)

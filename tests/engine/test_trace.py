@@ -5,22 +5,22 @@ import math
 import pytest
 import torch
 
-import fairlead as fl
-from fairlead.engine.fake import FakeModel
-from fairlead.engine.trace import Recorder
+import guideway as gw
+from guideway.engine.fake import FakeModel
+from guideway.engine.trace import Recorder
 
 FRUIT = [0.3, 0.2, 0.15, 0.1, 0.1, 0.1, 0.05]
-WORDS = fl.Vocabulary([b"a", b"b", b"c", b"d", b"e", b"f", b"g", b"\xc3", b"<eos>"], eos_ids={8})
+WORDS = gw.Vocabulary([b"a", b"b", b"c", b"d", b"e", b"f", b"g", b"\xc3", b"<eos>"], eos_ids={8})
 
 
-def fruit() -> fl.Model:
+def fruit() -> gw.Model:
     row = [math.log(p) for p in FRUIT] + [-math.inf, -math.inf]
-    return fl.Model(FakeModel(WORDS, lambda prefix: row), name="fruit")
+    return gw.Model(FakeModel(WORDS, lambda prefix: row), name="fruit")
 
 
 def test_each_stage_is_told_with_its_tokens_its_entropy_and_how_far_it_moved():
     result = fruit().generate(
-        "a", fl.Regex("[dfg]"), trace=3, temperature=1.0, top_p=0.6, seed=1, max_new_tokens=1
+        "a", gw.Regex("[dfg]"), trace=3, temperature=1.0, top_p=0.6, seed=1, max_new_tokens=1
     )
     [step] = result.trace
     assert [stage.name for stage in step.stages] == ["fruit", "constraint", "top_p"]
@@ -42,8 +42,8 @@ def test_each_stage_is_told_with_its_tokens_its_entropy_and_how_far_it_moved():
     assert str(step).splitlines()[0].startswith(f"'{step.text}'  log p -2.303, removed 75.0%")
 
 
-def flat(p: tuple[float, ...] = (1.0,) * 9) -> fl.Model:
-    return fl.Model(FakeModel(WORDS, lambda prefix: [math.log(each) for each in p]), name="flat")
+def flat(p: tuple[float, ...] = (1.0,) * 9) -> gw.Model:
+    return gw.Model(FakeModel(WORDS, lambda prefix: [math.log(each) for each in p]), name="flat")
 
 
 UNLIKE = flat((0.1, 0.3, 0.1, 0.2, 0.1, 0.1, 0.1, 0.05, 0.05))
@@ -54,19 +54,19 @@ EXPRESSIONS = [
     fruit() + 0.5 * UNLIKE,
     fruit().nucleus(0.6),
     fruit().nucleus(0.6, "pre_mask"),
-    fl.contrast(fruit(), UNLIKE),
-    fl.dexperts(fruit(), UNLIKE),
-    fl.maximum(fruit(), UNLIKE.plausible(0.5)),
-    fl.minimum(fruit(), UNLIKE),
-    fruit() + fl.classifier({"d": 1}, alpha=2, top=2),
-    fruit() + fl.gedi(fruit(), UNLIKE, alpha=2),
-    fl.maximum(fruit() + fl.classifier({"d": 1}, alpha=2), UNLIKE),
+    gw.contrast(fruit(), UNLIKE),
+    gw.dexperts(fruit(), UNLIKE),
+    gw.maximum(fruit(), UNLIKE.plausible(0.5)),
+    gw.minimum(fruit(), UNLIKE),
+    fruit() + gw.classifier({"d": 1}, alpha=2, top=2),
+    fruit() + gw.gedi(fruit(), UNLIKE, alpha=2),
+    gw.maximum(fruit() + gw.classifier({"d": 1}, alpha=2), UNLIKE),
 ]
 
 
 @pytest.mark.parametrize("model", EXPRESSIONS, ids=repr)
 def test_the_constraint_is_a_stage_of_its_own_that_moved_by_what_it_removed(model):
-    for source in (fl.Regex("[dfg]"), fl.Regex("[ab]"), None):
+    for source in (gw.Regex("[dfg]"), gw.Regex("[ab]"), None):
         [step] = model.generate("a", source, trace=9, max_new_tokens=1, temperature=1.0).trace
         names = [stage.name for stage in step.stages]
         assert names.count("constraint") == 1
@@ -86,7 +86,7 @@ def test_the_constraint_is_a_stage_of_its_own_that_moved_by_what_it_removed(mode
 
 
 def test_of_tied_tokens_the_first_are_shown():
-    step = flat().generate("a", fl.Regex("[b-g]"), trace=3, max_new_tokens=1).trace[0]
+    step = flat().generate("a", gw.Regex("[b-g]"), trace=3, max_new_tokens=1).trace[0]
     assert [[each.text for each in stage.top] for stage in step.stages] == [
         list("abc"),
         list("bcd"),
@@ -104,7 +104,7 @@ def test_what_leaves_nothing_is_told_without_nan():
 
 
 def test_stages_are_told_once_where_a_temperature_overflows():
-    model = fl.Model(FakeModel(WORDS, lambda prefix: [1e25, 5e24, *[0.0] * 7]), name="huge")
+    model = gw.Model(FakeModel(WORDS, lambda prefix: [1e25, 5e24, *[0.0] * 7]), name="huge")
     settings = {"temperature": 1e-20, "top_k": 3, "repetition_penalty": 1.1, "seed": 1}
     [step] = model.generate("a", trace=2, max_new_tokens=1, **settings).trace
     names = ["huge", "constraint", "repetition_penalty", "temperature", "top_k"]
@@ -118,24 +118,24 @@ def test_the_terms_of_an_expression_and_its_classifiers_are_stages():
             return torch.tensor([-float(len(text)) for text in texts])
 
     base = fruit()
-    other = fl.Model(FakeModel(WORDS, lambda prefix: [0.0] * 9), name="flat")
-    guided = base + 0.5 * other + fl.classifier(Short(), alpha=1)
-    step = guided.generate("a", fl.Regex("[ab]"), trace=True, max_new_tokens=1).trace[0]
+    other = gw.Model(FakeModel(WORDS, lambda prefix: [0.0] * 9), name="flat")
+    guided = base + 0.5 * other + gw.classifier(Short(), alpha=1)
+    step = guided.generate("a", gw.Regex("[ab]"), trace=True, max_new_tokens=1).trace[0]
     assert [stage.name for stage in step.stages][:3] == ["+ 1*fruit", "+ 0.5*flat", "constraint"]
     assert step.stages[3].name.startswith("classifier(")
     assert len(step.stages[0].top) == 5
 
 
 def test_no_trace_is_kept_where_none_is_asked_for():
-    settings = fl.Sampling(max_new_tokens=2)
+    settings = gw.Sampling(max_new_tokens=2)
     assert fruit().generate("a", sampling=settings).trace is None
     traced = fruit().generate("a", sampling=settings, trace=1).trace
     assert [step.text for step in traced] == ["a", "a"]
 
 
 def test_a_token_that_a_limit_refused_is_not_in_the_trace():
-    model = fl.Model(FakeModel(WORDS, lambda prefix: [2.0, 1.0, 0.0, 0, 0, 0, 0, 0, -9.0]))
-    result = model.generate("a", fl.Regex("(aaa|b)c?"), max_new_tokens=2, trace=9, top_p=0.5)
+    model = gw.Model(FakeModel(WORDS, lambda prefix: [2.0, 1.0, 0.0, 0, 0, 0, 0, 0, -9.0]))
+    result = model.generate("a", gw.Regex("(aaa|b)c?"), max_new_tokens=2, trace=9, top_p=0.5)
     first, second = result.trace  # "a" is likelier, and its rest would not fit
     assert result.text == first.text + second.text == "bc"
     assert [stage.name for stage in first.stages] == ["model", "constraint", "top_p"]
@@ -152,7 +152,7 @@ def test_ends_and_pieces_of_characters_have_names():
 
 @pytest.mark.parametrize("bad", [-1, "yes", 1.5, None])
 def test_a_trace_is_asked_for_by_a_count(bad):
-    with pytest.raises(fl.SourceError, match="trace is"):
+    with pytest.raises(gw.SourceError, match="trace is"):
         fruit().generate("a", trace=bad)
 
 
@@ -160,7 +160,7 @@ def test_a_stream_is_traced_like_a_call():
     *_, last = fruit().stream("a", max_new_tokens=2, trace=1)
     assert last.result is not None
     assert last.result.trace == fruit().generate("a", max_new_tokens=2, trace=1).trace
-    with pytest.raises(fl.SourceError, match="trace is"):
+    with pytest.raises(gw.SourceError, match="trace is"):
         fruit().stream("a", trace=-1)
 
 

@@ -3,7 +3,7 @@ from itertools import pairwise
 from hypothesis import given
 from hypothesis import strategies as st
 
-from fairlead.engine.transcript import Transcript
+from guideway.engine.transcript import Transcript
 
 
 def cut(data: bytes, places: list[int]) -> list[bytes]:

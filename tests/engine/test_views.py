@@ -2,11 +2,11 @@
 
 import pytest
 
-import fairlead as fl
-from fairlead.engine.prompt import PromptReader
-from fairlead.engine.views import LastToken, Rewritten, System, read
+import guideway as gw
+from guideway.engine.prompt import PromptReader
+from guideway.engine.views import LastToken, Rewritten, System, read
 
-BYTES = fl.Vocabulary([bytes([b]) for b in range(256)] + [b"<eos>"], {256})
+BYTES = gw.Vocabulary([bytes([b]) for b in range(256)] + [b"<eos>"], {256})
 READER = PromptReader(BYTES)
 
 
@@ -28,7 +28,7 @@ def test_the_last_token_is_of_the_prompt_as_it_is_seen():
 
 @pytest.mark.parametrize("made", [None, 3, [], [1], b"x"])
 def test_what_is_no_prompt_is_refused(made):
-    with pytest.raises(fl.SourceError, match="a prompt was made into"):
+    with pytest.raises(gw.SourceError, match="a prompt was made into"):
         read("a", [Rewritten(lambda prompt: made)], READER)
 
 
@@ -48,7 +48,7 @@ class Template:
 
 def test_chats_get_a_system_message_or_more_of_the_one_they_have():
     reader = PromptReader(
-        fl.Vocabulary([bytes([b]) for b in range(256)] + [b"<eos>"], {256}), Template()
+        gw.Vocabulary([bytes([b]) for b in range(256)] + [b"<eos>"], {256}), Template()
     )
     asked = [{"role": "user", "content": "Hi"}]
     found = bytes(read(asked, [System("Be kind.")], reader).tokens)

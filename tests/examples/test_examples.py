@@ -7,8 +7,8 @@ from typing import Any
 
 import pytest
 
-import fairlead
-from fairlead.api.model import Model
+import guideway
+from guideway.api.model import Model
 
 EXAMPLES = Path(__file__).resolve().parents[2] / "examples"
 WITHOUT_MODEL = {
@@ -112,7 +112,7 @@ def test_an_example_with_the_built_in_model_prints_what_it_promises(
     monkeypatch: pytest.MonkeyPatch,
     capsys: pytest.CaptureFixture[str],
 ) -> None:
-    monkeypatch.setattr(fairlead, "load", lambda name: built_in)
+    monkeypatch.setattr(guideway, "load", lambda name: built_in)
     shown = printed(name, capsys)
     assert all(part in shown for part in said), shown
 
@@ -128,7 +128,7 @@ def test_an_example_with_a_package_of_its_own_prints_what_it_promises(
     capsys: pytest.CaptureFixture[str],
 ) -> None:
     pytest.importorskip(package)
-    monkeypatch.setattr(fairlead, "load", lambda name: built_in)
+    monkeypatch.setattr(guideway, "load", lambda name: built_in)
     shown = printed(name, capsys)
     assert all(part in shown for part in said), shown
 
@@ -153,7 +153,7 @@ def test_a_study_of_the_built_in_model_prints_its_measures(
     monkeypatch: pytest.MonkeyPatch,
     capsys: pytest.CaptureFixture[str],
 ) -> None:
-    monkeypatch.setattr(fairlead, "load", lambda name: built_in)
+    monkeypatch.setattr(guideway, "load", lambda name: built_in)
     arguments, said = STUDIES_WITH_MODEL[name]
     shown = measured(name, arguments, capsys)
     assert all(part in shown for part in said), shown

@@ -11,10 +11,10 @@ from tokenizers import Tokenizer, decoders, models, pre_tokenizers
 from transformers import PreTrainedTokenizerFast
 from transformers.models.auto.modeling_auto import AutoModelForCausalLM
 
-import fairlead as fl
-from fairlead.engine.adapter import Adapter
-from fairlead.engine.backends.transformers import TransformersModel
-from fairlead.integrations.transformers import LogitsProcessor
+import guideway as gw
+from guideway.engine.adapter import Adapter
+from guideway.engine.backends.transformers import TransformersModel
+from guideway.integrations.transformers import LogitsProcessor
 from small_models import KINDS
 
 pytestmark = pytest.mark.gpu
@@ -33,8 +33,8 @@ SCHEMA = {
     "additionalProperties": False,
 }
 SOURCES = {
-    "regex": fl.Regex("[a-z]{3,9}( [a-z]{1,4}){0,2}!"),
-    "schema": fl.JsonSchema(SCHEMA, whitespace="compact"),
+    "regex": gw.Regex("[a-z]{3,9}( [a-z]{1,4}){0,2}!"),
+    "schema": gw.JsonSchema(SCHEMA, whitespace="compact"),
 }
 SETTINGS: dict[str, dict[str, Any]] = {
     "greedy": {},
@@ -86,29 +86,29 @@ def backend(kind: str, device: torch.device, seed: int = 0) -> TransformersModel
     return _backend(kind, device, seed)
 
 
-def model(kind: str, device: torch.device, seed: int = 0) -> fl.Model:
+def model(kind: str, device: torch.device, seed: int = 0) -> gw.Model:
     made = backend(kind, device, seed)
-    return fl.Model(made, made.tokenizer, name=f"{kind}{seed}")
+    return gw.Model(made, made.tokenizer, name=f"{kind}{seed}")
 
 
-def guided(name: str, device: torch.device) -> fl.Model:
+def guided(name: str, device: torch.device) -> gw.Model:
     base = model("llama", device)
     match name:
         case "proxy":
             return base + 1.5 * (model("qwen2", device) - model("llama", device, 1))
         case "exits":
-            return fl.dola(base, [1, 2])
+            return gw.dola(base, [1, 2])
         case "prompts":
-            return fl.cfg(base.prompted("Kindly: "), base.prompted("Rudely: "))
+            return gw.cfg(base.prompted("Kindly: "), base.prompted("Rudely: "))
         case "watermark":
-            return base.watermarked(fl.Watermark(key="k", gamma=0.5))
+            return base.watermarked(gw.Watermark(key="k", gamma=0.5))
         case _:
             return base
 
 
 def valid(kind: str, text: str) -> bool:
     if kind == "regex":
-        return bool(fl.compile(SOURCES[kind], backend("llama", CPU).vocabulary).matches(text))
+        return bool(gw.compile(SOURCES[kind], backend("llama", CPU).vocabulary).matches(text))
     value = json.loads(text)
     return set(value) == {"a", "b"} and 10 <= value["a"] <= 999 and value["b"] in ("x", "yy", None)
 
@@ -190,7 +190,7 @@ def test_greedy_texts_are_those_of_the_cpu(gpu: torch.device, kind: str, name: s
 @pytest.mark.parametrize("kind", KINDS)
 def test_half_precision_is_held_too(gpu: torch.device, kind: str) -> None:
     half = TransformersModel(module(kind, "cpu", 7).to(torch.bfloat16).to(gpu), tokenizer())
-    results = fl.Model(half, half.tokenizer).generate(
+    results = gw.Model(half, half.tokenizer).generate(
         PROMPTS, SOURCES["schema"], max_new_tokens=40, temperature=1.0, seed=1
     )
     assert all(valid("schema", result.text) for result in results)
@@ -208,7 +208,7 @@ def test_a_folder_is_loaded_onto_the_gpu(
 ) -> None:
     module("llama", "cpu").save_pretrained(tmp_path)
     tokenizer().save_pretrained(tmp_path)
-    loaded = fl.load(tmp_path, device=wanted)
+    loaded = gw.load(tmp_path, device=wanted)
     assert loaded.language_model.device.type == gpu.type
     result = loaded.generate("A cat", SOURCES["schema"], max_new_tokens=40)
     assert valid("schema", result.text)

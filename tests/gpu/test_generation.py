@@ -15,18 +15,18 @@ import pytest
 import torch
 from torch import Tensor
 
-import fairlead as fl
+import guideway as gw
 from elsewhere import Elsewhere
-from fairlead.engine.fake import FakeModel, Prefix
+from guideway.engine.fake import FakeModel, Prefix
 
 pytestmark = pytest.mark.gpu
 
 CPU = torch.device("cpu")
 WORDS = [b"ab", b"true", b'":', b'"a', b"12", b"-"]
-VOCABULARY = fl.Vocabulary(
+VOCABULARY = gw.Vocabulary(
     [*(bytes([b]) for b in range(256)), *WORDS, b"<end>", None], {262}, width=300
 )
-OTHER = fl.Vocabulary([*WORDS, b"<end>", *(bytes([b]) for b in range(256))], {6}, width=280)
+OTHER = gw.Vocabulary([*WORDS, b"<end>", *(bytes([b]) for b in range(256))], {6}, width=280)
 SCHEMA = {
     "type": "object",
     "properties": {
@@ -38,9 +38,9 @@ SCHEMA = {
 }
 SOURCES = {
     "none": None,
-    "regex": fl.Regex(r"[a-f]{2,5}(-[0-9]+)?"),
-    "schema": fl.JsonSchema(SCHEMA, whitespace="compact"),
-    "choice": fl.Choice(["ab", "abab", "true-12", "née"]),
+    "regex": gw.Regex(r"[a-f]{2,5}(-[0-9]+)?"),
+    "schema": gw.JsonSchema(SCHEMA, whitespace="compact"),
+    "choice": gw.Choice(["ab", "abab", "true-12", "née"]),
 }
 PROMPTS = ["Go", "On", "Tell me:"]
 
@@ -53,7 +53,7 @@ class Vowels:
 
 
 @cache
-def fake(seed: int, vocabulary: fl.Vocabulary = VOCABULARY) -> FakeModel:
+def fake(seed: int, vocabulary: gw.Vocabulary = VOCABULARY) -> FakeModel:
     """Noise, with early exits and hidden states."""
 
     def states(prefix: Prefix) -> Tensor:
@@ -64,28 +64,28 @@ def fake(seed: int, vocabulary: fl.Vocabulary = VOCABULARY) -> FakeModel:
 
 
 def model(
-    seed: int, device: torch.device, vocabulary: fl.Vocabulary = VOCABULARY, name: str = "m"
-) -> fl.Model:
-    return fl.Model(Elsewhere(fake(seed, vocabulary), device), name=f"{name}{seed}")
+    seed: int, device: torch.device, vocabulary: gw.Vocabulary = VOCABULARY, name: str = "m"
+) -> gw.Model:
+    return gw.Model(Elsewhere(fake(seed, vocabulary), device), name=f"{name}{seed}")
 
 
-def expressions(device: torch.device) -> dict[str, Callable[[], fl.Model]]:
+def expressions(device: torch.device) -> dict[str, Callable[[], gw.Model]]:
     base, expert, anti = (model(seed, device) for seed in range(3))
     return {
         "one": lambda: base,
         "scaled": lambda: 2 * base,
-        "proxy": lambda: fl.proxy_tune(base, expert, anti),
-        "dexperts": lambda: fl.dexperts(base, expert, anti),
-        "contrast": lambda: fl.contrast(base, anti),
-        "cfg": lambda: fl.cfg(base, base.prompted("no "), 1.5),
+        "proxy": lambda: gw.proxy_tune(base, expert, anti),
+        "dexperts": lambda: gw.dexperts(base, expert, anti),
+        "contrast": lambda: gw.contrast(base, anti),
+        "cfg": lambda: gw.cfg(base, base.prompted("no "), 1.5),
         "exit": lambda: base - 0.5 * base.exit_at(3),
-        "dola": lambda: fl.dola(base, "high"),
-        "maximum": lambda: fl.maximum(base, expert),
-        "minimum": lambda: fl.minimum(base, expert),
+        "dola": lambda: gw.dola(base, "high"),
+        "maximum": lambda: gw.maximum(base, expert),
+        "minimum": lambda: gw.minimum(base, expert),
         "nucleus": lambda: (base + expert).nucleus(0.8) - anti,
-        "gedi": lambda: base + fl.gedi(expert, anti, alpha=4.0),
-        "classifier": lambda: base + fl.classifier(Vowels(), alpha=2.0, top=10),
-        "n-grams": lambda: base + fl.ngram(["abab true"], base),
+        "gedi": lambda: base + gw.gedi(expert, anti, alpha=4.0),
+        "classifier": lambda: base + gw.classifier(Vowels(), alpha=2.0, top=10),
+        "n-grams": lambda: base + gw.ngram(["abab true"], base),
         "another vocabulary": lambda: base + 0.5 * model(3, device, OTHER),
         "an expert on the CPU": lambda: base + 0.5 * model(4, CPU),
         "led by the CPU": lambda: model(4, CPU) + 0.5 * base,
@@ -121,12 +121,12 @@ SETTINGS: dict[str, dict[str, Any]] = {
     "smc": {"exactness": "smc", "particles": 6, **DRAWN},
 }  # fmt: skip
 MARKS = {
-    "left": fl.Watermark(key="k"),
-    "min": fl.Watermark(key="k", scheme="min", stage="logits"),
-    "self": fl.Watermark(key="k", scheme="self", among="vocabulary"),
-    "unigram": fl.Watermark(key="k", scheme="unigram", delta=math.inf),
-    "synthid": fl.Watermark(key="k", scheme="synthid"),
-    "gumbel": fl.Watermark(key="k", scheme="gumbel"),
+    "left": gw.Watermark(key="k"),
+    "min": gw.Watermark(key="k", scheme="min", stage="logits"),
+    "self": gw.Watermark(key="k", scheme="self", among="vocabulary"),
+    "unigram": gw.Watermark(key="k", scheme="unigram", delta=math.inf),
+    "synthid": gw.Watermark(key="k", scheme="synthid"),
+    "gumbel": gw.Watermark(key="k", scheme="gumbel"),
 }
 
 
@@ -138,15 +138,15 @@ def valid(kind: str, text: str) -> bool:
         assert set(value) == {"a", "b"}
         assert 10 <= value["a"] <= 999
         assert all(each in ("x", True, None) for each in value["b"])
-    return bool(fl.compile(SOURCES[kind], VOCABULARY).matches(text))
+    return bool(gw.compile(SOURCES[kind], VOCABULARY).matches(text))
 
 
-def generated(guided: fl.Model, kind: str, **settings: Any) -> Any:
+def generated(guided: gw.Model, kind: str, **settings: Any) -> Any:
     """What comes out, or which error."""
     most = {"max_new_tokens": 24, **settings}
     try:
         results = guided.generate(PROMPTS, SOURCES[kind], **most)
-    except fl.FairleadError as error:
+    except gw.GuidewayError as error:
         return type(error)
     found = list[Any]()
     for each in results:
@@ -169,7 +169,7 @@ def same(found: Any, expected: Any, kind: str) -> None:
         assert mine.score == pytest.approx(theirs.score, abs=1e-4)
 
 
-def both(gpu: torch.device, name: str, mark: fl.Watermark | None = None) -> list[fl.Model]:
+def both(gpu: torch.device, name: str, mark: gw.Watermark | None = None) -> list[gw.Model]:
     made = [expressions(device)[name]() for device in (gpu, CPU)]
     return made if mark is None else [each.watermarked(mark) for each in made]
 
@@ -205,7 +205,7 @@ def test_a_batch_of_settings_constraints_and_lengths(gpu: torch.device) -> None:
         "contrastive", "best of four", "by majority", "asap", "smc", "three",
     }]  # fmt: skip
     settings = [
-        fl.Sampling(**SETTINGS[name], max_new_tokens=5 + 2 * n) for n, name in enumerate(names)
+        gw.Sampling(**SETTINGS[name], max_new_tokens=5 + 2 * n) for n, name in enumerate(names)
     ]
     kinds = [[*SOURCES][n % 2 * 3] for n in range(len(names))]
     found = [
@@ -237,15 +237,15 @@ def test_a_model_that_gives_no_numbers_is_told(gpu: torch.device, name: str, bad
         row[5] = bad if len(prefix) > 3 else 0.0
         return row
 
-    broken = fl.Model(Elsewhere(FakeModel(VOCABULARY, function), gpu))
-    guided = broken if name == "one" else fl.proxy_tune(broken, model(1, gpu), model(2, gpu))
+    broken = gw.Model(Elsewhere(FakeModel(VOCABULARY, function), gpu))
+    guided = broken if name == "one" else gw.proxy_tune(broken, model(1, gpu), model(2, gpu))
     for settings in ({}, DRAWN):
-        with pytest.raises(fl.ModelError, match="NaN or infinite logits at step"):
+        with pytest.raises(gw.ModelError, match="NaN or infinite logits at step"):
             guided.generate("Go", SOURCES["schema"], **settings)
 
 
 def test_what_is_marked_on_the_gpu_is_found_on_the_cpu(gpu: torch.device) -> None:
-    mark = fl.Watermark(key="k", gamma=0.5, delta=4.0)
+    mark = gw.Watermark(key="k", gamma=0.5, delta=4.0)
     made = both(gpu, "one", mark)[0].generate("Go", max_new_tokens=120, **DRAWN)
     found = mark.detect(torch.tensor(made.tokens, device=gpu))
     assert found.z == mark.detect(made.tokens).z > 4

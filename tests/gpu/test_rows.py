@@ -9,15 +9,15 @@ import pytest
 import torch
 from torch import Tensor
 
-import fairlead as fl
+import guideway as gw
 from elsewhere import noise, same
-from fairlead.engine.alignment import aligned
-from fairlead.engine.penalties import Penalties
-from fairlead.logits import filters
-from fairlead.logits.classifier import ClassifierTerm
-from fairlead.logits.contexts import TextContext
-from fairlead.logits.evaluate import Step, evaluate
-from fairlead.logits.expr import (
+from guideway.engine.alignment import aligned
+from guideway.engine.penalties import Penalties
+from guideway.logits import filters
+from guideway.logits.classifier import ClassifierTerm
+from guideway.logits.contexts import TextContext
+from guideway.logits.evaluate import Step, evaluate
+from guideway.logits.expr import (
     Farthest,
     GediTerm,
     Leaf,
@@ -29,23 +29,23 @@ from fairlead.logits.expr import (
     guided,
     total,
 )
-from fairlead.logits.mask import apply_mask, unpack, upload
-from fairlead.logits.rescore import rescore
-from fairlead.logits.rows import Rows
-from fairlead.logits.warp import Moment, Warps, warp
-from fairlead.sampling.categorical import Categorical
-from fairlead.sampling.greedy import Greedy
-from fairlead.sampling.history import History
-from fairlead.sampling.noise import bits, bits_of, coins, gumbel, gumbel_of, keys, shares, streams
-from fairlead.sampling.rules import Rules
-from fairlead.sampling.settings import Sampling
-from fairlead.sampling.speculation import verify
+from guideway.logits.mask import apply_mask, unpack, upload
+from guideway.logits.rescore import rescore
+from guideway.logits.rows import Rows
+from guideway.logits.warp import Moment, Warps, warp
+from guideway.sampling.categorical import Categorical
+from guideway.sampling.greedy import Greedy
+from guideway.sampling.history import History
+from guideway.sampling.noise import bits, bits_of, coins, gumbel, gumbel_of, keys, shares, streams
+from guideway.sampling.rules import Rules
+from guideway.sampling.settings import Sampling
+from guideway.sampling.speculation import verify
 
 pytestmark = pytest.mark.gpu
 
 ROWS, WIDTH = 6, 3000
 CPU = torch.device("cpu")
-VOCABULARY = fl.Vocabulary([bytes([b]) for b in range(256)] + [b"<end>"], {256}, width=WIDTH)
+VOCABULARY = gw.Vocabulary([bytes([b]) for b in range(256)] + [b"<end>"], {256}, width=WIDTH)
 
 SETTINGS: dict[str, dict[str, Any]] = {
     "temperature": {"temperature": 0.7},
@@ -298,8 +298,8 @@ def test_what_a_classifier_adds_is_the_same(
 
 
 def test_logits_of_other_vocabularies_are_read_the_same(gpu: torch.device) -> None:
-    main = fl.Vocabulary([b"a", b"b", b"ab", b"<e>", b"<f>"], {3, 4}, width=8)
-    other = fl.Vocabulary([b"<e>", b"ab", b"b", b"a"], {0}, width=6)
+    main = gw.Vocabulary([b"a", b"b", b"ab", b"<e>", b"<f>"], {3, 4}, width=8)
+    other = gw.Vocabulary([b"<e>", b"ab", b"b", b"a"], {0}, width=6)
     alignment = aligned(main, other)
     given = noise(3, 6, seed=2)
     same(alignment.logits(given.to(gpu)), alignment.logits(given))

@@ -12,30 +12,30 @@ import pytest
 import torch
 from torch import Tensor
 
-import fairlead as fl
+import guideway as gw
 from elsewhere import waits
-from fairlead.cli.bench_tables import LLAMA3, SCHEMA, OnDevice, captured, made_vocabulary
-from fairlead.constraints.compiled import CompiledConstraint
-from fairlead.logits.mask import apply_mask, unpack
-from fairlead.masks.bits import words
-from fairlead.sampling.categorical import Categorical
-from fairlead.sampling.noise import keys, streams
+from guideway.cli.bench_tables import LLAMA3, SCHEMA, OnDevice, captured, made_vocabulary
+from guideway.constraints.compiled import CompiledConstraint
+from guideway.logits.mask import apply_mask, unpack
+from guideway.masks.bits import words
+from guideway.sampling.categorical import Categorical
+from guideway.sampling.noise import keys, streams
 
 pytestmark = pytest.mark.gpu
 
 STEPS = 60
 SOURCES = {
-    "nested schema": fl.JsonSchema(
+    "nested schema": gw.JsonSchema(
         SCHEMA, key_order="declared", whitespace="compact", spelling="plain"
     ),
-    "regex": fl.Regex("(ab|é)*c[0-9]{2,4}|[^\\n]{3}"),
-    "choice": fl.Choice(["yes", "no", "née", "etaoin"]),
+    "regex": gw.Regex("(ab|é)*c[0-9]{2,4}|[^\\n]{3}"),
+    "choice": gw.Choice(["yes", "no", "née", "etaoin"]),
 }
 
 
 @cache
 def constraint(name: str, width: int) -> CompiledConstraint:
-    return fl.compile(SOURCES[name], made_vocabulary(width))
+    return gw.compile(SOURCES[name], made_vocabulary(width))
 
 
 class Recorded:
@@ -177,14 +177,14 @@ def test_a_step_of_tables_asks_the_host_for_nothing(gpu: torch.device) -> None:
 
 def test_bitmasks_are_filled_on_the_cpu_and_applied_on_the_gpu(gpu: torch.device) -> None:
     held = constraint("choice", 900)
-    matchers = [fl.Matcher(held), None]
-    bitmask = fl.allocate_token_bitmask(2, 900)
-    fl.fill_bitmask(matchers, bitmask)
+    matchers = [gw.Matcher(held), None]
+    bitmask = gw.allocate_token_bitmask(2, 900)
+    gw.fill_bitmask(matchers, bitmask)
     logits = torch.zeros(2, 900)
     expected = logits.clone()
-    fl.apply_token_bitmask_inplace(expected, bitmask)
+    gw.apply_token_bitmask_inplace(expected, bitmask)
     found = logits.to(gpu)
-    fl.apply_token_bitmask_inplace(found, bitmask)
+    gw.apply_token_bitmask_inplace(found, bitmask)
     assert torch.equal(found.cpu(), expected)
-    with pytest.raises(fl.UnsupportedError, match="CPU"):
-        fl.fill_bitmask(matchers, bitmask.to(gpu))
+    with pytest.raises(gw.UnsupportedError, match="CPU"):
+        gw.fill_bitmask(matchers, bitmask.to(gpu))

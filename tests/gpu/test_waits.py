@@ -8,23 +8,23 @@ import pytest
 import torch
 from torch import Tensor
 
-import fairlead as fl
+import guideway as gw
 from elsewhere import waits
-from fairlead.engine.alignment import aligned
-from fairlead.engine.draw import Plan, draw
-from fairlead.engine.marking import Marking
-from fairlead.engine.request import Request
-from fairlead.engine.sequence import Sequence
-from fairlead.logits.evaluate import Step, evaluate
-from fairlead.logits.expr import Farthest, Leaf, Node, Plausible, total
-from fairlead.logits.mask import unpack, upload
-from fairlead.sampling.settings import Sampling
-from fairlead.sampling.watermarks.scheme import Scheme
+from guideway.engine.alignment import aligned
+from guideway.engine.draw import Plan, draw
+from guideway.engine.marking import Marking
+from guideway.engine.request import Request
+from guideway.engine.sequence import Sequence
+from guideway.logits.evaluate import Step, evaluate
+from guideway.logits.expr import Farthest, Leaf, Node, Plausible, total
+from guideway.logits.mask import unpack, upload
+from guideway.sampling.settings import Sampling
+from guideway.sampling.watermarks.scheme import Scheme
 
 pytestmark = pytest.mark.gpu
 
 ROWS, WIDTH = 4, 5000
-VOCABULARY = fl.Vocabulary([bytes([b]) for b in range(256)] + [b"<end>"], {256}, width=WIDTH)
+VOCABULARY = gw.Vocabulary([bytes([b]) for b in range(256)] + [b"<end>"], {256}, width=WIDTH)
 MAIN, OTHER, THIRD = (Leaf(name, name) for name in ("main", "other", "third"))
 EXPRESSIONS: dict[str, Node] = {
     "one": MAIN,
@@ -110,6 +110,6 @@ def test_so_it_does_with_a_watermark(gpu: torch.device, kind: Any) -> None:
 def test_masks_and_other_vocabularies_wait_for_nothing(gpu: torch.device) -> None:
     packed = [np.full(-(-WIDTH // 32), 5, np.uint32)] * ROWS
     assert stops(lambda: unpack(upload(packed, WIDTH, gpu), WIDTH)) == []
-    other = fl.Vocabulary([b"<e>", *(bytes([b]) for b in range(256)), b"<f>"], {0, 257})
+    other = gw.Vocabulary([b"<e>", *(bytes([b]) for b in range(256)), b"<f>"], {0, 257})
     alignment, given = aligned(VOCABULARY, other), torch.randn(ROWS, 258).to(gpu)
     assert stops(lambda: alignment.logits(given)) == []

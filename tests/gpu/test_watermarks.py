@@ -9,9 +9,9 @@ import torch
 from torch import Tensor
 
 from elsewhere import noise, same
-from fairlead.sampling.watermarks.green import biased, green_count, green_free, green_within
-from fairlead.sampling.watermarks.scheme import Scheme, numbers, row_keys
-from fairlead.sampling.watermarks.synthid import tournament
+from guideway.sampling.watermarks.green import biased, green_count, green_free, green_within
+from guideway.sampling.watermarks.scheme import Scheme, numbers, row_keys
+from guideway.sampling.watermarks.synthid import tournament
 
 pytestmark = pytest.mark.gpu
 

@@ -7,13 +7,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-import fairlead as fl
-from fairlead.errors import LimitError
-from fairlead.integrations.prefixes import Outside, Prefixes
-from fairlead.masks.bits import unpack
+import guideway as gw
+from guideway.errors import LimitError
+from guideway.integrations.prefixes import Outside, Prefixes
+from guideway.masks.bits import unpack
 
-LETTERS = fl.Vocabulary([b"a", b"b", b"ab", b"<eos>", b"<end>"], eos_ids={3, 4})
-CONSTRAINT = fl.compile(fl.Regex("(ab?){1,3}"), LETTERS)
+LETTERS = gw.Vocabulary([b"a", b"b", b"ab", b"<eos>", b"<end>"], eos_ids={3, 4})
+CONSTRAINT = gw.compile(gw.Regex("(ab?){1,3}"), LETTERS)
 TEXTS = st.lists(st.lists(st.integers(0, 4), max_size=6), min_size=1, max_size=20)
 
 

@@ -1,4 +1,4 @@
-"""`fairlead.integrations.transformers` in every mode of `generate`, on a model of bytes with random
+"""`guideway.integrations.transformers` in every mode of `generate`, on a model of bytes with random
 weights: what comes out is always whole and in the language, whatever was asked before."""
 
 import copy
@@ -17,14 +17,14 @@ from transformers.generation.stopping_criteria import StoppingCriteria
 from transformers.models.bart import BartConfig, BartForConditionalGeneration
 from transformers.models.llama import LlamaConfig, LlamaForCausalLM
 
-import fairlead as fl
-from fairlead.integrations.transformers import LogitsProcessor, prefix_allowed_tokens_fn
+import guideway as gw
+from guideway.integrations.transformers import LogitsProcessor, prefix_allowed_tokens_fn
 
 END, OTHER_END, PAD, WIDTH = 256, 257, 258, 264
-BYTES = fl.Vocabulary(
+BYTES = gw.Vocabulary(
     [*(bytes([b]) for b in range(256)), b"<end>", b"<turn>", None], {END, OTHER_END}, width=WIDTH
 )
-WORD = fl.Regex("[a-z]{2,5}( [a-z]{1,4}){0,3}!")
+WORD = gw.Regex("[a-z]{2,5}( [a-z]{1,4}){0,3}!")
 NUMBERS = list[int]
 SIZES: dict[str, Any] = {
     "vocab_size": WIDTH,
@@ -78,7 +78,7 @@ def generate(inputs: dict[str, Tensor], how: Any = None, **settings: Any) -> lis
 
 
 def whole(source: Any, said: list[bytes]) -> bool:
-    constraint = fl.compile(source, BYTES)
+    constraint = gw.compile(source, BYTES)
     return all(constraint.matches(text) for text in said)
 
 
@@ -117,7 +117,7 @@ MAKERS: list[Callable[..., Any]] = [LogitsProcessor, prefix_allowed_tokens_fn]
 def test_every_mode_gives_whole_texts_of_the_language(mode: str, make: Callable[..., Any]) -> None:
     held = make(WORD, BYTES)
     if mode == "sampled beams" and make is prefix_allowed_tokens_fn:
-        with pytest.raises(fl.UnsupportedError, match="several sampled beams need LogitsProcessor"):
+        with pytest.raises(gw.UnsupportedError, match="several sampled beams need LogitsProcessor"):
             generate(batch(b"Say"), held, **settings(mode))
         return
     for most in (16, 7) if make is LogitsProcessor else (7,):  # 7 are enough for a few words
@@ -147,7 +147,7 @@ def generate_rows(inputs: dict[str, Tensor], how: Any, **settings: Any) -> Tenso
 
 
 def test_greedy_and_assisted_texts_are_those_of_the_argmax_under_the_mask() -> None:
-    constraint, prompt = fl.compile(WORD, BYTES), b"Say ab cd! ab"
+    constraint, prompt = gw.compile(WORD, BYTES), b"Say ab cd! ab"
     tokens, state = list(prompt), constraint.start()
     while not state.ended:
         with torch.no_grad():
@@ -276,7 +276,7 @@ def test_no_text_is_cut_in_half_however_few_tokens_there_are(mode: str) -> None:
     held = LogitsProcessor(NUMBERS, BYTES)
     for most in (2, 3, 5):
         if (most, mode) in FEW:  # where several beams are to be returned
-            with pytest.raises(fl.LimitError, match=r"only [13] "):
+            with pytest.raises(gw.LimitError, match=r"only [13] "):
                 generate(batch(b"Numbers: "), held, max_new_tokens=most, **settings(mode))
             continue
         said = generate(batch(b"Numbers: "), held, max_new_tokens=most, **settings(mode))
@@ -287,20 +287,20 @@ def test_no_text_is_cut_in_half_however_few_tokens_there_are(mode: str) -> None:
 
 @pytest.mark.parametrize("make", MAKERS)
 def test_a_limit_of_ones_own_ends_texts_that_could_go_on(make: Callable[..., Any]) -> None:
-    held = make(fl.Regex("[a-z]+"), BYTES, max_new_tokens=3)
+    held = make(gw.Regex("[a-z]+"), BYTES, max_new_tokens=3)
     for mode in ("greedy", "beams", "prompt lookup"):
         assert all(len(text) <= 3 for text in generate(batch(b"?"), held, **settings(mode)))
 
 
 def test_too_few_tokens_for_any_text_are_refused_with_what_is_needed() -> None:
     for make in MAKERS:
-        with pytest.raises(fl.LimitError, match=r"needs 7 tokens.*cut off after 6") as caught:
+        with pytest.raises(gw.LimitError, match=r"needs 7 tokens.*cut off after 6") as caught:
             generate(batch(b"?"), make("exactly", BYTES), max_new_tokens=6)
         assert (caught.value.given, caught.value.needed) == (6, 7)
 
 
 def test_texts_end_with_an_id_at_which_generate_stops() -> None:
-    held = LogitsProcessor(fl.Choice(["ab"]), BYTES)
+    held = LogitsProcessor(gw.Choice(["ab"]), BYTES)
     for end in (END, OTHER_END):
         rows = model().generate(
             **batch(b"?"), max_new_tokens=9, logits_processor=[held], eos_token_id=end
@@ -309,7 +309,7 @@ def test_texts_end_with_an_id_at_which_generate_stops() -> None:
 
 
 def test_rows_that_ended_get_pads_while_others_go_on() -> None:
-    held = LogitsProcessor(["a", fl.Regex("b{12}")], BYTES)
+    held = LogitsProcessor(["a", gw.Regex("b{12}")], BYTES)
     rows = model().generate(**batch(b"?", b"?"), max_new_tokens=16, logits_processor=[held])
     assert rows[0, 1] == ord("a")
     assert set(rows[0, 3:].tolist()) == {PAD}
@@ -323,28 +323,28 @@ def test_a_row_that_a_criterion_of_the_caller_stops_gets_pads_and_no_error() -> 
 
     rows = model().generate(
         **batch(b"?", b"?"), max_new_tokens=16, stopping_criteria=[First()],
-        logits_processor=[LogitsProcessor(fl.Regex("b{12}"), BYTES)],
+        logits_processor=[LogitsProcessor(gw.Regex("b{12}"), BYTES)],
     )  # fmt: skip
     assert set(rows[0, 5:].tolist()) == {PAD}
     assert texts(rows[1:], 1) == [b"b" * 12]
 
 
 def test_the_prompt_may_hold_the_beginning_of_the_text() -> None:
-    held = LogitsProcessor(fl.Choice(["hello there", "help"]), BYTES, prompt_length=2)
+    held = LogitsProcessor(gw.Choice(["hello there", "help"]), BYTES, prompt_length=2)
     assert generate(batch(b"> hello"), held) == [b" there"]
 
 
 def test_a_joint_stands_before_the_text() -> None:
-    held = LogitsProcessor(fl.Choice(["ab"]), BYTES, joint=b" ")
+    held = LogitsProcessor(gw.Choice(["ab"]), BYTES, joint=b" ")
     assert generate(batch(b"?"), held) == [b" ab"]
 
 
 def test_more_beams_than_there_are_texts_are_refused() -> None:
     # transformers would fill up with pads and with beginnings of texts, and say nothing.
-    held = LogitsProcessor(fl.Choice(["ab", "b"]), BYTES)
+    held = LogitsProcessor(gw.Choice(["ab", "b"]), BYTES)
     said = generate(batch(b"?"), held, num_beams=4, num_return_sequences=4)  # with two ends each
     assert sorted(said) == [b"ab", b"ab", b"b", b"b"]
-    with pytest.raises(fl.LimitError, match="asks for 4 beams of a prompt, and only 2") as caught:
+    with pytest.raises(gw.LimitError, match="asks for 4 beams of a prompt, and only 2") as caught:
         generate(batch(b"?"), held, num_beams=4, num_return_sequences=4, eos_token_id=END)
     assert caught.value.given == 4
 
@@ -374,7 +374,7 @@ class Forced(logits_process.LogitsProcessor):
 @pytest.mark.parametrize("mode", ["greedy", "prompt lookup", "a draft model"])
 def test_a_text_that_another_processor_made_leave_the_language_is_an_error(mode: str) -> None:
     held = LogitsProcessor(WORD, BYTES)
-    with pytest.raises(fl.TokenRejected, match=r"row 0 left the language at its token 1.*b'7'"):
+    with pytest.raises(gw.TokenRejected, match=r"row 0 left the language at its token 1.*b'7'"):
         model().generate(
             **batch(b"?"), max_new_tokens=16, **settings(mode),
             logits_processor=[held, Forced(ord("7"), 2)],
@@ -384,7 +384,7 @@ def test_a_text_that_another_processor_made_leave_the_language_is_an_error(mode:
 
 def test_a_beam_that_another_processor_made_leave_the_language_never_comes_back() -> None:
     held = LogitsProcessor(WORD, BYTES)
-    with pytest.raises(fl.DeadEndError, match="no token is left in row 0"):
+    with pytest.raises(gw.DeadEndError, match="no token is left in row 0"):
         model().generate(
             **batch(b"?"), max_new_tokens=16, num_beams=3,
             logits_processor=[held, Forced(ord("7"), 2)],
@@ -395,11 +395,11 @@ def test_scores_that_are_no_numbers_and_rows_without_a_token_are_our_errors() ->
     held = LogitsProcessor(WORD, BYTES, prompt_length=1)
     ids, scores = torch.tensor([[65]]), torch.zeros(1, WIDTH)
     for wrong in (math.nan, math.inf):
-        with pytest.raises(fl.ModelError, match="row 0 are NaN or infinite"):
+        with pytest.raises(gw.ModelError, match="row 0 are NaN or infinite"):
             held(ids, torch.full_like(scores, wrong))
-    with pytest.raises(fl.DeadEndError, match="no token is left in row 0"):
+    with pytest.raises(gw.DeadEndError, match="no token is left in row 0"):
         held(ids, torch.full_like(scores, -math.inf))
-    with pytest.raises(fl.DeadEndError, match="min_new_tokens"):
+    with pytest.raises(gw.DeadEndError, match="min_new_tokens"):
         generate(batch(b"?"), LogitsProcessor("ab", BYTES), min_new_tokens=5)
 
 
@@ -412,8 +412,8 @@ def test_the_scores_that_were_given_are_left_as_they_are() -> None:
 @pytest.mark.parametrize(
     ("given", "error", "message"),
     [
-        ({"eos_token_id": [END, 98]}, fl.UnsupportedError, r"token 98 \(b'b'\), which is text"),
-        ({"eos_token_id": 263}, fl.ModelError, r"stops at \[263\].*end with \[256, 257\]"),
+        ({"eos_token_id": [END, 98]}, gw.UnsupportedError, r"token 98 \(b'b'\), which is text"),
+        ({"eos_token_id": 263}, gw.ModelError, r"stops at \[263\].*end with \[256, 257\]"),
     ],
 )
 def test_what_would_cut_texts_or_never_end_them_is_refused(
@@ -434,7 +434,7 @@ class Tokenizer:
 
 
 def test_a_draft_with_a_tokenizer_of_its_own_is_refused() -> None:
-    with pytest.raises(fl.UnsupportedError, match="a draft with a tokenizer of its own"):
+    with pytest.raises(gw.UnsupportedError, match="a draft with a tokenizer of its own"):
         generate(
             batch(b"Say"), LogitsProcessor(WORD, BYTES), assistant_model=model(1, 300),
             tokenizer=Tokenizer(), assistant_tokenizer=Tokenizer(),
@@ -443,36 +443,36 @@ def test_a_draft_with_a_tokenizer_of_its_own_is_refused() -> None:
 
 def test_continuous_batching_is_refused_truthfully() -> None:
     assert LogitsProcessor.supports_continuous_batching is False
-    with pytest.raises(fl.UnsupportedError, match="continuous batching does not show"):
+    with pytest.raises(gw.UnsupportedError, match="continuous batching does not show"):
         LogitsProcessor(WORD, BYTES)(torch.tensor([1, 2]), torch.zeros(2, WIDTH))
 
 
 def test_another_loop_has_to_say_where_texts_begin() -> None:
-    with pytest.raises(fl.UnsupportedError, match="say prompt_length="):
+    with pytest.raises(gw.UnsupportedError, match="say prompt_length="):
         LogitsProcessor(WORD, BYTES)(torch.tensor([[1, 2]]), torch.zeros(1, WIDTH))
-    with pytest.raises(fl.SourceError, match="prompt_length is 3, and row 0 has 2 tokens"):
+    with pytest.raises(gw.SourceError, match="prompt_length is 3, and row 0 has 2 tokens"):
         LogitsProcessor(WORD, BYTES, prompt_length=3)(torch.tensor([[1, 2]]), torch.zeros(1, WIDTH))
 
 
 def test_sources_are_one_for_all_prompts_or_one_each() -> None:
     for make in MAKERS:
-        with pytest.raises(fl.SourceError, match="2 sources for 3 prompts"):
+        with pytest.raises(gw.SourceError, match="2 sources for 3 prompts"):
             generate(batch(b"a", b"b", b"c"), make([WORD, None], BYTES))
     held = LogitsProcessor([WORD, None], BYTES, prompt_length=1)
-    with pytest.raises(fl.SourceError, match="2 sources for 3 prompts"):
+    with pytest.raises(gw.SourceError, match="2 sources for 3 prompts"):
         held(torch.ones(3, 1, dtype=torch.int64), torch.zeros(3, WIDTH))
-    with pytest.raises(fl.SourceError, match="no source for row 2"):
+    with pytest.raises(gw.SourceError, match="no source for row 2"):
         prefix_allowed_tokens_fn([WORD, None], BYTES, prompt_length=1)(2, torch.tensor([1]))
 
 
 @pytest.mark.parametrize(
     ("arguments", "error", "message"),
     [
-        (([], BYTES), fl.SourceError, "list of sources is empty"),
-        ((WORD, None), fl.SourceError, "a vocabulary is needed"),
-        ((WORD, "gpt2"), fl.SourceError, "a vocabulary is needed.*'gpt2'"),
-        ((3, BYTES), fl.SourceError, "3"),
-        ((WORD, fl.Vocabulary([b"a"], loss="all of it")), fl.UnsupportedError, "all of it"),
+        (([], BYTES), gw.SourceError, "list of sources is empty"),
+        ((WORD, None), gw.SourceError, "a vocabulary is needed"),
+        ((WORD, "gpt2"), gw.SourceError, "a vocabulary is needed.*'gpt2'"),
+        ((3, BYTES), gw.SourceError, "3"),
+        ((WORD, gw.Vocabulary([b"a"], loss="all of it")), gw.UnsupportedError, "all of it"),
     ],
 )
 def test_wrong_arguments_are_told(
@@ -493,16 +493,16 @@ def test_wrong_arguments_are_told(
     ],
 )
 def test_wrong_numbers_are_told(given: dict[str, Any], message: str) -> None:
-    with pytest.raises(fl.SourceError, match=message):
+    with pytest.raises(gw.SourceError, match=message):
         LogitsProcessor(WORD, BYTES, **given)
 
 
 def test_constraints_and_scores_of_another_vocabulary_are_refused() -> None:
-    other = fl.Vocabulary([b"a", b"b"], {END}, width=260)
-    compiled = fl.compile(fl.Regex("a"), other)
-    with pytest.raises(fl.ModelError, match="compiled for another vocabulary"):
+    other = gw.Vocabulary([b"a", b"b"], {END}, width=260)
+    compiled = gw.compile(gw.Regex("a"), other)
+    with pytest.raises(gw.ModelError, match="compiled for another vocabulary"):
         LogitsProcessor([WORD, compiled], BYTES)
-    with pytest.raises(fl.ModelError, match="gives 264 scores, and the vocabulary is 260 wide"):
+    with pytest.raises(gw.ModelError, match="gives 264 scores, and the vocabulary is 260 wide"):
         generate(batch(b"?"), LogitsProcessor(compiled))
 
 

@@ -10,14 +10,14 @@ from torch import Tensor
 from transformers.generation import logits_process
 from transformers.generation.stopping_criteria import StoppingCriteria
 
-import fairlead as fl
+import guideway as gw
 import small_models
-from fairlead.api.model import Model
-from fairlead.engine.backends.transformers import TransformersModel
-from fairlead.integrations.transformers import LogitsProcessor
+from guideway.api.model import Model
+from guideway.engine.backends.transformers import TransformersModel
+from guideway.integrations.transformers import LogitsProcessor
 from real_tokenizers import tokenizer_folder
 
-WORDS = fl.Regex("[a-z]{3,9}( [a-z]{1,4}){0,2}!")
+WORDS = gw.Regex("[a-z]{3,9}( [a-z]{1,4}){0,2}!")
 
 
 def loaded(kind: str, name: str) -> Model:
@@ -28,7 +28,7 @@ def loaded(kind: str, name: str) -> Model:
 BASE, EXPERT, ANTI = loaded("llama", "base"), loaded("qwen2", "expert"), loaded("gpt2", "anti")
 TOKENIZER = small_models.tokenizer(tokenizer_folder("gpt2"))
 PROMPTS = ["A cat", "The dog of my sister says", "A cat"]
-SHARED = fl.ngram(["the cat says meow", "a dog says wow"], BASE)
+SHARED = gw.ngram(["the cat says meow", "a dog says wow"], BASE)
 
 
 class Polite:
@@ -45,8 +45,8 @@ EXPRESSIONS: dict[str, Model] = {
     "guidance against no prompt": 1.5 * BASE - 0.5 * BASE.unprompted(),
     "an early exit": BASE - 0.5 * BASE.exit_at(1),
     "n-grams": BASE + SHARED,
-    "GeDi": BASE + fl.gedi(EXPERT, ANTI, alpha=5.0),
-    "a classifier": BASE + fl.classifier(Polite(), alpha=9.0, top=20),
+    "GeDi": BASE + gw.gedi(EXPERT, ANTI, alpha=5.0),
+    "a classifier": BASE + gw.classifier(Polite(), alpha=9.0, top=20),
     "filters alone": BASE.nucleus(0.5),
 }
 
@@ -105,7 +105,7 @@ def test_beams_and_samples_are_guided_row_by_row(settings: dict[str, Any]) -> No
     said = generate(fresh, PROMPTS[:2], **settings)
     torch.manual_seed(0)
     assert said == generate(torn, PROMPTS[:2], **settings)  # which reads all anew each time
-    assert all(fl.compile(WORDS, BASE.vocabulary).matches(text) for text in said)
+    assert all(gw.compile(WORDS, BASE.vocabulary).matches(text) for text in said)
 
 
 class Torn(logits_process.LogitsProcessor):
@@ -134,23 +134,23 @@ def test_a_constraint_for_each_prompt_or_none_goes_with_guidance() -> None:
 
 
 def test_leaves_with_a_prompt_of_their_own_need_to_know_what_was_asked() -> None:
-    guided = fl.cfg(BASE, BASE.prompted("Be rude. "), 1.5)
+    guided = gw.cfg(BASE, BASE.prompted("Be rude. "), 1.5)
     own = [r.text for r in guided.generate(PROMPTS, WORDS, max_new_tokens=8)]
     held = LogitsProcessor(WORDS, guidance=guided, prompts=PROMPTS)
     assert generate(held, PROMPTS) == own
-    with pytest.raises(fl.UnsupportedError, match=r"another prompt.*prompts=\[…\]"):
+    with pytest.raises(gw.UnsupportedError, match=r"another prompt.*prompts=\[…\]"):
         generate(LogitsProcessor(WORDS, guidance=guided), PROMPTS)
-    with pytest.raises(fl.SourceError, match="3 prompts= for the 2 prompts"):
+    with pytest.raises(gw.SourceError, match="3 prompts= for the 2 prompts"):
         generate(held, PROMPTS[:2])
-    with pytest.raises(fl.SourceError, match=r"prompts\[0\] is not what the prompt's tokens say"):
+    with pytest.raises(gw.SourceError, match=r"prompts\[0\] is not what the prompt's tokens say"):
         generate(LogitsProcessor(WORDS, guidance=guided, prompts=["A dog"]), ["A cat"])
 
 
 def test_a_classifier_of_prompts_needs_to_know_what_was_asked() -> None:
-    guided = BASE + fl.classifier(Polite(), alpha=2.0, top=20, prompt=True)
+    guided = BASE + gw.classifier(Polite(), alpha=2.0, top=20, prompt=True)
     own = [r.text for r in guided.generate(PROMPTS, WORDS, max_new_tokens=8)]
     assert generate(LogitsProcessor(WORDS, guidance=guided, prompts=PROMPTS), PROMPTS) == own
-    with pytest.raises(fl.UnsupportedError, match="a classifier reads the prompt"):
+    with pytest.raises(gw.UnsupportedError, match="a classifier reads the prompt"):
         generate(LogitsProcessor(WORDS, guidance=guided), PROMPTS)
 
 
@@ -176,7 +176,7 @@ def test_texts_end_where_generate_stops_although_ends_are_one_event() -> None:
     backend = small_models.model("llama")
     two = Model(Ending(backend), backend.tokenizer, name="two")
     guided = two + 0.5 * Model(Ending(small_models.model("qwen2")), backend.tokenizer)
-    held = LogitsProcessor(fl.Choice(["ab"]), guidance=guided)
+    held = LogitsProcessor(gw.Choice(["ab"]), guidance=guided)
     rows = backend.module.generate(
         **inputs(["A"]), logits_processor=[held], max_new_tokens=9, eos_token_id=50_256,
         pad_token_id=0,
@@ -192,7 +192,7 @@ class Ending:
         self._inner, self.module = inner, inner.module
         known = inner.vocabulary
         ends = known.eos_ids | {50_256, 1_000}
-        self.vocabulary = fl.Vocabulary(known.tokens, ends, width=known.width)
+        self.vocabulary = gw.Vocabulary(known.tokens, ends, width=known.width)
 
     def __getattr__(self, name: str) -> Any:
         return getattr(self._inner, name)
@@ -213,11 +213,11 @@ class Ending:
 def test_what_cannot_be_guided_is_refused(
     guided: str, settings: dict[str, Any], message: str
 ) -> None:
-    own_pair = EXPERT + fl.gedi(BASE, ANTI)
+    own_pair = EXPERT + gw.gedi(BASE, ANTI)
     expression = {**EXPRESSIONS, "others": EXPERT - 0.5 * ANTI, "own pair": own_pair}[guided]
     if "assistant_model" in settings:
         settings = {"assistant_model": small_models.module("llama", 1)}
-    with pytest.raises(fl.UnsupportedError, match=message):
+    with pytest.raises(gw.UnsupportedError, match=message):
         generate(LogitsProcessor(WORDS, guidance=expression), PROMPTS[:1], **settings)
 
 
@@ -231,21 +231,21 @@ def test_guidance_needs_the_tokens_of_the_prompts() -> None:
     ):
         if "past_key_values" in wrong:
             wrong["input_ids"] = wrong["input_ids"][:, 1:]
-        with pytest.raises(fl.UnsupportedError, match="the tokens of the whole prompt"):
+        with pytest.raises(gw.UnsupportedError, match="the tokens of the whole prompt"):
             module.generate(**wrong, logits_processor=[held], max_new_tokens=9, pad_token_id=0)
-    with pytest.raises(fl.UnsupportedError, match="which only a running generate"):
+    with pytest.raises(gw.UnsupportedError, match="which only a running generate"):
         LogitsProcessor(WORDS, guidance=EXPRESSIONS["proxy tuning"], prompt_length=1)(
             torch.ones(1, 1, dtype=torch.int64), torch.zeros(1, BASE.vocabulary.width)
         )
 
 
 def test_wrong_arguments_are_told() -> None:
-    with pytest.raises(fl.SourceError, match=r"guidance is a fairlead\.Model, not Llama"):
+    with pytest.raises(gw.SourceError, match=r"guidance is a guideway\.Model, not Llama"):
         LogitsProcessor(WORDS, guidance=BASE.language_model.module)
-    with pytest.raises(fl.SourceError, match="prompts are for guidance"):
+    with pytest.raises(gw.SourceError, match="prompts are for guidance"):
         LogitsProcessor(WORDS, BASE.vocabulary, prompts=["a"])
-    with pytest.raises(fl.ModelError, match="models of another vocabulary"):
-        LogitsProcessor(WORDS, fl.Vocabulary([bytes([b]) for b in range(256)]), guidance=BASE)
+    with pytest.raises(gw.ModelError, match="models of another vocabulary"):
+        LogitsProcessor(WORDS, gw.Vocabulary([bytes([b]) for b in range(256)]), guidance=BASE)
 
 
 def test_a_model_that_gives_no_numbers_is_our_error() -> None:
@@ -253,5 +253,5 @@ def test_a_model_that_gives_no_numbers_is_our_error() -> None:
     with torch.no_grad():
         broken.lm_head.weight[:] = float("nan")
     guided = BASE + Model(TransformersModel(broken, TOKENIZER), TOKENIZER)
-    with pytest.raises(fl.ModelError, match="NaN or infinite"):
+    with pytest.raises(gw.ModelError, match="NaN or infinite"):
         generate(LogitsProcessor(WORDS, guidance=guided), PROMPTS[:1])

@@ -7,8 +7,8 @@ import numpy as np
 import pytest
 import torch
 
-from fairlead.logits.classifier import Classifier, asked
-from fairlead.logits.classifier_sources import classifier
+from guideway.logits.classifier import Classifier, asked
+from guideway.logits.classifier_sources import classifier
 
 TEXTS = ["", "good", "good bad", "Ba", "bad bad bad", "\ufffd", "ça va", "a" * 3000]
 

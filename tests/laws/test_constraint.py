@@ -7,15 +7,15 @@ import pytest
 from hypothesis import assume, given, reject
 from hypothesis import strategies as st
 
-from fairlead.automata.budget import Budget
-from fairlead.automata.derivative import Derivatives
-from fairlead.constraints.compiled import CompiledConstraint
-from fairlead.constraints.token_graph import TokenGraph
-from fairlead.errors import LimitError, TokenRejected, UnsatisfiableError
-from fairlead.lowering.expr import concat, literal
-from fairlead.masks.bits import unpack
-from fairlead.masks.rows import Rows
-from fairlead.vocabulary.spellings import Vocabulary
+from guideway.automata.budget import Budget
+from guideway.automata.derivative import Derivatives
+from guideway.constraints.compiled import CompiledConstraint
+from guideway.constraints.token_graph import TokenGraph
+from guideway.errors import LimitError, TokenRejected, UnsatisfiableError
+from guideway.lowering.expr import concat, literal
+from guideway.masks.bits import unpack
+from guideway.masks.rows import Rows
+from guideway.vocabulary.spellings import Vocabulary
 from toys import ALPHABET, distinct, expressions, is_distinct, language, nested, strings
 
 singles = [bytes((b,)) for b in b"ab,[]"]

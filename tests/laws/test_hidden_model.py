@@ -10,10 +10,10 @@ from typing import Any
 import pytest
 import torch
 
-import fairlead as fl
-from fairlead.engine.adapter import Adapter
-from fairlead.engine.backends.variants import shown
-from fairlead.engine.fake import FakeModel
+import guideway as gw
+from guideway.engine.adapter import Adapter
+from guideway.engine.backends.variants import shown
+from guideway.engine.fake import FakeModel
 from small_models import KINDS, LETTERS, model, noise
 
 PROMPTS = [[5, 6, 7], [8], [9, 10, 11, 12, 13, 14, 15, 16]]
@@ -80,11 +80,11 @@ def test_a_row_with_an_adapter_has_the_states_of_a_model_into_which_it_is_merged
 
 
 def test_a_fake_without_states_and_a_decoder_of_another_kind_are_refused_by_name():
-    with pytest.raises(fl.UnsupportedError, match="the fake has no hidden states"):
+    with pytest.raises(gw.UnsupportedError, match="the fake has no hidden states"):
         FakeModel.random(LETTERS).prefill_hidden([[1]], [None], [])
     flat = torch.nn.Flatten()
     with (
-        pytest.raises(fl.UnsupportedError, match="states of SimpleNamespace are not known"),
+        pytest.raises(gw.UnsupportedError, match="states of SimpleNamespace are not known"),
         shown(SimpleNamespace(get_decoder=lambda: flat)),
     ):
         flat(torch.zeros(2, 3))

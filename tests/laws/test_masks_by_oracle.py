@@ -8,8 +8,8 @@ import jsonschema
 import pytest
 import regex
 
-import fairlead as fl
-from fairlead.masks.bits import unpack
+import guideway as gw
+from guideway.masks.bits import unpack
 from real_tokenizers import real_vocabulary
 
 # Without \w and \s, where `regex` and `re` differ (U+001C is white space to `re` alone).
@@ -29,7 +29,7 @@ PATTERNS = [
 @pytest.mark.parametrize("pattern", PATTERNS)
 def test_a_token_is_allowed_exactly_if_the_text_may_still_match(pattern):
     vocabulary = real_vocabulary("gpt2")
-    constraint = fl.compile(fl.Regex(pattern), vocabulary)
+    constraint = gw.compile(gw.Regex(pattern), vocabulary)
     compiled = regex.compile(pattern)
     chosen = random.Random(pattern)
     whole = {}
@@ -110,9 +110,9 @@ def test_a_token_is_allowed_exactly_if_some_valid_text_goes_on_so(schema, order)
     }
     pieces = {text[i : i + n] for text in valid for i in range(len(text)) for n in (1, 2, 4)}
     tokens = sorted({*map(chr, range(32, 127)), *pieces})
-    vocabulary = fl.Vocabulary([token.encode() for token in tokens])
-    source = fl.JsonSchema(schema, key_order=order, whitespace="compact", spelling="plain")
-    constraint = fl.compile(source, vocabulary)
+    vocabulary = gw.Vocabulary([token.encode() for token in tokens])
+    source = gw.JsonSchema(schema, key_order=order, whitespace="compact", spelling="plain")
+    constraint = gw.compile(source, vocabulary)
     beginnings = {text[:n] for text in valid for n in range(len(text) + 1)}
     sample = random.Random(0).sample(sorted(beginnings), min(len(beginnings), 60))
     for text in ["", *sample]:

@@ -6,9 +6,9 @@ import numpy as np
 import pytest
 import torch
 
-from fairlead.sampling.categorical import Categorical
-from fairlead.sampling.greedy import Greedy
-from fairlead.sampling.sampler import Sampler
+from guideway.sampling.categorical import Categorical
+from guideway.sampling.greedy import Greedy
+from guideway.sampling.sampler import Sampler
 
 SAMPLERS = [Greedy(), Categorical()]
 

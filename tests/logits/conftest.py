@@ -2,7 +2,7 @@
 
 import pytest
 
-from fairlead.logits import rim
+from guideway.logits import rim
 
 
 @pytest.fixture(params=["searching", "sorting"])

@@ -12,12 +12,12 @@ import pytest
 import torch
 from transformers.generation import logits_process as theirs
 
-from fairlead.engine.penalties import Penalties
-from fairlead.logits.warp import Warps, warp
-from fairlead.sampling.history import History
-from fairlead.sampling.rules import Rules
-from fairlead.sampling.settings import Sampling
-from fairlead.vocabulary.spellings import Vocabulary
+from guideway.engine.penalties import Penalties
+from guideway.logits.warp import Warps, warp
+from guideway.sampling.history import History
+from guideway.sampling.rules import Rules
+from guideway.sampling.settings import Sampling
+from guideway.vocabulary.spellings import Vocabulary
 
 pytestmark = pytest.mark.usefixtures("form")
 

@@ -5,8 +5,8 @@ import torch
 from hypothesis import given
 from hypothesis import strategies as st
 
-import fairlead as fl
-from fairlead.errors import ModelError, SourceError
+import guideway as gw
+from guideway.errors import ModelError, SourceError
 
 widths = st.integers(1, 100)
 
@@ -14,12 +14,12 @@ widths = st.integers(1, 100)
 @given(widths.flatmap(lambda w: st.tuples(st.just(w), st.sets(st.integers(0, w - 1)))))
 def test_exactly_the_tokens_without_a_bit_become_impossible(case):
     width, allowed = case
-    bitmask = torch.zeros_like(fl.allocate_token_bitmask(2, width))
+    bitmask = torch.zeros_like(gw.allocate_token_bitmask(2, width))
     for token in allowed:
         bitmask[1, token // 32] |= torch.tensor(1 << token % 32).to(torch.int32)
     logits = torch.randn(2, width)
     expected = logits[1].clone()
-    fl.apply_token_bitmask_inplace(logits, bitmask)
+    gw.apply_token_bitmask_inplace(logits, bitmask)
     assert bool((logits[0] == -torch.inf).all())
     for token in range(width):
         assert logits[1, token] == (expected[token] if token in allowed else -torch.inf)
@@ -28,36 +28,36 @@ def test_exactly_the_tokens_without_a_bit_become_impossible(case):
 @pytest.mark.parametrize("dtype", [torch.float32, torch.bfloat16, torch.float16])
 def test_a_fresh_bitmask_allows_everything_and_any_float_is_taken(dtype):
     logits = torch.ones(3, 70, dtype=dtype)
-    fl.apply_token_bitmask_inplace(logits, fl.allocate_token_bitmask(3, 70))
+    gw.apply_token_bitmask_inplace(logits, gw.allocate_token_bitmask(3, 70))
     assert bool((logits == 1).all())
 
 
 def test_one_row_may_come_without_a_batch():
     logits = torch.zeros(5)
-    fl.apply_token_bitmask_inplace(logits, torch.tensor([0b00110], dtype=torch.int32))
+    gw.apply_token_bitmask_inplace(logits, torch.tensor([0b00110], dtype=torch.int32))
     assert torch.isinf(logits).tolist() == [True, False, False, True, True]
 
 
 @pytest.mark.parametrize("shape", [(1, 2), (2, 1), (2, 3)])
 def test_a_bitmask_that_does_not_fit_is_refused(shape):
     with pytest.raises(ModelError, match="does not fit"):
-        fl.apply_token_bitmask_inplace(torch.zeros(2, 40), torch.zeros(shape, dtype=torch.int32))
+        gw.apply_token_bitmask_inplace(torch.zeros(2, 40), torch.zeros(shape, dtype=torch.int32))
 
 
 @pytest.mark.parametrize("shape", [(0, 5), (3, 0), (-1, 8)])
 def test_sizes_are_positive(shape):
     with pytest.raises(SourceError, match="must be positive"):
-        fl.allocate_token_bitmask(*shape)
+        gw.allocate_token_bitmask(*shape)
 
 
 def test_a_matcher_and_a_bitmask_make_a_decoding_loop():
-    vocabulary = fl.Vocabulary([b"a", b"b", b"c", b"<eos>"], {3})
-    matcher = fl.Matcher(fl.compile(fl.Choice(["abc"]), vocabulary))
-    bitmask, taken = fl.allocate_token_bitmask(1, vocabulary.width), []
+    vocabulary = gw.Vocabulary([b"a", b"b", b"c", b"<eos>"], {3})
+    matcher = gw.Matcher(gw.compile(gw.Choice(["abc"]), vocabulary))
+    bitmask, taken = gw.allocate_token_bitmask(1, vocabulary.width), []
     while not matcher.is_terminated():
         matcher.fill_next_token_bitmask(bitmask, 0)
         logits = torch.zeros(1, vocabulary.width)
-        fl.apply_token_bitmask_inplace(logits, bitmask)
+        gw.apply_token_bitmask_inplace(logits, bitmask)
         taken.append(int(logits.argmax()))
         assert matcher.accept_token(taken[-1])
     assert taken == [0, 1, 2, 3]

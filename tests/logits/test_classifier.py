@@ -6,8 +6,8 @@ from collections.abc import Sequence
 import pytest
 import torch
 
-from fairlead.errors import LimitError, UnsupportedError
-from fairlead.logits.classifier import Classifier, ClassifierTerm
+from guideway.errors import LimitError, UnsupportedError
+from guideway.logits.classifier import Classifier, ClassifierTerm
 
 
 class Neutral:

@@ -7,10 +7,10 @@ from transformers.models.bert import BertConfig, BertForSequenceClassification
 from transformers.pipelines import pipeline
 from transformers.tokenization_utils_tokenizers import PreTrainedTokenizerFast
 
-from fairlead.errors import ModelError
-from fairlead.logits.classifier import asked
-from fairlead.logits.classifier_sequence import BATCH
-from fairlead.logits.classifier_sources import classifier
+from guideway.errors import ModelError
+from guideway.logits.classifier import asked
+from guideway.logits.classifier_sequence import BATCH
+from guideway.logits.classifier_sources import classifier
 
 WORDS = ["[PAD]", "[CLS]", "[SEP]", "[UNK]", *"abcdefgh"]
 

@@ -11,10 +11,10 @@ import numpy as np
 import pytest
 import torch
 
-from fairlead.errors import ModelError, UnsupportedError
-from fairlead.logits.classifier import asked
-from fairlead.logits.classifier_sources import Function, classifier, fudge
-from fairlead.logits.lexicon import Lexicon
+from guideway.errors import ModelError, UnsupportedError
+from guideway.logits.classifier import asked
+from guideway.logits.classifier_sources import Function, classifier, fudge
+from guideway.logits.lexicon import Lexicon
 
 
 def share_of_a(texts: list[str]) -> list[float]:

@@ -6,8 +6,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from fairlead.logits.contexts import OpenText, TextContext, candidate_texts
-from fairlead.vocabulary.spellings import Vocabulary
+from guideway.logits.contexts import OpenText, TextContext, candidate_texts
+from guideway.vocabulary.spellings import Vocabulary
 
 
 def cut(data: bytes, places: list[int]) -> tuple[bytes, ...]:

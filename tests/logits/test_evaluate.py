@@ -7,9 +7,9 @@ import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-import fairlead as fl
-from fairlead.logits.evaluate import Step, evaluate, jensen_shannon
-from fairlead.logits.expr import (
+import guideway as gw
+from guideway.logits.evaluate import Step, evaluate, jensen_shannon
+from guideway.logits.expr import (
     Farthest,
     Leaf,
     Maximum,
@@ -23,11 +23,11 @@ from fairlead.logits.expr import (
     total,
     walk,
 )
-from fairlead.logits.filters import min_p
+from guideway.logits.filters import min_p
 
 A, B, C = Leaf("a", "base"), Leaf("b", "expert"), Leaf("c", "anti")
 SIZE = 12
-WORDS = fl.Vocabulary([bytes([97 + n]) for n in range(SIZE)])
+WORDS = gw.Vocabulary([bytes([97 + n]) for n in range(SIZE)])
 SEEDS = range(20)
 
 

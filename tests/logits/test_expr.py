@@ -4,9 +4,9 @@ import itertools
 
 import pytest
 
-import fairlead as fl
-from fairlead.logits.classifier import ClassifierTerm
-from fairlead.logits.expr import (
+import guideway as gw
+from guideway.logits.classifier import ClassifierTerm
+from guideway.logits.expr import (
     Farthest,
     GediTerm,
     Guided,
@@ -54,12 +54,12 @@ def test_what_cancels_itself_is_zero_which_can_be_added():
 
 @pytest.mark.parametrize("bad", [float("nan"), float("inf"), -2e6, True])
 def test_a_coefficient_is_a_number_within_range(bad):
-    with pytest.raises(fl.SourceError, match="a coefficient is"):
+    with pytest.raises(gw.SourceError, match="a coefficient is"):
         total([(bad, A)])
 
 
 def test_coefficients_that_grow_out_of_range_are_refused():
-    with pytest.raises(fl.SourceError, match="a coefficient"):
+    with pytest.raises(gw.SourceError, match="a coefficient"):
         total([(1e6, total([(1e6, A)]))])
 
 
@@ -74,7 +74,7 @@ def test_normal_forms_have_coefficients_that_sum_to_one():
 
 
 def test_a_normal_form_needs_a_sum():
-    with pytest.raises(fl.SourceError, match="sum to 0"):
+    with pytest.raises(gw.SourceError, match="sum to 0"):
         normalized(total([(1, A), (-1, B)]))
 
 
@@ -138,5 +138,5 @@ def test_expressions_are_printed_as_they_would_be_written(node, text):
 def test_numbers_are_checked_against_their_range():
     assert number(1, "x") == 1.0
     for bad, (low, high) in itertools.product(["1", None, True, 3], [(0.0, 2.0)]):
-        with pytest.raises(fl.SourceError, match="from 0 to 2"):
+        with pytest.raises(gw.SourceError, match="from 0 to 2"):
             number(bad, "x", low, high)

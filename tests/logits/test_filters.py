@@ -5,8 +5,8 @@ import math
 import pytest
 import torch
 
-from fairlead.logits import rim
-from fairlead.logits.filters import (
+from guideway.logits import rim
+from guideway.logits.filters import (
     dot,
     epsilon,
     eta,

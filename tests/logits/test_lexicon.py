@@ -4,8 +4,8 @@ import math
 
 import pytest
 
-from fairlead.errors import SourceError
-from fairlead.logits.lexicon import Lexicon
+from guideway.errors import SourceError
+from guideway.logits.lexicon import Lexicon
 
 
 def odds(lexicon: Lexicon, text: str) -> float:

@@ -6,9 +6,9 @@ import torch
 from hypothesis import given
 from hypothesis import strategies as st
 
-from fairlead.errors import ModelError
-from fairlead.logits.mask import apply_mask, unpack, upload
-from fairlead.masks.bits import pack
+from guideway.errors import ModelError
+from guideway.logits.mask import apply_mask, unpack, upload
+from guideway.masks.bits import pack
 
 CPU = torch.device("cpu")
 

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 import torch
 
-from fairlead.logits.penalties import (
+from guideway.logits.penalties import (
     BOUND,
     Marks,
     added,

@@ -12,12 +12,12 @@ import torch
 from hypothesis import given
 from hypothesis import strategies as st
 
-from fairlead.errors import ModelError
-from fairlead.logits.classifier import ClassifierTerm
-from fairlead.logits.contexts import TextContext
-from fairlead.logits.rescore import gedi_log_probs, rescore
-from fairlead.logits.rows import Rows
-from fairlead.vocabulary.spellings import Vocabulary
+from guideway.errors import ModelError
+from guideway.logits.classifier import ClassifierTerm
+from guideway.logits.contexts import TextContext
+from guideway.logits.rescore import gedi_log_probs, rescore
+from guideway.logits.rows import Rows
+from guideway.vocabulary.spellings import Vocabulary
 
 LETTERS = "abcde"
 LENGTH = 4

@@ -8,7 +8,7 @@ import torch
 from hypothesis import given
 from hypothesis import strategies as st
 
-from fairlead.logits.rows import LEAST, Rows, both
+from guideway.logits.rows import LEAST, Rows, both
 
 EXTREMES = [0.0, 1.0, -3.5, 1e38, -1e38, 3e38, -math.inf, 5.0]
 

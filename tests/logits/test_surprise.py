@@ -5,8 +5,8 @@ import math
 import pytest
 import torch
 
-from fairlead.logits.surprise import mirostat, mirostat_by_rank, surprises, xtc
-from fairlead.sampling.categorical import Categorical
+from guideway.logits.surprise import mirostat, mirostat_by_rank, surprises, xtc
+from guideway.sampling.categorical import Categorical
 
 pytestmark = pytest.mark.usefixtures("form")
 

@@ -4,9 +4,9 @@ import pytest
 import torch
 from transformers.generation import logits_process
 
-from fairlead.logits.filters import top_k
-from fairlead.logits.warp import Moment, Warps, warp
-from fairlead.sampling.order import ORDERS
+from guideway.logits.filters import top_k
+from guideway.logits.warp import Moment, Warps, warp
+from guideway.sampling.order import ORDERS
 
 pytestmark = pytest.mark.usefixtures("form")
 

@@ -6,9 +6,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-import fairlead as fl
-from fairlead.automata.derivative import Derivatives
-from fairlead.lowering.sources import lower_source
+import guideway as gw
+from guideway.automata.derivative import Derivatives
+from guideway.lowering.sources import lower_source
 from regex_samples import oracle, reader, trees
 
 WORDS = ["".join(word) for size in range(5) for word in product("ab\n", repeat=size)]
@@ -18,7 +18,7 @@ SIMPLE = trees(["a", "b", "ab", "[ab]", ".", "", r"\n", "^", "$", "a{2}"], 5)
 @pytest.mark.untraced
 @given(SIMPLE, SIMPLE, st.sampled_from("&|-~"))
 def test_operators_are_those_of_sets(left: str, right: str, operator: str) -> None:
-    a, b = fl.Regex(left), fl.Regex(right)
+    a, b = gw.Regex(left), gw.Regex(right)
     combined = {"&": a & b, "|": a | b, "-": a - b, "~": ~a & ~b}[operator]
     first, second = oracle(left), oracle(right)
     accepts = reader(lower_source(combined))
@@ -33,7 +33,7 @@ def test_operators_are_those_of_sets(left: str, right: str, operator: str) -> No
         }[operator]
         assert accepts(text) == expected, text
         belonging += [text] if expected else []
-    machine = Derivatives(lower_source(combined & fl.Regex(r"[ab\n]*")))
+    machine = Derivatives(lower_source(combined & gw.Regex(r"[ab\n]*")))
     if belonging:
         assert machine.shortest(machine.start()).decode() == min(belonging, key=in_order)
 
@@ -56,7 +56,7 @@ def in_order(text: str) -> tuple[int, bytes]:
 def test_what_is_in_one_and_not_in_the_other_has_a_shortest_witness(
     left: str, right: str, witness: str | None
 ) -> None:
-    expr = lower_source(fl.Regex(left) - fl.Regex(right))
+    expr = lower_source(gw.Regex(left) - gw.Regex(right))
     machine = Derivatives(expr)
     assert machine.alive(expr) == (witness is not None)
     if witness is not None:

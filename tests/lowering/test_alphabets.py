@@ -4,11 +4,11 @@ import random
 
 import pytest
 
-import fairlead as fl
-from fairlead.automata.derivative import Derivatives
-from fairlead.errors import UnsatisfiableError
-from fairlead.lowering.alphabets import apart_by_bytes
-from fairlead.lowering.expr import (
+import guideway as gw
+from guideway.automata.derivative import Derivatives
+from guideway.errors import UnsatisfiableError
+from guideway.lowering.alphabets import apart_by_bytes
+from guideway.lowering.expr import (
     EMPTY,
     EPSILON,
     alt,
@@ -19,9 +19,9 @@ from fairlead.lowering.expr import (
     literal,
     repeat,
 )
-from fairlead.lowering.nodes import Expr, Rule
+from guideway.lowering.nodes import Expr, Rule
 
-BYTES = fl.Vocabulary([*(bytes([byte]) for byte in range(256)), None], {256})
+BYTES = gw.Vocabulary([*(bytes([byte]) for byte in range(256)), None], {256})
 
 
 def drawn(dice: random.Random, depth: int = 3) -> Expr:
@@ -70,8 +70,8 @@ def test_a_format_that_never_matches_a_pattern_is_seen(name: str, pattern: str, 
     # It was searched for until all was spent, 3 to 5 s, and refused what it stood beside.
     never = {"type": "string", "format": name, "pattern": pattern}
     with pytest.raises(UnsatisfiableError, match="format and pattern"):
-        fl.compile(fl.JsonSchema(never, spelling=spelling), BYTES)
-    beside = fl.JsonSchema({"anyOf": [never, {"const": "x"}]}, spelling=spelling)
-    assert fl.compile(beside, BYTES).example() == '"x"'
-    denied = fl.compile(fl.JsonSchema({"not": never}, spelling=spelling), BYTES)
+        gw.compile(gw.JsonSchema(never, spelling=spelling), BYTES)
+    beside = gw.JsonSchema({"anyOf": [never, {"const": "x"}]}, spelling=spelling)
+    assert gw.compile(beside, BYTES).example() == '"x"'
+    denied = gw.compile(gw.JsonSchema({"not": never}, spelling=spelling), BYTES)
     assert denied.matches('"23:59:59Z"')

@@ -8,8 +8,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from fairlead.lowering.alternatives import all_of, either
-from fairlead.lowering.expr import (
+from guideway.lowering.alternatives import all_of, either
+from guideway.lowering.expr import (
     EMPTY,
     EPSILON,
     alt,
@@ -20,7 +20,7 @@ from fairlead.lowering.expr import (
     literal,
     repeat,
 )
-from fairlead.lowering.nodes import Alt, operands
+from guideway.lowering.nodes import Alt, operands
 from regex_samples import reader
 from toys import ALPHABET, expressions, language
 

@@ -6,13 +6,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-import fairlead as fl
-from fairlead.lowering.among_texts import among_texts
-from fairlead.lowering.expr import ANYTHING, complement, repeat
-from fairlead.lowering.regex import lower_regex
-from fairlead.lowering.regular import contains, derivative
-from fairlead.lowering.unicode import TEXT_CHAR
-from fairlead.syntax.regex import parse_regex
+import guideway as gw
+from guideway.lowering.among_texts import among_texts
+from guideway.lowering.expr import ANYTHING, complement, repeat
+from guideway.lowering.regex import lower_regex
+from guideway.lowering.regular import contains, derivative
+from guideway.lowering.unicode import TEXT_CHAR
+from guideway.syntax.regex import parse_regex
 
 PATTERNS = (
     r"(?s)a.*",
@@ -54,10 +54,10 @@ def test_what_wants_nothing_more_is_anything() -> None:
 
 
 def test_special_tokens_are_no_text_behind_what_is_looked_for() -> None:
-    vocabulary = fl.Vocabulary([b"a", b"b", None, b"<end>"], eos_ids={3}, special={"<s>": 2})
-    grammar = fl.Lark('start: "a" rest\nrest: "b" rest "b" | <s> | "a"')
-    free = fl.compile(grammar, vocabulary)
-    meets = fl.compile(grammar & fl.Regex("(?s)a.*"), vocabulary)
+    vocabulary = gw.Vocabulary([b"a", b"b", None, b"<end>"], eos_ids={3}, special={"<s>": 2})
+    grammar = gw.Lark('start: "a" rest\nrest: "b" rest "b" | <s> | "a"')
+    free = gw.compile(grammar, vocabulary)
+    meets = gw.compile(grammar & gw.Regex("(?s)a.*"), vocabulary)
     for ids, with_special in (([0, 0], False), ([0, 1, 0, 1], False), ([0, 2], True)):
         for constraint in (free, meets):
             state, allowed = constraint.start(), True

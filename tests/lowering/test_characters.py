@@ -7,12 +7,12 @@ from collections.abc import Iterable
 
 import pytest
 
-from fairlead.lowering.case import members, unicode_case
-from fairlead.lowering.characters import class_points, dot_points, literal_points, shorthand_points
-from fairlead.lowering.unicode import ALL, CodePoints, every_character, every_letter, inverse
-from fairlead.syntax.regex import parse_regex
-from fairlead.syntax.regex_escapes import PROPERTIES
-from fairlead.syntax.regex_tree import Class, Dot, Mode, Shorthand
+from guideway.lowering.case import members, unicode_case
+from guideway.lowering.characters import class_points, dot_points, literal_points, shorthand_points
+from guideway.lowering.unicode import ALL, CodePoints, every_character, every_letter, inverse
+from guideway.syntax.regex import parse_regex
+from guideway.syntax.regex_escapes import PROPERTIES
+from guideway.syntax.regex_tree import Class, Dot, Mode, Shorthand
 from regex_samples import oracle
 
 EVERYTHING = every_character()

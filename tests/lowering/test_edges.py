@@ -4,12 +4,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from fairlead.lowering import edges
-from fairlead.lowering.edges import NEWLINE, NOTHING, OTHER, WORD, Edge
-from fairlead.lowering.expr import alt, byte_set, concat, literal, optional, repeat
-from fairlead.lowering.fuel import metered
-from fairlead.lowering.regex import lower_regex
-from fairlead.syntax.regex import parse_regex
+from guideway.lowering import edges
+from guideway.lowering.edges import NEWLINE, NOTHING, OTHER, WORD, Edge
+from guideway.lowering.expr import alt, byte_set, concat, literal, optional, repeat
+from guideway.lowering.fuel import metered
+from guideway.lowering.regex import lower_regex
+from guideway.syntax.regex import parse_regex
 from toys import expressions, language
 
 KINDS = {WORD: byte_set(b"a"), OTHER: byte_set(b"b"), NEWLINE: byte_set(b",")}

@@ -6,10 +6,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from fairlead.automata.derivative import Derivatives
-from fairlead.lowering import endless
-from fairlead.lowering.endless import soon_endless, surely_ended, surely_endless, surely_open
-from fairlead.lowering.expr import (
+from guideway.automata.derivative import Derivatives
+from guideway.lowering import endless
+from guideway.lowering.endless import soon_endless, surely_ended, surely_endless, surely_open
+from guideway.lowering.expr import (
     EMPTY,
     EPSILON,
     alt,
@@ -20,8 +20,8 @@ from fairlead.lowering.expr import (
     literal,
     repeat,
 )
-from fairlead.lowering.nodes import Expr, Rule
-from fairlead.lowering.regular import contains
+from guideway.lowering.nodes import Expr, Rule
+from guideway.lowering.regular import contains
 
 WORDS = repeat(byte_set(b"ab"))
 TEXTS = [b""]

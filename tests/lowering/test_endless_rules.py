@@ -2,15 +2,15 @@
 
 import random
 
-import fairlead as fl
-from fairlead.automata.decided import Decisions
-from fairlead.automata.derivative import Derivatives
-from fairlead.errors import UnsatisfiableError
-from fairlead.lowering.endless_rules import surely_endless_rules
-from fairlead.lowering.expr import EMPTY, alt, concat, literal, repeat
-from fairlead.lowering.meets import looking
-from fairlead.lowering.nodes import Expr, Rule
-from fairlead.lowering.sources import lower_source
+import guideway as gw
+from guideway.automata.decided import Decisions
+from guideway.automata.derivative import Derivatives
+from guideway.errors import UnsatisfiableError
+from guideway.lowering.endless_rules import surely_endless_rules
+from guideway.lowering.expr import EMPTY, alt, concat, literal, repeat
+from guideway.lowering.meets import looking
+from guideway.lowering.nodes import Expr, Rule
+from guideway.lowering.sources import lower_source
 
 RULES, SYMBOLS = ("root", "p", "q"), 3
 LONGEST = SYMBOLS ** len(RULES)  # of a text in which no rule stands in its own
@@ -54,7 +54,7 @@ def test_what_is_told_to_be_endless_has_texts_of_any_length() -> None:
         )
         long = any(length > LONGEST for length in lengths(bodies))
         try:
-            expr = lower_source(fl.Gbnf(text))
+            expr = lower_source(gw.Gbnf(text))
         except UnsatisfiableError:
             continue
         answer = surely_endless_rules(expr, Derivatives(EMPTY).alive)
@@ -83,7 +83,7 @@ def test_a_rule_is_endless_only_where_it_can_be_written() -> None:
 
 
 def test_palindromes_are_refused_beside_one_another_without_a_search() -> None:
-    palindrome = fl.Gbnf('root ::= "a" root "a" | "b" root "b" | "c"?')
+    palindrome = gw.Gbnf('root ::= "a" root "a" | "b" root "b" | "c"?')
     made: list[int] = []
     assert Decisions(made.append).words(lower_source(palindrome)) is None
     assert sum(made) < 100

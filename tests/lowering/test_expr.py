@@ -6,8 +6,8 @@ import weakref
 import pytest
 from hypothesis import given
 
-from fairlead.errors import FairleadError
-from fairlead.lowering.expr import (
+from guideway.errors import GuidewayError
+from guideway.lowering.expr import (
     ANYTHING,
     EMPTY,
     EPSILON,
@@ -23,7 +23,7 @@ from fairlead.lowering.expr import (
     optional,
     repeat,
 )
-from fairlead.lowering.nodes import Rule
+from guideway.lowering.nodes import Rule
 from toys import Distinct, distinct, expressions, language, unfolded
 
 A, B = literal("a"), literal("b")
@@ -74,21 +74,21 @@ def test_unsure_decides_for_all_options():
 
 
 def test_only_regular_expressions_intersect_and_have_a_complement():
-    with pytest.raises(FairleadError, match="intersect"):
+    with pytest.raises(GuidewayError, match="intersect"):
         both(distinct(), A)
-    with pytest.raises(FairleadError, match="complement"):
+    with pytest.raises(GuidewayError, match="complement"):
         complement(distinct())
 
 
 def test_a_rule_is_defined_once_and_never_nullable():
     rule = Rule("r")
-    with pytest.raises(FairleadError, match="no body yet"):
+    with pytest.raises(GuidewayError, match="no body yet"):
         _ = rule.body
-    with pytest.raises(FairleadError, match="nullable"):
+    with pytest.raises(GuidewayError, match="nullable"):
         rule.define(EPSILON)
     rule.define(A)
     assert rule.body is A
-    with pytest.raises(FairleadError, match="already"):
+    with pytest.raises(GuidewayError, match="already"):
         rule.define(B)
 
 

@@ -10,12 +10,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from fairlead.automata.derivative import Derivatives
-from fairlead.lowering.formats import format_bound, lower_format
-from fairlead.lowering.nodes import Expr
-from fairlead.lowering.regex import lower_regex
-from fairlead.syntax.json_schema_values import FORMATS
-from fairlead.syntax.regex import parse_regex
+from guideway.automata.derivative import Derivatives
+from guideway.lowering.formats import format_bound, lower_format
+from guideway.lowering.nodes import Expr
+from guideway.lowering.regex import lower_regex
+from guideway.syntax.json_schema_values import FORMATS
+from guideway.syntax.regex import parse_regex
 from json_schemas import draw, machine, matches
 
 MACHINES: dict[str, Derivatives] = {}

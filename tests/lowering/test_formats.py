@@ -9,15 +9,15 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from fairlead.automata.derivative import Derivatives
-from fairlead.errors import UnsatisfiableError
-from fairlead.lowering.expr import ALL_BYTES, both, complement, repeat
-from fairlead.lowering.formats import is_plain_format, lower_format
-from fairlead.lowering.json_text import PLAIN, Spelling
-from fairlead.lowering.nodes import Expr
-from fairlead.lowering.regex import lower_regex
-from fairlead.syntax.json_schema_values import FORMATS
-from fairlead.syntax.regex import parse_regex
+from guideway.automata.derivative import Derivatives
+from guideway.errors import UnsatisfiableError
+from guideway.lowering.expr import ALL_BYTES, both, complement, repeat
+from guideway.lowering.formats import is_plain_format, lower_format
+from guideway.lowering.json_text import PLAIN, Spelling
+from guideway.lowering.nodes import Expr
+from guideway.lowering.regex import lower_regex
+from guideway.syntax.json_schema_values import FORMATS
+from guideway.syntax.regex import parse_regex
 from json_schemas import draw, machine, matches, quote, verdict
 
 MACHINES: dict[str, Derivatives] = {}

@@ -5,11 +5,11 @@ from decimal import Decimal
 
 import pytest
 
-from fairlead.errors import LimitError
-from fairlead.lowering.expr import literal
-from fairlead.lowering.fuel import attempt, metered, spend
-from fairlead.lowering.numbers import lower_other_numbers
-from fairlead.syntax.json_schema_tree import Numbers
+from guideway.errors import LimitError
+from guideway.lowering.expr import literal
+from guideway.lowering.fuel import attempt, metered, spend
+from guideway.lowering.numbers import lower_other_numbers
+from guideway.syntax.json_schema_tree import Numbers
 
 
 def test_constructors_pay_for_the_nodes_they_make() -> None:

@@ -5,16 +5,16 @@ import random
 
 import pytest
 
-import fairlead as fl
-from fairlead.automata.derivative import Derivatives
-from fairlead.lowering.expr import literal, repeat
-from fairlead.lowering.grammar import lower_grammar
-from fairlead.lowering.nodes import Expr
-from fairlead.masks.bits import unpack
-from fairlead.syntax.gbnf import parse_gbnf
-from fairlead.syntax.grammar_tree import Characters, Grammar, Item, Name, Terminal, Word
+import guideway as gw
+from guideway.automata.derivative import Derivatives
+from guideway.lowering.expr import literal, repeat
+from guideway.lowering.grammar import lower_grammar
+from guideway.lowering.nodes import Expr
+from guideway.masks.bits import unpack
+from guideway.syntax.gbnf import parse_gbnf
+from guideway.syntax.grammar_tree import Characters, Grammar, Item, Name, Terminal, Word
 
-LETTERS = fl.Vocabulary([b"a", b"b", b"ab", b"<eos>"], eos_ids={3})
+LETTERS = gw.Vocabulary([b"a", b"b", b"ab", b"<eos>"], eos_ids={3})
 LONGEST = 5
 STRINGS = ["".join(p) for n in range(LONGEST + 1) for p in itertools.product("ab", repeat=n)]
 
@@ -60,8 +60,8 @@ def atom(item: Item, known: dict[str, set[str]]) -> set[str]:
 def check(text: str) -> None:
     expected = language(parse_gbnf(text))
     try:
-        constraint = fl.compile(fl.Gbnf(text), LETTERS)
-    except fl.UnsatisfiableError:
+        constraint = gw.compile(gw.Gbnf(text), LETTERS)
+    except gw.UnsatisfiableError:
         assert not expected, text
         return
     assert {s for s in STRINGS if constraint.matches(s)} == expected, text
@@ -125,21 +125,21 @@ def test_random_grammars_have_exactly_their_texts(seed: int):
 
 
 def test_a_grammar_whose_texts_never_end_is_refused_by_the_names_of_its_rules():
-    with pytest.raises(fl.UnsatisfiableError, match="leads on to one of them: root, x") as caught:
-        fl.compile(fl.Gbnf('root ::= "a" x\nx ::= (root | x) "b"\ny ::= "a"'), LETTERS)
+    with pytest.raises(gw.UnsatisfiableError, match="leads on to one of them: root, x") as caught:
+        gw.compile(gw.Gbnf('root ::= "a" x\nx ::= (root | x) "b"\ny ::= "a"'), LETTERS)
     assert caught.value.conflict == ("root", "x")
 
 
 def test_what_does_not_recur_stays_regular():
     text = 'root ::= word ("a" word)*\nword ::= ("a" | "b" unused?)+\nunused ::= unused "a"'
     assert lower_grammar(parse_gbnf(text)).regular
-    assert fl.compile(fl.Gbnf(text) & fl.Regex("b+"), LETTERS).matches("bb")
+    assert gw.compile(gw.Gbnf(text) & gw.Regex("b+"), LETTERS).matches("bb")
     assert not lower_grammar(parse_gbnf('root ::= "a" root | "b"')).regular
 
 
 def test_rules_that_double_their_texts_stay_small():
     text = "root ::= r0\n" + "\n".join(f"r{n} ::= r{n + 1} r{n + 1}?" for n in range(20))
-    constraint = fl.compile(fl.Gbnf(text + '\nr20 ::= "a"'), LETTERS)
+    constraint = gw.compile(gw.Gbnf(text + '\nr20 ::= "a"'), LETTERS)
     assert constraint.matches("a" * 5)
     assert not constraint.matches("ab")
 
@@ -147,9 +147,9 @@ def test_rules_that_double_their_texts_stay_small():
 @pytest.mark.parametrize("rest", ["", ' "a"'])
 def test_a_circle_of_a_thousand_left_recursive_rules_is_no_trouble(rest: str):
     circle = [f'r{n} ::= r{(n + 1) % 1000}{rest} | "{n:b}"' for n in range(1000)]
-    source = fl.Gbnf("\n".join(["root ::= r0", *circle]))
-    digits = fl.Vocabulary([b"0", b"1", b"a", b"<eos>"], eos_ids={3})
-    constraint = fl.compile(source, digits, fl.Budget(fuel=100_000))
+    source = gw.Gbnf("\n".join(["root ::= r0", *circle]))
+    digits = gw.Vocabulary([b"0", b"1", b"a", b"<eos>"], eos_ids={3})
+    constraint = gw.compile(source, digits, gw.Budget(fuel=100_000))
     assert constraint.matches("111" + "a" * 7 * len(rest[:1]))
     assert constraint.matches("0" + "a" * 2000 * len(rest[:1]))
     assert not constraint.matches("111a")
@@ -160,14 +160,14 @@ def test_long_chains_of_rules_and_many_alternatives_are_no_trouble():
     chain = "\n".join(
         ["root ::= r0", *(f"r{n} ::= r{n + 1}" for n in range(3000)), 'r3000 ::= "a"']
     )
-    assert fl.compile(fl.Gbnf(chain), LETTERS).matches("a")
+    assert gw.compile(gw.Gbnf(chain), LETTERS).matches("a")
     around = [f'r{n} ::= "a" r{n + 1} "b"' for n in range(2000)]
     deep = "\n".join(["root ::= r0", *around, 'r2000 ::= "b"'])
-    assert fl.compile(fl.Gbnf(deep), LETTERS).matches("a" * 2000 + "b" * 2001)
+    assert gw.compile(gw.Gbnf(deep), LETTERS).matches("a" * 2000 + "b" * 2001)
     many = "root ::= " + " | ".join(f'"{"a" * (n % 50)}b" root' for n in range(3000)) + ' | "b"'
-    assert fl.compile(fl.Gbnf(many), LETTERS).matches("aab" * 3 + "b")
+    assert gw.compile(gw.Gbnf(many), LETTERS).matches("aab" * 3 + "b")
     nested = "(" * 3000 + '"a"' + ")" * 3000
-    assert fl.compile(fl.Gbnf(f"root ::= {nested}"), LETTERS).matches("a")
+    assert gw.compile(gw.Gbnf(f"root ::= {nested}"), LETTERS).matches("a")
 
 
 @pytest.mark.parametrize(

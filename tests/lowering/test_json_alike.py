@@ -4,9 +4,9 @@ import json
 
 import pytest
 
-from fairlead.lowering.json_alike import Alike
-from fairlead.syntax.json_schema import parse_json_schema
-from fairlead.syntax.json_schema_source import JsonSchema
+from guideway.lowering.json_alike import Alike
+from guideway.syntax.json_schema import parse_json_schema
+from guideway.syntax.json_schema_source import JsonSchema
 from json_parts import PARTS
 
 

@@ -5,9 +5,9 @@ from typing import Any
 
 import pytest
 
-from fairlead.lowering.json_alike_texts import AlikeTexts
-from fairlead.syntax.json_schema import LooseParts
-from fairlead.syntax.json_schema_tame import read_tame
+from guideway.lowering.json_alike_texts import AlikeTexts
+from guideway.syntax.json_schema import LooseParts
+from guideway.syntax.json_schema_tame import read_tame
 from json_parts import PARTS
 
 

@@ -5,12 +5,12 @@ from typing import Any
 
 import pytest
 
-from fairlead.automata.derivative import Derivatives
-from fairlead.lowering.json_anything import anything, every
-from fairlead.lowering.json_schema import lower_json_schema
-from fairlead.lowering.json_text import json_style
-from fairlead.lowering.nodes import Alt, Rule
-from fairlead.syntax.json_schema_source import JsonSchema
+from guideway.automata.derivative import Derivatives
+from guideway.lowering.json_anything import anything, every
+from guideway.lowering.json_schema import lower_json_schema
+from guideway.lowering.json_text import json_style
+from guideway.lowering.nodes import Alt, Rule
+from guideway.syntax.json_schema_source import JsonSchema
 from json_schemas import matches
 
 VALUES = [None, True, -1.5e3, 'a"', [], [1, [None, {"": []}]], {}, {"a": {"b": [{}]}, "": 1}]

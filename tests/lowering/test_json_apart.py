@@ -9,17 +9,17 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from fairlead.automata.derivative import Derivatives
-from fairlead.lowering import json_apart, json_cases
-from fairlead.lowering.json_apart import Apart
-from fairlead.lowering.json_atoms import Among, Holds, Named, Required
-from fairlead.lowering.json_formulas import all_of, any_of, leaf
-from fairlead.lowering.json_meaning import Meaning
-from fairlead.lowering.json_schema import Lowering, lower_json_schema
-from fairlead.lowering.json_text import json_style
-from fairlead.lowering.json_values import exact
-from fairlead.syntax.json_schema import parse_json_schema
-from fairlead.syntax.json_schema_source import JsonSchema
+from guideway.automata.derivative import Derivatives
+from guideway.lowering import json_apart, json_cases
+from guideway.lowering.json_apart import Apart
+from guideway.lowering.json_atoms import Among, Holds, Named, Required
+from guideway.lowering.json_formulas import all_of, any_of, leaf
+from guideway.lowering.json_meaning import Meaning
+from guideway.lowering.json_schema import Lowering, lower_json_schema
+from guideway.lowering.json_text import json_style
+from guideway.lowering.json_values import exact
+from guideway.syntax.json_schema import parse_json_schema
+from guideway.syntax.json_schema_source import JsonSchema
 from json_applicators import Applicators
 from json_schemas import machine, matches, verdict, write
 

@@ -8,8 +8,8 @@ import pytest
 from hypothesis import HealthCheck, assume, given, settings
 from hypothesis import strategies as st
 
-from fairlead.errors import FairleadError, LimitError, UnsupportedError
-from fairlead.lowering.fuel import metered
+from guideway.errors import GuidewayError, LimitError, UnsupportedError
+from guideway.lowering.fuel import metered
 from json_applicators import Applicators
 from json_schemas import draw, machine, matches, verdict, write
 from shares import one_in
@@ -232,7 +232,7 @@ def test_alternatives_about_one_member_that_are_all_different_are_refused():
                    {"properties": {"a": {"maximum": n}}, "required": [f"y{n}"]}]}
         for n in range(12)
     ]  # fmt: skip
-    with pytest.raises(FairleadError, match="alternatives"), metered(lambda parts: None):
+    with pytest.raises(GuidewayError, match="alternatives"), metered(lambda parts: None):
         matches(machine({"allOf": parts, "type": "object"}), '{"a":1}')
 
 

@@ -2,9 +2,9 @@
 
 import pytest
 
-from fairlead.errors import FairleadError
-from fairlead.lowering.expr import literal
-from fairlead.lowering.json_atoms import (
+from guideway.errors import GuidewayError
+from guideway.lowering.expr import literal
+from guideway.lowering.json_atoms import (
     Among,
     Amount,
     AtLeast,
@@ -36,12 +36,12 @@ from fairlead.lowering.json_atoms import (
     shorter,
     some_item,
 )
-from fairlead.lowering.json_formulas import FALSE, TRUE, all_of, leaf, opposite
-from fairlead.lowering.json_given import Like, Unlike
-from fairlead.lowering.json_progress import Kept, Now
-from fairlead.lowering.json_unlike import unlike_member
-from fairlead.lowering.json_values import exact
-from fairlead.syntax.json_schema_tree import Numbers, Strings
+from guideway.lowering.json_formulas import FALSE, TRUE, all_of, leaf, opposite
+from guideway.lowering.json_given import Like, Unlike
+from guideway.lowering.json_progress import Kept, Now
+from guideway.lowering.json_unlike import unlike_member
+from guideway.lowering.json_values import exact
+from guideway.syntax.json_schema_tree import Numbers, Strings
 
 VALUE = leaf(Holds("#/x"))
 KEYS = literal("k")
@@ -89,5 +89,5 @@ def test_the_opposite_of_none_of_some_values_is_one_of_them():
 
 @pytest.mark.parametrize("atom", [Now(VALUE), Kept(VALUE)])
 def test_what_stands_aside_has_no_opposite(atom):
-    with pytest.raises(FairleadError):
+    with pytest.raises(GuidewayError):
         atom.opposite()

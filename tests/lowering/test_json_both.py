@@ -7,11 +7,11 @@ import jsonschema
 import jsonschema_rs
 import pytest
 
-import fairlead as fl
-from fairlead.automata.decided import Decisions
-from fairlead.lowering.json_both import apart
-from fairlead.lowering.sources import lower_source
-from fairlead.syntax.json_schema_source import Whitespace
+import guideway as gw
+from guideway.automata.decided import Decisions
+from guideway.lowering.json_both import apart
+from guideway.lowering.sources import lower_source
+from guideway.syntax.json_schema_source import Whitespace
 
 VALUES: list[Any] = [
     *(
@@ -92,7 +92,7 @@ def allows(schema: Any, value: Any) -> bool:
 @pytest.mark.parametrize(("left", "right"), PAIRS)
 def test_what_both_allow_and_what_one_alone_allows(left: Any, right: Any) -> None:
     decisions = Decisions()
-    one, other = fl.JsonSchema(left), fl.JsonSchema(right)
+    one, other = gw.JsonSchema(left), gw.JsonSchema(right)
     both = lower_source(one & other, decisions)
     only = lower_source(one - other, decisions)
     for value in VALUES:
@@ -105,11 +105,11 @@ def test_what_both_allow_and_what_one_alone_allows(left: Any, right: Any) -> Non
 def test_three_hold_together_and_types_are_schemas_too():
     decisions = Decisions()
     whole = lower_source(
-        fl.source(dict[str, int])
-        & fl.JsonSchema({"minProperties": 2})
-        & fl.JsonSchema({"maxProperties": 2})
-        - fl.JsonSchema({"required": ["b"]})
-        - fl.JsonSchema({"required": ["c"]}),
+        gw.source(dict[str, int])
+        & gw.JsonSchema({"minProperties": 2})
+        & gw.JsonSchema({"maxProperties": 2})
+        - gw.JsonSchema({"required": ["b"]})
+        - gw.JsonSchema({"required": ["c"]}),
         decisions,
     )
     for value in VALUES:
@@ -125,9 +125,9 @@ def test_three_hold_together_and_types_are_schemas_too():
 
 def test_schemas_of_resources_and_beside_regular_sources():
     decisions = Decisions()
-    one = fl.JsonSchema({"items": {"$ref": "x:a"}}, resources={"x:a": {"type": "integer"}})
-    other = fl.JsonSchema({"items": {"$ref": "x:a"}}, resources={"x:a": {"minimum": 2}})
-    whole = lower_source(one & fl.Regex(r"\[.*\]") & other, decisions)
+    one = gw.JsonSchema({"items": {"$ref": "x:a"}}, resources={"x:a": {"type": "integer"}})
+    other = gw.JsonSchema({"items": {"$ref": "x:a"}}, resources={"x:a": {"minimum": 2}})
+    whole = lower_source(one & gw.Regex(r"\[.*\]") & other, decisions)
     found = [
         text
         for text in ("[1]", "[2]", '["a"]', "[2, 3]", "7")
@@ -152,7 +152,7 @@ def test_schemas_of_resources_and_beside_regular_sources():
 def test_whitespace_is_the_narrower_of_both(one: Any, other: Any, text: str, belongs: bool) -> None:
     nested = {"type": "array", "items": {"anyOf": [{"$ref": "#"}, {"type": "integer"}]}}
     decisions = Decisions()
-    first, second = fl.JsonSchema(nested, whitespace=one), fl.JsonSchema(nested, whitespace=other)
+    first, second = gw.JsonSchema(nested, whitespace=one), gw.JsonSchema(nested, whitespace=other)
     for whole in (first & second, second & first):
         assert decisions.contains(lower_source(whole, decisions), text.encode()) == belongs
         each = [decisions.contains(lower_source(s), text.encode()) for s in (first, second)]
@@ -174,20 +174,20 @@ NEST = {"type": "array", "items": {"$ref": "#"}}
 def test_options_that_do_not_go_together_are_refused_by_name(
     one: Any, other: Any, denied: bool, option: str
 ) -> None:
-    first, second = fl.JsonSchema(NEST, **one), fl.JsonSchema(NEST, **other)
+    first, second = gw.JsonSchema(NEST, **one), gw.JsonSchema(NEST, **other)
     assert apart([first], [second]) == option if denied else apart([first, second], []) == option
     whole = first - second if denied else first & second
     if not option:
         assert not Decisions().machine.alive(lower_source(whole, Decisions()))
         return
-    with pytest.raises(fl.UnsupportedError, match=r"nests? without end") as error:
+    with pytest.raises(gw.UnsupportedError, match=r"nests? without end") as error:
         lower_source(whole, Decisions())
     assert f"with {option} they could be read as one schema" in str(error.value)
     # What nests only so deep is exact whatever the options.
     flat = {"type": "object", "properties": {"b": {}, "a": {}}, "additionalProperties": False}
     flat["properties"] = {"b": {"type": "integer"}, "a": {"type": "integer"}}
     decisions = Decisions()
-    first, second = fl.JsonSchema(flat, **one), fl.JsonSchema(flat, **other)
+    first, second = gw.JsonSchema(flat, **one), gw.JsonSchema(flat, **other)
     expr = lower_source(first - second if denied else first & second, decisions)
     for text in (b'{"a":1,"b":2}', b'{"b":1,"a":2}', b'{ "b":1}', b"{}", b'{"b":1.0}'):
         each = [decisions.contains(lower_source(s), text) for s in (first, second)]

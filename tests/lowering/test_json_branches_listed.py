@@ -6,10 +6,10 @@ from typing import Any
 import pytest
 from jsonschema.validators import validator_for
 
-import fairlead as fl
-from fairlead.syntax.json_schema import parse_json_schema
+import guideway as gw
+from guideway.syntax.json_schema import parse_json_schema
 
-BYTES = fl.Vocabulary([bytes([byte]) for byte in range(256)] + [b"<end>"], eos_ids={256})
+BYTES = gw.Vocabulary([bytes([byte]) for byte in range(256)] + [b"<end>"], eos_ids={256})
 MANY: list[Any] = [{"const": n} for n in range(3, 73)]
 VALUES = [None, True, False, 0, 1, 3, 4, 5.0, 72, 73, 4.5, "", "a", "b", [], [3], {}, {"a": 3}]
 BESIDE: list[list[Any]] = [
@@ -54,10 +54,10 @@ def test_branches_of_one_value_each_mean_what_they_say(
     judge = validator_for(schema)(schema)
     expected = [judge.is_valid(value) for value in VALUES]
     if not any(expected):  # as where draft 4 knows no const, and each branch allows anything
-        with pytest.raises(fl.UnsatisfiableError):
-            fl.compile(fl.JsonSchema(schema), BYTES)
+        with pytest.raises(gw.UnsatisfiableError):
+            gw.compile(gw.JsonSchema(schema), BYTES)
         return
-    constraint = fl.compile(fl.JsonSchema(schema), BYTES)
+    constraint = gw.compile(gw.JsonSchema(schema), BYTES)
     assert [constraint.matches(json.dumps(value)) for value in VALUES] == expected
 
 
@@ -66,10 +66,10 @@ def test_branches_of_one_value_each_mean_what_they_say(
     [(MANY, 2), (MANY[:9], 10), ([*MANY, {"minimum": 5}], 72), ([*MANY, True], 72)],
 )
 def test_they_are_one_schema_if_they_are_very_many(branches: list[Any], read: int) -> None:
-    document = parse_json_schema(fl.JsonSchema({"anyOf": branches}))
+    document = parse_json_schema(gw.JsonSchema({"anyOf": branches}))
     assert len([part for part in document.schemas if part != "never"]) == read
 
 
 def test_where_each_value_stands_twice_one_of_them_is_none() -> None:
-    with pytest.raises(fl.UnsatisfiableError):
-        fl.compile(fl.JsonSchema({"oneOf": [*MANY, *MANY]}), BYTES)
+    with pytest.raises(gw.UnsatisfiableError):
+        gw.compile(gw.JsonSchema({"oneOf": [*MANY, *MANY]}), BYTES)

@@ -6,10 +6,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from fairlead.errors import LimitError
-from fairlead.lowering import json_choices
-from fairlead.lowering.fuel import metered
-from fairlead.lowering.json_atoms import (
+from guideway.errors import LimitError
+from guideway.lowering import json_choices
+from guideway.lowering.fuel import metered
+from guideway.lowering.json_atoms import (
     Beside,
     Holds,
     Matching,
@@ -18,10 +18,10 @@ from fairlead.lowering.json_atoms import (
     matching,
     named,
 )
-from fairlead.lowering.json_choices import first_case
-from fairlead.lowering.json_formulas import FALSE, TRUE, Formula, all_of, any_of, holds, leaf
-from fairlead.lowering.json_given import Unlike
-from fairlead.lowering.json_values import exact
+from guideway.lowering.json_choices import first_case
+from guideway.lowering.json_formulas import FALSE, TRUE, Formula, all_of, any_of, holds, leaf
+from guideway.lowering.json_given import Unlike
+from guideway.lowering.json_values import exact
 
 NAMES = "abcde"
 HERE = [leaf(Required(name)) for name in NAMES]

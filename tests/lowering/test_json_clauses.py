@@ -8,9 +8,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from fairlead.lowering import json_clauses
-from fairlead.lowering.fuel import metered
-from fairlead.lowering.json_atoms import (
+from guideway.lowering import json_clauses
+from guideway.lowering.fuel import metered
+from guideway.lowering.json_atoms import (
     Among,
     AtLeast,
     AtMost,
@@ -23,9 +23,9 @@ from fairlead.lowering.json_atoms import (
     matching,
     named,
 )
-from fairlead.lowering.json_cases import cases
-from fairlead.lowering.json_clauses import Clauses
-from fairlead.lowering.json_formulas import (
+from guideway.lowering.json_cases import cases
+from guideway.lowering.json_clauses import Clauses
+from guideway.lowering.json_formulas import (
     FALSE,
     TRUE,
     Atom,
@@ -36,8 +36,8 @@ from fairlead.lowering.json_formulas import (
     leaf,
     opposite,
 )
-from fairlead.lowering.json_values import exact
-from fairlead.syntax.json_schema_source import JsonSchema
+from guideway.lowering.json_values import exact
+from guideway.syntax.json_schema_source import JsonSchema
 from json_schemas import machine, matches, verdict
 
 NAMES = ("a", "b", "z")
@@ -200,8 +200,8 @@ def test_instances_are_those_of_the_validators(schema):
 
 
 def test_one_of_six_kinds_takes_seven_cases():
-    from fairlead.lowering.json_atoms import Holds
-    from fairlead.lowering.json_schema import Lowering
+    from guideway.lowering.json_atoms import Holds
+    from guideway.lowering.json_schema import Lowering
 
     lowering = Lowering(JsonSchema(one_of(6)))
     said = lowering.meaning.of(leaf(Holds(lowering.document.root)), "object")

@@ -4,12 +4,12 @@ from typing import Any
 
 import pytest
 
-import fairlead as fl
-from fairlead.automata.derivative import Derivatives
-from fairlead.lowering.json_conflicts import explain_conflict
-from fairlead.lowering.json_schema import lower_json_schema
-from fairlead.lowering.nodes import Expr
-from fairlead.syntax.json_schema_source import JsonSchema
+import guideway as gw
+from guideway.automata.derivative import Derivatives
+from guideway.lowering.json_conflicts import explain_conflict
+from guideway.lowering.json_schema import lower_json_schema
+from guideway.lowering.nodes import Expr
+from guideway.syntax.json_schema_source import JsonSchema
 
 
 def is_empty(expr: Expr) -> bool:
@@ -85,5 +85,5 @@ def test_a_conflict_in_a_deep_schema_is_told(depth):
 @pytest.mark.parametrize("denied", [{"enum": [[n] for n in range(9)]}, {"minItems": 3}])
 def test_what_must_not_come_may_be_arrays(denied: dict[str, Any]) -> None:
     schema = {"type": "array", "not": denied, "minItems": 2, "maxItems": 1}
-    with pytest.raises(fl.UnsatisfiableError, match="minItems"):
-        fl.compile(fl.JsonSchema(schema), fl.Vocabulary([bytes([byte]) for byte in range(256)]))
+    with pytest.raises(gw.UnsatisfiableError, match="minItems"):
+        gw.compile(gw.JsonSchema(schema), gw.Vocabulary([bytes([byte]) for byte in range(256)]))

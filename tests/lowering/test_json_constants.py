@@ -5,14 +5,14 @@ from typing import Any
 
 import pytest
 
-import fairlead as fl
-from fairlead.lowering.fuel import metered
-from fairlead.lowering.json_constants import Constants
-from fairlead.lowering.json_values import exact
-from fairlead.syntax.json_schema import parse_json_schema
-from fairlead.syntax.json_text import Json
+import guideway as gw
+from guideway.lowering.fuel import metered
+from guideway.lowering.json_constants import Constants
+from guideway.lowering.json_values import exact
+from guideway.syntax.json_schema import parse_json_schema
+from guideway.syntax.json_text import Json
 
-BYTES = fl.Vocabulary([bytes([byte]) for byte in range(256)] + [b"<end>"], eos_ids={256})
+BYTES = gw.Vocabulary([bytes([byte]) for byte in range(256)] + [b"<end>"], eos_ids={256})
 OBJECTS: list[Json] = [{"id": n, "name": f"n{n}", "tags": [n % 7, None]} for n in range(60)]
 ARRAYS: list[Json] = [[n, {"a": [True]}, "x", None, False] for n in range(9)]
 
@@ -37,13 +37,13 @@ ARRAYS: list[Json] = [[n, {"a": [True]}, "x", None, False] for n in range(9)]
     ],
 )
 def test_many_are_told_if_nothing_else_is_said(schema: Any, count: int) -> None:
-    document = parse_json_schema(fl.JsonSchema(schema))
+    document = parse_json_schema(gw.JsonSchema(schema))
     found = Constants(document).many(document.root, "object")
     assert found == frozenset(map(exact, OBJECTS[:count]))
 
 
 def test_arrays_are_told_with_all_that_is_in_them() -> None:
-    document = parse_json_schema(fl.JsonSchema({"enum": [*ARRAYS, {}]}))
+    document = parse_json_schema(gw.JsonSchema({"enum": [*ARRAYS, {}]}))
     found = Constants(document).many(document.root, "array")
     assert found == frozenset(map(exact, ARRAYS))
 
@@ -61,7 +61,7 @@ def test_arrays_are_told_with_all_that_is_in_them() -> None:
     ],
 )
 def test_what_is_denied_is_anything_else(schema: Any) -> None:
-    constraint = fl.compile(fl.JsonSchema(schema), BYTES)
+    constraint = gw.compile(gw.JsonSchema(schema), BYTES)
     for value in (*OBJECTS[::20], *ARRAYS[::4]):
         assert not constraint.matches(json.dumps(value))
     assert not constraint.matches('{"tags": [3, null], "name": "n3", "id": 30e-1}')
@@ -88,23 +88,23 @@ def test_what_is_denied_is_anything_else(schema: Any) -> None:
     ],
 )
 def test_constants_are_told_to_differ(branches: list[Any], differ: bool) -> None:
-    source = fl.JsonSchema({"oneOf": branches, "$defs": {"a": {"const": [0]}}})
+    source = gw.JsonSchema({"oneOf": branches, "$defs": {"a": {"const": [0]}}})
     document = parse_json_schema(source)
     (group,) = document.schemas[document.root].one_of
     assert Constants(document).differ(group) is differ
 
 
 def test_one_of_many_constants_takes_no_look_at_each_pair() -> None:
-    source = fl.JsonSchema({"oneOf": [{"const": {"id": n}} for n in range(900)]})
-    constraint = fl.compile(source, BYTES, fl.Budget.untrusted())
+    source = gw.JsonSchema({"oneOf": [{"const": {"id": n}} for n in range(900)]})
+    constraint = gw.compile(source, BYTES, gw.Budget.untrusted())
     assert constraint.matches('{"id": 7}')
     assert not constraint.matches('{"id": 900}')
 
 
 def test_pairs_of_branches_are_paid_for() -> None:
     branches = [{"minLength": n} for n in range(700)]
-    with pytest.raises(fl.LimitError, match="parts of automata"):
-        fl.compile(fl.JsonSchema({"oneOf": branches}), BYTES, fl.Budget.untrusted())
+    with pytest.raises(gw.LimitError, match="parts of automata"):
+        gw.compile(gw.JsonSchema({"oneOf": branches}), BYTES, gw.Budget.untrusted())
 
 
 def test_levels_of_constants_are_paid_for() -> None:
@@ -113,7 +113,7 @@ def test_levels_of_constants_are_paid_for() -> None:
         for _ in range(levels):
             constant = [constant]
         with metered(ticks.append):
-            Constants(document := parse_json_schema(fl.JsonSchema({"const": constant}))).value(
+            Constants(document := parse_json_schema(gw.JsonSchema({"const": constant}))).value(
                 document.schemas[document.root].any_of[0][0]
             )
         return sum(ticks)

@@ -6,10 +6,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from fairlead.lowering.fuel import metered
-from fairlead.lowering.json_atoms import Holds, Required
-from fairlead.lowering.json_cases import MOST, cases
-from fairlead.lowering.json_formulas import (
+from guideway.lowering.fuel import metered
+from guideway.lowering.json_atoms import Holds, Required
+from guideway.lowering.json_cases import MOST, cases
+from guideway.lowering.json_formulas import (
     FALSE,
     TRUE,
     Formula,

@@ -10,18 +10,18 @@ from typing import Any
 import pytest
 from jsonschema import Draft202012Validator
 
-import fairlead as fl
-from fairlead.lowering.json_formulas import FALSE, TRUE, all_of, any_of, leaf, opposite
-from fairlead.lowering.json_given import Like, Unlike, any_like, like, none_like, told_apart
-from fairlead.lowering.json_given_sets import (
+import guideway as gw
+from guideway.lowering.json_formulas import FALSE, TRUE, all_of, any_of, leaf, opposite
+from guideway.lowering.json_given import Like, Unlike, any_like, like, none_like, told_apart
+from guideway.lowering.json_given_sets import (
     values_listed,
     values_that_hold,
     where_none_is_listed,
 )
-from fairlead.lowering.json_values import exact, plain
-from fairlead.syntax.json_text import Json
+from guideway.lowering.json_values import exact, plain
+from guideway.syntax.json_text import Json
 
-BYTES = fl.Vocabulary([bytes([byte]) for byte in range(256)] + [b"<end>"], eos_ids={256})
+BYTES = gw.Vocabulary([bytes([byte]) for byte in range(256)] + [b"<end>"], eos_ids={256})
 OBJECTS: list[Any] = [{"id": n, "name": f"n{n}", "tags": [n % 7, n % 3]} for n in range(60)]
 ARRAYS: list[Any] = [[n, {"a": n % 2 == 1}, "x", None] for n in range(40)]
 OTHERS: list[Any] = [
@@ -69,7 +69,7 @@ SOME: list[Any] = [
 
 @pytest.mark.parametrize("schema", SOME, ids=range(len(SOME)))
 def test_what_is_listed_is_what_the_whole_schema_allows(schema: Any) -> None:
-    constraint = fl.compile(fl.JsonSchema(schema), BYTES)
+    constraint = gw.compile(gw.JsonSchema(schema), BYTES)
     checker, rng = Draft202012Validator.FORMAT_CHECKER, random.Random(1)
     validator = Draft202012Validator(schema, format_checker=checker)
     for value in [*OBJECTS[::3], *OBJECTS[:13], *ARRAYS[::4], *ARRAYS[:5], *OTHERS]:
@@ -83,7 +83,7 @@ def test_what_is_listed_is_what_the_whole_schema_allows(schema: Any) -> None:
 
 @pytest.mark.parametrize("schema", SOME[:-1], ids=range(len(SOME) - 1))
 def test_in_declared_order_what_is_listed_comes_as_listed(schema: Any) -> None:
-    constraint = fl.compile(fl.JsonSchema(schema, key_order="declared"), BYTES)
+    constraint = gw.compile(gw.JsonSchema(schema, key_order="declared"), BYTES)
     checker = Draft202012Validator.FORMAT_CHECKER
     validator = Draft202012Validator(schema, format_checker=checker)
     for value in [*OBJECTS[::3], *OBJECTS[:13], *ARRAYS[::4], *ARRAYS[:5]]:
@@ -117,7 +117,7 @@ BACKWARD: list[Any] = [{"b": {"y": [n], "x": 1}, "a": n} for n in range(40)]
 )
 def test_an_order_is_that_of_the_first_list(schema: Any, forward: bool, backward: bool) -> None:
     around = {"properties": {"p": {"enum": FORWARD}, "q": schema, "r": {"enum": BACKWARD}}}
-    constraint = fl.compile(fl.JsonSchema(around, key_order="declared"), BYTES)
+    constraint = gw.compile(gw.JsonSchema(around, key_order="declared"), BYTES)
     assert constraint.matches(json.dumps({"q": FORWARD[7]})) is forward
     assert constraint.matches(json.dumps({"q": BACKWARD[7]})) is backward
     assert not constraint.matches(json.dumps({"q": {**BACKWARD[7], "b": {"x": 1, "y": [7]}}}))
@@ -128,7 +128,7 @@ def test_an_order_is_that_of_the_first_list(schema: Any, forward: bool, backward
 def test_members_that_are_listed_come_as_listed(listed: list[Any]) -> None:
     backward = [{"z": value, "a": dict(reversed(value.items()))} for value in listed]
     schema = {"enum": backward, "properties": {"z": {"not": {"const": listed[1]}}}}
-    constraint = fl.compile(fl.JsonSchema(schema, key_order="declared"), BYTES)
+    constraint = gw.compile(gw.JsonSchema(schema, key_order="declared"), BYTES)
     assert constraint.matches(json.dumps(backward[7]))
     assert not constraint.matches(json.dumps({"z": listed[7], "a": listed[7]}))
     assert not constraint.matches(json.dumps(backward[1]))
@@ -145,7 +145,7 @@ def test_what_is_not_plainly_satisfied_is_told_part_by_part(order: Any) -> None:
     }
     some = {"enum": [deep, {"b": 1}, {"z": 1}]}
     schema = {**some, "allOf": [{"$ref": "#/$defs/s"}], "$defs": {"s": recursive}}
-    constraint = fl.compile(fl.JsonSchema(schema, key_order=order), BYTES)
+    constraint = gw.compile(gw.JsonSchema(schema, key_order=order), BYTES)
     assert constraint.matches(json.dumps(deep))
     assert constraint.matches('{"b": 1}')
     assert not constraint.matches('{"z": 1}')
@@ -155,14 +155,14 @@ def test_what_is_not_plainly_satisfied_is_told_part_by_part(order: Any) -> None:
 def test_what_nests_deeply_is_told_part_by_part() -> None:
     texts = ["[" * 120 + str(n) + "]" * 120 for n in range(30)]
     schema = f'{{"oneOf": [{{"enum": [{",".join(texts)}]}}, {{"type": "null"}}]}}'
-    constraint = fl.compile(fl.JsonSchema(schema), BYTES)
+    constraint = gw.compile(gw.JsonSchema(schema), BYTES)
     assert constraint.matches(texts[7])
     assert not constraint.matches(texts[7][1:-1])
 
 
 def test_in_declared_order_what_is_not_denied_is_told_part_by_part() -> None:
     schema = {"not": {"not": {"enum": [[n] for n in range(6)]}}}
-    constraint = fl.compile(fl.JsonSchema(schema, key_order="declared"), BYTES)
+    constraint = gw.compile(gw.JsonSchema(schema, key_order="declared"), BYTES)
     assert constraint.matches("[5]")
     assert not constraint.matches("[6]")
 
@@ -170,7 +170,7 @@ def test_in_declared_order_what_is_not_denied_is_told_part_by_part() -> None:
 def test_a_number_of_which_the_digits_count_is_read_as_it_is_written() -> None:
     draft = {"$schema": "http://json-schema.org/draft-04/schema#"}
     said = {"properties": {"a": {"type": "integer"}, "b": {}}}
-    constraint = fl.compile(fl.JsonSchema({**draft, "enum": [{"a": 1}, {"b": 2}], **said}), BYTES)
+    constraint = gw.compile(gw.JsonSchema({**draft, "enum": [{"a": 1}, {"b": 2}], **said}), BYTES)
     assert constraint.matches('{"a": 1}')
     assert not constraint.matches('{"a": 1.0}')
 
@@ -179,7 +179,7 @@ def test_a_number_of_which_the_digits_count_is_read_as_it_is_written() -> None:
 def test_lists_by_the_thousand_take_no_look_at_each_pair(draft: str) -> None:
     listed: list[Any] = [{"id": n, "tags": [n % 7]} for n in range(1500)]
     schema = {draft: [{"enum": listed[:1000]}, {"enum": listed[500:]}]}
-    constraint = fl.compile(fl.JsonSchema(schema), BYTES, fl.Budget.untrusted())
+    constraint = gw.compile(gw.JsonSchema(schema), BYTES, gw.Budget.untrusted())
     for place in (0, 700, 1400):
         expected = {"oneOf": place != 700, "anyOf": True, "allOf": place == 700}[draft]
         assert constraint.matches(json.dumps(listed[place])) is expected
@@ -227,8 +227,8 @@ def test_a_list_is_one_atom() -> None:
 
 def test_what_nests_so_deep_that_it_takes_long_is_refused() -> None:
     texts = ["[" * 600 + str(n) + "]" * 600 for n in range(30)]
-    source = fl.JsonSchema(f'{{"enum": [{",".join(texts)}]}}')
-    with pytest.raises(fl.LimitError, match="parts of automata"):
-        fl.compile(source, BYTES, fl.Budget.untrusted())
-    few = fl.JsonSchema(f'{{"enum": [{",".join(texts[:2])}]}}')
-    assert fl.compile(few, BYTES, fl.Budget.untrusted()).matches(texts[1])
+    source = gw.JsonSchema(f'{{"enum": [{",".join(texts)}]}}')
+    with pytest.raises(gw.LimitError, match="parts of automata"):
+        gw.compile(source, BYTES, gw.Budget.untrusted())
+    few = gw.JsonSchema(f'{{"enum": [{",".join(texts[:2])}]}}')
+    assert gw.compile(few, BYTES, gw.Budget.untrusted()).matches(texts[1])

@@ -11,13 +11,13 @@ from typing import Any
 import jsonschema
 import pytest
 
-import fairlead as fl
-from fairlead.automata.derivative import Derivatives
-from fairlead.lowering.expr import UNSURE
-from fairlead.lowering.json_endless import endless_options
-from fairlead.lowering.json_schema import lower_json_schema
-from fairlead.lowering.nodes import Capture, Expr
-from fairlead.syntax.json_schema_source import JsonSchema
+import guideway as gw
+from guideway.automata.derivative import Derivatives
+from guideway.lowering.expr import UNSURE
+from guideway.lowering.json_endless import endless_options
+from guideway.lowering.json_schema import lower_json_schema
+from guideway.lowering.nodes import Capture, Expr
+from guideway.syntax.json_schema_source import JsonSchema
 from json_schemas import machine, matches
 
 VALUES = ("a", "b", "c", None)
@@ -212,8 +212,8 @@ def test_endless_values_leave_others_what_they_need() -> None:
 
 
 def test_where_ones_cannot_be_spelled_endless_values_are_searched() -> None:
-    words = fl.Vocabulary([b"[", b"]", b",", b"0", b"2", b"<eos>"], {5})
+    words = gw.Vocabulary([b"[", b"]", b",", b"0", b"2", b"<eos>"], {5})
     schema = {"type": "array", "items": {"type": "integer"}, "uniqueItems": True, "minItems": 3}
-    constraint = fl.compile(fl.JsonSchema(schema, whitespace="compact"), words)
+    constraint = gw.compile(gw.JsonSchema(schema, whitespace="compact"), words)
     assert constraint.matches("[0,2,22]")
     assert not constraint.matches("[0,2,2]")

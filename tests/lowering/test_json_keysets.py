@@ -5,15 +5,15 @@ from itertools import combinations
 
 import pytest
 
-import fairlead as fl
-from fairlead.lowering import json_keysets
-from fairlead.lowering.json_atoms import Matching
-from fairlead.lowering.json_formulas import FALSE, Atom
-from fairlead.lowering.json_keysets import Keysets
-from fairlead.lowering.json_patterns import any_of_strings, strings_with
-from fairlead.lowering.json_text import Spelling
-from fairlead.lowering.regular import contains
-from fairlead.syntax.regex import parse_regex
+import guideway as gw
+from guideway.lowering import json_keysets
+from guideway.lowering.json_atoms import Matching
+from guideway.lowering.json_formulas import FALSE, Atom
+from guideway.lowering.json_keysets import Keysets
+from guideway.lowering.json_patterns import any_of_strings, strings_with
+from guideway.lowering.json_text import Spelling
+from guideway.lowering.regular import contains
+from guideway.syntax.regex import parse_regex
 
 PATTERNS = ("^a", "b$", "^c", "^[ab]{2}$")
 KEYS = ("", "a", "ab", "b", "cab", "cb", "cc", "d", "ba", "\u00e9")
@@ -61,9 +61,9 @@ def test_patterns_that_no_key_has_two_of_are_classes_of_their_own() -> None:
 
 
 def test_patterns_that_overlap_in_too_many_ways_are_refused() -> None:
-    source = fl.JsonSchema(
+    source = gw.JsonSchema(
         {"patternProperties": {letter: {"minimum": n} for n, letter in enumerate("abcdefghi")}}
     )
-    vocabulary = fl.Vocabulary([*(bytes([n]) for n in range(256)), None], {256})
-    with pytest.raises(fl.LimitError, match="key patterns overlap in more than 256 ways"):
-        fl.compile(source, vocabulary)
+    vocabulary = gw.Vocabulary([*(bytes([n]) for n in range(256)), None], {256})
+    with pytest.raises(gw.LimitError, match="key patterns overlap in more than 256 ways"):
+        gw.compile(source, vocabulary)

@@ -4,18 +4,18 @@ from typing import Any
 
 import pytest
 
-import fairlead as fl
-from fairlead.lowering.expr import EMPTY
-from fairlead.lowering.json_scalars import scalars
-from fairlead.lowering.json_schema import Lowering, lower_part
-from fairlead.lowering.json_text import json_style
-from fairlead.lowering.json_words import words_of
-from fairlead.lowering.nodes import Rule
-from fairlead.syntax.json_schema import LooseParts
-from fairlead.syntax.json_schema_keywords import LATEST, Draft
-from fairlead.syntax.json_schema_parts import read_scalars
-from fairlead.syntax.json_schema_tree import Document
-from fairlead.syntax.json_text import write_json
+import guideway as gw
+from guideway.lowering.expr import EMPTY
+from guideway.lowering.json_scalars import scalars
+from guideway.lowering.json_schema import Lowering, lower_part
+from guideway.lowering.json_text import json_style
+from guideway.lowering.json_words import words_of
+from guideway.lowering.nodes import Rule
+from guideway.syntax.json_schema import LooseParts
+from guideway.syntax.json_schema_keywords import LATEST, Draft
+from guideway.syntax.json_schema_parts import read_scalars
+from guideway.syntax.json_schema_tree import Document
+from guideway.syntax.json_text import write_json
 
 WHITESPACES = ("any", "compact")
 PARTS: list[dict[str, Any]] = [
@@ -42,11 +42,11 @@ PARTS: list[dict[str, Any]] = [
 def test_what_is_lowered_from_keywords_is_what_all_ways_make_of_it(
     part: dict[str, Any], draft: Draft, whitespace: Any
 ) -> None:
-    raw = fl.JsonSchema(part, whitespace=whitespace).value
+    raw = gw.JsonSchema(part, whitespace=whitespace).value
     assert isinstance(raw, dict)
     if draft == 4 and "const" in raw:
         return
-    source = fl.JsonSchema({}, whitespace=whitespace)
+    source = gw.JsonSchema({}, whitespace=whitespace)
     style, parts = json_style(source), LooseParts(raw, draft, strict=False)
     lowering = Lowering(source, Document(parts.root, parts))
     schema = read_scalars(raw, draft)
@@ -55,14 +55,14 @@ def test_what_is_lowered_from_keywords_is_what_all_ways_make_of_it(
 
 
 def test_bounds_of_draft_4_are_read_with_their_flags() -> None:
-    source = fl.JsonSchema({})
+    source = gw.JsonSchema({})
     old = lower_part(source, '{"type":"number","minimum":3,"exclusiveMinimum":true}', 4)
     assert old is lower_part(source, '{"type":"number","exclusiveMinimum":3}', LATEST)
 
 
 @pytest.mark.parametrize("text", ['{"pattern":"^a*$"}', '{"enum":[[1],"a"]}', '{"const":{"a":1}}'])
 def test_parts_that_may_be_arrays_and_objects_are_no_rules_of_themselves(text: str) -> None:
-    found, met = lower_part(fl.JsonSchema({}), text, LATEST), set[int]()
+    found, met = lower_part(gw.JsonSchema({}), text, LATEST), set[int]()
     while isinstance(found, Rule):
         assert id(found) not in met
         met.add(id(found))
@@ -82,7 +82,7 @@ def test_strings_of_an_enum_are_words_beside_lengths_too(
     bounds: dict[str, Any], words: tuple[str, ...]
 ) -> None:
     part = write_json({"enum": ["a", "bc", "def"], **bounds})
-    found = lower_part(fl.JsonSchema({}), part, LATEST)
+    found = lower_part(gw.JsonSchema({}), part, LATEST)
     assert isinstance(found, Rule)
     listed = words_of(found)
     assert listed is not None
@@ -91,4 +91,4 @@ def test_strings_of_an_enum_are_words_beside_lengths_too(
 
 def test_no_string_of_an_enum_may_be_long_enough() -> None:
     for part in ('{"enum":["a","bc"],"minLength":3}', '{"enum":[1],"type":"string","maxLength":3}'):
-        assert lower_part(fl.JsonSchema({}), part, LATEST) is EMPTY
+        assert lower_part(gw.JsonSchema({}), part, LATEST) is EMPTY

@@ -7,18 +7,18 @@ from typing import Any
 import pytest
 from jsonschema import Draft202012Validator
 
-import fairlead as fl
-from fairlead.lowering.fuel import metered
-from fairlead.lowering.json_atoms import Text
-from fairlead.lowering.json_formulas import all_of, any_of, leaf, opposite
-from fairlead.lowering.json_lengths import in_lengths
-from fairlead.lowering.regex import lower_regex
-from fairlead.lowering.regular import contains
-from fairlead.syntax.json_schema_tree import Strings
-from fairlead.syntax.regex import parse_regex
+import guideway as gw
+from guideway.lowering.fuel import metered
+from guideway.lowering.json_atoms import Text
+from guideway.lowering.json_formulas import all_of, any_of, leaf, opposite
+from guideway.lowering.json_lengths import in_lengths
+from guideway.lowering.regex import lower_regex
+from guideway.lowering.regular import contains
+from guideway.syntax.json_schema_tree import Strings
+from guideway.syntax.regex import parse_regex
 from json_branches import tangle
 
-BYTES = fl.Vocabulary([bytes([byte]) for byte in range(256)] + [b"<end>"], eos_ids={256})
+BYTES = gw.Vocabulary([bytes([byte]) for byte in range(256)] + [b"<end>"], eos_ids={256})
 A = lower_regex(parse_regex("a"))
 
 
@@ -39,8 +39,8 @@ def test_a_string_is_allowed_exactly_if_the_validator_takes_it(seed: int, spelli
     validator = Draft202012Validator(schema)
     texts = ["é" * length for length in range(16)]
     try:
-        constraint = fl.compile(fl.JsonSchema(schema, spelling=spelling), BYTES)
-    except fl.UnsatisfiableError:
+        constraint = gw.compile(gw.JsonSchema(schema, spelling=spelling), BYTES)
+    except gw.UnsatisfiableError:
         assert not any(map(validator.is_valid, texts))
         return
     for text in texts:
@@ -88,11 +88,11 @@ def test_exactly_one_of_many_lengths_makes_few_records() -> None:
     branches = [{"type": "string", "minLength": n, "maxLength": 2 * n + 3} for n in range(150)]
     validator = Draft202012Validator({"oneOf": branches})
 
-    fl.clear_cache()
-    before = fl.cache_info().state_bytes  # of what others still hold
-    constraint = fl.compile(fl.JsonSchema({"oneOf": branches}), BYTES, fl.Budget.untrusted())
+    gw.clear_cache()
+    before = gw.cache_info().state_bytes  # of what others still hold
+    constraint = gw.compile(gw.JsonSchema({"oneOf": branches}), BYTES, gw.Budget.untrusted())
     constraint.mask(constraint.advance(constraint.start(), ord('"')))
-    assert fl.cache_info().state_bytes - before < 16 << 20  # of .5 GB
+    assert gw.cache_info().state_bytes - before < 16 << 20  # of .5 GB
     for length in (0, 1, 2, 3, 4, 5, 149, 150, 200, 297, 298, 299, 300, 301, 302):
         text = "b" * length
         assert constraint.matches(f'"{text}"') == validator.is_valid(text), length

@@ -8,25 +8,25 @@ from typing import Any
 
 import pytest
 
-import fairlead as fl
-from fairlead.automata.derivative import Derivatives
-from fairlead.lowering.expr import ALL_BYTES, EMPTY, UNSURE
-from fairlead.lowering.json_listed import ListedTemplate, listed
-from fairlead.lowering.json_scalars import scalars
-from fairlead.lowering.json_text import json_style
-from fairlead.lowering.nodes import Alt, Call, Expr
-from fairlead.syntax.json_schema_parts import read_scalars
-from fairlead.syntax.json_schema_source import JsonSchema
+import guideway as gw
+from guideway.automata.derivative import Derivatives
+from guideway.lowering.expr import ALL_BYTES, EMPTY, UNSURE
+from guideway.lowering.json_listed import ListedTemplate, listed
+from guideway.lowering.json_scalars import scalars
+from guideway.lowering.json_text import json_style
+from guideway.lowering.nodes import Alt, Call, Expr
+from guideway.syntax.json_schema_parts import read_scalars
+from guideway.syntax.json_schema_source import JsonSchema
 
-BYTES = fl.Vocabulary([bytes([byte]) for byte in range(256)] + [b"<end>"], eos_ids={256})
+BYTES = gw.Vocabulary([bytes([byte]) for byte in range(256)] + [b"<end>"], eos_ids={256})
 OBJECTS: list[Any] = [{"id": n, "name": f"n{n}", "tags": [n % 7, n % 3]} for n in range(90)]
 ARRAYS: list[Any] = [[n, {"a": n % 5}, n % 2 == 0, None, str(n % 4)] for n in range(30)]
 MIXED: list[Any] = [*ARRAYS, *OBJECTS, [], {}, [[]], {"a": {"b": []}}, 7, "x", True, -1.5]
 STYLE = json_style(JsonSchema({}))
 
 
-def compiled(values: list[Any], vocabulary: fl.Vocabulary = BYTES, **more: Any) -> Any:
-    return fl.compile(fl.JsonSchema({"enum": values}, **more), vocabulary)
+def compiled(values: list[Any], vocabulary: gw.Vocabulary = BYTES, **more: Any) -> Any:
+    return gw.compile(gw.JsonSchema({"enum": values}, **more), vocabulary)
 
 
 @pytest.mark.parametrize("order", ["any", "declared"])
@@ -59,11 +59,11 @@ def test_nothing_else_is(text: str) -> None:
 
 
 def test_types_leave_those_of_their_values() -> None:
-    constraint = fl.compile(fl.JsonSchema({"type": ["array", "null"], "enum": MIXED}), BYTES)
+    constraint = gw.compile(gw.JsonSchema({"type": ["array", "null"], "enum": MIXED}), BYTES)
     assert constraint.matches(json.dumps(ARRAYS[3]))
     assert not constraint.matches(json.dumps(OBJECTS[3]))
     assert not constraint.matches("7")
-    objects = fl.compile(fl.JsonSchema({"type": "object", "enum": OBJECTS}), BYTES)
+    objects = gw.compile(gw.JsonSchema({"type": "object", "enum": OBJECTS}), BYTES)
     assert objects.matches(json.dumps(OBJECTS[3]))
 
 
@@ -99,7 +99,7 @@ def test_the_example_is_the_shortest_text() -> None:
 
 def test_what_cannot_be_spelled_does_not_come() -> None:
     few = [bytes([byte]) for byte in b'{}[]":,0123456abn']
-    vocabulary = fl.Vocabulary([*few, b"<end>"], eos_ids={len(few)})
+    vocabulary = gw.Vocabulary([*few, b"<end>"], eos_ids={len(few)})
     values = [{"a": n, "b": f"n{n}"} for n in range(40)] + [[n, n % 9] for n in range(40)]
     constraint = compiled(values, vocabulary)
     assert constraint.matches('{"a":5,"b":"n5"}')
@@ -114,8 +114,8 @@ def test_what_cannot_be_spelled_does_not_come() -> None:
 
 def test_a_list_that_cannot_be_spelled_is_refused() -> None:
     few = [bytes([byte]) for byte in b'{}":,ab']
-    vocabulary = fl.Vocabulary([*few, b"<end>"], eos_ids={len(few)})
-    with pytest.raises(fl.UnsatisfiableError):
+    vocabulary = gw.Vocabulary([*few, b"<end>"], eos_ids={len(few)})
+    with pytest.raises(gw.UnsatisfiableError):
         compiled(OBJECTS, vocabulary)
 
 
@@ -205,7 +205,7 @@ def test_the_shortest_of_many_objects_is_found_without_writing_down_all() -> Non
 
 def test_the_shortest_that_can_be_spelled_is_found_behind_many_that_cannot() -> None:
     few = [bytes([byte]) for byte in b'{}[]":,x0']
-    vocabulary = fl.Vocabulary([*few, b"<end>"], eos_ids={len(few)})
+    vocabulary = gw.Vocabulary([*few, b"<end>"], eos_ids={len(few)})
     values: list[Any] = [{"x": f"n{n}"} for n in range(500)] + [{"x": "x" * n} for n in (9, 8)]
     assert compiled(values, vocabulary).example() == '{"x":"xxxxxxxx"}'
 

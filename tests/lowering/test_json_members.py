@@ -4,20 +4,20 @@ import json
 
 import pytest
 
-from fairlead.automata.derivative import Derivatives
-from fairlead.errors import LimitError
-from fairlead.lowering import json_items_ways, json_members
-from fairlead.lowering.fuel import metered
-from fairlead.lowering.json_atoms import Among, AtLeast, AtMost
-from fairlead.lowering.json_formulas import Formula, all_of, any_of, leaf, opposite
-from fairlead.lowering.json_given import Unlike, exactly, like
-from fairlead.lowering.json_items import ItemsTemplate
-from fairlead.lowering.json_members import MembersTemplate
-from fairlead.lowering.json_members_rest import Member, Rest
-from fairlead.lowering.json_schema import Lowering
-from fairlead.lowering.json_text import json_style
-from fairlead.lowering.json_values import exact
-from fairlead.syntax.json_schema_source import JsonSchema
+from guideway.automata.derivative import Derivatives
+from guideway.errors import LimitError
+from guideway.lowering import json_items_ways, json_members
+from guideway.lowering.fuel import metered
+from guideway.lowering.json_atoms import Among, AtLeast, AtMost
+from guideway.lowering.json_formulas import Formula, all_of, any_of, leaf, opposite
+from guideway.lowering.json_given import Unlike, exactly, like
+from guideway.lowering.json_items import ItemsTemplate
+from guideway.lowering.json_members import MembersTemplate
+from guideway.lowering.json_members_rest import Member, Rest
+from guideway.lowering.json_schema import Lowering
+from guideway.lowering.json_text import json_style
+from guideway.lowering.json_values import exact
+from guideway.syntax.json_schema_source import JsonSchema
 from json_schemas import machine, matches
 
 SOURCE = JsonSchema(True, whitespace="compact")

@@ -4,12 +4,12 @@ import random
 
 import pytest
 
-import fairlead as fl
-from fairlead.automata.derivative import Derivatives
-from fairlead.constraints.compiled import CompiledConstraint
-from fairlead.lowering import json_members, json_members_found
-from fairlead.lowering.expr import ALL_BYTES, ANYTHING, EPSILON, literal
-from fairlead.lowering.json_atoms import (
+import guideway as gw
+from guideway.automata.derivative import Derivatives
+from guideway.constraints.compiled import CompiledConstraint
+from guideway.lowering import json_members, json_members_found
+from guideway.lowering.expr import ALL_BYTES, ANYTHING, EPSILON, literal
+from guideway.lowering.json_atoms import (
     Among,
     AtLeast,
     AtMost,
@@ -19,7 +19,7 @@ from fairlead.lowering.json_atoms import (
     Named,
     Required,
 )
-from fairlead.lowering.json_formulas import (
+from guideway.lowering.json_formulas import (
     FALSE,
     TRUE,
     Formula,
@@ -28,15 +28,15 @@ from fairlead.lowering.json_formulas import (
     leaf,
     opposite,
 )
-from fairlead.lowering.json_given import Unlike
-from fairlead.lowering.json_keysets import KeyClass
-from fairlead.lowering.json_members import MembersTemplate
-from fairlead.lowering.json_members_rest import Member, Rest
-from fairlead.lowering.json_schema import Lowering
-from fairlead.lowering.json_text import json_style
-from fairlead.lowering.json_values import exact
-from fairlead.lowering.nodes import Expr
-from fairlead.syntax.json_schema_source import JsonSchema
+from guideway.lowering.json_given import Unlike
+from guideway.lowering.json_keysets import KeyClass
+from guideway.lowering.json_members import MembersTemplate
+from guideway.lowering.json_members_rest import Member, Rest
+from guideway.lowering.json_schema import Lowering
+from guideway.lowering.json_text import json_style
+from guideway.lowering.json_values import exact
+from guideway.lowering.nodes import Expr
+from guideway.syntax.json_schema_source import JsonSchema
 
 NAMES = "abcd"
 
@@ -151,8 +151,8 @@ def test_most_names_need_no_search(said, most, monkeypatch):
         return can_end(ways, formula, extras)
 
     monkeypatch.setattr(json_members, "can_end", counted)
-    vocabulary = fl.Vocabulary([bytes([byte]) for byte in range(256)])
-    constraint = fl.compile(fl.JsonSchema({"type": "object", "properties": ONE} | said), vocabulary)
+    vocabulary = gw.Vocabulary([bytes([byte]) for byte in range(256)])
+    constraint = gw.compile(gw.JsonSchema({"type": "object", "properties": ONE} | said), vocabulary)
     state = constraint.start()
     for byte in b'{"p1":"':
         constraint.mask(state)
@@ -173,8 +173,8 @@ def test_what_differs_by_a_key_that_nobody_names_needs_no_search(monkeypatch):
     monkeypatch.setattr(json_members, "can_end", counted)
     items = {"type": "object", "properties": {f"p{n}": {"type": "integer"} for n in range(20)}}
     schema = {"type": "array", "items": items, "uniqueItems": True}
-    vocabulary = fl.Vocabulary([bytes([byte]) for byte in range(256)])
-    constraint = fl.compile(fl.JsonSchema(schema), vocabulary)
+    vocabulary = gw.Vocabulary([bytes([byte]) for byte in range(256)])
+    constraint = gw.compile(gw.JsonSchema(schema), vocabulary)
     first = "".join(f'"p{n}":{n},' for n in range(8))
     assert _goes_on(constraint, f'[{{{first[:-1]}}},{{"p3":3,"p9":')
     assert len(searched) < 10
@@ -194,7 +194,7 @@ def test_each_of_many_names_that_need_others_comes_where_all_that_it_needs_may(s
         "maxProperties": most,
     }
     tokens = [bytes([byte]) for byte in range(256)]
-    constraint = fl.compile(fl.JsonSchema(schema), fl.Vocabulary([*tokens, b"<end>"], {256}))
+    constraint = gw.compile(gw.JsonSchema(schema), gw.Vocabulary([*tokens, b"<end>"], {256}))
     came: list[str] = []
     while True:
         begun = "{" + "".join(f'"{name}":0,' for name in came) + '"'
@@ -240,7 +240,7 @@ def test_of_many_names_that_need_others_all_are_looked_at_once(
     monkeypatch.setattr(json_members, "can_end", counted)
     schema = {"type": "object", "dependentRequired": {f"a{n}": [f"b{n}"] for n in range(100)}}
     tokens = [bytes([byte]) for byte in range(256)]
-    constraint = fl.compile(fl.JsonSchema(schema), fl.Vocabulary([*tokens, b"<end>"], {256}))
+    constraint = gw.compile(gw.JsonSchema(schema), gw.Vocabulary([*tokens, b"<end>"], {256}))
     assert _goes_on(constraint, '{"a7":1,"b3')
     assert len(searches) < 10
 

@@ -6,11 +6,11 @@ import random
 
 import pytest
 
-from fairlead.automata.derivative import Derivatives
-from fairlead.errors import LimitError
-from fairlead.lowering import json_members_keys, json_members_least
-from fairlead.lowering.fuel import metered
-from fairlead.lowering.nodes import Expr
+from guideway.automata.derivative import Derivatives
+from guideway.errors import LimitError
+from guideway.lowering import json_members_keys, json_members_least
+from guideway.lowering.fuel import metered
+from guideway.lowering.nodes import Expr
 from json_schemas import machine, verdict
 
 EDGES = ("ab", "ac", "bc", "cd", "de", "ae")

@@ -7,21 +7,21 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from fairlead.automata.derivative import Derivatives
-from fairlead.automata.least import Least
-from fairlead.automata.reading import read_byte
-from fairlead.errors import LimitError
-from fairlead.lowering import (
+from guideway.automata.derivative import Derivatives
+from guideway.automata.least import Least
+from guideway.automata.reading import read_byte
+from guideway.errors import LimitError
+from guideway.lowering import (
     json_cases,
     json_members,
     json_members_found,
     json_members_lives,
     json_progress,
 )
-from fairlead.lowering.expr import ALL_BYTES
-from fairlead.lowering.fuel import metered
-from fairlead.lowering.json_schema import lower_json_schema
-from fairlead.syntax.json_schema_source import JsonSchema
+from guideway.lowering.expr import ALL_BYTES
+from guideway.lowering.fuel import metered
+from guideway.lowering.json_schema import lower_json_schema
+from guideway.syntax.json_schema_source import JsonSchema
 from json_applicators import Applicators
 from json_schemas import machine, matches, write
 

@@ -5,13 +5,13 @@ from functools import partial
 
 import pytest
 
-import fairlead as fl
-from fairlead.automata.derivative import Derivatives
-from fairlead.lowering import answers, json_members_shortest, json_members_standing
-from fairlead.lowering.json_members_standing import Standing
-from fairlead.lowering.json_schema import lower_json_schema
-from fairlead.lowering.nodes import Expr
-from fairlead.syntax.json_schema_source import JsonSchema
+import guideway as gw
+from guideway.automata.derivative import Derivatives
+from guideway.lowering import answers, json_members_shortest, json_members_standing
+from guideway.lowering.json_members_standing import Standing
+from guideway.lowering.json_schema import lower_json_schema
+from guideway.lowering.nodes import Expr
+from guideway.syntax.json_schema_source import JsonSchema
 
 KEYS = {"a": ("a", "aa", "ab"), "b": ("b", "bb"), "c": ("c",)}
 Words = tuple[str, ...]
@@ -152,8 +152,8 @@ def test_near_the_end_of_a_budget_a_rest_is_searched_for_a_few_times(
     monkeypatch.setattr(json_members_shortest, "least_members", counted)
     letters = [f"{one}{two}".encode() for one in "abcdefghij" for two in "abcdefghij"]
     tokens = [bytes([byte]) for byte in range(256)] + letters
-    vocabulary = fl.Vocabulary([*tokens, b"<end>"], {len(tokens)})
-    constraint = fl.compile(fl.JsonSchema(schema, whitespace="compact"), vocabulary)
+    vocabulary = gw.Vocabulary([*tokens, b"<end>"], {len(tokens)})
+    constraint = gw.compile(gw.JsonSchema(schema, whitespace="compact"), vocabulary)
     state = constraint.start()
     for byte in begun.encode():
         state = constraint.advance(state, byte)
@@ -165,8 +165,8 @@ def test_near_the_end_of_a_budget_a_rest_is_searched_for_a_few_times(
 def test_what_suffices_no_longer_does_when_its_keys_have_come():
     schema = {"type": "object", "not": {"patternProperties": {"^qq?$": {"type": "string"}}}}
     tokens = [bytes([byte]) for byte in range(256)]
-    vocabulary = fl.Vocabulary([*tokens, b"<end>"], {256})
-    constraint = fl.compile(fl.JsonSchema(schema, whitespace="compact"), vocabulary)
+    vocabulary = gw.Vocabulary([*tokens, b"<end>"], {256})
+    constraint = gw.compile(gw.JsonSchema(schema, whitespace="compact"), vocabulary)
 
     def may_come(text: str, byte: bytes) -> bool:
         state = constraint.start()

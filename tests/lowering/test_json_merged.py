@@ -8,12 +8,12 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from fairlead.automata.derivative import Derivatives
-from fairlead.lowering.json_schema import Lowering, lower_json_schema
-from fairlead.syntax.json_schema import parse_json_schema
-from fairlead.syntax.json_schema_merged import merge_objects
-from fairlead.syntax.json_schema_source import JsonSchema
-from fairlead.syntax.json_schema_tame import read_tame
+from guideway.automata.derivative import Derivatives
+from guideway.lowering.json_schema import Lowering, lower_json_schema
+from guideway.syntax.json_schema import parse_json_schema
+from guideway.syntax.json_schema_merged import merge_objects
+from guideway.syntax.json_schema_source import JsonSchema
+from guideway.syntax.json_schema_tame import read_tame
 from json_schemas import matches, verdict
 
 PARTS: tuple[Any, ...] = (

@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-import fairlead as fl
+import guideway as gw
 from json_mixtures import Mixture
 from json_schemas import is_exact, read_exactly
 from random_walks import BYTES, text_of
@@ -40,11 +40,11 @@ def test_validators_agree_with_what_any_keywords_allow(seeds: range) -> None:
         mixture = Mixture(seed)
         values = [mixture.value() for _ in range(8)]
         try:
-            constraint = fl.compile(fl.JsonSchema(mixture.schema), BYTES)
-        except fl.UnsatisfiableError:
+            constraint = gw.compile(gw.JsonSchema(mixture.schema), BYTES)
+        except gw.UnsatisfiableError:
             assert not any(map(mixture.verdict, values)), (seed, mixture.schema)
             continue
-        except fl.SourceError as error:
+        except gw.SourceError as error:
             assert "refers to itself" in str(error)  # noqa: PT017  others are none of these schemas
             continue
         for _ in range(2):

@@ -6,10 +6,10 @@ from fractions import Fraction
 
 import pytest
 
-import fairlead as fl
-from fairlead.lowering.json_numbers import implies, merged, no_number, within
-from fairlead.masks.bits import unpack
-from fairlead.syntax.json_schema_tree import Bound, Numbers
+import guideway as gw
+from guideway.lowering.json_numbers import implies, merged, no_number, within
+from guideway.masks.bits import unpack
+from guideway.syntax.json_schema_tree import Bound, Numbers
 
 
 def bound(value: str, exclusive: bool = False) -> tuple[Bound, ...]:
@@ -108,7 +108,7 @@ def test_where_no_item_is_left_a_long_exponent_is_not_searched() -> None:
         "contains": {"multipleOf": 1},
         "not": {"items": {"type": "integer"}},
     }
-    constraint = fl.compile(fl.JsonSchema(schema, whitespace="compact"), fl.Vocabulary(BYTES))
+    constraint = gw.compile(gw.JsonSchema(schema, whitespace="compact"), gw.Vocabulary(BYTES))
     state = constraint.start()
     for byte in b"[1E1417":  # a mask took 30 s here
         constraint.mask(state)

@@ -8,12 +8,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from fairlead.automata.derivative import Derivatives
-from fairlead.lowering.expr import EMPTY, EPSILON, alt, literal
-from fairlead.lowering.json_objects import BEHIND, Members, ObjectTemplate, json_object
-from fairlead.lowering.json_text import Spelling, json_style
-from fairlead.lowering.nodes import Expr
-from fairlead.syntax.json_schema_source import JsonSchema
+from guideway.automata.derivative import Derivatives
+from guideway.lowering.expr import EMPTY, EPSILON, alt, literal
+from guideway.lowering.json_objects import BEHIND, Members, ObjectTemplate, json_object
+from guideway.lowering.json_text import Spelling, json_style
+from guideway.lowering.nodes import Expr
+from guideway.syntax.json_schema_source import JsonSchema
 from json_schemas import draw, matches
 from shares import one_in
 

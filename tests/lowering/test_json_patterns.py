@@ -5,18 +5,18 @@ from itertools import product
 
 import pytest
 
-from fairlead.automata.derivative import Derivatives
-from fairlead.lowering.expr import both
-from fairlead.lowering.json_patterns import (
+from guideway.automata.derivative import Derivatives
+from guideway.lowering.expr import both
+from guideway.lowering.json_patterns import (
     any_of_strings,
     has_string,
     strings_with,
     surely_apart,
     surely_within,
 )
-from fairlead.lowering.json_text import Spelling
-from fairlead.lowering.nodes import Expr
-from fairlead.syntax.regex import parse_regex
+from guideway.lowering.json_text import Spelling
+from guideway.lowering.nodes import Expr
+from guideway.syntax.regex import parse_regex
 
 PATTERNS = (
     *("^a", "a$", "^x-", "^[a-z]+$", "^\\\\", '^"', "\\n", "^.{2}$", "^\\u00e9$", "^[^a]*$"),

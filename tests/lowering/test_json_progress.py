@@ -6,11 +6,11 @@ import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from fairlead.errors import FairleadError, LimitError
-from fairlead.lowering import json_progress
-from fairlead.lowering.fuel import metered
-from fairlead.lowering.json_atoms import Holds, Required
-from fairlead.lowering.json_formulas import (
+from guideway.errors import GuidewayError, LimitError
+from guideway.lowering import json_progress
+from guideway.lowering.fuel import metered
+from guideway.lowering.json_atoms import Holds, Required
+from guideway.lowering.json_formulas import (
     FALSE,
     TRUE,
     Atom,
@@ -21,7 +21,7 @@ from fairlead.lowering.json_formulas import (
     leaf,
     opposite,
 )
-from fairlead.lowering.json_progress import Kept, Now, Progress, now
+from guideway.lowering.json_progress import Kept, Now, Progress, now
 
 VALUES, RESTS = ("A", "B", "C"), ("a", "b", "c", "d", "e")
 A, B, C = (leaf(Holds(name)) for name in VALUES)
@@ -146,5 +146,5 @@ def test_what_an_atom_becomes_has_a_limit_too(monkeypatch):
 
 @pytest.mark.parametrize("atom", [Now(TRUE), Kept(TRUE)])
 def test_what_is_read_once_has_no_opposite(atom):
-    with pytest.raises(FairleadError, match="has no opposite"):
+    with pytest.raises(GuidewayError, match="has no opposite"):
         atom.opposite()

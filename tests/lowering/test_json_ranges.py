@@ -7,10 +7,10 @@ from typing import Any
 import pytest
 from jsonschema import Draft202012Validator
 
-import fairlead as fl
+import guideway as gw
 from json_branches import tangle
 
-BYTES = fl.Vocabulary([bytes([byte]) for byte in range(256)] + [b"<end>"], eos_ids={256})
+BYTES = gw.Vocabulary([bytes([byte]) for byte in range(256)] + [b"<end>"], eos_ids={256})
 BOUNDS = (-3, -2.5, -1, -0.5, 0, 0.5, 1, 2, 2.25, 3, 10, 99.5)
 NUMBERS = (
     -100, -3, -2.75, -2.5, -2, -1.5, -1, -0.75, -0.5, -0.25, 0, 0.25, 0.5, 0.75, 1, 1.5, 2, 2.125,
@@ -36,8 +36,8 @@ def test_a_number_is_allowed_exactly_if_the_validator_takes_it(seed: int, spelli
     schema = tangle(random.Random(seed), 3, bounds)
     validator = Draft202012Validator(schema)
     try:
-        constraint = fl.compile(fl.JsonSchema(schema, spelling=spelling), BYTES)
-    except fl.UnsatisfiableError:
+        constraint = gw.compile(gw.JsonSchema(schema, spelling=spelling), BYTES)
+    except gw.UnsatisfiableError:
         assert not any(map(validator.is_valid, NUMBERS))
         return
     for number in NUMBERS:
@@ -47,7 +47,7 @@ def test_a_number_is_allowed_exactly_if_the_validator_takes_it(seed: int, spelli
 @pytest.mark.parametrize("said", [{}, {"type": "integer"}])
 def test_exactly_one_of_many_ranges_is_what_one_has(said: dict[str, Any]) -> None:
     branches = [{**said, "minimum": 3 * n, "maximum": 3 * n + 5} for n in range(300)]
-    constraint = fl.compile(fl.JsonSchema({"oneOf": branches}), BYTES, fl.Budget.untrusted())
+    constraint = gw.compile(gw.JsonSchema({"oneOf": branches}), BYTES, gw.Budget.untrusted())
     found = [n for n in range(910) if constraint.matches(str(n))]
     assert found == [0, 1, 2, 900, 901, 902]
     assert constraint.matches("2.5") is (not said)
@@ -56,12 +56,12 @@ def test_exactly_one_of_many_ranges_is_what_one_has(said: dict[str, Any]) -> Non
 
 def test_whole_numbers_and_others_are_told_apart() -> None:
     schema = {"type": "number", "oneOf": [{"type": "integer", "maximum": 5}, {"minimum": 3}]}
-    constraint = fl.compile(fl.JsonSchema(schema), BYTES)
+    constraint = gw.compile(gw.JsonSchema(schema), BYTES)
     texts = ("-7", "2", "3", "5", "6", "2.5", "3.5", "5.5", "1e-1")
     assert [constraint.matches(text) for text in texts] == [
         True, True, False, False, True, False, True, True, False,
     ]  # fmt: skip
-    denied = fl.compile(fl.JsonSchema({"type": "number", "not": schema}), BYTES)
+    denied = gw.compile(gw.JsonSchema({"type": "number", "not": schema}), BYTES)
     assert [denied.matches(text) for text in texts] == [
         False, False, True, True, False, True, False, False, True,
     ]  # fmt: skip
@@ -71,7 +71,7 @@ def test_bounds_of_many_digits_are_not_rounded() -> None:
     far = "1" + "0" * 400
     whole = f'{{"type": "integer", "minimum": {far}}}'
     text = f'{{"type": "number", "oneOf": [{whole}, {{"maximum": 5}}]}}'
-    constraint = fl.compile(fl.JsonSchema(text), BYTES)
+    constraint = gw.compile(gw.JsonSchema(text), BYTES)
     assert constraint.matches("5")
     assert constraint.matches(far)
     assert not constraint.matches(far + ".5")

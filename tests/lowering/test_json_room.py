@@ -12,20 +12,20 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from jsonschema import Draft202012Validator
 
-import fairlead as fl
-from fairlead.constraints.compiled import CompiledConstraint
-from fairlead.lowering.json_atoms import Required, at_most
-from fairlead.lowering.json_formulas import FALSE, all_of, leaf
-from fairlead.lowering.json_room import bounded, room
+import guideway as gw
+from guideway.constraints.compiled import CompiledConstraint
+from guideway.lowering.json_atoms import Required, at_most
+from guideway.lowering.json_formulas import FALSE, all_of, leaf
+from guideway.lowering.json_room import bounded, room
 
 NAMES = ["a", "ab", 'é"', "\n", "💩"]
 VALUES = ["1", '"b"']
 MARKS = [b"\\", b"\xc3", b"\n", b"b", b",", b":", b'"', b"}", b"{", b"[", b"]", b"t", b"\xf0"]
 
 
-def vocabulary(without: bytes) -> fl.Vocabulary:
+def vocabulary(without: bytes) -> gw.Vocabulary:
     tokens = [bytes((byte,)) for byte in range(256) if byte not in without]
-    return fl.Vocabulary([*tokens, b"<eos>"], eos_ids={len(tokens)})
+    return gw.Vocabulary([*tokens, b"<eos>"], eos_ids={len(tokens)})
 
 
 def written(name: str) -> str:
@@ -80,10 +80,10 @@ ARRAY = st.fixed_dictionaries(
 def check(schema: dict[str, object], texts: list[str], without: bytes) -> None:
     valid = Draft202012Validator(schema).is_valid
     expected = {t for t in texts if valid(json.loads(t)) and not set(t.encode()) & set(without)}
-    source = fl.JsonSchema(schema, whitespace="compact", spelling="plain")
+    source = gw.JsonSchema(schema, whitespace="compact", spelling="plain")
     try:
-        constraint = fl.compile(source, vocabulary(without))
-    except fl.UnsatisfiableError:
+        constraint = gw.compile(source, vocabulary(without))
+    except gw.UnsatisfiableError:
         assert not expected
         return
     assert {t for t in texts if constraint.matches(t)} == expected
@@ -138,13 +138,13 @@ def test_names_that_differ_in_bytes_that_do_not_exist_run_out(count):
               "minProperties": count}  # fmt: skip
     check(schema, [], b"\xc3" + bytes(b for b in b"0123456789abcdef" if b != ord("b")))
     unbounded = {**schema, "propertyNames": {"pattern": "^aé*$"}, "minProperties": count}
-    source = fl.JsonSchema(unbounded)
+    source = gw.JsonSchema(unbounded)
     without = vocabulary(b"\\\xc3")
     if count == 1:
-        assert json.loads(fl.compile(source, without).example()).keys() == {"a"}
+        assert json.loads(gw.compile(source, without).example()).keys() == {"a"}
     else:
-        with pytest.raises(fl.UnsatisfiableError):
-            fl.compile(source, without)
+        with pytest.raises(gw.UnsatisfiableError):
+            gw.compile(source, without)
 
 
 @pytest.mark.parametrize(
@@ -170,7 +170,7 @@ def test_where_no_object_can_end_the_shortest_text_is_another():
         "anyOf": [{"required": ["b"]}, {"minProperties": 2}],
     }
     schema = {"anyOf": [needed, {"const": 123}]}
-    constraint = fl.compile(fl.JsonSchema(schema, whitespace="compact"), vocabulary(b"}"))
+    constraint = gw.compile(gw.JsonSchema(schema, whitespace="compact"), vocabulary(b"}"))
     assert constraint.distance(constraint.start()) == len("123")
 
 

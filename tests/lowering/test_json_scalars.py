@@ -8,13 +8,13 @@ from typing import Any
 
 import pytest
 
-from fairlead.lowering import json_scalars
-from fairlead.lowering.expr import EPSILON
-from fairlead.lowering.json_atoms import Amount
-from fairlead.lowering.json_formulas import all_of, leaf
-from fairlead.lowering.json_text import Spelling
-from fairlead.lowering.regular import contains
-from fairlead.syntax.json_schema_tree import Bound, Numbers
+from guideway.lowering import json_scalars
+from guideway.lowering.expr import EPSILON
+from guideway.lowering.json_atoms import Amount
+from guideway.lowering.json_formulas import all_of, leaf
+from guideway.lowering.json_text import Spelling
+from guideway.lowering.regular import contains
+from guideway.syntax.json_schema_tree import Bound, Numbers
 from json_schemas import machine, matches, verdict
 
 

@@ -8,8 +8,8 @@ import pytest
 from hypothesis import HealthCheck, assume, given, settings
 from hypothesis import strategies as st
 
-from fairlead.lowering.json_schema import Lowering
-from fairlead.syntax.json_schema_source import JsonSchema
+from guideway.lowering.json_schema import Lowering
+from guideway.syntax.json_schema_source import JsonSchema
 from json_schemas import draw, instances, machine, matches, schemas, verdict, write
 from shares import one_in
 

@@ -5,14 +5,14 @@ from typing import Any
 
 import pytest
 
-from fairlead.automata.derivative import Derivatives
-from fairlead.lowering import json_leaves
-from fairlead.lowering.json_objects import ObjectTemplate
-from fairlead.lowering.json_schema import Lowering, lower_json_schema
-from fairlead.lowering.linear import parts_of
-from fairlead.lowering.nodes import Call, Expr, Rule
-from fairlead.syntax.json_schema_source import JsonSchema
-from fairlead.syntax.json_schema_tame import read_tame
+from guideway.automata.derivative import Derivatives
+from guideway.lowering import json_leaves
+from guideway.lowering.json_objects import ObjectTemplate
+from guideway.lowering.json_schema import Lowering, lower_json_schema
+from guideway.lowering.linear import parts_of
+from guideway.lowering.nodes import Call, Expr, Rule
+from guideway.syntax.json_schema_source import JsonSchema
+from guideway.syntax.json_schema_tame import read_tame
 from json_schemas import machine, matches, verdict
 
 TEXT, WORDS = {"type": "string"}, {"enum": ["a", "b"]}

@@ -8,7 +8,7 @@ from typing import Literal
 
 import pytest
 
-import fairlead as fl
+import guideway as gw
 from json_schemas import is_exact, read_exactly
 from json_tangles import VALUES, Tangle
 from random_walks import BYTES, text_of
@@ -33,11 +33,11 @@ def test_validators_agree_with_what_entangled_schemas_allow(
         tangle = Tangle(seed)
         valid = list(map(tangle.verdict, VALUES))
         try:
-            constraint = fl.compile(fl.JsonSchema(tangle.schema, key_order=order), BYTES)
-        except fl.UnsatisfiableError:
+            constraint = gw.compile(gw.JsonSchema(tangle.schema, key_order=order), BYTES)
+        except gw.UnsatisfiableError:
             assert order == "declared" or True not in valid, (seed, tangle.schema)
             continue
-        except fl.SourceError as error:
+        except gw.SourceError as error:
             assert "refers to itself" in str(error)  # noqa: PT017  others are none of these schemas
             continue
         if order == "any":

@@ -7,12 +7,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from fairlead.automata.derivative import Derivatives
-from fairlead.lowering.expr import EMPTY, EPSILON, concat, literal
-from fairlead.lowering.json_text import QUOTE, JsonStyle, Spelling, json_style, spell_character
-from fairlead.lowering.nodes import Expr
-from fairlead.lowering.unicode import SCALARS, CodePoints, points
-from fairlead.syntax.json_schema_source import JsonSchema, Whitespace
+from guideway.automata.derivative import Derivatives
+from guideway.lowering.expr import EMPTY, EPSILON, concat, literal
+from guideway.lowering.json_text import QUOTE, JsonStyle, Spelling, json_style, spell_character
+from guideway.lowering.nodes import Expr
+from guideway.lowering.unicode import SCALARS, CodePoints, points
+from guideway.syntax.json_schema_source import JsonSchema, Whitespace
 from json_schemas import draw, matches, quote
 
 ANY, PLAIN = Spelling(plain=False), Spelling(plain=True)

@@ -4,12 +4,12 @@ import json
 
 import pytest
 
-from fairlead.automata.derivative import Derivatives
-from fairlead.lowering.expr import ALL_BYTES, EMPTY, concat, literal
-from fairlead.lowering.json_text import json_style
-from fairlead.lowering.json_words import WordsTemplate, words_of, words_rule
-from fairlead.lowering.nodes import Rule
-from fairlead.syntax.json_schema_source import JsonSchema
+from guideway.automata.derivative import Derivatives
+from guideway.lowering.expr import ALL_BYTES, EMPTY, concat, literal
+from guideway.lowering.json_text import json_style
+from guideway.lowering.json_words import WordsTemplate, words_of, words_rule
+from guideway.lowering.nodes import Rule
+from guideway.syntax.json_schema_source import JsonSchema
 
 ANY, PLAIN = (json_style(JsonSchema({}, spelling=spelling)) for spelling in ("any", "plain"))
 

@@ -2,14 +2,14 @@
 
 import pytest
 
-from fairlead.lowering.json_atoms import Longer, Required
-from fairlead.lowering.json_formulas import leaf
-from fairlead.lowering.json_items import ItemsTemplate
-from fairlead.lowering.json_members import MembersTemplate
-from fairlead.lowering.json_scalars import number, text_content
-from fairlead.lowering.json_schema import Lowering
-from fairlead.lowering.json_text import Spelling, json_style
-from fairlead.syntax.json_schema_source import JsonSchema
+from guideway.lowering.json_atoms import Longer, Required
+from guideway.lowering.json_formulas import leaf
+from guideway.lowering.json_items import ItemsTemplate
+from guideway.lowering.json_members import MembersTemplate
+from guideway.lowering.json_scalars import number, text_content
+from guideway.lowering.json_schema import Lowering
+from guideway.lowering.json_text import Spelling, json_style
+from guideway.syntax.json_schema_source import JsonSchema
 from toys import unfolded
 
 SOURCE = JsonSchema(True)

@@ -1,8 +1,8 @@
 """Stacks: what they read, when they end, and what they need at least."""
 
-from fairlead.lowering.lark_automaton import Automaton
-from fairlead.syntax.lark_reader import read_lark
-from fairlead.syntax.lark_source import Lark
+from guideway.lowering.lark_automaton import Automaton
+from guideway.syntax.lark_reader import read_lark
+from guideway.syntax.lark_source import Lark
 
 
 def automaton(text: str) -> Automaton:

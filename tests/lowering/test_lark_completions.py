@@ -5,14 +5,14 @@ import random
 import lark
 import pytest
 
-from fairlead.errors import FairleadError
-from fairlead.lowering import lark_completions
-from fairlead.lowering.lark_automaton import Automaton, Frame
-from fairlead.lowering.lark_completions import completions
-from fairlead.lowering.lark_plans import always_completed
-from fairlead.syntax.lark_reader import read_lark
-from fairlead.syntax.lark_source import Lark
-from fairlead.syntax.lark_tree import END, LarkGrammar, LarkTable
+from guideway.errors import GuidewayError
+from guideway.lowering import lark_completions
+from guideway.lowering.lark_automaton import Automaton, Frame
+from guideway.lowering.lark_completions import completions
+from guideway.lowering.lark_plans import always_completed
+from guideway.syntax.lark_reader import read_lark
+from guideway.syntax.lark_source import Lark
+from guideway.syntax.lark_tree import END, LarkGrammar, LarkTable
 from lark_samples import by_chance
 
 _LONGEST = 5  # states of a path,
@@ -71,7 +71,7 @@ def some(seed: int) -> tuple[LarkTable, LarkGrammar, list[int], frozenset[str]] 
     try:
         lark.Lark(text, parser="lalr")
         grammar = read_lark(Lark(text))
-    except (lark.exceptions.LarkError, FairleadError):
+    except (lark.exceptions.LarkError, GuidewayError):
         return None
     table = table_of(grammar)
     everything = (1 << len(table.terminals)) - 1

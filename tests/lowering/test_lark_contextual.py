@@ -5,11 +5,11 @@ import re
 import lark
 import pytest
 
-import fairlead as fl
-from fairlead.automata.derivative import Derivatives
-from fairlead.errors import LimitError, UnsatisfiableError, UnsupportedError
-from fairlead.lowering import lark_terminals
-from fairlead.lowering.expr import (
+import guideway as gw
+from guideway.automata.derivative import Derivatives
+from guideway.errors import LimitError, UnsatisfiableError, UnsupportedError
+from guideway.lowering import lark_terminals
+from guideway.lowering.expr import (
     ALL_BYTES,
     ANYTHING,
     EMPTY,
@@ -19,14 +19,14 @@ from fairlead.lowering.expr import (
     literal,
     repeat,
 )
-from fairlead.lowering.lark import lower_lark
-from fairlead.lowering.lark_contextual import Places, lower_lark_contextual
-from fairlead.lowering.lark_indentation import ReadLine
-from fairlead.lowering.lark_terminals import firsts, one_word
-from fairlead.lowering.nodes import Concat
-from fairlead.lowering.sources import lower_source
-from fairlead.syntax.lark_reader import read_lark
-from fairlead.syntax.lark_source import Lark
+from guideway.lowering.lark import lower_lark
+from guideway.lowering.lark_contextual import Places, lower_lark_contextual
+from guideway.lowering.lark_indentation import ReadLine
+from guideway.lowering.lark_terminals import firsts, one_word
+from guideway.lowering.nodes import Concat
+from guideway.lowering.sources import lower_source
+from guideway.syntax.lark_reader import read_lark
+from guideway.syntax.lark_source import Lark
 from lark_samples import (
     Blocks,
     OutOfFuelError,
@@ -117,10 +117,10 @@ GROWING = [
 @pytest.mark.parametrize("pattern", [None, "[abc]*", "(..)*", "a*[bc]c?", "(?!b)[abc]*"])
 def test_stacks_that_grow_for_ever_are_decided(text, pattern):
     told = parsed(lark.Lark(text, parser="lalr"), "abc", 6)
-    source = fl.Lark(text)
+    source = gw.Lark(text)
     if pattern is not None:
         told = {each for each in told if re.fullmatch(pattern, each)}
-        source &= fl.Regex(pattern)
+        source &= gw.Regex(pattern)
     expr = lower_source(source)
     assert (accepted(expr, "abc", 6) if Derivatives(expr).alive(expr) else set()) == told
 
@@ -268,8 +268,8 @@ def test_texts_that_are_long_and_deep_are_read():
 
 
 def test_answers_are_the_same_after_all_is_forgotten(monkeypatch):
-    monkeypatch.setattr("fairlead.lowering.lark_automaton.REMEMBERED", 0)
-    monkeypatch.setattr("fairlead.lowering.lark_contextual.REMEMBERED", 0)
+    monkeypatch.setattr("guideway.lowering.lark_automaton.REMEMBERED", 0)
+    monkeypatch.setattr("guideway.lowering.lark_contextual.REMEMBERED", 0)
     text = GRAMMARS[1]
     assert accepted(lowered(text), "abc", 3) == parsed(lark.Lark(text, parser="lalr"), "abc", 3)
 

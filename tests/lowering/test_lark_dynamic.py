@@ -6,14 +6,14 @@ from itertools import product
 import lark
 import pytest
 
-import fairlead as fl
-from fairlead.errors import UnsatisfiableError, UnsupportedError
-from fairlead.lowering.lark_dynamic import lower_lark_dynamic
-from fairlead.lowering.nodes import Expr
-from fairlead.lowering.sources import lower_source
-from fairlead.masks.bits import unpack
-from fairlead.syntax.lark_reader import read_lark
-from fairlead.syntax.lark_source import Lark
+import guideway as gw
+from guideway.errors import UnsatisfiableError, UnsupportedError
+from guideway.lowering.lark_dynamic import lower_lark_dynamic
+from guideway.lowering.nodes import Expr
+from guideway.lowering.sources import lower_source
+from guideway.masks.bits import unpack
+from guideway.syntax.lark_reader import read_lark
+from guideway.syntax.lark_source import Lark
 from lark_samples import accepted
 
 TERMINALS = [
@@ -129,8 +129,8 @@ def test_what_is_not_regular_is_refused_by_the_name_of_its_terminal(
 def spelled(grammar: str, size: int) -> set[str]:
     """The texts up to some length, token by token as the masks allow them."""
     tokens = ["a", "b", "c", "ab", "bc", "ca"]
-    vocabulary = fl.Vocabulary([*(token.encode() for token in tokens), b"<eos>"], eos_ids={6})
-    constraint = fl.compile(fl.Lark(grammar, start="s", lexer="dynamic"), vocabulary)
+    vocabulary = gw.Vocabulary([*(token.encode() for token in tokens), b"<eos>"], eos_ids={6})
+    constraint = gw.compile(gw.Lark(grammar, start="s", lexer="dynamic"), vocabulary)
     found = set[str]()
     todo = [("", constraint.start())]
     while todo:
@@ -149,7 +149,7 @@ def test_what_may_be_empty_may_be_repeated(grammar: str):
         texts = accepted(lowered(grammar), "abc", 4)
     except UnsatisfiableError:
         return
-    twice = fl.repeat(Lark(grammar, "s", "dynamic"), 0, 2)
+    twice = gw.repeat(Lark(grammar, "s", "dynamic"), 0, 2)
     pairs = {a + b for a, b in product({*texts, ""}, repeat=2)}
     assert accepted(lower_source(twice), "abc", 4) == {text for text in pairs if len(text) <= 4}
 

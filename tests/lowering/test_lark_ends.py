@@ -6,10 +6,10 @@ from itertools import product
 import lark
 import pytest
 
-from fairlead.automata.derivative import Derivatives
-from fairlead.errors import FairleadError
-from fairlead.lowering import lark_ends, lark_freedom, lark_straight
-from fairlead.lowering.expr import (
+from guideway.automata.derivative import Derivatives
+from guideway.errors import GuidewayError
+from guideway.lowering import lark_ends, lark_freedom, lark_straight
+from guideway.lowering.expr import (
     ALL_BYTES,
     ANYTHING,
     EPSILON,
@@ -21,13 +21,13 @@ from fairlead.lowering.expr import (
     repeat,
     stop,
 )
-from fairlead.lowering.lark_automaton import Frame
-from fairlead.lowering.lark_contextual import Places
-from fairlead.lowering.lark_ends import END, Ends
-from fairlead.lowering.lark_indentation import Place
-from fairlead.lowering.nodes import Expr
-from fairlead.syntax.lark_reader import read_lark
-from fairlead.syntax.lark_source import Lark
+from guideway.lowering.lark_automaton import Frame
+from guideway.lowering.lark_contextual import Places
+from guideway.lowering.lark_ends import END, Ends
+from guideway.lowering.lark_indentation import Place
+from guideway.lowering.nodes import Expr
+from guideway.syntax.lark_reader import read_lark
+from guideway.syntax.lark_source import Lark
 from lark_samples import Fuel, OutOfFuelError, by_chance
 
 ANY = byte_set(ALL_BYTES)
@@ -68,7 +68,7 @@ def checked(seed: int, ignored: str) -> int:
     try:
         lark.Lark(text, parser="lalr")
         places, ends = ends_of(text)
-    except (lark.exceptions.LarkError, FairleadError):
+    except (lark.exceptions.LarkError, GuidewayError):
         return 0
     count = 0
     for stack in stacks(places, random.Random(seed)):
@@ -112,7 +112,7 @@ def over_all(seed: int, ignored: str) -> int:
     try:
         lark.Lark(text, parser="lalr")
         places, _ = ends_of(text)
-    except (lark.exceptions.LarkError, FairleadError):
+    except (lark.exceptions.LarkError, GuidewayError):
         return 0
     count, over = 0, places.level + 1
     for stack in stacks(places, random.Random(seed), 5):

@@ -3,12 +3,12 @@
 import pytest
 from lark.indenter import PythonIndenter
 
-from fairlead.lowering.expr import ALL_BYTES
-from fairlead.lowering.lark_freedom import freedom
-from fairlead.lowering.lark_plans import always_completed
-from fairlead.lowering.lark_scanners import Scanners
-from fairlead.syntax.lark_reader import read_lark
-from fairlead.syntax.lark_source import Lark
+from guideway.lowering.expr import ALL_BYTES
+from guideway.lowering.lark_freedom import freedom
+from guideway.lowering.lark_plans import always_completed
+from guideway.lowering.lark_scanners import Scanners
+from guideway.syntax.lark_reader import read_lark
+from guideway.syntax.lark_source import Lark
 from lark_samples import Blocks, python_lark, python_tree
 
 

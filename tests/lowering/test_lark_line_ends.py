@@ -9,16 +9,16 @@ from typing import Any
 import lark
 import pytest
 
-import fairlead as fl
-from fairlead.automata.derivative import Derivatives
-from fairlead.lowering import lark_line_ends
-from fairlead.lowering.expr import ALL_BYTES, EMPTY, EPSILON, ahead, concat, stop
-from fairlead.lowering.lark_contextual import Places
-from fairlead.lowering.lark_indentation import Place, ReadLine
-from fairlead.lowering.nodes import Call, Concat, Expr
-from fairlead.syntax.lark_reader import read_lark
-from fairlead.syntax.lark_source import Lark
-from fairlead.syntax.sources import Source
+import guideway as gw
+from guideway.automata.derivative import Derivatives
+from guideway.lowering import lark_line_ends
+from guideway.lowering.expr import ALL_BYTES, EMPTY, EPSILON, ahead, concat, stop
+from guideway.lowering.lark_contextual import Places
+from guideway.lowering.lark_indentation import Place, ReadLine
+from guideway.lowering.nodes import Call, Concat, Expr
+from guideway.syntax.lark_reader import read_lark
+from guideway.syntax.lark_source import Lark
+from guideway.syntax.sources import Source
 from lark_samples import ERRORS, Blocks, python_tree, short_strings
 
 LINES = "\n_NL: /(\\n *)+/\n%declare _IN _OUT\n%ignore / +/"
@@ -159,15 +159,15 @@ def test_a_line_that_nothing_may_follow_has_no_texts() -> None:
 @pytest.mark.parametrize("text", GRAMMARS[:3])
 @pytest.mark.parametrize("regex", ["(?s).{0,5}", "(?s)[^(]*", "(?s)a.*", "(?s).*\n\n.*"])
 def test_what_meets_a_regex_is_what_both_allow(text: str, regex: str) -> None:
-    vocabulary = fl.Vocabulary([bytes((b,)) for b in range(128)] + [b"<eos>"], {128})
+    vocabulary = gw.Vocabulary([bytes((b,)) for b in range(128)] + [b"<eos>"], {128})
     parser = lark.Lark(text, parser="lalr", postlex=Blocks())
-    grammar, pattern = fl.Lark(text, postlex=Blocks), fl.Regex(regex)
-    held = fl.compile(pattern, vocabulary)
+    grammar, pattern = gw.Lark(text, postlex=Blocks), gw.Regex(regex)
+    held = gw.compile(pattern, vocabulary)
 
     def texts_of(source: Source) -> Callable[[str], bool]:
         try:
-            return fl.compile(source, vocabulary).matches
-        except fl.UnsatisfiableError:
+            return gw.compile(source, vocabulary).matches
+        except gw.UnsatisfiableError:
             return lambda text: False
 
     both, less = texts_of(grammar & pattern), texts_of(grammar - pattern)

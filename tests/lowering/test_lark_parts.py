@@ -6,15 +6,15 @@ from itertools import combinations, product
 
 import pytest
 
-import fairlead as fl
-from fairlead.automata.decided import Decisions
-from fairlead.automata.derivative import Derivatives
-from fairlead.errors import LimitError, SourceError, UnsatisfiableError, UnsupportedError
-from fairlead.lowering.sources import lower_source
-from fairlead.lowering.substrings import lower_substring
-from fairlead.masks.bits import unpack
-from fairlead.syntax.lark_errors import placed
-from fairlead.syntax.sources import Source
+import guideway as gw
+from guideway.automata.decided import Decisions
+from guideway.automata.derivative import Derivatives
+from guideway.errors import LimitError, SourceError, UnsatisfiableError, UnsupportedError
+from guideway.lowering.sources import lower_source
+from guideway.lowering.substrings import lower_substring
+from guideway.masks.bits import unpack
+from guideway.syntax.lark_errors import placed
+from guideway.syntax.sources import Source
 from lark_samples import accepted
 
 LEXERS = ("contextual", "dynamic")
@@ -32,16 +32,16 @@ def drawn(draw: random.Random, depth: int = 2) -> tuple[str, Source]:
     kind = draw.choice(["letter", "part", "row", "either", "count"]) if depth else "part"
     if kind == "letter":
         letter = draw.choice("ab")
-        return f'"{letter}"', fl.source(letter)
+        return f'"{letter}"', gw.source(letter)
     if kind == "part":
         return draw.choice(
             [
-                (f"%json {LIST}", fl.JsonSchema(LIST)),
-                (f"%json {NUMBER}", fl.JsonSchema(NUMBER)),
-                ('%regex {"substring_chunks": ["a", "ba"]}', fl.substring(["a", "ba"])),
-                ('%lark {start: "a" start | "b"}', fl.Regex("a*b")),
-                ('%lark {start: ("a" "b")?}', fl.Regex("(ab)?")),
-                ("%lark {start: A B?\nA: /a+(?!b)/\nB: /b/}", fl.Regex("a+")),
+                (f"%json {LIST}", gw.JsonSchema(LIST)),
+                (f"%json {NUMBER}", gw.JsonSchema(NUMBER)),
+                ('%regex {"substring_chunks": ["a", "ba"]}', gw.substring(["a", "ba"])),
+                ('%lark {start: "a" start | "b"}', gw.Regex("a*b")),
+                ('%lark {start: ("a" "b")?}', gw.Regex("(ab)?")),
+                ("%lark {start: A B?\nA: /a+(?!b)/\nB: /b/}", gw.Regex("a+")),
             ]
         )
     (one, left), (other, right) = drawn(draw, depth - 1), drawn(draw, depth - 1)
@@ -50,7 +50,7 @@ def drawn(draw: random.Random, depth: int = 2) -> tuple[str, Source]:
     if kind == "either":
         return f"({one} | {other})", left | right
     low, high = draw.choice([(0, 1), (0, 2), (1, 2)])
-    return f"({one})~{low}..{high}", fl.repeat(left, low, high)
+    return f"({one})~{low}..{high}", gw.repeat(left, low, high)
 
 
 @pytest.mark.parametrize("lexer", LEXERS)
@@ -59,7 +59,7 @@ def test_a_grammar_of_parts_is_their_composition(lexer):
     for _ in range(40):
         text, source = drawn(draw)
         try:
-            found = texts(fl.Lark(f"start: {text}", lexer=lexer), "ab[1,2]", 5)
+            found = texts(gw.Lark(f"start: {text}", lexer=lexer), "ab[1,2]", 5)
         except SourceError as error:
             assert "collision" in str(error)  # noqa: PT017  what LALR cannot tell apart
             continue
@@ -71,31 +71,31 @@ def test_a_grammar_of_parts_is_their_composition(lexer):
 @pytest.mark.parametrize("lexer", LEXERS)
 def test_a_nested_grammar_may_be_empty_by_its_rules(lexer):
     inner = '%lark {start: x y\nx: "a"? y\ny: "b" | z\nz: | "c" "c"}'
-    found = texts(fl.Lark(f'start: "(" {inner} ")"', lexer=lexer), "(abc)", 5)
-    assert found == {f"({each})" for each in texts(fl.Regex("a?(b|cc)?(b|cc)?"), "abc", 3)}
+    found = texts(gw.Lark(f'start: "(" {inner} ")"', lexer=lexer), "(abc)", 5)
+    assert found == {f"({each})" for each in texts(gw.Regex("a?(b|cc)?(b|cc)?"), "abc", 3)}
 
 
 @pytest.mark.parametrize("lexer", LEXERS)
 def test_what_looks_ahead_looks_over_parts(lexer):
     def language(text: str, letters: str = "ab1,[]", size: int = 6) -> set[str]:
-        return texts(fl.Lark(text, lexer=lexer), letters, size)
+        return texts(gw.Lark(text, lexer=lexer), letters, size)
 
-    lists = texts(fl.JsonSchema(LIST), "1,[]", 5)
+    lists = texts(gw.JsonSchema(LIST), "1,[]", 5)
     assert language(f"start: A %json {LIST}\nA: /a(?!\\[1)/") == {
         "a" + each for each in lists if not each.startswith("[1")
     }
     inner = r"%lark {start: A* B?" + "\nA: /a(?!b)/\nB: /b(?!,)/\n}"
     found = language(f'start: /1(?=.*b)/ {inner} ","?')
-    assert found == {"1" + w for w in texts(fl.Regex("a*b,?"), "ab,", 5) if "ab" not in w}
+    assert found == {"1" + w for w in texts(gw.Regex("a*b,?"), "ab,", 5) if "ab" not in w}
     assert language(f'start: {inner} ","') == {
-        w + "," for w in texts(fl.Regex("a*b?"), "ab", 5) if "ab" not in w
+        w + "," for w in texts(gw.Regex("a*b?"), "ab", 5) if "ab" not in w
     }
 
 
 @pytest.mark.parametrize("lexer", LEXERS)
 def test_each_ignores_what_it_ignores(lexer):
     text = 'start: "(" x ")"\nx: %lark {start: "a"? B*\nB: "b"\n%ignore ","}\n%ignore " "'
-    found = texts(fl.Lark(text, lexer=lexer), "(ab, )", 5)
+    found = texts(gw.Lark(text, lexer=lexer), "(ab, )", 5)
     if lexer == "contextual":
         expected = r" *\( *(,*(a,*)?(b,*)*)? *\) *"
     else:
@@ -112,15 +112,15 @@ def test_each_ignores_what_it_ignores(lexer):
 def test_special_tokens_are_single_ids_among_any_terminals(lexer):
     spellings = [b"a", b"b", b"1", b"ab", b"<x>", None, None, None]
     named = {"<x>": 5, "<y>": 6, "<end>": 7}
-    vocabulary = fl.Vocabulary(spellings, eos_ids={7}, special=named)
+    vocabulary = gw.Vocabulary(spellings, eos_ids={7}, special=named)
     text = f"start: T? <x> %json {NUMBER} | <[6]> U W\nT: /(.|\\n)+/\nU: /a+(?!b)/\nW: <[5-6]>+"
     with pytest.raises(SourceError, match="beside something else"):
-        fl.compile(fl.Lark(text, lexer=lexer), vocabulary)
+        gw.compile(gw.Lark(text, lexer=lexer), vocabulary)
     text = text.replace("W\n", "w\n").replace("W: ", "w: ")
-    written = fl.compile(fl.Lark(text, lexer=lexer), vocabulary)
-    x, y = fl.special("<x>"), fl.special("<y>")
-    made = fl.compile(
-        (fl.Text() + x + fl.JsonSchema(NUMBER)) | (y + fl.Regex("a+") + fl.repeat(x | y, 1)),
+    written = gw.compile(gw.Lark(text, lexer=lexer), vocabulary)
+    x, y = gw.special("<x>"), gw.special("<y>")
+    made = gw.compile(
+        (gw.Text() + x + gw.JsonSchema(NUMBER)) | (y + gw.Regex("a+") + gw.repeat(x | y, 1)),
         vocabulary,
     )
     todo = [(written.start(), made.start(), 0)]
@@ -136,12 +136,12 @@ def test_special_tokens_are_single_ids_among_any_terminals(lexer):
 
 def test_a_part_of_which_there_is_no_text_is_not_offered():
     endless = '{"type": "array", "items": {"$ref": "#"}, "minItems": 1}'
-    vocabulary = fl.Vocabulary([b"a", b"[", b"]"], eos_ids=())
+    vocabulary = gw.Vocabulary([b"a", b"[", b"]"], eos_ids=())
     for lexer in LEXERS:
-        constraint = fl.compile(fl.Lark(f'start: "a" | %json {endless}', lexer=lexer), vocabulary)
+        constraint = gw.compile(gw.Lark(f'start: "a" | %json {endless}', lexer=lexer), vocabulary)
         assert unpack(constraint.mask(constraint.start())).tolist() == [0]
         with pytest.raises(UnsatisfiableError):
-            fl.compile(fl.Lark(f"start: %json {endless}", lexer=lexer), vocabulary)
+            gw.compile(gw.Lark(f"start: %json {endless}", lexer=lexer), vocabulary)
 
 
 @pytest.mark.parametrize(
@@ -158,7 +158,7 @@ def test_a_part_of_which_there_is_no_text_is_not_offered():
 )
 def test_errors_of_parts_have_a_place_in_the_grammar(text, error, said):
     with pytest.raises(error, match="(?s)" + said):
-        lower_source(fl.Lark("start: " + text))
+        lower_source(gw.Lark("start: " + text))
 
 
 @pytest.mark.parametrize("lexer", LEXERS)
@@ -166,7 +166,7 @@ def test_many_parts_in_a_row_may_be_empty(lexer):
     letters = "abcdefghijkl"
     text = " ".join(f'%regex {{"substring_words": "{each}"}}' for each in letters)
     rules = f'start: {text} | "b" {text} "b" | "z" {text}'
-    found = texts(fl.Lark(rules, lexer=lexer), f"{letters}z", 3)
+    found = texts(gw.Lark(rules, lexer=lexer), f"{letters}z", 3)
     rows = {"".join(row) for n in range(4) for row in combinations(letters, n)}
     assert found == rows | {f"b{row}b" for row in rows if len(row) < 2} | {
         f"z{row}" for row in rows if len(row) < 3
@@ -174,8 +174,8 @@ def test_many_parts_in_a_row_may_be_empty(lexer):
 
 
 def test_an_error_of_another_kind_stays_itself():
-    (part,) = fl.Lark("start: <a>").parts
-    error = fl.TokenRejected("no", token=1)
+    (part,) = gw.Lark("start: <a>").parts
+    error = gw.TokenRejected("no", token=1)
     assert placed(error, part) is error
 
 
@@ -199,7 +199,7 @@ def test_substrings_are_runs_of_chunks():
 @pytest.mark.untraced
 def test_a_long_text_has_substrings_of_its_size():
     words = " ".join(f"w{n % 700}" for n in range(5_000))
-    vocabulary = fl.Vocabulary([b"w", *(b"%d" % n for n in range(10)), b" "], eos_ids=())
-    constraint = fl.compile(fl.substring(words), vocabulary)
+    vocabulary = gw.Vocabulary([b"w", *(b"%d" % n for n in range(10)), b" "], eos_ids=())
+    constraint = gw.compile(gw.substring(words), vocabulary)
     assert constraint.matches("w698 w699 w0 w1")
     assert not constraint.matches("w698 w0")

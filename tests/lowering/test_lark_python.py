@@ -9,9 +9,9 @@ import lark
 import pytest
 from lark.indenter import PythonIndenter
 
-from fairlead.automata.derivative import Derivatives
-from fairlead.lowering.lark import lower_lark
-from fairlead.lowering.sources import lower_source
+from guideway.automata.derivative import Derivatives
+from guideway.lowering.lark import lower_lark
+from guideway.lowering.sources import lower_source
 from lark_samples import ERRORS, python_lark, python_tree
 
 SHORT = """\

@@ -6,9 +6,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from fairlead.errors import FairleadError
-from fairlead.lowering import linear
-from fairlead.lowering.expr import (
+from guideway.errors import GuidewayError
+from guideway.lowering import linear
+from guideway.lowering.expr import (
     ALL_BYTES,
     EMPTY,
     EPSILON,
@@ -21,9 +21,9 @@ from fairlead.lowering.expr import (
     literal,
     repeat,
 )
-from fairlead.lowering.linear import arcs
-from fairlead.lowering.nodes import Expr, Rule
-from fairlead.lowering.regular import contains, derivative
+from guideway.lowering.linear import arcs
+from guideway.lowering.nodes import Expr, Rule
+from guideway.lowering.regular import contains, derivative
 
 LETTERS, TEXTS = b"abc", [bytes(text) for n in range(4) for text in product(b"abc", repeat=n)]
 
@@ -63,7 +63,7 @@ def test_arcs_lead_where_each_byte_does(root: Expr):
 
 
 def test_what_nests_has_no_arcs():
-    with pytest.raises(FairleadError):
+    with pytest.raises(GuidewayError):
         arcs(UNSURE)
 
 

@@ -8,15 +8,15 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from fairlead.errors import FairleadError, LimitError, UnsupportedError
-from fairlead.lowering.expr import EMPTY
-from fairlead.lowering.json_text import spell_character
-from fairlead.lowering.regex import lower_regex, lower_search
-from fairlead.lowering.unicode import character
-from fairlead.lowering.whole_matches import whole_matches
-from fairlead.syntax.regex import parse_regex
-from fairlead.syntax.regex_tree import Back, Mode, Pattern
-from fairlead.syntax.sources import Dialect
+from guideway.errors import GuidewayError, LimitError, UnsupportedError
+from guideway.lowering.expr import EMPTY
+from guideway.lowering.json_text import spell_character
+from guideway.lowering.regex import lower_regex, lower_search
+from guideway.lowering.unicode import character
+from guideway.lowering.whole_matches import whole_matches
+from guideway.syntax.regex import parse_regex
+from guideway.syntax.regex_tree import Back, Mode, Pattern
+from guideway.syntax.sources import Dialect
 from regex_samples import oracle, reader
 from shares import one_in
 
@@ -231,7 +231,7 @@ def test_deeply_nested_parts_beside_a_boundary_are_cut_as_far_as_they_are_known(
 
 
 def test_what_is_lowered_before_never_arrives() -> None:
-    with pytest.raises(FairleadError, match="lowered before"):
+    with pytest.raises(GuidewayError, match="lowered before"):
         lower_regex(Pattern("", Back(1, Mode(), 0)))
 
 

@@ -7,10 +7,10 @@ from typing import Any
 
 import pytest
 
-import fairlead as fl
-from fairlead.automata.decided import Decisions
-from fairlead.automata.derivative import Derivatives
-from fairlead.lowering.expr import (
+import guideway as gw
+from guideway.automata.decided import Decisions
+from guideway.automata.derivative import Derivatives
+from guideway.lowering.expr import (
     ANYTHING,
     EMPTY,
     alt,
@@ -21,16 +21,16 @@ from fairlead.lowering.expr import (
     repeat,
     stop,
 )
-from fairlead.lowering.meets import looking, solid
-from fairlead.lowering.nodes import Expr, Rule
-from fairlead.lowering.sources import lower_source
-from fairlead.masks.bits import unpack
-from fairlead.syntax.sources import Source
+from guideway.lowering.meets import looking, solid
+from guideway.lowering.nodes import Expr, Rule
+from guideway.lowering.sources import lower_source
+from guideway.masks.bits import unpack
+from guideway.syntax.sources import Source
 
 WORDS = ["".join(w) for n in range(7) for w in product("(x)", repeat=n)]
-BALANCED = fl.Gbnf('root ::= ("(" root ")" | "x" root)?')
-NEST = fl.Gbnf('root ::= "(" root ")" | "x" | root root')
-LIST = fl.Choice(["x", "xx", "(x)", "((x)", ""])
+BALANCED = gw.Gbnf('root ::= ("(" root ")" | "x" root)?')
+NEST = gw.Gbnf('root ::= "(" root ")" | "x" | root root')
+LIST = gw.Choice(["x", "xx", "(x)", "((x)", ""])
 
 
 def balanced(text: str) -> bool:
@@ -72,27 +72,27 @@ def begun(text: str) -> bool:
     return text[-1:] == "x" and nests(text[:-1]) and text[0] == "x" and len(text) % 2 == 0
 
 
-FRAMED = NEST & fl.Regex(r"\(.*") & fl.Regex(r".*x\)") - fl.Choice(["(x)"])
-TWICE = fl.repeat(BALANCED & fl.Regex(r"\(.*|"), 2, 2)
+FRAMED = NEST & gw.Regex(r"\(.*") & gw.Regex(r".*x\)") - gw.Choice(["(x)"])
+TWICE = gw.repeat(BALANCED & gw.Regex(r"\(.*|"), 2, 2)
 MEETS: list[tuple[Source, Callable[[str], bool]]] = [
-    (NEST & fl.Regex(r"[^x]*x[^x]*"), lambda t: nests(t) and t.count("x") == 1),
-    (NEST - fl.Regex("x*"), lambda t: nests(t) and "(" in t),
+    (NEST & gw.Regex(r"[^x]*x[^x]*"), lambda t: nests(t) and t.count("x") == 1),
+    (NEST - gw.Regex("x*"), lambda t: nests(t) and "(" in t),
     (FRAMED, boxed),
-    (BALANCED & fl.Regex("(?s:.{0,3})"), lambda t: once(t) and len(t) < 4),
+    (BALANCED & gw.Regex("(?s:.{0,3})"), lambda t: once(t) and len(t) < 4),
     (BALANCED - "", lambda t: once(t) and bool(t)),
-    (BALANCED - ~fl.Regex(r"x*\(*x?\)*"), in_line),
+    (BALANCED - ~gw.Regex(r"x*\(*x?\)*"), in_line),
     # Meets inside meets, in sequences and repetitions: each looks at its own text only.
     (
-        (NEST & fl.Regex("x*")) + (NEST - fl.Regex("x*")),
+        (NEST & gw.Regex("x*")) + (NEST - gw.Regex("x*")),
         lambda t: cut(t, lambda u: set(u) == {"x"}, lambda u: nests(u) and "(" in u),
     ),
     (TWICE, lambda t: cut(t, opened, opened)),
-    (((NEST & fl.Regex("x.*")) + "x") & fl.Regex("(..)*"), begun),
+    (((NEST & gw.Regex("x.*")) + "x") & gw.Regex("(..)*"), begun),
     # A short list is tried text by text.
     (LIST & NEST & BALANCED, lambda t: t in LIST.options and nests(t) and once(t)),
     (LIST - NEST, lambda t: t in LIST.options and not nests(t)),
-    (BALANCED & fl.Regex(".{0,2}") & NEST, lambda t: len(t) < 3 and once(t) and nests(t)),
-    (NEST & fl.Text() - fl.Regex(".*[(].*|x{3,}") & BALANCED, lambda t: t in ("x", "xx")),
+    (BALANCED & gw.Regex(".{0,2}") & NEST, lambda t: len(t) < 3 and once(t) and nests(t)),
+    (NEST & gw.Text() - gw.Regex(".*[(].*|x{3,}") & BALANCED, lambda t: t in ("x", "xx")),
 ]
 
 
@@ -106,13 +106,13 @@ def test_what_meets_is_what_a_plain_recogniser_says(
         assert decisions.contains(expr, word.encode()) == belongs(word), word
 
 
-BYTES = fl.Vocabulary([bytes((b,)) for b in range(256)] + [b"<eos>"], {256})
-TOKENS = fl.Vocabulary([b"(", b"x", b")", b"((", b"x)", b"))", b"xx", b"(x)", b"<eos>"], {8})
+BYTES = gw.Vocabulary([bytes((b,)) for b in range(256)] + [b"<eos>"], {256})
+TOKENS = gw.Vocabulary([b"(", b"x", b")", b"((", b"x)", b"))", b"xx", b"(x)", b"<eos>"], {8})
 
 
 @pytest.mark.parametrize("source", [MEETS[0][0], MEETS[2][0], MEETS[7][0]])
 def test_masks_allow_what_can_go_on_and_nothing_else(source: Source) -> None:
-    constraint = fl.compile(source, TOKENS)
+    constraint = gw.compile(source, TOKENS)
     texts = {w for w in WORDS if constraint.matches(w)}
     assert constraint.example() == min(texts, key=lambda w: (len(w), w))
 
@@ -137,28 +137,28 @@ def test_masks_allow_what_can_go_on_and_nothing_else(source: Source) -> None:
     ("source", "feature"),
     [
         (NEST & BALANCED, "& of Gbnf"),
-        (fl.Regex("[x()]*") - NEST, "- or ~ of Gbnf"),
+        (gw.Regex("[x()]*") - NEST, "- or ~ of Gbnf"),
         (~NEST, "- or ~ of Gbnf"),
-        (NEST & fl.JsonSchema({"type": "array"}), "& of Gbnf"),
+        (NEST & gw.JsonSchema({"type": "array"}), "& of Gbnf"),
     ],
 )
 def test_what_cannot_be_decided_is_refused_by_name(source: Source, feature: str) -> None:
-    with pytest.raises(fl.UnsupportedError, match=r"nests? without end") as error:
-        fl.compile(source, BYTES)
+    with pytest.raises(gw.UnsupportedError, match=r"nests? without end") as error:
+        gw.compile(source, BYTES)
     assert error.value.feature.startswith(feature)
-    with pytest.raises(fl.UnsupportedError):
+    with pytest.raises(gw.UnsupportedError):
         lower_source(source)
 
 
-def listed(most: int, low: int) -> fl.JsonSchema:
+def listed(most: int, low: int) -> gw.JsonSchema:
     """Arrays of whole numbers, and what is in them; nested, so that they are not regular."""
     number = {"type": "integer", "minimum": low}
     inner = {"type": "array", "items": {"anyOf": [number, {"$ref": "#"}]}, "maxItems": most}
-    return fl.JsonSchema(inner, whitespace="compact")
+    return gw.JsonSchema(inner, whitespace="compact")
 
 
 PIPE, ONE, TWO, FIVE = (
-    fl.Gbnf('root ::= "[" root "]" | "|"'),
+    gw.Gbnf('root ::= "[" root "]" | "|"'),
     listed(1, 0),
     listed(9, 5),
     listed(9, 0),
@@ -168,19 +168,19 @@ PIPE, ONE, TWO, FIVE = (
 @pytest.mark.parametrize(
     ("source", "pairs"),
     [
-        ((ONE | fl.Regex(r"\[[0-9]\]")) & TWO, [(ONE, TWO), (fl.Regex(r"\[[0-9]\]"), TWO)]),
+        ((ONE | gw.Regex(r"\[[0-9]\]")) & TWO, [(ONE, TWO), (gw.Regex(r"\[[0-9]\]"), TWO)]),
         (
-            (ONE & TWO | fl.Choice(["[[5]]", "[[4]]"])) & FIVE,
-            [(ONE, TWO), (fl.Choice(["[[5]]", "[[4]]"]), FIVE)],
+            (ONE & TWO | gw.Choice(["[[5]]", "[[4]]"])) & FIVE,
+            [(ONE, TWO), (gw.Choice(["[[5]]", "[[4]]"]), FIVE)],
         ),
-        ((ONE | TWO) & (FIVE | fl.Choice(["[]"])), [(ONE, FIVE), (TWO, FIVE)]),
+        ((ONE | TWO) & (FIVE | gw.Choice(["[]"])), [(ONE, FIVE), (TWO, FIVE)]),
         (
-            fl.Choice(["[5]", "[|]", "[[|]]", "[4,5]"]) - (PIPE | TWO),
-            [(fl.Choice(["[4,5]"]), FIVE)],
+            gw.Choice(["[5]", "[|]", "[[|]]", "[4,5]"]) - (PIPE | TWO),
+            [(gw.Choice(["[4,5]"]), FIVE)],
         ),
         (
-            fl.Choice(["[5]", "[4]", "[5,5]", "|"]) - (ONE & TWO),
-            [(fl.Choice(["[4]", "[5,5]"]), FIVE), (fl.Choice(["|"]), PIPE)],
+            gw.Choice(["[5]", "[4]", "[5,5]", "|"]) - (ONE & TWO),
+            [(gw.Choice(["[4]", "[5,5]"]), FIVE), (gw.Choice(["|"]), PIPE)],
         ),
     ],
 )
@@ -203,20 +203,20 @@ def test_alternatives_that_nest_meet_one_by_one(source, pairs):
 
 
 def test_alternatives_are_refused_where_one_is_and_where_they_are_too_many():
-    with pytest.raises(fl.UnsupportedError, match=r"Gbnf.*& Gbnf"):
+    with pytest.raises(gw.UnsupportedError, match=r"Gbnf.*& Gbnf"):
         lower_source((NEST | ONE) & BALANCED, Decisions())
     many = NEST | "a" | "b" | "c" | "d" | "e" | "f" | "g" | "h"
-    with pytest.raises(fl.UnsupportedError, match=r"\| 'h'.*nest without end"):
+    with pytest.raises(gw.UnsupportedError, match=r"\| 'h'.*nest without end"):
         lower_source(many & (BALANCED | many), Decisions())
-    assert lower_source((ONE | TWO) & fl.JsonSchema({"type": "object"}), Decisions()) is EMPTY
+    assert lower_source((ONE | TWO) & gw.JsonSchema({"type": "object"}), Decisions()) is EMPTY
 
 
 def test_without_a_search_what_nests_still_meets_what_is_regular():
-    expr = lower_source(NEST & fl.Regex("x+"))
+    expr = lower_source(NEST & gw.Regex("x+"))
     machine = Derivatives(expr)
     assert machine.shortest(expr) == b"x"
-    assert lower_source(~~fl.Regex("x")) is lower_source(fl.Regex("x"))
-    assert lower_source(fl.Text() & NEST) is not lower_source(NEST)
+    assert lower_source(~~gw.Regex("x")) is lower_source(gw.Regex("x"))
+    assert lower_source(gw.Text() & NEST) is not lower_source(NEST)
 
 
 def test_a_mark_alone_is_nothing_but_the_empty_text():
@@ -255,12 +255,12 @@ def test_all_but_the_empty_text_is_all_but_the_empty_text(expr: Expr) -> None:
 
 
 def test_what_is_taken_from_far_counts_is_no_search() -> None:
-    source = fl.Regex("(?s:.){8000,}") - fl.Regex("abc|d|é{8001}")
-    made = fl.compile(source, BYTES, fl.Budget.untrusted())
+    source = gw.Regex("(?s:.){8000,}") - gw.Regex("abc|d|é{8001}")
+    made = gw.compile(source, BYTES, gw.Budget.untrusted())
     assert [made.matches(text) for text in ("d", "é" * 8000, "é" * 8001)] == [False, True, False]
 
 
 def test_what_is_taken_from_special_tokens_leaves_texts() -> None:
-    vocabulary = fl.Vocabulary([b"a", b"b", b"<s>"], special={"<s>": 2})
-    made = fl.compile((fl.special("<s>") | "a") - fl.Regex("b"), vocabulary)
+    vocabulary = gw.Vocabulary([b"a", b"b", b"<s>"], special={"<s>": 2})
+    made = gw.compile((gw.special("<s>") | "a") - gw.Regex("b"), vocabulary)
     assert made.mask(made.start()).tolist() == [1]

@@ -4,10 +4,10 @@ from decimal import Decimal
 
 import pytest
 
-from fairlead.automata.derivative import Derivatives
-from fairlead.lowering.expr import alt, both, complement
-from fairlead.lowering.numbers import exactly, lower_numbers, number_range
-from fairlead.syntax.json_schema_tree import Bound, Numbers
+from guideway.automata.derivative import Derivatives
+from guideway.lowering.expr import alt, both, complement
+from guideway.lowering.numbers import exactly, lower_numbers, number_range
+from guideway.syntax.json_schema_tree import Bound, Numbers
 
 NUMBERS = (
     *("0", "-0.0", "5", "-1.5", "10.50", "1024", "99999", "100000", "123456", "1234567.5"),

@@ -4,15 +4,15 @@ from decimal import Decimal
 
 import pytest
 
-from fairlead.automata.derivative import Derivatives
-from fairlead.errors import LimitError
-from fairlead.lowering.json_numbers import within
-from fairlead.lowering.json_values import exact
-from fairlead.lowering.number_far import BEYOND
-from fairlead.lowering.number_others import all_but
-from fairlead.lowering.numbers import exactly
-from fairlead.syntax.json_schema_tree import Numbers
-from fairlead.syntax.json_text import read_json
+from guideway.automata.derivative import Derivatives
+from guideway.errors import LimitError
+from guideway.lowering.json_numbers import within
+from guideway.lowering.json_values import exact
+from guideway.lowering.number_far import BEYOND
+from guideway.lowering.number_others import all_but
+from guideway.lowering.numbers import exactly
+from guideway.syntax.json_schema_tree import Numbers
+from guideway.syntax.json_text import read_json
 from json_schemas import machine, matches
 
 FAR_AWAY = ("1e-999999999", "-1E4001", "2.5e99999999999999999999", "-1e-99999999999999999999")

@@ -5,12 +5,12 @@ from decimal import Decimal
 
 import pytest
 
-from fairlead.automata.derivative import Derivatives
-from fairlead.lowering.expr import alt, both, complement
-from fairlead.lowering.number_forms import ANY_NUMBER, PLAIN_NUMBER
-from fairlead.lowering.number_others import all_but, one_of
-from fairlead.lowering.numbers import exactly, lower_numbers
-from fairlead.syntax.json_schema_tree import Numbers
+from guideway.automata.derivative import Derivatives
+from guideway.lowering.expr import alt, both, complement
+from guideway.lowering.number_forms import ANY_NUMBER, PLAIN_NUMBER
+from guideway.lowering.number_others import all_but, one_of
+from guideway.lowering.numbers import exactly, lower_numbers
+from guideway.syntax.json_schema_tree import Numbers
 from json_schemas import matches
 
 KNOWN = ["0", "1", "12", "1000", "0.5", "25", "-25", "1e10", "101", "1.25", "1e-9"]

@@ -6,13 +6,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from fairlead.automata.derivative import Derivatives
-from fairlead.lowering import number_machines
-from fairlead.lowering.expr import EMPTY
-from fairlead.lowering.nodes import Expr
-from fairlead.lowering.number_readers import POINT, Comparison, Multiple, Reader
-from fairlead.lowering.numbers import integer_range, number_range
-from fairlead.syntax.json_schema_tree import Bound
+from guideway.automata.derivative import Derivatives
+from guideway.lowering import number_machines
+from guideway.lowering.expr import EMPTY
+from guideway.lowering.nodes import Expr
+from guideway.lowering.number_readers import POINT, Comparison, Multiple, Reader
+from guideway.lowering.numbers import integer_range, number_range
+from guideway.syntax.json_schema_tree import Bound
 from json_schemas import matches
 
 BOUNDS = st.builds(

@@ -10,12 +10,12 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from fairlead.automata.derivative import Derivatives
-from fairlead.errors import LimitError, UnsupportedError
-from fairlead.lowering.expr import EMPTY
-from fairlead.lowering.nodes import Expr
-from fairlead.lowering.number_forms import exponents
-from fairlead.lowering.numbers import (
+from guideway.automata.derivative import Derivatives
+from guideway.errors import LimitError, UnsupportedError
+from guideway.lowering.expr import EMPTY
+from guideway.lowering.nodes import Expr
+from guideway.lowering.number_forms import exponents
+from guideway.lowering.numbers import (
     digits_range,
     exactly,
     integer_range,
@@ -24,8 +24,8 @@ from fairlead.lowering.numbers import (
     multiples,
     number_range,
 )
-from fairlead.lowering.regular import contains
-from fairlead.syntax.json_schema_tree import Bound, Numbers
+from guideway.lowering.regular import contains
+from guideway.syntax.json_schema_tree import Bound, Numbers
 from json_schemas import matches
 from shares import one_in
 

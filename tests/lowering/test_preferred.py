@@ -9,19 +9,19 @@ import lark
 import pytest
 from lark.indenter import PythonIndenter
 
-import fairlead as fl
-from fairlead.errors import LimitError, UnsupportedError
-from fairlead.lowering import equations, preferred, preferred_free
-from fairlead.lowering.expr import ANYTHING, EPSILON, alt, complement, concat, literal
-from fairlead.lowering.nodes import Expr
-from fairlead.lowering.preferred import Exit, begins, exits
-from fairlead.lowering.preferred_free import is_free
-from fairlead.lowering.preferred_program import program
-from fairlead.lowering.preferred_watches import Watches
-from fairlead.lowering.regex import lower_regex
-from fairlead.lowering.regular import contains
-from fairlead.lowering.sources import lower_source
-from fairlead.syntax.regex import parse_regex
+import guideway as gw
+from guideway.errors import LimitError, UnsupportedError
+from guideway.lowering import equations, preferred, preferred_free
+from guideway.lowering.expr import ANYTHING, EPSILON, alt, complement, concat, literal
+from guideway.lowering.nodes import Expr
+from guideway.lowering.preferred import Exit, begins, exits
+from guideway.lowering.preferred_free import is_free
+from guideway.lowering.preferred_program import program
+from guideway.lowering.preferred_watches import Watches
+from guideway.lowering.regex import lower_regex
+from guideway.lowering.regular import contains
+from guideway.lowering.sources import lower_source
+from guideway.syntax.regex import parse_regex
 from lark_samples import accepted
 
 SIGNS = ["*", "+", "?", "{2}", "{1,2}", "{0,2}", "{2,}", "{,3}"]
@@ -249,9 +249,9 @@ def test_what_takes_long_to_solve_is_paid_for(monkeypatch: pytest.MonkeyPatch):
         return alt(*options)
 
     monkeypatch.setattr(equations, "alt", alternatives)
-    vocabulary = fl.Vocabulary([b"a", b"b", b"c", None], {3})
+    vocabulary = gw.Vocabulary([b"a", b"b", b"c", None], {3})
     with pytest.raises(LimitError, match=r"the terminal /\[ab\].*: compiling takes more than"):
-        fl.compile(fl.Lark('start: /[ab]*a[ab]{7}/ "c"'), vocabulary)
+        gw.compile(gw.Lark('start: /[ab]*a[ab]{7}/ "c"'), vocabulary)
     assert 0 < made < 250_000  # 16 million would be needed
 
 
@@ -350,7 +350,7 @@ def test_a_terminal_of_a_huge_automaton(lexer, monkeypatch):
     monkeypatch.setattr("lark.lexer.has_interegular", False)  # it would make that automaton
     text = "start: (A B)+ | C\nA: /(a|b)*a(a|b){20}c/\nB: /[ab]+/\nC: /c+/\n%ignore /c/"
     oracle = lark.Lark(text, parser="lalr" if lexer == "contextual" else "earley")
-    constraint = fl.compile(fl.Lark(text, lexer=lexer), fl.Vocabulary([b"a", b"b", b"c"]))
+    constraint = gw.compile(gw.Lark(text, lexer=lexer), gw.Vocabulary([b"a", b"b", b"c"]))
     draw, taken = random.Random(1), 0
     for _ in range(60):
         long = "".join(draw.choices("ab", k=draw.choice([20, 21, 21, 22, 30])))
@@ -363,13 +363,13 @@ def test_a_terminal_of_a_huge_automaton(lexer, monkeypatch):
         assert constraint.matches(word) is right, word
         taken += right
     assert 10 < taken < 50
-    assert accepted(lower_source(fl.Lark(text, lexer=lexer)), "abc", 3) == {"c", "cc", "ccc"}
+    assert accepted(lower_source(gw.Lark(text, lexer=lexer)), "abc", 3) == {"c", "cc", "ccc"}
 
 
 @pytest.mark.parametrize("lexer", ["contextual", "dynamic"])
 def test_a_terminal_that_is_too_large_is_named(lexer):
     with pytest.raises(LimitError, match=r"the terminal BIG: the automaton of a pattern has more"):
-        lower_source(fl.Lark(f'start: BIG "c"\nBIG: /{HUGE}/', lexer=lexer))
+        lower_source(gw.Lark(f'start: BIG "c"\nBIG: /{HUGE}/', lexer=lexer))
 
 
 def test_what_leads_to_many_ends_is_solved_once(monkeypatch: pytest.MonkeyPatch):

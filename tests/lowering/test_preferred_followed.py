@@ -6,12 +6,12 @@ from itertools import product
 
 import pytest
 
-from fairlead.lowering import preferred_followed, preferred_places
-from fairlead.lowering.expr import ANYTHING
-from fairlead.lowering.preferred import exits
-from fairlead.lowering.preferred_followed import told
-from fairlead.lowering.regular import contains
-from fairlead.syntax.regex import parse_regex
+from guideway.lowering import preferred_followed, preferred_places
+from guideway.lowering.expr import ANYTHING
+from guideway.lowering.preferred import exits
+from guideway.lowering.preferred_followed import told
+from guideway.lowering.regular import contains
+from guideway.syntax.regex import parse_regex
 
 TOLD = [
     "a+",

@@ -5,8 +5,8 @@ from itertools import product
 
 import pytest
 
-from fairlead.errors import LimitError
-from fairlead.lowering.expr import (
+from guideway.errors import LimitError
+from guideway.lowering.expr import (
     ANYTHING,
     EMPTY,
     EPSILON,
@@ -16,8 +16,8 @@ from fairlead.lowering.expr import (
     concat,
     repeat,
 )
-from fairlead.lowering.nodes import Expr
-from fairlead.lowering.preferred_languages import ALL, MOST_STATES, NONE, Languages
+from guideway.lowering.nodes import Expr
+from guideway.lowering.preferred_languages import ALL, MOST_STATES, NONE, Languages
 
 WORDS = [word for size in range(7) for word in product(range(2), repeat=size)]
 

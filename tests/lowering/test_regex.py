@@ -10,13 +10,13 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from fairlead.errors import LimitError
-from fairlead.lowering.expr import EMPTY, EPSILON, both, complement, concat, literal, repeat
-from fairlead.lowering.json_text import spell_character
-from fairlead.lowering.nodes import Expr, Repeat
-from fairlead.lowering.regex import lower_regex, lower_search
-from fairlead.lowering.unicode import TEXT, TEXT_CHAR, CodePoints, character, inverse, points
-from fairlead.syntax.regex import parse_regex
+from guideway.errors import LimitError
+from guideway.lowering.expr import EMPTY, EPSILON, both, complement, concat, literal, repeat
+from guideway.lowering.json_text import spell_character
+from guideway.lowering.nodes import Expr, Repeat
+from guideway.lowering.regex import lower_regex, lower_search
+from guideway.lowering.unicode import TEXT, TEXT_CHAR, CodePoints, character, inverse, points
+from guideway.syntax.regex import parse_regex
 from regex_samples import ANCHORED, ANCHORS, PATTERNS, TEXTS, oracle, reader, trees
 from shares import one_in
 

@@ -7,13 +7,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from fairlead.errors import FairleadError
-from fairlead.lowering import expr, regular
-from fairlead.lowering.expr import EMPTY, UNSURE, alt, complement, concat, literal, repeat
-from fairlead.lowering.nodes import Rule
-from fairlead.lowering.regex import lower_regex
-from fairlead.lowering.regular import contains, derivative, surely_apart
-from fairlead.syntax.regex import parse_regex
+from guideway.errors import GuidewayError
+from guideway.lowering import expr, regular
+from guideway.lowering.expr import EMPTY, UNSURE, alt, complement, concat, literal, repeat
+from guideway.lowering.nodes import Rule
+from guideway.lowering.regex import lower_regex
+from guideway.lowering.regular import contains, derivative, surely_apart
+from guideway.syntax.regex import parse_regex
 
 PATTERNS = ("a*b", "(ab|a)(b|ba)*", "[ab]{2,3}", "", "(a?b?){2}", "b|aa")
 
@@ -49,7 +49,7 @@ def test_a_search_that_gets_long_says_nothing():
 
 
 def test_what_nests_is_not_asked():
-    with pytest.raises(FairleadError):
+    with pytest.raises(GuidewayError):
         derivative(UNSURE, 0)
 
 

@@ -4,9 +4,9 @@ from itertools import product
 
 import pytest
 
-from fairlead.lowering.fuel import metered
-from fairlead.lowering.regular import contains
-from fairlead.lowering.stop_words import up_to_words
+from guideway.lowering.fuel import metered
+from guideway.lowering.regular import contains
+from guideway.lowering.stop_words import up_to_words
 
 LONG = "a" * 17  # which overlaps with itself often enough for an automaton
 

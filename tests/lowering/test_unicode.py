@@ -3,9 +3,9 @@
 from hypothesis import given
 from hypothesis import strategies as st
 
-from fairlead.lowering.expr import EMPTY, byte_set, concat
-from fairlead.lowering.nodes import Alt, Bytes, Concat, Expr
-from fairlead.lowering.unicode import (
+from guideway.lowering.expr import EMPTY, byte_set, concat
+from guideway.lowering.nodes import Alt, Bytes, Concat, Expr
+from guideway.lowering.unicode import (
     ALL,
     LAST,
     SCALARS,

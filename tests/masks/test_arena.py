@@ -1,12 +1,12 @@
 """What is written to an arena can be read again, however often it grew meanwhile."""
 
-import fairlead as fl
-from fairlead.masks.arena import Arena
-from fairlead.masks.gallery import Gallery
-from fairlead.masks.lexicon import Lexicon
-from fairlead.masks.plans import Plan
+import guideway as gw
+from guideway.masks.arena import Arena
+from guideway.masks.gallery import Gallery
+from guideway.masks.lexicon import Lexicon
+from guideway.masks.plans import Plan
 
-VOCABULARY = fl.Vocabulary([*(bytes((b,)) for b in range(256)), b"<end>"], eos_ids={256})
+VOCABULARY = gw.Vocabulary([*(bytes((b,)) for b in range(256)), b"<end>"], eos_ids={256})
 
 
 def test_texts_are_numbered_once_and_read_back_after_growing() -> None:

@@ -13,8 +13,8 @@ from weakref import WeakKeyDictionary
 import numpy as np
 import pytest
 
-import fairlead as fl
-from fairlead.lowering.expr import (
+import guideway as gw
+from guideway.lowering.expr import (
     ALL_BYTES,
     ANYTHING,
     both,
@@ -24,13 +24,13 @@ from fairlead.lowering.expr import (
     literal,
     repeat,
 )
-from fairlead.masks import bounded, exits, gallery, lexicon, records
-from fairlead.masks.bits import unpack
-from fairlead.masks.bounded import expand
-from fairlead.masks.kernels import layout as at
-from fairlead.masks.kernels.bound_layout import BOUND_SEARCH, SPLITTING
-from fairlead.masks.kernels.layout import EXPANDED
-from fairlead.masks.lexicon import Lexicon
+from guideway.masks import bounded, exits, gallery, lexicon, records
+from guideway.masks.bits import unpack
+from guideway.masks.bounded import expand
+from guideway.masks.kernels import layout as at
+from guideway.masks.kernels.bound_layout import BOUND_SEARCH, SPLITTING
+from guideway.masks.kernels.layout import EXPANDED
+from guideway.masks.lexicon import Lexicon
 from real_tokenizers import real_vocabulary
 from two_engines import Both, explored, vocabulary
 
@@ -58,7 +58,7 @@ PATTERNS = [  # with the fewest and the most characters
 @pytest.fixture(autouse=True)
 def _drawn(monkeypatch: pytest.MonkeyPatch) -> None:
     """A picture is made as soon as a state comes up a second time, and each test makes its own."""
-    fl.clear_cache()
+    gw.clear_cache()
     monkeypatch.setattr(bounded, "_ENOUGH", 2)
 
 
@@ -72,8 +72,8 @@ def bounded_nodes(both: Both) -> int:
     return sum(arena.record(node)[0] == at.BOUNDED for node in range(arena.context[at.NODES]))
 
 
-def check(schema: Any, words: fl.Vocabulary, texts: int, tokens: int) -> Both:
-    both, seen = Both(fl.JsonSchema(schema), words), set[Any]()
+def check(schema: Any, words: gw.Vocabulary, texts: int, tokens: int) -> Both:
+    both, seen = Both(gw.JsonSchema(schema), words), set[Any]()
     for place in explored(both, str(schema), texts, tokens):
         if place[0] not in seen:
             seen.add(place[0])
@@ -123,8 +123,8 @@ def test_of_a_format_that_has_many_states_few_are_looked_at(
 ) -> None:
     """160,000 were of `date-time` and 24 characters, 1.1 s and 227 MB within one mask."""
     monkeypatch.setattr(lexicon, "_lexicons", {})
-    source = fl.JsonSchema({"type": "string", **schema}, spelling=spelling)
-    constraint = fl.compile(source, words := vocabulary(700))
+    source = gw.JsonSchema({"type": "string", **schema}, spelling=spelling)
+    constraint = gw.compile(source, words := vocabulary(700))
     states = lexicon.shared_lexicon(words.spellable)  # not the next one, once this has grown large
     state = constraint.advance(constraint.start(), ord('"'))
     for byte in b"1":
@@ -157,8 +157,8 @@ def drawn_schemas(seed: int, count: int) -> Any:
         if chosen.random() < 0.2:
             schema = {"type": "array", "items": schema, "maxItems": 3}
         try:
-            fl.compile(fl.JsonSchema(schema), vocabulary(700))
-        except fl.FairleadError:
+            gw.compile(gw.JsonSchema(schema), vocabulary(700))
+        except gw.GuidewayError:
             continue  # no string at all
         count -= 1
         yield schema
@@ -199,8 +199,8 @@ def test_masks_of_many_drawn_patterns_are_those_of_the_plain_engine(
     [("^(ab)*a?$", 2, 5), ("^a*b$|^(aa)*$", 3, 6), ("b", 2, 4), ("^(aab|b)*$", 4, 5)],
 )
 def test_texts_are_those_that_match_and_have_the_length(pattern: str, low: int, high: int) -> None:
-    words = fl.Vocabulary([b'"', b"a", b"b", b"ab", b'b"', b"<end>"], eos_ids={5})
-    constraint = fl.compile(fl.JsonSchema(strings(pattern, low, high)), words)
+    words = gw.Vocabulary([b'"', b"a", b"b", b"ab", b'b"', b"<end>"], eos_ids={5})
+    constraint = gw.compile(gw.JsonSchema(strings(pattern, low, high)), words)
     letters = ["".join(text) for n in range(high + 2) for text in product("ab", repeat=n)]
     good = {t for t in letters if re.search(pattern, t) and low <= len(t) <= high}
     begun = {text[:n] for text in good for n in range(len(text) + 1)}
@@ -240,7 +240,7 @@ def test_pictures_serve_far_bounds_where_letters_are_counted_in_states() -> None
     """What a walk came to that was left off again was what its tokens were said to need."""
     schema = {"type": "string", "format": "email", "maxLength": 500}
     words = real_vocabulary("gpt2")
-    constraint = fl.compile(fl.JsonSchema(schema), words)
+    constraint = gw.compile(gw.JsonSchema(schema), words)
     state = constraint.start()
     for token in (b'"', b"a", b"b"):
         state = constraint.advance(state, words.tokens.index(token))
@@ -256,7 +256,7 @@ def test_what_a_picture_needs_is_made() -> None:
 
 
 def test_a_picture_that_another_thread_has_made_is_not_made_again() -> None:
-    both = Both(fl.JsonSchema(strings(r"^[a-z][a-z0-9]*$", 0, 9)), vocabulary(300))
+    both = Both(gw.JsonSchema(strings(r"^[a-z][a-z0-9]*$", 0, 9)), vocabulary(300))
     for place in both.read(b'"aaaaaa'):
         both.check(place)
     network = both.fast._states._network
@@ -276,11 +276,11 @@ def test_characters_that_are_counted_twice_are_counted_once() -> None:
 
 
 def test_what_pictures_take_is_counted_and_forgotten() -> None:
-    fl.clear_cache()  # else the constraint may be one that another test has compiled
+    gw.clear_cache()  # else the constraint may be one that another test has compiled
     check(strings(r"^[a-z][a-z0-9]*$", 2, 9), vocabulary(300), 6, 12)
     shared = bounded._Shared()
     assert shared.held().bytes > 0
-    fl.clear_cache()
+    gw.clear_cache()
     assert shared.held().bytes == 0
 
 

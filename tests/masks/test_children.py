@@ -4,11 +4,11 @@ import random
 
 import numpy as np
 
-import fairlead as fl
-from fairlead.masks.forest import Forest
-from fairlead.masks.gallery import shared_gallery
-from fairlead.masks.kernels.children import MANY
-from fairlead.masks.lexicon import shared_lexicon
+import guideway as gw
+from guideway.masks.forest import Forest
+from guideway.masks.gallery import shared_gallery
+from guideway.masks.kernels.children import MANY
+from guideway.masks.lexicon import shared_lexicon
 
 
 def checked(forest: Forest, last: int) -> int:
@@ -35,8 +35,8 @@ def test_all_that_has_many_children_is_listed() -> None:
     letters = [*b'abcdefghij"\\, \n{}:[]0123456789.-', *range(0xC2, 0xE0), *range(0x80, 0xC0)]
     tokens = {bytes((byte,)) for byte in range(256)}
     tokens |= {bytes(draw.choices(letters, k=draw.randint(2, 5))) for _ in range(6000)}
-    vocabulary = fl.Vocabulary([*sorted(tokens), None], eos_ids={len(tokens)})
-    constraint = fl.compile(fl.JsonSchema({"properties": {"ab": {"type": "string"}}}), vocabulary)
+    vocabulary = gw.Vocabulary([*sorted(tokens), None], eos_ids={len(tokens)})
+    constraint = gw.compile(gw.JsonSchema({"properties": {"ab": {"type": "string"}}}), vocabulary)
     state = constraint.start()
     for byte in b'{"ab":"c","d":[1]}':
         constraint.mask(state)

@@ -4,10 +4,10 @@ from itertools import product
 
 import pytest
 
-from fairlead.automata.derivative import Derivatives
-from fairlead.lowering.expr import EMPTY, alt, both, byte_set, complement, concat, literal, repeat
-from fairlead.lowering.nodes import And, Expr, Repeat
-from fairlead.masks.conjunctions import counted_apart, holds, operands
+from guideway.automata.derivative import Derivatives
+from guideway.lowering.expr import EMPTY, alt, both, byte_set, complement, concat, literal, repeat
+from guideway.lowering.nodes import And, Expr, Repeat
+from guideway.masks.conjunctions import counted_apart, holds, operands
 
 ANY, FEW = byte_set(b"abc"), byte_set(b"ab")
 MACHINE = Derivatives(EMPTY)

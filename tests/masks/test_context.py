@@ -5,7 +5,7 @@ from collections import defaultdict
 from importlib import import_module
 from pathlib import Path
 
-from fairlead.masks.kernels import layout
+from guideway.masks.kernels import layout
 
 FOLDER = Path(str(layout.__file__)).parent
 OTHERS = ("record_layout", "schema_layout")  # of contexts of their own
@@ -28,7 +28,7 @@ def places(path: Path) -> set[str]:
 def test_no_two_names_are_one_place_in_the_context() -> None:
     taken = defaultdict[int, set[str]](set)
     for path in FOLDER.glob("*.py"):
-        module = import_module(f"fairlead.masks.kernels.{path.stem}")
+        module = import_module(f"guideway.masks.kernels.{path.stem}")
         tree = ast.parse(path.read_text(encoding="utf-8"))
         imports = [node for node in ast.walk(tree) if isinstance(node, ast.ImportFrom)]
         known = {

@@ -2,8 +2,8 @@
 
 import pytest
 
-from fairlead.automata.derivative import Derivatives
-from fairlead.lowering.expr import (
+from guideway.automata.derivative import Derivatives
+from guideway.lowering.expr import (
     ALL_BYTES,
     EMPTY,
     alt,
@@ -14,9 +14,9 @@ from fairlead.lowering.expr import (
     literal,
     repeat,
 )
-from fairlead.lowering.nodes import Expr
-from fairlead.masks.kernels import record_layout as at
-from fairlead.masks.lexicon import Lexicon
+from guideway.lowering.nodes import Expr
+from guideway.masks.kernels import record_layout as at
+from guideway.masks.lexicon import Lexicon
 
 TEXT, LETTER, MORE = repeat(byte_set(b"abc")), byte_set(b"xy"), repeat(literal("ab"), 2)
 HEADS = [byte_set(bytes([letter, letter + 1])) for letter in b"ACEGIKMOQS"]

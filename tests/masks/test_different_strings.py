@@ -7,9 +7,9 @@ from typing import Any
 import jsonschema
 import pytest
 
-import fairlead as fl
-from fairlead.masks import objects
-from fairlead.masks.bits import unpack
+import guideway as gw
+from guideway.masks import objects
+from guideway.masks.bits import unpack
 from two_engines import Both, explored, vocabulary
 
 STRING = {"type": "string"}
@@ -39,14 +39,14 @@ OTHERS: dict[str, dict[str, Any]] = {
 }
 
 
-def schema(parts: dict[str, Any]) -> fl.JsonSchema:
-    return fl.JsonSchema({"type": "array", "uniqueItems": True, **parts})
+def schema(parts: dict[str, Any]) -> gw.JsonSchema:
+    return gw.JsonSchema({"type": "array", "uniqueItems": True, **parts})
 
 
 @pytest.fixture
 def described(monkeypatch: pytest.MonkeyPatch) -> list[int | None]:
     """The nodes of such arrays."""
-    fl.clear_cache()
+    gw.clear_cache()
     made: list[int | None] = []
     real = objects.describe_strings
 
@@ -64,7 +64,7 @@ def test_masks_are_those_of_the_plain_engine(
     name: str, options: Any, described: list[int | None]
 ) -> None:
     parts = {"type": "array", "uniqueItems": True, **(READ | OTHERS)[name]}
-    both = Both(fl.JsonSchema(parts, **options), vocabulary(400))
+    both = Both(gw.JsonSchema(parts, **options), vocabulary(400))
     for at in explored(both, name, 3, 12):
         both.check(at)
     assert any(node is not None for node in described) == (name in READ)
@@ -95,7 +95,7 @@ def test_texts_are_those_that_a_validator_takes(name: str) -> None:
     source, dice = schema(READ[name]), random.Random(name)
     judge = jsonschema.Draft202012Validator({"type": "array", "uniqueItems": True, **READ[name]})
     words = ["a", "ab", "", 'é"', "b", "x"]
-    constraint = fl.compile(source, vocabulary(300))
+    constraint = gw.compile(source, vocabulary(300))
     for _ in range(60):
         value = dice.choices(words, k=dice.randint(0, 4))
         text = json.dumps(value, ensure_ascii=dice.random() < 0.5).encode()
@@ -116,7 +116,7 @@ def test_where_bytes_are_lacking_they_are_read_item_by_item(
 ) -> None:
     for lacking in (b"\\", b""):
         spelled = [bytes((byte,)) for byte in range(0x20, 0x7F) if byte not in lacking]
-        words = fl.Vocabulary([*spelled, b'","', b"<end>"], eos_ids={len(spelled) + 1})
+        words = gw.Vocabulary([*spelled, b'","', b"<end>"], eos_ids={len(spelled) + 1})
         for items in (STRING, {"enum": ["a", "b"]}):
             both = Both(schema({"items": items}), words)
             for at in explored(both, "lacking", 2, 10):

@@ -4,16 +4,16 @@ import random
 
 import pytest
 
-import fairlead as fl
-from fairlead.lowering.expr import literal, optional
-from fairlead.lowering.nodes import Rule
-from fairlead.masks.bits import unpack
-from fairlead.masks.kernels import entry_layout as entry
-from fairlead.masks.known import Facts, Known
+import guideway as gw
+from guideway.lowering.expr import literal, optional
+from guideway.lowering.nodes import Rule
+from guideway.masks.bits import unpack
+from guideway.masks.kernels import entry_layout as entry
+from guideway.masks.known import Facts, Known
 from two_engines import Both
 
 TOKENS = [b"x", b"xx", b"(", b")", b"(x", b"x)", b"))", b"x(", b"y", b"xy", b"<end>"]
-VOCABULARY = fl.Vocabulary(TOKENS, eos_ids={len(TOKENS) - 1})
+VOCABULARY = gw.Vocabulary(TOKENS, eos_ids={len(TOKENS) - 1})
 
 
 def all_behind(count: int, letter: str = '"x"') -> str:
@@ -36,7 +36,7 @@ def doubled(count: int) -> str:
     ids=["rules", "the longest", "letters that may follow", "two ways"],
 )
 def test_masks_are_those_of_the_plain_engine(grammar: str) -> None:
-    both, chosen = Both(fl.Lark(grammar, lexer="dynamic"), VOCABULARY), random.Random(grammar)
+    both, chosen = Both(gw.Lark(grammar, lexer="dynamic"), VOCABULARY), random.Random(grammar)
     for _ in range(3):
         at = both.begin
         for _ in range(7):
@@ -48,7 +48,7 @@ def test_masks_are_those_of_the_plain_engine(grammar: str) -> None:
 
 
 def test_what_is_read_in_a_billion_ways_has_few_stacks() -> None:
-    constraint = fl.compile(fl.Lark(all_behind(30), lexer="dynamic"), VOCABULARY)
+    constraint = gw.compile(gw.Lark(all_behind(30), lexer="dynamic"), VOCABULARY)
     state = constraint.start()
     for letter in (0, 2, 0, 0, 2, 3, 0, 3, 0) * 4:
         state = constraint.advance(state, letter)

@@ -7,10 +7,10 @@ from typing import Any
 import numpy as np
 import pytest
 
-import fairlead as fl
-from fairlead.masks import arena, gallery, lexicon, plans
-from fairlead.masks.rows import Rows
-from fairlead.masks.shelf import Shelf
+import guideway as gw
+from guideway.masks import arena, gallery, lexicon, plans
+from guideway.masks.rows import Rows
+from guideway.masks.shelf import Shelf
 from two_engines import Both, explored, vocabulary
 
 TEXT = {"type": "string"}
@@ -82,7 +82,7 @@ SCHEMAS = {**OBJECTS, **COUNTS}
 def compared(names: list[str], texts: int, tokens: int, **options: Any) -> int:
     seen: set[tuple[str, Any]] = set()
     for name in names:
-        both = Both(fl.JsonSchema(SCHEMAS[name], **options), vocabulary())
+        both = Both(gw.JsonSchema(SCHEMAS[name], **options), vocabulary())
         for at in explored(both, name, texts, tokens):
             if (name, at[0]) not in seen:
                 seen.add((name, at[0]))
@@ -104,7 +104,7 @@ def test_two_thousand_masks_are_those_of_the_plain_engine() -> None:
 
 @pytest.mark.parametrize("left", range(6))
 def test_counters_at_their_edges(left: int) -> None:
-    both = Both(fl.JsonSchema({"type": "string", "minLength": 5, "maxLength": 8}), vocabulary())
+    both = Both(gw.JsonSchema({"type": "string", "minLength": 5, "maxLength": 8}), vocabulary())
     for text in ("é" * (5 - left), "a" * (8 - left), "\\n" * (8 - left)):
         *_, at = both.read(f'"{text}'.encode())
         both.check(at)
@@ -119,8 +119,8 @@ def test_counted_items_and_what_follows_them_may_both_be_escaped(items: str, beh
     between = [a + e for a in (b"", b"a", b"-", b"ab", b"abca") for e in ESCAPES]
     over = [*between, *(e + z for e in ESCAPES for z in (b"a", b"-", b'"', b"-c"))]
     tokens = [*(bytes((b,)) for b in range(256)), *sorted({*over}), b"<end>"]
-    words = fl.Vocabulary(tokens, eos_ids={len(tokens) - 1})
-    both = Both(fl.JsonSchema({"type": "string", "pattern": f"^{items}{behind}$"}), words)
+    words = gw.Vocabulary(tokens, eos_ids={len(tokens) - 1})
+    both = Both(gw.JsonSchema({"type": "string", "pattern": f"^{items}{behind}$"}), words)
     for text in (b'"abcabca', rb'"ab\u0061cab\u002d', rb'"abcab\u005c\\', b'"abc-ab-'):
         at = both.begin
         for byte in text:
@@ -152,7 +152,7 @@ def test_keys_however_they_are_spelled(others: bool, escapes: str) -> None:
         "properties": {key: {"const": index} for index, key in enumerate(dict.fromkeys(KEYS))},
         "additionalProperties": {"const": 99} if others else False,
     }
-    both = Both(fl.JsonSchema(schema, spelling=escapes), vocabulary(400))
+    both = Both(gw.JsonSchema(schema, spelling=escapes), vocabulary(400))
     for spelled in [*SPELLED, *KEYS, r"\u0065", r"q\u0022", r"b\u005c", r"n\u000A"]:
         at = both.begin
         for byte in f'{{"{spelled}"'.encode():
@@ -164,7 +164,7 @@ def test_keys_however_they_are_spelled(others: bool, escapes: str) -> None:
 
 def test_the_same_keys_in_every_order_and_others_that_repeat() -> None:
     schema = {"type": "object", "properties": {"a": True, "b": {"const": 1}}, "required": ["b"]}
-    both = Both(fl.JsonSchema(schema), vocabulary(400))
+    both = Both(gw.JsonSchema(schema), vocabulary(400))
     for names in ("ab", "ba", "xb", "bx", "axb", "xya", "yx"):
         text = "{" + ", ".join(f'"{name}": 1' for name in names)
         for at in both.read(text.encode()):
@@ -179,17 +179,17 @@ def test_the_same_keys_in_every_order_and_others_that_repeat() -> None:
 
 def test_what_a_walk_cannot_know_behind_white_space_is_stepped() -> None:
     # The plain engine once lost this token: behind the comma only the name could tell what follows.
-    over = fl.Vocabulary([*(bytes((b,)) for b in range(256)), b'":"","', b"<end>"], eos_ids={257})
-    both = Both(fl.JsonSchema(SCHEMAS["names"]), over)
+    over = gw.Vocabulary([*(bytes((b,)) for b in range(256)), b'":"","', b"<end>"], eos_ids={257})
+    both = Both(gw.JsonSchema(SCHEMAS["names"]), over)
     *_, at = both.read(b'{"ab')
     assert both.check(at)[8] & 1
 
 
 def test_masks_that_found_no_room_on_a_shelf_are_forgotten(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(Shelf, "put", lambda *_: 0)
-    over = fl.Vocabulary([*(bytes((b,)) for b in range(256)), b"1,", b"<end>"], eos_ids={257})
-    few = fl.compile(fl.JsonSchema(SCHEMAS["names"]), over, budget=fl.Budget(rows=1))
-    plain = Rows(few._states._machine, over, fl.Budget())
+    over = gw.Vocabulary([*(bytes((b,)) for b in range(256)), b"1,", b"<end>"], eos_ids={257})
+    few = gw.compile(gw.JsonSchema(SCHEMAS["names"]), over, budget=gw.Budget(rows=1))
+    plain = Rows(few._states._machine, over, gw.Budget())
     for _ in range(2):
         state, misses = few.start(), few._states.held().misses
         for byte in b'{"a':
@@ -200,7 +200,7 @@ def test_masks_that_found_no_room_on_a_shelf_are_forgotten(monkeypatch: pytest.M
 
 
 def test_masks_are_the_same_warm_cold_and_in_two_threads() -> None:
-    source = fl.JsonSchema(SCHEMAS["declared and others"])
+    source = gw.JsonSchema(SCHEMAS["declared and others"])
     both = Both(source, vocabulary())
     text = json.dumps({"a": 12, "zz": True, 'q"\\\n': "x"}).encode()
 
@@ -215,11 +215,11 @@ def test_masks_are_the_same_warm_cold_and_in_two_threads() -> None:
     assert cold == [both.plain.row(rest).tobytes() for _, rest in both.read(text)][:-1]
     assert masks(both.fast) == cold
     kept = both.fast.start()
-    fl.clear_cache()
+    gw.clear_cache()
     assert both.fast.mask(kept).tobytes() == cold[0]
     assert masks(both.fast) == cold
     found: list[list[bytes]] = []
-    fl.clear_cache()
+    gw.clear_cache()
     threads = [threading.Thread(target=lambda: found.append(masks(both.fast))) for _ in range(2)]
     for thread in threads:
         thread.start()
@@ -231,9 +231,9 @@ def test_masks_are_the_same_warm_cold_and_in_two_threads() -> None:
 def test_without_room_for_pictures_masks_are_the_same(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(gallery, "MOST_PICTURES", 1)
     monkeypatch.setattr(gallery, "_galleries", {})
-    words = fl.Vocabulary(vocabulary(300).tokens, eos_ids=vocabulary(300).eos_ids)
+    words = gw.Vocabulary(vocabulary(300).tokens, eos_ids=vocabulary(300).eos_ids)
     for schema in (SCHEMAS["open"], SCHEMAS["length"], SCHEMAS["distinct texts"]):
-        both = Both(fl.JsonSchema(schema), words)
+        both = Both(gw.JsonSchema(schema), words)
         for at in explored(both, "no room", 2, 10):
             both.check(at)
 
@@ -241,12 +241,12 @@ def test_without_room_for_pictures_masks_are_the_same(monkeypatch: pytest.Monkey
 def test_a_lexicon_that_has_grown_is_left_to_those_who_use_it(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    words = fl.Vocabulary(vocabulary(300).tokens, eos_ids=vocabulary(300).eos_ids)
-    old = Both(fl.Regex("[ab]{3,9}c"), words)
+    words = gw.Vocabulary(vocabulary(300).tokens, eos_ids=vocabulary(300).eos_ids)
+    old = Both(gw.Regex("[ab]{3,9}c"), words)
     for at in explored(old, "old", 1, 4):
         old.check(at)
     monkeypatch.setattr(lexicon, "RENEW_AT", 1)
-    new = Both(fl.Regex("[ab]{3,9}d"), words)
+    new = Both(gw.Regex("[ab]{3,9}d"), words)
     for both in (old, new):
         for at in explored(both, "both", 2, 8):
             both.check(at)
@@ -263,6 +263,6 @@ def test_arrays_that_grow_keep_what_they_hold(monkeypatch: pytest.MonkeyPatch) -
         monkeypatch.setattr(module, "TABLES", small)
     words = vocabulary(400)
     for name in ("declared and others", "distinct texts", "nested", "one of two"):
-        both = Both(fl.JsonSchema(SCHEMAS[name]), words)
+        both = Both(gw.JsonSchema(SCHEMAS[name]), words)
         for at in explored(both, f"grow {name}", 3, 12):
             both.check(at)

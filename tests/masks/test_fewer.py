@@ -6,9 +6,9 @@ from functools import cache
 
 import pytest
 
-import fairlead as fl
-from fairlead.automata.derivative import Derivatives
-from fairlead.lowering.expr import (
+import guideway as gw
+from guideway.automata.derivative import Derivatives
+from guideway.lowering.expr import (
     ANYTHING,
     EPSILON,
     ahead,
@@ -21,20 +21,20 @@ from fairlead.lowering.expr import (
     repeat,
     stop,
 )
-from fairlead.lowering.nodes import Expr, Rule
-from fairlead.lowering.regular import contains
-from fairlead.lowering.sources import lower_source
-from fairlead.masks import fewer
-from fairlead.masks import network as networks
-from fairlead.masks.bits import unpack
-from fairlead.masks.kernels import layout as at
-from fairlead.masks.kernels import searches
-from fairlead.masks.states import States
-from fairlead.masks.verdicts import Verdicts
+from guideway.lowering.nodes import Expr, Rule
+from guideway.lowering.regular import contains
+from guideway.lowering.sources import lower_source
+from guideway.masks import fewer
+from guideway.masks import network as networks
+from guideway.masks.bits import unpack
+from guideway.masks.kernels import layout as at
+from guideway.masks.kernels import searches
+from guideway.masks.states import States
+from guideway.masks.verdicts import Verdicts
 from two_engines import compared, vocabulary
 
 TOKENS = [b"(", b")", b"a", b"b", b" ", b"((", b"a)", b"))", b"ab", b"a b", b"\xc3", b"\xa9"]
-WORDS = fl.Vocabulary([*TOKENS, b"<end>"], eos_ids={len(TOKENS)})
+WORDS = gw.Vocabulary([*TOKENS, b"<end>"], eos_ids={len(TOKENS)})
 CHARACTERS = alt(byte_set(b"()ab "), literal("é"))
 NO_BB = complement(concat(ANYTHING, literal("bb"), ANYTHING))
 
@@ -77,7 +77,7 @@ def test_what_is_counted_and_looked_for_together(
 @pytest.mark.parametrize("text", ['start: "(" start ")" | "a" start? | "b"\n%ignore " "'])
 @pytest.mark.parametrize("regex", ["(?s).{0,9}", "[(ab)]{0,6}", "(?:a|[^a]){0,7}"])
 def test_grammars_of_so_many_characters(text: str, regex: str) -> None:
-    assert compared(lower_source(fl.Lark(text) & fl.Regex(regex)), WORDS, 2, 9, 1) > 3
+    assert compared(lower_source(gw.Lark(text) & gw.Regex(regex)), WORDS, 2, 9, 1) > 3
 
 
 def judged(expr: Expr, monkeypatch: pytest.MonkeyPatch) -> int:
@@ -92,7 +92,7 @@ def judged(expr: Expr, monkeypatch: pytest.MonkeyPatch) -> int:
     with monkeypatch.context() as patch:
         patch.setattr(Verdicts, "_verdict", counting)
         patch.setattr(networks, "SHORT", 0)
-        fast = States(expr, Derivatives(expr, WORDS.spellable), WORDS, fl.Budget())
+        fast = States(expr, Derivatives(expr, WORDS.spellable), WORDS, gw.Budget())
         state = fast.start(b"")
         for length in range(12):
             fast.mask(state)
@@ -101,7 +101,7 @@ def judged(expr: Expr, monkeypatch: pytest.MonkeyPatch) -> int:
 
 
 def test_lower_counts_are_judged_with_higher_ones(monkeypatch: pytest.MonkeyPatch) -> None:
-    expr = lower_source(fl.Lark('start: "(" start ")" | /a+/') & fl.Regex("(?s).{0,40}"))
+    expr = lower_source(gw.Lark('start: "(" start ")" | /a+/') & gw.Regex("(?s).{0,40}"))
     together = judged(expr, monkeypatch)
     monkeypatch.setattr(fewer, "_AT_ONCE", 0)
     assert 0 < 2 * together < judged(expr, monkeypatch)
@@ -109,13 +109,13 @@ def test_lower_counts_are_judged_with_higher_ones(monkeypatch: pytest.MonkeyPatc
 
 def test_what_is_left_behind_texts_is_forgotten(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(fewer, "_REMEMBERED", 0)
-    expr = lower_source(fl.Lark('start: "(" start ")" | "a" start?') & fl.Regex("(?s).{0,12}"))
+    expr = lower_source(gw.Lark('start: "(" start ")" | "a" start?') & gw.Regex("(?s).{0,12}"))
     assert compared(expr, WORDS, 2, 12, 1) > 3
 
 
 def test_what_leaves_none_is_dead_with_less() -> None:
     expr = counted(5)
-    fast = States(expr, Derivatives(expr, WORDS.spellable), WORDS, fl.Budget())
+    fast = States(expr, Derivatives(expr, WORDS.spellable), WORDS, gw.Budget())
     fast.mask(fast.start(b""))
     network = fast._network
     arena, lexicon = network.arena, network.lexicon
@@ -153,7 +153,7 @@ def test_what_is_wanted_is_one_of_what_walks_have_put_off(monkeypatch: pytest.Mo
         judge(self, wanted, search)
 
     monkeypatch.setattr(Verdicts, "judge_all", checked)
-    constraint = fl.compile(fl.grammar("sql") & fl.Regex("(?s).{0,60}"), vocabulary())
+    constraint = gw.compile(gw.grammar("sql") & gw.Regex("(?s).{0,60}"), vocabulary())
     for seed in range(3):
         chosen, state = random.Random(seed), constraint.start()
         for _ in range(20):
@@ -193,7 +193,7 @@ class Made:
 
     def __init__(self) -> None:
         expr = counted(5)
-        fast = States(expr, Derivatives(expr, WORDS.spellable), WORDS, fl.Budget())
+        fast = States(expr, Derivatives(expr, WORDS.spellable), WORDS, gw.Budget())
         self.network = fast._network
         self.fewer = fast._network._verdicts._fewer
 

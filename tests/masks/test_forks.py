@@ -5,12 +5,12 @@ from typing import Any
 
 import pytest
 
-import fairlead as fl
-from fairlead.masks.bits import unpack
+import guideway as gw
+from guideway.masks.bits import unpack
 from two_engines import Both
 
 TOKENS = [b"a", b"aa", b"a" * 9, b"(", b")", b"()", b"(a", b"))", b"a)", b"+", b"a+a", b"<end>"]
-VOCABULARY = fl.Vocabulary(TOKENS, eos_ids={len(TOKENS) - 1})
+VOCABULARY = gw.Vocabulary(TOKENS, eos_ids={len(TOKENS) - 1})
 BINARY = 'root ::= root root | "a"'
 BRACKETS = 'root ::= "(" root ")" | root root | "a" | "()"'
 
@@ -21,7 +21,7 @@ def allowed(constraint: Any, state: Any) -> set[bytes | None]:
 
 @pytest.mark.parametrize("grammar", [BINARY, BRACKETS, 'root ::= "a" root "a" | root "a" | ""'])
 def test_masks_are_those_of_the_plain_engine(grammar: str) -> None:
-    both = Both(fl.Gbnf(grammar), VOCABULARY)
+    both = Both(gw.Gbnf(grammar), VOCABULARY)
     chosen = random.Random(grammar)
     at = both.begin
     for _ in range(11):
@@ -32,7 +32,7 @@ def test_masks_are_those_of_the_plain_engine(grammar: str) -> None:
 
 
 def test_a_text_of_hundreds_of_letters_with_ever_more_ways_to_read_it() -> None:
-    constraint = fl.compile(fl.Gbnf(BINARY), VOCABULARY)
+    constraint = gw.compile(gw.Gbnf(BINARY), VOCABULARY)
     state = constraint.start()
     for _ in range(300):
         state = constraint.advance(state, 0)
@@ -51,7 +51,7 @@ def opened(text: str) -> int | None:
 
 
 def test_brackets_however_they_are_grouped() -> None:
-    constraint = fl.compile(fl.Gbnf(BRACKETS), VOCABULARY)
+    constraint = gw.compile(gw.Gbnf(BRACKETS), VOCABULARY)
     chosen, state, text = random.Random(7), constraint.start(), ""
     for _ in range(120):
         want = {t for t in TOKENS[:9] if opened(text + t.decode()) is not None}
@@ -61,10 +61,10 @@ def test_brackets_however_they_are_grouped() -> None:
         state, text = constraint.advance(state, TOKENS.index(step)), text + step.decode()
 
 
-def nested(depth: int) -> fl.Gbnf:
+def nested(depth: int) -> gw.Gbnf:
     """Up to 2^depth letters or brackets, halved so often, and then a plus."""
     halved = (f"t{n} ::= t{n - 1}? t{n - 1}?" for n in range(1, depth + 1))
-    return fl.Gbnf("\n".join((f'root ::= t{depth} "+"', *halved, 't0 ::= "a" | "(" root ")"')))
+    return gw.Gbnf("\n".join((f'root ::= t{depth} "+"', *halved, 't0 ::= "a" | "(" root ")"')))
 
 
 def read_nested(text: str) -> tuple[int, bool] | None:
@@ -92,7 +92,7 @@ def test_masks_of_what_is_halved_often_are_those_of_the_plain_engine(depth: int)
 
 
 def test_what_is_halved_twenty_times_has_no_million_stacks() -> None:
-    constraint = fl.compile(nested(20), VOCABULARY)
+    constraint = gw.compile(nested(20), VOCABULARY)
     chosen, state, text = random.Random(3), constraint.start(), ""
     for _ in range(60):
         want = {t for t in TOKENS[:-1] if read_nested(text + t.decode()) is not None}

@@ -6,15 +6,15 @@ import random
 import numpy as np
 import pytest
 
-import fairlead as fl
-from fairlead.lowering.expr import EPSILON, byte_set, concat, literal, repeat
-from fairlead.masks import exits, forest, gallery
-from fairlead.masks.bits import unpack
-from fairlead.masks.gallery import Gallery
-from fairlead.masks.kernels import layout as at
-from fairlead.masks.kernels import tries
-from fairlead.masks.kernels.entry import draw
-from fairlead.masks.lexicon import Lexicon
+import guideway as gw
+from guideway.lowering.expr import EPSILON, byte_set, concat, literal, repeat
+from guideway.masks import exits, forest, gallery
+from guideway.masks.bits import unpack
+from guideway.masks.gallery import Gallery
+from guideway.masks.kernels import layout as at
+from guideway.masks.kernels import tries
+from guideway.masks.kernels.entry import draw
+from guideway.masks.lexicon import Lexicon
 
 WORDS = [*(bytes((b,)) for b in range(256)), b"aa", b"ab", b"ac", b"aab", b"<end>"]
 
@@ -25,8 +25,8 @@ def _drawn(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(gallery, "SCRAP", 0)
 
 
-def vocabulary() -> fl.Vocabulary:
-    return fl.Vocabulary(WORDS, eos_ids={len(WORDS) - 1})
+def vocabulary() -> gw.Vocabulary:
+    return gw.Vocabulary(WORDS, eos_ids={len(WORDS) - 1})
 
 
 def test_of_no_nodes_there_is_no_trie() -> None:
@@ -76,7 +76,7 @@ def test_a_row_has_all_tokens_but_those_in_holes(seed: int) -> None:
         for word in itertools.product(b"abcdefghijklmnopqrstu", repeat=n)
     ]
     size = len(every) if seed else 2 * tries.BLOCK
-    words = fl.Vocabulary([*every[:size], b"<end>"], eos_ids={size})
+    words = gw.Vocabulary([*every[:size], b"<end>"], eos_ids={size})
     pictures = Gallery(words, Lexicon(words.spellable))
     edges = sorted(dice.sample(range(size + 1), 2 * dice.randrange(40)))
     edges += [size - 1, size] if dice.random() < 0.5 and (not edges or edges[-1] < size - 1) else []
@@ -153,14 +153,14 @@ def _wide(monkeypatch: pytest.MonkeyPatch) -> None:
 AFTER = [b"ac", b"abac", b"c", b"aacab", b"ab", b"abc"]
 
 
-def _words(extra: list[bytes]) -> fl.Vocabulary:
+def _words(extra: list[bytes]) -> gw.Vocabulary:
     """Another vocabulary each time, so that it has a gallery with the limits that a test sets."""
     tokens = [*(bytes((b,)) for b in range(256)), *extra, b"\xfe%d" % next(_NUMBERS), b"<end>"]
-    return fl.Vocabulary(tokens, eos_ids={len(tokens) - 1})
+    return gw.Vocabulary(tokens, eos_ids={len(tokens) - 1})
 
 
-def _allowed(words: fl.Vocabulary, pattern: str = "[ab]*c[ab]?d?") -> list[bytes]:
-    constraint = fl.compile(fl.Regex(pattern), words)
+def _allowed(words: gw.Vocabulary, pattern: str = "[ab]*c[ab]?d?") -> list[bytes]:
+    constraint = gw.compile(gw.Regex(pattern), words)
     row = constraint.mask(constraint.start())
     return [words.tokens[token] or b"" for token in unpack(row).tolist()]
 
@@ -205,13 +205,13 @@ def test_pictures_of_what_is_left_of_tokens_are_no_longer_made_when_their_table_
 def test_galleries_count_the_memory_of_what_is_used() -> None:
     words = _words([*AFTER, b"bcad"])
     _allowed(words)
-    assert fl.cache_info().state_bytes > 0
+    assert gw.cache_info().state_bytes > 0
 
 
 def test_galleries_over_a_new_lexicon_have_the_tries_of_those_before(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    words = fl.Vocabulary([*WORDS, b"abb"], eos_ids={len(WORDS) - 1})
+    words = gw.Vocabulary([*WORDS, b"abb"], eos_ids={len(WORDS) - 1})
     first = gallery.shared_gallery(words, Lexicon(words.spellable))
     state = first.lexicon.state(concat(literal("a"), repeat(byte_set(b"b"), 1)))
     first.make(state)

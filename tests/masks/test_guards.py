@@ -5,10 +5,10 @@ from typing import Any
 
 import pytest
 
-import fairlead as fl
-from fairlead.automata.derivative import Derivatives
-from fairlead.errors import LimitError
-from fairlead.lowering.expr import (
+import guideway as gw
+from guideway.automata.derivative import Derivatives
+from guideway.errors import LimitError
+from guideway.lowering.expr import (
     ANYTHING,
     EPSILON,
     ahead,
@@ -22,15 +22,15 @@ from fairlead.lowering.expr import (
     repeat,
     stop,
 )
-from fairlead.lowering.nodes import Concat, Expr, Rule
-from fairlead.lowering.sources import lower_source
-from fairlead.masks import network as networks
-from fairlead.masks import states, verdicts
-from fairlead.masks.bits import unpack
-from fairlead.masks.kernels import layout as at
-from fairlead.masks.network import Network
-from fairlead.masks.rows import Rows
-from fairlead.masks.states import States
+from guideway.lowering.nodes import Concat, Expr, Rule
+from guideway.lowering.sources import lower_source
+from guideway.masks import network as networks
+from guideway.masks import states, verdicts
+from guideway.masks.bits import unpack
+from guideway.masks.kernels import layout as at
+from guideway.masks.network import Network
+from guideway.masks.rows import Rows
+from guideway.masks.states import States
 from two_engines import compared, vocabulary
 
 NOT_A = complement(concat(byte_set(b"a"), ANYTHING))
@@ -39,7 +39,7 @@ EVEN = repeat(concat(byte_set(b"abc"), byte_set(b"abc")))
 HAS_C = concat(ANYTHING, literal("c"), ANYTHING)
 GUARDS = (NOT_A, NOT_AB, EVEN, HAS_C)
 TOKENS = [b"a", b"b", b"c", b"ab", b"bc", b"abc", b"cc", b"aa", b"aab", b"cab", b"ca", b"<end>"]
-WORDS = fl.Vocabulary(TOKENS, eos_ids={len(TOKENS) - 1})
+WORDS = gw.Vocabulary(TOKENS, eos_ids={len(TOKENS) - 1})
 LETTERS = byte_set(b"abcdefghijklmnopqrstuvwxyz")
 END_OF_WORD = complement(concat(LETTERS, ANYTHING))
 
@@ -127,7 +127,7 @@ SCHEMAS: list[Any] = [
 def test_json_under_a_guard(schema: Any, wanted: str) -> None:
     space = complement(concat(ANYTHING, byte_set(b" \t\r\n"), ANYTHING))
     item = space if wanted == "no space" else repeat(byte_set((1 << 256) - 1), 0, 30)
-    source = lower_source(fl.JsonSchema(schema, whitespace="compact"))
+    source = lower_source(gw.JsonSchema(schema, whitespace="compact"))
     expr = concat(ahead(item, 1), source, stop(1))
     assert compared(expr, vocabulary(150), 1, 6, wanted) > 2
 
@@ -145,7 +145,7 @@ LONGER = [
     b"]]x",
 ]
 BYTES = [bytes((byte,)) for byte in range(256)]
-LONG_WORDS = fl.Vocabulary([*BYTES, *LONGER, b"<end>"], eos_ids={266})
+LONG_WORDS = gw.Vocabulary([*BYTES, *LONGER, b"<end>"], eos_ids={266})
 
 
 @pytest.mark.parametrize(
@@ -155,10 +155,10 @@ LONG_WORDS = fl.Vocabulary([*BYTES, *LONGER, b"<end>"], eos_ids={266})
 def test_items_that_differ_under_a_guard(text: bytes) -> None:
     """Masks of either engine hold what can be read, also where it depends on what was captured."""
     schema = {"type": "array", "uniqueItems": True, "items": {}}
-    source = lower_source(fl.JsonSchema(schema, whitespace="compact", spelling="plain"))
+    source = lower_source(gw.JsonSchema(schema, whitespace="compact", spelling="plain"))
     expr = concat(ahead(repeat(byte_set((1 << 256) - 1), 0, 90), 1), source, stop(1))
-    plain = Rows(Derivatives(expr, LONG_WORDS.spellable), LONG_WORDS, fl.Budget())
-    fast = States(expr, Derivatives(expr, LONG_WORDS.spellable), LONG_WORDS, fl.Budget())
+    plain = Rows(Derivatives(expr, LONG_WORDS.spellable), LONG_WORDS, gw.Budget())
+    fast = States(expr, Derivatives(expr, LONG_WORDS.spellable), LONG_WORDS, gw.Budget())
     state: Any = fast.start(b"")
     rest: Any = expr
     for byte in text:
@@ -177,7 +177,7 @@ def test_what_cannot_end_is_not_offered_however_far_that_is() -> None:
 
 def test_a_search_that_takes_too_long(monkeypatch: pytest.MonkeyPatch) -> None:
     schema = {"type": "array", "items": {"type": "integer"}}
-    source = lower_source(fl.JsonSchema(schema, whitespace="compact"))
+    source = lower_source(gw.JsonSchema(schema, whitespace="compact"))
     has_x = concat(ANYTHING, literal("x"), ANYTHING)
     expr = concat(ahead(alt(has_x, literal("[]"))), source)
     assert compared(expr, WORDS_OF_JSON, 1, 3) > 1
@@ -185,7 +185,7 @@ def test_a_search_that_takes_too_long(monkeypatch: pytest.MonkeyPatch) -> None:
     assert compared(expr, WORDS_OF_JSON, 1, 3) > 1
 
 
-WORDS_OF_JSON = fl.Vocabulary([*(bytes((b,)) for b in range(256)), b"[]", b"<end>"], eos_ids={257})
+WORDS_OF_JSON = gw.Vocabulary([*(bytes((b,)) for b in range(256)), b"[]", b"<end>"], eos_ids={257})
 
 
 def test_what_is_settled() -> None:
@@ -212,7 +212,7 @@ def test_verdicts_are_the_same_whoever_finds_them(
     monkeypatch.setattr(verdicts, "_FUTILE", futile)
     assert checked(range(12)) > 20
     for schema in SCHEMAS:
-        source = lower_source(fl.JsonSchema(schema, whitespace="compact"))
+        source = lower_source(gw.JsonSchema(schema, whitespace="compact"))
         long = concat(ANYTHING, literal("x"), ANYTHING)
         expr = concat(ahead(alt(long, repeat(byte_set((1 << 256) - 1), 0, 12)), 1), source, stop(1))
         assert compared(expr, WORDS_OF_JSON, 1, 4) > 1
@@ -234,8 +234,8 @@ def test_a_judge_that_gives_up_leaves_a_doubt(monkeypatch: pytest.MonkeyPatch) -
     expr = concat(repeat(literal("a"), 1), ahead(NOT_A), alt(literal("b"), literal("cc")))
     monkeypatch.setattr(networks, "SHORT", 0)
     machine = Derivatives(expr, WORDS.spellable)
-    fast = States(expr, machine, WORDS, fl.Budget())
-    plain = Rows(Derivatives(expr, WORDS.spellable), WORDS, fl.Budget())
+    fast = States(expr, machine, WORDS, gw.Budget())
+    plain = Rows(Derivatives(expr, WORDS.spellable), WORDS, gw.Budget())
     expected = unpack(plain.row(expr)).tolist()
     monkeypatch.setattr(fast._network._verdicts, "_alive", lambda whole: limited(machine, whole))
     assert unpack(fast.mask(fast.start(b""))).tolist() == expected
@@ -248,8 +248,8 @@ def test_what_the_vocabulary_cannot_spell_is_not_looked_ahead_for() -> None:
 
 
 def test_a_lark_grammar_is_read_place_by_place() -> None:
-    expr = lower_source(fl.Lark('start: "(" start ")" | /a+/ | "b"'))
-    words = fl.Vocabulary([b"(", b")", b"a", b"b", b"((", b"a)", b"aa", b"<end>"], eos_ids={7})
+    expr = lower_source(gw.Lark('start: "(" start ")" | /a+/ | "b"'))
+    words = gw.Vocabulary([b"(", b")", b"a", b"b", b"((", b"a)", b"aa", b"<end>"], eos_ids={7})
     assert compared(expr, words, 4, 8) > 10
 
 
@@ -261,22 +261,22 @@ def test_counts_under_a_guard(short: int, monkeypatch: pytest.MonkeyPatch) -> No
     rule = Rule("rule", looks=2)
     rule.define(concat(literal("x"), repeat(characters, 4, 9), alt(rule, literal("y"))))
     expr = concat(ahead(has_b, 1), rule)
-    words = fl.Vocabulary([*(bytes((b,)) for b in range(256)), b"ab", b"<end>"], eos_ids={257})
+    words = gw.Vocabulary([*(bytes((b,)) for b in range(256)), b"ab", b"<end>"], eos_ids={257})
     assert compared(expr, words, 3, 9) > 10
 
 
 def test_starts_are_remembered_as_far_as_there_is_room(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(states, "_MOST_STARTS", 1)
     expr = concat(literal("a"), repeat(literal("b")))
-    fast = States(expr, Derivatives(expr, WORDS.spellable), WORDS, fl.Budget())
+    fast = States(expr, Derivatives(expr, WORDS.spellable), WORDS, gw.Budget())
     first = unpack(fast.mask(fast.start(b""))).tolist()
     fast.start(b"a")
     assert unpack(fast.mask(fast.start(b""))).tolist() == first
 
 
-def machine_of(expr: Expr, budget: fl.Budget | None = None) -> States:
+def machine_of(expr: Expr, budget: gw.Budget | None = None) -> States:
     machine = Derivatives(expr, WORDS.spellable)
-    return States(expr, machine, WORDS, budget or fl.Budget())
+    return States(expr, machine, WORDS, budget or gw.Budget())
 
 
 def test_nodes_are_said_as_expressions_where_they_can_be() -> None:
@@ -325,13 +325,13 @@ def test_a_place_is_left_to_the_search_where_it_is_not_said(
 
 def test_plain_states_are_forgotten_and_moved_like_others(monkeypatch: pytest.MonkeyPatch) -> None:
     expr = concat(repeat(literal("a"), 1), ahead(NOT_A), alt(literal("b"), literal("cc")))
-    fast = machine_of(expr, fl.Budget(rows=1))
+    fast = machine_of(expr, gw.Budget(rows=1))
     monkeypatch.setattr(
         Network, "enter", lambda network, _: network.run(at.ENTER, doubt(network), 0)
     )
     first = [fast.start(lead) for lead in (b"", b"a", b"b")]
     assert all(each.network is None for each in first)
-    plain = Rows(Derivatives(expr, WORDS.spellable), WORDS, fl.Budget())
+    plain = Rows(Derivatives(expr, WORDS.spellable), WORDS, gw.Budget())
     assert unpack(fast.mask(first[0])).tolist() == unpack(plain.row(expr)).tolist()
     fast._move(first[0])
     assert first[0].network is None
@@ -358,10 +358,10 @@ def test_a_key_is_read_to_its_end_before_other_keys_are(monkeypatch: pytest.Monk
     """
     letters = [bytes((a, b)) for a in b"abcdefghijklm" for b in b"nopqrstuvwxyz"]
     bodies = [bytes((b,)) for b in range(256)] + letters + [b"<end>"]
-    words = fl.Vocabulary(bodies, eos_ids={len(bodies) - 1})
+    words = gw.Vocabulary(bodies, eos_ids={len(bodies) - 1})
     schema = {"type": "object", "additionalProperties": {"type": "integer"}}
-    source = fl.JsonSchema(schema, spelling="plain") - fl.Regex(".*12.*")
-    made = fl.compile(source, words)
+    source = gw.JsonSchema(schema, spelling="plain") - gw.Regex(".*12.*")
+    made = gw.compile(source, words)
     asked, judge = list[int](), verdicts.Verdicts.judge
 
     def counted(self: verdicts.Verdicts, place: int, search: Any) -> None:

@@ -7,14 +7,14 @@ from typing import Any
 
 import pytest
 
-import fairlead as fl
-from fairlead.constraints.closing import Closing
-from fairlead.constraints.compiled import CompiledConstraint, DecodeState
-from fairlead.errors import LimitError
-from fairlead.masks import headroom
-from fairlead.masks.bits import unpack
-from fairlead.masks.headroom import Headroom
-from fairlead.masks.network import Network
+import guideway as gw
+from guideway.constraints.closing import Closing
+from guideway.constraints.compiled import CompiledConstraint, DecodeState
+from guideway.errors import LimitError
+from guideway.masks import headroom
+from guideway.masks.bits import unpack
+from guideway.masks.headroom import Headroom
+from guideway.masks.network import Network
 
 LONGER = [
     "[[[[", "]]]", '{"a":[{"a":[', '{"', '":', '","', '"}', '"],', "},", '":{"', "{}", "true", "1,",
@@ -22,7 +22,7 @@ LONGER = [
     "aaaa", "12", ":1", "-0", "}}", '"}}', '"children":[{"', "\n ",
 ]  # fmt: skip
 TOKENS = [*(bytes([byte]) for byte in range(256)), *(text.encode() for text in LONGER)]
-VOCABULARY = fl.Vocabulary([*TOKENS, b"<eos>"], {len(TOKENS)})
+VOCABULARY = gw.Vocabulary([*TOKENS, b"<eos>"], {len(TOKENS)})
 
 NODE = {
     "type": "object",
@@ -33,21 +33,21 @@ NODE = {
 NODE["properties"]["children"]["items"] = {"$ref": "#/$defs/node"}
 DEEP: Any = {"required": [f"another name {n}" for n in range(4)]}
 SOURCES = {
-    "anything": fl.JsonSchema(True),
-    "string": fl.JsonSchema({"type": "string"}),
-    "counted": fl.JsonSchema({"type": "string", "minLength": 5, "maxLength": 400}),
-    "pattern": fl.JsonSchema({"type": "string", "pattern": "^[a-z]+(-[a-z]{3})*$"}),
-    "bounded": fl.JsonSchema({"type": "string", "pattern": "^[a-z-]*$", "minLength": 3}),
-    "bounded above": fl.JsonSchema(
+    "anything": gw.JsonSchema(True),
+    "string": gw.JsonSchema({"type": "string"}),
+    "counted": gw.JsonSchema({"type": "string", "minLength": 5, "maxLength": 400}),
+    "pattern": gw.JsonSchema({"type": "string", "pattern": "^[a-z]+(-[a-z]{3})*$"}),
+    "bounded": gw.JsonSchema({"type": "string", "pattern": "^[a-z-]*$", "minLength": 3}),
+    "bounded above": gw.JsonSchema(
         {"type": "array", "items": {"type": "string", "pattern": "^(ab|c)*$", "maxLength": 70}}
     ),
-    "words": fl.JsonSchema({"enum": [f'a "{number}" b' for number in range(12)]}),
-    "date": fl.JsonSchema({"type": "string", "format": "date"}),
-    "items": fl.JsonSchema({"type": "array", "items": {"type": "integer"}, "minItems": 3}),
-    "different": fl.JsonSchema(
+    "words": gw.JsonSchema({"enum": [f'a "{number}" b' for number in range(12)]}),
+    "date": gw.JsonSchema({"type": "string", "format": "date"}),
+    "items": gw.JsonSchema({"type": "array", "items": {"type": "integer"}, "minItems": 3}),
+    "different": gw.JsonSchema(
         {"type": "array", "uniqueItems": True, "items": {"enum": ["a", "b"]}}
     ),
-    "object": fl.JsonSchema(
+    "object": gw.JsonSchema(
         {
             "type": "object",
             "required": ["name", "größe", "size"],
@@ -60,29 +60,29 @@ SOURCES = {
             },
         }
     ),
-    "declared": fl.JsonSchema(
+    "declared": gw.JsonSchema(
         {"type": "object", "required": ["b"], "properties": {"a": {}, "b": {"type": "null"}}},
         key_order="declared",
     ),
-    "tree": fl.JsonSchema({"$ref": "#/$defs/node", "$defs": {"node": NODE}}),
-    "deep": fl.JsonSchema(
+    "tree": gw.JsonSchema({"$ref": "#/$defs/node", "$defs": {"node": NODE}}),
+    "deep": gw.JsonSchema(
         {"$ref": "#/$defs/node", "$defs": {"node": {"type": "object", **DEEP, "properties": {
             "name": {"$ref": "#/$defs/node"}}}}}
     ),
-    "brackets": fl.Gbnf('root ::= "(" root ")" | "[" root root "]" | "x"'),
-    "tags": fl.Gbnf('root ::= "<b>" root "</b>" | [a-z]*'),
-    "alternatives": fl.Gbnf('root ::= "(" root ")" | root root | "a" | "()"'),
+    "brackets": gw.Gbnf('root ::= "(" root ")" | "[" root root "]" | "x"'),
+    "tags": gw.Gbnf('root ::= "<b>" root "</b>" | [a-z]*'),
+    "alternatives": gw.Gbnf('root ::= "(" root ")" | root root | "a" | "()"'),
 }  # fmt: skip
 UNKNOWN = {
-    "by formula": fl.JsonSchema({"type": "object", "minProperties": 2}),
-    "classes": fl.JsonSchema({"type": "object", "patternProperties": {"^x": {"type": "null"}},
+    "by formula": gw.JsonSchema({"type": "object", "minProperties": 2}),
+    "classes": gw.JsonSchema({"type": "object", "patternProperties": {"^x": {"type": "null"}},
                               "additionalProperties": False}),
-    "captures": fl.JsonSchema({"type": "array", "uniqueItems": True}),
-    "different strings": fl.JsonSchema(
+    "captures": gw.JsonSchema({"type": "array", "uniqueItems": True}),
+    "different strings": gw.JsonSchema(
         {"type": "array", "uniqueItems": True, "items": {"type": "string"}}
     ),
-    "costly": fl.Gbnf('root ::= "a" root "' + 400 * "b" + '" | "x"'),
-    "looks ahead": fl.Lark('start: NAME+\nNAME: /[ab](?!c)/'),
+    "costly": gw.Gbnf('root ::= "a" root "' + 400 * "b" + '" | "x"'),
+    "looks ahead": gw.Lark('start: NAME+\nNAME: /[ab](?!c)/'),
 }  # fmt: skip
 
 
@@ -103,7 +103,7 @@ def _walk(constraint: CompiledConstraint, dice: random.Random, steps: int) -> li
 
 @pytest.mark.parametrize("name", SOURCES)
 def test_behind_each_token_so_many_suffice(name: str) -> None:
-    constraint, dice = fl.compile(SOURCES[name], VOCABULARY), random.Random(name)
+    constraint, dice = gw.compile(SOURCES[name], VOCABULARY), random.Random(name)
     known = steps = 0
     for _ in range(8):
         for state in _walk(constraint, dice, 30):
@@ -124,7 +124,7 @@ def test_behind_each_token_so_many_suffice(name: str) -> None:
 
 @pytest.mark.parametrize("name", SOURCES)
 def test_near_the_end_a_mask_has_each_token_after_which_the_rest_fits(name: str) -> None:
-    constraint, dice = fl.compile(SOURCES[name], VOCABULARY), random.Random(name)
+    constraint, dice = gw.compile(SOURCES[name], VOCABULARY), random.Random(name)
     narrower = 0
     for _ in range(3):
         for state in _walk(constraint, dice, 20):
@@ -141,7 +141,7 @@ def test_near_the_end_a_mask_has_each_token_after_which_the_rest_fits(name: str)
 
 @pytest.mark.parametrize("name", UNKNOWN)
 def test_what_is_not_known_is_not_said(name: str) -> None:
-    constraint, dice = fl.compile(UNKNOWN[name], VOCABULARY), random.Random(name)
+    constraint, dice = gw.compile(UNKNOWN[name], VOCABULARY), random.Random(name)
     for state in _walk(constraint, dice, 12):
         if state.ended:
             continue
@@ -154,7 +154,7 @@ def test_what_is_not_known_is_not_said(name: str) -> None:
 
 @pytest.mark.parametrize(("name", "most"), [("string", 13), ("anything", 30), ("object", 115)])
 def test_it_is_near(name: str, most: int) -> None:
-    constraint = fl.compile(SOURCES[name], VOCABULARY)
+    constraint = gw.compile(SOURCES[name], VOCABULARY)
     told = enough(constraint, constraint.start())
     assert told is not None
     assert told <= most
@@ -164,7 +164,7 @@ def fresh(name: str) -> CompiledConstraint:
     """A constraint of which nobody has asked anything."""
     value = {"type": "object", "required": ["x"], "properties": {"x": {"const": 123}, name: {}}}
     schema = {"type": "object", "required": [name], "properties": {name: value, "a": {}, "b": {}}}
-    return fl.compile(fl.JsonSchema(schema), VOCABULARY)
+    return gw.compile(gw.JsonSchema(schema), VOCABULARY)
 
 
 def test_much_is_looked_at_in_parts(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -214,13 +214,13 @@ def test_what_networks_begin_with_is_looked_at_once(monkeypatch: pytest.MonkeyPa
     monkeypatch.setattr(
         Headroom, "_look", lambda room, node: looked.append(node) or look(room, node)
     )
-    constraint = fl.compile(SOURCES["anything"], VOCABULARY)
+    constraint = gw.compile(SOURCES["anything"], VOCABULARY)
     assert enough(constraint, constraint.start()) is not None
     assert len(looked) < 10
 
 
 def test_behind_an_end_id_nothing_is_told() -> None:
-    constraint = fl.compile(fl.JsonSchema({"const": 1}), VOCABULARY)
+    constraint = gw.compile(gw.JsonSchema({"const": 1}), VOCABULARY)
     state = constraint.advance(constraint.advance(constraint.start(), ord("1")), len(TOKENS))
     assert enough(constraint, state) is None
     assert constraint._closing._foresight.staying(state) == []
@@ -228,7 +228,7 @@ def test_behind_an_end_id_nothing_is_told() -> None:
 
 
 WORDS = ["".join(three) for three in product(string.ascii_lowercase, repeat=3)]
-WIDE = fl.Vocabulary([*TOKENS, *(word.encode() for word in WORDS), b"<eos>"], {len(TOKENS + WORDS)})
+WIDE = gw.Vocabulary([*TOKENS, *(word.encode() for word in WORDS), b"<eos>"], {len(TOKENS + WORDS)})
 
 
 @pytest.mark.parametrize(
@@ -251,7 +251,7 @@ WIDE = fl.Vocabulary([*TOKENS, *(word.encode() for word in WORDS), b"<eos>"], {l
     ],
 )
 def test_many_tokens_stay_within_what_is_being_read(schema: Any, begun: str) -> None:
-    constraint = fl.compile(fl.JsonSchema(schema, whitespace="compact"), WIDE)
+    constraint = gw.compile(gw.JsonSchema(schema, whitespace="compact"), WIDE)
     state, dice = constraint.start(), random.Random(begun)
     for byte in begun.encode():
         state = constraint.advance(state, byte)
@@ -266,15 +266,15 @@ def test_many_tokens_stay_within_what_is_being_read(schema: Any, begun: str) -> 
 
 
 def test_where_nothing_leads_back_to_itself_nothing_is_taken_off() -> None:
-    letters = fl.Vocabulary([b"a", b"b", b"c", b"d", b"<eos>"], {4})
-    constraint = fl.compile(fl.Regex("(abc|c)*d{3}"), letters)
+    letters = gw.Vocabulary([b"a", b"b", b"c", b"d", b"<eos>"], {4})
+    constraint = gw.compile(gw.Regex("(abc|c)*d{3}"), letters)
     assert enough(constraint, constraint.start()) == len("bcddd")
 
 
 def test_where_no_token_seems_to_fit_what_is_nearest_is_left(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    constraint = fl.compile(fl.Regex("abc|bcde|c{9}"), VOCABULARY)
+    constraint = gw.compile(gw.Regex("abc|bcde|c{9}"), VOCABULARY)
     monkeypatch.setattr(Closing, "_fits", lambda *_: False)
     assert unpack(constraint.mask_within(constraint.start(), 4)).tolist() == [ord("a")]
 

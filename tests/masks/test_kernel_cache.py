@@ -10,12 +10,12 @@ from typing import Any, cast
 import pytest
 from numba.core.compiler import CompilerBase, DefaultPassBuilder
 
-from fairlead.masks.kernel_cache import Kernels
+from guideway.masks.kernel_cache import Kernels
 
 MODULE = """
 from pathlib import Path
 
-from fairlead.masks.kernel_cache import Kernels
+from guideway.masks.kernel_cache import Kernels
 
 kernels = Kernels("the kernels of a test", [Path(__file__)], count=2)
 
@@ -33,7 +33,7 @@ def triple(number):
 kernels.finish()
 print(double(21), triple(5), double.stats.cache_hits != {}, triple.stats.cache_hits != {})
 """
-SAID = "fairlead compiles the kernels of a test"
+SAID = "guideway compiles the kernels of a test"
 LONG = "(about ten seconds)"
 
 
@@ -48,7 +48,7 @@ def module(tmp_path: Path) -> Path:
 
 def imported(module: Path, cache: Path) -> tuple[str, str]:
     """What importing it in a new process prints, and tells the person."""
-    environment = {**os.environ, "FAIRLEAD_CACHE": str(cache), "PYTHONDONTWRITEBYTECODE": "1"}
+    environment = {**os.environ, "GUIDEWAY_CACHE": str(cache), "PYTHONDONTWRITEBYTECODE": "1"}
     done = subprocess.run(
         [sys.executable, str(module)], env=environment, capture_output=True, text=True, check=False
     )
@@ -116,7 +116,7 @@ class Terminal:
 
 
 def test_on_a_terminal_it_counts(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    monkeypatch.setenv("FAIRLEAD_CACHE", str(tmp_path))
+    monkeypatch.setenv("GUIDEWAY_CACHE", str(tmp_path))
     terminal = Terminal()
     monkeypatch.setattr(sys, "stderr", terminal)
     kernels = Kernels("what they are for", [Path(__file__)], count=2)
@@ -133,7 +133,7 @@ def test_on_a_terminal_it_counts(monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 
 
 def test_a_mistake_in_a_kernel_is_shown(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    monkeypatch.setenv("FAIRLEAD_CACHE", str(tmp_path))
+    monkeypatch.setenv("GUIDEWAY_CACHE", str(tmp_path))
     kernels = Kernels("what cannot be compiled", [Path(__file__)], count=1)
     with pytest.raises(Exception, match="nonsense"):
         kernels.compiled("int64(int64)")(lambda number: number.nonsense)
@@ -142,7 +142,7 @@ def test_a_mistake_in_a_kernel_is_shown(monkeypatch: pytest.MonkeyPatch, tmp_pat
 def test_a_disk_that_fills_up_meanwhile_only_costs_time(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
-    monkeypatch.setenv("FAIRLEAD_CACHE", str(tmp_path))
+    monkeypatch.setenv("GUIDEWAY_CACHE", str(tmp_path))
     kernels = Kernels("what they are for", [Path(__file__)], count=1)
     (folder,) = (tmp_path / "kernels").iterdir()
     for path in folder.iterdir():
@@ -161,7 +161,7 @@ def test_a_disk_that_fills_up_meanwhile_only_costs_time(
 def test_only_the_most_recent_folders_are_kept(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
-    monkeypatch.setenv("FAIRLEAD_CACHE", str(tmp_path))
+    monkeypatch.setenv("GUIDEWAY_CACHE", str(tmp_path))
     for number in range(12):
         old = tmp_path / "kernels" / f"old-{number}"
         old.mkdir(parents=True)
@@ -176,21 +176,21 @@ def test_no_folder_and_no_terminal_is_told_in_two_lines(
 ) -> None:
     blocked = tmp_path / "file"
     blocked.write_text("no folder")
-    monkeypatch.setenv("FAIRLEAD_CACHE", str(blocked))
+    monkeypatch.setenv("GUIDEWAY_CACHE", str(blocked))
     kernels = Kernels("two kernels", [Path(__file__)], count=2)
     assert kernels.compiled("int64(int64)")(lambda number: 2 * number)(21) == 42
     assert kernels.compiled("int64(int64)")(lambda number: 3 * number)(5) == 15
     kernels.finish()
     first, last = capsys.readouterr().err.splitlines()
-    assert first.startswith("fairlead compiles two kernels, as no cache folder can be written")
-    assert last.startswith("fairlead compiles two kernels: done in ")
+    assert first.startswith("guideway compiles two kernels, as no cache folder can be written")
+    assert last.startswith("guideway compiles two kernels: done in ")
 
 
 @pytest.mark.parametrize("before", [True, False])
 def test_garbage_is_not_collected_while_kernels_are_compiled(
     before: bool, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
-    monkeypatch.setenv("FAIRLEAD_CACHE", str(tmp_path))
+    monkeypatch.setenv("GUIDEWAY_CACHE", str(tmp_path))
     seen: list[bool] = []
 
     class Looking(CompilerBase):

@@ -7,20 +7,20 @@ from typing import Any
 import lark
 import pytest
 
-import fairlead as fl
-from fairlead.automata.derivative import Derivatives
-from fairlead.errors import FairleadError
-from fairlead.lowering.lark_contextual import Places
-from fairlead.lowering.lark_freedom import freedom
-from fairlead.lowering.lark_scanners import Scanners
-from fairlead.masks import gallery, network, verdicts
-from fairlead.masks.arena import Arena
-from fairlead.masks.bits import unpack
-from fairlead.masks.kernels import layout
-from fairlead.masks.rows import Rows
-from fairlead.masks.states import States
-from fairlead.syntax.lark_reader import read_lark
-from fairlead.syntax.lark_source import Lark
+import guideway as gw
+from guideway.automata.derivative import Derivatives
+from guideway.errors import GuidewayError
+from guideway.lowering.lark_contextual import Places
+from guideway.lowering.lark_freedom import freedom
+from guideway.lowering.lark_scanners import Scanners
+from guideway.masks import gallery, network, verdicts
+from guideway.masks.arena import Arena
+from guideway.masks.bits import unpack
+from guideway.masks.kernels import layout
+from guideway.masks.rows import Rows
+from guideway.masks.states import States
+from guideway.syntax.lark_reader import read_lark
+from guideway.syntax.lark_source import Lark
 from lark_samples import (
     Blocks,
     Fuel,
@@ -34,12 +34,12 @@ from random_walks import BYTES
 from two_engines import compared
 
 
-def words(letters: str, seed: int, count: int = 24) -> fl.Vocabulary:
+def words(letters: str, seed: int, count: int = 24) -> gw.Vocabulary:
     """Each letter, and some tokens of several."""
     dice = random.Random(seed)
     longer = {"".join(dice.choices(letters, k=dice.choice([2, 2, 3, 4]))) for _ in range(count)}
     tokens = [each.encode() for each in (*letters, *sorted(longer))]
-    return fl.Vocabulary([*tokens, b"<end>"], eos_ids={len(tokens)})
+    return gw.Vocabulary([*tokens, b"<end>"], eos_ids={len(tokens)})
 
 
 def checked(seeds: range, ignored: str = "") -> int:
@@ -51,7 +51,7 @@ def checked(seeds: range, ignored: str = "") -> int:
             lark.Lark(text, parser="lalr")
             expr = lowered(text)
             count += compared(expr, words("abc ", seed), 3, 6, seed, fuel=Fuel())
-        except (lark.exceptions.LarkError, FairleadError, OutOfFuelError):
+        except (lark.exceptions.LarkError, GuidewayError, OutOfFuelError):
             continue
     return count
 
@@ -103,7 +103,7 @@ def test_with_any_byte_begins_what_is_no_lark(text):
 def test_a_table_takes_as_much_as_is_in_it():
     rows = "".join(f'\nn{number}: "a{number}"' for number in range(500))
     expr = lowered("start: " + " ".join(f"n{number}" for number in range(500)) + rows)
-    states = States(expr, Derivatives(expr), words("a0123456789", 1), fl.Budget.default())
+    states = States(expr, Derivatives(expr), words("a0123456789", 1), gw.Budget.default())
     states.mask(states.start(b""))
     assert (
         states._network.arena.nbytes < 2 << 20
@@ -156,7 +156,7 @@ def test_blocks(text, letters):
 def test_a_text_goes_on_in_another_network(text, letters):
     """Wherever it stands, and within the newlines of a line too."""
     expr, vocabulary = lowered(text, postlex=Blocks), words(letters, 2)
-    fast = States(expr, Derivatives(expr, vocabulary.spellable), vocabulary, fl.Budget())
+    fast = States(expr, Derivatives(expr, vocabulary.spellable), vocabulary, gw.Budget())
     dice, state, moved = random.Random(3), fast.start(b""), 0
     for _ in range(12):
         row = unpack(fast.mask(state)).tolist()
@@ -171,8 +171,8 @@ def test_a_text_goes_on_in_another_network(text, letters):
 
 def test_blocks_around_go_on_in_another_network():
     expr, vocabulary = lowered(INDENTED[0][0], postlex=Blocks), words("a\n ", 2)
-    fast = States(expr, Derivatives(expr, vocabulary.spellable), vocabulary, fl.Budget())
-    plain = Rows(Derivatives(expr, vocabulary.spellable), vocabulary, fl.Budget())
+    fast = States(expr, Derivatives(expr, vocabulary.spellable), vocabulary, gw.Budget())
+    plain = Rows(Derivatives(expr, vocabulary.spellable), vocabulary, gw.Budget())
     state, rest = fast.start(b""), expr
     for letter in "a\n a\n  a\n ":
         token = vocabulary.tokens.index(letter.encode())
@@ -266,7 +266,7 @@ def test_what_is_known_of_a_deep_stack_is_not_gone_through_again(monkeypatch):
     gone = list[int]()
     pop = Arena.pop
     monkeypatch.setattr(Arena, "pop", lambda arena, stack: gone.append(stack) or pop(arena, stack))
-    fast = States(expr, Derivatives(expr, vocabulary.spellable), vocabulary, fl.Budget())
+    fast = States(expr, Derivatives(expr, vocabulary.spellable), vocabulary, gw.Budget())
     state: Any = fast.start(b"")
     for letter in "(" * 200 + "a" + ")" * 200:
         fast.mask(state)
@@ -307,7 +307,7 @@ def test_what_goes_on_over_spaces_is_followed_by_what_ends_it(text: str) -> None
     letters = "a\n ()"
     parser = lark.Lark(text, parser="lalr")
     begun = {each[:end] for each in parsed(parser, letters, 6) for end in range(len(each) + 1)}
-    constraint = fl.compile(fl.Lark(text, lexer="contextual"), BYTES)
+    constraint = gw.compile(gw.Lark(text, lexer="contextual"), BYTES)
     states = {"": constraint.start()}
     for before in [each for each in short_strings(letters, 2) if each in begun]:
         row = constraint.mask(states[before])
@@ -331,7 +331,7 @@ def test_states_and_guards_of_many_rules_are_not_asked_for_one_by_one(behind, mo
         serve(own, code, *wanted)
 
     monkeypatch.setattr(network.Network, "_serve", counted)
-    constraint = fl.compile(fl.Lark(text), BYTES, fl.Budget.untrusted())
+    constraint = gw.compile(gw.Lark(text), BYTES, gw.Budget.untrusted())
     assert constraint.mask(constraint.start()).any()
     assert served[layout.NEED_SCANNER] < 90  # 64 one by one, then twice as many each time: 400 were
     assert served[layout.NEED_LEX] < 20  # each state of a guard was one once

@@ -5,12 +5,12 @@ from itertools import product
 
 import pytest
 
-from fairlead.lowering.expr import ALL_BYTES, byte_set, concat, literal, repeat
-from fairlead.lowering.regex import lower_regex
-from fairlead.masks.kernels.record_layout import FARTHEST
-from fairlead.masks.lengths import Lengths
-from fairlead.masks.lexicon import Lexicon
-from fairlead.syntax.regex import parse_regex
+from guideway.lowering.expr import ALL_BYTES, byte_set, concat, literal, repeat
+from guideway.lowering.regex import lower_regex
+from guideway.masks.kernels.record_layout import FARTHEST
+from guideway.masks.lengths import Lengths
+from guideway.masks.lexicon import Lexicon
+from guideway.syntax.regex import parse_regex
 
 LONGEST = 9
 TEXTS = ["".join(text) for n in range(LONGEST + 1) for text in product("ab", repeat=n)]

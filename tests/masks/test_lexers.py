@@ -7,13 +7,13 @@ from typing import Any
 import numpy as np
 import pytest
 
-import fairlead as fl
-from fairlead.automata.derivative import Derivatives
-from fairlead.masks import exits, gallery
-from fairlead.masks.bits import unpack
-from fairlead.masks.forest import Forest
-from fairlead.masks.kernels import lexer_layout as seen
-from fairlead.masks.states import States
+import guideway as gw
+from guideway.automata.derivative import Derivatives
+from guideway.masks import exits, gallery
+from guideway.masks.bits import unpack
+from guideway.masks.forest import Forest
+from guideway.masks.kernels import lexer_layout as seen
+from guideway.masks.states import States
 from lark_samples import Blocks, lowered
 from two_engines import compared
 
@@ -44,7 +44,7 @@ LINED = "f(ab,\n #é x\n c)\nif ab: # y z\n  f( )\n\n # w\n  if b:\n\t\tg(a)\n  
 
 
 @cache
-def cut(text: str, count: int, most: int) -> fl.Vocabulary:
+def cut(text: str, count: int, most: int) -> gw.Vocabulary:
     """Each byte, and pieces of a text, some of them changed."""
     dice, found, raw = random.Random(4), set[bytes](), text.encode()
     while len(found) < count:
@@ -53,15 +53,15 @@ def cut(text: str, count: int, most: int) -> fl.Vocabulary:
         found.add(piece)
     single = [bytes((byte,)) for byte in range(256)]
     tokens = [*single, *sorted(found - {*single}), b"<end>"]
-    return fl.Vocabulary(tokens, eos_ids={len(tokens) - 1})
+    return gw.Vocabulary(tokens, eos_ids={len(tokens) - 1})
 
 
-def states_of(text: str, vocabulary: fl.Vocabulary, **options: Any) -> States:
+def states_of(text: str, vocabulary: gw.Vocabulary, **options: Any) -> States:
     expr = lowered(text, **options)
-    return States(expr, Derivatives(expr, vocabulary.spellable), vocabulary, fl.Budget())
+    return States(expr, Derivatives(expr, vocabulary.spellable), vocabulary, gw.Budget())
 
 
-def told_one_by_one(fast: States, state: Any, vocabulary: fl.Vocabulary) -> list[int]:
+def told_one_by_one(fast: States, state: Any, vocabulary: gw.Vocabulary) -> list[int]:
     """The tokens that can be read: no trie is walked, and nothing is seen ahead."""
     read = (t for t in range(vocabulary.width - 1) if fast.after(state, t) is not None)
     return [*read, *(vocabulary.eos_ids if state.accepts else ())]
@@ -130,8 +130,8 @@ def test_a_trie_that_has_no_room_is_none(monkeypatch):
 
 
 def _lexicon() -> Any:
-    from fairlead.lowering.expr import ALL_BYTES
-    from fairlead.masks.lexicon import Lexicon
+    from guideway.lowering.expr import ALL_BYTES
+    from guideway.masks.lexicon import Lexicon
 
     return Lexicon(ALL_BYTES)
 

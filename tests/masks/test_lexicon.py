@@ -9,12 +9,12 @@ from typing import Any
 import pytest
 from hypothesis import given
 
-import fairlead as fl
-from fairlead.automata import least
-from fairlead.automata.derivative import Derivatives
-from fairlead.lowering import fuel
-from fairlead.lowering.endless import surely_open
-from fairlead.lowering.expr import (
+import guideway as gw
+from guideway.automata import least
+from guideway.automata.derivative import Derivatives
+from guideway.lowering import fuel
+from guideway.lowering.endless import surely_open
+from guideway.lowering.expr import (
     ALL_BYTES,
     EMPTY,
     EPSILON,
@@ -26,16 +26,16 @@ from fairlead.lowering.expr import (
     literal,
     repeat,
 )
-from fairlead.lowering.fuel import attempt, metered
-from fairlead.lowering.json_text import spell_character
-from fairlead.lowering.nodes import Expr, Rule
-from fairlead.lowering.regex import lower_search
-from fairlead.masks import lexicon
-from fairlead.masks.kernels import record_layout
-from fairlead.masks.kernels.layout import DEAD_END
-from fairlead.masks.kernels.record_layout import EXPAND
-from fairlead.masks.lexicon import Lexicon
-from fairlead.syntax.regex import parse_regex
+from guideway.lowering.fuel import attempt, metered
+from guideway.lowering.json_text import spell_character
+from guideway.lowering.nodes import Expr, Rule
+from guideway.lowering.regex import lower_search
+from guideway.masks import lexicon
+from guideway.masks.kernels import record_layout
+from guideway.masks.kernels.layout import DEAD_END
+from guideway.masks.kernels.record_layout import EXPAND
+from guideway.masks.lexicon import Lexicon
+from guideway.syntax.regex import parse_regex
 from lexical_states import spread
 from toys import expressions
 
@@ -62,8 +62,8 @@ def test_a_row_that_is_made_twice_is_the_same(expr: Expr) -> None:
     "item", ["a", "ab", "a|ab", "a|bc|bd", "a*b", "a*", "ab?", "[ab]c|a", "(a|b)(a|b)", "a|b|ba"]
 )
 def test_items_are_counted_where_no_text_begins_another(item: str) -> None:
-    words = fl.Vocabulary([*(bytes((b,)) for b in range(256)), b"<end>"], eos_ids={256})
-    expr = fl.compile(fl.Regex(item), words)._expr
+    words = gw.Vocabulary([*(bytes((b,)) for b in range(256)), b"<end>"], eos_ids={256})
+    expr = gw.compile(gw.Regex(item), words)._expr
     texts = ["".join(letters) for n in range(5) for letters in product("abcd", repeat=n)]
     found = [text for text in texts if re.fullmatch(item, text)]
     apart = not any(b.startswith(a) and a != b for a in found for b in found) and "" not in found
@@ -82,7 +82,7 @@ def test_states_that_are_not_regular_have_no_more_room_than_others(
         states.expand(state)
         return int(states.rows[state][ord("(")])
 
-    with pytest.raises(fl.LimitError, match="more than 12 states") as caught:
+    with pytest.raises(gw.LimitError, match="more than 12 states") as caught:
         reduce(lambda state, _: deeper(state), range(12), states.state(nested()))
     assert caught.value.limit == "lexical states"
 
@@ -91,7 +91,7 @@ def test_more_states_than_there_is_room_for_are_refused(monkeypatch: pytest.Monk
     monkeypatch.setattr(lexicon, "MOST_STATES", 4)
     states = Lexicon(ALL_BYTES)
     state = states.state(repeat(concat(byte_set(b"ab"), alt(literal("cd"), literal("ef")))))
-    with pytest.raises(fl.LimitError, match="more than 4 states of regular languages") as caught:
+    with pytest.raises(gw.LimitError, match="more than 4 states of regular languages") as caught:
         spread(states, state, 10)
     assert (caught.value.limit, caught.value.given, caught.value.needed) == ("lexical states", 5, 4)
 
@@ -110,9 +110,9 @@ def test_a_lexicon_that_has_met_a_huge_language_is_left_to_those_who_use_it(
 def test_what_an_opposite_takes_away_is_found_before_counts_within_counts_are_searched() -> None:
     pattern = r"^(?!.*://)(?=.{1,255}$)((.{1,63}\.){1,127}(?![0-9]*$)[a-z0-9-]+\.?)$"
     tokens = [bytes((byte,)) for byte in range(256)]
-    constraint = fl.compile(
-        fl.JsonSchema({"type": "string", "pattern": pattern}, whitespace="compact"),
-        fl.Vocabulary([*tokens, b"<eos>"], eos_ids={256}),
+    constraint = gw.compile(
+        gw.JsonSchema({"type": "string", "pattern": pattern}, whitespace="compact"),
+        gw.Vocabulary([*tokens, b"<eos>"], eos_ids={256}),
     )
     state = constraint.start()
     for text in ("", "a", ".", ":", "/"):
@@ -178,8 +178,8 @@ _PATTERNS = (
 
 @pytest.mark.parametrize("pattern", _PATTERNS)
 def test_what_kernels_say_of_the_states_of_an_expression_is_so(pattern: str) -> None:
-    words = fl.Vocabulary([*(bytes((b,)) for b in range(256)), b"<end>"], eos_ids={256})
-    expr = fl.compile(fl.Regex(pattern), words)._expr
+    words = gw.Vocabulary([*(bytes((b,)) for b in range(256)), b"<end>"], eos_ids={256})
+    expr = gw.compile(gw.Regex(pattern), words)._expr
     states, plain = Lexicon(ALL_BYTES), Lexicon(ALL_BYTES)
     every = _reached(plain, expr, [*range(256)])
     goes_on = every is not None and all(plain.first[state].any() for state in every)
@@ -264,8 +264,8 @@ def test_what_takes_many_parts_is_not_told(monkeypatch: pytest.MonkeyPatch) -> N
 def test_patterns_that_exclude_each_other_need_no_search(monkeypatch: pytest.MonkeyPatch) -> None:
     # The distance of a oneOf of 20 took 11 s and 3,755 searches.
     branches = [{"type": "string", "pattern": f"a{n}[0-9]*x"} for n in range(20)]
-    words = fl.Vocabulary([*(bytes((b,)) for b in range(256)), b"<end>"], eos_ids={256})
-    constraint = fl.compile(fl.JsonSchema({"oneOf": branches}), words)
+    words = gw.Vocabulary([*(bytes((b,)) for b in range(256)), b"<end>"], eos_ids={256})
+    constraint = gw.compile(gw.JsonSchema({"oneOf": branches}), words)
     constraint.mask(constraint.start())
     searched: list[Expr] = []
     nearest = least.nearest
@@ -287,7 +287,7 @@ def test_a_mask_behind_many_counted_places_is_not_begun_anew_for_each_state(
 ) -> None:
     """Each of the places that a text may be at lacks the row of its state: 53 walks, 3 s of 48."""
     tokens = [bytes([byte]) for byte in range(256)] + [b"ab", b"abc, ", b"def"]
-    constraint = fl.compile(fl.Regex("(?:[^,]{0,255},){9}[^,]{0,255}"), fl.Vocabulary(tokens, {0}))
+    constraint = gw.compile(gw.Regex("(?:[^,]{0,255},){9}[^,]{0,255}"), gw.Vocabulary(tokens, {0}))
     network: Any = constraint._states._network  # pyright: ignore[reportAttributeAccessIssue]
     begun = 0
 
@@ -315,7 +315,7 @@ def test_what_may_be_passed_is_read_as_re_reads_it(seed: int) -> None:
     several = [dice.choice(parts) for _ in range(dice.randrange(2, 24))]
     pattern = f"(?:{''.join(several)}){{{dice.randrange(1, 4)}}}"
     tokens = [bytes([byte]) for byte in range(256)]
-    constraint = fl.compile(fl.Regex(pattern), fl.Vocabulary([*tokens, b"<end>"], {256}))
+    constraint = gw.compile(gw.Regex(pattern), gw.Vocabulary([*tokens, b"<end>"], {256}))
     for _ in range(40):
         text = "".join(dice.choice("aabbcé") for _ in range(dice.randrange(9)))
         expected = re.fullmatch(pattern, text) is not None

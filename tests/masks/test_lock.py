@@ -9,11 +9,11 @@ from contextlib import contextmanager
 import numba
 import pytest
 
-import fairlead as fl
-from fairlead.constraints.compiled import CompiledConstraint
-from fairlead.masks.kernels.lock import release, take_again
+import guideway as gw
+from guideway.constraints.compiled import CompiledConstraint
+from guideway.masks.kernels.lock import release, take_again
 
-BYTES = fl.Vocabulary([*(bytes((b,)) for b in range(256)), b"<end>"], eos_ids={256})
+BYTES = gw.Vocabulary([*(bytes((b,)) for b in range(256)), b"<end>"], eos_ids={256})
 
 
 @contextmanager
@@ -65,7 +65,7 @@ def test_a_small_constraint_keeps_the_lock_while_it_reads() -> None:
 
     def compiled(title: str) -> CompiledConstraint:
         schema = {"title": title, "properties": {"a": {"type": "integer"}}}
-        return fl.compile(fl.JsonSchema(schema), BYTES)
+        return gw.compile(gw.JsonSchema(schema), BYTES)
 
     def read(constraint: CompiledConstraint) -> None:
         state = constraint.start()

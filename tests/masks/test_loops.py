@@ -5,18 +5,18 @@ import random
 import numpy as np
 import pytest
 
-import fairlead as fl
-from fairlead.automata.derivative import Derivatives
-from fairlead.masks.bits import unpack
-from fairlead.masks.kernels import layout as at
-from fairlead.masks.rows import Rows
-from fairlead.masks.states import States
+import guideway as gw
+from guideway.automata.derivative import Derivatives
+from guideway.masks.bits import unpack
+from guideway.masks.kernels import layout as at
+from guideway.masks.rows import Rows
+from guideway.masks.states import States
 from lark_samples import Blocks, lowered
 
 CHARACTERS = ("a", "b", " ", "#", "\n", "é", "€", "\u2028", "\U0001f600", "\u2010")
 
 
-def vocabulary() -> fl.Vocabulary:
+def vocabulary() -> gw.Vocabulary:
     """Every byte, texts by chance, and parts of them that begin or end within a character."""
     dice = random.Random(3)
     texts = {
@@ -27,7 +27,7 @@ def vocabulary() -> fl.Vocabulary:
         *(bytes((byte,)) for byte in range(256)),
         *sorted(each for each in texts | cut if each[1:]),
     ]
-    return fl.Vocabulary([*tokens, b"<end>"], eos_ids={len(tokens)})
+    return gw.Vocabulary([*tokens, b"<end>"], eos_ids={len(tokens)})
 
 
 GRAMMARS = [
@@ -47,8 +47,8 @@ def test_comments(inside, elsewhere):
         "%declare _IN _OUT\n%ignore COMMENT\n%ignore / +/"
     )
     expr, over = lowered(text, postlex=Blocks), vocabulary()
-    plain = Rows(Derivatives(expr, over.spellable), over, fl.Budget())
-    fast = States(expr, Derivatives(expr, over.spellable), over, fl.Budget())
+    plain = Rows(Derivatives(expr, over.spellable), over, gw.Budget())
+    fast = States(expr, Derivatives(expr, over.spellable), over, gw.Budget())
     state, rest = fast.start(b""), expr
     for byte in b"a #b ab\n  a# \n":
         assert state is not None

@@ -6,15 +6,15 @@ from typing import Any
 
 import pytest
 
-import fairlead as fl
-from fairlead.automata.derivative import Derivatives
-from fairlead.lowering.expr import alt, concat, literal
-from fairlead.lowering.sources import lower_source
-from fairlead.masks import marks
-from fairlead.masks.bits import unpack
-from fairlead.masks.marks import last_value
-from fairlead.masks.rows import Rows
-from fairlead.masks.states import States
+import guideway as gw
+from guideway.automata.derivative import Derivatives
+from guideway.lowering.expr import alt, concat, literal
+from guideway.lowering.sources import lower_source
+from guideway.masks import marks
+from guideway.masks.bits import unpack
+from guideway.masks.marks import last_value
+from guideway.masks.rows import Rows
+from guideway.masks.states import States
 from two_engines import compared
 
 TOKENS = [
@@ -37,7 +37,7 @@ TOKENS = [
     b'":{},"d":{',
     b'c":{},"d":{}',
 ]
-WORDS = fl.Vocabulary(
+WORDS = gw.Vocabulary(
     [*(bytes((b,)) for b in range(256)), *TOKENS, b"<end>"], eos_ids={256 + len(TOKENS)}
 )
 OBJECTS = {"type": "object", "properties": {"a": {"enum": [1, "x"]}}, "additionalProperties": False}
@@ -46,7 +46,7 @@ OBJECTS = {"type": "object", "properties": {"a": {"enum": [1, "x"]}}, "additiona
 def lowered(items: Any) -> Any:
     """Arrays of different items."""
     schema = {"type": "array", "uniqueItems": True, "items": items}
-    return lower_source(fl.JsonSchema(schema, whitespace="compact"))
+    return lower_source(gw.JsonSchema(schema, whitespace="compact"))
 
 
 def telling(token: int) -> bool:
@@ -87,7 +87,7 @@ def test_many_that_read_the_same() -> None:
     ],
 )  # fmt: skip
 def test_values_and_not_texts_differ(text: str, valid: bool) -> None:
-    constraint = fl.compile(fl.JsonSchema({"type": "array", "uniqueItems": True}), WORDS)
+    constraint = gw.compile(gw.JsonSchema({"type": "array", "uniqueItems": True}), WORDS)
     assert constraint.matches(text) is valid
 
 
@@ -95,8 +95,8 @@ def test_values_and_not_texts_differ(text: str, valid: bool) -> None:
 def test_an_item_that_is_begun_in_a_network_and_ends_in_another(moves: tuple[int, ...]) -> None:
     """What was read before is the plain engine's capture there, keys within it included."""
     expr = lowered({"type": "object", "additionalProperties": {"type": "object"}})
-    plain = Rows(Derivatives(expr, WORDS.spellable), WORDS, fl.Budget())
-    fast = States(expr, Derivatives(expr, WORDS.spellable), WORDS, fl.Budget())
+    plain = Rows(Derivatives(expr, WORDS.spellable), WORDS, gw.Budget())
+    fast = States(expr, Derivatives(expr, WORDS.spellable), WORDS, gw.Budget())
     state: Any = fast.start(b"")
     rest: Any = expr
     ends_and_begins = 256 + TOKENS.index(b"},{")
@@ -110,8 +110,8 @@ def test_an_item_that_is_begun_in_a_network_and_ends_in_another(moves: tuple[int
 
 def test_ways_apart() -> None:
     """What has been read belongs to a state, not to the place in the grammar."""
-    constraint = fl.compile(
-        fl.JsonSchema({"type": "array", "uniqueItems": True, "items": OBJECTS}), WORDS
+    constraint = gw.compile(
+        gw.JsonSchema({"type": "array", "uniqueItems": True, "items": OBJECTS}), WORDS
     )
 
     def after(text: bytes, state: Any = None) -> Any:
@@ -166,9 +166,9 @@ SORTED: Any = {
     "text", [b"[4293,0,0]", b"[[],0]", b"[[0],[0]]", b'["a",[],[],"a"]', b"[1,0"]
 )
 def test_captures_of_one_place_are_read_each_in_its_way(text: bytes) -> None:
-    expr = lower_source(fl.JsonSchema(SORTED, whitespace="compact"))
+    expr = lower_source(gw.JsonSchema(SORTED, whitespace="compact"))
     assert compared(expr, WORDS, texts=12, tokens=9, seed=text.decode()) > 4
-    constraint = fl.compile(fl.JsonSchema(SORTED), WORDS)
+    constraint = gw.compile(gw.JsonSchema(SORTED), WORDS)
     oracle, state = Derivatives(constraint._expr), constraint.start()
     plain = oracle.start()
     for byte in text:

@@ -5,10 +5,10 @@ from typing import Any
 
 import pytest
 
-import fairlead as fl
-from fairlead.masks import members, objects
-from fairlead.masks.members import MemberNodes
-from fairlead.masks.objects import describe_members
+import guideway as gw
+from guideway.masks import members, objects
+from guideway.masks.members import MemberNodes
+from guideway.masks.objects import describe_members
 from two_engines import Both, explored, vocabulary
 
 INT, BOOL = {"type": "integer"}, {"type": "boolean"}
@@ -135,7 +135,7 @@ FINITE: dict[str, dict[str, Any]] = {
 @pytest.fixture
 def described(monkeypatch: pytest.MonkeyPatch) -> list[int]:
     """The nodes of states whose names the kernels read."""
-    fl.clear_cache()  # what another test has compiled is described already
+    gw.clear_cache()  # what another test has compiled is described already
     made: list[int] = []
     real = MemberNodes._named
 
@@ -154,7 +154,7 @@ def described(monkeypatch: pytest.MonkeyPatch) -> list[int]:
 def test_masks_are_those_of_the_plain_engine(
     name: str, order: Any, spelling: Any, described: list[int]
 ) -> None:
-    both = Both(fl.JsonSchema(WILD[name], key_order=order, spelling=spelling), vocabulary(400))
+    both = Both(gw.JsonSchema(WILD[name], key_order=order, spelling=spelling), vocabulary(400))
     for at in explored(both, name, 3, 12):
         both.check(at)
     assert described
@@ -163,7 +163,7 @@ def test_masks_are_those_of_the_plain_engine(
 @pytest.fixture
 def whole(monkeypatch: pytest.MonkeyPatch) -> list[int]:
     """The nodes of objects with classes of keys that the kernels read."""
-    fl.clear_cache()
+    gw.clear_cache()
     made: list[int] = []
 
     def describe(*given: Any) -> int:
@@ -181,7 +181,7 @@ def whole(monkeypatch: pytest.MonkeyPatch) -> list[int]:
 def test_so_they_are_where_no_member_hangs_on_another(
     name: str, spelling: Any, whole: list[int]
 ) -> None:
-    both = Both(fl.JsonSchema((ALONE | FINITE)[name], spelling=spelling), vocabulary(400))
+    both = Both(gw.JsonSchema((ALONE | FINITE)[name], spelling=spelling), vocabulary(400))
     for at in explored(both, name, 6, 25):
         both.check(at)
     assert bool(whole) == (name in ALONE and name != "others than a few words")
@@ -189,7 +189,7 @@ def test_so_they_are_where_no_member_hangs_on_another(
 
 @pytest.mark.parametrize("name", [*ALONE, *FINITE])
 def test_so_are_the_first_of_them(name: str, whole: list[int]) -> None:
-    both = Both(fl.JsonSchema((ALONE | FINITE)[name]), vocabulary(300))
+    both = Both(gw.JsonSchema((ALONE | FINITE)[name]), vocabulary(300))
     for at in explored(both, name, 2, 8):
         both.check(at)
     assert bool(whole) == (name in ALONE and name != "others than a few words")
@@ -197,7 +197,7 @@ def test_so_are_the_first_of_them(name: str, whole: list[int]) -> None:
 
 @pytest.mark.parametrize("name", ALONE)
 def test_in_declared_order_they_are_read_by_a_formula(name: str, whole: list[int]) -> None:
-    both = Both(fl.JsonSchema(ALONE[name], key_order="declared"), vocabulary(300))
+    both = Both(gw.JsonSchema(ALONE[name], key_order="declared"), vocabulary(300))
     for at in explored(both, name, 2, 12):
         both.check(at)
     assert not whole
@@ -224,8 +224,8 @@ def test_masks_of_objects_with_keys_of_random_kinds(whole: list[int]) -> None:
     dice = random.Random(11)
     for number in range(40):
         try:
-            both = Both(fl.JsonSchema(_of_kinds(dice)), vocabulary(300))
-        except fl.FairleadError:  # a required one that may not be
+            both = Both(gw.JsonSchema(_of_kinds(dice)), vocabulary(300))
+        except gw.GuidewayError:  # a required one that may not be
             continue
         for at in explored(both, str(number), 3, 15):
             both.check(at)
@@ -240,7 +240,7 @@ def test_masks_of_objects_with_keys_of_random_kinds(whole: list[int]) -> None:
     r'{"é\"\ud83d\udca9" : 7, "é", "q": 1}',
 ])  # fmt: skip
 def test_keys_of_kinds_however_they_are_spelled(text: str) -> None:
-    both = Both(fl.JsonSchema(ALONE["two kinds"]), vocabulary(400))
+    both = Both(gw.JsonSchema(ALONE["two kinds"]), vocabulary(400))
     at = both.begin
     for byte in text.encode():
         if not both.check(at)[byte >> 5] >> (byte & 31) & 1:
@@ -261,7 +261,7 @@ TEXTS = [
 
 @pytest.mark.parametrize(("text", "name"), TEXTS)
 def test_names_however_they_are_spelled(text: str, name: str) -> None:
-    both = Both(fl.JsonSchema(WILD[name]), vocabulary(400))
+    both = Both(gw.JsonSchema(WILD[name]), vocabulary(400))
     at = both.begin
     for byte in text.encode():
         if not both.check(at)[byte >> 5] >> (byte & 31) & 1:
@@ -274,8 +274,8 @@ def test_names_that_cannot_be_spelled_in_every_way_are_read_letter_by_letter(
     described: list[int],
 ) -> None:
     spelled = [bytes((byte,)) for byte in range(0x20, 0x7F) if byte != 0x5C]
-    words = fl.Vocabulary([*spelled, b'{"', b'"a', b"<end>"], eos_ids={len(spelled) + 2})
-    both = Both(fl.JsonSchema(WILD["nested"]), words)
+    words = gw.Vocabulary([*spelled, b'{"', b'"a', b"<end>"], eos_ids={len(spelled) + 2})
+    both = Both(gw.JsonSchema(WILD["nested"]), words)
     for at in explored(both, "spelled", 3, 12):
         both.check(at)
     assert not described

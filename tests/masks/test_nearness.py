@@ -5,12 +5,12 @@ from typing import Any
 
 import pytest
 
-import fairlead as fl
-from fairlead.constraints.compiled import CompiledConstraint
-from fairlead.errors import LimitError
-from fairlead.masks import nearness, spans
-from fairlead.masks.bits import unpack
-from fairlead.masks.network import Network
+import guideway as gw
+from guideway.constraints.compiled import CompiledConstraint
+from guideway.errors import LimitError
+from guideway.masks import nearness, spans
+from guideway.masks.bits import unpack
+from guideway.masks.network import Network
 from random_walks import BYTES
 
 SCHEMAS: list[Any] = [
@@ -69,13 +69,13 @@ SCHEMAS: list[Any] = [
     },
 ]
 GRAMMARS = [
-    fl.Regex(r"(abc|abd)+\d{3,8}(-[a-f]{2}){2,}"),
-    fl.Regex("(a|b)*a(a|b){6}"),
-    fl.Lark('start: "[" (start ("," start)*)? "]" | /[a-z]{2,4}/'),
-    fl.Lark('start: s\ns: s s | "x" | "(" s ")"'),
-    fl.Gbnf('root ::= many "z"\nmany ::= many many | "a"'),
-    fl.Gbnf('root ::= "(" root ")" | root root | "a" | "()"'),
-    fl.tagged("<call>", fl.JsonSchema({"type": "object", "required": ["f"]}), "</call>"),
+    gw.Regex(r"(abc|abd)+\d{3,8}(-[a-f]{2}){2,}"),
+    gw.Regex("(a|b)*a(a|b){6}"),
+    gw.Lark('start: "[" (start ("," start)*)? "]" | /[a-z]{2,4}/'),
+    gw.Lark('start: s\ns: s s | "x" | "(" s ")"'),
+    gw.Gbnf('root ::= many "z"\nmany ::= many many | "a"'),
+    gw.Gbnf('root ::= "(" root ")" | root root | "a" | "()"'),
+    gw.tagged("<call>", gw.JsonSchema({"type": "object", "required": ["f"]}), "</call>"),
 ]
 
 
@@ -103,8 +103,8 @@ def told(constraint: CompiledConstraint, chance: random.Random, most: int) -> tu
 def test_what_is_said_of_objects_and_arrays_suffices(schema, order):
     known = steps = 0
     for seed in range(8):
-        source = fl.JsonSchema(schema, key_order=order)
-        constraint = fl.compile(source, BYTES)
+        source = gw.JsonSchema(schema, key_order=order)
+        constraint = gw.compile(source, BYTES)
         found = told(constraint, random.Random(seed), 60)
         known, steps = known + found[0], steps + found[1]
     assert known > steps / 4  # keys with escapes are not told
@@ -112,7 +112,7 @@ def test_what_is_said_of_objects_and_arrays_suffices(schema, order):
 
 @pytest.mark.parametrize("source", GRAMMARS)
 def test_what_is_said_of_other_texts_suffices(source):
-    constraint = fl.compile(source, BYTES)
+    constraint = gw.compile(source, BYTES)
     found = [told(constraint, random.Random(seed), 40) for seed in range(8)]
     assert sum(known for known, _ in found) > 0
 
@@ -123,7 +123,7 @@ def test_what_is_said_of_other_texts_suffices(source):
 )
 def test_strings_that_differ_are_as_long_as_they_have_to_be(items, begun):
     schema = {"type": "array", "uniqueItems": True, "items": {"type": "string", **items}}
-    constraint = fl.compile(fl.JsonSchema(schema, whitespace="compact"), BYTES)
+    constraint = gw.compile(gw.JsonSchema(schema, whitespace="compact"), BYTES)
     state = constraint.start()
     for byte in begun.encode():
         state = constraint.advance(state, byte)
@@ -134,7 +134,7 @@ def test_strings_that_differ_are_as_long_as_they_have_to_be(items, begun):
 
 @pytest.mark.parametrize("schema", SCHEMAS)
 def test_fits_is_a_distance(schema):
-    constraint, chance = fl.compile(fl.JsonSchema(schema), BYTES), random.Random(1)
+    constraint, chance = gw.compile(gw.JsonSchema(schema), BYTES), random.Random(1)
     state = constraint.start()
     for _ in range(40):
         needed = constraint.distance(state)
@@ -148,7 +148,7 @@ def test_fits_is_a_distance(schema):
 
 
 def test_far_from_the_end_nobody_asks_what_may_follow(monkeypatch):
-    constraint = fl.compile(fl.JsonSchema(SCHEMAS[9]), BYTES)
+    constraint = gw.compile(gw.JsonSchema(SCHEMAS[9]), BYTES)
     asked: list[object] = []
     rest = type(constraint._closing._states).rest
     state = constraint.start()
@@ -171,12 +171,12 @@ def far(name: str) -> Any:
 
 def test_what_takes_long_is_not_told(monkeypatch):
     sources = {
-        (spans, "_MET"): fl.Regex("(ab|cd)+e"),
-        (nearness, "_DEEPEST"): fl.Regex("abc|abd|y"),
-        (nearness, "_ENTERED"): fl.JsonSchema(far("one")),
+        (spans, "_MET"): gw.Regex("(ab|cd)+e"),
+        (nearness, "_DEEPEST"): gw.Regex("abc|abd|y"),
+        (nearness, "_ENTERED"): gw.JsonSchema(far("one")),
     }
     for (module, name), source in sources.items():
-        constraint = fl.compile(source, BYTES)
+        constraint = gw.compile(source, BYTES)
         with monkeypatch.context() as patch:
             patch.setattr(module, name, 0)
             assert constraint._closing._foresight.at_most(constraint.start()) is None
@@ -184,7 +184,7 @@ def test_what_takes_long_is_not_told(monkeypatch):
 
 
 def test_where_there_is_no_room_it_is_told_otherwise(monkeypatch):
-    constraint = fl.compile(fl.JsonSchema(far("two")), BYTES)
+    constraint = gw.compile(gw.JsonSchema(far("two")), BYTES)
     state = constraint.start()
 
     def full(*_: object) -> int:
@@ -196,7 +196,7 @@ def test_where_there_is_no_room_it_is_told_otherwise(monkeypatch):
 
 
 def test_behind_an_end_id_nothing_is_told():
-    constraint = fl.compile(fl.JsonSchema({"const": 1}), BYTES)
+    constraint = gw.compile(gw.JsonSchema({"const": 1}), BYTES)
     state = constraint.advance(constraint.advance(constraint.start(), ord("1")), 256)
     assert constraint._closing._foresight.at_most(state) is None
     assert constraint.fits(state, 0)
@@ -217,7 +217,7 @@ def test_what_comes_to_nothing_is_looked_at_once(monkeypatch):
         return look(self, node, depth)
 
     monkeypatch.setattr(nearness.Nearness, "_look", counted)
-    constraint = fl.compile(fl.JsonSchema(schema), BYTES)
+    constraint = gw.compile(gw.JsonSchema(schema), BYTES)
     start = constraint.start()
     left = constraint.distance(start)
     assert unpack(constraint.mask_within(start, left)).tolist() == [ord("n")]

@@ -5,10 +5,10 @@ from itertools import product
 
 import pytest
 
-import fairlead as fl
-from fairlead.automata.derivative import Derivatives
-from fairlead.lowering.alternatives import branching
-from fairlead.lowering.expr import (
+import guideway as gw
+from guideway.automata.derivative import Derivatives
+from guideway.lowering.alternatives import branching
+from guideway.lowering.expr import (
     EPSILON,
     alt,
     both,
@@ -20,21 +20,21 @@ from fairlead.lowering.expr import (
     optional,
     repeat,
 )
-from fairlead.lowering.json_text import spell_character
-from fairlead.lowering.nodes import Expr, Rule
-from fairlead.masks import lexicon, literals
-from fairlead.masks.bits import unpack
-from fairlead.masks.gallery import shared_gallery
-from fairlead.masks.lexicon import shared_lexicon
-from fairlead.masks.literals import lexeme_of
-from fairlead.masks.network import Network
-from fairlead.masks.networks import new_network
-from fairlead.masks.rows import Rows
-from fairlead.masks.states import States
+from guideway.lowering.json_text import spell_character
+from guideway.lowering.nodes import Expr, Rule
+from guideway.masks import lexicon, literals
+from guideway.masks.bits import unpack
+from guideway.masks.gallery import shared_gallery
+from guideway.masks.lexicon import shared_lexicon
+from guideway.masks.literals import lexeme_of
+from guideway.masks.network import Network
+from guideway.masks.networks import new_network
+from guideway.masks.rows import Rows
+from guideway.masks.states import States
 from toys import Distinct
 
 WORDS = [*(bytes((b,)) for b in range(256)), b"()", b"((", b"))", b").", b"(.", b"<end>"]
-VOCABULARY = fl.Vocabulary(WORDS, eos_ids={len(WORDS) - 1})
+VOCABULARY = gw.Vocabulary(WORDS, eos_ids={len(WORDS) - 1})
 
 
 def nested() -> Expr:
@@ -43,11 +43,11 @@ def nested() -> Expr:
     return rule
 
 
-def compared(expr: Expr, letters: str, length: int, vocabulary: fl.Vocabulary = VOCABULARY) -> int:
+def compared(expr: Expr, letters: str, length: int, vocabulary: gw.Vocabulary = VOCABULARY) -> int:
     """Compare the masks along all texts of this length; how many states were reached."""
     machine = Derivatives(expr, vocabulary.spellable)
-    fast = States(expr, machine, vocabulary, fl.Budget())
-    plain = Rows(Derivatives(expr, vocabulary.spellable), vocabulary, fl.Budget())
+    fast = States(expr, machine, vocabulary, gw.Budget())
+    plain = Rows(Derivatives(expr, vocabulary.spellable), vocabulary, gw.Budget())
     seen = set[object]()
     for text in product(letters, repeat=length):
         state, rest = fast.start(b""), expr
@@ -89,7 +89,7 @@ def test_strings_whose_parts_overlap_are_read_in_one_where_few_states_do(
     monkeypatch.setattr(lexicon, "_lexicons", {})
     letters, words = byte_set(b"().\\"), [*WORDS[:-1], b').."', b'(."', b"<end>"]
     string = concat(literal('"'), repeat(letters), literal("("), repeat(letters, 1), literal('"'))
-    vocabulary = fl.Vocabulary(words, eos_ids={len(words) - 1})
+    vocabulary = gw.Vocabulary(words, eos_ids={len(words) - 1})
     for end in "!?":
         assert compared(concat(string, literal(end)), '"(.', 5, vocabulary) > 4
 
@@ -183,7 +183,7 @@ def test_literals_longer_than_is_translated_at_once_are_read_whole() -> None:
 
 def test_masks_that_need_hundreds_of_nodes_are_right_though_some_are_made_ahead() -> None:
     words = ["".join(letters) for letters in product("abcdef", repeat=4)]
-    longer = fl.Vocabulary([*WORDS[:256], *map(str.encode, words), b"<end>"], eos_ids={1552})
+    longer = gw.Vocabulary([*WORDS[:256], *map(str.encode, words), b"<end>"], eos_ids={1552})
     chosen = random.Random(3).sample(words, 600)
     ends = {letter: concat(literal(letter), nested()) for letter in "abc"}
     expr = branching([(word, ends.get(word[3], literal("!"))) for word in chosen], literal)

@@ -7,15 +7,15 @@ from itertools import product
 
 import pytest
 
-from fairlead.lowering.expr import ALL_BYTES
-from fairlead.lowering.nodes import Expr
-from fairlead.lowering.numbers import lower_numbers
-from fairlead.lowering.regular import contains
-from fairlead.masks.kernels import record_layout as at
-from fairlead.masks.kernels.layout import ACCEPTS, DEAD_END, GOES_ON
-from fairlead.masks.lexicon import Lexicon
-from fairlead.masks.records import Records
-from fairlead.syntax.json_schema_tree import Bound, Numbers
+from guideway.lowering.expr import ALL_BYTES
+from guideway.lowering.nodes import Expr
+from guideway.lowering.numbers import lower_numbers
+from guideway.lowering.regular import contains
+from guideway.masks.kernels import record_layout as at
+from guideway.masks.kernels.layout import ACCEPTS, DEAD_END, GOES_ON
+from guideway.masks.lexicon import Lexicon
+from guideway.masks.records import Records
+from guideway.syntax.json_schema_tree import Bound, Numbers
 
 BOUNDS = [
     *("0", "1", "-1", "5", "10", "65535", "0.5", "-0.001", "99.99", "1e3", "12345678901234567890"),

@@ -6,17 +6,17 @@ from typing import Any
 
 import pytest
 
-import fairlead as fl
-from fairlead.automata.derivative import Derivatives
-from fairlead.lowering.expr import literal, repeat
-from fairlead.lowering.json_schema import lower_json_schema
-from fairlead.lowering.sources import lower_source
-from fairlead.masks import states as module
-from fairlead.masks.states import States
+import guideway as gw
+from guideway.automata.derivative import Derivatives
+from guideway.lowering.expr import literal, repeat
+from guideway.lowering.json_schema import lower_json_schema
+from guideway.lowering.sources import lower_source
+from guideway.masks import states as module
+from guideway.masks.states import States
 from two_engines import compared, vocabulary
 
-LEAST = fl.Budget(table_bytes=1)  # each text begins in a new network
-WORDS = fl.Vocabulary([b"a", b"b", b"ab", b"<end>"], eos_ids={3})
+LEAST = gw.Budget(table_bytes=1)  # each text begins in a new network
+WORDS = gw.Vocabulary([b"a", b"b", b"ab", b"<end>"], eos_ids={3})
 INDENTED = """
 start: (NAME NEWLINE [INDENT start DEDENT])+
 NAME: /[ab]+/
@@ -24,13 +24,13 @@ NEWLINE: /(\\n[ ]*)+/
 %declare INDENT DEDENT
 """
 SOURCES: list[Any] = [
-    fl.Regex("(ab|ba){2,4}c?"),
-    fl.JsonSchema({"type": "array", "items": {"enum": ["a", "b", 1]}}),
-    fl.JsonSchema({"type": "object", "properties": {"a": {"type": "null"}}, "maxProperties": 2}),
-    fl.JsonSchema({"items": {"enum": ["a", 1, [1]]}, "uniqueItems": True, "type": "array"}),
-    fl.JsonSchema({"type": "array", "uniqueItems": True, "items": {"uniqueItems": True}}),
-    fl.Lark('start: "(" start ")" | /[ab]+/'),
-    fl.Lark('start: "a" start "a" | "b"', lexer="dynamic"),
+    gw.Regex("(ab|ba){2,4}c?"),
+    gw.JsonSchema({"type": "array", "items": {"enum": ["a", "b", 1]}}),
+    gw.JsonSchema({"type": "object", "properties": {"a": {"type": "null"}}, "maxProperties": 2}),
+    gw.JsonSchema({"items": {"enum": ["a", 1, [1]]}, "uniqueItems": True, "type": "array"}),
+    gw.JsonSchema({"type": "array", "uniqueItems": True, "items": {"uniqueItems": True}}),
+    gw.Lark('start: "(" start ")" | /[ab]+/'),
+    gw.Lark('start: "a" start "a" | "b"', lexer="dynamic"),
 ]
 
 
@@ -42,11 +42,11 @@ def test_masks_are_those_of_the_plain_engine_however_often(source: Any) -> None:
 
 def test_a_way_is_gone_again_where_kernels_are_asked() -> None:
     items = {"type": "array", "uniqueItems": True}
-    source = fl.JsonSchema({**items, "items": items}, whitespace="compact", spelling="plain")
+    source = gw.JsonSchema({**items, "items": items}, whitespace="compact", spelling="plain")
     parts = [b"],[", b"1,2],[1,2", b"],[1,"]
-    words = fl.Vocabulary([*(bytes((b,)) for b in range(256)), *parts, b"<end>"], eos_ids={259})
+    words = gw.Vocabulary([*(bytes((b,)) for b in range(256)), *parts, b"<end>"], eos_ids={259})
     fast = States(lower_source(source), Derivatives(lower_source(source)), words, LEAST)
-    plain = fl.compile(source, words)
+    plain = gw.compile(source, words)
     ways = [[*b"[[1,2", 256, *b"1,2,3]]"], [*b"[[", 257, *b",3]]"], [*b"[[1", 258, *b"2]]"]]
     for way in (*ways, *ways):
         for end in range(len(way)):
@@ -59,7 +59,7 @@ def test_a_way_is_gone_again_where_kernels_are_asked() -> None:
 
 
 def test_what_was_read_costs_no_kernel_to_be_read_again() -> None:
-    expr = lower_json_schema(fl.JsonSchema({"type": "array", "items": {"type": "integer"}}))
+    expr = lower_json_schema(gw.JsonSchema({"type": "array", "items": {"type": "integer"}}))
     words = vocabulary(200)
     kept = States(expr, Derivatives(expr), words, LEAST)
     rows: list[Any] = []
@@ -117,9 +117,9 @@ def test_of_too_many_states_nothing_is_kept(monkeypatch: pytest.MonkeyPatch) -> 
 
 
 def test_an_indented_text_goes_on_where_it_was() -> None:
-    constraint = fl.compile(fl.Lark(INDENTED, start="start"), vocabulary(200), budget=LEAST)
+    constraint = gw.compile(gw.Lark(INDENTED, start="start"), vocabulary(200), budget=LEAST)
     texts = [b"a\n  b\n  a\n", b"a\n  b\nab\n", b"a\n  b\n    b\n"]
-    plain = fl.compile(fl.Lark(INDENTED, start="start"), vocabulary(200))
+    plain = gw.compile(gw.Lark(INDENTED, start="start"), vocabulary(200))
     for text in (*texts, *texts):
         at, other = constraint.start(), plain.start()
         for byte in text:

@@ -7,9 +7,9 @@ from collections.abc import Callable
 
 import pytest
 
-import fairlead as fl
-from fairlead.automata.derivative import Derivatives
-from fairlead.lowering.expr import (
+import guideway as gw
+from guideway.automata.derivative import Derivatives
+from guideway.lowering.expr import (
     ALL_BYTES,
     ANYTHING,
     EMPTY,
@@ -22,16 +22,16 @@ from fairlead.lowering.expr import (
     literal,
     repeat,
 )
-from fairlead.lowering.nodes import Expr, Rule
-from fairlead.lowering.regex import lower_regex
-from fairlead.masks import lexicon, records
-from fairlead.masks.kernels import record_layout as at
-from fairlead.masks.kernels.layout import ACCEPTS, GOES_ON
-from fairlead.masks.lexicon import Lexicon
-from fairlead.syntax.regex import parse_regex
+from guideway.lowering.nodes import Expr, Rule
+from guideway.lowering.regex import lower_regex
+from guideway.masks import lexicon, records
+from guideway.masks.kernels import record_layout as at
+from guideway.masks.kernels.layout import ACCEPTS, GOES_ON
+from guideway.masks.lexicon import Lexicon
+from guideway.syntax.regex import parse_regex
 from lexical_states import spread
 
-WORDS = fl.Vocabulary([*(bytes((b,)) for b in range(256)), b"<end>"], eos_ids={256})
+WORDS = gw.Vocabulary([*(bytes((b,)) for b in range(256)), b"<end>"], eos_ids={256})
 FEW = sum(1 << byte for byte in b"abxyz")
 MOST_COMPARED = 150
 
@@ -156,7 +156,7 @@ def test_rows_of_texts_in_json_are_those_of_the_plain_engine(
     schema: dict[str, object], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(lexicon, "_lexicons", {})
-    constraint = fl.compile(fl.JsonSchema(schema, formats="strict"), WORDS)
+    constraint = gw.compile(gw.JsonSchema(schema, formats="strict"), WORDS)
     constraint.mask(constraint.start())
     states = lexicon.shared_lexicon(WORDS.spellable)
     asked = list(states._states)
@@ -177,7 +177,7 @@ def test_rows_of_texts_in_json_are_those_of_the_plain_engine(
 )
 def test_counts_within_counts_are_read_as_python_reads_them(pattern: str) -> None:
     rng, states = random.Random(pattern), Lexicon(ALL_BYTES)
-    start = states.state(fl.compile(fl.Regex(pattern), WORDS)._expr)
+    start = states.state(gw.compile(gw.Regex(pattern), WORDS)._expr)
     for _ in range(60):
         text = "".join(rng.choices("aabbc", k=rng.randint(0, 24)))
         state = start
@@ -200,7 +200,7 @@ def test_alive_is_what_the_plain_engine_calls_so(spellable: int) -> None:
 
 
 def test_as_many_states_are_made_as_the_plain_engine_has() -> None:
-    expr = fl.compile(fl.Regex("(a{1,4}b?){1,3}c?"), WORDS)._expr
+    expr = gw.compile(gw.Regex("(a{1,4}b?){1,3}c?"), WORDS)._expr
     machine, seen = Derivatives(EMPTY), {expr}
     todo = [expr]
     while todo:
@@ -245,7 +245,7 @@ def test_work_goes_on_where_it_was_interrupted(monkeypatch: pytest.MonkeyPatch) 
 def test_more_parts_than_there_is_room_for_are_refused(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(records, "MOST_RECORDS", 1024)
     states = Lexicon(ALL_BYTES)
-    with pytest.raises(fl.LimitError, match="more than 1024 parts of regular languages") as caught:
+    with pytest.raises(gw.LimitError, match="more than 1024 parts of regular languages") as caught:
         states.state(literal("abcdefgh" * 300))
     assert caught.value.limit == "lexical records"
 

@@ -6,22 +6,22 @@ from typing import Any, cast
 
 import pytest
 
-import fairlead as fl
-from fairlead.automata.derivative import Derivatives
-from fairlead.errors import FairleadError
-from fairlead.lowering.expr import alt, concat, literal
-from fairlead.lowering.json_schema import lower_part, told_apart
-from fairlead.lowering.nodes import Expr, Rule
-from fairlead.masks import schemas
-from fairlead.masks.gallery import shared_gallery
-from fairlead.masks.kernels import layout as at
-from fairlead.masks.lexicon import shared_lexicon
-from fairlead.masks.networks import new_network
-from fairlead.masks.schemas import lower_plain, plain_of
-from fairlead.syntax.json_schema_tame import read_tame
+import guideway as gw
+from guideway.automata.derivative import Derivatives
+from guideway.errors import GuidewayError
+from guideway.lowering.expr import alt, concat, literal
+from guideway.lowering.json_schema import lower_part, told_apart
+from guideway.lowering.nodes import Expr, Rule
+from guideway.masks import schemas
+from guideway.masks.gallery import shared_gallery
+from guideway.masks.kernels import layout as at
+from guideway.masks.lexicon import shared_lexicon
+from guideway.masks.networks import new_network
+from guideway.masks.schemas import lower_plain, plain_of
+from guideway.syntax.json_schema_tame import read_tame
 from two_engines import compared, vocabulary
 
-BYTES = fl.Vocabulary([*(bytes((byte,)) for byte in range(256)), b"<end>"], eos_ids={256})
+BYTES = gw.Vocabulary([*(bytes((byte,)) for byte in range(256)), b"<end>"], eos_ids={256})
 NAMES = [
     "",
     "a",
@@ -184,18 +184,18 @@ OTHERS: list[Any] = [
 ]  # fmt: skip
 
 
-def plain_rule(source: fl.JsonSchema) -> Expr | None:
+def plain_rule(source: gw.JsonSchema) -> Expr | None:
     """The rule of a schema that kernels lay; None if others lower it, or refuse it."""
     try:
         found = lower_plain(source)
-    except FairleadError:
+    except GuidewayError:
         return None
     return found if found is not None and plain_of(found) is not None else None
 
 
 @pytest.mark.parametrize("schema", PLAIN)
 def test_masks_are_those_of_the_plain_engine(schema: Any) -> None:
-    rule = plain_rule(fl.JsonSchema(schema))
+    rule = plain_rule(gw.JsonSchema(schema))
     assert rule is not None
     assert compared(rule, vocabulary(300), texts=5, tokens=25, seed=json.dumps(schema)) > 5
 
@@ -205,7 +205,7 @@ def test_so_they_are_of_many_names_in_many_objects() -> None:
     words = ["".join(chosen.choices("abé\n", k=chosen.randint(0, 9))) for _ in range(200)]
     parts = {str(n): {"type": "object", "required": chosen.sample(words, 90)} for n in range(9)}
     rule = plain_rule(
-        fl.JsonSchema({"type": "object", "properties": parts | {"w": {"enum": words}}})
+        gw.JsonSchema({"type": "object", "properties": parts | {"w": {"enum": words}}})
     )
     assert rule is not None
     assert compared(rule, vocabulary(300), texts=6, tokens=40) > 100
@@ -213,7 +213,7 @@ def test_so_they_are_of_many_names_in_many_objects() -> None:
 
 @pytest.mark.parametrize("schema", OTHERS)
 def test_what_may_be_refused_or_needs_a_search_is_left_to_others(schema: Any) -> None:
-    assert plain_rule(fl.JsonSchema(schema)) is None
+    assert plain_rule(gw.JsonSchema(schema)) is None
 
 
 @pytest.mark.parametrize("first", "ab")
@@ -224,12 +224,12 @@ def test_a_resource_that_may_begin_where_a_reference_leads_is_seen_for_each_obje
     names = [f"#/{name}/{key}" for name in sorted("ab", reverse=first == "b") for key in "xy"]
     asked = {"properties": {name: {"$ref": name} for name in names}}
     again = {"items": {"$ref": names[0]}}
-    assert plain_rule(fl.JsonSchema({**asked, **again, **parts})) is not None
+    assert plain_rule(gw.JsonSchema({**asked, **again, **parts})) is not None
     for name in "ab":
         opened = {**parts, name: {**parts[name], "$id": "http://a.example/"}}
-        assert plain_rule(fl.JsonSchema({**asked, **again, **opened})) is None
+        assert plain_rule(gw.JsonSchema({**asked, **again, **opened})) is None
         title = {**parts, name: {**parts[name], "$Id": "http://a.example/"}}
-        assert plain_rule(fl.JsonSchema({**asked, **again, **title})) is not None
+        assert plain_rule(gw.JsonSchema({**asked, **again, **title})) is not None
 
 
 @pytest.mark.parametrize(
@@ -238,37 +238,37 @@ def test_a_resource_that_may_begin_where_a_reference_leads_is_seen_for_each_obje
      {"resources": {"http://a.example/": {}}}],
 )  # fmt: skip
 def test_so_are_other_ways_of_writing(options: Any) -> None:
-    assert plain_rule(fl.JsonSchema({"type": "object"}, **options)) is None
+    assert plain_rule(gw.JsonSchema({"type": "object"}, **options)) is None
 
 
 def test_so_are_texts_that_are_long_or_nest_deeply() -> None:
-    assert plain_rule(fl.JsonSchema({"type": "object", "title": "a" * (1 << 20)})) is None
-    assert plain_rule(fl.JsonSchema('{"items":' * 300 + "{}" + "}" * 300)) is None
-    assert plain_rule(fl.JsonSchema('{"items":' * 200 + "{}" + "}" * 200)) is not None
-    assert plain_rule(fl.JsonSchema({"type": "object", "title": "a" * (1 << 16)})) is not None
+    assert plain_rule(gw.JsonSchema({"type": "object", "title": "a" * (1 << 20)})) is None
+    assert plain_rule(gw.JsonSchema('{"items":' * 300 + "{}" + "}" * 300)) is None
+    assert plain_rule(gw.JsonSchema('{"items":' * 200 + "{}" + "}" * 200)) is not None
+    assert plain_rule(gw.JsonSchema({"type": "object", "title": "a" * (1 << 16)})) is not None
 
 
 def test_unknown_formats_are_known_to_be_refused() -> None:
     schema = {"type": "integer", "format": "int32"}
-    assert plain_rule(fl.JsonSchema(schema)) is not None
-    assert plain_rule(fl.JsonSchema(schema, formats="strict")) is None
+    assert plain_rule(gw.JsonSchema(schema)) is not None
+    assert plain_rule(gw.JsonSchema(schema, formats="strict")) is None
 
 
 def test_a_text_is_read_as_its_value_is() -> None:
-    spaced = plain_rule(fl.JsonSchema(' { "type" :\n "object", "type": "null" } '))
+    spaced = plain_rule(gw.JsonSchema(' { "type" :\n "object", "type": "null" } '))
     assert spaced is not None
     assert compared(spaced, vocabulary(300), texts=3, tokens=8) > 3
-    assert plain_rule(fl.JsonSchema('{"type":"number","minimum":0.10000000000000000001}')) is None
+    assert plain_rule(gw.JsonSchema('{"type":"number","minimum":0.10000000000000000001}')) is None
 
 
 def test_where_a_vocabulary_cannot_spell_each_byte_others_lower_a_schema() -> None:
-    words = fl.Vocabulary([b'{"a":1}', b"{}", b"<end>"], eos_ids={2})
-    constraint = fl.compile(fl.JsonSchema({"type": "object"}), words)
+    words = gw.Vocabulary([b'{"a":1}', b"{}", b"<end>"], eos_ids={2})
+    constraint = gw.compile(gw.JsonSchema({"type": "object"}), words)
     assert constraint.mask(constraint.start()).tolist() == [3]
 
 
 def test_a_second_schema_in_one_network_is_lowered_by_others() -> None:
-    both = fl.JsonSchema({"type": "array"}), fl.JsonSchema({"type": "null"})
+    both = gw.JsonSchema({"type": "array"}), gw.JsonSchema({"type": "null"})
     first, second = (plain_rule(source) for source in both)
     assert first is not None
     assert second is not None
@@ -277,7 +277,7 @@ def test_a_second_schema_in_one_network_is_lowered_by_others() -> None:
 
 
 def test_a_text_may_begin_before_its_schema_does() -> None:
-    rule = plain_rule(fl.JsonSchema({"type": "array", "items": {"enum": ["a", "b"]}}))
+    rule = plain_rule(gw.JsonSchema({"type": "array", "items": {"enum": ["a", "b"]}}))
     assert rule is not None
     begun = concat(literal(" "), rule)
     assert compared(begun, vocabulary(300), texts=4, tokens=10) > 4
@@ -298,14 +298,14 @@ GROUPS: list[Any] = [
 
 @pytest.mark.parametrize("schema", GROUPS)
 def test_a_group_of_one_does_not_lead_back_to_itself(schema: Any) -> None:
-    rule = plain_rule(fl.JsonSchema({**schema, "type": "array", "x": {}}))
+    rule = plain_rule(gw.JsonSchema({**schema, "type": "array", "x": {}}))
     assert rule is not None
     assert compared(rule, vocabulary(300), texts=20, tokens=25, seed=json.dumps(schema)) > 5
 
 
 @pytest.mark.parametrize("schema", [INSIDE[0], INSIDE[1], INSIDE[3]])
 def test_what_is_met_within_leaves_is_laid_too(schema: Any) -> None:
-    source = fl.JsonSchema({"patternProperties": {"^a": {"$ref": "#/x"}}, "x": schema})
+    source = gw.JsonSchema({"patternProperties": {"^a": {"$ref": "#/x"}}, "x": schema})
     rule = plain_rule(source)
     assert rule is not None
     read = plain_of(rule)
@@ -334,13 +334,13 @@ def test_a_leaf_is_lowered_when_its_key_has_been_read(
     made: list[str] = []
     lower = schemas.lower_part
 
-    def noted(source: fl.JsonSchema, text: str, draft: Any) -> Expr:
+    def noted(source: gw.JsonSchema, text: str, draft: Any) -> Expr:
         made.append(text)
         return lower(source, text, draft)
 
     monkeypatch.setattr(schemas, "lower_part", noted)
     value = {"": leaf, "array": {"items": leaf}, "anyOf": {"anyOf": [leaf, {"type": "null"}]}}
-    rule = plain_rule(fl.JsonSchema({"properties": {"key": value[around]}, "type": "object"}))
+    rule = plain_rule(gw.JsonSchema({"properties": {"key": value[around]}, "type": "object"}))
     assert rule is not None
     gallery = shared_gallery(vocabulary(300), shared_lexicon(vocabulary(300).spellable))
     network = new_network(rule, Derivatives(rule), gallery)
@@ -353,8 +353,8 @@ def test_a_leaf_is_lowered_when_its_key_has_been_read(
 
 
 def test_no_part_is_lowered_alone_that_makes_no_sense() -> None:
-    with pytest.raises(FairleadError, match="no part that can be lowered alone"):
-        lower_part(fl.JsonSchema({}), '{"items":3}', 2020)
+    with pytest.raises(GuidewayError, match="no part that can be lowered alone"):
+        lower_part(gw.JsonSchema({}), '{"items":3}', 2020)
 
 
 def _schema(dice: random.Random, depth: int, grouped: bool = False) -> Any:
@@ -413,7 +413,7 @@ def _random_schemas(count: int, grouped: bool = False) -> list[dict[str, Any]]:
 def test_what_is_read_surely_has_instances_and_nothing_to_refuse() -> None:
     plain = 0
     for schema in _random_schemas(4000):
-        source = fl.JsonSchema(schema)
+        source = gw.JsonSchema(schema)
         if plain_rule(source) is not None:
             plain += 1
             tame = read_tame(source.value, strict=False, lowers=lambda pattern: True)
@@ -425,7 +425,7 @@ def test_what_is_read_surely_has_instances_and_nothing_to_refuse() -> None:
 
 @pytest.mark.parametrize("grouped", [False, True])
 def test_masks_of_random_schemas_are_those_of_the_plain_engine(grouped: bool) -> None:
-    rules = [plain_rule(fl.JsonSchema(schema)) for schema in _random_schemas(400, grouped)]
+    rules = [plain_rule(gw.JsonSchema(schema)) for schema in _random_schemas(400, grouped)]
     for number, rule in enumerate(rules):
         if rule is not None:
             assert compared(rule, vocabulary(300), texts=2, tokens=12, seed=number)
@@ -475,7 +475,7 @@ def _document(dice: random.Random) -> dict[str, Any]:
     return {**draft, "type": "object", **wide}
 
 
-def _allows(source: fl.JsonSchema, part: Any) -> bool:
+def _allows(source: gw.JsonSchema, part: Any) -> bool:
     """Whether a part is none of those that are but another way to write `false`."""
     while part.__class__ is dict and part.keys() == {"$ref"}:
         root: Any = source.value
@@ -486,7 +486,7 @@ def _allows(source: fl.JsonSchema, part: Any) -> bool:
 def test_what_is_told_of_few_parts_is_so_where_all_are_looked_at() -> None:
     dice, told = random.Random(5), 0
     for number in range(1500):
-        source = fl.JsonSchema(_document(dice))
+        source = gw.JsonSchema(_document(dice))
         read = schemas._read(source)
         if read is None or read[2] is None or not any(map(schemas._refers, read[1])):
             continue
@@ -528,7 +528,7 @@ def test_types_without_a_value_are_left_out() -> None:
         part, other = _of_types(dice), {"$ref": "#/%78"}
         items = dice.choice([part, {dice.choice(["oneOf", "anyOf"]): [part, _of_types(dice)]}])
         of_x = dice.choice([{"type": "null"}, {"not": {}}, _of_types(dice)])
-        rule = plain_rule(fl.JsonSchema({"items": items, "x": of_x, "properties": {"a": other}}))
+        rule = plain_rule(gw.JsonSchema({"items": items, "x": of_x, "properties": {"a": other}}))
         if rule is not None:
             laid += 1
             assert compared(rule, vocabulary(300), texts=3, tokens=8, seed=number)
@@ -538,7 +538,7 @@ def test_types_without_a_value_are_left_out() -> None:
 def test_what_a_reference_names_may_be_of_any_type() -> None:
     """Kernels do not read such a name, so they do not know that its strings are the other's."""
     either = {"oneOf": [{"$ref": "#/x%31"}, {"type": "string"}]}
-    source = fl.JsonSchema({"items": either, "x1": {"maxLength": 3}})
+    source = gw.JsonSchema({"items": either, "x1": {"maxLength": 3}})
     assert plain_rule(source) is not None
     assert ends(source, b'["ab') == [False, True, True]
     assert ends(source, b'["abc') == [False, True, True]
@@ -549,8 +549,8 @@ def test_a_part_waits_until_it_is_entered() -> None:
     """So a network has few nodes, however many parts a schema has."""
     parts = {str(n): {"type": "object", "properties": {"a": {"enum": ["x"]}}} for n in range(500)}
     words = vocabulary(300)
-    constraint = fl.compile(fl.JsonSchema({"type": "array", "items": {"properties": parts}}), words)
-    plain = fl.compile(fl.JsonSchema({"type": "null"}), words)
+    constraint = gw.compile(gw.JsonSchema({"type": "array", "items": {"properties": parts}}), words)
+    plain = gw.compile(gw.JsonSchema({"type": "null"}), words)
     first, second = (
         (made.mask(made.start()), cast("Any", made)._states._network.arena.context[at.NODES])[1]
         for made in (plain, constraint)
@@ -558,9 +558,9 @@ def test_a_part_waits_until_it_is_entered() -> None:
     assert second < first + 600
 
 
-def ends(source: fl.JsonSchema, text: bytes) -> list[bool]:
+def ends(source: gw.JsonSchema, text: bytes) -> list[bool]:
     """Whether a string may end behind a text, go on, or go on with an escape."""
-    compiled = fl.compile(source, BYTES)
+    compiled = gw.compile(source, BYTES)
     state = compiled.start()
     for byte in text:
         assert compiled.mask(state)[byte // 32] >> (byte % 32) & 1
@@ -572,7 +572,7 @@ def ends(source: fl.JsonSchema, text: bytes) -> list[bool]:
 def test_a_part_without_type_is_entered_once() -> None:
     """It was a rule whose body was the rule itself, and the first mask within never came."""
     schema = {"items": {"minLength": 1, "maxLength": 2, "pattern": "^[0-9a-f]*$"}}
-    compiled = fl.compile(fl.JsonSchema(schema), BYTES)
+    compiled = gw.compile(gw.JsonSchema(schema), BYTES)
     state = compiled.start()
     for byte in b'["0a",3]':
         assert compiled.mask(state)[byte // 32] >> (byte % 32) & 1

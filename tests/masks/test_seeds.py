@@ -9,22 +9,22 @@ from typing import Any
 import numpy as np
 import pytest
 
-import fairlead as fl
-from fairlead.automata.derivative import Derivatives
-from fairlead.lowering.expr import literal
-from fairlead.lowering.json_schema import lower_json_schema
-from fairlead.masks import plans
-from fairlead.masks.arena import Arena
-from fairlead.masks.gallery import Gallery, shared_gallery
-from fairlead.masks.kernels import layout as at
-from fairlead.masks.known import Facts, Known
-from fairlead.masks.lexicon import Lexicon, shared_lexicon
-from fairlead.masks.network import Network
-from fairlead.masks.networks import new_network
-from fairlead.masks.plans import Plan
-from fairlead.masks.seeds import Seed
+import guideway as gw
+from guideway.automata.derivative import Derivatives
+from guideway.lowering.expr import literal
+from guideway.lowering.json_schema import lower_json_schema
+from guideway.masks import plans
+from guideway.masks.arena import Arena
+from guideway.masks.gallery import Gallery, shared_gallery
+from guideway.masks.kernels import layout as at
+from guideway.masks.known import Facts, Known
+from guideway.masks.lexicon import Lexicon, shared_lexicon
+from guideway.masks.network import Network
+from guideway.masks.networks import new_network
+from guideway.masks.plans import Plan
+from guideway.masks.seeds import Seed
 
-VOCABULARY = fl.Vocabulary([*(bytes((b,)) for b in range(256)), b'": ', b"[{", b"<end>"], {258})
+VOCABULARY = gw.Vocabulary([*(bytes((b,)) for b in range(256)), b'": ', b"[{", b"<end>"], {258})
 ANY: dict[str, Any] = {"a": [1, {"b": None}], "c": {"d": "e\n"}, "f": -2.5e3}
 TEXT = {"type": "string"}
 CASES: list[tuple[Any, Any]] = [
@@ -39,7 +39,7 @@ CASES: list[tuple[Any, Any]] = [
 @pytest.mark.parametrize(("schema", "value"), CASES)
 def test_masks_are_those_of_a_network_that_begins_with_nothing(schema: Any, value: Any) -> None:
     gallery = shared_gallery(VOCABULARY, shared_lexicon(VOCABULARY.spellable))
-    expr = lower_json_schema(fl.JsonSchema(schema))
+    expr = lower_json_schema(gw.JsonSchema(schema))
     machine = Derivatives(expr)
     begun = new_network(expr, machine, gallery)
     bare = Network(expr, machine, gallery, Seed.bare(gallery))
@@ -68,7 +68,7 @@ def test_what_a_seed_knows_is_known_beside_what_a_network_gets_to_know() -> None
 
 def test_a_shelf_that_is_full_is_not_begun_with() -> None:
     gallery = Gallery(VOCABULARY, Lexicon(VOCABULARY.spellable))
-    expr = lower_json_schema(fl.JsonSchema(True))
+    expr = lower_json_schema(gw.JsonSchema(True))
     first, second = (new_network(expr, Derivatives(expr), gallery) for _ in range(2))
     gallery.shelf().full = True
     third = new_network(expr, Derivatives(expr), gallery)
@@ -138,7 +138,7 @@ def test_an_arena_that_is_gone_gives_its_memory_to_the_next() -> None:
 
 def test_what_is_begun_with_beside_a_new_shelf_is_not_made_anew() -> None:
     gallery = Gallery(VOCABULARY, Lexicon(VOCABULARY.spellable))
-    expr, before, seed = lower_json_schema(fl.JsonSchema(True)), gallery.shelf(), Seed.bare(gallery)
+    expr, before, seed = lower_json_schema(gw.JsonSchema(True)), gallery.shelf(), Seed.bare(gallery)
     before.full = True
     after = seed.beside(gallery.shelf())
     assert (after.facts, after.plan.image) == (seed.facts, seed.plan.image)
@@ -164,7 +164,7 @@ def test_lists_have_as_much_room_as_there_is_memory_for() -> None:
 
 def test_a_network_keeps_what_it_lays_schemas_with() -> None:
     gallery = Gallery(VOCABULARY, Lexicon(VOCABULARY.spellable))
-    expr, seed = lower_json_schema(fl.JsonSchema(True)), Seed.bare(gallery)
+    expr, seed = lower_json_schema(gw.JsonSchema(True)), Seed.bare(gallery)
     stencil = np.zeros(4, np.int32)
     gone = weakref.ref(stencil)
     network = Network(expr, Derivatives(expr), gallery, replace(seed, stencil=stencil))

@@ -4,24 +4,24 @@ which row it is."""
 import numpy as np
 import pytest
 
-import fairlead as fl
-from fairlead.masks import shelf
-from fairlead.masks.bits import unpack
-from fairlead.masks.gallery import Gallery, shared_gallery
-from fairlead.masks.kernels.recipe_layout import MOST_PARTS
-from fairlead.masks.lexicon import shared_lexicon
-from fairlead.masks.shelf import Shelf
+import guideway as gw
+from guideway.masks import shelf
+from guideway.masks.bits import unpack
+from guideway.masks.gallery import Gallery, shared_gallery
+from guideway.masks.kernels.recipe_layout import MOST_PARTS
+from guideway.masks.lexicon import shared_lexicon
+from guideway.masks.shelf import Shelf
 
 TOKENS = [*(bytes((byte,)) for byte in range(256)), b"ab", b"ba", b"abc"]
 
 
-def words(name: str) -> fl.Vocabulary:
+def words(name: str) -> gw.Vocabulary:
     """A vocabulary whose rows nobody else has made."""
-    return fl.Vocabulary([*TOKENS, name.encode(), b"<end>"], eos_ids={len(TOKENS) + 1})
+    return gw.Vocabulary([*TOKENS, name.encode(), b"<end>"], eos_ids={len(TOKENS) + 1})
 
 
-def masks(vocabulary: fl.Vocabulary, pattern: str, text: bytes) -> list[np.ndarray]:
-    constraint = fl.compile(fl.Regex(pattern), vocabulary)
+def masks(vocabulary: gw.Vocabulary, pattern: str, text: bytes) -> list[np.ndarray]:
+    constraint = gw.compile(gw.Regex(pattern), vocabulary)
     state, rows = constraint.start(), list[np.ndarray]()
     for byte in text:
         rows.append(constraint.mask(state))
@@ -99,11 +99,11 @@ def test_masks_are_the_same_without_room_for_what_they_are_made_of(
 def test_masks_of_more_parts_than_are_listed() -> None:
     letters = b"abcdefghijklmnopqrstuvwxyz"
     pairs = [bytes((one, other)) for one in letters for other in letters]
-    vocabulary = fl.Vocabulary([*(bytes((byte,)) for byte in letters), *pairs, None], eos_ids={702})
+    vocabulary = gw.Vocabulary([*(bytes((byte,)) for byte in letters), *pairs, None], eos_ids={702})
     for step in (2, 3, 5):  # of neighbours in the trie, none or one is read
         read = pairs[::step]
         assert len(read) > MOST_PARTS
-        constraint = fl.compile(fl.Choice([pair.decode() for pair in read]), vocabulary)
+        constraint = gw.compile(gw.Choice([pair.decode() for pair in read]), vocabulary)
         allowed = {*read, *(pair[:1] for pair in read)}
         mask = constraint.mask(constraint.start())
         tokens = [vocabulary.tokens[token] for token in unpack(mask).tolist()]

@@ -5,10 +5,10 @@ from itertools import product
 
 import pytest
 
-import fairlead as fl
-from fairlead.masks import jumps
-from fairlead.masks.bits import unpack
-from fairlead.masks.kernels.jump_layout import MOST_JUMPS
+import guideway as gw
+from guideway.masks import jumps
+from guideway.masks.bits import unpack
+from guideway.masks.kernels.jump_layout import MOST_JUMPS
 
 WHOLE = (
     *(bytes((b,)) for b in range(256)),
@@ -68,7 +68,7 @@ COUNTED = (
 )
 
 
-def _vocabulary(seed: int) -> fl.Vocabulary:
+def _vocabulary(seed: int) -> gw.Vocabulary:
     """Many words with common beginnings, some of them cut off within a character."""
     chance = random.Random(seed)
     parts = ["a", "b", "xy", "é", "ß", "日", "本", "🙂", "\u2028", "\u2029", "z", '"', "\n"]
@@ -77,12 +77,12 @@ def _vocabulary(seed: int) -> fl.Vocabulary:
         word = "".join(chance.choices(parts, k=chance.randint(1, 6))).encode()
         tokens.add(word[: -chance.randint(0, 2)] or word)
     ordered = sorted(tokens)
-    return fl.Vocabulary([*ordered, b"<end>"], eos_ids={len(ordered)})
+    return gw.Vocabulary([*ordered, b"<end>"], eos_ids={len(ordered)})
 
 
-def _agree(pattern: str, words: fl.Vocabulary, chance: random.Random) -> None:
+def _agree(pattern: str, words: gw.Vocabulary, chance: random.Random) -> None:
     """Masks of a pattern have the tokens that are read, at the beginning and behind some tokens."""
-    constraint = fl.compile(fl.Regex(pattern), words)
+    constraint = gw.compile(gw.Regex(pattern), words)
     states = constraint._states
     for _ in range(2):
         state = constraint.start()
@@ -118,11 +118,11 @@ def test_masks_of_patterns_that_are_looked_for_have_what_reading_each_token_find
         word = "".join(chance.choices(letters, k=chance.randint(1, 6))).encode()
         tokens.add(word[: -chance.choice((0, 0, 0, 1))] or word)
     ordered = sorted(tokens)
-    words = fl.Vocabulary([*ordered, b"<end>"], eos_ids={len(ordered)})
+    words = gw.Vocabulary([*ordered, b"<end>"], eos_ids={len(ordered)})
     jumped = 0
     for pattern in SEARCHED:
         _agree(pattern, words, chance)
-        jumps_of = fl.compile(fl.Regex(pattern), words)._states._gallery.jumps
+        jumps_of = gw.compile(gw.Regex(pattern), words)._states._gallery.jumps
         jumped += int((jumps_of._free_at > 0).sum())
     assert jumped > 3
 
@@ -130,7 +130,7 @@ def test_masks_of_patterns_that_are_looked_for_have_what_reading_each_token_find
 def test_masks_of_patterns_that_count_in_states_have_what_reading_each_token_finds() -> None:
     every = [bytes(word) for n in range(1, 6) for word in product(b"abxz", repeat=n)]
     words, chance = (
-        fl.Vocabulary([*every, b"1", b"<end>"], eos_ids={len(every) + 1}),
+        gw.Vocabulary([*every, b"1", b"<end>"], eos_ids={len(every) + 1}),
         random.Random(9),
     )
     for pattern in COUNTED:

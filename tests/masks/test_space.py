@@ -6,7 +6,7 @@ import sys
 import numpy as np
 import pytest
 
-from fairlead.masks.space import untouched
+from guideway.masks.space import untouched
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="processes are not forked there")

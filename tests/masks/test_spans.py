@@ -6,13 +6,13 @@ from typing import Any
 import numpy as np
 import pytest
 
-import fairlead as fl
-from fairlead.constraints.compiled import CompiledConstraint, DecodeState
-from fairlead.masks import spans
-from fairlead.masks.bits import unpack
-from fairlead.masks.kernels import layout as at
-from fairlead.masks.lexicon import Lexicon
-from fairlead.masks.spans import Spans
+import guideway as gw
+from guideway.constraints.compiled import CompiledConstraint, DecodeState
+from guideway.masks import spans
+from guideway.masks.bits import unpack
+from guideway.masks.kernels import layout as at
+from guideway.masks.lexicon import Lexicon
+from guideway.masks.spans import Spans
 from random_walks import BYTES
 
 PATTERNS = [
@@ -35,7 +35,7 @@ BOUNDED: list[Any] = [
 
 @pytest.mark.parametrize("pattern", PATTERNS)
 def test_nearest_and_farthest_are_those_of_all_states(pattern: str) -> None:
-    constraint = fl.compile(fl.Regex(pattern), BYTES)
+    constraint = gw.compile(gw.Regex(pattern), BYTES)
     lexicon = constraint._states.network.lexicon
     start = lexicon.state(constraint._expr)
     needed, todo = dict[int, int](), [(start, constraint.start())]
@@ -64,8 +64,8 @@ def bounded(constraint: CompiledConstraint, state: DecodeState) -> list[int]:
 
 @pytest.mark.parametrize("keywords", BOUNDED)
 def test_of_counted_characters_no_less_is_said_than_suffices(keywords: Any) -> None:
-    source = fl.JsonSchema({"type": "string", **keywords}, whitespace="compact")
-    constraint = fl.compile(source, BYTES)
+    source = gw.JsonSchema({"type": "string", **keywords}, whitespace="compact")
+    constraint = gw.compile(source, BYTES)
     lexicon, known = constraint._states.network.lexicon, Spans()
     met = [constraint.advance(constraint.start(), ord('"'))]
     for one in met:  # which grows
@@ -97,8 +97,8 @@ def test_of_counted_characters_no_less_is_said_than_suffices(keywords: Any) -> N
 def test_where_there_is_much_nothing_is_said(
     monkeypatch: pytest.MonkeyPatch, limit: str, keywords: Any
 ) -> None:
-    source = fl.JsonSchema({"type": "string", **keywords}, whitespace="compact")
-    constraint = fl.compile(source, BYTES)
+    source = gw.JsonSchema({"type": "string", **keywords}, whitespace="compact")
+    constraint = gw.compile(source, BYTES)
     start = constraint.advance(constraint.start(), ord('"'))
     lexicon, record = constraint._states.network.lexicon, bounded(constraint, start)
     assert Spans().farthest_bounded(lexicon, record) is not None
@@ -107,8 +107,8 @@ def test_where_there_is_much_nothing_is_said(
 
 
 def test_what_takes_a_search_is_not_said(monkeypatch: pytest.MonkeyPatch) -> None:
-    source = fl.JsonSchema({"type": "string", **BOUNDED[4]}, whitespace="compact")
-    constraint = fl.compile(source, BYTES)
+    source = gw.JsonSchema({"type": "string", **BOUNDED[4]}, whitespace="compact")
+    constraint = gw.compile(source, BYTES)
     start = constraint.advance(constraint.start(), ord('"'))
     lexicon, record = constraint._states.network.lexicon, bounded(constraint, start)
     with monkeypatch.context() as patch:
@@ -137,7 +137,7 @@ def test_where_a_state_hangs_on_a_text_that_nobody_kept_nothing_is_said() -> Non
 def test_where_states_are_too_many_it_is_not_asked_again_soon(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    constraint, known = fl.compile(fl.Regex("(?:[ab]*a[ab]{8}c)+"), BYTES), Spans()
+    constraint, known = gw.compile(gw.Regex("(?:[ab]*a[ab]{8}c)+"), BYTES), Spans()
     lexicon, asked = constraint._states.network.lexicon, list[int]()
     start = lexicon.state(constraint._expr)
     monkeypatch.setattr(spans, "_BEHIND", 100)

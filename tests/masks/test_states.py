@@ -4,33 +4,33 @@ from collections.abc import Iterable
 
 import pytest
 
-import fairlead as fl
-from fairlead.automata.derivative import Derivatives
-from fairlead.lowering.expr import ALL_BYTES, literal, repeat
-from fairlead.lowering.sources import lower_source
-from fairlead.masks import lexicon, networks, records, states
-from fairlead.masks.bits import unpack
-from fairlead.masks.network import Network
-from fairlead.masks.shelf import Shelf
-from fairlead.masks.states import States
+import guideway as gw
+from guideway.automata.derivative import Derivatives
+from guideway.lowering.expr import ALL_BYTES, literal, repeat
+from guideway.lowering.sources import lower_source
+from guideway.masks import lexicon, networks, records, states
+from guideway.masks.bits import unpack
+from guideway.masks.network import Network
+from guideway.masks.shelf import Shelf
+from guideway.masks.states import States
 
-CLOSED = fl.Vocabulary([b"a", b"b", b"ab", b"<end>"], eos_ids={3})
+CLOSED = gw.Vocabulary([b"a", b"b", b"ab", b"<end>"], eos_ids={3})
 PARTS = [b'":', b'},{"', b"],[", b"1,2],[1,2]]"]
-BYTES = fl.Vocabulary([*(bytes([byte]) for byte in range(256)), *PARTS, b"<end>"], eos_ids={260})
-OPEN = fl.Vocabulary([b"ab", b"abab", b"<end>"], eos_ids={2})
+BYTES = gw.Vocabulary([*(bytes([byte]) for byte in range(256)), *PARTS, b"<end>"], eos_ids={260})
+OPEN = gw.Vocabulary([b"ab", b"abab", b"<end>"], eos_ids={2})
 
 
 def test_a_state_of_the_other_kind_of_vocabulary_is_refused() -> None:
-    closed, other = (fl.compile(fl.Regex("(ab)+"), words) for words in (CLOSED, OPEN))
-    with pytest.raises(fl.FairleadError, match="a state of another engine"):
+    closed, other = (gw.compile(gw.Regex("(ab)+"), words) for words in (CLOSED, OPEN))
+    with pytest.raises(gw.GuidewayError, match="a state of another engine"):
         closed.mask(other.start())
-    with pytest.raises(fl.FairleadError, match="has not been asked for"):
+    with pytest.raises(gw.GuidewayError, match="has not been asked for"):
         other.mask(closed.advance(closed.start(), 2))
 
 
 def test_a_token_that_is_taken_again_leads_to_the_same_state() -> None:
     expr = repeat(literal("ab"))
-    states = States(expr, Derivatives(expr, CLOSED.spellable), CLOSED, fl.Budget())
+    states = States(expr, Derivatives(expr, CLOSED.spellable), CLOSED, gw.Budget())
     start = states.start(b"")
     assert states.after(start, 0) is states.after(start, 0) is not None
     assert states.after(start, 1) is states.after(start, 3) is states.after(start, 99) is None
@@ -40,8 +40,8 @@ def test_a_token_that_is_taken_again_leads_to_the_same_state() -> None:
 def test_masks_that_are_asked_for_again_are_forgotten_last(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(Shelf, "put", lambda *_: 0)
     expr = repeat(literal("abba"))
-    words = fl.Vocabulary([b"a", b"b", b"abb", b"<end>"], eos_ids={3})
-    states = States(expr, Derivatives(expr, words.spellable), words, fl.Budget(rows=1))
+    words = gw.Vocabulary([b"a", b"b", b"abb", b"<end>"], eos_ids={3})
+    states = States(expr, Derivatives(expr, words.spellable), words, gw.Budget(rows=1))
     first = states.start(b"")
     second = states.after(first, 0)
     assert second is not None
@@ -56,7 +56,7 @@ def test_masks_that_are_asked_for_again_are_forgotten_last(monkeypatch: pytest.M
 
 
 def test_a_network_that_is_too_large_is_left_to_the_states_that_use_it() -> None:
-    small = fl.compile(fl.Regex("(ab)+"), CLOSED, budget=fl.Budget(table_bytes=1))
+    small = gw.compile(gw.Regex("(ab)+"), CLOSED, budget=gw.Budget(table_bytes=1))
     first, second = small.start(), small.start()
     assert first is not second
     for state in (first, second):
@@ -76,10 +76,10 @@ def test_a_network_that_is_too_large_is_left_to_the_states_that_use_it() -> None
 )
 def test_captures_within_captures_are_read_exactly(schema, text, monkeypatch) -> None:
     monkeypatch.setattr(states, "_DOUBTS", 1)
-    source = fl.JsonSchema(schema, whitespace="compact", spelling="plain")
+    source = gw.JsonSchema(schema, whitespace="compact", spelling="plain")
     expr = lower_source(source)
     machine = Derivatives(expr)
-    constraint = fl.compile(source, BYTES)
+    constraint = gw.compile(source, BYTES)
 
     def readable(before, token):
         for byte in BYTES.tokens[token]:
@@ -92,7 +92,7 @@ def test_captures_within_captures_are_read_exactly(schema, text, monkeypatch) ->
         allowed = [token for token in range(260) if int(row[token // 32]) >> token % 32 & 1]
         assert allowed == [token for token in range(260) if readable(plain, token)]
         for token in {*b'[]{}",:0', 256, 257, 258, 259}.difference(allowed):
-            with pytest.raises(fl.TokenRejected):
+            with pytest.raises(gw.TokenRejected):
                 constraint.advance(state, token)
         state, plain = constraint.advance(state, byte), machine.step(plain, byte)
     assert constraint.accepts(state)
@@ -104,10 +104,10 @@ def test_captures_within_captures_are_read_exactly(schema, text, monkeypatch) ->
 def test_a_state_goes_on_in_a_new_network_where_the_old_one_is_full(
     owner: type, step: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    constraint = fl.compile(fl.Regex("(ab|c)*d"), BYTES)
+    constraint = gw.compile(gw.Regex("(ab|c)*d"), BYTES)
     whole = {byte: constraint.advance(constraint.start(), byte) for byte in b"ac"}
     expected = {byte: constraint.mask(state).tolist() for byte, state in whole.items()}
-    real, failures = getattr(owner, step), [fl.LimitError("full", limit="parts", given=1)]
+    real, failures = getattr(owner, step), [gw.LimitError("full", limit="parts", given=1)]
 
     def once(self: object, *arguments: object) -> object:
         if failures:
@@ -115,8 +115,8 @@ def test_a_state_goes_on_in_a_new_network_where_the_old_one_is_full(
         return real(self, *arguments)
 
     monkeypatch.setattr(owner, step, once)
-    fl.clear_cache()
-    fresh = fl.compile(fl.Regex("(ab|c)*d"), BYTES)
+    gw.clear_cache()
+    fresh = gw.compile(gw.Regex("(ab|c)*d"), BYTES)
     for byte in b"ac":
         state = fresh.advance(fresh.start(), byte)
         assert fresh.mask(state).tolist() == expected[byte]
@@ -125,18 +125,18 @@ def test_a_state_goes_on_in_a_new_network_where_the_old_one_is_full(
 
 def test_without_fuel_nothing_goes_on_in_another_way(monkeypatch: pytest.MonkeyPatch) -> None:
     def spent(*_: object) -> object:
-        raise fl.LimitError("no fuel", limit="fuel", given=1)
+        raise gw.LimitError("no fuel", limit="fuel", given=1)
 
-    fl.clear_cache()
-    constraint = fl.compile(fl.Regex("(ab|c)*d"), BYTES)
+    gw.clear_cache()
+    constraint = gw.compile(gw.Regex("(ab|c)*d"), BYTES)
     with monkeypatch.context() as patched:
         patched.setattr(Network, "enter", spent)
-        with pytest.raises(fl.LimitError, match="no fuel"):
+        with pytest.raises(gw.LimitError, match="no fuel"):
             constraint.start()
     state = constraint.start()
     with monkeypatch.context() as patched:
         patched.setattr(States, "_filled", spent)
-        with pytest.raises(fl.LimitError, match="no fuel"):
+        with pytest.raises(gw.LimitError, match="no fuel"):
             constraint.mask(state)
     assert constraint.mask(state).any()
 
@@ -146,16 +146,16 @@ def test_where_nothing_has_room_the_plain_engine_reads_on(
     begun: bool, masked: bool, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     def full(*_: object, **__: object) -> int:
-        raise fl.LimitError("full", limit="parts", given=1)
+        raise gw.LimitError("full", limit="parts", given=1)
 
-    source = fl.Regex("(ab|c)*d&(a|b)*&c*|(ab|c)*d")
-    constraint = fl.compile(source, BYTES)
+    source = gw.Regex("(ab|c)*d&(a|b)*&c*|(ab|c)*d")
+    constraint = gw.compile(source, BYTES)
     state, expected = constraint.start(), list[list[int]]()
     for byte in b"abcd":
         expected.append(constraint.mask(state).tolist())
         state = constraint.advance(state, byte)
-    fl.clear_cache()
-    fresh = fl.compile(source, BYTES)
+    gw.clear_cache()
+    fresh = gw.compile(source, BYTES)
     state = fresh.start() if begun else None
     for asked in ("run", "read", "fill"):
         monkeypatch.setattr(Network, asked, full)
@@ -164,7 +164,7 @@ def test_where_nothing_has_room_the_plain_engine_reads_on(
     if masked:
         assert fresh.mask(state).tolist() == expected[0]
     for byte, allowed in zip(b"abcd", expected, strict=True):
-        with pytest.raises(fl.TokenRejected):
+        with pytest.raises(gw.TokenRejected):
             fresh.advance(state, ord("x"))
         assert fresh.mask(state).tolist() == allowed
         state = fresh.advance(state, byte)
@@ -179,7 +179,7 @@ def test_a_text_goes_on_where_what_all_constraints_share_is_full(
     monkeypatch.setattr(lexicon, "RENEW_AT_PARTS", 512)
     words = [f"{'abcdefgh'[i % 8]}{i:03}" for i in range(280)]
     pattern = "".join(f"(?:{word}|[x-z]{{1,3}}{word}q*)-" for word in words)
-    constraint = fl.compile(fl.Regex(pattern), BYTES)
+    constraint = gw.compile(gw.Regex(pattern), BYTES)
     first = lexicon.shared_lexicon(BYTES.spellable)
     plain = Derivatives(constraint._expr, BYTES.spellable)
     rest, state = constraint._expr, constraint.start()
@@ -196,9 +196,9 @@ def test_a_text_goes_on_where_what_all_constraints_share_is_full(
 def test_who_fills_a_lexicon_makes_what_the_next_constraint_begins_with(
     monkeypatch: pytest.MonkeyPatch, letters: Iterable[int]
 ) -> None:
-    vocabulary = fl.Vocabulary([bytes((letter,)) for letter in letters])
+    vocabulary = gw.Vocabulary([bytes((letter,)) for letter in letters])
     monkeypatch.setattr(lexicon, "_lexicons", {})
-    constraint = fl.compile(fl.Regex("[ab]{3}|xy*"), vocabulary)
+    constraint = gw.compile(gw.Regex("[ab]{3}|xy*"), vocabulary)
     first = lexicon.shared_lexicon(vocabulary.spellable)
     monkeypatch.setattr(lexicon, "RENEW_AT_PARTS", 0)
     state = constraint.start()
@@ -216,14 +216,14 @@ def test_who_fills_a_lexicon_makes_what_the_next_constraint_begins_with(
 def test_what_fills_a_lexicon_and_is_refused_makes_it_too(
     monkeypatch: pytest.MonkeyPatch, large: bool
 ) -> None:
-    vocabulary = fl.Vocabulary([bytes((letter,)) for letter in range(256)])
+    vocabulary = gw.Vocabulary([bytes((letter,)) for letter in range(256)])
     monkeypatch.setattr(lexicon, "_lexicons", {})
-    constraint = fl.compile(fl.Regex(f"x{large:b}[cd]{{3}}|zy*"), vocabulary)
+    constraint = gw.compile(gw.Regex(f"x{large:b}[cd]{{3}}|zy*"), vocabulary)
     assert constraint.mask(constraint.start()).any()
     first = lexicon.shared_lexicon(vocabulary.spellable)
     monkeypatch.setattr(lexicon, "RENEW_AT_PARTS", 0 if large else 1 << 19)
-    with pytest.raises(fl.UnsatisfiableError):
-        fl.compile(fl.Regex("(?=ab)ac"), vocabulary)
+    with pytest.raises(gw.UnsatisfiableError):
+        gw.compile(gw.Regex("(?=ab)ac"), vocabulary)
     following = lexicon._lexicons[vocabulary.spellable]
     assert (following is not first) is large
     assert any(gallery.lexicon is following for gallery in networks._seeds)
@@ -255,8 +255,8 @@ def test_a_comma_behind_the_last_value_there_is_is_in_no_token(schema, text, whi
         b'"],',
         b"<end>",
     ]
-    vocabulary = fl.Vocabulary(tokens, eos_ids={len(tokens) - 1})
-    constraint = fl.compile(fl.JsonSchema(schema, whitespace=whitespace), vocabulary)
+    vocabulary = gw.Vocabulary(tokens, eos_ids={len(tokens) - 1})
+    constraint = gw.compile(gw.JsonSchema(schema, whitespace=whitespace), vocabulary)
     assert constraint.accepts(read_told(constraint, tokens, text))
 
 
@@ -268,7 +268,7 @@ def read_told(constraint, tokens, text):
         for token in range(256, len(tokens) - 1):
             try:
                 constraint.mask(constraint.advance(state, token))
-            except fl.TokenRejected:
+            except gw.TokenRejected:
                 assert token not in allowed, (tokens[token], state.accepts)
             else:
                 assert token in allowed, tokens[token]
@@ -306,9 +306,9 @@ def test_tokens_that_go_on_to_another_item_are_told_exactly(schema, text) -> Non
     )
     others += '|},{}|},{},|{},{"|[{},{|],[|"a","b"|"a","a|a","a"|null,"|,null,|","a":"|":{}}'
     tokens = [*(bytes([byte]) for byte in range(256)), *others.encode().split(b"|"), b"<end>"]
-    vocabulary = fl.Vocabulary(tokens, eos_ids={len(tokens) - 1})
+    vocabulary = gw.Vocabulary(tokens, eos_ids={len(tokens) - 1})
     schema = {"type": "array", "uniqueItems": True, **schema}
-    constraint = fl.compile(fl.JsonSchema(schema, whitespace="compact"), vocabulary)
+    constraint = gw.compile(gw.JsonSchema(schema, whitespace="compact"), vocabulary)
     assert constraint.accepts(read_told(constraint, tokens, text))
 
 
@@ -325,7 +325,7 @@ def test_tokens_that_go_on_to_another_item_are_told_exactly(schema, text) -> Non
 def test_tokens_that_go_on_to_another_key_are_told_exactly(schema) -> None:
     others = '":"","|":"",|":"","a|":"","a":"|":"","ab":""}|","|","a|","b":"|"}|":""}|a":"","'
     tokens = [*(bytes([byte]) for byte in range(256)), *others.encode().split(b"|"), b"<end>"]
-    vocabulary = fl.Vocabulary(tokens, eos_ids={len(tokens) - 1})
-    source = fl.JsonSchema({"type": "object", **schema}, whitespace="compact")
-    read_told(fl.compile(source, vocabulary), tokens, '{"a":"')
-    read_told(fl.compile(source, vocabulary), tokens, '{"ab":"' if "^a" in str(schema) else '{"')
+    vocabulary = gw.Vocabulary(tokens, eos_ids={len(tokens) - 1})
+    source = gw.JsonSchema({"type": "object", **schema}, whitespace="compact")
+    read_told(gw.compile(source, vocabulary), tokens, '{"a":"')
+    read_told(gw.compile(source, vocabulary), tokens, '{"ab":"' if "^a" in str(schema) else '{"')

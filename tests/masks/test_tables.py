@@ -3,24 +3,24 @@
 import lark
 import pytest
 
-import fairlead as fl
-from fairlead.automata.derivative import Derivatives
-from fairlead.errors import FairleadError
-from fairlead.masks.kernels import layout as at
-from fairlead.masks.kernels import lexer_layout as lexed
-from fairlead.masks.lalr import LalrNodes
-from fairlead.masks.states import States
-from fairlead.syntax.lark_tree import END, LarkTable
-from fairlead.syntax.shipped import shipped
+import guideway as gw
+from guideway.automata.derivative import Derivatives
+from guideway.errors import GuidewayError
+from guideway.masks.kernels import layout as at
+from guideway.masks.kernels import lexer_layout as lexed
+from guideway.masks.lalr import LalrNodes
+from guideway.masks.states import States
+from guideway.syntax.lark_tree import END, LarkTable
+from guideway.syntax.shipped import shipped
 from lark_samples import by_chance, lowered
 
-LETTERS = fl.Vocabulary([*(bytes([byte]) for byte in range(256)), b""], eos_ids={256})
+LETTERS = gw.Vocabulary([*(bytes([byte]) for byte in range(256)), b""], eos_ids={256})
 
 
 def laid(text: str) -> tuple[LalrNodes, list[int]]:
     """The automaton of a grammar, and the array in which its tables are."""
     expr = lowered(text)
-    states = States(expr, Derivatives(expr), LETTERS, fl.Budget.default())
+    states = States(expr, Derivatives(expr), LETTERS, gw.Budget.default())
     states.start(b"")
     [automaton] = states._network._automata.values()
     return automaton, states._network.arena._array(at.LALR).tolist()
@@ -82,7 +82,7 @@ def test_tables_by_chance() -> None:
         try:
             lark.Lark(text, parser="lalr")
             automaton, tables = laid(text)
-        except (lark.exceptions.LarkError, FairleadError):
+        except (lark.exceptions.LarkError, GuidewayError):
             continue
         check(automaton._places.table, automaton, tables)
         count += 1

@@ -12,15 +12,15 @@ import numba
 import numpy as np
 import pytest
 
-from fairlead.masks.kernels.declarations import Inner, Word
-from fairlead.masks.kernels.linking import KernelPipeline, forget_sources
-from fairlead.masks.kernels.statements import Translation, definitions_in
-from fairlead.masks.kernels.views import bare
+from guideway.masks.kernels.declarations import Inner, Word
+from guideway.masks.kernels.linking import KernelPipeline, forget_sources
+from guideway.masks.kernels.statements import Translation, definitions_in
+from guideway.masks.kernels.views import bare
 
 HEAD = """
 import numpy as np
-from fairlead.masks.kernels.views import *
-from fairlead.masks.kernels.views import inner, once
+from guideway.masks.kernels.views import *
+from guideway.masks.kernels.views import inner, once
 
 THREE = 3
 BELOW = -5

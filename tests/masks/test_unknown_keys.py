@@ -2,30 +2,30 @@
 
 import pytest
 
-import fairlead as fl
-from fairlead.automata.derivative import Derivatives
-from fairlead.lowering.sources import lower_source
-from fairlead.masks.bits import unpack
-from fairlead.masks.gallery import shared_gallery
-from fairlead.masks.lexicon import shared_lexicon
-from fairlead.masks.networks import new_network
+import guideway as gw
+from guideway.automata.derivative import Derivatives
+from guideway.lowering.sources import lower_source
+from guideway.masks.bits import unpack
+from guideway.masks.gallery import shared_gallery
+from guideway.masks.lexicon import shared_lexicon
+from guideway.masks.networks import new_network
 
 TOKENS = [b'":1,"', b'":1,"a', b'":1,"b', b'1,"', b',"']
 WORDS = [*(bytes((b,)) for b in range(256)), *TOKENS, b"<end>"]
-VOCABULARY = fl.Vocabulary(WORDS, eos_ids={len(WORDS) - 1})
+VOCABULARY = gw.Vocabulary(WORDS, eos_ids={len(WORDS) - 1})
 ENDLESS = ["^[ab]+$", "^.+$", "^a[ab]*$"]
 FEW = ["^(?!c)[ab]$", "^(?!c)(a|bb)$"]
 
 
-def schema(pattern: str) -> fl.JsonSchema:
+def schema(pattern: str) -> gw.JsonSchema:
     parts = {"patternProperties": {pattern: {"const": 1}}, "additionalProperties": False}
-    return fl.JsonSchema({"type": "object", **parts}, whitespace="compact")
+    return gw.JsonSchema({"type": "object", **parts}, whitespace="compact")
 
 
 @pytest.mark.parametrize("pattern", [*ENDLESS, *FEW])
 @pytest.mark.parametrize("text", ['{"', '{"a', '{"b', '{"a":1,"b', '{"a":1,"bb', '{"b":1,"a'])
 def test_each_token_may_come_if_its_bytes_may(pattern: str, text: str) -> None:
-    constraint = fl.compile(schema(pattern), VOCABULARY)
+    constraint = gw.compile(schema(pattern), VOCABULARY)
     state = constraint.start()
     for byte in text.encode():
         if byte not in unpack(constraint.mask(state)).tolist():
@@ -61,8 +61,8 @@ def test_keys_that_never_run_out_leave_no_doubt_that_there_is_another(pattern: s
 
 def test_where_bytes_are_lacking_keys_run_out() -> None:
     words = [word for word in WORDS if b"b" not in word and word != b"\\"]
-    vocabulary = fl.Vocabulary(words, eos_ids={len(words) - 1})
-    constraint = fl.compile(schema("^(a|b+)$"), vocabulary)
+    vocabulary = gw.Vocabulary(words, eos_ids={len(words) - 1})
+    constraint = gw.compile(schema("^(a|b+)$"), vocabulary)
     state = constraint.start()
     for byte in (b"{", b'"', b"a"):
         state = constraint.advance(state, words.index(byte))

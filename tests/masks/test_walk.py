@@ -5,13 +5,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from fairlead.automata.budget import Budget
-from fairlead.automata.derivative import Derivatives
-from fairlead.masks.bits import unpack
-from fairlead.masks.rows import Rows
-from fairlead.masks.table import DEAD, UNSURE, Table
-from fairlead.masks.walk import walk
-from fairlead.vocabulary.spellings import Vocabulary
+from guideway.automata.budget import Budget
+from guideway.automata.derivative import Derivatives
+from guideway.masks.bits import unpack
+from guideway.masks.rows import Rows
+from guideway.masks.table import DEAD, UNSURE, Table
+from guideway.masks.walk import walk
+from guideway.vocabulary.spellings import Vocabulary
 from toys import distinct, expressions, nested
 
 vocabularies = st.lists(

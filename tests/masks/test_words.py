@@ -4,8 +4,8 @@ import json
 
 import pytest
 
-import fairlead as fl
-from fairlead.masks.rows import Rows
+import guideway as gw
+from guideway.masks.rows import Rows
 
 PARTS = [
     b'"a',
@@ -40,15 +40,15 @@ SCHEMAS = [
 def test_masks_of_strings_of_an_enum_are_those_of_the_plain_engine(
     schema, values, tokens, spelling
 ) -> None:
-    vocabulary = fl.Vocabulary(tokens, eos_ids={len(tokens) - 1})
+    vocabulary = gw.Vocabulary(tokens, eos_ids={len(tokens) - 1})
     known = {token: number for number, token in enumerate(tokens)}
     try:
-        source = fl.JsonSchema(schema, spelling=spelling, whitespace="compact")
-        constraint = fl.compile(source, vocabulary)
-    except fl.UnsatisfiableError:
+        source = gw.JsonSchema(schema, spelling=spelling, whitespace="compact")
+        constraint = gw.compile(source, vocabulary)
+    except gw.UnsatisfiableError:
         assert tokens is FEW
         return
-    plain = Rows(constraint._machine, vocabulary, fl.Budget())
+    plain = Rows(constraint._machine, vocabulary, gw.Budget())
     for text in [json.dumps(value, ensure_ascii=escaped) for value in values for escaped in (0, 1)]:
         state = constraint.start()
         for byte in text.replace(" ", "").encode():

@@ -2,7 +2,7 @@
 
 Noise is the worst model there is: it opens strings and never closes them, and prefers no key. What
 it writes is judged by jsonschema and by jsonschema_rs, offline, formats included: they share no
-code with fairlead or with each other.
+code with guideway or with each other.
 """
 
 import json
@@ -16,16 +16,16 @@ import pytest
 from jsonschema import Draft202012Validator
 from referencing import Registry
 
-from fairlead.constraints.compile import compile as compile_source
-from fairlead.constraints.compiled import CompiledConstraint
-from fairlead.engine.fake import FakeModel
-from fairlead.engine.loop import generate
-from fairlead.engine.request import Request
-from fairlead.errors import LimitError
-from fairlead.masks.bits import unpack
-from fairlead.sampling.settings import Sampling
-from fairlead.syntax.json_schema_source import JsonSchema
-from fairlead.vocabulary.spellings import Vocabulary
+from guideway.constraints.compile import compile as compile_source
+from guideway.constraints.compiled import CompiledConstraint
+from guideway.engine.fake import FakeModel
+from guideway.engine.loop import generate
+from guideway.engine.request import Request
+from guideway.errors import LimitError
+from guideway.masks.bits import unpack
+from guideway.sampling.settings import Sampling
+from guideway.syntax.json_schema_source import JsonSchema
+from guideway.vocabulary.spellings import Vocabulary
 from real_tokenizers import real_vocabulary
 
 EXTRA: Final = (0, 1, 2, 5, 20)

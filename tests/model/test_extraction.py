@@ -15,11 +15,11 @@ import pytest
 
 from benchmarks.extraction.scoring import agreement
 from benchmarks.extraction.tasks import HERE, MAX_NEW_TOKENS, Task, read_tasks
-from fairlead.sampling.settings import Sampling
+from guideway.sampling.settings import Sampling
 
 if TYPE_CHECKING:
-    from fairlead.api.model import Model
-    from fairlead.api.result import Result
+    from guideway.api.model import Model
+    from guideway.api.result import Result
 
 pytestmark = pytest.mark.model
 
@@ -85,5 +85,5 @@ def test_no_fewer_fields_are_right_than_before(
     counts = [agreement(answers[task.name, "greedy"].text, task.expected) for task in TASKS]
     share = sum(right for right, _ in counts) / sum(leaves for _, leaves in counts)
     results = json.loads((HERE / "results.json").read_text("utf-8"))
-    baseline = results["engines"]["fairlead, greedy"]
+    baseline = results["engines"]["guideway, greedy"]
     assert share >= baseline["agreeing"] / baseline["leaves"] - PLAY

@@ -4,10 +4,10 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-import fairlead as fl
+import guideway as gw
 
 if TYPE_CHECKING:
-    from fairlead.api.model import Model
+    from guideway.api.model import Model
 
 pytestmark = pytest.mark.model
 
@@ -30,8 +30,8 @@ def test_a_prompt_that_ends_inside_a_token_goes_on_as_if_it_did_not(built_in: "M
         lead = spelled.removesuffix(result.text.encode())
         assert lead
         assert prompt.encode().endswith(lead)
-        kept, taken = fl.heal(built_in.tokenizer.encode(prompt), built_in.vocabulary)
+        kept, taken = gw.heal(built_in.tokenizer.encode(prompt), built_in.vocabulary)
         assert (built_in.tokenizer.decode(kept) + lead.decode(), taken) == (prompt, lead)
-    url = built_in.generate(prompts[0], fl.Regex(r"//[a-z.]+\.com"), heal=True, max_new_tokens=12)
+    url = built_in.generate(prompts[0], gw.Regex(r"//[a-z.]+\.com"), heal=True, max_new_tokens=12)
     assert url.text.startswith("//www.example.com")
     assert built_in.vocabulary.tokens[url.tokens[0]] == b"://"

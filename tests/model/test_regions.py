@@ -5,10 +5,10 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-import fairlead as fl
+import guideway as gw
 
 if TYPE_CHECKING:
-    from fairlead.api.model import Model
+    from guideway.api.model import Model
 
 pytestmark = pytest.mark.model
 
@@ -19,8 +19,8 @@ def add(a: bool, b: bool) -> bool:
 
 
 def test_thoughts_end_in_time_for_the_answer(built_in: "Model") -> None:
-    begin, end = fl.special("<issue_start>"), fl.special("<issue_closed>")
-    source = fl.thinking(fl.capture("answer", bool), begin, end)
+    begin, end = gw.special("<issue_start>"), gw.special("<issue_closed>")
+    source = gw.thinking(gw.capture("answer", bool), begin, end)
     result = built_in.generate("Is the sky blue? ", source, max_new_tokens=12)
     thought = result.text.removeprefix("<issue_start>").partition("<issue_closed>")[0]
     assert isinstance(result.value, bool)
@@ -34,7 +34,7 @@ def test_thoughts_end_in_time_for_the_answer(built_in: "Model") -> None:
 
 
 def test_a_tool_is_called_in_the_format_of_a_template(built_in: "Model") -> None:
-    tools = fl.tools([add], "llama3", choice="add", parallel=False)
+    tools = gw.tools([add], "llama3", choice="add", parallel=False)
     result = built_in.generate("Is it? ", tools, max_new_tokens=36)
     (call,) = result.tool_calls
     assert json.loads(result.text) == {"name": "add", "parameters": call.arguments}
@@ -42,7 +42,7 @@ def test_a_tool_is_called_in_the_format_of_a_template(built_in: "Model") -> None
 
 
 def test_regions_in_free_text_are_held_and_text_is_not(built_in: "Model") -> None:
-    source = fl.tagged(" is", fl.Choice([" <it>", " <not>"]), at_least=1, at_most=1)
+    source = gw.tagged(" is", gw.Choice([" <it>", " <not>"]), at_least=1, at_most=1)
     prompt = "The capital of France"
     result = built_in.generate(prompt, source, max_new_tokens=10)
     assert result.text.count(" is <") == result.text.count(" is") == 1

@@ -11,10 +11,10 @@ from typing import TYPE_CHECKING, Any, Final
 import pytest
 import torch
 
-import fairlead as fl
+import guideway as gw
 
 if TYPE_CHECKING:
-    from fairlead.api.model import Model
+    from guideway.api.model import Model
 
 pytestmark = pytest.mark.model
 
@@ -43,7 +43,7 @@ SCHEMA: Final = {
     "required": ["age"],
     "additionalProperties": False,
 }
-SOURCES: Final = {"regex": fl.Regex(PATTERN), "schema": fl.JsonSchema(SCHEMA)}
+SOURCES: Final = {"regex": gw.Regex(PATTERN), "schema": gw.JsonSchema(SCHEMA)}
 GUIDANCES: Final = ["none", "proxy", "classifier", "watermark"]
 PROMPT: Final = "Ann is 34.\n"
 EXPERTS: Final = ["Ann Ann Ann, 34", "Bob is {"], ["The Zoo, 99", "Xi is {"]
@@ -58,12 +58,12 @@ class Short:
 
 def guided(model: "Model", guidance: str) -> "Model":
     if guidance == "proxy":
-        expert, anti = (fl.ngram(texts, model, 2) for texts in EXPERTS)
-        return fl.proxy_tune(model, expert, anti, alpha=0.5)
+        expert, anti = (gw.ngram(texts, model, 2) for texts in EXPERTS)
+        return gw.proxy_tune(model, expert, anti, alpha=0.5)
     if guidance == "classifier":
-        return model + fl.classifier(Short(), alpha=2, top=5)
+        return model + gw.classifier(Short(), alpha=2, top=5)
     if guidance == "watermark":
-        return model.watermarked(fl.Watermark(key="secret", gamma=0.5))
+        return model.watermarked(gw.Watermark(key="secret", gamma=0.5))
     return model
 
 
@@ -88,7 +88,7 @@ def test_searches_on_the_real_model_give_only_texts_of_the_language(
     results = guided(built_in, guidance).generate(
         [PROMPT] * len(asked),
         [SOURCES[kind] for _, kind in asked],
-        sampling=[fl.Sampling(**SEARCHES[name], max_new_tokens=8) for name, _ in asked],
+        sampling=[gw.Sampling(**SEARCHES[name], max_new_tokens=8) for name, _ in asked],
     )
     rest = iter(results)
     for name, kind in asked:
@@ -100,13 +100,13 @@ def test_searches_on_the_real_model_give_only_texts_of_the_language(
 
 
 def test_exact_texts_of_the_real_model_are_in_the_language(built_in: "Model"):
-    prompt, source = "Ann is 34.\nBob is 27.\nEve is 61.\nTom is", fl.Regex(r" [1-9][0-9]\.")
+    prompt, source = "Ann is 34.\nBob is 27.\nEve is 61.\nTom is", gw.Regex(r" [1-9][0-9]\.")
     modes = ("rejection", "asap", "smc")
     results = built_in.generate(
         [prompt] * len(modes),
         source,
         sampling=[
-            fl.Sampling(exactness=mode, seed=1, num_return_sequences=2, max_new_tokens=6)
+            gw.Sampling(exactness=mode, seed=1, num_return_sequences=2, max_new_tokens=6)
             for mode in modes
         ],
     )

@@ -9,13 +9,13 @@ import pytest
 import torch
 from pydantic import BaseModel, Field
 
-import fairlead as fl
-from fairlead.integrations.transformers import LogitsProcessor, prefix_allowed_tokens_fn
+import guideway as gw
+from guideway.integrations.transformers import LogitsProcessor, prefix_allowed_tokens_fn
 
 if TYPE_CHECKING:
     from torch import Tensor
 
-    from fairlead.api.model import Model
+    from guideway.api.model import Model
 
 pytestmark = pytest.mark.model
 
@@ -27,7 +27,7 @@ class Person(BaseModel):
 
 
 PROMPTS: Final = ["Maria Lopez is 34 years old.\n", "Tom, aged 7: "]
-SHORT: Final = fl.Regex(r"[A-Z][a-z]{2,5} [0-9]{1,2}\.")
+SHORT: Final = gw.Regex(r"[A-Z][a-z]{2,5} [0-9]{1,2}\.")
 MODES: Final[dict[str, dict[str, Any]]] = {
     "several sequences": {"do_sample": True, "top_p": 0.9, "num_return_sequences": 2},
     "beams": {"num_beams": 2, "num_return_sequences": 2},
@@ -56,7 +56,7 @@ def generate(model: "Model", how: Any, prompts: list[str], **settings: Any) -> "
 def test_every_text_is_valid_in_every_mode(built_in: "Model", mode: str) -> None:
     held = LogitsProcessor(SHORT, built_in.vocabulary)
     said = generate(built_in, held, PROMPTS[1:], **MODES[mode])
-    constraint = fl.compile(SHORT, built_in.vocabulary)
+    constraint = gw.compile(SHORT, built_in.vocabulary)
     assert all(constraint.matches(built_in.tokenizer.decode(text)) for text in said), said
 
 
@@ -75,7 +75,7 @@ def test_greedy_texts_have_the_tokens_of_our_engine_with_drafts_and_in_a_batch(
 
 def test_beams_have_the_tokens_of_our_engine(built_in: "Model") -> None:
     # Where only an end can follow, our engine does not ask the model how probable that is.
-    endless = fl.Regex("[A-Z][a-z]+( [a-z]+)*")
+    endless = gw.Regex("[A-Z][a-z]+( [a-z]+)*")
     own = built_in.generate(PROMPTS, endless, max_new_tokens=6, num_beams=2)
     held = LogitsProcessor(endless, built_in.vocabulary)
     said = generate(built_in, held, PROMPTS, num_beams=2, max_new_tokens=6)
@@ -83,7 +83,7 @@ def test_beams_have_the_tokens_of_our_engine(built_in: "Model") -> None:
 
 
 def test_guided_texts_have_the_tokens_of_our_engine(built_in: "Model") -> None:
-    guided = fl.cfg(built_in, built_in.unprompted(), 1.5)
+    guided = gw.cfg(built_in, built_in.unprompted(), 1.5)
     own = guided.generate(PROMPTS, SHORT, max_new_tokens=32)
     said = generate(built_in, LogitsProcessor(SHORT, guidance=guided), PROMPTS)
     assert said == [list(result.tokens) for result in own]
@@ -91,7 +91,7 @@ def test_guided_texts_have_the_tokens_of_our_engine(built_in: "Model") -> None:
 
 def test_strings_that_would_cut_a_text_are_refused(built_in: "Model") -> None:
     held = LogitsProcessor(Person, built_in.vocabulary)
-    with pytest.raises(fl.UnsupportedError, match=r"stop_strings=.*would cut texts"):
+    with pytest.raises(gw.UnsupportedError, match=r"stop_strings=.*would cut texts"):
         generate(
             built_in, held, PROMPTS[:1], stop_strings=["a"], tokenizer=built_in.tokenizer
         )  # fmt: skip

@@ -2,21 +2,21 @@
 
 import pytest
 
-import fairlead as fl
-from fairlead.cli.bench_watermark import KEY, by_chance, of_prose, wilson
-from fairlead.cli.bench_watermark_texts import Marked, Plan, pieces, read_texts
+import guideway as gw
+from guideway.cli.bench_watermark import KEY, by_chance, of_prose, wilson
+from guideway.cli.bench_watermark_texts import Marked, Plan, pieces, read_texts
 
 
 @pytest.mark.model
 @pytest.mark.slow
 def test_of_sixty_marked_texts_nearly_all_are_found_and_of_unmarked_ones_none(
-    built_in: fl.Model,
+    built_in: gw.Model,
 ) -> None:
     corpus = read_texts([])
-    mark = fl.Watermark(key=KEY, gamma=0.5, delta=2.0, stage="logits")
+    mark = gw.Watermark(key=KEY, gamma=0.5, delta=2.0, stage="logits")
     plan = Plan("smollm2-135m", "float32", 60, 200, 0.7, 60, corpus, records=False)
     size = {"min_new_tokens": 201, "max_new_tokens": 201}
-    settings = [fl.Sampling(seed=n, temperature=0.7, **size) for n in range(60)]
+    settings = [gw.Sampling(seed=n, temperature=0.7, **size) for n in range(60)]
     prompts = plan.prompts(built_in)[:60]
     results = built_in.watermarked(mark).generate(prompts, sampling=settings)
     marked = [Marked(list(each.tokens), each.text, 1.0) for each in results]

@@ -3,11 +3,11 @@
 import numpy as np
 import pytest
 
-from fairlead.errors import LimitError
-from fairlead.sampling.history import History
-from fairlead.sampling.rules import Rules
-from fairlead.sampling.settings import Sampling
-from fairlead.vocabulary.spellings import Vocabulary
+from guideway.errors import LimitError
+from guideway.sampling.history import History
+from guideway.sampling.rules import Rules
+from guideway.sampling.settings import Sampling
+from guideway.vocabulary.spellings import Vocabulary
 
 TOKENS = [bytes([b]) for b in range(128)] + [b"\xc3", b"\xa9", b"foo", b"bar", b": ", b"<end>"]
 END = len(TOKENS) - 1

@@ -6,7 +6,7 @@ import torch
 from hypothesis import given
 from hypothesis import strategies as st
 
-from fairlead.sampling.noise import MASK64, _mix, gumbel, keys, mix, signed, stream, streams
+from guideway.sampling.noise import MASK64, _mix, gumbel, keys, mix, signed, stream, streams
 
 CPU = torch.device("cpu")
 

@@ -4,8 +4,8 @@ from typing import Any
 
 import pytest
 
-from fairlead.errors import LimitError, UnsupportedError
-from fairlead.sampling.settings import Sampling
+from guideway.errors import LimitError, UnsupportedError
+from guideway.sampling.settings import Sampling
 
 
 @pytest.mark.parametrize(

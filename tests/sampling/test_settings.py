@@ -1,9 +1,9 @@
 import numpy as np
 import pytest
 
-from fairlead.errors import LimitError, UnsupportedError
-from fairlead.sampling.order import ORDERS, STAGES
-from fairlead.sampling.settings import LATER, NAMES, Sampling
+from guideway.errors import LimitError, UnsupportedError
+from guideway.sampling.order import ORDERS, STAGES
+from guideway.sampling.settings import LATER, NAMES, Sampling
 
 
 @pytest.mark.parametrize(

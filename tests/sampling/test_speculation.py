@@ -9,8 +9,8 @@ import pytest
 import torch
 from torch import Tensor
 
-import fairlead as fl
-from fairlead.sampling.speculation import (
+import guideway as gw
+from guideway.sampling.speculation import (
     acceptance_rate,
     accepts,
     best_drafted,
@@ -243,9 +243,9 @@ def test_the_best_draft_has_the_length_that_makes_it_fastest(rate: float, cost: 
 
 def test_what_is_no_rate_count_or_cost_is_refused():
     for wrong in (lambda: expected_tokens(1.5, 2), lambda: expected_tokens(0.5, -1)):
-        with pytest.raises(fl.LimitError, match=r"rate is 1\.5|drafted is -1"):
+        with pytest.raises(gw.LimitError, match=r"rate is 1\.5|drafted is -1"):
             wrong()
-    with pytest.raises(fl.LimitError, match="most is -1: it must be a count"):
+    with pytest.raises(gw.LimitError, match="most is -1: it must be a count"):
         best_drafted(0.5, 0.1, most=-1)
-    with pytest.raises(fl.LimitError, match=r"cost is -0\.1: it must be a number from 0 up"):
+    with pytest.raises(gw.LimitError, match=r"cost is -0\.1: it must be a number from 0 up"):
         speed_up(0.5, 2, -0.1)

@@ -1,6 +1,6 @@
 import pytest
 
-from fairlead.sampling.trail import Trail
+from guideway.sampling.trail import Trail
 
 
 def test_a_trail_is_the_tokens_that_were_appended():

@@ -27,12 +27,12 @@ import pytest
 import yaml
 from lark import load_grammar
 
-import fairlead as fl
-from fairlead.cli.bench_grammars_written import lark_reads
-from fairlead.constraints.compiled import CompiledConstraint
-from fairlead.syntax.shipped import importable, paths, shipped
+import guideway as gw
+from guideway.cli.bench_grammars_written import lark_reads
+from guideway.constraints.compiled import CompiledConstraint
+from guideway.syntax.shipped import importable, paths, shipped
 
-BYTES = fl.Vocabulary([bytes([byte]) for byte in range(256)] + [b"<end>"], eos_ids={256})
+BYTES = gw.Vocabulary([bytes([byte]) for byte in range(256)] + [b"<end>"], eos_ids={256})
 NAMES = list(paths())
 WALKS = 12
 LARGE = {"python", "sql"}  # seconds to compile
@@ -40,7 +40,7 @@ LARGE = {"python", "sql"}  # seconds to compile
 
 @cache
 def compiled(name: str) -> CompiledConstraint:
-    return fl.compile(fl.grammar(name), BYTES)
+    return gw.compile(gw.grammar(name), BYTES)
 
 
 def marked(*slow: str) -> list[object]:

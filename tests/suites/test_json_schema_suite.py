@@ -1,7 +1,7 @@
 """A ratchet on the official JSON Schema Test Suite: no case gets worse, none is unsound.
 
 The states reached are in json_schema_suite.txt. A seeded sample runs each time; all of it runs with
-`pytest -m slow tests/suites`, and with FAIRLEAD_REBASE=1 writes down what it finds.
+`pytest -m slow tests/suites`, and with GUIDEWAY_REBASE=1 writes down what it finds.
 """
 
 import os
@@ -38,7 +38,7 @@ def test_a_sample_of_the_suite_is_as_good_as_it_was_and_never_unsound():
 @pytest.mark.slow
 def test_the_whole_suite_is_as_good_as_it_was_and_never_unsound():
     found = {str(part): judge(part) for part in parts()}
-    if os.environ.get("FAIRLEAD_REBASE"):
+    if os.environ.get("GUIDEWAY_REBASE"):
         write_baseline(found)
     assert [part for part, states in found.items() if "U" in states] == []
     assert found == baseline(), f"the states in {BASELINE.name} are others\n{table(found)}"

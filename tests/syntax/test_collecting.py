@@ -7,20 +7,20 @@ from collections.abc import Generator
 
 import pytest
 
-import fairlead as fl
-from fairlead.syntax.collecting import pause, resume, uncollected
+import guideway as gw
+from guideway.syntax.collecting import pause, resume, uncollected
 
 # In a process of its own: whoever measures what tests cover makes objects at each call.
 FIRST_MASK = """
 import gc
-import fairlead as fl
+import guideway as gw
 
 met = set()
-vocabulary = fl.Vocabulary([bytes([byte]) for byte in range(256)])
+vocabulary = gw.Vocabulary([bytes([byte]) for byte in range(256)])
 schema = {"type": "object", "properties": {f"p{n}": {"enum": [n, "a"]} for n in range(2000)}}
-source = fl.JsonSchema(schema)
-compile_ = fl.compile
-compile_(fl.Regex("a"), vocabulary).start()  # what is imported then is
+source = gw.JsonSchema(schema)
+compile_ = gw.compile
+compile_(gw.Regex("a"), vocabulary).start()  # what is imported then is
 gc.collect()
 gc.callbacks.append(lambda phase, info: met.add(at))
 at = "compiling"
@@ -55,8 +55,8 @@ def test_the_collector_waits_and_comes_again() -> None:
 
 @pytest.mark.parametrize("source", ["(a", "a&b"])
 def test_it_comes_again_where_nothing_could_be_made(source: str) -> None:
-    with pytest.raises(fl.FairleadError):
-        fl.compile(fl.Regex(source), fl.Vocabulary([b"a"]))
+    with pytest.raises(gw.GuidewayError):
+        gw.compile(gw.Regex(source), gw.Vocabulary([b"a"]))
     assert gc.isenabled()
 
 

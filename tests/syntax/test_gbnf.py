@@ -2,10 +2,10 @@ r"""GBNF as llama.cpp reads it; errors say where."""
 
 import pytest
 
-import fairlead as fl
-from fairlead.errors import SourceError, UnsupportedError
-from fairlead.syntax.gbnf import parse_gbnf, tokens_of
-from fairlead.syntax.grammar_tree import Characters, Item, Name, Terminal, Word
+import guideway as gw
+from guideway.errors import SourceError, UnsupportedError
+from guideway.syntax.gbnf import parse_gbnf, tokens_of
+from guideway.syntax.grammar_tree import Characters, Item, Name, Terminal, Word
 
 
 def first(text: str) -> Item:
@@ -110,20 +110,20 @@ def test_special_tokens_are_read_by_name_and_id():
         Terminal("<think>"),
         Terminal("<[7]>"),
     ]
-    assert tokens_of(text) == {"<think>": fl.special("<think>"), "<[7]>": fl.special(7)}
+    assert tokens_of(text) == {"<think>": gw.special("<think>"), "<[7]>": gw.special(7)}
     assert tokens_of("root ::= [a]") == {}
 
 
 def test_special_tokens_stand_where_a_grammar_has_them():
-    tokens = fl.Vocabulary([b"a", b"<", b"b", b">", None, b"</b>"], special={"<b>": 4}, eos_ids=())
-    constraint = fl.compile(fl.Gbnf("root ::= <b> [a-z]* <[5]>"), tokens)
-    assert constraint.matches([fl.special("<b>"), "ab", fl.special(5)])
+    tokens = gw.Vocabulary([b"a", b"<", b"b", b">", None, b"</b>"], special={"<b>": 4}, eos_ids=())
+    constraint = gw.compile(gw.Gbnf("root ::= <b> [a-z]* <[5]>"), tokens)
+    assert constraint.matches([gw.special("<b>"), "ab", gw.special(5)])
     state = constraint.start()
     for token in (4, 0, 2, 5):
         state = constraint.advance(state, token)
     assert constraint.accepts(state)
     with pytest.raises(UnsupportedError, match="the vocabulary has no token '<c>'"):
-        fl.compile(fl.Gbnf("root ::= <c>"), tokens)
+        gw.compile(gw.Gbnf("root ::= <c>"), tokens)
 
 
 @pytest.mark.parametrize("token", ["!<[12]>", "!<end>?", "!<end>{2}", "(!<end>)*"])
@@ -135,15 +135,15 @@ def test_a_number_of_tokens_but_one_is_refused_by_name(token: str):
 
 def test_a_source_is_checked_when_it_is_made():
     with pytest.raises(SourceError, match="a grammar must be a str"):
-        fl.Gbnf(b"root ::= [a]")  # pyright: ignore[reportArgumentType]
-    assert fl.Gbnf("top ::= [a]", root="top") == fl.Gbnf("top ::= [a]", "top")
+        gw.Gbnf(b"root ::= [a]")  # pyright: ignore[reportArgumentType]
+    assert gw.Gbnf("top ::= [a]", root="top") == gw.Gbnf("top ::= [a]", "top")
 
 
 def test_of_many_rules_some_are_listed_and_what_is_not_printed_is_told():
     rules = "\n".join(f'rule{n} ::= "a"' for n in range(500))
-    with pytest.raises(fl.SourceError, match="rule10 and 489 others"):
+    with pytest.raises(gw.SourceError, match="rule10 and 489 others"):
         parse_gbnf(f"root ::= something\n{rules}")
-    with pytest.raises(fl.SourceError, match=r"not '\\ufeff'"):
+    with pytest.raises(gw.SourceError, match=r"not '\\ufeff'"):
         parse_gbnf('\ufeffroot ::= "a"')
 
 

@@ -5,10 +5,10 @@ from typing import Any
 
 import pytest
 
-from fairlead.errors import SourceError, UnsupportedError
-from fairlead.syntax.json_schema import LooseParts, parse_json_schema
-from fairlead.syntax.json_schema_source import JsonSchema, Whitespace
-from fairlead.syntax.json_schema_tree import KINDS, Bound
+from guideway.errors import SourceError, UnsupportedError
+from guideway.syntax.json_schema import LooseParts, parse_json_schema
+from guideway.syntax.json_schema_source import JsonSchema, Whitespace
+from guideway.syntax.json_schema_tree import KINDS, Bound
 
 DRAFT_4 = "http://json-schema.org/draft-04/schema#"
 DRAFT_7 = "http://json-schema.org/draft-07/schema#"

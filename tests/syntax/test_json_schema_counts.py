@@ -4,9 +4,9 @@ from typing import Any
 
 import pytest
 
-from fairlead.syntax.json_schema_counts import Counts
-from fairlead.syntax.json_schema_tame_tree import ASSERTED
-from fairlead.syntax.json_schema_verdicts import UNTOLD, Verdicts
+from guideway.syntax.json_schema_counts import Counts
+from guideway.syntax.json_schema_tame_tree import ASSERTED
+from guideway.syntax.json_schema_verdicts import UNTOLD, Verdicts
 
 WRONG: Any = {"minimum": "a"}
 TARGETS: dict[str, Any] = {"#": {"anyOf": [{"minimum": 1}] * 300}}

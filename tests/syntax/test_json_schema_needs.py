@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from fairlead.syntax.json_schema_needs import needs
+from guideway.syntax.json_schema_needs import needs
 
 TEXT = {"type": "string"}
 

@@ -4,11 +4,11 @@ from typing import Any
 
 import pytest
 
-import fairlead as fl
-from fairlead.errors import UnsupportedError
-from fairlead.syntax.json_schema import parse_json_schema
-from fairlead.syntax.json_schema_part import part_of
-from fairlead.syntax.json_schema_source import JsonSchema
+import guideway as gw
+from guideway.errors import UnsupportedError
+from guideway.syntax.json_schema import parse_json_schema
+from guideway.syntax.json_schema_part import part_of
+from guideway.syntax.json_schema_source import JsonSchema
 from tool_samples import PLAIN
 
 NUMBER = {"type": "integer"}
@@ -16,7 +16,7 @@ NUMBER = {"type": "integer"}
 
 def allowed(whole: dict[str, Any], address: str, **options: Any) -> list[str]:
     made = part_of(JsonSchema(whole, **options), address)
-    constraint = fl.compile(made, PLAIN)
+    constraint = gw.compile(made, PLAIN)
     texts = ["1", "2.5", '"a"', "[1]", "[[]]", "[]", '{"a": 1}', '{"a": "x"}', '{"a": {"a": 1}}']
     return [text for text in texts if constraint.matches(text)]
 

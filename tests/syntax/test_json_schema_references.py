@@ -2,9 +2,9 @@
 
 import pytest
 
-from fairlead.errors import SourceError, UnsupportedError
-from fairlead.syntax.json_schema import parse_json_schema
-from fairlead.syntax.json_schema_source import JsonSchema
+from guideway.errors import SourceError, UnsupportedError
+from guideway.syntax.json_schema import parse_json_schema
+from guideway.syntax.json_schema_source import JsonSchema
 from json_schemas import machine, matches
 
 DRAFT_4 = "http://json-schema.org/draft-04/schema#"

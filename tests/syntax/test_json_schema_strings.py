@@ -5,12 +5,12 @@ from typing import Any
 
 import pytest
 
-from fairlead.lowering.formats import lower_format
-from fairlead.lowering.regex import lower_regex
-from fairlead.lowering.regular import contains
-from fairlead.syntax.json_schema_strings import has_string, satisfies, strings
-from fairlead.syntax.json_schema_values import FORMATS
-from fairlead.syntax.regex import parse_regex
+from guideway.lowering.formats import lower_format
+from guideway.lowering.regex import lower_regex
+from guideway.lowering.regular import contains
+from guideway.syntax.json_schema_strings import has_string, satisfies, strings
+from guideway.syntax.json_schema_values import FORMATS
+from guideway.syntax.regex import parse_regex
 
 LETTERS = "az09:/.@-TPDZ"
 

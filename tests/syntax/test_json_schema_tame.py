@@ -6,17 +6,17 @@ from typing import Any, cast
 
 import pytest
 
-from fairlead.automata.derivative import Derivatives
-from fairlead.errors import FairleadError, SourceError, UnsupportedError
-from fairlead.lowering.expr import EMPTY
-from fairlead.lowering.json_schema import lower_json_schema
-from fairlead.syntax import json_schema_crowds, json_schema_tame
-from fairlead.syntax.json_schema import parse_json_schema
-from fairlead.syntax.json_schema_source import JsonSchema
-from fairlead.syntax.json_schema_tame import read_tame
-from fairlead.syntax.json_schema_tame_tree import TameSchema
-from fairlead.syntax.json_schema_targets import Targets
-from fairlead.syntax.json_text import Json, read_json
+from guideway.automata.derivative import Derivatives
+from guideway.errors import GuidewayError, SourceError, UnsupportedError
+from guideway.lowering.expr import EMPTY
+from guideway.lowering.json_schema import lower_json_schema
+from guideway.syntax import json_schema_crowds, json_schema_tame
+from guideway.syntax.json_schema import parse_json_schema
+from guideway.syntax.json_schema_source import JsonSchema
+from guideway.syntax.json_schema_tame import read_tame
+from guideway.syntax.json_schema_tame_tree import TameSchema
+from guideway.syntax.json_schema_targets import Targets
+from guideway.syntax.json_text import Json, read_json
 
 DRAFT_4 = {"$schema": "http://json-schema.org/draft-04/schema#"}
 DRAFT_7 = {"$schema": "http://json-schema.org/draft-07/schema#"}
@@ -202,7 +202,7 @@ def test_what_meets_waits_until_it_is_entered_where_it_has_an_instance(schema: A
     assert Derivatives(EMPTY).alive(lower_json_schema(JsonSchema(schema)))
 
 
-def fate(make: Callable[[], object]) -> tuple[type[FairleadError], str | None] | None:
+def fate(make: Callable[[], object]) -> tuple[type[GuidewayError], str | None] | None:
     try:
         make()
     except (SourceError, UnsupportedError) as error:
@@ -259,7 +259,7 @@ def test_unknown_formats_are_tame_unless_they_are_to_be_refused() -> None:
     strictly = tame(unknown, strict=True)
     assert strictly is not None
     assert list(strictly.wild.values()) == [unknown]
-    with pytest.raises(FairleadError):
+    with pytest.raises(GuidewayError):
         parse_json_schema(JsonSchema(unknown, formats="strict"))
 
 

@@ -8,14 +8,14 @@ from typing import Any
 import jsonschema
 import pytest
 
-from fairlead.automata.derivative import Derivatives
-from fairlead.lowering.expr import EMPTY
-from fairlead.lowering.json_schema import Lowering
-from fairlead.syntax.json_schema_source import JsonSchema
-from fairlead.syntax.json_schema_tame import read_tame
-from fairlead.syntax.json_schema_tame_tree import ASSERTED
-from fairlead.syntax.json_schema_verdicts import UNTOLD, Instance, Verdicts
-from fairlead.syntax.json_text import read_json
+from guideway.automata.derivative import Derivatives
+from guideway.lowering.expr import EMPTY
+from guideway.lowering.json_schema import Lowering
+from guideway.syntax.json_schema_source import JsonSchema
+from guideway.syntax.json_schema_tame import read_tame
+from guideway.syntax.json_schema_tame_tree import ASSERTED
+from guideway.syntax.json_schema_verdicts import UNTOLD, Instance, Verdicts
+from guideway.syntax.json_text import read_json
 
 NUMBERS = ({"type": "integer"}, {"type": "number"}, {"type": ["number", "null"]})
 FORMATS = jsonschema.FormatChecker(["date", "ipv4"])

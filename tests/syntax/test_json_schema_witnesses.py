@@ -5,11 +5,11 @@ from typing import Any
 
 import pytest
 
-from fairlead.syntax import json_schema_witnesses
-from fairlead.syntax.json_schema_crowds import Crowds
-from fairlead.syntax.json_schema_tame_tree import ASSERTED
-from fairlead.syntax.json_schema_verdicts import UNTOLD, Verdicts
-from fairlead.syntax.json_schema_witnesses import Witnesses
+from guideway.syntax import json_schema_witnesses
+from guideway.syntax.json_schema_crowds import Crowds
+from guideway.syntax.json_schema_tame_tree import ASSERTED
+from guideway.syntax.json_schema_verdicts import UNTOLD, Verdicts
+from guideway.syntax.json_schema_witnesses import Witnesses
 
 TEXT, LONG = {"type": "string"}, {"type": "string", "pattern": "^a"}
 TARGETS: dict[str, Any] = {"#/$defs/text": TEXT, "#/$defs/pair": {"required": ["a", "b"]}}

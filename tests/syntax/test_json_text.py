@@ -8,8 +8,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from fairlead.errors import LimitError, SourceError
-from fairlead.syntax.json_text import (
+from guideway.errors import LimitError, SourceError
+from guideway.syntax.json_text import (
     LONGEST_POINTER,
     copy_json,
     extend,

@@ -5,11 +5,11 @@ import random
 import lark
 import pytest
 
-import fairlead as fl
-from fairlead.api.lark_reading import captured
-from fairlead.errors import LimitError, SourceError, UnsatisfiableError, UnsupportedError
-from fairlead.syntax.lark_reader import read_lark
-from fairlead.syntax.lark_source import Lark
+import guideway as gw
+from guideway.api.lark_reading import captured
+from guideway.errors import LimitError, SourceError, UnsatisfiableError, UnsupportedError
+from guideway.syntax.lark_reader import read_lark
+from guideway.syntax.lark_source import Lark
 from lark_samples import OutOfFuelError, accepted, lowered, parsed
 
 LEXERS = ("contextual", "dynamic")
@@ -167,10 +167,10 @@ def test_captures_are_found_around_what_may_be_nothing(lexer):
 
 
 def test_masks_lead_through_it():
-    vocabulary = fl.Vocabulary([b"a", b" ", b"  a", b"m", b"<eos>"], eos_ids={4})
+    vocabulary = gw.Vocabulary([b"a", b" ", b"  a", b"m", b"<eos>"], eos_ids={4})
     for lexer in (None, *LEXERS):
         source = Lark('start: "a" W "" "m" W\nW: /[ ]*/', lexer=lexer)
-        constraint = fl.compile(source, vocabulary)
+        constraint = gw.compile(source, vocabulary)
         state = constraint.advance(constraint.start(), 0)
         assert bin(int(constraint.mask(state)[0])) == "0b1010"
         assert [constraint.matches(text) for text in ("am", "a  m ", "am m")] == [True, True, False]

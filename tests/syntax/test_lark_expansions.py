@@ -4,12 +4,12 @@ import lark
 import pytest
 from lark.load_grammar import load_grammar
 
-import fairlead as fl
-from fairlead.errors import LimitError
-from fairlead.syntax.lark_errors import Reading
-from fairlead.syntax.lark_expansions import MOST, check_expansions, size_of
-from fairlead.syntax.lark_reader import read_lark
-from fairlead.syntax.lark_templates import check_templates
+import guideway as gw
+from guideway.errors import LimitError
+from guideway.syntax.lark_errors import Reading
+from guideway.syntax.lark_expansions import MOST, check_expansions, size_of
+from guideway.syntax.lark_reader import read_lark
+from guideway.syntax.lark_templates import check_templates
 
 NOTHING = Reading({})
 LETTERS = "abcdefghijklmnopqrstuvwxyz"
@@ -68,7 +68,7 @@ def test_elsewhere_no_less_is_counted(text):
 )
 def test_rules_that_come_to_too_much_are_refused_by_name(text):
     with pytest.raises(LimitError, match="the rule start comes to more") as caught:
-        read_lark(fl.Lark(text))
+        read_lark(gw.Lark(text))
     assert caught.value.given == MOST
     assert caught.value.place == "line 1, column 1"
     assert len(str(caught.value)) <= 500

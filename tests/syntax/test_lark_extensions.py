@@ -2,14 +2,14 @@ r"""What grammars have that Lark has not: where it begins and ends, and what is 
 
 import pytest
 
-import fairlead as fl
-from fairlead.errors import LimitError, SourceError, UnsupportedError
-from fairlead.syntax.lark_extensions import CLOSE, DEEPEST, OPEN, extend
-from fairlead.syntax.lark_reader import read_lark
-from fairlead.syntax.lark_source import Lark
-from fairlead.syntax.sources import Either, Literal
-from fairlead.syntax.special import Special
-from fairlead.syntax.substrings import substring
+import guideway as gw
+from guideway.errors import LimitError, SourceError, UnsupportedError
+from guideway.syntax.lark_extensions import CLOSE, DEEPEST, OPEN, extend
+from guideway.syntax.lark_reader import read_lark
+from guideway.syntax.lark_source import Lark
+from guideway.syntax.sources import Either, Literal
+from guideway.syntax.special import Special
+from guideway.syntax.substrings import substring
 
 
 def parts(text, **options):
@@ -25,13 +25,13 @@ start: "<a> %json {" /<b>%lark { \/ / <|c|> # <d>
     found = parts(text)
     assert found[:4] == [
         Special("<|c|>"),
-        fl.JsonSchema('{"a": "}{", "b": [{}]}'),
+        gw.JsonSchema('{"a": "}{", "b": [{}]}'),
         Special(7),
         Either((Special(1), Special(3), Special(4))),
     ]
     assert found[4] == substring(["x", ",", " ", "y"])
     assert found[5].text == ' start: "}" %json {"c": {}} /}/ // }\n    '
-    assert parts(found[5].text) == [fl.JsonSchema('{"c": {}}')]
+    assert parts(found[5].text) == [gw.JsonSchema('{"c": {}}')]
     assert len(found) == 6
 
 
@@ -43,15 +43,15 @@ def test_a_grammar_without_extensions_stays_as_it_is():
 
 
 def test_words_and_characters_of_a_text():
-    assert fl.substring("don't: 1__2\n\nx").chunks == (
+    assert gw.substring("don't: 1__2\n\nx").chunks == (
         *("don", "'", "t", ":", " ", "1__2", "\n\n", "x"),
     )
-    assert fl.substring("aé ", "characters").chunks == ("a", "é", " ")
-    assert fl.substring(["ab", "", "c"]).chunks == ("ab", "c")
-    assert parts('start: %regex {"substring_chars": "ab"}') == [fl.substring("ab", "characters")]
+    assert gw.substring("aé ", "characters").chunks == ("a", "é", " ")
+    assert gw.substring(["ab", "", "c"]).chunks == ("ab", "c")
+    assert parts('start: %regex {"substring_chars": "ab"}') == [gw.substring("ab", "characters")]
     for wrong in [("a", "word"), (3,), (["a", 3],), ("\ud800",)]:
         with pytest.raises(SourceError):
-            fl.substring(*wrong)
+            gw.substring(*wrong)
 
 
 def test_captures_are_named_and_their_names_are_not_seen_by_lark():
@@ -175,8 +175,8 @@ def test_an_empty_option_of_llguidance_says_nothing():
 def test_parts_are_exchanged_without_reading_the_grammar_again():
     source = Lark("start: <x> %json {}")
     changed = source.with_parts(
-        lambda part: part if isinstance(part, fl.JsonSchema) else Special(3)
+        lambda part: part if isinstance(part, gw.JsonSchema) else Special(3)
     )
-    assert [part.source for part in changed.parts] == [Special(3), fl.JsonSchema("{}")]
+    assert [part.source for part in changed.parts] == [Special(3), gw.JsonSchema("{}")]
     assert changed != source
     assert Lark('start: "a"').with_parts(Literal) == Lark('start: "a"')

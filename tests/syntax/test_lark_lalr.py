@@ -10,12 +10,12 @@ from lark.grammar import NonTerminal, Rule, RuleOptions, Terminal
 from lark.load_grammar import load_grammar
 from lark.parsers.lalr_analysis import LALR_Analyzer, Shift
 
-from fairlead.errors import LimitError
-from fairlead.syntax import lark_lalr, lark_reader
-from fairlead.syntax.lark_lalr import tabulate
-from fairlead.syntax.lark_source import Lark
-from fairlead.syntax.shipped import paths
-from fairlead.syntax.shipped_sources import grammar
+from guideway.errors import LimitError
+from guideway.syntax import lark_lalr, lark_reader
+from guideway.syntax.lark_lalr import tabulate
+from guideway.syntax.lark_source import Lark
+from guideway.syntax.shipped import paths
+from guideway.syntax.shipped_sources import grammar
 from lark_samples import python_lark
 
 

@@ -2,18 +2,18 @@
 
 import pytest
 
-import fairlead as fl
-from fairlead.errors import FairleadError, SourceError, UnsatisfiableError, UnsupportedError
-from fairlead.syntax.lark_errors import Reading
-from fairlead.syntax.lark_places import regexes_placed
-from fairlead.syntax.lark_tree import LarkTerminal
+import guideway as gw
+from guideway.errors import GuidewayError, SourceError, UnsatisfiableError, UnsupportedError
+from guideway.syntax.lark_errors import Reading
+from guideway.syntax.lark_places import regexes_placed
+from guideway.syntax.lark_tree import LarkTerminal
 
-BYTES = fl.Vocabulary([bytes([b]) for b in range(256)] + [b"<end>"], eos_ids={256})
+BYTES = gw.Vocabulary([bytes([b]) for b in range(256)] + [b"<end>"], eos_ids={256})
 
 
-def refused(text: str, **options: object) -> FairleadError:
-    with pytest.raises(FairleadError) as caught:
-        fl.compile(fl.Lark(text, **options), BYTES)
+def refused(text: str, **options: object) -> GuidewayError:
+    with pytest.raises(GuidewayError) as caught:
+        gw.compile(gw.Lark(text, **options), BYTES)
     return caught.value
 
 
@@ -48,7 +48,7 @@ def test_the_regex_may_stand_in_an_imported_grammar():
 
 
 def test_an_error_keeps_what_it_says_of_a_place():
-    source = fl.Lark("start: /a/")
+    source = gw.Lark("start: /a/")
     for error, place in (
         (UnsupportedError("x", place="here", text="(", position=0), "here"),
         (UnsupportedError("x"), ""),
@@ -126,8 +126,8 @@ def test_a_nul_may_stand_in_an_imported_grammar():
 )
 def test_a_terminal_that_is_too_large_has_a_place(text: str, place: str, lexer):
     imported = 'B: "b"\n A.3: /(?=[ab]*a[ab]{12}c)[ab]/'
-    with pytest.raises(fl.LimitError, match="the terminal ") as caught:
-        fl.compile(fl.Lark(text, lexer=lexer, imports={"a": imported}), BYTES, fl.Budget(50_000))
+    with pytest.raises(gw.LimitError, match="the terminal ") as caught:
+        gw.compile(gw.Lark(text, lexer=lexer, imports={"a": imported}), BYTES, gw.Budget(50_000))
     assert caught.value.place == place
     assert str(caught.value).endswith("^")
     assert caught.value.limit == "fuel"
@@ -135,21 +135,21 @@ def test_a_terminal_that_is_too_large_has_a_place(text: str, place: str, lexer):
 
 def test_a_terminal_that_stands_nowhere_has_no_place():
     shape = LarkTerminal("C", "c", None, frozenset(), 0, 1, 1, 1, "c", solid=False)
-    error = fl.LimitError("x", limit="fuel", text="c")
-    with pytest.raises(fl.LimitError) as caught, regexes_placed(fl.Lark('start: "a"'), [shape]):
+    error = gw.LimitError("x", limit="fuel", text="c")
+    with pytest.raises(gw.LimitError) as caught, regexes_placed(gw.Lark('start: "a"'), [shape]):
         raise error
     assert caught.value is error
 
 
 def test_a_limit_of_no_terminal_is_left_as_it_is():
-    error = fl.LimitError("x", limit="fuel")
-    with pytest.raises(fl.LimitError) as caught, regexes_placed(fl.Lark("start: /a/"), ()):
+    error = gw.LimitError("x", limit="fuel")
+    with pytest.raises(gw.LimitError) as caught, regexes_placed(gw.Lark("start: /a/"), ()):
         raise error
     assert caught.value is error
 
 
 def test_what_is_defined_nowhere_has_no_place():
-    reading = Reading(fl.Lark("start: x").extended)
+    reading = Reading(gw.Lark("start: x").extended)
     assert not reading.exceeded("much", "y", limit="rows", given=1).place
     assert reading.exceeded("much", "start", limit="rows", given=1).place == "line 1, column 1"
 

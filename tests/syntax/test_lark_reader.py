@@ -8,14 +8,14 @@ import lark
 import pytest
 from lark.indenter import PythonIndenter
 
-from fairlead.errors import LimitError, SourceError, UnsupportedError
-from fairlead.syntax.lark_errors import Reading, refusals
-from fairlead.syntax.lark_extensions import extend
-from fairlead.syntax.lark_indenter import ItemIndenter
-from fairlead.syntax.lark_reader import read_lark
-from fairlead.syntax.lark_source import Lark, read_indenter
-from fairlead.syntax.lark_tree import END, Production
-from fairlead.syntax.sources import Literal
+from guideway.errors import LimitError, SourceError, UnsupportedError
+from guideway.syntax.lark_errors import Reading, refusals
+from guideway.syntax.lark_extensions import extend
+from guideway.syntax.lark_indenter import ItemIndenter
+from guideway.syntax.lark_reader import read_lark
+from guideway.syntax.lark_source import Lark, read_indenter
+from guideway.syntax.lark_tree import END, Production
+from guideway.syntax.sources import Literal
 from lark_samples import python_tree
 
 EVERYTHING = r"""

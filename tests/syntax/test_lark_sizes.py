@@ -5,12 +5,12 @@ import re
 
 import pytest
 
-from fairlead.errors import LimitError, SourceError
-from fairlead.syntax.lark_errors import Reading
-from fairlead.syntax.lark_extensions import COMMENT, SKIPPED
-from fairlead.syntax.lark_reader import read_lark
-from fairlead.syntax.lark_sizes import DEEPEST, MOST_BLANK, check_size, check_terminals
-from fairlead.syntax.lark_source import Lark
+from guideway.errors import LimitError, SourceError
+from guideway.syntax.lark_errors import Reading
+from guideway.syntax.lark_extensions import COMMENT, SKIPPED
+from guideway.syntax.lark_reader import read_lark
+from guideway.syntax.lark_sizes import DEEPEST, MOST_BLANK, check_size, check_terminals
+from guideway.syntax.lark_source import Lark
 
 
 def reading(text):

@@ -7,10 +7,10 @@ import lark
 import pytest
 from lark.indenter import Indenter, PythonIndenter
 
-import fairlead as fl
-from fairlead.errors import SourceError, UnsupportedError
-from fairlead.syntax.lark_indenter import ItemIndenter
-from fairlead.syntax.lark_source import Lark
+import guideway as gw
+from guideway.errors import SourceError, UnsupportedError
+from guideway.syntax.lark_indenter import ItemIndenter
+from guideway.syntax.lark_source import Lark
 
 
 def test_sources_are_equal_by_what_they_read(tmp_path):
@@ -42,7 +42,7 @@ def test_a_file_imports_what_is_beside_it_as_lark_does(tmp_path):
     grammar.write_text("start: N+\n%import .parts.digits.N\n")
     parser, source = lark.Lark.open(str(grammar), parser="lalr"), Lark.open(grammar)
     assert [path for path, _ in source.files] == ["parts/digits.lark", "parts/letters.lark"]
-    constraint = fl.compile(source, fl.Vocabulary([bytes([byte]) for byte in range(256)]))
+    constraint = gw.compile(source, gw.Vocabulary([bytes([byte]) for byte in range(256)]))
     assert parser.parse("1b2b")
     assert constraint.matches("1b2b")
     assert not constraint.matches("1b2")
@@ -160,7 +160,7 @@ def test_an_indenter_that_does_something_else_is_refused():
 
 def test_lark_is_not_imported_for_a_source():
     code = (
-        "import sys; from fairlead.syntax.lark_source import Lark; "
+        "import sys; from guideway.syntax.lark_source import Lark; "
         "Lark('%import common.A'); print('lark' in sys.modules)"
     )
     out = subprocess.run([sys.executable, "-c", code], capture_output=True, check=True, text=True)

@@ -3,9 +3,9 @@
 import lark
 import pytest
 
-import fairlead as fl
-from fairlead.errors import LimitError
-from fairlead.syntax.lark_reader import read_lark
+import guideway as gw
+from guideway.errors import LimitError
+from guideway.syntax.lark_reader import read_lark
 
 ENDLESS = [
     'start: t{"a"}\nt{x}: "b" t{u{x}} | x\nu{x}: x x',
@@ -17,7 +17,7 @@ ENDLESS = [
 @pytest.mark.parametrize("text", ENDLESS)
 def test_templates_that_ask_for_ever_larger_ones_are_refused(text):
     with pytest.raises(LimitError, match=r"template '(t|u|p|_p)' comes to more rules") as caught:
-        read_lark(fl.Lark(text))
+        read_lark(gw.Lark(text))
     assert caught.value.limit == "rules of templates"
     assert len(str(caught.value)) <= 500
 
@@ -32,4 +32,4 @@ ENDING = [
 @pytest.mark.parametrize("text", ENDING)
 def test_others_come_to_the_rules_of_lark(text):
     made = {str(rule.origin.name) for rule in lark.Lark(text, parser="lalr").rules}
-    assert {each for each in made if "{" in each} <= read_lark(fl.Lark(text)).rules.keys()
+    assert {each for each in made if "{" in each} <= read_lark(gw.Lark(text)).rules.keys()

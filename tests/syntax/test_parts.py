@@ -2,10 +2,10 @@
 
 import pytest
 
-import fairlead as fl
-from fairlead.syntax.parts import parts_of, with_parts
-from fairlead.syntax.regions import Region, Until
-from fairlead.syntax.sources import Literal
+import guideway as gw
+from guideway.syntax.parts import parts_of, with_parts
+from guideway.syntax.regions import Region, Until
+from guideway.syntax.sources import Literal
 
 A, B, C = Literal("a"), Literal("b"), Literal("c")
 MADE = [
@@ -13,14 +13,14 @@ MADE = [
     (A | B, (A, B)),
     (A & B, (A, B)),
     (~A, (A,)),
-    (fl.repeat(A, 1, 2), (A,)),
-    (fl.capture("x", A), (A,)),
+    (gw.repeat(A, 1, 2), (A,)),
+    (gw.capture("x", A), (A,)),
     (Region(1, A), (A,)),
     (Until(A, others=(B, C)), (A, B, C)),
-    (fl.tag(A, B, C), (A, B, C)),
-    (fl.regions(fl.tag(A, B), fl.tag(B, C, C), at_most=2), (A, B, Literal(""), B, C, C)),
-    (fl.thinking(A, B, C), (A, B, C)),
-    (fl.special("<a>"), ()),
+    (gw.tag(A, B, C), (A, B, C)),
+    (gw.regions(gw.tag(A, B), gw.tag(B, C, C), at_most=2), (A, B, Literal(""), B, C, C)),
+    (gw.thinking(A, B, C), (A, B, C)),
+    (gw.special("<a>"), ()),
 ]
 
 

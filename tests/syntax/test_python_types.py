@@ -11,10 +11,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 from pydantic import BaseModel, Field, TypeAdapter
 
-from fairlead.automata.derivative import Derivatives
-from fairlead.lowering.sources import lower_source
-from fairlead.syntax.python_types import type_schema, type_source
-from fairlead.syntax.sources import PythonType
+from guideway.automata.derivative import Derivatives
+from guideway.lowering.sources import lower_source
+from guideway.syntax.python_types import type_schema, type_source
+from guideway.syntax.sources import PythonType
 from type_samples import NOT_WRITTEN_BACK, TYPES, Level, Options, Person, Point, Task
 
 

@@ -8,11 +8,11 @@ import pytest
 from pydantic import BaseModel, Field, Strict, TypeAdapter, create_model
 from pydantic_core import core_schema
 
-import fairlead as fl
-from fairlead.errors import LimitError, SourceError, UnsupportedError
-from fairlead.syntax import python_types_adapter
-from fairlead.syntax.python_types import type_schema
-from fairlead.syntax.python_types_adapter import type_name
+import guideway as gw
+from guideway.errors import LimitError, SourceError, UnsupportedError
+from guideway.syntax import python_types_adapter
+from guideway.syntax.python_types import type_schema
+from guideway.syntax.python_types_adapter import type_name
 
 
 class Alien:
@@ -201,5 +201,5 @@ def test_a_type_of_very_many_parts_is_refused_before_pydantic_reads_them() -> No
     for _ in range(30):
         nested = tuple[nested, nested]
     with pytest.raises(LimitError, match="2147483647 parts") as refused:
-        fl.compile(nested, fl.Vocabulary([b"a"]))
+        gw.compile(nested, gw.Vocabulary([b"a"]))
     assert (refused.value.limit, refused.value.given) == ("parts of a type", 2**31 - 1)

@@ -12,11 +12,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 from pydantic import Field, TypeAdapter
 
-from fairlead.errors import SourceError, UnsupportedError
-from fairlead.syntax.python_types import type_schema
-from fairlead.syntax.python_types_bounds import outer_bound
-from fairlead.syntax.python_types_core import read_core
-from fairlead.syntax.python_types_place import Place
+from guideway.errors import SourceError, UnsupportedError
+from guideway.syntax.python_types import type_schema
+from guideway.syntax.python_types_bounds import outer_bound
+from guideway.syntax.python_types_core import read_core
+from guideway.syntax.python_types_place import Place
 from type_oracle import check_offers
 
 NUMBER = int | float

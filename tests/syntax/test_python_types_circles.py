@@ -6,9 +6,9 @@ import pytest
 from pydantic import Field, WithJsonSchema
 from typing_extensions import TypeAliasType
 
-import fairlead as fl
-from fairlead.errors import SourceError
-from fairlead.syntax.python_types import type_schema
+import guideway as gw
+from guideway.errors import SourceError
+from guideway.syntax.python_types import type_schema
 from random_walks import BYTES
 from type_oracle import check_offers
 
@@ -42,4 +42,4 @@ def test_a_schema_of_the_users_that_holds_itself_is_no_json() -> None:
     circle: dict[str, Any] = {}
     circle["items"] = circle
     with pytest.raises(SourceError, match="a value that contains itself is no JSON"):
-        fl.compile(Annotated[list[int], WithJsonSchema(circle)], BYTES)
+        gw.compile(Annotated[list[int], WithJsonSchema(circle)], BYTES)

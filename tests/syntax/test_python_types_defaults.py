@@ -9,8 +9,8 @@ import pytest
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, ValidationInfo, field_validator
 from typing_extensions import TypedDict
 
-from fairlead.errors import UnsupportedError
-from fairlead.syntax.python_types import type_schema
+from guideway.errors import UnsupportedError
+from guideway.syntax.python_types import type_schema
 from type_oracle import check_offers, is_read
 
 VALIDATED = ConfigDict(validate_default=True)

@@ -23,9 +23,9 @@ from pydantic import (
 )
 from typing_extensions import TypeAliasType
 
-import fairlead as fl
-from fairlead.errors import UnsupportedError
-from fairlead.syntax.python_types import type_schema
+import guideway as gw
+from guideway.errors import UnsupportedError
+from guideway.syntax.python_types import type_schema
 from random_walks import BYTES
 from type_oracle import check_offers, is_read
 
@@ -100,7 +100,7 @@ def test_keys_that_are_true_or_false_are_on_offer_as_they_are_written(
     key: Any, values: list[Any], beyond: list[str]
 ) -> None:
     made = dict[key, int]
-    constraint = fl.compile(made, BYTES)
+    constraint = gw.compile(made, BYTES)
     for value in values:
         assert TypeAdapter(made).validate_json(written(made, value)) == {value: 1}
         assert constraint.matches(written(made, value)), value

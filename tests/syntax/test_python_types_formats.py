@@ -22,9 +22,9 @@ from pydantic import (
     create_model,
 )
 
-from fairlead.errors import UnsupportedError
-from fairlead.syntax.python_types import type_schema
-from fairlead.syntax.python_types_formats import FORMATS, other_words
+from guideway.errors import UnsupportedError
+from guideway.syntax.python_types import type_schema
+from guideway.syntax.python_types_formats import FORMATS, other_words
 from type_oracle import check_offers
 
 

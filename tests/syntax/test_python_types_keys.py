@@ -12,11 +12,11 @@ from pydantic import ValidationError as Invalid
 from pydantic.json_schema import SkipJsonSchema
 from typing_extensions import TypedDict
 
-from fairlead.automata.derivative import Derivatives
-from fairlead.errors import UnsupportedError
-from fairlead.lowering.sources import lower_source
-from fairlead.syntax.python_types import type_schema
-from fairlead.syntax.sources import PythonType
+from guideway.automata.derivative import Derivatives
+from guideway.errors import UnsupportedError
+from guideway.lowering.sources import lower_source
+from guideway.syntax.python_types import type_schema
+from guideway.syntax.sources import PythonType
 
 ABSENT = object()
 VALUES = (ABSENT, 1, "s", ["s"], [1])

@@ -11,10 +11,10 @@ from pydantic.json_schema import SkipJsonSchema
 from pydantic_core import core_schema
 from typing_extensions import TypedDict
 
-from fairlead.errors import UnsupportedError
-from fairlead.syntax.python_types import type_schema
-from fairlead.syntax.python_types_core import read_core
-from fairlead.syntax.python_types_place import Place
+from guideway.errors import UnsupportedError
+from guideway.syntax.python_types import type_schema
+from guideway.syntax.python_types_core import read_core
+from guideway.syntax.python_types_place import Place
 from type_oracle import check_offers, is_read
 
 

@@ -8,7 +8,7 @@ import warnings
 import pytest
 from pydantic import TypeAdapter
 
-import fairlead as fl
+import guideway as gw
 from random_types import Types
 from random_walks import BYTES, text_of
 
@@ -27,7 +27,7 @@ def test_texts_of_a_type_parse_back_and_values_of_it_are_among_its_texts(seeds: 
     for seed in seeds:
         types = Types(seed)
         made, value = types.any()
-        adapter, constraint = TypeAdapter(made), fl.compile(made, BYTES)
+        adapter, constraint = TypeAdapter(made), gw.compile(made, BYTES)
         for _ in range(2):
             with warnings.catch_warnings():
                 warnings.simplefilter("ignore")  # of unions, pydantic guesses what a value is of

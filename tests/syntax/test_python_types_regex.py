@@ -7,14 +7,14 @@ from typing import Annotated
 import pytest
 from pydantic import Field, StringConstraints, TypeAdapter
 
-from fairlead.automata.derivative import Derivatives
-from fairlead.errors import UnsupportedError
-from fairlead.lowering.characters import class_points, shorthand_points
-from fairlead.lowering.regex import lower_regex
-from fairlead.syntax.python_types_place import Place
-from fairlead.syntax.python_types_regex import Engine, translate, trimmed
-from fairlead.syntax.regex import parse_regex
-from fairlead.syntax.regex_tree import Class, Shorthand
+from guideway.automata.derivative import Derivatives
+from guideway.errors import UnsupportedError
+from guideway.lowering.characters import class_points, shorthand_points
+from guideway.lowering.regex import lower_regex
+from guideway.syntax.python_types_place import Place
+from guideway.syntax.python_types_regex import Engine, translate, trimmed
+from guideway.syntax.regex import parse_regex
+from guideway.syntax.regex_tree import Class, Shorthand
 from type_oracle import check_offers
 
 AT = Place("T")

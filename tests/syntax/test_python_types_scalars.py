@@ -33,11 +33,11 @@ from pydantic import (
 from pydantic_core import core_schema
 from typing_extensions import TypeAliasType
 
-import fairlead as fl
-from fairlead.errors import UnsupportedError
-from fairlead.syntax.python_types import type_schema
-from fairlead.syntax.python_types_core import read_core
-from fairlead.syntax.python_types_place import INTEGER, Place
+import guideway as gw
+from guideway.errors import UnsupportedError
+from guideway.syntax.python_types import type_schema
+from guideway.syntax.python_types_core import read_core
+from guideway.syntax.python_types_place import INTEGER, Place
 from random_walks import BYTES
 from type_oracle import check_offers
 
@@ -202,9 +202,9 @@ def test_past_and_future_are_told_by_the_day(
 
 def test_what_is_neither_surely_past_nor_future_is_not_on_offer() -> None:
     for past, now in ((PastDate, day(0)), (PastDatetime, f"{day(0)}T00:00:00+23:59")):
-        assert not fl.compile(past, BYTES).matches(f'"{now}"')
+        assert not gw.compile(past, BYTES).matches(f'"{now}"')
     for future, now in ((FutureDate, day(0)), (FutureDatetime, f"{day(0)}T23:59:59-23:59")):
-        assert not fl.compile(future, BYTES).matches(f'"{now}"')
+        assert not gw.compile(future, BYTES).matches(f'"{now}"')
 
 
 def test_strict_types_are_written_alike() -> None:

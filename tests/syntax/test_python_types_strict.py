@@ -26,8 +26,8 @@ from pydantic import (
 )
 from typing_extensions import TypeAliasType, TypedDict
 
-from fairlead.errors import UnsupportedError
-from fairlead.syntax.python_types import type_schema
+from guideway.errors import UnsupportedError
+from guideway.syntax.python_types import type_schema
 from type_oracle import check_offers, is_read
 
 

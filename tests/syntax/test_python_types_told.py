@@ -5,7 +5,7 @@ from typing import Annotated, Any
 import pytest
 from pydantic import BaseModel, WithJsonSchema
 
-from fairlead.syntax.python_types import type_schema
+from guideway.syntax.python_types import type_schema
 from type_oracle import check_offers
 
 
@@ -59,9 +59,9 @@ def test_references_lead_to_the_definitions_beside_them(offered: str, beyond: st
 def test_those_without_definitions_lead_to_those_of_the_type() -> None:
     properties = type_schema(Told).schema["properties"]
     assert properties["foo"] == {"$ref": "#/$defs/Foo", "default": None}
-    assert properties["number"]["$id"] == properties["again"]["$id"] == "urn:fairlead:1"
+    assert properties["number"]["$id"] == properties["again"]["$id"] == "urn:guideway:1"
 
 
-def test_a_whole_type_keeps_its_definitions_beside_those_of_fairlead() -> None:
+def test_a_whole_type_keeps_its_definitions_beside_those_of_guideway() -> None:
     told = {"$ref": "#/$defs/integer", "$defs": {"integer": {"type": "string"}}}
     check_offers(Annotated[str, WithJsonSchema(told)], ['"a"'], ["1"])

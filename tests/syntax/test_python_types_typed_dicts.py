@@ -9,9 +9,9 @@ import typing_extensions
 from pydantic import Field
 from typing_extensions import ReadOnly
 
-from fairlead.errors import SourceError
-from fairlead.syntax.python_types import type_schema
-from fairlead.syntax.python_types_typed_dicts import with_typed_dicts
+from guideway.errors import SourceError
+from guideway.syntax.python_types import type_schema
+from guideway.syntax.python_types_typed_dicts import with_typed_dicts
 
 
 class Base(TypedDict):

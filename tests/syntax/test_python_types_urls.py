@@ -18,9 +18,9 @@ from pydantic import (
 )
 from pydantic.networks import UrlConstraints
 
-import fairlead as fl
-from fairlead.errors import UnsupportedError
-from fairlead.syntax.python_types import type_schema
+import guideway as gw
+from guideway.errors import UnsupportedError
+from guideway.syntax.python_types import type_schema
 from random_walks import BYTES
 from type_oracle import check_offers, is_read
 
@@ -100,7 +100,7 @@ def test_urls_are_on_offer_as_they_are_written(
         TypeAdapter(type_).dump_json(url)
         for url in map(TypeAdapter(type_).validate_json, quoted(*offered))
     ]
-    assert all(map(fl.compile(type_, BYTES).matches, (text.decode() for text in written)))
+    assert all(map(gw.compile(type_, BYTES).matches, (text.decode() for text in written)))
 
 
 def test_a_default_port_leaves_no_url_of_a_file() -> None:
@@ -117,7 +117,7 @@ SCHEMES = ["http", "ftp", "file", "a", "file+x", "postgres", "mongodb", "nats", 
 
 @pytest.mark.parametrize("type_", [AnyUrl, PostgresDsn, MongoDsn, NatsDsn, RedisDsn])
 def test_urls_put_together_by_chance_are_read_if_they_are_on_offer(type_: Any) -> None:
-    chance, constraint, count = random.Random(1), fl.compile(type_, BYTES), 0
+    chance, constraint, count = random.Random(1), gw.compile(type_, BYTES), 0
     strict = TypeAdapter(type_)
     for _ in range(1500):
         rest = "".join(chance.choices(PARTS, k=chance.randint(0, 5)))

@@ -10,9 +10,9 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from fairlead.errors import FairleadError, LimitError, SourceError, UnsupportedError
-from fairlead.syntax.regex import MOST_NESTED, parse_regex
-from fairlead.syntax.regex_tree import (
+from guideway.errors import GuidewayError, LimitError, SourceError, UnsupportedError
+from guideway.syntax.regex import MOST_NESTED, parse_regex
+from guideway.syntax.regex_tree import (
     Alternation,
     Anchor,
     Class,
@@ -26,7 +26,7 @@ from fairlead.syntax.regex_tree import (
     Text,
     outline,
 )
-from fairlead.syntax.sources import DIALECTS, Dialect
+from guideway.syntax.sources import DIALECTS, Dialect
 from regex_samples import oracle
 
 PLAIN = Mode()
@@ -70,7 +70,7 @@ def test_a_pattern_is_refused_exactly_if_re_refuses_it(pattern: str, flags: str)
         assert error.position in range(len(pattern) + 1)
 
 
-def refusal(pattern: str, flags: str = "", dialect: Dialect = "python") -> FairleadError | None:
+def refusal(pattern: str, flags: str = "", dialect: Dialect = "python") -> GuidewayError | None:
     try:
         assert list(outline(parse_regex(pattern, dialect, flags)))
     except (SourceError, UnsupportedError, LimitError) as error:

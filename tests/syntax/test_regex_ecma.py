@@ -4,10 +4,10 @@ from typing import Any
 
 import pytest
 
-from fairlead.errors import SourceError, UnsupportedError
-from fairlead.syntax.regex import parse_regex
-from fairlead.syntax.regex_escapes import PROPERTIES
-from fairlead.syntax.regex_tree import Anchor, Class, Dot, Mode, Sequence, Shorthand, Text
+from guideway.errors import SourceError, UnsupportedError
+from guideway.syntax.regex import parse_regex
+from guideway.syntax.regex_escapes import PROPERTIES
+from guideway.syntax.regex_tree import Anchor, Class, Dot, Mode, Sequence, Shorthand, Text
 
 ECMA = Mode("ecma")
 

@@ -7,11 +7,11 @@ from itertools import product
 
 import pytest
 
-from fairlead.errors import FairleadError
-from fairlead.lowering.regex import lower_search
-from fairlead.lowering.regular import contains
-from fairlead.syntax.regex import parse_regex
-from fairlead.syntax.regex_finding import finds, samples
+from guideway.errors import GuidewayError
+from guideway.lowering.regex import lower_search
+from guideway.lowering.regular import contains
+from guideway.syntax.regex import parse_regex
+from guideway.syntax.regex_finding import finds, samples
 
 TEXTS = ["".join(chars) for length in range(5) for chars in product("aB0 ", repeat=length)]
 LEAVES = [
@@ -56,7 +56,7 @@ def test_a_pattern_is_found_where_re_finds_it(seed: int) -> None:
             compiled = re.compile(text, re.ASCII)
         try:
             parse_regex(text, "ecma")
-        except FairleadError:
+        except GuidewayError:
             continue
         for where in chance.sample(TEXTS, 12):
             if where or r"\B" not in text:  # which re finds nowhere in an empty text

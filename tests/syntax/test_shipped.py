@@ -4,40 +4,40 @@ import re
 
 import pytest
 
-import fairlead as fl
-from fairlead.errors import SourceError
-from fairlead.syntax.lark_reader import read_lark
-from fairlead.syntax.lark_source import Lark
-from fairlead.syntax.shipped import folder, paths, read, shipped
+import guideway as gw
+from guideway.errors import SourceError
+from guideway.syntax.lark_reader import read_lark
+from guideway.syntax.lark_source import Lark
+from guideway.syntax.shipped import folder, paths, read, shipped
 
 NAMES = list(paths())
 
 
 def test_a_name_gives_a_source() -> None:
-    source = fl.grammar("gbnf/json")
-    assert isinstance(source, fl.Gbnf)
-    assert source == fl.Gbnf((folder() / "gbnf" / "json.gbnf").read_text(encoding="utf-8"))
+    source = gw.grammar("gbnf/json")
+    assert isinstance(source, gw.Gbnf)
+    assert source == gw.Gbnf((folder() / "gbnf" / "json.gbnf").read_text(encoding="utf-8"))
 
 
 def test_a_grammar_in_lark_finds_those_that_it_imports() -> None:
-    source = fl.grammar("json_lines")
+    source = gw.grammar("json_lines")
     assert isinstance(source, Lark)
     assert [path for path, _ in source.files] == ["json.lark"]
-    python = fl.grammar("python")
+    python = gw.grammar("python")
     assert isinstance(python, Lark)
     assert "file_input:" in dict(python.files)["python.lark"]
 
 
 def test_any_grammar_may_import_a_shipped_one() -> None:
-    tree = read_lark(Lark("start: value+\n%import fairlead.json_lines.start -> value"))
-    assert "fairlead__json_lines__json__member" in tree.rules
-    with pytest.raises(SourceError, match=r"did you mean 'fairlead\.json'\?"):
-        Lark("start: value\n%import fairlead.jsn.value")
+    tree = read_lark(Lark("start: value+\n%import guideway.json_lines.start -> value"))
+    assert "guideway__json_lines__json__member" in tree.rules
+    with pytest.raises(SourceError, match=r"did you mean 'guideway\.json'\?"):
+        Lark("start: value\n%import guideway.jsn.value")
 
 
 def test_a_wrong_name_lists_the_right_ones_with_a_near_one() -> None:
     with pytest.raises(SourceError) as raised:
-        fl.grammar("semvers")
+        gw.grammar("semvers")
     assert "did you mean 'semver'?" in str(raised.value)
     listed = str(raised.value).partition("?: ")[2]
     assert listed.startswith("arithmetic cron csv ")

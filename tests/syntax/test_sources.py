@@ -5,8 +5,8 @@ from typing import Optional, Union
 
 import pytest
 
-from fairlead.errors import SourceError
-from fairlead.syntax.sources import (
+from guideway.errors import SourceError
+from guideway.syntax.sources import (
     Both,
     Choice,
     Either,

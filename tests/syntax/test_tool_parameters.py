@@ -6,11 +6,11 @@ from typing import Annotated, Any, Literal
 import pytest
 from pydantic import BaseModel, Field
 
-import fairlead as fl
-from fairlead.api.values import read_value
-from fairlead.errors import SourceError, UnsupportedError
-from fairlead.syntax.json_schema_source import JsonSchema
-from fairlead.syntax.tool_parameters import as_json, elements, parameters
+import guideway as gw
+from guideway.api.values import read_value
+from guideway.errors import SourceError, UnsupportedError
+from guideway.syntax.json_schema_source import JsonSchema
+from guideway.syntax.tool_parameters import as_json, elements, parameters
 from tool_samples import MARKED, PLAIN
 
 CODE = "def f():\n    return '</parameter>'"
@@ -61,9 +61,9 @@ def call(**values: str) -> str:
     ],
 )
 def test_elements_are_what_the_schema_says_and_read_as_it_says(values, read):
-    tools = fl.tools([Edit], "qwen3_coder", choice="required")
+    tools = gw.tools([Edit], "qwen3_coder", choice="required")
     text = call(**values)
-    assert fl.compile(tools, PLAIN).matches(text) == (read is not None)
+    assert gw.compile(tools, PLAIN).matches(text) == (read is not None)
     if read is not None:
         (found,), error = read_value(tools, text)
         assert error is None
@@ -84,7 +84,7 @@ def test_a_schema_may_name_its_parts():
         ("a", True, False),
         ("b", False, False),
     ]
-    constraint = fl.compile(elements(listed), PLAIN)
+    constraint = gw.compile(elements(listed), PLAIN)
     assert constraint.matches("<parameter=a>\nx\n</parameter>\n<parameter=b>\n[]\n</parameter>\n")
     assert as_json(listed, "<parameter=b>\n[]\n</parameter>\n") == '{"b": []}'
     assert constraint.matches("")
@@ -127,13 +127,13 @@ def test_a_schema_that_is_not_well_formed_is_refused_as_any_other(schema: Any, s
 def test_a_string_that_no_value_is_may_be_left_out_only():
     text = '{"type": "string", "minLength": 5, "maxLength": 2}'
     listed = {"a": json.loads(text), "b": {"enum": []}, "c": {"type": ["string"], "maxLength": 1}}
-    constraint = fl.compile(elements(parameters("f", JsonSchema({"properties": listed}))), PLAIN)
+    constraint = gw.compile(elements(parameters("f", JsonSchema({"properties": listed}))), PLAIN)
     assert constraint.matches("<parameter=c>\nx\n</parameter>\n")
     for name in "ab":
         assert not constraint.matches(f"<parameter={name}>\nxxx\n</parameter>\n")
     whole = {"properties": listed, "required": ["a"]}
-    with pytest.raises(fl.UnsatisfiableError):
-        fl.compile(elements(parameters("f", JsonSchema(whole))), PLAIN)
+    with pytest.raises(gw.UnsatisfiableError):
+        gw.compile(elements(parameters("f", JsonSchema(whole))), PLAIN)
 
 
 def test_a_string_behind_a_long_chain_of_names_stands_as_it_is():
@@ -143,12 +143,12 @@ def test_a_string_behind_a_long_chain_of_names_stands_as_it_is():
         "$defs": names | {"r400": {"const": "x"}},
     }
     (one,) = parameters("f", JsonSchema(schema))
-    assert fl.compile(elements((one,)), PLAIN).matches("<parameter=a>\nx\n</parameter>\n")
+    assert gw.compile(elements((one,)), PLAIN).matches("<parameter=a>\nx\n</parameter>\n")
 
 
 def test_harmony_names_who_is_called_behind_the_channel_or_the_role():
-    tools = fl.tools([Edit], "harmony")
-    constraint = fl.compile(tools, MARKED)
+    tools = gw.tools([Edit], "harmony")
+    constraint = gw.compile(tools, MARKED)
     for head in (
         "<|channel|>commentary to=functions.Edit <|constrain|>json",
         " to=functions.Edit<|channel|>commentary json",
@@ -165,8 +165,8 @@ def test_harmony_names_who_is_called_behind_the_channel_or_the_role():
 
 
 def test_llama_says_that_it_is_a_function_or_does_not():
-    tools = fl.tools([Edit], "llama3_python_tag")
-    constraint = fl.compile(tools, MARKED)
+    tools = gw.tools([Edit], "llama3_python_tag")
+    constraint = gw.compile(tools, MARKED)
     for begin in ('{"name"', '{"type": "function", "name"'):
         text = f'Well. <|python_tag|>{begin}: "Edit", "parameters": {{"path": "/"}}}}'
         assert constraint.matches(text)

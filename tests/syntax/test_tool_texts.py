@@ -7,10 +7,10 @@ import pytest
 from jsonschema.validators import validator_for
 from referencing import Registry
 
-import fairlead as fl
-from fairlead.errors import LimitError, UnsupportedError
-from fairlead.syntax.json_schema_source import JsonSchema
-from fairlead.syntax.tool_parameters import as_json, elements, parameters
+import guideway as gw
+from guideway.errors import LimitError, UnsupportedError
+from guideway.syntax.json_schema_source import JsonSchema
+from guideway.syntax.tool_parameters import as_json, elements, parameters
 from tool_samples import PLAIN
 
 STRING, NULL, NUMBER = {"type": "string"}, {"type": "null"}, {"type": "integer"}
@@ -30,7 +30,7 @@ def check(whole: dict[str, Any], *, is_text: bool) -> None:
     listed = parameters("f", JsonSchema(whole))
     one = next(each for each in listed if each.name == "a")
     assert one.is_text == is_text
-    constraint = fl.compile(elements((one,)) + "", PLAIN)
+    constraint = gw.compile(elements((one,)) + "", PLAIN)
     for text in TEXTS:
         written = f"<parameter=a>\n{text}\n</parameter>\n"
         try:

@@ -6,16 +6,16 @@ from typing import Optional
 
 import pytest
 
-import fairlead as fl
-from fairlead.syntax.tool_formats import FORMATS
-from fairlead.syntax.tools import tools_of
+import guideway as gw
+from guideway.syntax.tool_formats import FORMATS
+from guideway.syntax.tools import tools_of
 from tool_samples import CALLS, MARKED, PLAIN, SEARCH, TOOLS, Weather, add, said, written
 
 
 @pytest.mark.parametrize("form", FORMATS)
 def test_calls_are_written_as_templates_write_them(form):
     free, required, none, named, one = (
-        fl.compile(fl.tools(TOOLS, form, **how), MARKED)
+        gw.compile(gw.tools(TOOLS, form, **how), MARKED)
         for how in (
             {},
             {"choice": "required"},
@@ -50,9 +50,9 @@ class Tree:
 
 
 def test_tools_are_described_as_chat_templates_take_them():
-    described = fl.tools([Weather, SEARCH, Tree, add]).schemas
+    described = gw.tools([Weather, SEARCH, Tree, add]).schemas
     assert described[1] == SEARCH
-    assert tools_of(fl.thinking(fl.tools([SEARCH]) | fl.Text())) == [SEARCH]
+    assert tools_of(gw.thinking(gw.tools([SEARCH]) | gw.Text())) == [SEARCH]
     assert described[0]["function"]["description"] == "The weather in a city."
     assert described[0]["function"]["parameters"]["required"] == ["city"]
     assert described[3]["function"]["description"] == "Add."
@@ -62,7 +62,7 @@ def test_tools_are_described_as_chat_templates_take_them():
 
     def numbered(title: list[int], more: int) -> None: ...
 
-    parameters = fl.tools([numbered]).schemas[0]["function"]["parameters"]
+    parameters = gw.tools([numbered]).schemas[0]["function"]["parameters"]
     assert parameters["properties"] == {
         "title": {"type": "array", "items": {"type": "integer"}},
         "more": {"type": "integer"},
@@ -70,15 +70,15 @@ def test_tools_are_described_as_chat_templates_take_them():
     assert "title" not in parameters
     flat = {"type": "function", "name": "flat", "parameters": {"type": "object"}}
     bare = {"type": "function", "function": {"name": "bare"}}
-    source = fl.tools([flat, bare], "llama3")
-    assert len({source, fl.tools([flat, bare], "llama3")}) == 1
-    assert fl.compile(source, PLAIN).matches('{"name": "bare", "parameters": {"z": [null]}}')
+    source = gw.tools([flat, bare], "llama3")
+    assert len({source, gw.tools([flat, bare], "llama3")}) == 1
+    assert gw.compile(source, PLAIN).matches('{"name": "bare", "parameters": {"z": [null]}}')
 
 
 def test_arguments_are_an_object_whether_the_description_says_so_or_not():
     untyped = {"name": "f", "parameters": {"properties": {"a": {"type": "integer"}}}}
-    tools = fl.tools([untyped, {"name": "g", "parameters": {}}], "llama3", "required")
-    constraint = fl.compile(tools, PLAIN)
+    tools = gw.tools([untyped, {"name": "g", "parameters": {}}], "llama3", "required")
+    constraint = gw.compile(tools, PLAIN)
     for name, arguments, allowed in [
         ("f", '{"a": 1}', 1),
         ("f", "1", 0),
@@ -92,23 +92,23 @@ def test_arguments_are_an_object_whether_the_description_says_so_or_not():
 @pytest.mark.parametrize(
     ("attempt", "message"),
     [
-        (lambda: fl.tools([]), "there is none"),
-        (lambda: fl.tools("add"), "there is none"),
-        (lambda: fl.tools([3]), "3 is no tool"),
-        (lambda: fl.tools([lambda x: x]), "'<lambda>'"),
-        (lambda: fl.tools([int]), "int are no JSON object"),
+        (lambda: gw.tools([]), "there is none"),
+        (lambda: gw.tools("add"), "there is none"),
+        (lambda: gw.tools([3]), "3 is no tool"),
+        (lambda: gw.tools([lambda x: x]), "'<lambda>'"),
+        (lambda: gw.tools([int]), "int are no JSON object"),
         (
-            lambda: fl.tools([{"name": "f", "parameters": {"type": "array"}}]),
+            lambda: gw.tools([{"name": "f", "parameters": {"type": "array"}}]),
             "f are no JSON object",
         ),
-        (lambda: fl.tools([add, add]), "two tools have the name 'add'"),
-        (lambda: fl.tools([{"type": "function", "name": "auto"}]), "'auto'"),
-        (lambda: fl.tools([{"function": 1}]), "has a name and parameters"),
-        (lambda: fl.tools([add], "herms"), "did you mean 'hermes'"),
-        (lambda: fl.tools([add], choice="ad"), "did you mean 'add'"),
-        (lambda: fl.tools([add], choice={"function": {}}), "one of auto, required, none, add"),
+        (lambda: gw.tools([add, add]), "two tools have the name 'add'"),
+        (lambda: gw.tools([{"type": "function", "name": "auto"}]), "'auto'"),
+        (lambda: gw.tools([{"function": 1}]), "has a name and parameters"),
+        (lambda: gw.tools([add], "herms"), "did you mean 'hermes'"),
+        (lambda: gw.tools([add], choice="ad"), "did you mean 'add'"),
+        (lambda: gw.tools([add], choice={"function": {}}), "one of auto, required, none, add"),
     ],
 )
 def test_what_is_no_tool_is_refused(attempt, message):
-    with pytest.raises((fl.SourceError, fl.UnsupportedError), match=re.escape(message)):
+    with pytest.raises((gw.SourceError, gw.UnsupportedError), match=re.escape(message)):
         attempt()

@@ -7,10 +7,10 @@ from pathlib import Path
 
 import pytest
 
-from fairlead.vocabulary import cache, tokenizer_json
-from fairlead.vocabulary.array_file import packed, unpacked
-from fairlead.vocabulary.flat_trie import FlatTrie
-from fairlead.vocabulary.spellings import Vocabulary
+from guideway.vocabulary import cache, tokenizer_json
+from guideway.vocabulary.array_file import packed, unpacked
+from guideway.vocabulary.flat_trie import FlatTrie
+from guideway.vocabulary.spellings import Vocabulary
 from small_tokenizers import byte_level, sentencepiece, unigram, word_piece
 
 TOKENIZERS = {
@@ -24,7 +24,7 @@ TOKENIZERS = {
 @pytest.fixture(autouse=True)
 def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """A cache of its own, in which small tokenizers are kept too."""
-    monkeypatch.setenv("FAIRLEAD_CACHE", str(tmp_path))
+    monkeypatch.setenv("GUIDEWAY_CACHE", str(tmp_path))
     monkeypatch.setattr(cache, "WORTH_TOKENS", 0)
     monkeypatch.setattr(tokenizer_json, "WORTH_BYTES", 0)
     return tmp_path / "vocabularies"
@@ -90,7 +90,7 @@ def test_a_cache_that_cannot_be_written_or_read_only_costs_time(tmp_path, monkey
     expected = content(Vocabulary.from_tokenizer_json(byte_level()))
     blocked = tmp_path / "file"
     blocked.write_text("not a folder")
-    monkeypatch.setenv("FAIRLEAD_CACHE", str(blocked))
+    monkeypatch.setenv("GUIDEWAY_CACHE", str(blocked))
     assert content(Vocabulary.from_tokenizer_json(byte_level())) == expected
 
 
@@ -127,7 +127,7 @@ def test_only_the_most_recent_files_are_kept(folder, monkeypatch):
 
 def test_small_vocabularies_are_not_worth_a_file(folder, monkeypatch):
     monkeypatch.undo()
-    monkeypatch.setenv("FAIRLEAD_CACHE", str(folder.parent))
+    monkeypatch.setenv("GUIDEWAY_CACHE", str(folder.parent))
     assert Vocabulary.from_tokenizer_json(byte_level()).flat_trie is not None
     assert not folder.exists()
 
@@ -143,16 +143,16 @@ def test_files_hold_no_pickle_and_nothing_but_what_was_read(folder):
 COMPILE = """
 import os
 import sys
-import fairlead as fl
-from fairlead.vocabulary import cache, tokenizer_json
+import guideway as gw
+from guideway.vocabulary import cache, tokenizer_json
 
 cache.WORTH_TOKENS = tokenizer_json.WORTH_BYTES = 0
-fl.warmup()  # with the kernels of this machine: compiling them takes half a minute
-os.environ["FAIRLEAD_CACHE"] = sys.argv[2]
-vocabulary = fl.Vocabulary.from_tokenizer_json(sys.argv[1])
+gw.warmup()  # with the kernels of this machine: compiling them takes half a minute
+os.environ["GUIDEWAY_CACHE"] = sys.argv[2]
+vocabulary = gw.Vocabulary.from_tokenizer_json(sys.argv[1])
 opened = []
 sys.addaudithook(lambda event, args: opened.append(args) if event == "open" else None)
-constraint = fl.compile(fl.Regex("[he]+"), vocabulary)
+constraint = gw.compile(gw.Regex("[he]+"), vocabulary)
 constraint.mask(constraint.start())
 sys.exit(f"opened {opened}" if opened else 0)
 """

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from canonical_tokenizers import TOKENIZERS, cutter, vocabulary
-from fairlead.vocabulary.cutter import Cutter
+from guideway.vocabulary.cutter import Cutter
 
 
 def is_canonical(own: Cutter, tokens: tuple[int, ...]) -> bool:

@@ -10,8 +10,8 @@ import pytest
 from tokenizers import Tokenizer
 from tokenizers.pre_tokenizers import PreTokenizer
 
-from fairlead.errors import ModelError, UnsupportedError
-from fairlead.vocabulary.spellings import Vocabulary
+from guideway.errors import ModelError, UnsupportedError
+from guideway.vocabulary.spellings import Vocabulary
 from small_tokenizers import added, byte_level
 
 ADDED = [

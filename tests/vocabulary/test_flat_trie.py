@@ -5,10 +5,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from fairlead.errors import LimitError
-from fairlead.vocabulary.byte_order import sort_spellings
-from fairlead.vocabulary.flat_trie import FlatTrie
-from fairlead.vocabulary.spellings import Vocabulary
+from guideway.errors import LimitError
+from guideway.vocabulary.byte_order import sort_spellings
+from guideway.vocabulary.flat_trie import FlatTrie
+from guideway.vocabulary.spellings import Vocabulary
 
 SPELLINGS = st.one_of(
     st.none(),

@@ -6,8 +6,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-import fairlead as fl
-from fairlead.vocabulary.healing import across
+import guideway as gw
+from guideway.vocabulary.healing import across
 
 SPELLINGS = st.lists(
     st.text("ab", min_size=1, max_size=4).map(str.encode), min_size=1, max_size=8, unique=True
@@ -18,10 +18,10 @@ SPELLINGS = st.lists(
 def test_what_is_taken_back_is_all_that_a_token_may_read_across(
     spellings: list[bytes], data: st.DataObject
 ) -> None:
-    vocabulary = fl.Vocabulary([*spellings, b"<s>"], eos_ids={len(spellings)})
+    vocabulary = gw.Vocabulary([*spellings, b"<s>"], eos_ids={len(spellings)})
     ids = st.integers(0, len(spellings))
     prompt = data.draw(st.lists(ids, max_size=6))
-    kept, lead = fl.heal(prompt, vocabulary)
+    kept, lead = gw.heal(prompt, vocabulary)
 
     spelled = [vocabulary.tokens[token] for token in prompt]
     begin = max((n + 1 for n, each in enumerate(spelled) if each is None), default=0)
@@ -41,8 +41,8 @@ def test_what_is_taken_back_is_all_that_a_token_may_read_across(
 
 
 def test_every_text_that_could_follow_still_can():
-    vocabulary = fl.Vocabulary([b"a", b"b", b"ab", b"ba", b"bab"])
-    kept, lead = fl.heal([0, 1], vocabulary)
+    vocabulary = gw.Vocabulary([b"a", b"b", b"ab", b"ba", b"bab"])
+    kept, lead = gw.heal([0, 1], vocabulary)
     assert (kept, lead) == ((), b"ab") or lead in (b"b", b"ab")
     for size in range(4):
         for text in product(b"ab", repeat=size):
@@ -56,5 +56,5 @@ def test_every_text_that_could_follow_still_can():
 
 
 def test_ids_that_are_none_are_refused():
-    with pytest.raises(fl.SourceError, match="9 is no token of"):
-        fl.heal([0, 9], fl.Vocabulary([b"a"]))
+    with pytest.raises(gw.SourceError, match="9 is no token of"):
+        gw.heal([0, 9], gw.Vocabulary([b"a"]))

@@ -2,9 +2,9 @@
 
 import pytest
 
-from fairlead.vocabulary.bounded import remember
-from fairlead.vocabulary.literals import NONE, Literals
-from fairlead.vocabulary.utf8 import parts, span
+from guideway.vocabulary.bounded import remember
+from guideway.vocabulary.literals import NONE, Literals
+from guideway.vocabulary.utf8 import parts, span
 
 
 def test_one_that_began_before_is_matched_in_the_place_of_another() -> None:

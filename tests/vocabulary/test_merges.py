@@ -5,7 +5,7 @@ import random
 import pytest
 from tokenizers import models
 
-from fairlead.vocabulary.merges import Merges
+from guideway.vocabulary.merges import Merges
 
 
 def test_neighbours_and_whole_tokens_are_those_of_the_library() -> None:
@@ -42,7 +42,7 @@ def test_neighbours_and_whole_tokens_are_those_of_the_library() -> None:
 
 
 def test_rows_are_forgotten_and_found_again(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("fairlead.vocabulary.merges.MOST_ROWS", 1)
+    monkeypatch.setattr("guideway.vocabulary.merges.MOST_ROWS", 1)
     letters = {0: (0,), 1: (1,), 2: (0, 1)}
     merges = Merges(3, [(0, 1, 2)], letters)
     for _ in range(2):

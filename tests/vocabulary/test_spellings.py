@@ -12,8 +12,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from fairlead.errors import LimitError, ModelError
-from fairlead.vocabulary.spellings import Vocabulary
+from guideway.errors import LimitError, ModelError
+from guideway.vocabulary.spellings import Vocabulary
 
 TOKENS = st.lists(st.one_of(st.none(), st.binary(max_size=3)), max_size=12)
 
@@ -134,7 +134,7 @@ def test_a_vocabulary_cannot_be_changed_and_survives_copying() -> None:
 
 def test_vocabularies_load_no_tokenizer_library_until_a_file_is_read() -> None:
     code = (
-        "import sys, fairlead.vocabulary.spellings\n"
+        "import sys, guideway.vocabulary.spellings\n"
         "print([m for m in ('tokenizers', 'transformers', 'torch') if m in sys.modules])"
     )
     loaded = subprocess.run(

@@ -5,10 +5,10 @@ import random
 import pytest
 from tokenizers import Regex, pre_tokenizers
 
-import fairlead as fl
+import guideway as gw
 from canonical_tokenizers import LLAMA3
-from fairlead.vocabulary.split_pattern import MOST_STEPS, Program, read_pattern
-from fairlead.vocabulary.splitting import GPT2, Claim, Splitter
+from guideway.vocabulary.split_pattern import MOST_STEPS, Program, read_pattern
+from guideway.vocabulary.splitting import GPT2, Claim, Splitter
 
 O200K = (
     r"[^\r\n\p{L}\p{N}]?[\p{Lu}\p{Lt}\p{Lm}\p{Lo}\p{M}]*[\p{Ll}\p{Lm}\p{Lo}\p{M}]+"
@@ -66,11 +66,11 @@ def test_a_character_that_no_pattern_has_is_not_covered() -> None:
     ],
 )
 def test_other_patterns_are_refused_with_their_place(pattern: str) -> None:
-    with pytest.raises(fl.UnsupportedError, match="its pattern") as caught:
+    with pytest.raises(gw.UnsupportedError, match="its pattern") as caught:
         read_pattern(pattern)
     assert caught.value.feature == "pattern of a pre-tokenizer"
 
 
 def test_a_pattern_of_the_empty_text_is_refused() -> None:
-    with pytest.raises(fl.UnsupportedError, match="matches the empty text"):
+    with pytest.raises(gw.UnsupportedError, match="matches the empty text"):
         Splitter(read_pattern("a*"))

@@ -6,12 +6,12 @@ from typing import Any
 
 import pytest
 
-import fairlead as fl
+import guideway as gw
 from canonical_tokenizers import TOKENIZERS, vocabulary
-from fairlead.vocabulary.backend import Backend
-from fairlead.vocabulary.characters import Characters
-from fairlead.vocabulary.cutter import Cutter
-from fairlead.vocabulary.tokenization import read_tokenization
+from guideway.vocabulary.backend import Backend
+from guideway.vocabulary.characters import Characters
+from guideway.vocabulary.cutter import Cutter
+from guideway.vocabulary.tokenization import read_tokenization
 from small_tokenizers import added, bpe, tokenizer
 
 
@@ -37,7 +37,7 @@ def changed(part: str, value: Any, name: str = "gpt2") -> Backend:
     ],
 )
 def test_what_is_not_followed_is_refused_by_name(part: str, value: Any, what: str) -> None:
-    with pytest.raises(fl.UnsupportedError, match="is not followed here") as caught:
+    with pytest.raises(gw.UnsupportedError, match="is not followed here") as caught:
         read_tokenization(changed(part, value))
     assert what in str(caught.value)
 
@@ -46,7 +46,7 @@ def test_what_comes_after_bytes_is_refused() -> None:
     level = json.loads(TOKENIZERS["gpt2"])["pre_tokenizer"]
     digits = {"type": "Digits", "individual_digits": True}
     both = {"type": "Sequence", "pretokenizers": [level, digits]}
-    with pytest.raises(fl.UnsupportedError, match="Digits"):
+    with pytest.raises(gw.UnsupportedError, match="Digits"):
         read_tokenization(changed("pre_tokenizer", both))
 
 
@@ -55,13 +55,13 @@ def test_a_pattern_that_leaves_characters_out_is_refused() -> None:
     plain = {"type": "ByteLevel", "add_prefix_space": False, "trim_offsets": True}
     parts = [split, {**plain, "use_regex": False}]
     own = changed("pre_tokenizer", {"type": "Sequence", "pretokenizers": parts})
-    with pytest.raises(fl.UnsupportedError, match=r"leaves '.*' out"):
+    with pytest.raises(gw.UnsupportedError, match=r"leaves '.*' out"):
         Cutter.of(own, vocabulary("gpt2").tokens)
 
 
 def test_a_tokenizer_that_does_something_else_is_refused() -> None:
     read = read_tokenization(changed("model.merges", []))
-    with pytest.raises(fl.UnsupportedError, match="are not those that follow"):
+    with pytest.raises(gw.UnsupportedError, match="are not those that follow"):
         Cutter(replace(read, tokenizer=changed("normalizer", None)), vocabulary("gpt2").tokens)
 
 

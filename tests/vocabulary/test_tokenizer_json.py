@@ -8,9 +8,9 @@ from typing import Any
 import pytest
 from tokenizers import Tokenizer
 
-from fairlead.errors import LimitError, ModelError, UnsupportedError
-from fairlead.vocabulary.backend import no_panic
-from fairlead.vocabulary.spellings import Vocabulary
+from guideway.errors import LimitError, ModelError, UnsupportedError
+from guideway.vocabulary.backend import no_panic
+from guideway.vocabulary.spellings import Vocabulary
 from small_tokenizers import (
     BYTE_LEVEL,
     LLAMA_DECODER,

@@ -6,7 +6,7 @@ import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
-from fairlead.vocabulary.trie import Trie
+from guideway.vocabulary.trie import Trie
 
 VOCABULARIES = st.lists(
     st.one_of(

@@ -4,7 +4,7 @@
     {"text": the answer, "seconds": compiling and generating, "cpu_seconds": the same of processors}
 
 What is slow only once in a process is done before the clock starts: the weights are loaded, and one
-token is generated. Nothing of fairlead is imported.
+token is generated. Nothing of guideway is imported.
 """
 
 import json

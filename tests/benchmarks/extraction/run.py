@@ -1,10 +1,10 @@
-"""Ten extractions by the built-in model: held by fairlead, not held at all, and held by Outlines.
+"""Ten extractions by the built-in model: held by guideway, not held at all, and held by Outlines.
 
     PYTHONPATH=tests python -m benchmarks.extraction.run
     PYTHONPATH=tests python -m benchmarks.extraction.run --outlines-python ../outlines/bin/python
 
 Every engine gets the same weights (float32), the same prompt to the letter and the same number of
-tokens, one task at a time; one more row is fairlead with all ten in one batch. Prints a table and
+tokens, one task at a time; one more row is guideway with all ten in one batch. Prints a table and
 writes `results.json`, whose greedy row is the baseline of `tests/model/test_extraction.py`.
 
 Outlines is no dependency of the project. It goes into an environment of its own:
@@ -32,10 +32,10 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any, Final, final
 
-import fairlead as fl
+import guideway as gw
 from benchmarks.extraction.scoring import agreement, is_valid
 from benchmarks.extraction.tasks import HERE, MAX_NEW_TOKENS, Task, read_tasks
-from fairlead.engine.backends.builtin import NAME, builtin_folder
+from guideway.engine.backends.builtin import NAME, builtin_folder
 
 RESULTS: Final = HERE / "results.json"
 TESTS: Final = HERE.parent.parent
@@ -56,7 +56,7 @@ class Answer:
 Engine = Callable[[Task], Answer]
 
 
-def fairlead_engine(model: Any, *, held: bool, **settings: Any) -> Engine:
+def guideway_engine(model: Any, *, held: bool, **settings: Any) -> Engine:
     """The built-in model with or without a constraint."""
 
     def answer(task: Task) -> Answer:
@@ -200,23 +200,23 @@ def main() -> None:
     parser.add_argument("--outlines-python", help="python of an environment with Outlines")
     parser.add_argument("--limit", type=float, default=300, help="seconds for one task of Outlines")
     arguments = parser.parse_args()
-    model, tasks = fl.load(NAME, device="cpu"), read_tasks()
+    model, tasks = gw.load(NAME, device="cpu"), read_tasks()
     model.generate(
         tasks[0].prompt(model.tokenizer), None, max_new_tokens=1
     )  # first forwards are slow
     draw = {"temperature": 1.0, "seed": 0}
     made: dict[str, Engine] = {
-        "fairlead, greedy": fairlead_engine(model, held=True),
-        "fairlead, temperature 1": fairlead_engine(model, held=True, **draw),
-        "unconstrained, greedy": fairlead_engine(model, held=False),
-        "unconstrained, temperature 1": fairlead_engine(model, held=False, **draw),
+        "guideway, greedy": guideway_engine(model, held=True),
+        "guideway, temperature 1": guideway_engine(model, held=True, **draw),
+        "unconstrained, greedy": guideway_engine(model, held=False),
+        "unconstrained, temperature 1": guideway_engine(model, held=False, **draw),
     }
     if arguments.outlines_python:
         python = str(Path(arguments.outlines_python).absolute())
         name = f"Outlines {outlines_version(python)}, greedy"
         made[name] = outlines_engine(python, model, arguments.limit)
     engines = {name: run(engine, tasks, model.tokenizer, name) for name, engine in made.items()}
-    engines["fairlead, greedy, one batch"] = run_batch(model, tasks)
+    engines["guideway, greedy, one batch"] = run_batch(model, tasks)
     results = {**machine(), "engines": engines}
     RESULTS.write_text(json.dumps(results, indent=1, ensure_ascii=False) + "\n", "utf-8")
     sys.stdout.write(table(engines))

@@ -7,7 +7,7 @@ from typing import Any, Final, final
 
 from pydantic import BaseModel
 
-import fairlead as fl
+import guideway as gw
 from benchmarks.extraction.models import MODELS
 
 HERE: Final = Path(__file__).parent
@@ -47,4 +47,4 @@ def read_tasks() -> list[Task]:
 def _messages(name: str, kind: type[BaseModel]) -> list[dict[str, str]]:
     text = (HERE / "texts" / f"{name}.txt").read_text("utf-8").strip()
     question = "Extract the data of this text. Answer with JSON of this form:"
-    return [{"role": "user", "content": f"{text}\n\n{question}\n{fl.describe(kind)}"}]
+    return [{"role": "user", "content": f"{text}\n\n{question}\n{gw.describe(kind)}"}]

@@ -1,7 +1,7 @@
 import pytest
 
-from fairlead.engine.backends.load import load
-from fairlead.engine.backends.transformers import TransformersModel
+from guideway.engine.backends.load import load
+from guideway.engine.backends.transformers import TransformersModel
 
 
 @pytest.fixture(scope="session")

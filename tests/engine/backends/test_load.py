@@ -10,8 +10,8 @@ from transformers.models.auto.modeling_auto import AutoModelForCausalLM
 from transformers.models.auto.tokenization_auto import AutoTokenizer
 from transformers.models.llama import LlamaConfig, LlamaForCausalLM
 
-from fairlead.engine.backends.load import load
-from fairlead.errors import ModelError
+from guideway.engine.backends.load import load
+from guideway.errors import ModelError
 from real_tokenizers import tokenizer_folder
 
 
@@ -130,7 +130,7 @@ def test_a_name_that_is_nearly_the_built_in_ones():
 @pytest.mark.model
 @pytest.mark.slow
 def test_a_gguf_file():
-    from fairlead.engine.backends.builtin import packaged_file
+    from guideway.engine.backends.builtin import packaged_file
 
     model = load(packaged_file(), device="cpu")
     assert model.vocabulary.width == 49_152

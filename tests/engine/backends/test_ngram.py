@@ -8,12 +8,12 @@ import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-import fairlead as fl
-from fairlead.engine.backends.ngram import NgramModel
-from fairlead.engine.backends.ngram_tables import FALLBACK, discounts
+import guideway as gw
+from guideway.engine.backends.ngram import NgramModel
+from guideway.engine.backends.ngram_tables import FALLBACK, discounts
 
 # Ids 0 to 4 are text; 5 is a gap, 6 the end that counts, 7 another end, 8 a padding row.
-SMALL = fl.Vocabulary(
+SMALL = gw.Vocabulary(
     [b"a", b"b", b"c", b"d", b"e", None, b"<end>", b"<eot>"], eos_ids={6, 7}, width=9
 )
 TEXT, END = range(5), 6
@@ -140,26 +140,26 @@ def test_a_file_gives_the_model_back(
 
 def test_a_file_that_is_none_is_refused(tmp_path: Path):
     file = tmp_path / "a.ngram"
-    with pytest.raises(fl.ModelError, match="cannot be read"):
+    with pytest.raises(gw.ModelError, match="cannot be read"):
         NgramModel.open(file, SMALL)
     NgramModel.train([[0]], SMALL).save(file)
-    with pytest.raises(fl.ModelError, match="another vocabulary than this one of 3 ids"):
-        NgramModel.open(file, fl.Vocabulary([b"a", b"b", b"<end>"], eos_ids={2}))
+    with pytest.raises(gw.ModelError, match="another vocabulary than this one of 3 ids"):
+        NgramModel.open(file, gw.Vocabulary([b"a", b"b", b"<end>"], eos_ids={2}))
     file.write_bytes(file.read_bytes()[:-1])
-    with pytest.raises(fl.ModelError, match="no whole file of an n-gram model"):
+    with pytest.raises(gw.ModelError, match="no whole file of an n-gram model"):
         NgramModel.open(file, SMALL)
 
 
 def test_what_cannot_be_trained_is_refused():
     for order in (0, 17):
-        with pytest.raises(fl.LimitError, match=f"the order is {order}: it must be from 1 to 16"):
+        with pytest.raises(gw.LimitError, match=f"the order is {order}: it must be from 1 to 16"):
             NgramModel.train([[0]], SMALL, order)
-    with pytest.raises(fl.ModelError, match="no text to train n-grams on"):
+    with pytest.raises(gw.ModelError, match="no text to train n-grams on"):
         NgramModel.train([[], [5]], SMALL)
     for wrong in (-1, 9):
-        with pytest.raises(fl.ModelError, match=f"token {wrong}; ids are from 0 to 8"):
+        with pytest.raises(gw.ModelError, match=f"token {wrong}; ids are from 0 to 8"):
             NgramModel.train([[0, wrong]], SMALL)
-    with pytest.raises(fl.ModelError, match="with an end id"):
-        NgramModel.train([[0]], fl.Vocabulary([b"a"]))
-    with pytest.raises(fl.ModelError, match="a prompt is empty"):
+    with pytest.raises(gw.ModelError, match="with an end id"):
+        NgramModel.train([[0]], gw.Vocabulary([b"a"]))
+    with pytest.raises(gw.ModelError, match="a prompt is empty"):
         NgramModel.train([[0]], SMALL).prefill([[0], []])

@@ -7,8 +7,8 @@ import pytest
 import torch
 from safetensors.torch import save_file
 
-import fairlead as fl
-from fairlead.engine.backends.peft_folder import read_adapter
+import guideway as gw
+from guideway.engine.backends.peft_folder import read_adapter
 
 # What `LoraConfig(r=2, lora_alpha=8).save_pretrained` of PEFT 0.17 writes.
 CONFIG = {
@@ -93,7 +93,7 @@ def test_the_scale_is_alpha_by_rank_or_by_its_root_and_patterns_go_before(tmp_pa
 def test_what_changes_the_computation_otherwise_is_refused_by_name(
     settings: dict[str, Any], feature: str, tmp_path: Path
 ):
-    with pytest.raises(fl.UnsupportedError) as refused:
+    with pytest.raises(gw.UnsupportedError) as refused:
         read_adapter(saved(tmp_path, **settings))
     assert refused.value.feature == feature
 
@@ -113,24 +113,24 @@ def test_what_changes_the_computation_otherwise_is_refused_by_name(
 def test_settings_that_cannot_be_are_refused(
     settings: dict[str, Any], message: str, tmp_path: Path
 ):
-    with pytest.raises(fl.ModelError, match=message):
+    with pytest.raises(gw.ModelError, match=message):
         read_adapter(saved(tmp_path, **settings))
 
 
 def test_files_that_are_missing_or_broken_are_named(tmp_path: Path):
-    with pytest.raises(fl.ModelError, match=r"has no adapter_config\.json"):
+    with pytest.raises(gw.ModelError, match=r"has no adapter_config\.json"):
         read_adapter(tmp_path)
     saved(tmp_path)
     (tmp_path / "adapter_config.json").write_text("{")
-    with pytest.raises(fl.ModelError, match=r"adapter_config\.json cannot be read"):
+    with pytest.raises(gw.ModelError, match=r"adapter_config\.json cannot be read"):
         read_adapter(tmp_path)
     (tmp_path / "adapter_config.json").write_text("[]")
-    with pytest.raises(fl.ModelError, match="holds no JSON object"):
+    with pytest.raises(gw.ModelError, match="holds no JSON object"):
         read_adapter(tmp_path)
     saved(tmp_path)
     (tmp_path / "adapter_model.safetensors").write_bytes(b"no tensors at all")
-    with pytest.raises(fl.ModelError, match=r"adapter_model\.safetensors cannot be read"):
+    with pytest.raises(gw.ModelError, match=r"adapter_model\.safetensors cannot be read"):
         read_adapter(tmp_path)
     (tmp_path / "adapter_model.safetensors").unlink()
-    with pytest.raises(fl.ModelError, match=r"has no adapter_model\.safetensors"):
+    with pytest.raises(gw.ModelError, match=r"has no adapter_model\.safetensors"):
         read_adapter(tmp_path)

@@ -4,11 +4,11 @@ import pytest
 import torch
 from transformers.generation.configuration_utils import GenerationConfig
 
-from fairlead.engine.backends.transformers import TransformersModel
-from fairlead.engine.loop import Decoding, generate
-from fairlead.engine.request import Request
-from fairlead.errors import ModelError
-from fairlead.sampling.settings import Sampling
+from guideway.engine.backends.transformers import TransformersModel
+from guideway.engine.loop import Decoding, generate
+from guideway.engine.request import Request
+from guideway.errors import ModelError
+from guideway.sampling.settings import Sampling
 
 pytestmark = pytest.mark.model
 

@@ -5,10 +5,10 @@ import torch
 from transformers.models.auto.configuration_auto import AutoConfig
 from transformers.models.auto.modeling_auto import AutoModelForCausalLM
 
-import fairlead as fl
-from fairlead.engine.adapter import Adapter
-from fairlead.engine.backends.transformers import TransformersModel
-from fairlead.engine.backends.variants import blocks_of, exits_hold, prepare
+import guideway as gw
+from guideway.engine.adapter import Adapter
+from guideway.engine.backends.transformers import TransformersModel
+from guideway.engine.backends.variants import blocks_of, exits_hold, prepare
 from real_tokenizers import tokenizer_folder
 from small_models import model, module, tokenizer
 
@@ -27,7 +27,7 @@ def of(kind: str, **sizes: int) -> Any:
 
 @pytest.mark.parametrize("count", [0, -1, 2, 3])
 def test_an_exit_that_is_none_is_refused(count: int):
-    with pytest.raises(fl.ModelError, match=f"no exit after block {count}: .* block 1 to 1 of 2"):
+    with pytest.raises(gw.ModelError, match=f"no exit after block {count}: .* block 1 to 1 of 2"):
         model("llama").prefill_varied([[5]], [None], [count])
 
 
@@ -49,26 +49,26 @@ def test_a_model_that_does_otherwise_with_what_its_blocks_give_is_refused_by_nam
         of("openai-gpt", n_embd=32, n_layer=2, n_head=4), tokenizer(tokenizer_folder("gpt2"))
     )
     assert gpt.layers == 2
-    with pytest.raises(fl.UnsupportedError, match="early exits of OpenAIGPTLMHeadModel"):
+    with pytest.raises(gw.UnsupportedError, match="early exits of OpenAIGPTLMHeadModel"):
         gpt.prefill_varied([[5]], [None], [1])
 
 
 def test_an_adapter_for_another_model_is_refused_and_the_nearest_module_named():
-    with pytest.raises(fl.ModelError, match=rf"does not have\. Did you mean '{PROJECTION}'"):
+    with pytest.raises(gw.ModelError, match=rf"does not have\. Did you mean '{PROJECTION}'"):
         model("llama").prefill_varied([[5]], [adapter("layers.1.self_attn.q_proj")], [])
-    with pytest.raises(fl.ModelError, match=r"which LlamaForCausalLM does not have$"):
+    with pytest.raises(gw.ModelError, match=r"which LlamaForCausalLM does not have$"):
         model("llama").prefill_varied([[5]], [adapter("#")], [])
 
 
 def test_an_adapter_of_another_shape_is_refused():
-    with pytest.raises(fl.ModelError, match=r"with 7 inputs and 32 outputs; .* it has 32 and 32"):
+    with pytest.raises(gw.ModelError, match=r"with 7 inputs and 32 outputs; .* it has 32 and 32"):
         model("llama").prefill_varied([[5]], [adapter(inputs=7)], [])
 
 
 def test_an_adapter_for_what_is_not_linear_is_refused():
-    with pytest.raises(fl.UnsupportedError, match="is of type LlamaRMSNorm"):
+    with pytest.raises(gw.UnsupportedError, match="is of type LlamaRMSNorm"):
         model("llama").prefill_varied([[5]], [adapter("model.norm")], [])
-    with pytest.raises(fl.UnsupportedError, match="is of type Embedding"):
+    with pytest.raises(gw.UnsupportedError, match="is of type Embedding"):
         model("llama").prefill_varied([[5]], [adapter("model.embed_tokens")], [])
 
 
@@ -81,7 +81,7 @@ def test_a_module_that_does_not_see_rows_is_refused():
     flat = TransformersModel(module("llama"), tokenizer(tokenizer_folder("gpt2")))
     inner = flat.module.get_submodule(PROJECTION)
     handle = inner.register_forward_pre_hook(lambda _, given: (given[0].flatten(0, 1),))
-    with pytest.raises(fl.UnsupportedError, match="does not see the rows of a batch one by one"):
+    with pytest.raises(gw.UnsupportedError, match="does not see the rows of a batch one by one"):
         flat.prefill_varied([[5, 6]], [adapter()], [])
     handle.remove()
     assert not any(part._forward_hooks for part in flat.module.modules())

@@ -12,21 +12,21 @@ from transformers.generation import utils as theirs
 from transformers.generation.configuration_utils import GenerationConfig
 from transformers.models.llama import LlamaConfig, LlamaForCausalLM
 
-import fairlead as fl
+import guideway as gw
 import small_models
-from fairlead.engine.fake import FakeModel
-from fairlead.engine.request import Completion, Request
-from fairlead.engine.search.loop import find
-from fairlead.sampling.noise import branch, gumbel, stream
-from fairlead.sampling.settings import Sampling
+from guideway.engine.fake import FakeModel
+from guideway.engine.request import Completion, Request
+from guideway.engine.search.loop import find
+from guideway.sampling.noise import branch, gumbel, stream
+from guideway.sampling.settings import Sampling
 
 if TYPE_CHECKING:
-    from fairlead.api.model import Model
+    from guideway.api.model import Model
 
-BITS = fl.Vocabulary([b"0", b"1", b"<eos>"], eos_ids={2})
+BITS = gw.Vocabulary([b"0", b"1", b"<eos>"], eos_ids={2})
 ENDS = {1: (12,), 3: (10, 11, 12)}
 WORDS = {
-    count: fl.Vocabulary([bytes([97 + n]) for n in range(13)], eos_ids=ids)
+    count: gw.Vocabulary([bytes([97 + n]) for n in range(13)], eos_ids=ids)
     for count, ids in ENDS.items()
 }
 PROMPTS = [(3,), (5, 1, 5, 4, 1)]
@@ -50,7 +50,7 @@ def tiny(seed: int) -> Any:
 
 
 @torch.inference_mode()
-def ours_of(module: Any, vocabulary: fl.Vocabulary) -> FakeModel:
+def ours_of(module: Any, vocabulary: gw.Vocabulary) -> FakeModel:
     """The same transformer, every prefix read anew."""
 
     def logits(prefix: tuple[int, ...]) -> torch.Tensor:
@@ -215,7 +215,7 @@ FILL = [f"x{n}" for n in range(60)]
 
 def noted() -> FakeModel:
     words = [*NOTED, *FILL]
-    vocabulary = fl.Vocabulary([f" {word}".encode() for word in words] + [b"<eos>"], {len(words)})
+    vocabulary = gw.Vocabulary([f" {word}".encode() for word in words] + [b"<eos>"], {len(words)})
 
     def logits(prefix: tuple[int, ...]) -> list[float]:
         after = AFTER.get(" ".join(words[token] for token in prefix[1:]), {})
@@ -245,7 +245,7 @@ def test_the_example_of_the_notes_with_its_numbers():
 
 def test_the_greedy_text_is_not_the_most_probable_one():
     sampling = Sampling(max_new_tokens=3)
-    greedy = fl.Model(noted()).generate(" the", sampling=sampling).text
+    greedy = gw.Model(noted()).generate(" the", sampling=sampling).text
     assert greedy.split()[0] != "and"
     assert probabilities(1 + 1, 3)[0][0] != "and the two"  # two beams have dropped "and"
     assert probabilities(13, 3)[0] == ("and the two", 0.06)
@@ -272,8 +272,8 @@ def test_as_many_beams_as_there_are_texts_are_exhaustive(seed: int):
 
 
 def held(pattern: str, words: bytes, logits: Any, **settings: Any) -> list[Completion]:
-    vocabulary = fl.Vocabulary([bytes([byte]) for byte in words] + [b"<eos>"], {len(words)})
-    constraint = fl.compile(fl.Regex(pattern), vocabulary)
+    vocabulary = gw.Vocabulary([bytes([byte]) for byte in words] + [b"<eos>"], {len(words)})
+    constraint = gw.compile(gw.Regex(pattern), vocabulary)
     sampling = Sampling.of(settings)
     return find(FakeModel(vocabulary, logits), [Request((0,), constraint, sampling)])[0]
 
@@ -324,7 +324,7 @@ def test_an_end_counts_alike_whether_anything_else_could_follow_or_not(pattern: 
 
 
 def test_stop_strings_end_beams_and_count_in_their_scores():
-    letters = fl.Vocabulary([b"a", b"b", b"c", b"<eos>"], eos_ids={3})
+    letters = gw.Vocabulary([b"a", b"b", b"c", b"<eos>"], eos_ids={3})
     row = torch.tensor([1.0, 0.9, 0.5, -3.0])
     sampling = Sampling(
         num_beams=9, num_return_sequences=4, stop="cb", length_penalty=0, max_new_tokens=5
@@ -346,7 +346,7 @@ def test_beams_that_cannot_go_on_are_gone_and_the_others_stay():
 
     found = held("ab+|b{3}", b"ab", logits, num_beams=2, num_return_sequences=2)
     assert [done.text for done in found] == ["bbb"]
-    with pytest.raises(fl.DeadEndError, match="no beam is left at step 1 of row 0"):
+    with pytest.raises(gw.DeadEndError, match="no beam is left at step 1 of row 0"):
         held("ab+", b"ab", logits, num_beams=2)
 
 

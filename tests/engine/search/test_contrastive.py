@@ -7,15 +7,15 @@ from functools import cache
 import pytest
 import torch
 
-import fairlead as fl
-from fairlead.api.model import Model
-from fairlead.engine.fake import FakeModel
-from fairlead.engine.request import Request
-from fairlead.engine.search.loop import find
-from fairlead.sampling.settings import Sampling
+import guideway as gw
+from guideway.api.model import Model
+from guideway.engine.fake import FakeModel
+from guideway.engine.request import Request
+from guideway.engine.search.loop import find
+from guideway.sampling.settings import Sampling
 from small_models import LETTERS, model, noise
 
-BITS = fl.Vocabulary([b"0", b"1", b"<eos>"], eos_ids={2})
+BITS = gw.Vocabulary([b"0", b"1", b"<eos>"], eos_ids={2})
 Read = Callable[[list[int]], tuple[torch.Tensor, torch.Tensor]]
 """Tokens → logits after them, the states after each."""
 
@@ -81,7 +81,7 @@ def bits(pattern: str, most: int) -> Callable[[list[int]], list[int]]:
 def test_texts_are_those_of_a_plain_implementation_under_a_constraint(alpha: float, count: int):
     """Prompts of a batch, of different lengths; fewer than `count` tokens are allowed."""
     pattern, most = "(0|10){2,4}1?", 9
-    constraint, allowed = fl.compile(fl.Regex(pattern), BITS), bits(pattern, most)
+    constraint, allowed = gw.compile(gw.Regex(pattern), BITS), bits(pattern, most)
 
     def over(drawn: list[int]) -> bool:
         return drawn[-1:] == [2] or allowed(drawn) == [2]
@@ -163,8 +163,8 @@ def test_the_real_model_gives_the_text_of_a_plain_implementation(built_in: Model
 
 @pytest.mark.parametrize("pattern", [None, "(0|10){3,5}"])
 def test_without_a_penalty_it_is_the_most_probable_token(pattern: str | None):
-    subject = fl.Model(fake(7)[0])
-    source = None if pattern is None else fl.Regex(pattern)
+    subject = gw.Model(fake(7)[0])
+    source = None if pattern is None else gw.Regex(pattern)
     given = {"max_new_tokens": 12}
     greedy = subject.generate(["0", "11", "010"], source, **given)
     found = subject.generate(["0", "11", "010"], source, penalty_alpha=0, **given)
@@ -181,7 +181,7 @@ def test_of_tied_tokens_the_least_ids_are_candidates():
 def test_a_loop_that_greedy_search_never_leaves_is_left():
     """States alike for equal tokens: a token that was just there is worth less."""
     table = torch.tensor([[2.0, 1.5, -9.0], [1.5, 2.0, -9.0], [0.0, 0.0, 0.0]])
-    subject = fl.Model(
+    subject = gw.Model(
         FakeModel(BITS, lambda p: table[p[-1]], states=lambda p: torch.eye(3)[p[-1]])
     )
     assert subject.generate("0", max_new_tokens=6).text == "000000"
@@ -192,8 +192,8 @@ def test_with_an_expression_chances_are_its_and_states_the_main_models():
     seed = 3
     base, read = fake(seed)
     other = FakeModel(BITS, lambda prefix: noise(9)(prefix)[: BITS.width])
-    subject = fl.Model(base) + 0.5 * fl.Model(other)
-    constraint, allowed = fl.Regex("[01]{5}"), bits("[01]{5}", 5)
+    subject = gw.Model(base) + 0.5 * gw.Model(other)
+    constraint, allowed = gw.Regex("[01]{5}"), bits("[01]{5}", 5)
 
     def summed(tokens: list[int]) -> tuple[torch.Tensor, torch.Tensor]:
         own, states = read(tokens)
@@ -206,13 +206,13 @@ def test_with_an_expression_chances_are_its_and_states_the_main_models():
 
 
 def test_limits_hold_and_other_searches_stand_beside_it():
-    subject = fl.Model(fake(5)[0])
-    source = fl.Regex("(0{7}|1{5})*11")
+    subject = gw.Model(fake(5)[0])
+    source = gw.Regex("(0{7}|1{5})*11")
     settings = [
-        fl.Sampling(penalty_alpha=0.6, max_new_tokens=9, min_new_tokens=3),
-        fl.Sampling(num_beams=2, max_new_tokens=9),
-        fl.Sampling(max_new_tokens=9),
-        fl.Sampling(penalty_alpha=0.2, top_k=2, max_new_tokens=9),
+        gw.Sampling(penalty_alpha=0.6, max_new_tokens=9, min_new_tokens=3),
+        gw.Sampling(num_beams=2, max_new_tokens=9),
+        gw.Sampling(max_new_tokens=9),
+        gw.Sampling(penalty_alpha=0.2, top_k=2, max_new_tokens=9),
     ]
     prompts = ["0", "1", "01", "10"]
     together = subject.generate(prompts, source, sampling=settings)
@@ -223,15 +223,15 @@ def test_limits_hold_and_other_searches_stand_beside_it():
 
 
 def test_what_it_cannot_do_is_refused_by_name():
-    bare = fl.Model(FakeModel.random(BITS))
-    with pytest.raises(fl.UnsupportedError, match="the fake has no hidden states"):
+    bare = gw.Model(FakeModel.random(BITS))
+    with pytest.raises(gw.UnsupportedError, match="the fake has no hidden states"):
         bare.generate("0", penalty_alpha=0.6)
-    grams = fl.Model(model("ngram"))
-    with pytest.raises(fl.UnsupportedError, match="NgramModel has no hidden states, which"):
+    grams = gw.Model(model("ngram"))
+    with pytest.raises(gw.UnsupportedError, match="NgramModel has no hidden states, which"):
         grams.generate(LETTERS.tokens[3].decode(), penalty_alpha=0.6)
-    nothing = fl.Model(FakeModel(BITS, lambda _: [-torch.inf, 0, 0], states=lambda _: [1.0]))
-    with pytest.raises(fl.DeadEndError, match="no token is left at step 0 of row 0"):
-        nothing.generate("1", fl.Regex("00"), penalty_alpha=0.6)
+    nothing = gw.Model(FakeModel(BITS, lambda _: [-torch.inf, 0, 0], states=lambda _: [1.0]))
+    with pytest.raises(gw.DeadEndError, match="no token is left at step 0 of row 0"):
+        nothing.generate("1", gw.Regex("00"), penalty_alpha=0.6)
 
 
 def test_an_interrupt_leaves_what_there_is():

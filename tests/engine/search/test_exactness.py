@@ -15,19 +15,19 @@ import pytest
 import torch
 from torch import Tensor
 
-import fairlead as fl
-from fairlead.engine.fake import FakeModel
-from fairlead.engine.loop import generate
-from fairlead.engine.request import Completion, Request
-from fairlead.engine.search.asap import Asap
-from fairlead.engine.search.loop import find
-from fairlead.engine.search.rejection import Rejection
-from fairlead.engine.search.trie import Node
-from fairlead.sampling.settings import Sampling
+import guideway as gw
+from guideway.engine.fake import FakeModel
+from guideway.engine.loop import generate
+from guideway.engine.request import Completion, Request
+from guideway.engine.search.asap import Asap
+from guideway.engine.search.loop import find
+from guideway.engine.search.rejection import Rejection
+from guideway.engine.search.trie import Node
+from guideway.sampling.settings import Sampling
 from open_law import Law, divergence, fits, open_law, shares, skewed
 
-BITS = fl.Vocabulary([b"0", b"1", b"<eos>"], eos_ids={2})
-PIECES = fl.Vocabulary([b"0", b"1", b"01", b"10", b"<eos>", b"<end>"], eos_ids={4, 5})
+BITS = gw.Vocabulary([b"0", b"1", b"<eos>"], eos_ids={2})
+PIECES = gw.Vocabulary([b"0", b"1", b"01", b"10", b"<eos>", b"<end>"], eos_ids={4, 5})
 # The toy grammar of Park et al.'s kind, as `skewed` meets it.
 TOY = "00000|1[01]{4}"
 TOY_TEXTS = {b"00000", *(("1" + "".join(bits)).encode() for bits in product("01", repeat=4))}
@@ -35,7 +35,7 @@ ZEROS = (0,) * 5
 
 
 def drawn(model: FakeModel, pattern: str | None, **settings: Any) -> list[Completion]:
-    source = None if pattern is None else fl.compile(fl.Regex(pattern), model.vocabulary)
+    source = None if pattern is None else gw.compile(gw.Regex(pattern), model.vocabulary)
     return find(model, [Request((0,), source, Sampling.of({"seed": 1} | settings))])[0]
 
 
@@ -94,7 +94,7 @@ def tries(
 def test_local_masks_give_nine_tenths_to_what_is_almost_impossible():
     truth = shares(TOY_LAW)
     assert truth[ZEROS] == pytest.approx(9e-8, rel=1e-5)
-    source = fl.compile(fl.Regex(TOY), BITS)
+    source = gw.compile(gw.Regex(TOY), BITS)
     sampling = Sampling(seed=1, num_return_sequences=100)
     found = generate(TOY_MODEL, [*Request((0,), source, sampling).samples()])
     assert 82 < tokens(found).count(ZEROS) < 98
@@ -233,7 +233,7 @@ def test_asap_tends_to_the_law_within_limits():
 @pytest.mark.parametrize("name", CASES)
 def test_the_evidence_of_particles_is_right_in_the_mean_at_any_number_of_them(name: str):
     case = CASES[name]
-    source, law = fl.compile(fl.Regex(case.pattern), case.model.vocabulary), case.law
+    source, law = gw.compile(gw.Regex(case.pattern), case.model.vocabulary), case.law
     count, few = 100, 3
     requests = [
         Request((0,), source, Sampling(exactness="smc", particles=few, seed=seed, **case.settings))
@@ -283,10 +283,10 @@ class Long:
 @pytest.mark.parametrize("mode", ["rejection", "asap", "smc"])
 @pytest.mark.parametrize("rest", ["drop", "keep"])
 def test_a_classifier_of_a_few_tokens_leaves_what_is_allowed(mode: str, rest: str):
-    letters = fl.Vocabulary([bytes([97 + n]) for n in range(26)] + [b"<eos>"], {26})
-    base = fl.Model(FakeModel.random(letters, 3))
-    guided = base + fl.classifier(Long(), alpha=3, top=1, rest=rest)
-    found = guided.generate("a", fl.Regex("x|yz?"), exactness=mode, seed=1)
+    letters = gw.Vocabulary([bytes([97 + n]) for n in range(26)] + [b"<eos>"], {26})
+    base = gw.Model(FakeModel.random(letters, 3))
+    guided = base + gw.classifier(Long(), alpha=3, top=1, rest=rest)
+    found = guided.generate("a", gw.Regex("x|yz?"), exactness=mode, seed=1)
     assert found.text in ("x", "y", "yz")
 
 
@@ -298,21 +298,21 @@ def test_filters_that_leave_nothing_of_the_language_are_named(mode: str):
         ({"top_k": 1, "top_p": 0.5}, r"\(top_k and top_p act as .*: leave them out"),
         ({"bad_words_ids": [[1]]}, "(constraint|critic leave nothing.*|beginnings)$"),
     ]:
-        with pytest.raises(fl.DeadEndError, match=named):
+        with pytest.raises(gw.DeadEndError, match=named):
             drawn(model, "1", exactness=mode, **filters)
 
 
 @pytest.mark.parametrize("mode", ["rejection", "asap", "smc"])
 @pytest.mark.parametrize("filtered", ["nucleus", "plausible", "gedi"])
 def test_no_filter_of_an_expression_leaves_nothing_of_what_is_allowed(mode: str, filtered: str):
-    letters = fl.Vocabulary([bytes([97 + n]) for n in range(26)] + [b"<eos>"], {26})
-    base, wanted, other = (fl.Model(FakeModel.random(letters, n, scale=2.0)) for n in range(3))
+    letters = gw.Vocabulary([bytes([97 + n]) for n in range(26)] + [b"<eos>"], {26})
+    base, wanted, other = (gw.Model(FakeModel.random(letters, n, scale=2.0)) for n in range(3))
     guided = {
-        "nucleus": fl.dexperts(base, wanted, other, alpha=2.0, nucleus=0.3),
+        "nucleus": gw.dexperts(base, wanted, other, alpha=2.0, nucleus=0.3),
         "plausible": base.plausible(0.9, plausibility="pre_mask"),
-        "gedi": base + fl.gedi(wanted, other, rho=0.9, tau=1.0),
+        "gedi": base + gw.gedi(wanted, other, rho=0.9, tau=1.0),
     }[filtered]
-    found = guided.generate("a", fl.Choice(["x", "yz"]), exactness=mode, seed=1)
+    found = guided.generate("a", gw.Choice(["x", "yz"]), exactness=mode, seed=1)
     assert found.text in ("x", "yz")
     if found.population is not None:  # what is removed is still told
         assert found.population.log_evidence < -0.1

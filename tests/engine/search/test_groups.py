@@ -6,13 +6,13 @@ from dataclasses import dataclass
 
 import pytest
 
-import fairlead as fl
-from fairlead.engine.fake import FakeModel
-from fairlead.engine.request import Request
-from fairlead.engine.search.loop import find
-from fairlead.sampling.settings import Sampling
+import guideway as gw
+from guideway.engine.fake import FakeModel
+from guideway.engine.request import Request
+from guideway.engine.search.loop import find
+from guideway.sampling.settings import Sampling
 
-WORDS = fl.Vocabulary([bytes([97 + n]) for n in range(6)] + [b"<eos>"], eos_ids={6})
+WORDS = gw.Vocabulary([bytes([97 + n]) for n in range(6)] + [b"<eos>"], eos_ids={6})
 
 
 @dataclass

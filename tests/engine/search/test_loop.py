@@ -5,19 +5,19 @@ from itertools import product
 
 import pytest
 
-import fairlead as fl
-from fairlead.engine.fake import FakeModel
-from fairlead.engine.request import Completion, Request
-from fairlead.engine.search.loop import find
-from fairlead.sampling.settings import Sampling
+import guideway as gw
+from guideway.engine.fake import FakeModel
+from guideway.engine.request import Completion, Request
+from guideway.engine.search.loop import find
+from guideway.sampling.settings import Sampling
 
-BITS = fl.Vocabulary([b"0", b"1", b"<eos>"], eos_ids={2})
+BITS = gw.Vocabulary([b"0", b"1", b"<eos>"], eos_ids={2})
 
 
 def beams(
     model: FakeModel, pattern: str | None, count: int, **settings: object
 ) -> list[Completion]:
-    constraint = None if pattern is None else fl.compile(fl.Regex(pattern), BITS)
+    constraint = None if pattern is None else gw.compile(gw.Regex(pattern), BITS)
     given = {"num_beams": count, "num_return_sequences": count, "length_penalty": 0} | settings
     return find(model, [Request((0,), constraint, Sampling.of(given))])[0]
 
@@ -43,12 +43,12 @@ def test_as_many_beams_as_there_are_texts_find_the_best_of_them(seed: int):
 
 
 def test_searches_of_several_prompts_and_drawn_rows_stand_in_one_batch():
-    model = fl.Model(FakeModel.random(BITS, 3))
-    prompts, pattern = ["01", "1", "0"], fl.Regex("[01]{3,6}")
+    model = gw.Model(FakeModel.random(BITS, 3))
+    prompts, pattern = ["01", "1", "0"], gw.Regex("[01]{3,6}")
     settings = [
-        fl.Sampling(num_beams=4, num_return_sequences=2),
-        fl.Sampling(),
-        fl.Sampling(num_beams=2),
+        gw.Sampling(num_beams=4, num_return_sequences=2),
+        gw.Sampling(),
+        gw.Sampling(num_beams=2),
     ]
     together = model.generate(prompts, pattern, sampling=settings)
     alone = [
@@ -79,10 +79,10 @@ def test_probabilities_are_reported_of_the_model_itself():
 
 
 def test_what_a_search_does_not_give_is_refused_by_name():
-    model = fl.Model(FakeModel.random(BITS))
-    with pytest.raises(fl.UnsupportedError, match=r"a search \(beams\) leaves no trace"):
+    model = gw.Model(FakeModel.random(BITS))
+    with pytest.raises(gw.UnsupportedError, match=r"a search \(beams\) leaves no trace"):
         model.generate("0", num_beams=2, trace=True)
-    with pytest.raises(fl.UnsupportedError, match="stream takes one prompt"):
+    with pytest.raises(gw.UnsupportedError, match="stream takes one prompt"):
         next(model.stream("0", num_beams=2))
 
 
@@ -98,10 +98,10 @@ EMPTY: dict[str, dict[str, object]] = {
 
 @pytest.mark.parametrize("told", EMPTY)
 def test_a_text_that_can_only_be_empty_and_has_no_end_id_is_what_is_found(told: str):
-    endless = fl.Vocabulary([b"0", b"1"], eos_ids=set())
+    endless = gw.Vocabulary([b"0", b"1"], eos_ids=set())
     model = FakeModel(endless, lambda prefix: [0.0, 0.0])
     sampling = Sampling.of(EMPTY[told])
-    found = find(model, [Request((0,), fl.compile(fl.Regex(""), endless), sampling)])[0]
+    found = find(model, [Request((0,), gw.compile(gw.Regex(""), endless), sampling)])[0]
     assert [done.tokens for done in found] == [()] * sampling.num_return_sequences
     assert all(getattr(done, told) is not None for done in found)
     assert found[0].finish_reason == "stop"
@@ -112,11 +112,11 @@ def test_a_text_that_can_only_be_empty_and_has_no_end_id_is_what_is_found(told: 
 
 
 def test_a_critic_may_refuse_a_text_that_can_only_be_empty():
-    endless = fl.Vocabulary([b"0", b"1"], eos_ids=set())
+    endless = gw.Vocabulary([b"0", b"1"], eos_ids=set())
     model = FakeModel(endless, lambda prefix: [0.0, 0.0])
     sampling = Sampling(exactness="smc", seed=1, critic=lambda text: -math.inf)
-    with pytest.raises(fl.DeadEndError, match="the critic leave nothing"):
-        find(model, [Request((0,), fl.compile(fl.Regex(""), endless), sampling)])
+    with pytest.raises(gw.DeadEndError, match="the critic leave nothing"):
+        find(model, [Request((0,), gw.compile(gw.Regex(""), endless), sampling)])
 
 
 def test_an_interrupt_while_the_prompt_is_read_leaves_no_numbers_that_are_none():

@@ -6,10 +6,10 @@ from typing import Any, Final
 import pytest
 import torch
 
-import fairlead as fl
-from fairlead.engine.fake import FakeModel
+import guideway as gw
+from guideway.engine.fake import FakeModel
 
-BYTES = fl.Vocabulary([bytes([b]) for b in range(256)] + [b"<eos>"], {256})
+BYTES = gw.Vocabulary([bytes([b]) for b in range(256)] + [b"<eos>"], {256})
 MODES: Final[dict[str, dict[str, Any]]] = {
     "beams": {"num_beams": 4, "early_stopping": "never"},
     "drawn beams": {"num_beams": 3, "temperature": 1.3, "top_p": 0.95, "seed": 1},
@@ -22,7 +22,7 @@ SCHEMA: Final = {
     "required": ["a", "b"],
     "additionalProperties": False,
 }
-REGEX: Final = fl.Regex(r"[a-f]{2,5}(-[0-9]+)?")
+REGEX: Final = gw.Regex(r"[a-f]{2,5}(-[0-9]+)?")
 MOST: Final = 20
 
 
@@ -35,18 +35,18 @@ class Vowels:
         ).log()
 
 
-def guided(guidance: str) -> fl.Model:
-    base, expert, anti = (fl.Model(FakeModel.random(BYTES, n, scale=2.0)) for n in range(3))
+def guided(guidance: str) -> gw.Model:
+    base, expert, anti = (gw.Model(FakeModel.random(BYTES, n, scale=2.0)) for n in range(3))
     if guidance == "proxy":
-        return fl.proxy_tune(base, expert, anti)
+        return gw.proxy_tune(base, expert, anti)
     if guidance == "classifier":
-        return base + fl.classifier(Vowels(), alpha=2, top=10)
+        return base + gw.classifier(Vowels(), alpha=2, top=10)
     return base
 
 
 def valid(kind: str, text: str) -> bool:
     if kind == "regex":
-        return fl.compile(REGEX, BYTES).matches(text)
+        return gw.compile(REGEX, BYTES).matches(text)
     value = json.loads(text)
     return set(value) == {"a", "b"} and value["b"] in ("x", "yy", None)
 
@@ -56,7 +56,7 @@ def valid(kind: str, text: str) -> bool:
 def test_all_texts_are_of_the_language_within_the_limits(mode: str, guidance: str):
     settings = MODES[mode] | {"max_new_tokens": MOST, "min_new_tokens": 3}
     settings["num_return_sequences"] = settings["num_beams"]
-    sources = {"regex": REGEX, "schema": fl.JsonSchema(SCHEMA)}
+    sources = {"regex": REGEX, "schema": gw.JsonSchema(SCHEMA)}
     model = guided(guidance)
     results = model.generate(["Go", "And"], [*sources.values()], **settings)
     assert len(results) >= 4
@@ -73,8 +73,8 @@ def test_all_texts_are_of_the_language_within_the_limits(mode: str, guidance: st
 
 @pytest.mark.parametrize("mode", MODES)
 def test_equal_searches_give_equal_texts_in_any_batch(mode: str):
-    settings = fl.Sampling(**MODES[mode], max_new_tokens=8)
-    others = [fl.Sampling(**each, max_new_tokens=8) for each in MODES.values()]
+    settings = gw.Sampling(**MODES[mode], max_new_tokens=8)
+    others = [gw.Sampling(**each, max_new_tokens=8) for each in MODES.values()]
     model = guided("proxy")
     together = model.generate(["Go"] * 5, REGEX, sampling=[*others[:2], settings, *others[2:]])
     alone = model.generate("Go", REGEX, sampling=settings)

@@ -6,21 +6,21 @@ from typing import Any
 import pytest
 import torch
 
-import fairlead as fl
-from fairlead.engine.fake import FakeModel
-from fairlead.engine.request import Completion, Request
-from fairlead.engine.search.loop import find
-from fairlead.engine.search.rejection import Rejection
-from fairlead.sampling.settings import Sampling
+import guideway as gw
+from guideway.engine.fake import FakeModel
+from guideway.engine.request import Completion, Request
+from guideway.engine.search.loop import find
+from guideway.engine.search.rejection import Rejection
+from guideway.sampling.settings import Sampling
 from open_law import open_law, shares
 
-BITS = fl.Vocabulary([b"0", b"1", b"<eos>"], eos_ids={2})
-LETTERS = fl.Vocabulary([*(bytes([b]) for b in b"abctruefls"), b"<eos>"], eos_ids={10})
+BITS = gw.Vocabulary([b"0", b"1", b"<eos>"], eos_ids={2})
+LETTERS = gw.Vocabulary([*(bytes([b]) for b in b"abctruefls"), b"<eos>"], eos_ids={10})
 EXACT = ("rejection", "asap", "smc")
 
 
 def drawn(model: FakeModel, source: Any, **settings: Any) -> list[Completion]:
-    constraint = None if source is None else fl.compile(source, model.vocabulary)
+    constraint = None if source is None else gw.compile(source, model.vocabulary)
     return find(model, [Request((0,), constraint, Sampling.of({"seed": 3} | settings))])[0]
 
 
@@ -32,7 +32,7 @@ def test_nothing_is_rejected_once_all_of_a_finite_language_is_known(
     monkeypatch.setattr(Rejection, "begin", lambda self: (searches.append(self), begin(self))[1])
     model = FakeModel(BITS, lambda prefix: [0.0, 0.5, 0.2])
     texts = ["0", "10", "110", "111"]
-    more = drawn(model, fl.Choice(texts), exactness="rejection", num_return_sequences=99)
+    more = drawn(model, gw.Choice(texts), exactness="rejection", num_return_sequences=99)
     assert {done.text for done in more} == set(texts)
     law = open_law(model, [text.encode() for text in texts])
     truth = math.log(math.fsum(law.values()))
@@ -43,9 +43,9 @@ def test_nothing_is_rejected_once_all_of_a_finite_language_is_known(
 @pytest.mark.parametrize(
     ("source", "texts"),
     [
-        (fl.Choice(["ab", "abc", "ba"]), ["ab", "abc", "ba"]),
+        (gw.Choice(["ab", "abc", "ba"]), ["ab", "abc", "ba"]),
         (bool, ["true", "false"]),
-        (fl.Regex("[ab]c{1,2}"), ["ac", "acc", "bc", "bcc"]),
+        (gw.Regex("[ab]c{1,2}"), ["ac", "acc", "bc", "bcc"]),
     ],
     ids=["choice", "bool", "regex"],
 )
@@ -53,19 +53,19 @@ def test_the_texts_of_a_finite_language_have_the_probabilities_that_choose_gives
     source: Any, texts: list[str]
 ):
     model = FakeModel.random(LETTERS, 2)
-    chosen = fl.Model(model).choose("a", texts)
+    chosen = gw.Model(model).choose("a", texts)
     law = shares(open_law(model, [text.encode() for text in texts]))
     spelled = {bytes(LETTERS.tokens[t][0] for t in tokens): p for tokens, p in law.items()}  # type: ignore[index]
     assert chosen == pytest.approx({text: spelled[text.encode()] for text in texts}, abs=1e-6)
     assert math.fsum(chosen.values()) == pytest.approx(1)
-    assert all(fl.compile(source, LETTERS).matches(text) for text in texts)
+    assert all(gw.compile(source, LETTERS).matches(text) for text in texts)
 
 
 def test_too_many_attempts_are_an_error_that_says_what_was_learned():
     # Every beginning is new, and one text of a hundred million is in the language.
     model = FakeModel.random(LETTERS, 4)
-    with pytest.raises(fl.LimitError, match="none of 30 texts drawn") as caught:
-        drawn(model, fl.Regex("(ab|ba|cc|rt){8}"), exactness="rejection", max_attempts=30)
+    with pytest.raises(gw.LimitError, match="none of 30 texts drawn") as caught:
+        drawn(model, gw.Regex("(ab|ba|cc|rt){8}"), exactness="rejection", max_attempts=30)
     assert (caught.value.limit, caught.value.given) == ("max_attempts", 30)
     assert 'exactness="smc"' in str(caught.value)
 
@@ -73,8 +73,8 @@ def test_too_many_attempts_are_an_error_that_says_what_was_learned():
 @pytest.mark.parametrize("mode", EXACT)
 def test_filters_that_leave_nothing_of_the_language_are_a_dead_end(mode: str):
     model = FakeModel(BITS, lambda prefix: [9.0, 0.0, 0.0])
-    with pytest.raises(fl.DeadEndError, match="row 0"):
-        drawn(model, fl.Regex("1"), exactness=mode, top_k=1)
+    with pytest.raises(gw.DeadEndError, match="row 0"):
+        drawn(model, gw.Regex("1"), exactness=mode, top_k=1)
 
 
 @pytest.mark.parametrize("mode", EXACT)
@@ -85,7 +85,7 @@ def test_a_beginning_after_which_filters_leave_nothing_is_given_up(mode: str):
     more = {"particles": 40} if mode == "smc" else {}
     # "01…" and "11…" go on with the 0 of the filter only, which no text has there.
     found = drawn(
-        FakeModel(BITS, logits), fl.Regex("0(11|00)|1(11|0)"), exactness=mode, top_k=2,
+        FakeModel(BITS, logits), gw.Regex("0(11|00)|1(11|0)"), exactness=mode, top_k=2,
         epsilon_cutoff=0.1, num_return_sequences=20, **more,
     )  # fmt: skip
     assert {done.text for done in found} == {"000", "10"}
@@ -94,22 +94,22 @@ def test_a_beginning_after_which_filters_leave_nothing_is_given_up(mode: str):
 @pytest.mark.parametrize("mode", EXACT)
 def test_texts_are_the_same_whatever_the_batch_around_them(mode: str):
     model = FakeModel.random(BITS, 7)
-    prompts, source = ["0", "11", "10"], fl.Regex("1(0|01)*1")
+    prompts, source = ["0", "11", "10"], gw.Regex("1(0|01)*1")
     settings = {"exactness": mode, "seed": 5, "num_return_sequences": 3, "max_new_tokens": 7}
-    together = fl.Model(model).generate(prompts, source, **settings)
-    alone = [fl.Model(model).generate(prompt, source, **settings) for prompt in prompts]
+    together = gw.Model(model).generate(prompts, source, **settings)
+    alone = [gw.Model(model).generate(prompt, source, **settings) for prompt in prompts]
     assert [r.tokens for r in together] == [r.tokens for each in alone for r in each]
     assert [r.attempts for r in together] == [r.attempts for each in alone for r in each]
-    assert all(fl.compile(source, BITS).matches(r.text) and len(r.tokens) <= 7 for r in together)
+    assert all(gw.compile(source, BITS).matches(r.text) and len(r.tokens) <= 7 for r in together)
     assert all(r.log_z < 0 for r in together)
-    other = fl.Model(model).generate(prompts, source, **settings | {"seed": 6})
+    other = gw.Model(model).generate(prompts, source, **settings | {"seed": 6})
     assert [r.tokens for r in together] != [r.tokens for r in other]
 
 
 @pytest.mark.parametrize("mode", EXACT)
 def test_the_probability_of_what_was_allowed_is_reported_as_ordinary_sampling_does(mode: str):
     model = FakeModel.random(BITS, 9)
-    done = drawn(model, fl.Regex("1[01]{2}"), exactness=mode, temperature=0.5)[0]
+    done = drawn(model, gw.Regex("1[01]{2}"), exactness=mode, temperature=0.5)[0]
     allowed = [[1], [0, 1], [0, 1]]
     rows = [model.prefill([(0, *done.tokens[:place])])[1][0].log_softmax(0) for place in range(3)]
     kept = [float(row[ids].logsumexp(0)) for row, ids in zip(rows, allowed, strict=True)]
@@ -120,7 +120,7 @@ def test_the_probability_of_what_was_allowed_is_reported_as_ordinary_sampling_do
 
 @pytest.mark.parametrize("mode", EXACT)
 def test_free_text_is_drawn_as_ever_since_nothing_holds_it(mode: str):
-    vocabulary = fl.Vocabulary([b"0", b"1", b"<eos>", None], eos_ids={2})
+    vocabulary = gw.Vocabulary([b"0", b"1", b"<eos>", None], eos_ids={2})
     model = FakeModel(vocabulary, lambda prefix: [0.0, 1.0, 0.0, 50.0])
     found = drawn(
         model, None, exactness=mode, num_return_sequences=30, max_new_tokens=4, min_new_tokens=2
@@ -146,7 +146,7 @@ def test_an_interrupt_gives_what_there_is(monkeypatch: pytest.MonkeyPatch):
 
     for mode in EXACT:
         calls = 0
-        done = drawn(FakeModel(BITS, logits), fl.Regex("[01]{5}"), exactness=mode, max_new_tokens=9)
+        done = drawn(FakeModel(BITS, logits), gw.Regex("[01]{5}"), exactness=mode, max_new_tokens=9)
         assert (done[0].finish_reason, done[0].tokens == ()) in (
             ("stop", False),
             ("interrupted", False),
@@ -156,7 +156,7 @@ def test_an_interrupt_gives_what_there_is(monkeypatch: pytest.MonkeyPatch):
 @pytest.mark.parametrize("mode", EXACT)
 def test_an_expression_is_conditioned_as_a_whole(mode: str):
     one, other = FakeModel.random(BITS, 1), FakeModel.random(BITS, 2)
-    guided = fl.Model(one) + 0.5 * fl.Model(other)
+    guided = gw.Model(one) + 0.5 * gw.Model(other)
 
     def logits(prefix: tuple[int, ...]) -> torch.Tensor:
         rows = [each.prefill([prefix])[1][0].log_softmax(0) for each in (one, other)]
@@ -164,7 +164,7 @@ def test_an_expression_is_conditioned_as_a_whole(mode: str):
 
     more = {"particles": 200} if mode == "smc" else {}
     found = guided.generate(
-        "0", fl.Regex("0|1[01]"), exactness=mode, seed=1, num_return_sequences=200, **more
+        "0", gw.Regex("0|1[01]"), exactness=mode, seed=1, num_return_sequences=200, **more
     )
     law = shares(open_law(FakeModel(BITS, logits), [b"0", b"10", b"11"]))
     for tokens, p in law.items():

@@ -6,20 +6,20 @@ from typing import Any
 
 import pytest
 
-import fairlead as fl
-from fairlead.engine.fake import FakeModel
-from fairlead.engine.request import Completion, Population, Request
-from fairlead.engine.search.loop import find
-from fairlead.sampling.resampling import log_mean
-from fairlead.sampling.settings import Sampling
+import guideway as gw
+from guideway.engine.fake import FakeModel
+from guideway.engine.request import Completion, Population, Request
+from guideway.engine.search.loop import find
+from guideway.sampling.resampling import log_mean
+from guideway.sampling.settings import Sampling
 from open_law import open_law, shares
 
-BITS = fl.Vocabulary([b"0", b"1", b"<eos>"], eos_ids={2})
+BITS = gw.Vocabulary([b"0", b"1", b"<eos>"], eos_ids={2})
 MODEL = FakeModel.random(BITS, 4)
 
 
 def particles(model: FakeModel, pattern: str | None, count: int, **more: Any) -> list[Completion]:
-    source = None if pattern is None else fl.compile(fl.Regex(pattern), model.vocabulary)
+    source = None if pattern is None else gw.compile(gw.Regex(pattern), model.vocabulary)
     given = {"exactness": "smc", "particles": count, "seed": 2} | more
     return find(model, [Request((0,), source, Sampling.of(given))])[0]
 
@@ -60,7 +60,7 @@ def test_a_critic_steers_free_text_as_well():
 
 
 def test_a_critic_reads_whole_characters_and_each_text_once():
-    vocabulary = fl.Vocabulary([*("é€".encode()[n : n + 1] for n in range(5)), b"<eos>"], {5})
+    vocabulary = gw.Vocabulary([*("é€".encode()[n : n + 1] for n in range(5)), b"<eos>"], {5})
     read = list[str]()
 
     def critic(text: str) -> float:
@@ -110,12 +110,12 @@ def test_lowering_every_weight_changes_no_draw():
 
 @pytest.mark.parametrize("value", [math.nan, math.inf, "much", "3", None, 10**400])
 def test_a_critic_that_gives_no_number_is_refused(value: Any):
-    with pytest.raises(fl.ModelError, match=r"the critic gave .* for '[01]'"):
+    with pytest.raises(gw.ModelError, match=r"the critic gave .* for '[01]'"):
         particles(MODEL, "[01]{2}", 2, critic=lambda text: value)
 
 
 def test_a_critic_that_likes_nothing_leaves_nothing():
-    with pytest.raises(fl.DeadEndError, match="none of 3 particles is left at step 0"):
+    with pytest.raises(gw.DeadEndError, match="none of 3 particles is left at step 0"):
         particles(MODEL, "[01]{2}", 3, critic=lambda text: -math.inf)
 
 
@@ -139,5 +139,5 @@ def test_a_critic_that_raises_is_told_with_what_it_read():
     def critic(text: str) -> float:
         raise KeyError(text)
 
-    with pytest.raises(fl.ModelError, match=r"the critic raised KeyError for '[01]'"):
+    with pytest.raises(gw.ModelError, match=r"the critic raised KeyError for '[01]'"):
         particles(MODEL, "[01]{2}", 2, critic=critic)

@@ -9,16 +9,16 @@ from typing import Any
 import pytest
 import torch
 
-import fairlead as fl
-from fairlead.engine.fake import FakeModel
-from fairlead.engine.loop import generate
-from fairlead.engine.request import Completion, Request
-from fairlead.engine.search.loop import find
-from fairlead.engine.search.stochastic import conditioned, weight
-from fairlead.sampling.noise import gumbel, keys, streams
-from fairlead.sampling.settings import Sampling
+import guideway as gw
+from guideway.engine.fake import FakeModel
+from guideway.engine.loop import generate
+from guideway.engine.request import Completion, Request
+from guideway.engine.search.loop import find
+from guideway.engine.search.stochastic import conditioned, weight
+from guideway.sampling.noise import gumbel, keys, streams
+from guideway.sampling.settings import Sampling
 
-BITS = fl.Vocabulary([b"0", b"1", b"<eos>"], eos_ids={2})
+BITS = gw.Vocabulary([b"0", b"1", b"<eos>"], eos_ids={2})
 PATTERN = "[01]{1,2}"
 MODEL = FakeModel.random(BITS, 3, scale=1.5)
 DRAWS = 400  # laws are tested on these, of four beams; fewer beams have the same first texts
@@ -42,7 +42,7 @@ def truth() -> dict[str, float]:
 @cache
 def samples(beams: int, count: int | None = None) -> list[list[Completion]]:
     """Many independent runs, as one batch."""
-    constraint = fl.compile(fl.Regex(PATTERN), BITS)
+    constraint = gw.compile(gw.Regex(PATTERN), BITS)
     sampling = Sampling(
         num_beams=beams, stochastic_beams=True, num_return_sequences=count or beams, seed=11
     )
@@ -97,7 +97,7 @@ def test_inclusion_probabilities_are_those_of_drawing_without_replacement():
 
 
 def test_one_beam_has_the_law_of_ordinary_samples():
-    constraint = fl.compile(fl.Regex(PATTERN), BITS)
+    constraint = gw.compile(gw.Regex(PATTERN), BITS)
     requests = [Request((0,), constraint, Sampling(seed=3), sample=n) for n in range(DRAWS)]
     ordinary = generate(MODEL, requests)
     for texts in (ordinary, [each[0] for each in samples(4)], [each[0] for each in samples(1)]):
@@ -180,7 +180,7 @@ def test_weights_of_improbable_texts_are_numbers():
 def test_limits_are_known_before_anything_is_drawn():
     """Probabilities are those of the texts that fit, from the first token on."""
     model = FakeModel.random(BITS, 1)
-    constraint = fl.compile(fl.Regex("0{6}|1[01]|01*"), BITS)
+    constraint = gw.compile(gw.Regex("0{6}|1[01]|01*"), BITS)
     sampling = Sampling(
         num_beams=9, num_return_sequences=9, stochastic_beams=True, seed=1, max_new_tokens=3
     )
@@ -190,7 +190,7 @@ def test_limits_are_known_before_anything_is_drawn():
 
 
 def test_free_text_ends_at_its_end_ids_together_or_where_no_tokens_are_left():
-    ends = fl.Vocabulary([b"0", b"1", b"</s>", b"<eos>"], eos_ids={2, 3})
+    ends = gw.Vocabulary([b"0", b"1", b"</s>", b"<eos>"], eos_ids={2, 3})
     model = FakeModel.random(ends, 2)
     sampling = Sampling(
         num_beams=9, num_return_sequences=9, stochastic_beams=True, seed=1, max_new_tokens=2
@@ -204,7 +204,7 @@ def test_free_text_ends_at_its_end_ids_together_or_where_no_tokens_are_left():
 
 
 def test_filters_and_temperature_are_those_of_ordinary_samples():
-    words = fl.Vocabulary([bytes([97 + n]) for n in range(20)] + [b"<eos>"], {20})
+    words = gw.Vocabulary([bytes([97 + n]) for n in range(20)] + [b"<eos>"], {20})
     model = FakeModel.random(words, 4)
     sampling = Sampling(
         num_beams=6, num_return_sequences=6, stochastic_beams=True, seed=1, max_new_tokens=1,
@@ -223,7 +223,7 @@ def test_filters_and_temperature_are_those_of_ordinary_samples():
 def test_where_nothing_has_a_probability_there_is_a_dead_end():
     model = FakeModel(BITS, lambda prefix: [-math.inf] * 3)
     sampling = Sampling(num_beams=2, stochastic_beams=True, seed=1)
-    with pytest.raises(fl.DeadEndError, match="no beam is left at step 0 of row 0"):
+    with pytest.raises(gw.DeadEndError, match="no beam is left at step 0 of row 0"):
         find(model, [Request((0,), sampling=sampling)])
 
 

@@ -6,10 +6,10 @@ import numpy as np
 import pytest
 import torch
 
-from fairlead.sampling.categorical import Categorical
-from fairlead.sampling.watermarks.evidence import evidence
-from fairlead.sampling.watermarks.scheme import Scheme, numbers, row_keys
-from fairlead.sampling.watermarks.synthid import tournament
+from guideway.sampling.categorical import Categorical
+from guideway.sampling.watermarks.evidence import evidence
+from guideway.sampling.watermarks.scheme import Scheme, numbers, row_keys
+from guideway.sampling.watermarks.synthid import tournament
 
 FRUIT = torch.tensor([0.3, 0.2, 0.15, 0.1, 0.1, 0.1, 0.05])
 EULER = 0.5772156649

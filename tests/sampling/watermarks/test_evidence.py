@@ -11,10 +11,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from fairlead.masks.bits import pack
-from fairlead.sampling.watermarks.evidence import Evidence, clearest, evidence, weighted
-from fairlead.sampling.watermarks.scheme import Kind, Scheme, secret_of
-from fairlead.sampling.watermarks.tails import Urn, binomial_tail, gamma_tail, weighted_tail
+from guideway.masks.bits import pack
+from guideway.sampling.watermarks.evidence import Evidence, clearest, evidence, weighted
+from guideway.sampling.watermarks.scheme import Kind, Scheme, secret_of
+from guideway.sampling.watermarks.tails import Urn, binomial_tail, gamma_tail, weighted_tail
 
 GREEN = Scheme(secret_of("key"), gamma=0.5)
 

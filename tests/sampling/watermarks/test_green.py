@@ -8,10 +8,10 @@ import pytest
 import torch
 from torch import Tensor
 
-from fairlead.masks.bits import pack
-from fairlead.sampling.watermarks.evidence import Evidence, evidence
-from fairlead.sampling.watermarks.green import biased, green_count, green_free, green_within
-from fairlead.sampling.watermarks.scheme import Scheme, numbers, row_keys, secret_of
+from guideway.masks.bits import pack
+from guideway.sampling.watermarks.evidence import Evidence, evidence
+from guideway.sampling.watermarks.green import biased, green_count, green_free, green_within
+from guideway.sampling.watermarks.scheme import Scheme, numbers, row_keys, secret_of
 
 GAIN = math.e**2
 T = 200

@@ -8,9 +8,9 @@ import numpy as np
 import pytest
 import torch
 
-from fairlead.sampling.noise import MASK64, WEYL, mix, signed
-from fairlead.sampling.watermarks.positions import repeats, windows
-from fairlead.sampling.watermarks.scheme import Kind, Scheme, numbers, row_keys, secret_of
+from guideway.sampling.noise import MASK64, WEYL, mix, signed
+from guideway.sampling.watermarks.positions import repeats, windows
+from guideway.sampling.watermarks.scheme import Kind, Scheme, numbers, row_keys, secret_of
 
 SIZES = {"left": 2, "min": 3, "self": 2, "unigram": 0, "synthid": 4, "gumbel": 4}
 KINDS = get_args(Kind)

@@ -1,0 +1,214 @@
+"""Guided generation for language models: the public names, sorted, and nothing else.
+
+`import guideway` itself loads nothing: a name is fetched from its home when it is first used, so
+that constraints cost no torch, and a command's `--help` no numpy (PEP 562). The table of homes is
+mirrored under `TYPE_CHECKING` for type checkers and editors; a test compares the two.
+"""
+
+from importlib import import_module
+from typing import TYPE_CHECKING, Final
+
+if TYPE_CHECKING:
+    from guideway.api.describe import describe
+    from guideway.api.load import load
+    from guideway.api.model import Model
+    from guideway.api.ngram import ngram
+    from guideway.api.recipes import (
+        cfg,
+        context_aware,
+        contrast,
+        dexperts,
+        dola,
+        gedi,
+        maximum,
+        minimum,
+        proxy_tune,
+        published,
+    )
+    from guideway.api.result import Part, Result
+    from guideway.api.tool_calls import ToolCall
+    from guideway.api.watermark import Watermark
+    from guideway.automata.budget import Budget
+    from guideway.constraints.batch import fill_bitmask
+    from guideway.constraints.caches import CacheInfo, cache_info, clear_cache
+    from guideway.constraints.comparison import Comparison
+    from guideway.constraints.compile import compile
+    from guideway.constraints.matcher import Matcher
+    from guideway.constraints.warmup import warmup
+    from guideway.errors import (
+        DeadEndError,
+        GuidewayError,
+        LimitError,
+        ModelError,
+        SourceError,
+        TokenRejected,
+        UnsatisfiableError,
+        UnsupportedError,
+    )
+    from guideway.logits.bitmask import allocate_token_bitmask, apply_token_bitmask_inplace
+    from guideway.logits.classifier import Classifier
+    from guideway.logits.classifier_sources import classifier, fudge
+    from guideway.logits.lexicon import Lexicon
+    from guideway.sampling.settings import Sampling
+    from guideway.syntax.json_schema_source import JsonSchema, Whitespace
+    from guideway.syntax.lark_indenter import ItemIndenter
+    from guideway.syntax.lark_source import Lark
+    from guideway.syntax.regions import capture, regions, tag, tagged, thinking, until
+    from guideway.syntax.shipped_sources import grammar
+    from guideway.syntax.sources import Choice, Gbnf, Regex, Text, repeat, source
+    from guideway.syntax.special import special
+    from guideway.syntax.substrings import substring
+    from guideway.syntax.tools import tools
+    from guideway.vocabulary.healing import heal
+    from guideway.vocabulary.spellings import Vocabulary
+
+__all__ = [
+    "Budget",
+    "CacheInfo",
+    "Choice",
+    "Classifier",
+    "Comparison",
+    "DeadEndError",
+    "Gbnf",
+    "GuidewayError",
+    "ItemIndenter",
+    "JsonSchema",
+    "Lark",
+    "Lexicon",
+    "LimitError",
+    "Matcher",
+    "Model",
+    "ModelError",
+    "Part",
+    "Regex",
+    "Result",
+    "Sampling",
+    "SourceError",
+    "Text",
+    "TokenRejected",
+    "ToolCall",
+    "UnsatisfiableError",
+    "UnsupportedError",
+    "Vocabulary",
+    "Watermark",
+    "Whitespace",
+    "allocate_token_bitmask",
+    "apply_token_bitmask_inplace",
+    "cache_info",
+    "capture",
+    "cfg",
+    "classifier",
+    "clear_cache",
+    "compile",
+    "context_aware",
+    "contrast",
+    "describe",
+    "dexperts",
+    "dola",
+    "fill_bitmask",
+    "fudge",
+    "gedi",
+    "grammar",
+    "heal",
+    "load",
+    "maximum",
+    "minimum",
+    "ngram",
+    "proxy_tune",
+    "published",
+    "regions",
+    "repeat",
+    "source",
+    "special",
+    "substring",
+    "tag",
+    "tagged",
+    "thinking",
+    "tools",
+    "until",
+    "warmup",
+]
+
+HOMES: Final = {
+    "Budget": "guideway.automata.budget",
+    "CacheInfo": "guideway.constraints.caches",
+    "Choice": "guideway.syntax.sources",
+    "Classifier": "guideway.logits.classifier",
+    "Comparison": "guideway.constraints.comparison",
+    "DeadEndError": "guideway.errors",
+    "GuidewayError": "guideway.errors",
+    "Gbnf": "guideway.syntax.sources",
+    "ItemIndenter": "guideway.syntax.lark_indenter",
+    "JsonSchema": "guideway.syntax.json_schema_source",
+    "Lark": "guideway.syntax.lark_source",
+    "Lexicon": "guideway.logits.lexicon",
+    "LimitError": "guideway.errors",
+    "Matcher": "guideway.constraints.matcher",
+    "Model": "guideway.api.model",
+    "ModelError": "guideway.errors",
+    "Part": "guideway.api.result",
+    "Regex": "guideway.syntax.sources",
+    "Result": "guideway.api.result",
+    "Sampling": "guideway.sampling.settings",
+    "SourceError": "guideway.errors",
+    "Text": "guideway.syntax.sources",
+    "TokenRejected": "guideway.errors",
+    "ToolCall": "guideway.api.tool_calls",
+    "UnsatisfiableError": "guideway.errors",
+    "UnsupportedError": "guideway.errors",
+    "Vocabulary": "guideway.vocabulary.spellings",
+    "Watermark": "guideway.api.watermark",
+    "Whitespace": "guideway.syntax.json_schema_source",
+    "allocate_token_bitmask": "guideway.logits.bitmask",
+    "apply_token_bitmask_inplace": "guideway.logits.bitmask",
+    "cache_info": "guideway.constraints.caches",
+    "capture": "guideway.syntax.regions",
+    "cfg": "guideway.api.recipes",
+    "classifier": "guideway.logits.classifier_sources",
+    "clear_cache": "guideway.constraints.caches",
+    "compile": "guideway.constraints.compile",
+    "context_aware": "guideway.api.recipes",
+    "contrast": "guideway.api.recipes",
+    "describe": "guideway.api.describe",
+    "dexperts": "guideway.api.recipes",
+    "dola": "guideway.api.recipes",
+    "fill_bitmask": "guideway.constraints.batch",
+    "fudge": "guideway.logits.classifier_sources",
+    "gedi": "guideway.api.recipes",
+    "grammar": "guideway.syntax.shipped_sources",
+    "heal": "guideway.vocabulary.healing",
+    "load": "guideway.api.load",
+    "maximum": "guideway.api.recipes",
+    "minimum": "guideway.api.recipes",
+    "ngram": "guideway.api.ngram",
+    "proxy_tune": "guideway.api.recipes",
+    "published": "guideway.api.recipes",
+    "regions": "guideway.syntax.regions",
+    "repeat": "guideway.syntax.sources",
+    "source": "guideway.syntax.sources",
+    "special": "guideway.syntax.special",
+    "substring": "guideway.syntax.substrings",
+    "tag": "guideway.syntax.regions",
+    "tagged": "guideway.syntax.regions",
+    "thinking": "guideway.syntax.regions",
+    "tools": "guideway.syntax.tools",
+    "until": "guideway.syntax.regions",
+    "warmup": "guideway.constraints.warmup",
+}
+"""Where each public name lives."""
+
+if not TYPE_CHECKING:  # a type checker would take every misspelt name for one of these
+
+    def __getattr__(name: str) -> object:
+        """The public name `name`, fetched from its home and kept here."""
+        home = HOMES.get(name)
+        if home is None:
+            raise AttributeError(f"module 'guideway' has no attribute {name!r}")
+        value = getattr(import_module(home), name)
+        globals()[name] = value
+        return value
+
+
+def __dir__() -> list[str]:
+    """What `dir(guideway)` and completion in a shell show."""
+    return list(__all__)

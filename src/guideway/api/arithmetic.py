@@ -1,0 +1,194 @@
+"""What the operators of a model make of its expression: nodes in, nodes out, arguments checked.
+
+What this module does not know: how an expression is run.
+"""
+
+from collections.abc import Callable, Mapping
+from dataclasses import replace
+from pathlib import Path
+from typing import Any, Final
+
+from torch import Tensor
+
+from guideway.engine.adapter import Adapter
+from guideway.engine.backends.peft_folder import read_adapter
+from guideway.engine.ensemble import reading
+from guideway.engine.model import LanguageModel, VariedModel
+from guideway.engine.views import LastToken, Rewritten, System, View
+from guideway.errors import SourceError, UnsupportedError
+from guideway.logits.classifier import ClassifierTerm
+from guideway.logits.expr import (
+    GediTerm,
+    Leaf,
+    Mask,
+    Node,
+    guided,
+    leaves,
+    mapped,
+    total,
+)
+from guideway.logits.marked import Watermarked, Whole, inner
+from guideway.sampling.watermarks.scheme import Scheme
+
+NO_ARITHMETIC: Final = (
+    "models are added to and taken from one another, and multiplied or divided by numbers"
+)
+NOT_ADDED: Final = (
+    "cannot be added to a model: models, guideway.classifier(…) and guideway.gedi(…) can, and "
+    "numbers multiply"
+)
+SHOWN: Final = 24  # characters of a prompt in a leaf's name
+
+
+def with_term(node: Node, term: ClassifierTerm | GediTerm, sign: float) -> Node:
+    """The node with a classifier's term; a weight of zero leaves no trace."""
+    signed = replace(term, alpha=sign * term.alpha)
+    return guided(node, [signed] if signed.alpha else [])
+
+
+def difference(node: Node, other: Node, sign: float) -> Node:
+    """The node plus or minus another."""
+    return total([(1.0, node), (sign, other)])
+
+
+def prompted(node: Node, system: str | Callable[[Any], Any]) -> Node:
+    """Every leaf with a text before what it reads, or with a function of it.
+
+    Raises:
+        SourceError: `system` is neither.
+    """
+    if isinstance(system, str):
+        short = system if len(system) <= SHOWN else system[: SHOWN - 1] + "…"
+        return viewed(node, System(system), f"prompted({short!r})")
+    if not callable(system):
+        raise SourceError(f"a model is prompted with a text or a function, not {system!r}")
+    name = getattr(system, "__name__", "function")
+    return viewed(node, Rewritten(system), f"prompted({name})")
+
+
+def watermarked(whole: Whole, watermark: object) -> Watermarked:
+    """The expression with a mark in what is drawn from it, instead of one that it has.
+
+    Raises:
+        SourceError: `watermark` is no `Watermark`.
+    """
+    mark = getattr(watermark, "settings", None)
+    if not isinstance(mark, Scheme):
+        raise SourceError(
+            f"a model is watermarked with a guideway.Watermark, not {watermark!r}"[:300]
+        )
+    return Watermarked(inner(whole), mark)
+
+
+def named(node: Node, name: object) -> Node:
+    """Every leaf under another name.
+
+    Raises:
+        SourceError: it is none.
+    """
+    if not isinstance(name, str) or not name:
+        raise SourceError(f"a model is named by a text that is not empty, not {name!r}"[:300])
+    return mapped(node, lambda leaf: Leaf(leaf.source, name))
+
+
+def viewed(node: Node, view: View, name: str) -> Node:
+    """Every leaf with one more view of the prompt, which comes first."""
+    return mapped(node, lambda leaf: _leaf(leaf, name, views=(view, *reading(leaf).views)))
+
+
+def unprompted(node: Node) -> Node:
+    """Every leaf without its prompt."""
+    return viewed(node, LastToken(), "unprompted()")
+
+
+def exited(node: Node, block: int) -> Node:
+    """Every leaf read after one of its blocks.
+
+    Raises:
+        SourceError: a leaf has no such block.
+        UnsupportedError: its blocks are not known.
+    """
+    return mapped(node, lambda leaf: _exit(leaf, block))
+
+
+def adapted(node: Node, source: str | Path | Adapter | Mapping[str, Tensor], name: str) -> Node:
+    """Every leaf with a LoRA adapter.
+
+    Raises:
+        SourceError: it is neither a folder nor tensors.
+        ModelError: it cannot be read.
+        UnsupportedError: it is of another kind, or a model takes none, or has one already.
+    """
+    if isinstance(source, Adapter):
+        adapter = source
+    elif isinstance(source, Mapping):
+        adapter = Adapter.of(name or "adapter", source)
+    elif isinstance(source, str | Path):  # pyright: ignore[reportUnnecessaryIsInstance]
+        adapter = read_adapter(source)
+    else:
+        raise SourceError(
+            f"{source!r} is no adapter: give a folder that PEFT wrote, or its tensors"[:300]
+        )
+    for leaf in leaves(node):
+        if (there := reading(leaf).adapter) is not None:
+            raise UnsupportedError(
+                f"{leaf.name} has an adapter, {there!r}: a model is read with one at a time",
+                feature="several adapters",
+            )
+        if not isinstance(reading(leaf).model, VariedModel):
+            raise UnsupportedError(f"{leaf.name} takes no adapters", feature="adapters")
+    shown = f"adapted({name or adapter.name})"
+    return mapped(node, lambda leaf: _leaf(leaf, shown, adapter=adapter))
+
+
+def layers_of(leaf: Leaf) -> int:
+    """How many blocks the model of a leaf has.
+
+    Raises:
+        UnsupportedError: they are not known.
+    """
+    model = reading(leaf).model
+    layers = model.layers if isinstance(model, VariedModel) else 0
+    if layers < 2:
+        raise UnsupportedError(
+            f"{leaf.name} has no blocks that are known: it cannot be left early",
+            feature="early exits",
+        )
+    return layers
+
+
+def check_language_model(given: object) -> None:
+    """Refuse what gives no logits.
+
+    Raises:
+        SourceError: it is no language model.
+    """
+    if not isinstance(given, LanguageModel):
+        raise SourceError(f"{given!r} is no language model: guideway.load loads one"[:300])
+
+
+def checked_mask(given: object) -> Mask:
+    """`given` as the name of a moment.
+
+    Raises:
+        SourceError: it is none.
+    """
+    if given == "post_mask":
+        return "post_mask"
+    if given == "pre_mask":
+        return "pre_mask"
+    raise SourceError(f"plausibility is {given!r}: it must be 'post_mask' or 'pre_mask'")
+
+
+def _exit(leaf: Leaf, block: int) -> Leaf:
+    layers = reading(leaf).exit or layers_of(leaf)
+    if not isinstance(block, int) or isinstance(block, bool) or not 1 <= block < layers:  # pyright: ignore[reportUnnecessaryIsInstance]
+        raise SourceError(
+            f"exit_at({block!r}): {leaf.name} has {layers} blocks, an exit is after 1 to "
+            f"{layers - 1} of them"
+        )
+    return _leaf(leaf, f"exit_at({block})", exit=block)
+
+
+def _leaf(leaf: Leaf, name: str, **changes: Any) -> Leaf:
+    return Leaf(replace(reading(leaf), **changes), f"{leaf.name}.{name}")

@@ -1,0 +1,191 @@
+"""Best-of-n: of the texts drawn for a prompt, those that a judge says are the best.
+
+    "logprob"     the model's log-probability of the text, an end id that was drawn counted, over
+                  the number of drawn tokens to the power `length_penalty`: as beams are scored,
+                  where transformers' power is 1 and here it is 0, no normalisation
+    "majority"    the share of the texts that have the same value (self-consistency, Wang et al.
+                  2022, arXiv 2203.11171); the first text of each value comes before second ones
+    a classifier  α · log P(class | text), of whole texts; those of all prompts are one batch
+    a function    whatever it says of the text; each different text is asked about once
+
+Ties go by the model's log-probability. Texts that have no value, because a validator refused it or
+the keyboard interrupted, are not judged: their score is −∞, and they come last. So do those that a
+judge was not asked about because it was interrupted itself.
+
+What this module does not know: how texts are drawn.
+"""
+
+import math
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, replace
+from typing import Any, TypeGuard, cast, final
+
+from guideway.api.result import Result
+from guideway.engine.request import Completion
+from guideway.errors import UnsupportedError
+from guideway.logits.classifier import Classifier, ClassifierTerm, asked
+from guideway.sampling.judges import said
+from guideway.sampling.settings import Sampling
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class Drawn:
+    """The texts drawn for one prompt.
+
+    Attributes:
+        results: with `model_score` as their score.
+        sampling: says what is best.
+        count: how many of them are kept.
+        prompt: as a text, for classifiers that read it; "" for chats.
+    """
+
+    results: Sequence[Result]
+    sampling: Sampling
+    count: int
+    prompt: str = ""
+
+
+def model_score(done: Completion, sampling: Sampling) -> float:
+    """The log-probability of what was drawn over the power of its length; 0 of an empty text."""
+    power = 0.0 if sampling.length_penalty is None else float(sampling.length_penalty)
+    return (math.fsum(done.logprobs) + done.log_end) / max(1, len(done.log_allowed)) ** power
+
+
+def widened(sampling: Sampling) -> Sampling:
+    """The settings by which the texts to choose from are drawn.
+
+    Raises:
+        UnsupportedError: the judge is a classifier that reads a window, no whole texts.
+    """
+    judge = sampling.best_by
+    if isinstance(judge, ClassifierTerm) and judge.window is not None:
+        raise UnsupportedError(
+            f"best_by judges whole texts, and this classifier has window={judge.window}: leave "
+            "the window out",
+            feature="window of best_by",
+        )
+    if sampling.best_of is None:
+        return sampling
+    return replace(sampling, num_return_sequences=sampling.best_of)
+
+
+def best(drawn: Sequence[Drawn]) -> list[list[Result]]:
+    """Of each prompt's texts the best, best first, with what the judge says as their score.
+
+    Raises:
+        ModelError: a classifier or a function gave something else than numbers, or raised.
+    """
+    known = _judged(drawn)
+    return [_ranked(each, known)[: each.count] for each in drawn]
+
+
+Known = dict[tuple[int, str], float]  # the judge by its id, and what it is asked → what it says
+
+
+def _judged(drawn: Sequence[Drawn]) -> Known:
+    """What classifiers and functions say, each judge asked once."""
+    judges = {id(each.sampling.best_by): each.sampling.best_by for each in drawn}
+    known = Known()
+    for key, judge in judges.items():
+        texts = [
+            _read(each, result)
+            for each in drawn
+            if each.sampling.best_by is judge
+            for result in each.results
+            if _has_value(result)
+        ]
+        texts = list(dict.fromkeys(texts))
+        if isinstance(judge, str) or judge is None or not texts:
+            continue
+        scores = _classified(judge, texts) if _is_classifier(judge) else _said(judge, texts)
+        try:
+            for text, score in zip(texts, scores, strict=True):
+                known[key, text] = score
+        except KeyboardInterrupt:  # what was drawn is not lost
+            break
+    return known
+
+
+def _is_classifier(judge: object) -> TypeGuard[ClassifierTerm | Classifier]:
+    return isinstance(judge, ClassifierTerm | Classifier)
+
+
+def _classified(judge: ClassifierTerm | Classifier, texts: list[str]) -> Iterator[float]:
+    if not isinstance(judge, ClassifierTerm):
+        judge = ClassifierTerm(judge, alpha=1, name=type(judge).__name__)
+    logs = asked(judge, texts) if judge.alpha else [0.0] * len(texts)  # 0 · −∞ is no number
+    yield from (judge.alpha * float(log) for log in logs)
+
+
+def _said(function: Callable[[str], object], texts: list[str]) -> Iterator[float]:
+    name = getattr(function, "__qualname__", None) or type(function).__name__
+    yield from (said(function, text, f"best_by: the function {name}") for text in texts)
+
+
+def _read(drawn: Drawn, result: Result) -> str:
+    """What a judge reads of a result."""
+    judge = drawn.sampling.best_by
+    reads_prompt = isinstance(judge, ClassifierTerm) and judge.prompt
+    return drawn.prompt + result.text if reads_prompt else result.text
+
+
+def _has_value(result: Result) -> bool:
+    return result.error is None and result.finish_reason != "interrupted"
+
+
+def _ranked(drawn: Drawn, known: Known) -> list[Result]:
+    """All results of a prompt, the best first."""
+    judge = drawn.sampling.best_by
+    by_model = sorted(drawn.results, key=lambda each: -_own(each))
+    whole = [each for each in by_model if _has_value(each)]
+    rest = [replace(each, score=-math.inf) for each in by_model if not _has_value(each)]
+    if judge == "majority":
+        whole = _by_majority(whole, len(by_model))
+    elif judge is not None and judge != "logprob":
+        scores = [known.get((id(judge), _read(drawn, each)), -math.inf) for each in whole]
+        whole = [replace(each, score=n) for each, n in zip(whole, scores, strict=True)]
+        whole.sort(key=_own, reverse=True)  # stable: ties stay in the order of the model
+    return [*whole, *rest]
+
+
+def _own(result: Result) -> float:
+    return cast("float", result.score)
+
+
+def _by_majority(results: Sequence[Result], count: int) -> list[Result]:
+    """By how many of `count` have their value; results come in the order of the model."""
+    groups = list[list[Result]]()
+    for result in results:
+        found = next((group for group in groups if same(group[0].value, result.value)), None)
+        if found is None:
+            groups.append([result])
+        else:
+            found.append(result)
+    groups.sort(key=len, reverse=True)
+    voted = [[replace(each, score=len(group) / count) for each in group] for group in groups]
+    return [*(group[0] for group in voted), *(each for group in voted for each in group[1:])]
+
+
+def same(left: object, right: object) -> bool:
+    """Whether two values are equal as data: 1 is 1.0, and no boolean is a number.
+
+    >>> same([1, {"a": None}], [1.0, {"a": None}]), same([True], [1])
+    (True, False)
+    """
+    todo = [(left, right)]
+    while todo:
+        one, other = todo.pop()
+        if isinstance(one, dict) and isinstance(other, dict):
+            ours, theirs = cast("dict[Any, Any]", one), cast("dict[Any, Any]", other)
+            if ours.keys() != theirs.keys():
+                return False
+            todo.extend((ours[key], theirs[key]) for key in ours)
+        elif isinstance(one, list) and isinstance(other, list):
+            ones, others = cast("list[Any]", one), cast("list[Any]", other)
+            if len(ones) != len(others):
+                return False
+            todo.extend(zip(ones, others, strict=True))
+        elif isinstance(one, bool) != isinstance(other, bool) or one != other:
+            return False
+    return True

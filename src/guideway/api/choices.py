@@ -1,0 +1,46 @@
+"""`choose`: how probable each of some texts is after a prompt, given that it is one of them.
+
+What this module does not know: what is written in an expression; it runs as an ensemble.
+"""
+
+import math
+from collections.abc import Sequence
+
+from guideway.api.jobs import check_lossless, prompts_of, read_prompts
+from guideway.api.prompts import read_choices, split_prompts
+from guideway.engine.ensemble import Ensemble
+from guideway.engine.score import score
+from guideway.errors import DeadEndError, UnsupportedError
+
+
+def probabilities(ensemble: Ensemble, prompt: object, choices: object) -> dict[str, float]:
+    """The probability of each choice; `Model.choose` says what is refused."""
+    check_lossless(ensemble)
+    options = read_choices(choices)
+    prompts, batch = split_prompts(prompt)
+    if batch:
+        raise UnsupportedError("choose takes one prompt", feature="choose on a batch")
+    reads = read_prompts(ensemble, prompts[0])
+    reader = ensemble.contexts[0].reader
+    tokens = [reader.continuation(reads[0], option) for option in options]
+    ends = [any(o != option and o.startswith(option) for o in options) for option in options]
+    asked = prompts[0] if isinstance(prompts[0], str) else ""
+    logs = score(ensemble, prompts_of(reads), tokens, ends, asked, reads[0].joint)
+    return shares(options, logs)
+
+
+def shares(options: Sequence[str], logs: Sequence[float]) -> dict[str, float]:
+    """The probability of each option, given that it is one of them.
+
+    Example:
+        >>> shares(["yes", "no"], [-2.0, -2.0])
+        {'yes': 0.5, 'no': 0.5}
+
+    Raises:
+        DeadEndError: none has a probability.
+    """
+    top = max(logs)
+    if top == -math.inf:
+        raise DeadEndError("the model gives no probability to any of the choices")
+    weights = [math.exp(log - top) for log in logs]
+    return {o: w / sum(weights) for o, w in zip(options, weights, strict=True)}

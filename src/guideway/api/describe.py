@@ -1,0 +1,361 @@
+"""What a text has to look like, in words and in the shape that it has: for prompts and for people.
+
+    {
+      "name": string,  // the full name
+      "age"?: integer from 0 to 149,
+      "tags": [string, ...],
+      "home": Address | null
+    }
+    Address = { "street": string }
+
+A key with a question mark may be left out. The notation is that of TypeScript where models have
+seen much of it, and words where they say more. It tells all that the constraint enforces, except
+that a pattern is told by its name where it has one.
+"""
+
+import json
+import re
+from decimal import Decimal
+from sys import float_info
+from typing import Any, final
+
+from guideway.errors import GuidewayError
+from guideway.syntax.json_schema_references import Library, Place, Scope
+from guideway.syntax.json_schema_resources import Catalogue
+from guideway.syntax.json_schema_source import JsonSchema
+from guideway.syntax.json_text import read_json
+from guideway.syntax.lark_source import Lark
+from guideway.syntax.python_types import type_schema
+from guideway.syntax.python_types_place import INTEGER_SCHEMA
+from guideway.syntax.regions import Captured, Composed, Region, Regions, Thinking, Until
+from guideway.syntax.sources import (
+    Both,
+    Choice,
+    Either,
+    Gbnf,
+    Inverse,
+    Literal,
+    PythonType,
+    Regex,
+    Repetition,
+    Source,
+    Text,
+    source,
+)
+from guideway.syntax.sources import Sequence as Chain
+from guideway.syntax.special import Others, Special
+from guideway.syntax.substrings import Substring
+from guideway.syntax.tool_formats import FORMATS
+from guideway.syntax.tools import Tools
+
+_INDENT = "  "
+_FITS = 60  # characters of an object on one line
+_DEEPEST = 50  # levels that are told; nobody reads more, and Python's stack has an end
+_GREATEST = Decimal(repr(float_info.max))  # the bound of every float is not worth telling
+_BOUNDS = {
+    "minimum": "at least",
+    "exclusiveMinimum": "above",
+    "maximum": "at most",
+    "exclusiveMaximum": "below",
+}
+_SHAPES = {
+    "date": "date YYYY-MM-DD",
+    "time": "time HH:MM:SS",
+    "date-time": "date and time YYYY-MM-DDTHH:MM:SS",
+    "ISO 8601 duration": "ISO 8601 duration such as P1DT2H30M",
+}
+_KINDS = {
+    "properties": "object",
+    "additionalProperties": "object",
+    "items": "array",
+    "prefixItems": "array",
+    "pattern": "string",
+    "format": "string",
+}
+
+
+def describe(what: object) -> str:
+    """How a text of a type or a source looks.
+
+    >>> describe(list[bool])
+    '[boolean, ...]'
+
+    Args:
+        what: what `guideway.compile` takes.
+
+    Raises:
+        SourceError, UnsupportedError: as `guideway.compile`, for what is no source.
+    """
+    given = source(what)
+    match given:
+        case PythonType(type_):
+            return _Writer(type_schema(type_).schema).document()
+        case JsonSchema():
+            return _Writer(read_json(given.text), given.resource_texts).document()
+        case Gbnf(text, root):
+            return f"a text of {root} in this grammar:\n{text}"
+        case Lark(text, start):
+            return f"a text of {start} in this Lark grammar:\n{text}"
+        case _:
+            return _describe_text(given)
+
+
+def _describe_text(given: Source) -> str:  # noqa: PLR0911  one arm for each kind of source
+    match given:
+        case Choice(options):
+            return "one of: " + " | ".join(map(_quote, options))
+        case Literal(text):
+            return _quote(text)
+        case Text():
+            return "any text"
+        case Regex(pattern):
+            return f"text that matches the regular expression {pattern}"
+        case Either(parts):
+            return "\nor ".join(map(describe, parts))
+        case Both(parts):
+            return "\nand ".join(map(describe, parts))
+        case Chain(parts):
+            return "\nthen ".join(map(describe, parts))
+        case Inverse(item):
+            return f"any text but {describe(item)}"
+        case Repetition(item, low, high):
+            return f"{_count(low, high)} times {describe(item)}"
+        case _:
+            return _describe_place(given)
+
+
+def _describe_place(given: Source) -> str:  # noqa: PLR0911  one arm for each kind of source
+    match given:
+        case Substring(chunks):
+            return f"a part of this text, word for word: {_quote(''.join(chunks))}"
+        case Special(token):
+            return f"the token {token}"
+        case Others(without):
+            left_out = "".join(f", but no {token}" for token in without)
+            return f"any text and special tokens{left_out}"
+        case Until(stop, include):
+            return f"any text {'up to' if include else 'without'} {describe(stop)}"
+        case Captured(_, item) | Region(_, item):
+            return describe(item)
+        case Regions(tags):
+            return "any text, in which may stand\n" + "\nor ".join(map(describe, tags))
+        case Thinking(item, begin, end):
+            return f"{describe(begin)}, thoughts, {describe(end)}, then\n{describe(item)}"
+        case Tools():
+            return _describe_tools(given)
+        case Composed():
+            return describe(given.spelled_out)
+        case _:
+            return type(given).__name__
+
+
+def _describe_tools(given: Tools) -> str:
+    """How a call is written, and the functions that there are."""
+    form = FORMATS[given.format]
+    call = "".join(
+        part if isinstance(part, str) else _written(part)
+        for part in (
+            *form.opening, *form.head, "NAME", *form.middle, "ARGUMENTS", *form.tail, *form.closing
+        )
+    )  # fmt: skip
+    reply = "any text" if given.choice == "none" else f"a call of a function, as\n{call}"
+    reply = f"any text, or {reply}" if given.choice == "auto" else reply
+    functions = [json.dumps(schema["function"]) for schema in given.schemas]
+    return "\n".join([reply, "where the functions are", *functions])
+
+
+def _written(part: Source) -> str:
+    match part:
+        case Literal(text):
+            return text
+        case Special(token):
+            return str(token)
+        case Choice(options):
+            return options[0]
+        case _:
+            return describe(part)
+
+
+def _quote(value: object) -> str:
+    return json.dumps(value, ensure_ascii=False, default=str)
+
+
+def _count(low: int, high: int | None) -> str:
+    if high is None:
+        return f"{low} or more"
+    return str(low) if low == high else f"{low} to {high}"
+
+
+@final
+class _Writer:
+    """Writes one document; definitions follow the type that mentions them."""
+
+    def __init__(self, document: Any, texts: tuple[tuple[str, str], ...] = ()) -> None:
+        catalogue = Catalogue(document, texts, dynamic=False)
+        self._document = document
+        self._library = Library(catalogue)
+        self._resources = {id(resource.raw): resource for resource in catalogue.every}
+        self._scope: Scope = self._library.main  # that of what is written
+        self._names: dict[str, str] = {}  # by the address of what is meant
+        self._definitions: list[tuple[str, Place]] = []
+        self._depth = 0
+
+    def document(self) -> str:
+        """The whole document and its definitions."""
+        note = _note(self._document)
+        lines = [f"// {note}"] if note else []
+        lines.append(self._write(self._document, ""))
+        for name, place in self._definitions:  # each may mention others
+            self._scope = place.scope
+            note = _note(place.raw)
+            lines.append(f"{name} = {self._write(place.raw, '')}{f'  // {note}' if note else ''}")
+        return "\n".join(lines)
+
+    def _write(self, schema: Any, margin: str) -> str:
+        if self._depth == _DEEPEST:
+            return "..."
+        self._depth += 1
+        around = self._scope
+        if id(schema) in self._resources:  # references in it lead on from there
+            self._scope = around.entering(self._resources[id(schema)])
+        try:
+            return self._written(schema, margin)
+        finally:
+            self._depth -= 1
+            self._scope = around
+
+    def _written(self, schema: Any, margin: str) -> str:
+        if isinstance(schema, bool):
+            return "any" if schema else "nothing"
+        if "$ref" in schema:
+            return self._reference(schema, margin)
+        for name in ("enum", "const"):
+            if name in schema:
+                values = schema[name] if name == "enum" else [schema[name]]
+                return " | ".join(map(_quote, values))
+        for name in ("anyOf", "oneOf"):
+            if name in schema:
+                return " | ".join(self._write(part, margin) for part in schema[name])
+        return self._typed(schema, margin)
+
+    def _reference(self, schema: Any, margin: str) -> str:
+        reference = str(schema["$ref"])
+        name = re.split("[/#]", reference)[-1]
+        place = self._find(reference)
+        if place is None:
+            return name
+        if place.raw == INTEGER_SCHEMA:
+            rest = {name: value for name, value in schema.items() if name != "$ref"}
+            return self._write({"type": "integer", **rest}, margin)
+        if place.raw is self._document:
+            return "the whole"
+        if place.address not in self._names:
+            name = self._free(name or place.scope.resource.uri.rpartition("/")[2])
+            self._names[place.address] = name
+            self._definitions.append((name, place))
+        return self._names[place.address]
+
+    def _find(self, reference: str) -> Place | None:
+        """What a reference leads to from here; None if it is not at hand."""
+        here = Place(self._scope, self._scope.resource.pointer, self._scope.resource.raw)
+        try:
+            return self._library.resolve(here, "$ref", reference)
+        except GuidewayError:
+            return None
+
+    def _free(self, name: str) -> str:
+        """`name`, with a number if something else is called so."""
+        taken = set(self._names.values())
+        numbered = (f"{name}{n}" for n in range(2, len(taken) + 3))
+        return next(free for free in (name, *numbered) if free not in taken)
+
+    def _typed(self, schema: Any, margin: str) -> str:
+        kinds: Any = schema.get("type") or next((_KINDS[n] for n in _KINDS if n in schema), "any")
+        if isinstance(kinds, list):
+            options: list[Any] = [{**schema, "type": kind} for kind in kinds]  # pyright: ignore[reportUnknownVariableType]
+            return " | ".join(self._write(option, margin) for option in options)
+        match kinds:
+            case "object":
+                return self._object(schema, margin)
+            case "array":
+                return self._array(schema, margin)
+            case "string":
+                return _string(schema)
+            case "integer" | "number":
+                return _number(kinds, schema)
+            case _:
+                return str(kinds)
+
+    def _object(self, schema: Any, margin: str) -> str:
+        inner = margin + _INDENT
+        required: Any = schema.get("required", ())
+        members = [
+            (f"{_quote(key)}{'' if key in required else '?'}: {self._write(part, inner)}", part)
+            for key, part in schema.get("properties", {}).items()
+            if part is not False
+        ]
+        rest: Any = schema.get("additionalProperties", False)
+        if rest is not False:
+            names = _string({"type": "string", **schema.get("propertyNames", {})})
+            members.append((f"[key: {names}]: {self._write(rest, inner)}", rest))
+        notes = [_note(part) for _, part in members]
+        flat = ", ".join(line for line, _ in members)
+        if not any(notes) and len(flat) <= _FITS and "\n" not in flat:
+            return f"{{ {flat} }}" if flat else "{}"
+        lines = [
+            f"{inner}{line}{',' if index < len(members) else ''}{f'  // {note}' if note else ''}"
+            for index, ((line, _), note) in enumerate(zip(members, notes, strict=True), 1)
+        ]
+        return "\n".join(["{", *lines, f"{margin}}}"])
+
+    def _array(self, schema: Any, margin: str) -> str:
+        items: Any = schema.get("items", True)
+        prefix: Any = schema.get("prefixItems", ())
+        if isinstance(items, list):  # as drafts before 2020-12 write it
+            prefix, items = items, schema.get("additionalItems", True)  # pyright: ignore[reportUnknownVariableType]
+        low, high = schema.get("minItems", 0), schema.get("maxItems")
+        parts = [
+            self._write(part, margin) + ("" if index < low else "?")
+            for index, part in enumerate(prefix)
+        ]
+        if items is not False:
+            parts += [self._write(items, margin), "..."]
+        plural = f" ({_count(low, high)} items)" if (low > len(prefix) or high is not None) else ""
+        return f"[{', '.join(parts)}]{plural}"
+
+
+def _note(schema: Any) -> str:
+    """What a comment says: the description, a default, an example."""
+    if not isinstance(schema, dict):
+        return ""
+    said: dict[str, Any] = schema  # pyright: ignore[reportUnknownVariableType]
+    notes = [" ".join(str(said.get("description", "")).split())]
+    if said.get("default") is not None:
+        notes.append(f"default {_quote(said['default'])}")
+    examples: Any = said.get("examples")
+    if isinstance(examples, list) and examples:
+        notes.append(f"for example {_quote(examples[0])}")  # pyright: ignore[reportUnknownArgumentType]
+    return "; ".join(filter(None, notes))
+
+
+def _string(schema: Any) -> str:
+    told: Any = schema.get("$comment") or schema.get("format")
+    words = f"string ({_SHAPES.get(told, told)})" if told else "string"
+    if "pattern" in schema and not told:
+        words += f" that matches {schema['pattern']}"
+    low, high = schema.get("minLength", 0), schema.get("maxLength")
+    if low or high is not None:
+        words += f" of {_count(low, high)} characters"
+    return words
+
+
+def _number(kind: str, schema: Any) -> str:
+    if "$comment" in schema:
+        return str(schema["$comment"])
+    bounds = {name: schema[name] for name in _BOUNDS if name in schema}
+    words = [
+        f"{_BOUNDS[name]} {value}"
+        for name, value in bounds.items()
+        if abs(Decimal(str(value))) < _GREATEST
+    ]
+    return f"{kind} {', '.join(words)}".strip()

@@ -1,0 +1,37 @@
+"""One part of a source, and what becomes of it: a line of `guideway explain`.
+
+What this module does not know: sources.
+"""
+
+from dataclasses import dataclass
+from typing import Literal, TypeAlias, final
+
+Standing: TypeAlias = Literal["exact", "merged", "inert", "annotation", "names", "unused"]
+"""What becomes of a part:
+
+    exact       enforced as it stands
+    merged      met with what stands around it, and enforced with that
+    inert       an assertion that says nothing where it stands
+    annotation  says nothing about values
+    names       says what other parts are called, or where they stand
+    unused      in a schema that nothing refers to
+"""
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class Enforced:
+    """A part of a source.
+
+    Attributes:
+        place: a JSON pointer, after a URI in a resource; "character 4" in a regular expression;
+            the numbers of the parts of a combination.
+        part: the name of the keyword or the construct.
+        standing: what becomes of it.
+        how: the same in words.
+    """
+
+    place: str
+    part: str
+    standing: Standing
+    how: str

@@ -1,0 +1,232 @@
+"""How each keyword of a JSON Schema is enforced.
+
+Every keyword of every schema in the documents is listed, in the order in which it stands there: it
+asserts something in its draft, or not, where it stands, or not.
+
+What this module does not know: how schemas are lowered; it tells in words what `lowering` does.
+"""
+
+import re
+from collections.abc import Callable, Iterator, Mapping
+from typing import Final, cast, final
+
+from guideway.api.enforced import Enforced, Standing
+from guideway.syntax.json_schema import parse_json_schema
+from guideway.syntax.json_schema_keywords import LATEST, READ, Draft, find_draft
+from guideway.syntax.json_schema_parts import read_pattern
+from guideway.syntax.json_schema_resources import parts_of
+from guideway.syntax.json_schema_source import JsonSchema
+from guideway.syntax.json_schema_tree import Address
+from guideway.syntax.json_schema_values import FORMATS, Keywords, kind_of
+from guideway.syntax.json_text import Json, extend, read_json, show
+from guideway.syntax.names import did_you_mean
+
+_SAID: Final = {
+    "type": "only values of these types are begun",
+    "minimum": "an automaton over digits, in every spelling of a number",
+    "multipleOf": "an automaton over digits that keeps the rest",
+    "minLength": "characters are counted",
+    "format": "the automaton of its rule",
+    "properties": "a trie of the keys; a key that stands there does not come again",
+    "required": "the object does not end before they stand there",
+    "patternProperties": "the automata of all key patterns run side by side",
+    "additionalProperties": "other keys are decoded; none comes twice",
+    "propertyNames": "an automaton that every key satisfies",
+    "minProperties": "members are counted",
+    "dependencies": "a condition that is followed member by member",
+    "items": "item by item",
+    "minItems": "items are counted",
+    "uniqueItems": "items are remembered by value; an equal one has no end",
+    "contains": "items that satisfy it are counted",
+    "unevaluatedProperties": "what other keywords look at is followed member by member",
+    "unevaluatedItems": "what other keywords look at is followed item by item",
+    "allOf": "met with what stands beside it",
+    "anyOf": "alternatives; what they share is followed once",
+    "oneOf": "alternatives, each without the others where they overlap",
+    "not": "the opposite of what it says, keyword by keyword",
+    "if": "this and then, or not this and else",
+    "$ref": "as if what it refers to stood here",
+    "$dynamicRef": "as if what it refers to from here stood here",
+}
+_ALIKE: Final = {
+    **dict.fromkeys(("maximum", "exclusiveMinimum", "exclusiveMaximum"), "minimum"),
+    **dict.fromkeys(("maxLength",), "minLength"),
+    **dict.fromkeys(("maxProperties",), "minProperties"),
+    **dict.fromkeys(("dependentRequired", "dependentSchemas"), "dependencies"),
+    **dict.fromkeys(("prefixItems", "additionalItems"), "items"),
+    **dict.fromkeys(("maxItems",), "minItems"),
+    **dict.fromkeys(("minContains", "maxContains"), "contains"),
+    **dict.fromkeys(("then", "else"), "if"),
+    "$recursiveRef": "$dynamicRef",
+}
+_BOUND: Final = re.compile(r"^=|~[0-9]+$")
+_MERGED: Final = frozenset(("allOf", "$ref", "$dynamicRef", "$recursiveRef"))
+_NAMES: Final = frozenset(
+    (
+        *("$schema", "$id", "id", "$anchor", "$dynamicAnchor", "$recursiveAnchor", "$vocabulary"),
+        *("$defs", "definitions"),
+    )
+)
+_ANNOTATIONS: Final = frozenset(
+    (
+        *("title", "description", "default", "examples", "deprecated", "readOnly", "writeOnly"),
+        *("$comment", "contentEncoding", "contentMediaType", "contentSchema"),
+    )
+)
+# Which values a keyword speaks about, where it does not speak about all.
+_ABOUT: Final = {
+    "string": ("minLength", "maxLength", "pattern", "format"),
+    "number": ("minimum", "maximum", "exclusiveMinimum", "exclusiveMaximum", "multipleOf"),
+    "array": (
+        *("items", "prefixItems", "additionalItems", "minItems", "maxItems", "uniqueItems"),
+        *("contains", "minContains", "maxContains", "unevaluatedItems"),
+    ),
+    "object": (
+        *("properties", "required", "patternProperties", "additionalProperties", "propertyNames"),
+        *("minProperties", "maxProperties", "dependencies", "dependentRequired"),
+        *("dependentSchemas", "unevaluatedProperties"),
+    ),
+}
+_KIND: Final = {name: kind for kind, names in _ABOUT.items() for name in names}
+# Keywords that say nothing without one of others.
+_NEEDS: Final = {
+    **dict.fromkeys(("then", "else"), ("if",)),
+    "if": ("then", "else"),
+    **dict.fromkeys(("minContains", "maxContains"), ("contains",)),
+}
+
+
+def schema_keywords(source: JsonSchema) -> Iterator[Enforced]:
+    """The keywords of a schema and of its resources.
+
+    >>> [found] = schema_keywords(JsonSchema({"maxLength": 3}))
+    >>> found.place, found.standing, found.how
+    ('/maxLength', 'exact', 'characters are counted')
+
+    Raises:
+        SourceError, UnsupportedError, LimitError: as `parse_json_schema`.
+    """
+    document = parse_json_schema(source)
+    read = set(map(_place, document.schemas))
+    draft: Draft = LATEST
+    for uri, text in (("", source.text), *source.resource_texts):
+        raw = read_json(text)
+        said = raw if isinstance(raw, dict) else {}
+        draft = find_draft(said.get("$schema"), uri, draft)
+        yield from _Listing(uri, draft, read).of(raw)
+
+
+def _place(address: Address) -> str:
+    """The document and the pointer of an address, without what tells apart how it was reached."""
+    document, _, pointer = address.partition("#")
+    return f"{_BOUND.sub('', document)}#{pointer}"
+
+
+@final
+class _Listing:
+    """Lists one document; `read` are the addresses of the schemas that are used."""
+
+    def __init__(self, uri: str, draft: Draft, read: set[str]) -> None:
+        self._uri, self._draft, self._read = uri, draft, read
+
+    def of(self, root: Json) -> Iterator[Enforced]:
+        """The keywords of `root` and of the schemas in it, in their order."""
+        todo = [("", root)]
+        while todo:
+            pointer, raw = todo.pop()
+            if isinstance(raw, dict):
+                used = f"{self._uri}#{pointer}" in self._read
+                for name in raw:
+                    place = extend(pointer, name)
+                    shown = f"{self._uri}#{place}" if self._uri else place
+                    yield Enforced(shown, name, *self._found(raw, name, used))
+                todo.extend(reversed(list(parts_of(pointer, raw))))
+
+    def _found(self, raw: Mapping[str, Json], name: str, used: bool) -> tuple[Standing, str]:
+        if used or name not in READ:
+            return self._standing(raw, name)
+        return "unused", "nothing refers to the schema it stands in"
+
+    def _standing(self, raw: Mapping[str, Json], name: str) -> tuple[Standing, str]:
+        first, last = READ.get(name, (0, 0))
+        if not first <= self._draft <= last:
+            return self._silent(name)
+        if "$ref" in raw and self._draft <= 7 and name != "$ref":
+            return "inert", f"in draft {self._draft}, what stands beside $ref is not read"
+        why = _why_inert(raw, name)
+        if why:
+            return "inert", why
+        if name == "format" and raw[name] not in FORMATS:
+            return "annotation", "no format of the specification"
+        return "merged" if name in _MERGED else "exact", _how(raw, name)
+
+    def _silent(self, name: str) -> tuple[Standing, str]:
+        if name in _NAMES:
+            return "names", "says what schemas are called, or where they stand"
+        if name in READ:
+            return "annotation", f"no keyword of draft {self._draft}"
+        if name in _ANNOTATIONS:
+            return "annotation", "says nothing about values"
+        hint = did_you_mean(name, [*READ, *_NAMES, *_ANNOTATIONS])
+        return "annotation", f"no keyword of any draft{hint}"
+
+
+def _why_inert(raw: Mapping[str, Json], name: str) -> str:
+    """Why an assertion says nothing where it stands, "" if it does not."""
+    needed = _NEEDS.get(name, ())
+    if needed and not any(other in raw for other in needed):
+        return f"it says nothing without {' or '.join(needed)}"
+    kind = _KIND.get(name)
+    types = Keywords(raw, "").types()
+    if kind == "number" and "integer" in types:
+        return ""
+    return "" if kind is None or kind in types else f"`type` allows no {kind}"
+
+
+def _how(raw: Mapping[str, Json], name: str) -> str:
+    special = _SPECIAL.get(name)
+    return _SAID[_ALIKE.get(name, name)] if special is None else special(raw)
+
+
+def _values(raw: Mapping[str, Json]) -> str:
+    listed = cast("list[Json]", raw["enum"]) if "enum" in raw else [raw["const"]]
+    plural = "" if len(listed) == 1 else "s"
+    if any(kind_of(value) in ("array", "object") for value in listed):
+        return f"{len(listed)} value{plural}, members in any order that the source allows"
+    return f"a trie of the spellings of {len(listed)} value{plural}"
+
+
+def _pattern(raw: Mapping[str, Json]) -> str:
+    pattern = read_pattern(str(raw["pattern"]), "")
+    with_looks = "; its lookaround meets it" if pattern.looks or pattern.boundaries else ""
+    return f"an automaton that finds it anywhere in the string{with_looks}"
+
+
+def _length(raw: Mapping[str, Json]) -> str:
+    formatted = ["format"] if raw.get("format") in FORMATS else []
+    beside = [*(["pattern"] if "pattern" in raw else []), *formatted]
+    said = _SAID["minLength"]
+    return f"{said}, in step with the automaton of {' and '.join(beside)}" if beside else said
+
+
+def _additional(raw: Mapping[str, Json]) -> str:
+    none = raw["additionalProperties"] is False
+    return "no other key is begun" if none else _SAID["additionalProperties"]
+
+
+def _unique(raw: Mapping[str, Json]) -> str:
+    return _SAID["uniqueItems"] if raw["uniqueItems"] else "false says nothing"
+
+
+def _reference(raw: Mapping[str, Json]) -> str:
+    return f"{_SAID['$ref']}: {show(raw['$ref'])}"
+
+
+_SPECIAL: Final[dict[str, Callable[[Mapping[str, Json]], str]]] = {
+    **dict.fromkeys(("enum", "const"), _values),
+    "pattern": _pattern,
+    **dict.fromkeys(("minLength", "maxLength"), _length),
+    "additionalProperties": _additional,
+    "uniqueItems": _unique,
+    "$ref": _reference,
+}

@@ -1,0 +1,119 @@
+"""The captures of a Lark grammar: which there are, and where they stand in a finished text.
+
+A text is read as its lexer and its parser read it (`lark_tokens`, `lark_chart`). What a rule has
+read begins with its first terminal and ends with its last, so that what is ignored around it is not
+in it. Where all that a rule stands for is JSON Schemas, its text is JSON with a value.
+
+What this module does not know: where the text of the grammar is in a longer one.
+"""
+
+from collections import defaultdict
+from collections.abc import Callable, Iterator, Mapping
+from functools import lru_cache
+
+from guideway.api.lark_chart import Chart
+from guideway.api.lark_tokens import Ends, Texts, read, reduced
+from guideway.syntax.json_schema_source import JsonSchema
+from guideway.syntax.lark_reader import read_lark
+from guideway.syntax.lark_source import Lark
+from guideway.syntax.lark_tree import LarkGrammar
+from guideway.syntax.regions import Captured
+from guideway.syntax.sources import Either, Source, Text
+
+
+@lru_cache(maxsize=32)
+def _read(source: Lark) -> LarkGrammar:
+    return read_lark(source)
+
+
+def captured(source: Lark, data: bytes, ends: Ends) -> Iterator[tuple[Source, int, int]]:
+    r"""The captures and the parts of a text of a grammar, outer ones first, and where they stand.
+
+    >>> source = Lark('start[capture]: name "=" "1"\nname[capture="n"]: /[a-z]+/')
+    >>> for place, begin, end in captured(source, b"ab=1", lambda source, begin: []):
+    ...     print(place.name, begin, end)
+    start 0 4
+    n 0 2
+
+    Args:
+        source: the grammar; its special tokens are those of a vocabulary.
+        data: the text.
+        ends: where the texts of a source end that begin somewhere in it.
+    """
+    grammar, texts, names = _read(source), Texts(data), dict(source.captures)
+    if grammar.table is None:
+        found = Chart(grammar, texts, ends).leaves()
+    else:
+        leaves = read(grammar, grammar.table, texts, ends)
+        found = None if leaves is None else (leaves, reduced(grammar.table, leaves))
+    if found is None:
+        return
+    leaves, rules = found
+    for rule, first, last in rules:
+        if rule in names:
+            begin = leaves[first].begin if first < last else 0
+            end = leaves[last - 1].end if first < last else 0
+            yield Captured(names[rule], _item(grammar, rule)), begin, end
+    for leaf in leaves:
+        if leaf.name in grammar.parts:
+            yield grammar.parts[leaf.name].source, leaf.begin, leaf.end
+
+
+def counted(source: Lark, inner: Callable[[Source], Mapping[str, int]]) -> dict[str, int]:
+    r"""How often each of its captures may be in a text: once, or more.
+
+    >>> counted(Lark('start: (a ",")* b\na[capture]: "a"\nb[capture]: "b"'), lambda part: {})
+    {'a': 2, 'b': 1}
+
+    Args:
+        source: the grammar.
+        inner: the same of its parts.
+    """
+    grammar, found = _read(source), dict[str, int]()
+    named = [(rule, {name: 1}) for rule, name in source.captures]
+    named += [(name, inner(part.source)) for name, part in grammar.parts.items()]
+    for symbol, counts in named:
+        often = _often(grammar, symbol) if counts else 0
+        for name, count in counts.items():
+            found[name] = min(found.get(name, 0) + often * count, 2)
+    return found
+
+
+def _often(grammar: LarkGrammar, symbol: str) -> int:
+    """How often a rule or a part may be in a text: never, once, or more."""
+    rules, places = list[str](), defaultdict[str, list[int]](list)
+    for rule, expansions in grammar.rules.items():
+        for expansion in expansions:
+            for each in expansion:
+                places[each].append(len(rules))
+            rules.append(rule)
+    # Of each expansion by what is known of its symbols; what gets known of a rule goes on from it.
+    sums, counts, todo = [0] * len(rules), defaultdict[str, int](int, {symbol: 1}), [(symbol, 1)]
+    while todo:
+        name, more = todo.pop()
+        for place in places[name]:
+            sums[place] += more
+            rule = rules[place]
+            count = min(sums[place] + (rule == symbol), 2)
+            if count > counts[rule]:
+                todo.append((rule, count - counts[rule]))
+                counts[rule] = count
+    return counts[grammar.start]
+
+
+def _item(grammar: LarkGrammar, rule: str) -> Source:
+    """What the text of a rule is a value of: JSON Schemas, if it is nothing else."""
+    found: list[Source] = []
+    seen, todo = {rule}, [rule]
+    while todo:
+        for expansion in grammar.rules[todo.pop()]:
+            symbol = expansion[0] if len(expansion) == 1 else ""
+            part = grammar.parts.get(symbol)
+            if part is not None and isinstance(part.source, JsonSchema):
+                found.append(part.source)
+            elif symbol in grammar.rules:
+                todo += {symbol} - seen
+                seen.add(symbol)
+            else:
+                return Text()
+    return found[0] if len(found) == 1 else Either(tuple(found))

@@ -1,0 +1,124 @@
+"""What a call was given, sorted out: prompts, sources and settings, one of each for every row.
+
+A prompt is a text, or chat messages (`[{"role": "user", "content": "…"}]`). A list of either is a
+batch; then sources and settings may be lists of the same length.
+"""
+
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Final, TypeAlias, TypeGuard, cast
+
+from guideway.errors import SourceError
+from guideway.sampling.settings import Sampling
+from guideway.syntax.json_schema_source import JsonSchema
+from guideway.syntax.parts import with_parts
+from guideway.syntax.sources import PythonType, Source, source
+
+Message: TypeAlias = Mapping[str, object]
+Prompt: TypeAlias = str | Sequence[Message]
+
+
+def is_chat(value: object) -> TypeGuard[Sequence[Message]]:
+    """Whether `value` is a list of chat messages."""
+    messages = _listed(value)
+    return bool(messages) and all(isinstance(message, Mapping) for message in messages)
+
+
+def _listed(value: object) -> list[object]:
+    """The elements of a sequence that is no text, [] for anything else."""
+    if isinstance(value, str) or not isinstance(value, Sequence):
+        return []
+    return list(cast("Sequence[object]", value))
+
+
+def split_prompts(given: object) -> tuple[list[Prompt], bool]:
+    """The prompts, and whether they were given as a batch.
+
+    >>> split_prompts("a"), split_prompts(["a", "b"])
+    ((['a'], False), (['a', 'b'], True))
+
+    Raises:
+        SourceError: it is neither a prompt nor a list of them.
+    """
+    if isinstance(given, str) or is_chat(given):
+        return [given], False
+    listed = _listed(given)
+    prompts: list[Prompt] = [p for p in listed if isinstance(p, str) or is_chat(p)]
+    if listed and len(prompts) == len(listed):
+        return prompts, True
+    raise SourceError(
+        f"a prompt is a text or a list of chat messages with role and content, or a list of such "
+        f"prompts; not {given!r}"[:300]
+    )
+
+
+def spread(given: object, count: int, *, batch: bool, what: str) -> list[object]:
+    """One value for each row: a list in a batch is one each, anything else is for all.
+
+    Raises:
+        SourceError: the list has another length than the batch.
+    """
+    if not (batch and isinstance(given, list)):
+        return [given] * count
+    each = _listed(cast("object", given))
+    if len(each) != count:
+        raise SourceError(f"{len(each)} {what} for {count} prompts: give one for all, or one each")
+    return each
+
+
+def read_source(given: object) -> Source | None:
+    """The source of a row as `generate` means it.
+
+    Types, and bare schemas given as a dict, are held to the form that models write best: keys in
+    declared order, natural whitespace, plain spelling. A source is used as it is.
+
+    >>> read_source({"type": "integer"}).spelling
+    'plain'
+    """
+    if given is None:
+        return None
+    if isinstance(given, dict):
+        schema = cast("dict[str, object]", given)
+        return JsonSchema(schema, key_order="declared", whitespace="natural", spelling="plain")
+    return plain(source(given))
+
+
+def plain(given: Source) -> Source:
+    """`given` with its Python types in plain form, however deep in a combination."""
+    return (
+        PythonType(given.type, plain=True)
+        if isinstance(given, PythonType)
+        else with_parts(given, plain)
+    )
+
+
+def read_choices(given: object) -> list[str]:
+    """The texts to choose from.
+
+    Raises:
+        SourceError: they are not several texts, one is empty, or one is there twice.
+    """
+    listed = list(cast("Iterable[object]", given)) if isinstance(given, Iterable) else []
+    texts = [text for text in listed if isinstance(text, str) and text]
+    right = bool(texts) and len(listed) == len(texts) == len(set(texts))
+    if isinstance(given, str) or not right:
+        raise SourceError(f"choices are a list of different texts, none empty; not {given!r}")
+    return texts
+
+
+SETTINGS_AND_ARGUMENTS: Final = "give settings as guideway.Sampling or as arguments, not both"
+
+
+def read_sampling(given: object, arguments: Mapping[str, object]) -> Sampling:
+    """The settings of a row: a `Sampling`, or keyword arguments.
+
+    Raises:
+        SourceError: both, or something else.
+        UnsupportedError, LimitError: as `Sampling`.
+    """
+    if given is None:
+        return Sampling.of(arguments)
+    if not isinstance(given, Sampling):
+        raise SourceError(f"sampling is {given!r}: it must be a guideway.Sampling")
+    if arguments:
+        raise SourceError(f"{SETTINGS_AND_ARGUMENTS}: {', '.join(arguments)}")
+    return given

@@ -1,0 +1,260 @@
+"""A finished text read again, to find the parts of a source in it.
+
+A text may be read in several ways. Taken is the one in which, from left to right, each part is as
+long as it can be, and of alternatives the first. What matters of a source is where its parts may
+end (`_ends`), and then which way leads to the end of the text (`_walk`); both remember what they
+found. Sources without places in them (captures, regions) are read as a whole by the plain engine.
+
+What this module does not know: values, tokens. Special tokens stand in the text as marks.
+"""
+
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from itertools import islice
+from typing import Final, TypeAlias, final
+
+from guideway.api.lark_reading import captured
+from guideway.automata.decided import Decisions
+from guideway.automata.derivative import Derivatives
+from guideway.constraints.special_tokens import resolve
+from guideway.lowering.expr import EMPTY
+from guideway.lowering.nodes import Expr
+from guideway.lowering.sources import lower_source
+from guideway.syntax.lark_source import Lark
+from guideway.syntax.parts import parts_of
+from guideway.syntax.regions import Captured, Composed, Region, Until
+from guideway.syntax.sources import Both, Either, Repetition, Sequence, Source
+from guideway.vocabulary.spellings import Vocabulary
+
+Places: TypeAlias = tuple[int, ...]
+Place: TypeAlias = Captured | Region
+NO_SPECIAL: Final = Vocabulary(())
+
+
+@final
+@dataclass(frozen=True, slots=True, eq=False)
+class Found:
+    """A place of a source that was found in a text.
+
+    Attributes:
+        place: the capture or region.
+        data: what stands there.
+    """
+
+    place: Place
+    data: bytes
+
+
+def find_places(
+    source: Source, data: bytes, vocabulary: Vocabulary | None = None, *, deep: bool = True
+) -> list[Found] | None:
+    """The captures and regions of a text, in order, outer ones first; None if it is no text of it.
+
+    >>> from guideway.syntax.regions import capture, until
+    >>> from guideway.syntax.sources import Text
+    >>> found = find_places(until(":") + capture("rest", Text()), b"a: b: c")
+    >>> [(each.place.name, each.data) for each in found]
+    [('rest', b' b: c')]
+
+    Args:
+        source: what the text was held to.
+        data: the text.
+        vocabulary: what the source was compiled for; None where it names no special tokens.
+        deep: whether to look within places, too.
+    """
+    reader = _Reader(data, vocabulary, deep)
+    if len(data) not in reader.ends(source, 0):
+        return None
+    return list(reader.walk(source, 0, len(data)))
+
+
+def belongs(data: bytes, source: Source, vocabulary: Vocabulary | None = None) -> bool:
+    """Whether a text is one of `source`."""
+    return len(data) in _Reader(data, vocabulary, deep=False).ends(source, 0)
+
+
+def has_places(source: Source) -> bool:
+    """Whether there are captures or regions in it."""
+    here = isinstance(source, Captured | Region) or (isinstance(source, Lark) and source.captures)
+    return bool(here) or any(map(has_places, parts_read(source)))
+
+
+def parts_read(source: Source) -> tuple[Source, ...]:
+    """The parts of a source that a text of it may have: not what free text must not hold."""
+    if isinstance(source, Composed):
+        return (source.spelled_out,)
+    if isinstance(source, Until):
+        return (source.stop,) if source.include else ()
+    return parts_of(source)
+
+
+@final
+class _Reader:
+    """One text, and what is known of where the parts of sources end in it."""
+
+    def __init__(self, data: bytes, vocabulary: Vocabulary | None, deep: bool) -> None:
+        self._data, self._deep = data, deep
+        self._vocabulary = NO_SPECIAL if vocabulary is None else vocabulary
+        self._known: dict[tuple[int, int], Places] = {}
+        self._machines: dict[int, tuple[Derivatives, Expr]] = {}
+        self._inner: dict[int, tuple[Source, Source | None]] = {}  # which keeps what ids mean
+
+    def ends(self, source: Source, begin: int) -> Places:
+        """Where a text of `source` that begins there may end, the farthest first."""
+        key = (id(source), begin)
+        if key not in self._known:
+            self._known[key] = self._ends(source, begin)
+        return self._known[key]
+
+    def walk(self, source: Source, begin: int, end: int) -> Iterator[Found]:
+        """The places of a text of `source` between these."""
+        if isinstance(source, Captured | Region):
+            yield Found(source, self._data[begin:end])
+            if not self._deep:
+                return
+        inner = self._opened(source)
+        if inner is not None:
+            yield from self.walk(inner, begin, end)
+            return
+        for part, low, high in self._taken(source, begin, end) if has_places(source) else ():
+            yield from self.walk(part, low, high)
+
+    def _taken(self, source: Source, begin: int, end: int) -> Iterable[tuple[Source, int, int]]:
+        """The parts of a text of `source` between these, and where each stands."""
+        match source:
+            case Sequence(parts):
+                stops = self._sequence_stops(parts, begin, end)
+                return zip(parts, [begin, *stops], stops, strict=False)
+            case Either(parts):
+                return [next((p, begin, end) for p in parts if end in self.ends(p, begin))]
+            case Both(parts):
+                return [(part, begin, end) for part in parts]
+            case Repetition(item):
+                stops = self._repeated(source, begin, end)
+                return [(item, *pair) for pair in zip([begin, *stops], stops, strict=False)]
+            case Lark():
+                return self._captured(source, begin, end)
+            case _:
+                return self._stopped(source, begin, end)
+
+    def _stopped(self, source: Source, begin: int, end: int) -> list[tuple[Source, int, int]]:
+        """What has stopped free text: from the first place on, as a search for it finds it."""
+        if not isinstance(source, Until):
+            return []
+        begins = (at for at in range(begin, end) if end in self.ends(source.stop, at))
+        return [(source.stop, at, end) for at in islice(begins, 1)]
+
+    def _captured(self, source: Lark, begin: int, end: int) -> list[tuple[Source, int, int]]:
+        """The captures and parts of a text of a grammar between these."""
+
+        def ends(part: Source, at: int) -> list[int]:
+            places = self.ends(part, begin + at)
+            return [place - begin for place in places if place <= end]
+
+        found = captured(source, self._data[begin:end], ends)
+        return [(place, begin + low, begin + high) for place, low, high in found]
+
+    def _ends(self, source: Source, begin: int) -> Places:
+        inner = self._opened(source)
+        if inner is not None:
+            return self.ends(inner, begin)
+        if not has_places(source):
+            return self._read(source, begin)
+        match source:
+            case Sequence(parts):
+                places = {begin}
+                for part in parts:
+                    places = {end for place in places for end in self.ends(part, place)}
+            case Either(parts):
+                places = {end for part in parts for end in self.ends(part, begin)}
+            case Both(parts):
+                places = {*self.ends(parts[0], begin)}
+                for part in parts[1:]:
+                    places &= {*self.ends(part, begin)}
+            case Repetition():
+                places = {
+                    place for place, count in self._counts(source, begin) if count >= source.low
+                }
+            case _:
+                return self._read(source, begin)
+        return tuple(sorted(places, reverse=True))
+
+    def _opened(self, source: Source) -> Source | None:
+        """What stands for a source that is read as another one."""
+        known = self._inner.get(id(source))
+        if known is None:
+            inner = source.spelled_out if isinstance(source, Composed) else None
+            inner = source.item if isinstance(source, Captured | Region) else inner
+            known = self._inner[id(source)] = (source, inner)
+        return known[1]
+
+    def _read(self, source: Source, begin: int) -> Places:
+        """Where the plain engine accepts."""
+        machine, state = self._machine(source)
+        found = [begin] if machine.accepts(state) else []
+        for place in range(begin, len(self._data)):
+            state = machine.after(state, self._data[place])
+            if state is EMPTY:
+                break
+            if machine.accepts(state):
+                found.append(place + 1)
+        return tuple(reversed(found))
+
+    def _machine(self, source: Source) -> tuple[Derivatives, Expr]:
+        known = self._machines.get(id(source))
+        if known is None:
+            expr = lower_source(resolve(source, self._vocabulary).source, Decisions())
+            known = self._machines[id(source)] = (Derivatives(expr), expr)
+        return known
+
+    def _sequence_stops(self, parts: tuple[Source, ...], begin: int, end: int) -> list[int]:
+        """Where each part of a sequence ends."""
+        reached = [{begin}]
+        for part in parts:
+            reached.append({e for place in reached[-1] for e in self.ends(part, place)})
+        wanted = [{end}]  # from where the parts behind lead to the end
+        for part, places in zip(reversed(parts), reversed(reached[:-1]), strict=True):
+            wanted.append({p for p in places if not wanted[-1].isdisjoint(self.ends(part, p))})
+        stops: list[int] = []
+        place = begin
+        for part, right in zip(parts, wanted[-2::-1], strict=True):
+            place = next(e for e in self.ends(part, place) if e in right)
+            stops.append(place)
+        return stops
+
+    def _counts(self, source: Repetition, begin: int) -> set[tuple[int, int]]:
+        """The places that so many texts of a repetition lead to; counts stop at what matters."""
+        enough = source.low if source.high is None else source.high
+        seen, todo = {(begin, 0)}, [(begin, 0)]
+        for place, count in todo:  # grows while we go
+            if source.high is not None and count == source.high:
+                continue
+            for end in self.ends(source.item, place):
+                after = (end, min(count + 1, enough))
+                if after not in seen:
+                    seen.add(after)
+                    todo.append(after)
+        return seen
+
+    def _repeated(self, source: Repetition, begin: int, end: int) -> list[int]:
+        """Where each text of a repetition ends, the longest first: a search that can turn back."""
+        enough = source.low if source.high is None else source.high
+        failed = set[tuple[int, int]]()
+        stops: list[int] = []
+        ways = [iter(self.ends(source.item, begin))]
+        while not self._right(source, [begin, *stops][-1], len(stops), end):
+            place = next(ways[-1], None)
+            if place is None:
+                ways.pop()
+                failed.add((stops.pop(), min(len(stops) + 1, enough)))
+                continue
+            after = (place, min(len(stops) + 1, enough))
+            if after not in failed and place > [begin, *stops][-1]:
+                stops.append(place)
+                room = source.high is None or len(stops) < source.high
+                ways.append(iter(self.ends(source.item, place) if room else ()))
+        return [*stops, *[end] * (source.low - len(stops))]
+
+    def _right(self, source: Repetition, place: int, count: int, end: int) -> bool:
+        """Whether a repetition may end here; what is missing may be empty texts."""
+        return place == end and (count >= source.low or place in self.ends(source.item, place))

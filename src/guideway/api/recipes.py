@@ -1,0 +1,318 @@
+"""Published combinations of models, each one a short expression.
+
+    dexperts         base.nucleus(.9) + α (expert − anti)            Liu et al. 2021
+    proxy_tune       base + α (expert − anti)                        Liu et al. 2024
+    contrast         (1 + β) expert.plausible(α) − β amateur         O'Brien and Lewis 2023
+                     or expert.plausible(α) − amateur.temperature(.5), Li et al. 2022
+    cfg              u + γ (c − u)                                   Sanchez et al. 2023
+    context_aware    (1 + α) with − α without                        Shi et al. 2023
+    dola             model.plausible(.1) − its farthest early exit   Chuang et al. 2024
+
+What an expression holds can be printed, and changed with the operators of `Model`.
+"""
+
+from collections.abc import Mapping, Sequence
+from difflib import get_close_matches
+from functools import reduce
+from types import MappingProxyType
+from typing import Final, Literal, TypeAlias, cast
+
+from guideway.api.arithmetic import exited, layers_of
+from guideway.api.model import Model
+from guideway.errors import SourceError, UnsupportedError
+from guideway.logits.expr import (
+    Farthest,
+    GediTerm,
+    Leaf,
+    Mask,
+    number,
+)
+
+Weighed: TypeAlias = Model | tuple[Model, float] | Sequence[Model | tuple[Model, float]]
+Style: TypeAlias = Literal["obrien-2023", "li-2022"]
+
+PUBLISHED: Final[Mapping[str, Mapping[str, float | int | str | None]]] = MappingProxyType(
+    {
+        # Liu et al. 2021, "DExperts", arXiv 2105.03023, and the scripts of its repository
+        "dexperts-toxicity": {"alpha": 2.0, "nucleus": 0.9},
+        "dexperts-sentiment": {"alpha": 3.2, "nucleus": 0.9},
+        # Liu et al. 2024, "Tuning language models by proxy", arXiv 2401.08565
+        "proxy-tuning": {"alpha": 1.0},
+        # O'Brien and Lewis 2023, arXiv 2309.09117
+        "contrast-reasoning": {"alpha": 0.1, "beta": 0.5},
+        # Li et al. 2022, "Contrastive decoding", arXiv 2210.15097
+        "contrast-open-ended": {"alpha": 0.1, "style": "li-2022"},
+        # Sanchez et al. 2023, "Stay on topic with classifier-free guidance", arXiv 2306.17806
+        "cfg": {"gamma": 1.5},
+        # Shi et al. 2023, "Trusting your evidence", arXiv 2305.14739
+        "context-aware-summaries": {"alpha": 0.5},
+        "context-aware-conflicts": {"alpha": 1.0},
+        # Chuang et al. 2024, "DoLa", arXiv 2309.03883
+        "dola-long": {"layers": "low", "alpha": 0.1},
+        "dola-short": {"layers": "high", "alpha": 0.1},
+        # Krause et al. 2021, "GeDi", arXiv 2009.06367
+        "gedi": {"alpha": 30.0, "rho": 0.2, "tau": 0.8},
+        # Sitdikov et al. 2022, arXiv 2205.07276 (α = −5 steers away), and its code
+        "caif": {"alpha": 5.0, "top": 100},
+        # Yang and Klein 2021, "FUDGE", arXiv 2104.05218
+        "fudge-topic": {"alpha": 4.0, "top": 200},
+        "fudge-formality": {"alpha": 1.0, "top": 200},
+    }
+)
+"""Published settings, as arguments of the functions here and of `guideway.classifier`."""
+
+
+def published(name: str) -> dict[str, float | int | str | None]:
+    """The settings of a paper, as keyword arguments.
+
+    Example:
+        >>> published("dexperts-sentiment")
+        {'alpha': 3.2, 'nucleus': 0.9}
+
+    Raises:
+        UnsupportedError: there is none of that name; with the nearest one.
+    """
+    if isinstance(name, str) and name in PUBLISHED:  # pyright: ignore[reportUnnecessaryIsInstance]
+        return dict(PUBLISHED[name])
+    near = get_close_matches(str(name), list(PUBLISHED), 1)
+    hint = f"did you mean {near[0]!r}?" if near else f"there are {', '.join(PUBLISHED)}"
+    raise UnsupportedError(f"there are no published settings {name!r}; {hint}", feature=str(name))
+
+
+def dexperts(
+    base: Model,
+    expert: Weighed | None = None,
+    anti: Weighed | None = None,
+    *,
+    alpha: float = 2.0,
+    nucleus: float | None = 0.9,
+    plausibility: Mask = "post_mask",
+) -> Model:
+    """The nucleus of the base, with what an expert says more than an anti-expert.
+
+    Example:
+        >>> from guideway.engine.fake import FakeModel
+        >>> from guideway.vocabulary.spellings import Vocabulary
+        >>> words = Vocabulary([b"a", b"b", b"<eos>"], eos_ids={2})
+        >>> base, fan = (Model(FakeModel.random(words, n), name=f"m{n}") for n in range(2))
+        >>> dexperts(base, expert=fan)
+        Model(m0.nucleus(0.9) + 2*m1 - 2*m0)
+
+    Args:
+        base: the large model.
+        expert: a model, or several, each with its weight: `[(first, 1.0), (second, 0.5)]`. The base
+            if there is none.
+        anti: the same of anti-experts.
+        alpha: weight of their difference.
+        nucleus: mass of the base's nucleus, None for all tokens.
+        plausibility: whether the nucleus is one of what the constraint allows, or of everything.
+
+    Raises:
+        SourceError: there is neither expert nor anti-expert, or a number is out of its range.
+        UnsupportedError: the vocabularies are different.
+    """
+    if expert is None and anti is None:
+        raise SourceError("dexperts needs an expert or an anti-expert")
+    kept = _checked(base)
+    if nucleus is not None:
+        kept = kept.nucleus(number(nucleus, "nucleus", 1e-9, 1), plausibility)
+    return _steered(kept, base, expert, anti, alpha)
+
+
+def proxy_tune(
+    base: Model, expert: Weighed, anti: Weighed | None = None, alpha: float = 1.0
+) -> Model:
+    """The base, shifted by what tuning has changed in a small model: expert − anti.
+
+    Args:
+        base: the large model that is not tuned.
+        expert: the small tuned model, or several with their weights.
+        anti: the small model before tuning, or several with their weights; the base if not given.
+        alpha: weight of the difference.
+
+    Raises:
+        SourceError: a number is out of its range.
+        UnsupportedError: the vocabularies are different.
+    """
+    return _steered(_checked(base), base, expert, anti, alpha)
+
+
+def contrast(
+    expert: Model,
+    amateur: Model,
+    alpha: float = 0.1,
+    beta: float | None = None,
+    *,
+    style: Style = "obrien-2023",
+    plausibility: Mask = "post_mask",
+) -> Model:
+    """What an expert says more than an amateur, among the tokens plausible to the expert.
+
+    Args:
+        expert: the better model.
+        amateur: the worse one.
+        alpha: least probability, as a share of the expert's greatest.
+        beta: how much is subtracted; 0.5 where not given, in Li's style 1.
+        style: "obrien-2023": (1 + β) expert − β amateur. "li-2022": expert − β amateur, the amateur
+            at temperature 0.5.
+        plausibility: whether of what the constraint allows, or of everything.
+
+    Raises:
+        SourceError: a number is out of its range, or there is no such style.
+        UnsupportedError: the vocabularies are different.
+    """
+    styles = {"obrien-2023": 0.5, "li-2022": 1.0}
+    if not isinstance(style, str) or style not in styles:  # pyright: ignore[reportUnnecessaryIsInstance]
+        raise SourceError(f"style is {style!r}: it must be one of {', '.join(styles)}")
+    head = _checked(expert).plausible(alpha, plausibility)
+    weight = number(styles[style] if beta is None else beta, "beta")
+    if style == "li-2022":
+        return head - weight * _checked(amateur).temperature(0.5)
+    return (1 + weight) * head - weight * _checked(amateur)
+
+
+def cfg(conditional: Model, unconditional: Model | None = None, gamma: float = 1.5) -> Model:
+    """Classifier-free guidance: away from what the model says without the prompt.
+
+    Args:
+        conditional: the model with its prompt.
+        unconditional: the same without it, or with a negative prompt; if not given, the model that
+            reads the last token of the prompt alone, as transformers has it.
+        gamma: 1 is the conditional model, 0 the unconditional one.
+
+    Raises:
+        SourceError: a number is out of its range.
+    """
+    one = _checked(conditional)
+    other = one.unprompted() if unconditional is None else _checked(unconditional)
+    weight = number(gamma, "gamma")
+    return weight * one + (1 - weight) * other
+
+
+def context_aware(with_context: Model, without: Model, alpha: float = 0.5) -> Model:
+    """Away from what the model says without the context.
+
+    Args:
+        with_context: the model that reads the context: `model.prompted(document)`.
+        without: the model that does not.
+        alpha: 0 is the model with its context.
+
+    Raises:
+        SourceError: a number is out of its range.
+    """
+    weight = number(alpha, "alpha")
+    return (1 + weight) * _checked(with_context) - weight * _checked(without)
+
+
+def dola(
+    model: Model, layers: Literal["low", "high"] | Sequence[int] = "low", alpha: float = 0.1
+) -> Model:
+    """What the last block says more than the early one that differs most from it.
+
+    Args:
+        model: one model.
+        layers: the candidates: every second block of the lower half, of the upper half, or a list.
+        alpha: least probability, as a share of the greatest.
+
+    Raises:
+        SourceError: there is no such block, or there are none.
+        UnsupportedError: the model's blocks are not known, or it is an expression.
+    """
+    node = _checked(model).node
+    if not isinstance(node, Leaf):
+        raise UnsupportedError(f"dola takes one model, not {model!r}", feature="dola of several")
+    count = layers_of(node)
+    if layers == "low" or layers == "high":
+        blocks: Sequence[int] = range(2, (count + 1) // 2, 2) or range(1, 2)
+        if layers == "high":
+            blocks = range((count + 1) // 2, count, 2)
+    elif isinstance(layers, Sequence) and not isinstance(layers, str):  # pyright: ignore[reportUnnecessaryIsInstance]
+        blocks = layers
+    else:
+        raise SourceError(f"layers is {layers!r}: it must be 'low', 'high' or a list of blocks")
+    early = tuple(exited(node, block) for block in blocks)
+    if not early:
+        raise SourceError("dola needs a block to compare with")
+    return model.plausible(alpha) - Model.of(Farthest(node, early))
+
+
+def gedi(
+    wanted: Model, unwanted: Model, alpha: float = 30.0, *, rho: float = 0.2, tau: float = 0.8
+) -> GediTerm:
+    """Two models, usually one under two prompts, as a classifier of all tokens at once.
+
+    Add it to a model: `base + gw.gedi(small.prompted(kind), small.prompted(unkind))`.
+
+    Args:
+        wanted: the model under the wanted prompt.
+        unwanted: the model under the other.
+        alpha: the weight.
+        rho: the least desired tokens with so much of the model's mass are left out; 0 for none.
+        tau: tokens desired with a greater probability than this are not.
+
+    Raises:
+        SourceError: a number is out of its range.
+        UnsupportedError: one of them is an expression.
+    """
+    pair = [_checked(each).node for each in (wanted, unwanted)]
+    if not all(isinstance(node, Leaf) for node in pair):
+        raise UnsupportedError("gedi takes two single models", feature="gedi of expressions")
+    first, second = cast("list[Leaf]", pair)
+    return GediTerm(
+        first, second, number(alpha, "alpha"), number(rho, "rho", 0, 1), number(tau, "tau", 1e-9, 1)
+    )
+
+
+def maximum(*models: Model) -> Model:
+    """Token by token the greatest log-probability.
+
+    Raises:
+        SourceError: there are none.
+    """
+    first, *others = _several(models)
+    return first.maximum(*others)
+
+
+def minimum(*models: Model) -> Model:
+    """Token by token the least log-probability.
+
+    Raises:
+        SourceError: there are none.
+    """
+    first, *others = _several(models)
+    return first.minimum(*others)
+
+
+def _several(models: Sequence[Model]) -> list[Model]:
+    if not models:
+        raise SourceError("there is no model to take the greatest or least of")
+    return [_checked(model) for model in models]
+
+
+def _steered(
+    kept: Model, base: Model, expert: Weighed | None, anti: Weighed | None, alpha: float
+) -> Model:
+    weight = number(alpha, "alpha")
+    added = _weighed(base if expert is None else expert)
+    taken = _weighed(base if anti is None else anti)
+    return kept + weight * (added - taken)
+
+
+def _weighed(given: object) -> Model:
+    """The sum of models with their weights, 1 where none is given."""
+    if isinstance(given, Model):
+        return given
+    several = isinstance(given, Sequence) and not isinstance(given, str)
+    listed = list(cast("Sequence[object]", given)) if several else []
+    if not listed:
+        raise SourceError(f"{given!r} is no model, and no list of models or (model, weight)"[:300])
+    first, *rest = listed
+    if isinstance(first, Model) and len(rest) == 1 and isinstance(rest[0], int | float):
+        return first * number(rest[0], "a weight")
+    return reduce(Model.__add__, map(_weighed, listed))
+
+
+def _checked(given: object) -> Model:
+    if not isinstance(given, Model):
+        raise SourceError(f"{given!r} is no model: load one with guideway.load"[:300])
+    return given

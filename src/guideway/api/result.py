@@ -1,0 +1,89 @@
+"""What a generation gives back. Values only."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any, final
+
+from guideway.api.tool_calls import ToolCall
+from guideway.engine.request import FinishReason, Population, Stats
+from guideway.engine.trace import TracedStep
+from guideway.errors import GuidewayError
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class Result:
+    """One generated text and what it means. `str(result)` is the text.
+
+    Attributes:
+        value: the text read as the type that was asked for; the text itself for free text, regexes
+            and choices; None where `error` is set or the text was interrupted.
+        text: the generated text.
+        tokens: the ids drawn, end ids left out.
+        logprobs: for each token the model's own log-probability of it (natural logarithm, before
+            the constraint and all filters of the settings); of an expression, that of its
+            arithmetic and its own nuclei and plausible sets, before classifiers.
+        log_z: logarithm of the mass that the constraint allowed, summed over all steps; 0 for free
+            text. How far the sample is from the model's own distribution.
+        finish_reason: "stop", "length" (free text only) or "interrupted".
+        error: why the value could not be had although the text is in the language: a validator of
+            the type refused it, or the text is not whole.
+        stats: time, memory, and the share of probability that the constraint removed.
+        seed: the seed of the random choices, None where there were none.
+        trace: for each step what each stage did to the distribution, where it was asked for;
+            `print` a step to read it.
+        score: what a search ranked the text by: of beams the log-probability over the power of the
+            length, of stochastic beams the perturbed log-probability, of best_of what `best_by`
+            says.
+        weight: the importance weight of a text drawn without replacement (stochastic beams).
+        population: the particles of sequential Monte Carlo; the text is a draw from them.
+        attempts: how many texts rejection drew for this one: it, and those given up since the one
+            before.
+        captures: what each `guideway.capture` of the source has, by its name: the value of a type
+            or schema, else a text. A list where there may be several of the name.
+        tool_calls: the calls, where the source is `guideway.tools(...)`.
+    """
+
+    value: Any
+    text: str
+    tokens: tuple[int, ...]
+    logprobs: tuple[float, ...]
+    log_z: float
+    finish_reason: FinishReason
+    error: GuidewayError | None
+    stats: Stats = field(compare=False)
+    seed: int | None = None
+    trace: tuple[TracedStep, ...] | None = None
+    score: float | None = None
+    weight: float | None = None
+    population: Population | None = None
+    attempts: int | None = None
+    captures: Mapping[str, Any] = field(default_factory=dict[str, Any])
+    tool_calls: tuple[ToolCall, ...] = ()
+
+    def __str__(self) -> str:
+        """The text."""
+        return self.text
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class Part:
+    """What has been generated so far, while it grows.
+
+    Attributes:
+        delta: the text that is new with this part.
+        text: all of the text so far.
+        value: what can be read from it already: a partial object for types and schemas, the text
+            for everything else.
+        result: the whole result, with the last part only.
+    """
+
+    delta: str
+    text: str
+    value: Any
+    result: Result | None = None
+
+    def __str__(self) -> str:
+        """The new text."""
+        return self.delta

@@ -1,0 +1,230 @@
+"""From a generated text to the value that was asked for.
+
+a Python type          what pydantic reads from the JSON
+a JsonSchema           the JSON's data
+`a | b`                the value as the first of them that the text belongs to
+`a & b`                the value as the first of them that is a type or a schema
+`a + b`                where one of them is a type or a schema: its value
+regions, tools         the list of the values of the regions; the calls
+thinking, captures     the value of the answer, of what is captured
+everything else        the text itself
+"""
+
+import json
+from collections.abc import Iterator, Mapping
+from typing import Any, TypeAlias
+
+from guideway.api.lark_reading import counted
+from guideway.api.reading import belongs, find_places, has_places, parts_read
+from guideway.api.tool_calls import ToolCall
+from guideway.errors import GuidewayError
+from guideway.lowering.special import shown
+from guideway.syntax.json_schema_source import JsonSchema
+from guideway.syntax.lark_source import Lark
+from guideway.syntax.regions import Captured, Composed, Region, Regions, Tag, Thinking
+from guideway.syntax.sources import Both, Either, PythonType, Repetition, Sequence, Source
+from guideway.syntax.tools import Tools
+from guideway.vocabulary.spellings import Vocabulary
+
+Value: TypeAlias = tuple[Any, GuidewayError | None]
+
+
+def read_value(source: Source, text: str | bytes, vocabulary: Vocabulary | None = None) -> Value:
+    """The value of a whole text of `source`, and why there is none where there is none.
+
+    A text of the language has a value, unless a validator that the user wrote refuses it, or the
+    text is beyond what pydantic's and Python's JSON readers take (200 levels, 4,300 digits).
+
+    >>> read_value(PythonType(int), "12")
+    (12, None)
+
+    Args:
+        source: what the text was held to.
+        text: the text; as bytes, with marks where special tokens stand (`lowering.special`).
+        vocabulary: what the source was compiled for; None where it names no special tokens.
+    """
+    data = text.encode() if isinstance(text, str) else text
+    match source:
+        case PythonType(type_):
+            return _read_type(type_, _plain(data))
+        case JsonSchema():
+            return _read_json(_plain(data))
+        case Either(parts):
+            first = next((p for p in parts if belongs(data, p, vocabulary)), parts[0])
+            return read_value(first, data, vocabulary)
+        case Both(parts):
+            typed = [part for part in parts if _is_typed(part)]
+            return read_value(typed[0], data, vocabulary) if typed else (_plain(data), None)
+        case Captured(_, item):
+            return read_value(item, data, vocabulary)
+        case _:
+            return _read_places(source, data, vocabulary)
+
+
+def read_captures(
+    source: Source, data: bytes, vocabulary: Vocabulary | None = None
+) -> tuple[Mapping[str, Any], GuidewayError | None]:
+    """What each capture of `source` has, and why one has no value where one has none.
+
+    A list where there may be several of a name: in repetitions and regions, and where the name
+    stands at several places.
+
+    >>> from guideway.syntax.regions import capture
+    >>> read_captures(capture("a", int) + "," + capture("b", bool), b"1,true")
+    ({'a': 1, 'b': True}, None)
+    """
+    most = _counts(source)
+    captures: dict[str, Any] = {name: [] for name, count in most.items() if count > 1}
+    if not most:
+        return captures, None
+    failed: GuidewayError | None = None
+    for found in find_places(source, data, vocabulary) or ():
+        if isinstance(found.place, Captured):
+            name = found.place.name
+            value, error = read_value(found.place.item, found.data, vocabulary)
+            failed = failed or error
+            if most[name] > 1:
+                captures[name].append(value)
+            else:
+                captures[name] = value
+    return captures, failed
+
+
+def _counts(source: Source) -> dict[str, int]:
+    """How often each capture may be in a text: once, or more."""
+    if isinstance(source, Lark):
+        return counted(source, _counts) if has_places(source) else {}
+    each = [_counts(part) for part in parts_read(source)]
+    names = dict.fromkeys(name for counts in each for name in counts)
+    join = max if isinstance(source, Either) else sum
+    counts = {name: join([counts.get(name, 0) for counts in each]) for name in names}
+    if isinstance(source, Repetition) and source.high != 1:
+        counts = dict.fromkeys(counts, 2)
+    if isinstance(source, Captured):
+        counts[source.name] = counts.get(source.name, 0) + 1
+    return counts
+
+
+def _read_places(source: Source, data: bytes, vocabulary: Vocabulary | None) -> Value:
+    """The value of a source whose value is that of its parts."""
+    match source:
+        case Regions():
+            return _listed(source.spelled_out, data, vocabulary)
+        case Tools():
+            return _called(source, data, vocabulary)
+        case Sequence(parts) if sum(map(_is_typed, parts)) == 1:
+            within = Sequence(tuple(Region(0, p) if _is_typed(p) else p for p in parts))
+        case Tag() | Thinking():
+            within = source.spelled_out
+        case _:
+            return _plain(data), None
+    values, error = _listed(within, data, vocabulary)
+    return (values[0] if values else _plain(data)), error
+
+
+def _listed(source: Source, data: bytes, vocabulary: Vocabulary | None) -> Value:
+    """The values of the regions of a source itself, not of those that its parts have."""
+    own = {id(region) for region in _regions_of(source)}
+    read = [
+        read_value(found.place.item, found.data, vocabulary)
+        for found in find_places(source, data, vocabulary, deep=False) or ()
+        if id(found.place) in own
+    ]
+    return [value for value, _ in read], next((error for _, error in read if error), None)
+
+
+def _regions_of(source: Source) -> Iterator[Region]:
+    if isinstance(source, Region):
+        yield source
+    elif not isinstance(source, Composed):
+        for part in parts_read(source):
+            yield from _regions_of(part)
+
+
+def _called(source: Tools, data: bytes, vocabulary: Vocabulary | None) -> Value:
+    """The calls of a reply."""
+    tools = {tool.name: tool for tool in source.tools}
+    calls: list[ToolCall] = []
+    failed: GuidewayError | None = None
+    for found in find_places(source, data, vocabulary, deep=False) or ():
+        if isinstance(found.place, Region):
+            tool = tools[str(found.place.label)]
+            written = source.read(tool, _plain(found.data))
+            value, error = read_value(tool.arguments, written)
+            calls.append(ToolCall(tool.name, value, written, tool.given))
+            failed = failed or error
+    return tuple(calls), failed
+
+
+def _plain(data: bytes) -> str:
+    return shown(data).decode(errors="replace")
+
+
+def partial_value(source: Source | None, text: str) -> Any:
+    """What the beginning of a text of `source` already shows; None where that is nothing.
+
+    >>> partial_value(JsonSchema({}), '{"a": "b')
+    {'a': 'b'}
+    """
+    match source:
+        case PythonType(type_):
+            from guideway.api.partial import read_partial
+            from guideway.syntax.python_types import type_schema
+
+            return read_partial(type_schema(type_).adapter, text)
+        case JsonSchema():
+            return _partial_json(text)
+        case Either(parts) | Both(parts):
+            typed = [part for part in parts if _is_typed(part)]
+            return partial_value(typed[0], text) if typed else text
+        case Captured(_, item):
+            return partial_value(item, text)
+        case Thinking():
+            answer = source.answer(text)
+            return None if answer is None else partial_value(source.item, answer)
+        case _:
+            return None if source is not None and _is_typed(source) else text
+
+
+def _is_typed(source: Source) -> bool:
+    match source:
+        case Either(parts) | Both(parts):
+            return any(map(_is_typed, parts))
+        case Sequence(parts):
+            return sum(map(_is_typed, parts)) == 1
+        case Captured(_, item):
+            return _is_typed(item)
+        case _:
+            return isinstance(source, PythonType | JsonSchema | Composed)
+
+
+def _read_type(type_: object, text: str) -> tuple[Any, GuidewayError | None]:
+    from guideway.syntax.python_types import type_schema
+
+    try:
+        return type_schema(type_).adapter.validate_json(text), None
+    except Exception as error:  # noqa: BLE001  a validator is the user's code: the text is kept
+        return None, _refused(error)
+
+
+def _refused(error: Exception) -> GuidewayError:
+    wrapped = GuidewayError(f"the text is refused: {error}")
+    wrapped.__cause__ = error
+    return wrapped
+
+
+def _read_json(text: str) -> tuple[Any, GuidewayError | None]:
+    try:
+        return json.loads(text), None
+    except (ValueError, RecursionError) as error:
+        return None, _refused(error)
+
+
+def _partial_json(text: str) -> Any:
+    from guideway.api.prefix import plain, read_prefix
+
+    try:
+        node = read_prefix(text)
+        return None if node is None else plain(node)
+    except (ValueError, RecursionError):  # too deep, or a number too long, for Python
+        return None

@@ -1,0 +1,87 @@
+"""How much work compiling may take, and how much memory a constraint may keep.
+
+Work is counted where it is done, in the loops themselves: estimates made beforehand are wrong by
+orders of magnitude (`[ab]*a[ab]{13}` has 16,387 states). While compiling, too much work is a
+`LimitError`; afterwards nothing fails for lack of budget, it only gets slower.
+"""
+
+from dataclasses import dataclass
+from typing import Self, final
+
+from guideway.errors import LimitError, brief
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class Budget:
+    """Limits of one `compile`.
+
+    Attributes:
+        fuel: parts of automata that compiling may make.
+        table_bytes: memory for transitions; beyond it they are forgotten and made again.
+        rows: token masks that a constraint remembers, each `width / 8` bytes.
+
+    >>> Budget.default().fuel
+    4000000
+    """
+
+    fuel: int = 4_000_000
+    table_bytes: int = 256 << 20
+    rows: int = 1024
+
+    def __post_init__(self) -> None:
+        """Refuse what cannot work."""
+        for name in ("fuel", "table_bytes", "rows"):
+            given: object = getattr(self, name)
+            if not isinstance(given, int) or isinstance(given, bool) or given < 1:
+                raise LimitError(
+                    f"{name} must be a positive integer, not {brief(given)}",
+                    limit=name,
+                    given=given if isinstance(given, int) else None,
+                    needed=1,
+                )
+
+    @classmethod
+    def default(cls) -> Self:
+        """The limits used where none are given."""
+        return cls()
+
+    @classmethod
+    def untrusted(cls) -> Self:
+        """Limits for sources from strangers: a tenth of the work, a quarter of the tables."""
+        return cls(fuel=400_000, table_bytes=64 << 20, rows=64)
+
+
+@final
+class Meter:
+    """Counts the work of one compilation against its budget; afterwards it only watches.
+
+    Args:
+        budget: how much there may be.
+        work: what is done, for the message of the error.
+    """
+
+    def __init__(self, budget: Budget, work: str = "compiling") -> None:
+        self._left: int | None = budget.fuel
+        self._fuel, self._work = budget.fuel, work
+
+    def tick(self, made: int) -> None:
+        """Count `made` parts.
+
+        Raises:
+            LimitError: the budget is used up.
+        """
+        if self._left is None:
+            return
+        self._left -= made
+        if self._left < 0:
+            raise LimitError(
+                f"{self._work} takes more than {self._fuel} parts of automata: simplify the "
+                "source, or pass a larger guideway.Budget(fuel=...)",
+                limit="fuel",
+                given=self._fuel,
+            )
+
+    def release(self) -> None:
+        """Compiling is over: count no more."""
+        self._left = None

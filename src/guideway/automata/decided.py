@@ -1,0 +1,176 @@
+"""What takes a search to know of a language: its texts, if they are few; its form without rules.
+
+    words(e)       the strings of e, if it has an end of them and they are not too many
+    flattened(e)   the same strings without rules, if none leads back to itself: an array of at most
+                   three numbers nests in name only
+    contains(e, w) whether w is one of them
+
+Each gives up at a number of parts, as a search without an end would; giving up is an answer (None),
+for whoever asks to refuse by name.
+
+What this module does not know: sources.
+"""
+
+from collections.abc import Callable, Iterator
+from functools import cached_property
+from typing import final
+
+from guideway.automata.derivative import Derivatives
+from guideway.lowering.endless import surely_endless
+from guideway.lowering.endless_rules import surely_endless_rules
+from guideway.lowering.expr import ALL_BYTES, EMPTY, alt, concat, repeat
+from guideway.lowering.nodes import Alt, Call, Concat, Expr, Repeat, Rule
+
+MOST_PARTS = 20_000
+"""Parts of regular expressions looked at before a search gives up."""
+
+MOST_NESTED = 2_000
+"""Beginnings of texts that are looked at where rules lead back to themselves."""
+
+DEEPEST_NESTED = 128
+"""Bytes of such a text: of `a root b` that meets a+b+ 2,000 letters in a row took 11 s, as each is
+a state of all that is open, and no state comes twice."""
+
+MOST_BYTES = 1 << 22
+"""What all words together may take."""
+
+
+@final
+class Decisions:
+    """Answers about expressions, by search.
+
+    Args:
+        fuel: called with the number of parts made, raises when there are too many.
+        spellable: the bytes that exist, as a 256-bit integer.
+
+    Attributes:
+        fuel: as it was given.
+
+    >>> from guideway.lowering.expr import alt, literal
+    >>> Decisions().words(alt(literal("b"), literal("aa")))
+    (b'aa', b'b')
+    """
+
+    def __init__(
+        self, fuel: Callable[[int], None] = lambda made: None, spellable: int = ALL_BYTES
+    ) -> None:
+        self.fuel, self._spellable = fuel, spellable
+
+    @cached_property
+    def machine(self) -> Derivatives:
+        """What reads the expressions."""
+        return Derivatives(EMPTY, self._spellable, self.fuel)
+
+    def contains(self, expr: Expr, text: bytes) -> bool:
+        """Whether `text` is in `expr`."""
+        for byte in text:
+            expr = self.machine.after(expr, byte)
+        return self.machine.accepts(expr)
+
+    def words(self, expr: Expr) -> tuple[bytes, ...] | None:
+        """The strings of `expr` in order of bytes; None if their beginnings are too many.
+
+        None at once where a state leads back to itself: from there strings have no end.
+        """
+        flat = self.flattened(expr)
+        expr, most = (expr, MOST_NESTED) if flat is None else (flat, MOST_PARTS)
+        deepest = DEEPEST_NESTED if flat is None else most
+        if surely_endless(expr) if expr.regular else surely_endless_rules(expr, self.machine.alive):
+            return None
+        found: list[bytes] = []
+        stack: list[tuple[int, Expr | None]] = [(0, expr)] if self.machine.alive(expr) else []
+        word = bytearray(1)  # what has been read, behind one byte that stands for the beginning
+        opened: list[Expr] = []  # the states on the way to the one that is looked at
+        above: set[Expr] = set()
+        count = size = 0
+        while stack:
+            byte, state = stack.pop()
+            if state is None:  # everything below is done
+                above.discard(opened.pop())
+                continue
+            count += 1
+            del word[len(opened) :]
+            word.append(byte)
+            if self.machine.accepts(state):
+                found.append(bytes(word[1:]))
+                size += len(word)
+            if state in above or count > most or len(word) > deepest or size > MOST_BYTES:
+                return None
+            opened.append(state)
+            above.add(state)
+            stack += ((0, None), *reversed(self._after(state)))
+            self.fuel(1)
+        return tuple(found)
+
+    def _after(self, state: Expr) -> list[tuple[int, Expr]]:
+        """The bytes that go on from a state, in order, and where each leads."""
+        found: list[tuple[int, Expr]] = []
+        blurred = self.machine.blurred(state)
+        for members, target in self.machine.arcs(blurred):
+            plain = blurred is state and not self.machine.unsure(target)
+            for byte in _bytes(members):
+                after = target if plain else self.machine.step(state, byte)
+                found += [] if after is None else [(byte, after)]
+        return sorted(found, key=_byte)
+
+    def flattened(self, expr: Expr, most: int = MOST_PARTS) -> Expr | None:
+        """A regular expression of the same strings.
+
+        None where a rule leads back to itself, where something is remembered while it is read (the
+        undeclared keys of an object), or where it takes more than `most` parts.
+        """
+        made: dict[Expr, Expr] = {}
+        stack, opened = [expr], set[Expr]()
+        while stack:
+            node = stack[-1]
+            parts = () if node in made or node.regular else self._parts(node)
+            if parts is None or len(made) + len(stack) > most:
+                return None
+            missing = [part for part in parts if part not in made]
+            if missing:
+                if node in opened:  # asked for again while it is being made
+                    return None
+                opened.add(node)
+                stack += missing
+                self.fuel(1)
+                continue
+            stack.pop()
+            if node not in made:
+                made[node] = node if node.regular else _remade(node, [made[p] for p in parts])
+        return made[expr]
+
+    def _parts(self, node: Expr) -> tuple[Expr, ...] | None:
+        """The expressions that make up one that is not regular; None if none do."""
+        match node:
+            case Concat(head, tail):
+                return head, tail
+            case Alt(options):
+                return options
+            case Repeat(item):
+                return (item,)
+            case Rule():
+                return (node.body,)
+            case Call():
+                return (self.machine.unfold(node),)
+            case _:
+                return None
+
+
+def _bytes(members: int) -> Iterator[int]:
+    return (byte for byte in range(256) if members >> byte & 1)
+
+
+def _byte(way: tuple[int, Expr]) -> int:
+    return way[0]
+
+
+def _remade(node: Expr, parts: list[Expr]) -> Expr:
+    match node:
+        case Concat():
+            return concat(*parts)
+        case Alt():
+            return alt(*parts)
+        case Repeat(_, low, high):
+            return repeat(parts[0], low, high)
+        case _:
+            return parts[0]

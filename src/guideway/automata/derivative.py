@@ -1,0 +1,400 @@
+"""Expressions run lazily: a state is an expression, a step is its derivative.
+
+Brzozowski (1964) for the determined states, Antimirov (1996, "Partial derivatives of regular
+expressions") for the way there: `linear` lists what an expression does with its first byte,
+
+    linear(a·e)   = [({a}, e)]
+    linear(e|f)   = linear(e) + linear(f)
+    linear(e·f)   = [(s, x·f) for (s, x) in linear(e)]  + linear(f) if e accepts ε
+    linear(e{m,n})= [(s, x·e{m-1,n-1}) for (s, x) in linear(e)]
+    linear(rule)  = linear(its body)
+    linear(Ahead(g)·e) = [(s∩t, Ahead(h)·x) for (s, x) in linear(e) for (t, h) in linear(g)]
+
+and `arcs` makes the byte sets disjoint, as And and Not need them. As concatenation is a linked list
+and all is hash-consed, the same few lines run context-free expressions: the list is the stack.
+
+Only live states are handed out. A Capture remembers what it has read; a blurred state, for tables
+of arcs, does not: an arc that would depend on it leads to UNSURE. It is the oracle of the fast one.
+"""
+
+from collections.abc import Callable, Iterable
+from functools import cached_property
+from typing import TypeAlias, assert_never, final
+from weakref import ref
+
+from guideway.automata.captures import forgotten, head_of, options_of
+from guideway.automata.guarded import THOROUGH
+from guideway.automata.least import Least
+from guideway.automata.living import Living
+from guideway.automata.looking import Looking
+from guideway.automata.nearest import Ways
+from guideway.automata.passages import Passages
+from guideway.automata.plainly import Plainly
+from guideway.automata.reading import read_byte, split, ways_on
+from guideway.automata.sketch import Sketch
+from guideway.automata.words import LONGEST, text_of
+from guideway.errors import GuidewayError, LimitError
+from guideway.lowering.aheads import looking, parts, passed
+from guideway.lowering.alternatives import alt_by_head
+from guideway.lowering.expr import (
+    ALL_BYTES,
+    ANYTHING,
+    EMPTY,
+    EPSILON,
+    UNSURE,
+    ahead,
+    both,
+    capture,
+    complement,
+    concat,
+    repeat,
+)
+from guideway.lowering.nodes import (
+    Ahead,
+    Alt,
+    And,
+    Bytes,
+    Call,
+    Capture,
+    Concat,
+    Empty,
+    Epsilon,
+    Expr,
+    Not,
+    Repeat,
+    Rule,
+    Stop,
+    Unsure,
+    operands,
+)
+from guideway.lowering.partition import fewer, partition
+
+Arcs: TypeAlias = list[tuple[int, Expr]]
+
+_MET = 6  # parts that a meet counts as, for each of what meets: its derivatives take kilobytes
+_KEPT = 128  # linear forms, once all is compiled: six of 1,879 schemas make more, up to 2,340
+_MOST_WAYS = 256  # single lines that meet; where there are more, whole derivatives are fewer
+
+
+@final
+class Derivatives:
+    """The recognizer of an expression, restricted to `spellable` bytes.
+
+    >>> from guideway.lowering.expr import literal, repeat
+    >>> machine = Derivatives(repeat(literal("ab"), 1, 2))
+    >>> machine.accepts(machine.start()), machine.shortest(machine.start())
+    (False, b'ab')
+
+    Args:
+        expr: the language.
+        spellable: the bytes that exist, as a 256-bit integer: no text has another.
+        fuel: called with the number of parts made, raises when there are too many.
+
+    Attributes:
+        living: what is known to have a text.
+    """
+
+    def __init__(
+        self,
+        expr: Expr,
+        spellable: int = ALL_BYTES,
+        fuel: Callable[[int], None] = lambda made: None,
+    ) -> None:
+        def ways(root: Expr) -> Arcs:  # held weakly: what is dropped waits for no collector
+            return (mine() or Derivatives(expr, spellable, fuel))._ways(root)
+
+        mine, self._expr, self._spellable, self._fuel = ref(self), expr, spellable, fuel
+        self._linear: dict[Expr, Arcs] = {}
+        self._captures = False  # whether any has been met
+        self._least = Least(spellable, ways, fuel)
+        self.living = Living(spellable, self._least, ways, fuel)
+
+    @cached_property
+    def _sketch(self) -> Sketch:
+        return Sketch(self._disjoint, self.living.check, self._least.word, self._fuel)
+
+    @cached_property
+    def _plainly(self) -> Plainly:
+        check, within = self.living.check, self._sketch.is_within
+        return Plainly(self._spellable, check, self._disjoint, self._least.word, within)
+
+    @cached_property
+    def _passages(self) -> Passages:
+        within = self._sketch.is_within
+        return Passages(self._disjoint, self.living, self.unfold, within, self._fuel)
+
+    @cached_property
+    def _looking(self) -> Looking:
+        return Looking(
+            lambda state: (self._lines(state), ()),
+            self._leading,
+            lambda: self._captures,
+            self._least.word,
+            self._sketch,
+            self._plainly.ends,
+            self._passages,
+            self._fuel,
+        )
+
+    def start(self) -> Expr:
+        """The state before the first byte."""
+        return self._expr
+
+    def accepts(self, state: Expr) -> bool:
+        """Whether the text may end here."""
+        return state.nullable
+
+    def shortest(self, state: Expr) -> bytes:
+        """The least, in byte order, of the shortest strings that lead to an accepting state.
+
+        Raises:
+            LimitError: it is not found, or is too long.
+        """
+        found = self._looking.word(state, THOROUGH) if state.looks else self._least.word(state)
+        return text_of(found)
+
+    def hoped(self, state: Expr) -> bytes:
+        """The same where it is found soon; else how one would begin, if what must differ does."""
+        return text_of(self._looking.hoped(state) if state.looks else self._least.word(state))
+
+    def shortest_length(self, state: Expr) -> int:
+        """The length of that string; more than `words.LONGEST` where it is not known to be less."""
+        try:
+            word = self._looking.word(state) if state.looks else self._least.word(state)
+        except LimitError:
+            word = None
+        return LONGEST + 1 if word is None else word.length
+
+    def alive(self, state: Expr) -> bool:
+        """Whether any string leads to an end, if what is captured while looking ahead is free."""
+        return self._looking.alive(state) if state.looks else self.living.check(state)
+
+    def witness(self, state: Expr) -> bytes | None:
+        """A text of a state that looks ahead, if one is known that shows that it has any."""
+        return self._looking.witness(state)
+
+    def has_text(self, state: Expr) -> bool:
+        """The same, and exact if it can be told soon whether what is captured comes twice."""
+        return self._looking.has_text(state) if state.looks else self.living.check(state)
+
+    def settle(self) -> None:
+        """Decide what can be entered, so that what cannot be honoured is refused now."""
+        self.living.settle(self._expr)
+
+    def step(self, state: Expr, byte: int) -> Expr | None:
+        """The state after one more byte, None where no text goes on so."""
+        following = self.after(state, byte)
+        return following if self.alive(following) else None
+
+    def after(self, state: Expr, byte: int) -> Expr:
+        """The same where a text is known to go on so, which is not asked then."""
+        return read_byte(state, byte, self._derive)
+
+    def trust(self, state: Expr) -> None:
+        """Know that a string leads to an end, where something is looked ahead for."""
+        self._looking.trust(state)
+
+    def blurred(self, state: Expr) -> Expr:
+        """The state without what its captures have read."""
+        return state if state.regular else forgotten(state)
+
+    def arcs(self, state: Expr) -> Arcs:
+        """Disjoint byte sets of a blurred state, with the live blurred states after them."""
+        found = [(members, self.blurred(target)) for members, target in self._disjoint(state)]
+        return [(members, target) for members, target in found if self.alive(target)]
+
+    def unsure(self, state: Expr) -> bool:
+        """Whether only steps through the bytes can tell what this state is."""
+        return state is UNSURE
+
+    def reads_capture(self, state: Expr) -> bool:
+        """Whether what is being read may be remembered."""
+        return any(isinstance(head_of(option), Capture) for option in options_of(state))
+
+    def unfold(self, call: Call) -> Expr:
+        """What a call stands for."""
+        return call.template.unfold(call.argument, self.living)
+
+    def forget(self) -> None:
+        """Drop everything memoised; results stay the same."""
+        self._linear.clear()
+        self._least.forget()
+        self._plainly.forget()
+        self._passages.forget()
+        self._looking.forget()
+        self.living.forget()
+
+    def trim(self) -> None:
+        """Drop what searches have made, if that is much; what is known to have a text is kept."""
+        if len(self._linear) > _KEPT:
+            self._linear.clear()
+            self._least.forget()
+
+    def _leading(self, state: Expr) -> tuple[Arcs, list[Ways]]:
+        """The linear form, but byte by byte where it is remembered what is read."""
+        plain, reading = split(state)
+        lines = [line for option in plain for line in self._lines(option)]
+        return lines, [ways_on(each, self._lines(each), self._derive) for each in reading]
+
+    def _derive(self, expr: Expr, byte: int) -> Expr:
+        return alt_by_head([x for members, x in self._lines(expr) if members >> byte & 1])
+
+    def _disjoint(self, expr: Expr) -> Arcs:
+        """Disjoint byte sets with the whole derivative, dead ones included."""
+        known: dict[tuple[Expr, ...], Expr] = {}
+        parts = partition(self._lines(expr))
+        return [(members, alt_by_head(xs, known)) for members, xs in parts]
+
+    def _ways(self, root: Expr) -> Arcs:
+        """Byte sets, which may overlap, with parts of the derivative: for a search.
+
+        A meet goes on as a meet of single lines, so that the search makes no more of them than
+        there are pairs; whole derivatives may be as many as there are sets of lines. What is not
+        to be takes whole ones.
+        """
+        parts = operands(root)
+        if len(parts) > 1:
+            self._fuel(_MET * len(parts))
+        lines = [self._disjoint(p) if isinstance(p, Not) else self._lines(p) for p in parts]
+        made = self._crossed(lines, _MOST_WAYS)
+        if made is None:
+            made = self._crossed([self._disjoint(part) for part in parts])
+        return list(dict.fromkeys(made or ()))
+
+    def _crossed(self, factors: list[Arcs], most: int | None = None) -> Arcs | None:
+        """A line of each, all together; None if there are more of those."""
+        made: Arcs = [(self._spellable, ANYTHING)]
+        for lines in factors:
+            made = [
+                (members & more, both(x, y))
+                for members, x in made
+                for more, y in lines
+                if members & more
+            ]
+            self._fuel(len(made))
+            if most is not None and len(made) > most:
+                return None
+        return made
+
+    def _lines(self, root: Expr) -> Arcs:
+        """The linear form of `root`; an explicit stack, as nesting is the user's."""
+        memo, stack, opened = self._linear, [root], set[Expr]()
+        while stack:
+            node = stack[-1]
+            missing = [] if node in memo else [e for e in self._firsts(node) if e not in memo]
+            if missing:
+                if node in opened:
+                    raise GuidewayError("a rule begins with itself before any byte")
+                opened.add(node)
+                stack.extend(missing)
+                continue
+            stack.pop()
+            if node not in memo:
+                memo[node] = made = self._line(node)
+                self._fuel(1 + len(made))
+        return memo[root]
+
+    def _firsts(self, node: Expr) -> Iterable[Expr]:  # noqa: PLR0911  one arm for each node of the core
+        """The expressions whose linear forms make up that of `node`."""
+        match node:
+            case Empty() | Epsilon() | Unsure() | Bytes() | Ahead() | Stop():
+                return ()
+            case Concat(Ahead()):
+                return self._looked_at(node)
+            case Concat(head, tail):
+                return (head, tail) if head.nullable else (head,)
+            case Alt(options):
+                return options
+            case Repeat(item) | Not(item):
+                return (item,)
+            case And(left, right):
+                return (left, right)
+            case Rule():
+                return (node.body,)
+            case Call():
+                return (self.unfold(node),)
+            case Capture(item, _, template, argument):
+                return (item, template.resume(argument, None)) if item.nullable else (item,)
+            case _:
+                assert_never(node)
+
+    def _line(self, node: Expr) -> Arcs:  # noqa: C901, PLR0911, PLR0912  one arm for each node of the core
+        memo = self._linear
+        match node:
+            case Empty() | Epsilon() | Ahead() | Stop():
+                return []
+            case Concat(Ahead()):
+                return self._looked(node)
+            case Unsure():  # met behind what may be nothing: any byte may lead on, or none
+                return [(self._spellable, UNSURE)]
+            case Bytes(members):
+                spelled = members & self._spellable
+                return [(spelled, EPSILON)] if spelled else []
+            case Concat(head, tail):
+                here = [(members, concat(x, tail)) for members, x in memo[head]]
+                return fewer(here + memo[tail]) if head.nullable else here
+            case Alt(options):
+                lines = [line for option in options for line in memo[option]]
+                return lines if node.regular else fewer(lines)
+            case Repeat(item, low, high):
+                rest = repeat(item, max(low - 1, 0), None if high is None else high - 1)
+                return [(members, concat(x, rest)) for members, x in memo[item]]
+            case And(left, right):
+                return self._meet(left, right)
+            case Not(item):
+                return self._others(item)
+            case Rule():
+                return memo[node.body]
+            case Call():
+                return memo[self.unfold(node)]
+            case Capture(item, _, template, argument):
+                self._captures = True
+                # Whole derivatives, so that an arc leads where a step does.
+                arcs = self._disjoint(item)
+                here = [(m, capture(x, None, template, argument)) for m, x in arcs]
+                resumed = memo[template.resume(argument, None)] if item.nullable else []
+                return here + resumed
+            case _:
+                assert_never(node)
+
+    def _looked_at(self, node: Expr) -> Iterable[Expr]:
+        """What is read where something is looked for: that, and what it is looked for in."""
+        leads, rest = looking(node)
+        head, tail = parts(rest)
+        if isinstance(head, Stop):
+            return (passed(leads, head, tail),)
+        items = [lead.item for lead in leads]
+        behind = () if rest is EPSILON or not head.nullable else (concat(*leads, tail),)
+        return (*items, head, *behind)
+
+    def _looked(self, node: Expr) -> Arcs:
+        memo = self._linear
+        leads, rest = looking(node)
+        head, tail = parts(rest)
+        if isinstance(head, Stop):
+            return memo[passed(leads, head, tail)]
+        lines = [(members, concat(x, tail)) for members, x in memo[head]]
+        for lead in reversed(leads):
+            lines = [
+                (members & more, concat(ahead(item, lead.level), x))
+                for more, item in self._disjoint(lead.item)
+                for members, x in lines
+                if members & more
+            ]
+        behind = [] if rest is EPSILON or not head.nullable else memo[concat(*leads, tail)]
+        return [(members, x) for members, x in lines if x is not EMPTY] + behind
+
+    def _meet(self, left: Expr, right: Expr) -> Arcs:
+        others = self._disjoint(right)
+        return [
+            (members & more, both(x, y))
+            for members, x in self._disjoint(left)
+            for more, y in others
+            if members & more
+        ]
+
+    def _others(self, item: Expr) -> Arcs:
+        arcs = self._disjoint(item)
+        rest = self._spellable & ~sum(members for members, _ in arcs)
+        lines = [(members, complement(x)) for members, x in arcs]
+        return [*lines, (rest, ANYTHING)] if rest else lines

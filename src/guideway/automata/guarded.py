@@ -1,0 +1,364 @@
+"""Whether an expression that looks ahead has a text, and the least of the shortest: a search.
+
+What an Ahead allows depends on all that follows it, so such an expression is not judged part by
+part. States are read byte by byte, those first whose text would be the shortest (`nearest`), where
+the bound is the shortest text if nothing were looked ahead for. It never overestimates, falls
+by at most one a byte, and is exact as soon as nothing is looked ahead for any more; so where the
+first guess holds, the search goes straight on. One that takes long may have no end: whether there
+is a text is decided first (`passages`).
+
+Whether there is any text takes less: first a search that goes where a text seems to be nearest
+(`sketch`), almost whatever has been read, for most states have some near by. It says nothing where
+it gives up.
+
+Where it is remembered what is read, each byte leads elsewhere: those are gone through one by one,
+the next when nothing nearer is left.
+
+What this module does not know: how a byte is read.
+"""
+
+from collections.abc import Callable, Iterable
+from heapq import heappop, heappush
+from itertools import count
+from typing import Final, TypeAlias, final
+
+from guideway.automata.captures import has_read, options_of
+from guideway.automata.nearest import Ways, nearest
+from guideway.automata.witnesses import Witnesses, looked_over
+from guideway.automata.words import NOTHING, Word
+from guideway.errors import LimitError
+from guideway.lowering.aheads import looking
+from guideway.lowering.expr import concat
+from guideway.lowering.nodes import Alt, Expr
+from guideway.lowering.regular import least_byte
+
+# One grammar in 350, drawn at random, took 100 s to be found empty without the early decision.
+EARLY: Final = 64  # states of a search for any text before that is decided, if that is soon done,
+HASTY: Final = 1_000  # and after,
+READING: Final = 256  # states of a search that remembers what is read, where many come to nothing:
+THOROUGH: Final = 10_000  # where somebody waits for the text (.15 ms a state),
+GREED: Final = 4  # how many bytes more than another it may have read for one less to come
+BRIEF: Final = 256  # bytes of a text that is tried, and states of a search for it
+LONG: Final = 2_000  # states of a search that may have no end,
+MOST: Final = 100_000  # and of one that has
+FARTHEST: Final = 20_000  # bytes of a text that is searched for: as many states, and what each read
+
+Lines: TypeAlias = Callable[[Expr], tuple[list[tuple[int, Expr]], Iterable[Ways]]]
+_Entry: TypeAlias = tuple[int, int, int, Expr, Ways | None]
+
+
+@final
+class Guarded:
+    """What is known of expressions that look ahead.
+
+    Args:
+        lines: byte sets, which may overlap, and parts of the derivative; and bytes one by one.
+        loose: the shortest text if nothing were looked ahead for.
+        sketch: about how long a text is, None if there surely is none.
+        plain: whether it is plain to see that there is a text, or one that shows it.
+        soon: whether there is one; None where that takes long.
+        decide: the same, however long it takes; None: a search that takes long is given up.
+        fuel: called with the number of states looked at, raises when there are too many.
+    """
+
+    def __init__(
+        self,
+        lines: Lines,
+        loose: Callable[[Expr], Word | None],
+        sketch: Callable[[Expr], int | None],
+        plain: Callable[[Expr], bytes | bool],
+        soon: Callable[[Expr], bool | None],
+        decide: Callable[[Expr], bool] | None,
+        fuel: Callable[[int], None],
+    ) -> None:
+        self._lines, self._loose, self._sketch, self._fuel = lines, loose, sketch, fuel
+        self._plain, self._soon, self._decide = plain, soon, decide
+        self._known: dict[Expr, Word | None] = {}
+        self._living: set[Expr] = set()
+        self._tried: set[Expr] = set()
+        self._careful = False
+        self._witnesses = Witnesses()
+
+    def forget(self) -> None:
+        """Drop everything memoised."""
+        self._known.clear()
+        self._living.clear()
+        self._tried.clear()
+        self._witnesses.forget()
+
+    def alive(self, root: Expr) -> bool:
+        """Whether `root` has a text.
+
+        Raises:
+            LimitError: that is not known after so many states.
+        """
+        options = root.options if isinstance(root, Alt) else (root,)
+        if any(map(self._lives, options)):
+            return True
+        return any(self._is_alive(part) for part in options)
+
+    def _is_alive(self, part: Expr) -> bool:
+        told = self._told(part)
+        return self._reaches(part, EARLY) or self._decided(part) if told is None else told
+
+    def _told(self, node: Expr) -> bool | None:
+        """Whether there is a text, as far as is told by what it is without its highest level.
+
+        Where that has no text there is none, and where what is looked ahead for allows the least
+        of those, there is one. Of what is left of .{1,200} each of 200 would else be searched.
+        """
+        leads, core = looking(node)
+        top = max((lead.level for lead in leads), default=0)
+        if node in self._known or not top:
+            return None
+        lower = [lead for lead in leads if lead.level != top]
+        looser = concat(*lower, core)
+        try:
+            lives = self.alive(looser)
+        except LimitError:
+            return None
+        if not lives:
+            self._known[node] = None
+            return False
+        over = looked_over(node)
+        text = None if over is None else self._brief(over[0])
+        if over is None or text is None:
+            return None
+        self._witnesses.keep(node, text)
+        if not self._witnesses.is_allowed(over[1], text):
+            return None
+        self._living.add(node)
+        return True
+
+    def _brief(self, node: Expr) -> bytes | None:
+        """The least of the shortest texts, if it is soon found and brief."""
+        if node.looks and node not in self._known and node not in self._tried:
+            self._tried.add(node)
+            words, _ = nearest(node, self._ending, self._leading, self._bound, self._is_brief)
+            self._known.update(words)
+        word = self._ending(node)
+        return word.text if word is not None and word.length <= BRIEF else None
+
+    def _is_brief(self, states: int, _: int) -> bool:
+        self._fuel(1)
+        return states <= BRIEF
+
+    def _decided(self, node: Expr) -> bool:
+        """Whether there is a text, where a short search has found none."""
+        if node in self._known:
+            return self._known[node] is not None
+        told = self._soon(node) if node.looks else None
+        if told is None:
+            told = self._reaches(node, HASTY) or self._has_word(node)
+        if told:
+            self._living.add(node)
+        else:
+            self._known[node] = None
+        return told
+
+    def _has_word(self, node: Expr) -> bool:
+        """The same by a search, or where that would be too long, without one."""
+        if self._decide is not None and (self._bound(node) or 0) > FARTHEST:
+            return self._decide(node)
+        return self.word(node) is not None
+
+    def _lives(self, node: Expr) -> bool:
+        """Whether it is known that there is a text, or plain to see."""
+        if node in self._living or self._ending(node) is not None:
+            return True
+        if not node.looks or node in self._known:
+            return False
+        if self._witnesses.tell(node) is None:
+            plain = self._plain(node)
+            if plain is False:
+                return False
+            if plain is not True:
+                self._witnesses.keep(node, plain)
+        self._living.add(node)
+        return True
+
+    def witness(self, node: Expr) -> bytes | None:
+        """A text of `node`, if one is known of all that it looks over."""
+        return self._witnesses.tell(node)
+
+    def _reaches(self, root: Expr, most: int) -> bool:
+        """Whether a search of so many states finds a text, any text."""
+        if not root.looks or root in self._known:
+            return False
+        came: dict[Expr, tuple[int, Expr] | None] = {root: None}
+        serial = count()
+        queue: list[_Entry] = [(0, 0, next(serial), root, None)]
+        near: set[Expr] = set()
+        looked = 0
+        while queue and looked < most:
+            entry = heappop(queue)
+            if self._is_put_off(entry, near, queue):
+                continue
+            looked += 1
+            score, read, _, node, ways = entry
+            self._careful = len(came) > READING // 2
+            targets, others = self._on(node, ways)
+            for byte, target in ((b, o) for b, t in targets for o in options_of(t)):
+                bound = None if target in came else self._bound(target)
+                if bound is None:
+                    continue
+                came[target] = byte, node
+                if self._lives(target):
+                    self._retrace(came, target)
+                    return True
+                far = GREED * bound + read + 1
+                heappush(queue, (far, read + 1, next(serial), target, None))
+            for each in others:
+                heappush(queue, (score, read, next(serial), node, each))
+            self._fuel(1)
+        if not queue:
+            self._known.update(dict.fromkeys(came))
+        return False
+
+    def _is_put_off(self, entry: _Entry, near: set[Expr], queue: list[_Entry]) -> bool:
+        """Whether a node has no text, or a longer one than was thought, and others come before.
+
+        How long it is takes a while to tell: of most that wait it is never asked.
+        """
+        score, read, number, node, ways = entry
+        if ways is not None or node in near:
+            return False
+        near.add(node)
+        bound = self._sketched(node)
+        far = GREED * (bound or 0) + read
+        if bound is not None and far > score:
+            heappush(queue, (far, read, number, node, None))
+        return bound is None or far > score
+
+    def _on(self, node: Expr, ways: Ways | None) -> tuple[Ways, Iterable[Ways]]:
+        """What is next of a node, by its byte, and what comes one by one after that."""
+        if ways is None:
+            lines, others = self._leading(node)
+            return iter(lines), others
+        way = next(ways, None)
+        return (iter(()), ()) if way is None else (iter((way,)), (ways,))
+
+    def _retrace(self, came: dict[Expr, tuple[int, Expr] | None], living: Expr) -> None:
+        word, text = self._ending(living), self._witnesses.tell(living)
+        if text is None and word is not None and word.length <= BRIEF:
+            text = word.text
+        way = came[living]
+        self._living.add(living)
+        while way is not None:
+            byte, node = way
+            self._living.add(node)
+            if text is not None:
+                text = bytes((byte,)) + text
+                self._witnesses.keep(node, text)
+            way = came[node]
+
+    def word(self, root: Expr, reading: int = READING) -> Word | None:
+        """The least, in byte order, of the shortest texts of `root`; None if it has none.
+
+        Args:
+            root: whose texts.
+            reading: states of a search that remembers what is read.
+
+        Raises:
+            LimitError: as `alive`.
+        """
+        if not root.looks:
+            return self._loose(root)
+        if root not in self._known:
+            self._search(root, reading)
+        return self._known[root]
+
+    def _ending(self, node: Expr) -> Word | None:
+        """The rest of a text, where it takes no search."""
+        if node.nullable:
+            return NOTHING
+        return self._known.get(node) if node.looks else self._loose(node)
+
+    def _search(self, root: Expr, reading: int) -> None:
+        self._check_length(self._bound(root) or 0)
+        most = reading if self._decide is None else MOST
+        decided = self._careful = False
+
+        def goes_on(states: int, _: int) -> bool:
+            nonlocal decided
+            self._count(states, most)
+            self._careful = states > READING // 2
+            if decided or states <= LONG or self._decide is None:
+                return True
+            decided = True
+            return self._is_known_to_live(root) or self._decide(root)
+
+        words, empty = nearest(root, self._ending, self._leading, self._bound, goes_on)
+        self._known.update(dict.fromkeys(empty))
+        self._known.update(words)
+
+    def _check_length(self, least: int) -> None:
+        """Refuse at once what cannot be found: 100,000 states of `x~1000000` took 50 s."""
+        if least > FARTHEST:
+            raise LimitError(
+                "whether a text can end after what is looked ahead for is not known: it has "
+                f"{least} bytes at least, and one of {FARTHEST} is searched for",
+                limit="bytes of a text that is searched for",
+                given=FARTHEST,
+                needed=least,
+            )
+
+    def trust(self, root: Expr) -> None:
+        """Know from somebody else that there is a text."""
+        if root.looks:
+            self._living.add(root)
+
+    def _is_known_to_live(self, root: Expr) -> bool:
+        """Whether it is known that there is a text: then the search has an end."""
+        return root in self._living or any(part in self._living for part in options_of(root))
+
+    def _count(self, states: int, most: int) -> None:
+        self._fuel(1)
+        if states > most:
+            raise LimitError(
+                f"whether a text can end after what is looked ahead for is not known after {most} "
+                "states",
+                limit="states of a search",
+                given=most,
+                needed=states,
+            )
+
+    def _leading(self, node: Expr) -> tuple[list[tuple[int, Expr]], list[Ways]]:
+        """What `node` goes on to, with the least byte that leads there; nothing known as empty."""
+        lines, ways = self._lines(node)
+        arcs = [(least_byte(members), to) for members, to in lines]
+        return [way for way in arcs if self._may_live(way)], [
+            filter(self._surely_may_live, each) for each in ways
+        ]
+
+    def _may_live(self, way: tuple[int, Expr]) -> bool:
+        return self._known.get(way[1], NOTHING) is not None
+
+    def _surely_may_live(self, way: tuple[int, Expr]) -> bool:
+        """The same where a capture is being read; at its end it is known what cannot come again.
+
+        Without this, where a text has to end with a key that it has already, all keys that may come
+        before are gone through. It costs a millisecond or more, so it waits until a search is long.
+        """
+        target = way[1]
+        fresh = self._careful and target.looks and target not in self._known
+        if fresh and has_read(target) and self._soon(target) is False:
+            self._known[target] = None
+        return self._may_live(way)
+
+    def _sketched(self, node: Expr) -> int | None:
+        """About how long a text is, None if there surely is none."""
+        bound = self._bound(node)
+        told = self._sketch(node) if node.looks else bound
+        return None if told is None or bound is None else max(bound, told)
+
+    def _bound(self, node: Expr) -> int | None:
+        """A length that no text of `node` is below, None if it surely has none."""
+        leads, core = looking(node)
+        bound = 0
+        for part in (core, *(lead.item for lead in leads if not lead.nullable)):
+            word = self._loose(part)
+            if word is None:
+                return None
+            bound = max(bound, word.length)
+        return bound

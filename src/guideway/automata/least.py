@@ -1,0 +1,389 @@
+"""The least of the shortest strings of an expression: distances, emptiness and examples in one.
+
+`word(e)` is the shortest string of e, the least in byte order among equals, None where e is empty.
+"Least" makes it canonical: after reading the first byte of the word, what is left of it is the word
+of the derivative. So distances fall by one along the word, whatever the expressions look like.
+
+Sums and products are immediate (Knuth 1977, "A generalization of Dijkstra's algorithm"); rules are
+iterated from "none yet" until nothing changes; And, Not and the states of numbers are searched,
+nearest first. What looks ahead is read as if it did not (`automata.guarded` takes that for a
+bound).
+"""
+
+from collections.abc import Callable, Hashable
+from functools import partial
+from typing import Any, Final, NamedTuple, TypeAlias, assert_never, final
+from weakref import WeakKeyDictionary
+
+from guideway.automata.captures import head_of
+from guideway.automata.consulted import Consulted
+from guideway.automata.nearest import nearest
+from guideway.automata.words import LONGEST, NOTHING, Word
+from guideway.lowering.answers import Answers
+from guideway.lowering.expr import ALL_BYTES
+from guideway.lowering.fuel import paying
+from guideway.lowering.nodes import (
+    Ahead,
+    Alt,
+    And,
+    Bytes,
+    Call,
+    Capture,
+    Concat,
+    Empty,
+    Epsilon,
+    Expr,
+    Not,
+    Repeat,
+    Rule,
+    Stop,
+    Unsure,
+)
+from guideway.lowering.regular import least_byte
+
+Found: TypeAlias = Word | None
+_Asked: TypeAlias = Callable[[Expr], Found]
+
+_DEEPEST = 16
+_LEVELS: Final = 8  # of searches for what others ask for, one inside the other
+_ASKED = 16  # times for what is not known yet
+_AT_ONCE = 64  # parts that are waited for, and twice as many whenever these did not suffice
+_CONSULTED = 4  # times that an expression turned out to be too large for others
+_FREE = 8  # bytes that are kept of a word with each expression for no more fuel
+
+# Strings, numbers and white space are the same expressions in every schema. What has many parts, as
+# an enum of 2,000 words has 20,000, is not: they would all be here, each with a weak reference.
+_MOST_SHARED = 256
+_shared: "WeakKeyDictionary[Expr, Found]" = WeakKeyDictionary()
+
+
+@final
+class _Unknown(Exception):  # noqa: N818  it says that an answer has to wait, and is no error
+    """What is asked for again and again has to be found first, or much is asked for.
+
+    A search that takes it for nothing meanwhile tries all else: each of fifty choices of two names
+    took twice as long as the one before, and of 5,000 objects all were written down (5 s), where
+    those suffice that seem to be the shortest.
+    """
+
+
+class _Above(NamedTuple):
+    """What a search inside another knows of it.
+
+    Attributes:
+        opened: what is being looked at.
+        within: whether that is a rule.
+        levels: how many searches there may be inside it, one inside the other.
+    """
+
+    opened: set[Expr]
+    within: bool
+    levels: int
+
+
+@final
+class Least:
+    """Shortest words, memoised.
+
+    Args:
+        spellable: the bytes that exist.
+        arcs: byte sets and parts of the derivative of a regular expression: where they overlap,
+            a string is one of any of the parts.
+        fuel: called with the number of parts looked at, raises when there are too many.
+
+    Attributes:
+        consulted: who is asked first where regular expressions meet, if anybody.
+    """
+
+    def __init__(
+        self,
+        spellable: int,
+        arcs: Callable[[Expr], list[tuple[int, Expr]]],
+        fuel: Callable[[int], None],
+    ) -> None:
+        self._spellable, self._arcs, self._fuel = spellable, arcs, fuel
+        self._known: dict[Expr, Found] = {}
+        self._kept: dict[Hashable, Any] = {}  # what templates have made of what is known
+        # Where every byte can be spelled, words do not depend on who asks.
+        self._shared = _shared if spellable == ALL_BYTES else WeakKeyDictionary[Expr, Found]()
+        self._depth = 0  # of searches inside one another
+        self._left_out: Word | None = None  # a part's word, too long to be written out
+        self.consulted: Consulted | None = None
+        self._patience = _CONSULTED
+
+    def forget(self) -> None:
+        """Drop everything memoised."""
+        self._known.clear()
+        self._kept.clear()
+
+    def word(self, expr: Expr) -> Found:
+        """The least of the shortest strings of `expr`, None if it has none.
+
+        A rule met inside itself is guessed to have none. As long as a round finds a better word
+        for a guessed rule there is another round; what a round finds holds only if it is the last.
+
+        Raises:
+            LimitError: all have a part that is too long to be written out. Where only some have,
+                nothing is memoised.
+        """
+        if expr in self._known:
+            return self._known[expr]
+        outer, self._left_out = self._left_out, None
+        word = self._found(expr)
+        left_out, self._left_out = self._left_out, self._left_out or outer
+        return Word.of(left_out.text) if word is None and left_out is not None else word
+
+    def _found(self, expr: Expr) -> Found:
+        """The same round by round; None also where all have a part that is left out."""
+        guesses: dict[Rule, Found] = {}
+        while True:
+            found: dict[Expr, Found] = {}
+            self._solve(expr, found, guesses)
+            # A rule that a search inside has solved meanwhile is known, and in no later round.
+            again = [rule for rule in guesses if rule in found]
+            better = [rule for rule in again if _less(found[rule], guesses[rule])]
+            if not better and self._left_out is not None:
+                return found[expr]
+            if not better:
+                self._known.update(found)
+                if len(found) <= _MOST_SHARED:
+                    regular = {node: word for node, word in found.items() if node.regular}
+                    self._shared.update(regular)
+                return found[expr]
+            guesses.update({rule: found[rule] for rule in better})
+
+    def _solve(
+        self,
+        root: Expr,
+        found: dict[Expr, Found],
+        guesses: dict[Rule, Found],
+        above: _Above | None = None,
+    ) -> None:
+        """Fill `found` for `root` and its parts; an explicit stack, as nesting is the user's.
+
+        A rule that is not met inside another is found by rounds of its own: whatever asked for it
+        was done twice, what one of fifty objects needs among it. All else is found at once, as deep
+        as that goes: what asks for 60 keys or items, each other than those before, began anew for
+        each (.75 and 1.7 s, .05 and .34 so; 300 took minutes, and take .7 and 4 s).
+        """
+        stack, missing, asked = [root], dict[Expr, None](), 0
+        known, limits = self._known, dict[Expr, int]()
+        inside = above or _Above(set(), isinstance(root, Rule), _LEVELS)
+        opened, within, levels = inside
+
+        def look(part: Expr) -> Found:
+            if part in known:
+                return known[part]
+            if part in found:
+                return found[part]
+            if part in shared:
+                return shared[part]
+            if isinstance(part, Rule) and (part in opened or not within):
+                return self._met(part, found, guesses, within=part in opened)
+            if levels:
+                self._solve(part, found, guesses, _Above(opened, within, levels - 1))
+                return found[part]
+            nonlocal asked
+            asked += part in missing
+            missing[part] = None
+            if asked > _ASKED or len(missing) > most:
+                raise _Unknown
+            return None
+
+        shared, settled = self._shared, partial(self._is_settled, missing, guesses)
+        written = Answers(self._in_bytes(look), settled, self._kept)
+        while stack:
+            node = stack[-1]
+            missing.clear()
+            asked, most = 0, limits.get(node, _AT_ONCE)
+            opened.add(node)
+            word = None if node in found else self._tried(node, look, written)
+            if missing:
+                limits[node] = 2 * most if len(missing) > most else most
+                stack.extend(missing)
+            else:
+                found.setdefault(stack.pop(), word)
+                self._fuel(1)
+
+    def _tried(self, node: Expr, look: _Asked, written: Answers) -> Found:
+        """What is told of an expression; None where that has to wait."""
+        try:
+            return self._told(node, look, written)
+        except _Unknown:
+            return None
+
+    def _is_settled(self, missing: dict[Expr, None], guesses: dict[Rule, Found]) -> bool:
+        """Whether all that was told is so."""
+        return not missing and not guesses and self._left_out is None
+
+    def _met(
+        self, rule: Rule, found: dict[Expr, Found], guesses: dict[Rule, Found], *, within: bool
+    ) -> Found:
+        """What is guessed of a rule that is met within itself, or what it has."""
+        if within:
+            return guesses.setdefault(rule, None)
+        return found.setdefault(rule, self._found(rule))
+
+    def _word(self, node: Expr, look: _Asked, written: Answers) -> Found:  # noqa: C901, PLR0911  one arm for each node
+        match node:
+            case Empty():
+                return None
+            case Epsilon() | Unsure() | Ahead() | Stop():
+                return NOTHING
+            case Bytes(members):
+                spelled = members & self._spellable
+                return Word.of(bytes((least_byte(spelled),))) if spelled else None
+            case Concat(head, tail):
+                return _joined(self._whole(look(head)), look(tail))
+            case Alt(options) if not _is_automaton(node):
+                return _least([look(option) for option in options])
+            case Repeat(item, low):
+                once = self._whole(look(item))
+                return NOTHING if low == 0 else None if once is None else once.repeated(low)
+            case And() | Not() | Alt() | Rule(regular=True):
+                self._depth += 1
+                try:
+                    return self._search(node)
+                finally:
+                    self._depth -= 1
+            case Rule():
+                return look(node.body)
+            case Call(template, argument):
+                return _from_bytes(template.least(argument, written))
+            case Capture():
+                return self._captured(node, look, written)
+            case _:
+                assert_never(node)
+
+    def _told(self, node: Expr, look: _Asked, written: Answers) -> Found:
+        """What others say of texts that meet, or what is found here.
+
+        Nobody who pays asks others, as what they make for that has no price.
+        """
+        lexicon = self.consulted
+        if lexicon is None or self._depth or not self._patience or not _meets(node) or paying():
+            return self._word(node, look, written)
+        told, word = lexicon.shortest(node)
+        self._patience -= not told
+        return _from_bytes(word) if told else self._word(node, look, written)
+
+    def _captured(self, node: Capture, look: _Asked, written: Answers) -> Found:
+        """A capture, and what follows it; one that is needed anyway may be longer, but the least.
+
+        The shortest would be `"":0," ":0`, behind a quote: but before it, `" ":0,"":0` is less.
+        """
+        word, read = look(node.item), node.read
+        known = None if read is None or word is None else read + word.text
+        rest = node.template.least_after(node.argument, written, known)
+        found = _joined(word, _from_bytes(rest))
+        begun = None if read is None else node.template.least_begun(node.argument, written, read)
+        return found if begun is None else _least([found, Word.of(begun.removeprefix(read or b""))])
+
+    def _whole(self, word: Found) -> Found:
+        """A word that can be written out, if need be; others are left out."""
+        if word is None or word.length <= LONGEST or word.rest is None:
+            return word
+        self._left_out = word
+        return None
+
+    def _in_bytes(self, look: _Asked) -> Callable[[Expr], bytes | None]:
+        """`look` for templates, which deal in plain bytes."""
+
+        def written(part: Expr) -> bytes | None:
+            word = look(part)
+            if word is not None and word.length > LONGEST:
+                self._left_out = word
+                return None
+            return None if word is None else word.text
+
+        return written
+
+    def _search(self, root: Expr) -> Found:
+        """The nearest text.
+
+        Without the bound a date-time in which each character has several spellings took seconds and
+        24,000 expressions; with it, 16 ms.
+        """
+        words, empty = nearest(root, self._ending, self._leading, self._bound, self._tick)
+        self._known.update(dict.fromkeys(empty))
+        self._known.update(words)
+        return words.get(root)
+
+    def _ending(self, node: Expr) -> Found:
+        return NOTHING if node.nullable else self._known.get(node)
+
+    def _tick(self, _: int, read: int) -> bool:
+        self._fuel(1 + read // _FREE)
+        return True
+
+    def _leading(self, node: Expr) -> tuple[list[tuple[int, Expr]], tuple[()]]:
+        """What `node` goes on to, with the least byte that leads there; nothing known as empty."""
+        arcs = ((least_byte(members), target) for members, target in self._arcs(node))
+        return [(byte, to) for byte, to in arcs if self._known.get(to, NOTHING) is not None], ()
+
+    def _bound(self, expr: Expr) -> int | None:
+        """A length that no string of `expr` is below, None if it surely has none.
+
+        Exact but for And, Not and states of many, which alone need a search. Searches inside one
+        another are not helped beyond some depth: that takes time, where the stack would end.
+        """
+        bound, todo = 0, [expr]
+        while todo:
+            part = todo.pop()
+            known = self._known.get(part)
+            if known is not None:
+                bound = max(bound, known.length)
+            elif isinstance(part, And):
+                todo += [part.left, part.right]
+            elif isinstance(part, Not) or self._depth >= _DEEPEST or _is_automaton(part):
+                bound = max(bound, int(not part.nullable))
+            elif (word := self.word(part)) is None:
+                return None
+            else:
+                bound = max(bound, word.length)
+        return bound
+
+
+def _meets(node: Expr) -> bool:
+    """Whether it is one in which regular expressions meet, or a choice between such.
+
+    The 20 patterns of a `oneOf`, each without the others, took 11 s to search here.
+    """
+    if isinstance(node, Alt) and node.regular:
+        return any(isinstance(head_of(option), And | Not) for option in node.options)
+    return isinstance(node, And | Not)
+
+
+def _is_automaton(node: Expr) -> bool:
+    """Whether a regular expression is a state of many, as where a number begins.
+
+    Each of 20,000 numbers has dozens of spellings; to find the shortest word of all of their states
+    took 21 s, and of this one .03.
+    """
+    if isinstance(node, Alt) and node.regular:
+        return any(isinstance(o, Rule) or _leads_to_rule(o) for o in node.options)
+    return isinstance(node, Rule) and node.regular
+
+
+def _leads_to_rule(option: Expr) -> bool:
+    return isinstance(option, Concat) and isinstance(option.tail, Rule)
+
+
+def _joined(first: Found, rest: Found) -> Found:
+    return None if first is None or rest is None else first.then(rest)
+
+
+def _from_bytes(word: bytes | None) -> Found:
+    return None if word is None else Word.of(word)
+
+
+def _less(word: Found, than: Found) -> bool:
+    return word is not None and word.less(than)
+
+
+def _least(words: list[Found]) -> Found:
+    best: Found = None
+    for word in words:
+        if _less(word, best):
+            best = word
+    return best

@@ -1,0 +1,274 @@
+"""Whether an expression has a text at all: exact, and without finding one.
+
+The shortest text of a schema takes making all of it, and a search where choices hang together. That
+there is a text takes much less: one option of a choice, the required members of an object. So this
+asks part after part, and only those that matter::
+
+    e f        both have one            e | f      one of them has
+    rule       its body has             object     the values of its required members have
+    and, not   the strings that are left have no end; else a search for one
+
+Rules that lead back to themselves have a text if that follows from what is known without them: a
+part that has none so far is asked again once a part that it asked for turns out to have one (least
+fixed point). What has none when nothing changes any more has none.
+
+What this module does not know: which text.
+"""
+
+from collections.abc import Callable, Iterable
+from typing import final
+
+from guideway.automata.consulted import Consulted
+from guideway.automata.least import Least
+from guideway.lowering.endless import surely_endless
+from guideway.lowering.expr import ALL_BYTES, EMPTY
+from guideway.lowering.linear import parts_of
+from guideway.lowering.nodes import (
+    Ahead,
+    Alt,
+    And,
+    Bytes,
+    Call,
+    Capture,
+    Concat,
+    Expr,
+    Not,
+    Repeat,
+    Rule,
+)
+
+_DEEP = 200  # expressions looked at before the shortest string is searched for
+_PLAIN = 32  # and before one is looked for with care
+
+
+@final
+class Living:
+    """What is known to have a text, and to have none.
+
+    Args:
+        spellable: the bytes that exist, as a 256-bit integer; also an attribute.
+        least: tells the shortest text of an expression.
+        arcs: disjoint byte sets and derivatives of a regular expression.
+        fuel: called with the number of parts looked at, raises when there are too many.
+    """
+
+    def __init__(
+        self,
+        spellable: int,
+        least: Least,
+        arcs: Callable[[Expr], list[tuple[int, Expr]]],
+        fuel: Callable[[int], None],
+    ) -> None:
+        self._least = least
+        self.spellable = spellable
+        self._arcs, self._fuel = arcs, fuel
+        self._all_bytes = spellable == ALL_BYTES
+        self._known: dict[Expr, bool] = {}
+
+    def consult(self, consulted: Consulted | None) -> None:
+        """From now on ask somebody about regular expressions; None: search for a text."""
+        self._least.consulted = consulted
+
+    def forget(self) -> None:
+        """Drop everything memoised."""
+        self._known.clear()
+
+    def check(self, root: Expr) -> bool:
+        """Whether `root` has a text.
+
+        >>> from guideway.automata.derivative import Derivatives
+        >>> from guideway.lowering.expr import EMPTY, alt, concat, literal
+        >>> rule = Rule("list")
+        >>> rule.define(concat(literal("."), rule))
+        >>> Derivatives(rule).alive(rule), Derivatives(alt(rule, literal("."))).alive(rule)
+        (False, False)
+        """
+        found = self.known(root)
+        if found is None:
+            found = self._is_plainly_alive(root) or self._solve(root)
+        return found
+
+    def _is_plainly_alive(self, root: Expr) -> bool:
+        """Whether a text is plain to see, the first option taken: of most that look ahead it is."""
+        todo, left = [root], _PLAIN
+        while todo and left:
+            part, left = todo.pop(), left - 1
+            match part:
+                case Concat(head, tail):
+                    todo += (tail, head)
+                case Alt(options):
+                    todo.append(options[0])
+                case Bytes(members) if members & self.spellable:
+                    pass
+                case Repeat(item, low):
+                    todo += (item,) if low else ()
+                case Ahead():
+                    pass
+                case _:
+                    if not self.known(part):
+                        return False
+        return not todo
+
+    def _solve(self, root: Expr) -> bool:
+        known = self._known
+        asked = {root}
+        waiting: dict[Expr, dict[Expr, None]] = {}
+        stack, look = [root], _Asking(self, root, asked, waiting)
+        while stack and root not in known:
+            node = look.node = stack[-1]
+            look.missing, look.settled = None, True
+            if node in known:
+                stack.pop()
+            elif self._tells(node, look):
+                known[node] = True
+                stack.pop()
+                stack.extend(waiting.pop(node, ()))
+            elif look.missing is not None:
+                asked.add(look.missing)
+                stack.append(look.missing)
+            else:
+                stack.pop()
+            self._fuel(1)
+        if root not in known:  # nothing changes any more
+            known.update((node, False) for node in asked if node not in known)
+        return known[root]
+
+    def settle(self, root: Expr) -> None:
+        """Decide each part that can be entered: what is refused is refused when compiling.
+
+        Whether there is a text of what looks ahead is not told by the part alone.
+        """
+        seen, todo = {root}, [root]
+        while todo:
+            node = todo.pop()
+            self._fuel(2)
+            if (node.looks or self.check(node)) and not node.regular:
+                found = [part for part in _entered(node) if part not in seen]
+                seen.update(found)
+                todo.extend(found)
+
+    def known(self, part: Expr) -> bool | None:
+        """What is known of a part already."""
+        return True if part.inhabited and self._all_bytes else self._known.get(part)
+
+    @property
+    def settled(self) -> bool:
+        """Whether nothing that was told so far may change: nothing may."""
+        return True
+
+    def __call__(self, part: Expr) -> bool:
+        """Whether a part has a text, at once."""
+        return self.check(part)
+
+    def word(self, part: Expr) -> bytes | None:
+        """The shortest text of a part."""
+        word = self._least.word(part)
+        return None if word is None else word.text
+
+    def _tells(self, node: Expr, look: "_Asking") -> bool:  # noqa: PLR0911  an arm for each node
+        match node:
+            case Bytes(members):
+                return bool(members & self.spellable)
+            case Concat(head, tail):
+                return bool(look(head) and look(tail))
+            case Alt(options):
+                return any(look(option) for option in options)
+            case Repeat(item, low):
+                return low == 0 or bool(look(item))
+            case And() | Not():
+                return self._is_plain(node) or self._judged(node)
+            case Rule():
+                return bool(look(node.body))
+            case Call(template, argument):
+                return bool(template.lives(argument, look))
+            case Capture(item, read):
+                return bool(look(item)) and bool(
+                    node.template.lives_after(node.argument, look, lambda: self._read(item, read))
+                )
+            case _:
+                return node is not EMPTY
+
+    def _is_plain(self, node: Expr) -> bool:
+        """Whether a regular expression has a string that takes no search."""
+        return node.nullable or (self._all_bytes and (node.inhabited or surely_endless(node)))
+
+    def _judged(self, root: Expr) -> bool:
+        consulted = self._least.consulted
+        return self._search(root) if consulted is None else consulted.alive(root)
+
+    def _search(self, root: Expr) -> bool:
+        """Whether any byte leads on to a string, and so on: a few steps deep; then the nearest."""
+        known = self._known
+        came: dict[Expr, Expr | None] = {root: None}
+        stack = [root]
+        while stack:
+            if len(came) > _DEEP:
+                return self._least.word(root) is not None
+            node = stack.pop()
+            for _, target in self._arcs(node):
+                if target in came or known.get(target) is False:
+                    continue
+                came[target] = node
+                if target in known or self._is_plain(target):
+                    way: Expr | None = target
+                    while way is not None:
+                        known[way], way = True, came[way]
+                    return True
+                stack.append(target)
+            self._fuel(1)
+        known.update(dict.fromkeys(came, False))
+        return False
+
+    def _read(self, item: Expr, read: bytes | None) -> bytes | None:
+        """What a capture may have read in the end, if it is known how that began."""
+        text = None if read is None else self.word(item)
+        return None if read is None or text is None else read + text
+
+
+@final
+class _Asking:
+    """What a node asks about its parts; remembers who is to be told, and the first unknown."""
+
+    __slots__ = ("_asked", "_known", "_living", "_waiting", "missing", "node", "settled")
+
+    def __init__(
+        self, living: Living, node: Expr, asked: set[Expr], waiting: dict[Expr, dict[Expr, None]]
+    ) -> None:
+        self._living, self._asked, self._waiting = living, asked, waiting
+        self._known = living.known
+        self.node = node
+        self.missing: Expr | None = None
+        self.settled = True
+
+    @property
+    def spellable(self) -> int:
+        """The bytes that exist."""
+        return self._living.spellable
+
+    def __call__(self, part: Expr) -> bool | None:
+        """Whether a part has a text; None where it has to be asked first."""
+        found = self._known(part)
+        if found is None:
+            if isinstance(part, Ahead):  # which alone tells nothing: most of all that is unknown
+                return True
+            self.settled = False
+            if part in self._asked:
+                self._waiting.setdefault(part, {})[self.node] = None
+                return False
+            self.missing = self.missing or part
+        return found
+
+    def word(self, part: Expr) -> bytes | None:
+        """The shortest text of a part."""
+        return self._living.word(part)
+
+
+def _entered(node: Expr) -> Iterable[Expr]:
+    """What a text goes on to from a node that is not regular, or into."""
+    match node:
+        case Rule():
+            return () if node.inhabited else (node.body,)
+        case Call(template, argument):
+            return template.parts(argument)
+        case _:  # captures come up while a template is read, never before
+            return parts_of(node)

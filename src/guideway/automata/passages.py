@@ -1,0 +1,400 @@
+"""Whether an expression that looks ahead has a text: decided, where a search might never end.
+
+What is looked ahead for is a regular expression, so only finitely many things may be left of it,
+and how an expression can be passed is a set of pairs: what is looked ahead for before it and behind
+it (Bar-Hillel, Perles and Shamir 1961, on what context-free and regular languages have in common).
+They are collected for each part and each beginning that is asked for, until none is new.
+
+    Ahead(g)    g joins what is looked ahead for       e f     through e, then through f
+    Stop        nothing more may follow for its level  e | f   through either
+    regular     byte by byte, together                 rule    through its body
+
+A stack of Lark's automaton is passed state by state, from the topmost down: how a state can be left
+does not depend on what is below it (Finkel, Willems and Wolper 1997), so that stacks which grow for
+ever take no longer. Such a way has a third part, what the automaton is about to do then.
+
+What a capture reads is passed without being remembered: where nothing passes then, nothing does,
+but something that does may be no text.
+
+A way behind which less is allowed than behind another one is dropped: of the 200 ways through a
+comment that .{1,200} tells apart one is left. A search stops at the first way to the end, and goes
+on there when the next is asked.
+
+What this module does not know: which text.
+"""
+
+from collections import deque
+from collections.abc import Callable, Collection, Iterable
+from dataclasses import dataclass, replace
+from functools import reduce
+from operator import itemgetter
+from typing import Final, TypeAlias, cast, final
+
+from guideway.errors import LimitError
+from guideway.lowering.aheads import looking
+from guideway.lowering.expr import EPSILON, ahead, both, concat
+from guideway.lowering.fuel import paying
+from guideway.lowering.lark_automaton import Frame
+from guideway.lowering.lark_contextual import Places
+from guideway.lowering.lark_indentation import Place
+from guideway.lowering.lark_pushdown import DONE, FIRST, Control, Pushdown
+from guideway.lowering.nodes import (
+    Ahead,
+    Alt,
+    Call,
+    Capture,
+    Concat,
+    Expr,
+    Repeat,
+    Rule,
+    Stop,
+    Unsure,
+)
+
+Leads: TypeAlias = tuple[tuple[int, Expr], ...]  # what is looked ahead for, by level
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class _Spot:
+    """What an automaton is about to do, on a stack or on one state of it."""
+
+    pushdown: Pushdown
+    control: Control
+    on: Frame | int
+
+
+@final
+class _Part:
+    """An expression or a spot with what is looked ahead for, how it is passed, and who asks.
+
+    Attributes:
+        ways: what is left to look for behind it, by the control (DONE of an expression).
+        asking: told of every way.
+    """
+
+    __slots__ = ("asking", "leads", "node", "ways")
+
+    def __init__(self, leads: Leads, node: Expr | _Spot) -> None:
+        self.leads, self.node = leads, node
+        self.ways: dict[Control, list[Leads]] = {}
+        self.asking: dict[_Asking, None] = {}
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class _Asking:
+    """What is done with a way through another part: on through the rest, and then through `part`.
+
+    Attributes:
+        part: which asks; told when the rest is passed.
+        tail: of a sequence.
+        states: of a stack, from the topmost down.
+        after: the control behind the way, if that is not its own.
+        again: the part is looked at anew instead.
+    """
+
+    part: _Part
+    tail: Expr = EPSILON
+    states: tuple[Frame | int, ...] = ()
+    after: Control | None = None
+    again: bool = False
+
+
+_Way: TypeAlias = tuple[Leads, Control]  # the control: DONE where none is left
+_Step: TypeAlias = tuple[Leads, Expr]
+_Task: TypeAlias = tuple[_Part | _Asking, _Way | None]
+
+MOST: Final = 20_000  # ways through all parts together,
+FEW: Final = 2_000  # and tasks where the answer is to be had soon (about 20 ms),
+PARTS: Final = 10_000  # and calls unfolded;
+REMEMBERED: Final = 200_000  # parts, before all are forgotten
+
+
+@final
+class Passages:
+    """The ways through expressions that look ahead.
+
+    Args:
+        arcs: disjoint byte sets and derivatives of a regular expression.
+        alive: whether an expression that does not look ahead has a text.
+        unfold: what a call stands for.
+        within: whether all strings of one expression are strings of another; not if that is not
+            soon seen.
+        fuel: called with the number of ways found, raises when there are too many.
+    """
+
+    def __init__(
+        self,
+        arcs: Callable[[Expr], list[tuple[int, Expr]]],
+        alive: Callable[[Expr], bool],
+        unfold: Callable[[Call], Expr],
+        within: Callable[[Expr, Expr], bool],
+        fuel: Callable[[int], None],
+    ) -> None:
+        self._arcs, self._alive, self._unfold, self._fuel = arcs, alive, unfold, fuel
+        self._within = within
+        self._parts: dict[tuple[Leads, Expr | _Spot], _Part] = {}
+        self._todo: deque[_Task] = deque()
+        self._calls: list[_Part] = []
+        self._found, self._unfolded, self._most, self._captures = 0, 0, MOST, False
+
+    def forget(self) -> None:
+        """Drop everything memoised, and who was asking when it broke off."""
+        self._parts.clear()
+        self._todo.clear()
+        self._calls.clear()
+        self._captures = False
+
+    def soon(self, root: Expr) -> bool | None:
+        """Whether `root` has a text; None where that takes long, or is not known to end.
+
+        Calls that look ahead may lead to others without end.
+        """
+        try:
+            lives = self._told(root, FEW)
+        except LimitError:
+            return None
+        if lives and self._captures:
+            self.forget()  # of which parts they are is not known
+            return None
+        return lives
+
+    def alive(self, root: Expr) -> bool:
+        """Whether `root` has a text.
+
+        Raises:
+            LimitError: there are too many ways, while somebody pays for them; or too many calls,
+                or it depends on what is captured.
+        """
+        self._todo.extend((part, None) for part in self._calls)
+        self._calls.clear()
+        lives = self._told(root, MOST)
+        if lives and self._captures:
+            self.forget()
+            raise _undecided("where what is read is remembered", 0)
+        return lives
+
+    def _told(self, root: Expr, most: int) -> bool:
+        if len(self._parts) > REMEMBERED:
+            self.forget()
+        self._most = most
+        leads, core = looking(root)
+        part = self._part(tuple((lead.level, lead.item) for lead in leads), core)
+        self._found = self._unfolded = 0
+        while not _passes(part):
+            if not self._todo and self._calls:
+                raise _undecided("soon", 0)
+            if not self._todo:
+                return False
+            fresh = self._do(self._todo[0])
+            self._todo.popleft()  # if that broke off, the next goes on from here
+            self._count(fresh)
+        return True
+
+    def _part(self, leads: Leads, node: Expr | _Spot) -> _Part:
+        part = self._parts.get((leads, node))
+        if part is None:
+            part = self._parts[leads, node] = _Part(leads, node)
+            self._todo.append((part, None))
+        return part
+
+    def _do(self, task: _Task) -> int:
+        """Look at a part, or go on behind a way; how many ways are new."""
+        who, way = task
+        if isinstance(who, _Asking):
+            return self._go_on(who, *cast("_Way", way))
+        return sum([self._learn(who, *each) for each in self._on(who)])
+
+    def _learn(self, part: _Part, left: Leads, control: Control) -> int:
+        """Keep a way if it allows more than those that are known, and tell; how many are new."""
+        others = part.ways.setdefault(control, [])
+        if self._is_any_within(left, others):
+            return 0
+        others.append(left)
+        self._todo.extend((each, (left, control)) for each in part.asking)
+        return 1
+
+    def _ask(self, leads: Leads, node: Expr | _Spot, asking: _Asking) -> None:
+        """Be told of all ways through a part."""
+        part = self._part(leads, node)
+        if asking not in part.asking:
+            part.asking[asking] = None
+            known = part.ways.items()
+            self._todo.extend((asking, (left, at)) for at, each in known for left in each)
+
+    def _go_on(self, asking: _Asking, left: Leads, control: Control) -> int:
+        part, node, states = asking.part, asking.part.node, asking.states
+        control = control if asking.after is None else asking.after
+        if asking.again:
+            self._todo.append((part, None))
+        elif not isinstance(node, _Spot):
+            if asking.tail is EPSILON:
+                return self._learn(part, left, DONE)
+            self._ask(left, asking.tail, _Asking(part))
+        elif not states or control is DONE:
+            return self._learn(part, left, control)
+        else:
+            on = _Spot(node.pushdown, control, states[0])
+            self._ask(left, on, _Asking(part, states=states[1:]))
+        return 0
+
+    def _is_any_within(self, leads: Leads, others: Collection[Leads]) -> bool:
+        """Whether one of others allows whatever these allow."""
+        return leads in others or any(self._is_within(leads, other) for other in others)
+
+    def _is_within(self, leads: Leads, others: Leads) -> bool:
+        mine = dict(leads)
+        return all(
+            level in mine and (mine[level] is item or self._within(mine[level], item))
+            for level, item in others
+        )
+
+    def _count(self, fresh: int) -> None:
+        self._fuel(1 + fresh)  # to find that nothing is new takes as long
+        brief = self._most < MOST
+        self._found += 1 if brief else fresh
+        if self._found > self._most and (brief or paying()):
+            raise _undecided(f"after {MOST} ways through its parts", self._found)
+
+    def _on(self, part: _Part) -> Iterable[_Way]:
+        """The ways through a part that are known at once; of others it will be told."""
+        leads, node = part.leads, part.node
+        if not isinstance(node, _Spot):
+            return [(left, DONE) for left in self._through(part, leads, node)]
+        if isinstance(node.on, Frame):
+            top, below = replace(node, on=node.on.state), node.on.below
+            self._ask(leads, top, _Asking(part, states=() if below is None else (below,)))
+            return ()
+        for move in node.pushdown.moves(node.control, node.on):
+            asking = _Asking(part, states=move.states[::-1], after=move.after)
+            self._ask(leads, move.text, asking)
+        return ()
+
+    def _through(self, part: _Part, leads: Leads, node: Expr) -> Iterable[Leads]:
+        if not leads and not node.looks:
+            return [()] if self._alive(node) else []
+        match node:
+            case Concat(head, tail):
+                self._ask(leads, head, _Asking(part, tail))
+            case Alt(options):
+                for option in options:
+                    self._ask(leads, option, _Asking(part))
+            case Rule():
+                self._ask(leads, node.body, _Asking(part))
+            case Call():
+                self._called(part, leads, node)
+            case Capture():
+                self._captured(part, leads, node)
+            case _:
+                return self._passed(part, leads, node)
+        return ()
+
+    def _passed(self, part: _Part, leads: Leads, node: Expr) -> Iterable[Leads]:
+        match node:
+            case Repeat(item, low, high) if not node.regular:
+                return self._often(part, item, low, high)
+            case Ahead(item, level):
+                return self._joined(leads, item, level)
+            case Stop(level):
+                over = all(item.nullable for at, item in leads if at == level)
+                return [tuple(lead for lead in leads if lead[0] != level)] if over else []
+            case Unsure():  # whatever is looked ahead for
+                return [()]
+            case _:
+                return self._together(leads, node)
+
+    def _called(self, part: _Part, leads: Leads, node: Call) -> None:
+        pushdown = node.template.pushdown if isinstance(node.template, Places) else None
+        if pushdown is not None:
+            stack = cast("Place", node.argument).stack
+            self._ask(leads, _Spot(pushdown, FIRST, stack), _Asking(part))
+        elif node.looks and self._most < MOST:  # calls may lead to others without end
+            self._calls.append(part)
+        else:
+            self._unfolded += 1
+            if self._unfolded > PARTS:  # calls may lead to others without end, and none be passed
+                raise _undecided(f"after {PARTS} of its parts", self._unfolded, PARTS)
+            self._ask(leads, self._unfold(node), _Asking(part))
+
+    def _captured(self, part: _Part, leads: Leads, node: Capture) -> None:
+        if node.item is EPSILON and node.read is not None:
+            behind = node.template.resume(node.argument, node.read)
+        else:
+            self._captures = True
+            behind = concat(node.item, node.template.resume_any(node.argument))
+        self._ask(leads, behind, _Asking(part))
+
+    def _joined(self, leads: Leads, item: Expr, level: int) -> Iterable[Leads]:
+        met = reduce(both, (other for at, other in leads if at == level), item)
+        if not self._alive(met):
+            return []
+        others = (lead for lead in leads if lead[0] != level)
+        return [tuple(sorted((*others, *_lead(met, level)), key=itemgetter(0)))]
+
+    def _often(self, part: _Part, item: Expr, low: int, high: int | None) -> Iterable[Leads]:
+        leads, again = part.leads, _Asking(part, again=True)
+        found, now, before, count = set[Leads](), {leads}, dict[frozenset[Leads], int](), 0
+        while now and (high is None or count <= high):
+            since = before.setdefault(frozenset(now), count)
+            if since < count < low:  # it goes round, and as often as one likes
+                skipped = (low - count) // (count - since) * (count - since)
+                low, high = low - skipped, None if high is None else high - skipped
+            if count >= low and now <= found:
+                break
+            found |= now if count >= low else set()
+            for begin in now:
+                self._ask(begin, item, again)
+            now = {way for begin in now for way in self._parts[begin, item].ways.get(DONE, ())}
+            count += 1
+        return found
+
+    def _together(self, leads: Leads, node: Expr) -> Iterable[Leads]:
+        """Through a regular expression, byte by byte."""
+        found, seen, todo = dict[Leads, None](), {node: [leads]}, [(leads, node)]
+        for left, rest in todo:  # grows while we go
+            if not left:
+                found |= {left: None} if self._alive(rest) else {}
+                continue
+            if rest.nullable:
+                found[left] = None
+            for after, target in self._steps(left, rest):
+                known = seen.setdefault(target, [])
+                if not self._is_any_within(after, known):
+                    known.append(after)
+                    todo.append((after, target))
+            self._count(1)
+        return found
+
+    def _steps(self, leads: Leads, node: Expr) -> Iterable[_Step]:
+        made: list[tuple[int, Leads, Expr]]
+        made = [(members, (), target) for members, target in self._arcs(node)]
+        for level, item in leads:
+            arcs = [(more, _lead(to, level)) for more, to in self._arcs(item) if self._alive(to)]
+            made = [
+                (members & more, left + lead, target)
+                for members, left, target in made
+                for more, lead in arcs
+                if members & more
+            ]
+        return [(left, target) for _, left, target in made if self._alive(target)]
+
+
+def _passes(part: _Part) -> bool:
+    """Whether a way through a part is known that leaves nothing to look for."""
+    return any(all(item.nullable for _, item in left) for left in part.ways.get(DONE, ()))
+
+
+def _lead(item: Expr, level: int) -> Leads:
+    """What is looked ahead for, in its normal form; none where anything may follow."""
+    lead = ahead(item, level)
+    return ((level, lead.item),) if isinstance(lead, Ahead) else ()
+
+
+def _undecided(why: str, needed: int, given: int | None = None) -> LimitError:
+    return LimitError(
+        f"whether a text can end after what is looked ahead for is not known {why}",
+        limit="ways through what looks ahead",
+        given=MOST if given is None else given,
+        needed=needed,
+    )

@@ -1,0 +1,156 @@
+"""`guideway bench guidance`: a step of an expression beside the steps of its models alone.
+
+What is timed is one token of free text, drawn at a temperature from a nucleus, against the forwards
+of the same models on the same rows and nothing else. Both take turns, and the figure is the median
+of all steps. A ratio of 1 means that arithmetic, filters and the draw cost nothing.
+"""
+
+import statistics
+import time
+from collections.abc import Iterator, Mapping
+from copy import copy
+from dataclasses import asdict, dataclass
+from typing import TYPE_CHECKING, Annotated, Any, Final, final
+
+import typer
+
+from guideway.cli.console import busy, print_json, print_line
+from guideway.cli.models import open_model
+from guideway.cli.options import AsJson
+
+if TYPE_CHECKING:
+    from guideway.api.model import Model
+    from guideway.engine.ensemble import Backbone, Ensemble, Prompts
+
+PROMPT: Final = "The history of the lighthouse begins in the year in which"
+HEAD: Final = (
+    f"{'expression':12}{'forwards':>9}{'rows':>6}{'models, ms':>12}{'step, ms':>10}{'ratio':>8}"
+)
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class Figure:
+    """Milliseconds of a step, and of its models' forwards alone."""
+
+    expression: str
+    forwards: int
+    rows: int
+    models: float
+    step: float
+
+    @property
+    def ratio(self) -> float:
+        """How many times as long the step takes."""
+        return self.step / self.models
+
+
+def cases(model: "Model") -> "Mapping[str, Model]":
+    """Expressions over one model: other prompts, early exits, and copies that run by themselves."""
+    import guideway as gw
+
+    # Copies of the same weights are other models: they share no batch.
+    expert, anti = (gw.Model(copy(model.language_model), model.tokenizer) for _ in range(2))
+    return {
+        "model": model,
+        "cfg": gw.cfg(model.prompted("Kindly: "), model.prompted("Rudely: ")),
+        "exit": model - 0.5 * model.exit_at(12),
+        "dola": gw.dola(model, "high"),
+        "dexperts": gw.dexperts(model, expert, anti),
+    }
+
+
+def guidance(
+    model: Annotated[str, typer.Option(help="What to load.")] = "smollm2-135m",
+    rows: Annotated[int, typer.Option(help="Texts at once.", min=1)] = 1,
+    steps: Annotated[int, typer.Option(help="Tokens of each measurement.", min=2)] = 16,
+    rounds: Annotated[int, typer.Option(help="How often each is measured.", min=1)] = 4,
+    as_json: AsJson = False,
+) -> None:
+    """A step of expressions over several models beside the models' own steps."""
+    base = open_model(model)
+    with busy("measuring"):
+        figures = [measure(name, each, rows, steps, rounds) for name, each in cases(base).items()]
+    if as_json:
+        print_json([asdict(figure) | {"ratio": figure.ratio} for figure in figures])
+        return
+    print_line(HEAD)
+    for figure in figures:
+        print_line(
+            f"{figure.expression:12}{figure.forwards:9}{figure.rows:6}{figure.models:12.2f}"
+            f"{figure.step:10.2f}{figure.ratio:8.3f}"
+        )
+
+
+def measure(name: str, model: "Model", rows: int, steps: int, rounds: int) -> Figure:
+    """One line of the table."""
+    from guideway.api.jobs import prompts_of, read_prompts
+    from guideway.engine.ensemble import Ensemble
+
+    ensemble = Ensemble(model.node)
+    prompts = [prompts_of(read_prompts(ensemble, PROMPT))] * rows
+    times: tuple[list[float], list[float]] = ([], [])
+    for turn in range(rounds):
+        for which in (0, 1) if turn % 2 else (1, 0):
+            work = (
+                _forwards(ensemble, prompts, steps) if which else _steps(ensemble, prompts, steps)
+            )
+            # The first two steps warm up.
+            times[which].extend(_each(work)[2:])
+    step, models = (1e3 * statistics.median(each) for each in times)
+    return Figure(name, len(ensemble.backbones), len(ensemble.contexts) * rows, models, step)
+
+
+def _each(work: Iterator[object]) -> list[float]:
+    """The seconds of each step."""
+    times = list[float]()
+    begun = time.perf_counter()
+    for _ in work:
+        now = time.perf_counter()
+        times.append(now - begun)
+        begun = now
+    return times
+
+
+def _steps(ensemble: "Ensemble", prompts: "list[Prompts]", steps: int) -> Iterator[None]:
+    """Whole steps, as generation does them."""
+    from guideway.engine.request import Request
+    from guideway.engine.sequence import Sequence
+    from guideway.engine.step import Batch, step
+    from guideway.sampling.settings import Sampling
+
+    settings = Sampling(
+        temperature=0.7, top_p=0.9, seed=0, min_new_tokens=steps, max_new_tokens=steps
+    )
+    requests = [Request(each[0], None, settings, others=each[1:]) for each in prompts]
+    sequences = [
+        Sequence(number, request, ensemble.vocabulary, steps)
+        for number, request in enumerate(requests)
+    ]
+    batch = Batch.of(sequences, ensemble.device)
+    while batch.rows:
+        batch = step(ensemble, batch)
+        yield
+
+
+def _forwards(ensemble: "Ensemble", prompts: "list[Prompts]", steps: int) -> Iterator[None]:
+    """The models' forwards and nothing else."""
+    caches = [each.prefill(prompts)[0] for each in ensemble.backbones]
+    for _ in range(steps):
+        for place, backbone in enumerate(ensemble.backbones):
+            caches[place] = _forward(backbone, caches[place], len(prompts))
+        yield
+
+
+def _forward(backbone: "Backbone", cache: object, rows: int) -> object:
+    """The cache after one more token in each row."""
+    import torch
+
+    model: Any = backbone.model
+    token = torch.ones(len(backbone.contexts) * rows, 1, dtype=torch.int64, device=model.device)
+    if backbone.varied:
+        cache, logits = model.extend_varied(cache, token, backbone.exits)
+    else:
+        cache, logits = model.extend(cache, token)
+    float(logits.flatten()[0])  # waits for a GPU
+    return cache

@@ -1,0 +1,362 @@
+"""`guideway bench tables`: what a constraint costs in each step of a loop on a GPU.
+
+The loop is a stand-in model's forward, the mask, the most probable token, the next state. Four of
+them take turns, and the figures are medians:
+
+    free      the forward and its most probable token, no constraint
+    tables    `constraint.tables()` on the device; on a GPU the step is one CUDA graph, as the free
+              one is, and nothing crosses the bus
+    fused     the same, what follows the forward compiled by torch (on a GPU only)
+    masks     packed masks of the CPU, copied at each step while the forward runs, and the tokens
+              copied back
+
+The stand-in is the matrix products of a Llama of that size, in bfloat16, and no attention: its
+step is shorter than a model's, so that shares are greater than they would be. Texts that have ended
+begin anew. Rows are alike, and so are the texts where sums do not depend on the row.
+"""
+
+import json
+import math
+import statistics
+import time
+from collections.abc import Callable
+from dataclasses import asdict, dataclass
+from functools import partial
+from typing import TYPE_CHECKING, Annotated, Any, Final, cast, final
+
+import typer
+
+from guideway.cli.console import busy, print_json, print_line
+from guideway.cli.options import AsJson
+
+if TYPE_CHECKING:
+    import torch
+    from torch import Tensor
+
+    from guideway.constraints.compiled import CompiledConstraint
+    from guideway.vocabulary.spellings import Vocabulary
+
+BATCHES: Final = (1, 32, 256)
+LLAMA3: Final = 128_256
+PART: Final = 1 << 8  # tokens whose best is found at once, at most
+HEAD: Final = f"{'rows':>5}{'loop':>9}{'step, µs':>12}{'constraint, µs':>17}{'share':>9}"
+SCHEMA: Final[dict[str, Any]] = {
+    "type": "object",
+    "properties": {
+        "name": {"type": "string", "maxLength": 12},
+        "home": {
+            "type": "object",
+            "properties": {
+                "street": {"type": "string", "maxLength": 12},
+                "kind": {"enum": ["house", "flat", None]},
+            },
+            "required": ["street", "kind"],
+            "additionalProperties": False,
+        },
+        "tags": {"type": "array", "items": {"enum": ["a", "bc", 7]}, "maxItems": 3},
+        "adult": {"type": "boolean"},
+    },
+    "required": ["name", "home", "tags", "adult"],
+    "additionalProperties": False,
+}
+Loop = Callable[[], Any]
+Choice = Callable[["Tensor"], tuple["Tensor", "Tensor"]]
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class Figure:
+    """Microseconds of a step of one loop, and what of it the constraint is."""
+
+    rows: int
+    loop: str
+    step: float
+    constraint: float
+    share: float
+
+
+def tables(
+    batch: Annotated[
+        list[int] | None, typer.Option(help="Rows of a batch; several times for several.", min=1)
+    ] = None,
+    device: Annotated[str, typer.Option(help="Where the loop runs: cpu or cuda.")] = "cpu",
+    width: Annotated[int, typer.Option(help="Tokens of the vocabulary.", min=300)] = LLAMA3,
+    layers: Annotated[int, typer.Option(help="Blocks of the stand-in.", min=1)] = 16,
+    hidden: Annotated[int, typer.Option(help="Its width.", min=4)] = 2048,
+    steps: Annotated[int, typer.Option(help="Steps of each measurement.", min=1)] = 32,
+    rounds: Annotated[int, typer.Option(help="How often each is measured.", min=1)] = 15,
+    as_json: AsJson = False,
+) -> None:
+    """A constraint in each step of a loop on a GPU: as tables, and as masks from the CPU.
+
+    The stand-in of the default size has a billion weights.
+    """
+    import torch
+
+    from guideway.logits.transfer import device_of
+
+    place = device_of(device)
+    with busy("measuring"), torch.inference_mode():
+        constraint = compiled(made_vocabulary(width))
+        forward = Forward(width, layers, hidden, place)
+        figures = [
+            figure
+            for rows in batch or BATCHES
+            for figure in measure(constraint, forward, rows, steps, rounds)
+        ]
+    if as_json:
+        print_json([asdict(figure) for figure in figures])
+        return
+    print_line(HEAD)
+    for each in figures:
+        print_line(
+            f"{each.rows:5}{each.loop:>9}{each.step:12.1f}{each.constraint:17.1f}{each.share:9.2%}"
+        )
+
+
+def made_vocabulary(width: int) -> "Vocabulary":
+    """All bytes, then words of letters, digits and what JSON is written with; an end id last."""
+    import random
+
+    from guideway.vocabulary.spellings import Vocabulary
+
+    chance = random.Random(0)
+    letters, marks = "etaoinshrdlu0123456789", [*'{}[]":, ', '":', '",', '":"', '","', "},", "\n"]
+    spellings = dict.fromkeys(bytes([byte]) for byte in range(256))
+    while len(spellings) < width - 1:
+        word = "".join(chance.choices(letters, k=chance.randint(2, 8)))
+        around = chance.choices(marks, k=2) if chance.random() < 0.1 else ["", ""]
+        spellings[(around[0] + word + around[1]).encode()] = None
+    return Vocabulary([*spellings, b"<end>"], eos_ids={width - 1})
+
+
+def compiled(vocabulary: "Vocabulary") -> "CompiledConstraint":
+    """The nested object that texts are held to."""
+    import guideway as gw
+
+    schema = gw.JsonSchema(
+        json.dumps(SCHEMA), key_order="declared", whitespace="compact", spelling="plain"
+    )
+    return gw.compile(schema, vocabulary)
+
+
+@final
+class Forward:
+    """The matrix products of a Llama, with random weights: tokens to logits."""
+
+    def __init__(self, width: int, layers: int, hidden: int, device: "torch.device") -> None:
+        """Weights of so many blocks."""
+        import torch
+
+        noise = torch.Generator(device).manual_seed(0)
+
+        def weight(outputs: int, inputs: int) -> "Tensor":
+            made = torch.randn(
+                outputs, inputs, generator=noise, device=device, dtype=torch.bfloat16
+            )
+            return made.mul_(inputs**-0.5)
+
+        # Queries with a quarter as many keys and values, and what they give; gate and up; down.
+        shapes = ((hidden + hidden // 2, hidden), (hidden, hidden))
+        inner = ((8 * hidden, hidden), (hidden, 4 * hidden))
+        self._blocks = [[weight(*shape) for shape in (*shapes, *inner)] for _ in range(layers)]
+        self._embedding, self._head = weight(width, hidden), weight(width, hidden)
+        self._hidden = hidden
+        self.device, self.width = device, width
+
+    def __call__(self, tokens: "Tensor") -> "Tensor":
+        """The float32 logits after each row's token."""
+        from torch.nn.functional import linear, rms_norm, silu
+
+        state = self._embedding[tokens]
+        for mixed, out, inner, down in self._blocks:
+            heads = linear(rms_norm(state, (self._hidden,)), mixed)
+            state = state + linear(heads[:, : self._hidden], out)
+            gate, up = linear(rms_norm(state, (self._hidden,)), inner).chunk(2, 1)
+            state = state + linear(silu(gate) * up, down)
+        return linear(rms_norm(state, (self._hidden,)), self._head).float()
+
+
+@final
+class OnDevice:
+    """The tables of a constraint on a device, and the state of each row.
+
+    Attributes:
+        state: the state of each row.
+    """
+
+    def __init__(
+        self, constraint: "CompiledConstraint", rows: int, device: "torch.device", *, anew: bool
+    ) -> None:
+        """All rows at the start; `anew` has texts that have ended begin once more."""
+        import numpy as np
+        import torch
+
+        made = constraint.tables()
+        following = made.next_state.astype(np.int64)
+        if anew and constraint.vocabulary.eos_ids:
+            following[following == len(following) - 1] = made.start
+        self._class = torch.tensor(made.token_class.astype(np.int64), device=device)
+        self._next = torch.tensor(following, device=device)
+        self._mask = torch.tensor(made.mask.view(np.int32), device=device)
+        self._width = constraint.vocabulary.width
+        self.state = torch.full((rows,), made.start, dtype=torch.int64, device=device)
+
+    def masked(self, logits: "Tensor") -> "Tensor":
+        """The logits with −∞ where a row may not go on."""
+        from guideway.logits.mask import apply_mask, unpack
+
+        return apply_mask(logits, unpack(self._mask.index_select(0, self.state), self._width))
+
+    def follow(self, tokens: "Tensor") -> None:
+        """Each row on by its token, which is allowed."""
+        self.state.copy_(self._next[self.state, self._class[tokens]])
+
+    def choice(self, logits: "Tensor") -> tuple["Tensor", "Tensor"]:
+        """The most probable token that is allowed and the next state, to be compiled as one.
+
+        What is masked is written nowhere: each word of a mask lies beside its 32 logits. The
+        greatest of each part of a row is looked for, and only then where it is in the best part.
+        256 rows of 128,256 tokens cost 5 µs on an H100, what the plain maximum takes not counted:
+        49 where bits were looked up by token and places were kept with the greatest; 28 where the
+        maximum was that of the whole row, which leaves a row to one of the GPU's processors.
+        """
+        import torch
+
+        bit = torch.arange(32, dtype=torch.int32, device=logits.device)
+        words = self._mask.index_select(0, self.state)[:, :, None]
+        allowed = ((words >> bit) & 1 != 0).flatten(1)[:, : self._width]
+        size = math.gcd(self._width, PART)
+        parts = torch.where(allowed, logits, -torch.inf).view(len(logits), -1, size)
+        part = parts.amax(2).argmax(1, keepdim=True)
+        # Bits of the best parts are read once more, so that a compiler need not keep all of them.
+        ids = part * size + torch.arange(size, device=logits.device)
+        words = self._mask[self.state[:, None], ids >> 5]
+        allowed = (words >> (ids & 31).int()) & 1 != 0
+        place = torch.where(allowed, logits.gather(1, ids), -torch.inf).argmax(1)
+        token = part[:, 0] * size + place
+        return token, self._next[self.state, self._class[token]]
+
+
+def measure(
+    constraint: "CompiledConstraint", forward: Forward, rows: int, steps: int, rounds: int
+) -> list[Figure]:
+    """The lines of one size of batch."""
+    loops = loops_of(constraint, forward, rows)
+    times: dict[str, list[float]] = {name: [] for name in loops}
+    names = list(loops)
+    for turn in range(-2, rounds):  # two to warm up
+        for name in names[turn % len(names) :] + names[: turn % len(names)]:
+            seconds = _seconds(loops[name], steps, forward.device)
+            if turn >= 0:
+                times[name].append(seconds)
+    found = {name: 1e6 * statistics.median(each) for name, each in times.items()}
+    free = found["free"]
+    return [Figure(rows, name, each, each - free, each / free - 1) for name, each in found.items()]
+
+
+def loops_of(constraint: "CompiledConstraint", forward: Forward, rows: int) -> dict[str, Loop]:
+    """A function for one step of each loop."""
+    import torch
+
+    fresh = partial(torch.ones, rows, dtype=torch.int64, device=forward.device)
+    loops: dict[str, Loop] = {
+        "free": captured(partial(_free, forward, fresh()), forward.device),
+        "tables": captured(
+            partial(
+                _tables, forward, fresh(), OnDevice(constraint, rows, forward.device, anew=True)
+            ),
+            forward.device,
+        ),
+    }
+    if forward.device.type == "cuda":
+        held = OnDevice(constraint, rows, forward.device, anew=True)
+        choice: Any = cast("Any", torch).compile(held.choice, dynamic=False)
+        loops["fused"] = captured(partial(_fused, forward, fresh(), held, choice), forward.device)
+    loops["masks"] = Masks(constraint, forward, rows)
+    return loops
+
+
+def captured(step: Loop, device: "torch.device") -> Loop:
+    """The step as one CUDA graph; as it is on a CPU.
+
+    It must do its work in place: a graph reads and writes where it did when it was captured. It
+    does not hold what lies there: without the step, its tables would be freed and written over.
+    """
+    import torch
+
+    if device.type != "cuda":
+        return step
+    beside: Any = torch.cuda.Stream(device)
+    beside.wait_stream(torch.cuda.current_stream(device))
+    with torch.cuda.stream(beside):
+        for _ in range(3):  # what is allocated or compiled once must not be while it is captured
+            step()
+    torch.cuda.current_stream(device).wait_stream(beside)
+    graph = torch.cuda.CUDAGraph()
+    with torch.cuda.graph(graph):
+        step()
+
+    def replay(held: Loop = step) -> None:
+        graph.replay()
+
+    return replay
+
+
+def _free(forward: Forward, tokens: "Tensor") -> None:
+    tokens.copy_(forward(tokens).argmax(1))
+
+
+def _tables(forward: Forward, tokens: "Tensor", held: OnDevice) -> None:
+    tokens.copy_(held.masked(forward(tokens)).argmax(1))
+    held.follow(tokens)
+
+
+def _fused(forward: Forward, tokens: "Tensor", held: OnDevice, choice: Choice) -> None:
+    token, state = choice(forward(tokens))
+    tokens.copy_(token)
+    held.state.copy_(state)
+
+
+@final
+class Masks:
+    """A loop that asks the CPU at each step."""
+
+    def __init__(self, constraint: "CompiledConstraint", forward: Forward, rows: int) -> None:
+        """All rows at the start."""
+        import torch
+
+        self._constraint, self._device = constraint, forward.device
+        self._states: list[Any] = [constraint.start()] * rows
+        self._tokens = torch.ones(rows, dtype=torch.int64, device=forward.device)
+        self._logits = torch.zeros(rows, forward.width, device=forward.device)
+        self._forward = captured(lambda: self._logits.copy_(forward(self._tokens)), forward.device)
+
+    def __call__(self) -> None:
+        """One step: the forward runs while the masks are made."""
+        from guideway.logits.mask import apply_mask, unpack, upload
+
+        self._forward()
+        vocabulary = self._constraint.vocabulary
+        rows = [self._constraint.mask(state) for state in self._states]
+        allowed = unpack(upload(rows, vocabulary.width, self._device), vocabulary.width)
+        self._tokens.copy_(apply_mask(self._logits, allowed).argmax(1))
+        chosen = cast("list[int]", self._tokens.tolist())  # pyright: ignore[reportUnknownMemberType]
+        self._states = [
+            self._constraint.start()
+            if token in vocabulary.eos_ids
+            else self._constraint.advance(state, token)
+            for state, token in zip(self._states, chosen, strict=True)
+        ]
+
+
+def _seconds(loop: Loop, steps: int, device: "torch.device") -> float:
+    """Seconds of a step, of so many without a stop between them."""
+    import torch
+
+    begun = time.perf_counter()
+    for _ in range(steps):
+        loop()
+    if device.type == "cuda":
+        torch.cuda.synchronize(device)
+    return (time.perf_counter() - begun) / steps

@@ -1,0 +1,157 @@
+"""`guideway bench warpers`: what choosing a token costs, beside transformers' processors.
+
+Both get the same rows, normal noise with the deviation of a language model's logits, and take turns
+at each round. The figure is the best of the rounds, which is disturbed least by what else the
+machine does. What is timed is what a step does: filters and penalties are set up before.
+"""
+
+import time
+from collections.abc import Callable, Mapping
+from dataclasses import asdict, dataclass
+from functools import partial
+from typing import TYPE_CHECKING, Annotated, Any, Final, final
+
+import typer
+
+from guideway.cli.console import busy, print_json, print_line
+from guideway.cli.options import AsJson
+
+if TYPE_CHECKING:
+    from torch import Tensor
+
+WIDTHS: Final = (49_152, 128_256, 262_144)  # SmolLM2, Llama 3, Gemma 3
+PAST: Final = 1000  # tokens of the prompt
+HEAD: Final = f"{'stage':22}{'tokens':>9}{'transformers, µs':>18}{'guideway, µs':>14}{'ratio':>8}"
+
+CASES: Final[Mapping[str, dict[str, Any]]] = {
+    "temperature": {"temperature": 0.7},
+    "top-k": {"top_k": 50},
+    "top-p": {"top_p": 0.9},
+    "min-p": {"min_p": 0.05},
+    "typical": {"typical_p": 0.9},
+    "epsilon": {"epsilon_cutoff": 3e-4},
+    "eta": {"eta_cutoff": 3e-4},
+    "top-H": {"top_h": 0.4},
+    "usual chain": {"temperature": 0.7, "top_k": 50, "top_p": 0.95},
+    "all filters": {
+        "temperature": 0.7, "top_h": 0.9, "top_k": 50, "top_p": 0.95, "min_p": 0.01,
+        "typical_p": 0.95, "epsilon_cutoff": 1e-4, "eta_cutoff": 1e-4,
+    },
+    "repetition": {"repetition_penalty": 1.1},
+    "no repeated 3-grams": {"no_repeat_ngram_size": 3},
+    "50 biases": {"sequence_bias": {(n,): 1.0 for n in range(50)} | {(3, 4): 1.0}},
+    "50 bad words": {"bad_words_ids": [[n, n + 1] for n in range(49)] + [[7]]},
+}  # fmt: skip
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class Figure:
+    """Microseconds of one stage at one width, for both."""
+
+    stage: str
+    tokens: int
+    transformers: float
+    guideway: float
+
+    @property
+    def ratio(self) -> float:
+        """How many times as long transformers takes."""
+        return self.transformers / self.guideway
+
+
+def warpers(
+    batch: Annotated[int, typer.Option(help="Rows of a batch.", min=1)] = 1,
+    rounds: Annotated[int, typer.Option(help="How often each is timed.", min=1)] = 20,
+    device: Annotated[str, typer.Option(help="Where the logits are: cpu or cuda.")] = "cpu",
+    spread: Annotated[float, typer.Option(help="Standard deviation of the logits.")] = 3.0,
+    width: Annotated[
+        list[int] | None, typer.Option(help="Tokens of a vocabulary; several times for several.")
+    ] = None,
+    as_json: AsJson = False,
+) -> None:
+    """Filters and penalties on rows of logits: guideway's and transformers', side by side."""
+    from guideway.logits.transfer import device_of
+
+    device_of(device)
+    with busy("measuring"):
+        figures = [
+            measure(stage, size, batch, rounds, device, spread)
+            for size in width or WIDTHS
+            for stage in CASES
+        ]
+    if as_json:
+        print_json([asdict(figure) | {"ratio": figure.ratio} for figure in figures])
+        return
+    print_line(HEAD)
+    for figure in figures:
+        print_line(
+            f"{figure.stage:22}{figure.tokens:9}{figure.transformers:18.0f}{figure.guideway:14.0f}"
+            f"{figure.ratio:8.1f}"
+        )
+
+
+def measure(stage: str, width: int, batch: int, rounds: int, device: str, spread: float) -> Figure:
+    """One line of the table."""
+    import torch
+
+    noise = torch.Generator().manual_seed(0)
+    row = (torch.randn(batch, width, generator=noise) * spread).to(device)
+    prompt = torch.randint(0, width, (batch, PAST), generator=noise).to(device)
+    with torch.inference_mode():
+        functions = (_theirs(CASES[stage], prompt), _ours(CASES[stage], prompt, width))
+        times: tuple[list[float], list[float]] = ([], [])
+        for turn in range(-2, rounds):  # two to warm up
+            for which in (0, 1) if turn % 2 else (1, 0):
+                seconds = _seconds(functions[which], row)
+                if turn >= 0:
+                    times[which].append(seconds)
+    theirs, ours = (1e6 * min(each) for each in times)
+    return Figure(stage, width, theirs, ours)
+
+
+def _seconds(function: "Callable[[Tensor], Tensor]", row: "Tensor") -> float:
+    begun = time.perf_counter()
+    float(function(row)[0, 0])  # waits for a GPU
+    return time.perf_counter() - begun
+
+
+def _ours(
+    settings: Mapping[str, Any], prompt: "Tensor", width: int
+) -> "Callable[[Tensor], Tensor]":
+    from guideway.engine.penalties import Penalties
+    from guideway.logits.warp import Warps, warp
+    from guideway.sampling.history import History
+    from guideway.sampling.rules import Rules
+    from guideway.sampling.settings import Sampling
+    from guideway.vocabulary.spellings import Vocabulary
+
+    sampling = Sampling.of(settings)
+    rules = Rules.of(sampling, Vocabulary([b"a", b"b"], {1}, width=width))
+    histories = [History.begin(rules, [int(token) for token in tokens]) for tokens in prompt]
+    penalties = Penalties.of([rules] * len(prompt), prompt.device)
+    warps = Warps.of([(sampling.stages, sampling.warps)] * len(prompt), prompt.device)
+    return lambda row: warp(penalties.apply(row, histories), warps).whole
+
+
+def _theirs(settings: Mapping[str, Any], prompt: "Tensor") -> "Callable[[Tensor], Tensor]":
+    from transformers.generation import logits_process as theirs
+
+    makers: dict[str, Callable[..., Any]] = {
+        "sequence_bias": theirs.SequenceBiasLogitsProcessor,
+        "repetition_penalty": theirs.RepetitionPenaltyLogitsProcessor,
+        "no_repeat_ngram_size": theirs.NoRepeatNGramLogitsProcessor,
+        "bad_words_ids": theirs.NoBadWordsLogitsProcessor,
+        "temperature": theirs.TemperatureLogitsWarper,
+        "top_h": theirs.TopHLogitsWarper,
+        "top_k": theirs.TopKLogitsWarper,
+        "top_p": theirs.TopPLogitsWarper,
+        "min_p": theirs.MinPLogitsWarper,
+        "typical_p": theirs.TypicalLogitsWarper,
+        "epsilon_cutoff": theirs.EpsilonLogitsWarper,
+        "eta_cutoff": partial(theirs.EtaLogitsWarper, device=str(prompt.device)),
+    }
+    chain: Any = theirs.LogitsProcessorList(
+        [make(settings[name]) for name, make in makers.items() if name in settings]
+    )
+    return lambda row: chain(prompt, row)

@@ -1,0 +1,231 @@
+"""`guideway explain`: what of a source is enforced, and what each stage makes of it.
+
+First each keyword with its JSON pointer and how it is enforced, then the syntax tree, the core
+expression, the automaton and the first mask.
+"""
+
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from itertools import islice
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any, Final, final
+
+import typer
+
+from guideway.cli.console import print_json, print_line
+from guideway.cli.models import open_model
+from guideway.cli.options import AsJson
+from guideway.cli.sources import FORMS, read_file, read_source
+
+if TYPE_CHECKING:
+    from guideway.api.enforced import Enforced
+    from guideway.automata.derivative import Derivatives
+    from guideway.lowering.nodes import Expr
+    from guideway.syntax.sources import Source
+    from guideway.vocabulary.spellings import Vocabulary
+
+STATES_AT_MOST: Final = 2_000
+TOKENS_SHOWN: Final = 12
+LINES_AT_MOST: Final = 500
+PLACES_AT_MOST: Final = 48  # characters of a place before its line goes out of step
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class Explanation:
+    """What the stages made of a source.
+
+    Attributes:
+        enforced: each part of the source and how it is enforced, at most `LINES_AT_MOST`.
+        tree: the lines of the syntax tree, at most `LINES_AT_MOST`.
+        core: the same of the core expression.
+        states: states of the automaton over bytes, at most `STATES_AT_MOST`.
+        arcs: arcs between them.
+        complete: whether these are all states.
+        width: ids in the vocabulary.
+        first_mask: the ids that may come first.
+        first_tokens: the spellings of some of them.
+        example: a shortest text.
+        shortest_bytes: its length.
+        shortest_tokens: the fewest tokens that suffice to end a text.
+    """
+
+    enforced: "list[Enforced]"
+    tree: list[str]
+    core: list[str]
+    states: int
+    arcs: int
+    complete: bool
+    width: int
+    first_mask: list[int]
+    first_tokens: list[str]
+    example: str
+    shortest_bytes: int
+    shortest_tokens: int
+
+
+def explain(
+    source: Annotated[str, typer.Argument(help=f"{FORMS}.")],
+    tokenizer: Annotated[
+        Path | None, typer.Option(help="A tokenizer.json, for its tokens.", dir_okay=False)
+    ] = None,
+    model: Annotated[str | None, typer.Option("--model", "-m", help="For its tokens.")] = None,
+    lines: Annotated[int, typer.Option(help="Lines of each tree at most.", min=1)] = 40,
+    as_json: AsJson = False,
+) -> None:
+    """Print how each part of a source is enforced, and what each stage makes of it.
+
+    Without a model, every byte is a token.
+
+    Example: guideway explain schema.json
+    """
+    explained = explain_source(read_source(source), read_vocabulary(tokenizer, model))
+    if as_json:
+        from dataclasses import asdict
+
+        print_json(asdict(explained))
+        return
+    for line in sections(explained, lines):
+        print_line(line)
+
+
+def read_vocabulary(tokenizer: Path | None, model: str | None) -> "Vocabulary":
+    """The tokens of a file or of a model; else the 256 bytes and an end id."""
+    from guideway.vocabulary.spellings import Vocabulary
+
+    if tokenizer is not None:
+        read_file(tokenizer)  # refuses what is not there
+        return Vocabulary.from_tokenizer_json(tokenizer)
+    if model is not None:
+        return open_model(model).vocabulary
+    return Vocabulary([*(bytes([byte]) for byte in range(256)), b"<end>"], eos_ids={256})
+
+
+def explain_source(written: object, vocabulary: "Vocabulary") -> Explanation:
+    """Run every stage on a source and keep what each gives.
+
+    Raises:
+        GuidewayError: as `guideway.compile` does.
+    """
+    from guideway.api.enforcement import enforcement
+    from guideway.api.prompts import plain
+    from guideway.automata.decided import Decisions
+    from guideway.automata.derivative import Derivatives
+    from guideway.cli.drawing import draw
+    from guideway.constraints.compile import compile as compile_source
+    from guideway.constraints.special_tokens import resolve
+    from guideway.lowering.sources import lower_source
+    from guideway.masks.bits import unpack
+    from guideway.syntax.sources import source
+
+    read = plain(source(written))  # as `generate` reads it
+    constraint = compile_source(read, vocabulary)
+    start = constraint.start()
+    allowed: list[int] = unpack(constraint.mask(start)).tolist()
+    resolved = resolve(read, vocabulary)
+    expr = lower_source(resolved.source, Decisions())
+    machine = Derivatives(expr, resolved.vocabulary.spellable)
+    states, arcs, complete = count_states(machine, expr)
+    example = constraint.example()
+    return Explanation(
+        enforced=list(islice(enforcement(read), LINES_AT_MOST)),
+        tree=list(islice(syntax_lines(read), LINES_AT_MOST)),
+        core=list(islice(draw(expr), LINES_AT_MOST)),
+        states=states,
+        arcs=arcs,
+        complete=complete,
+        width=vocabulary.width,
+        first_mask=allowed,
+        first_tokens=list(islice(_spellings(allowed, vocabulary), TOKENS_SHOWN)),
+        example=example,
+        shortest_bytes=len(example.encode()),
+        shortest_tokens=constraint.distance(start),
+    )
+
+
+def syntax_lines(read: "Source") -> Iterator[str]:
+    """The tree of a regex or of a schema; combinations are their own tree."""
+    from guideway.cli.drawing import draw
+    from guideway.syntax.gbnf import parse_gbnf
+    from guideway.syntax.json_schema import parse_json_schema
+    from guideway.syntax.json_schema_source import JsonSchema
+    from guideway.syntax.lark_reader import read_lark
+    from guideway.syntax.lark_source import Lark
+    from guideway.syntax.python_types import type_source
+    from guideway.syntax.regex import parse_regex
+    from guideway.syntax.regex_tree import outline
+    from guideway.syntax.sources import Gbnf, PythonType, Regex
+
+    match read:
+        case Regex(pattern, dialect, flags):
+            return outline(parse_regex(pattern, dialect, flags))
+        case Gbnf(text, root):
+            return draw(parse_gbnf(text, root))
+        case Lark():
+            return draw(replace(read_lark(read), table=None))
+        case JsonSchema():
+            return draw(parse_json_schema(read))
+        case PythonType():
+            return syntax_lines(type_source(read))
+        case _:
+            return draw(read)
+
+
+def count_states(machine: "Derivatives", start: "Expr") -> tuple[int, int, bool]:
+    """States reached from `start` and the arcs between them; False where some are not counted."""
+    seen, waiting, arcs = {start}, [start], 0
+    while waiting:
+        for _, following in machine.arcs(waiting.pop()):
+            arcs += 1
+            if following not in seen:
+                if len(seen) == STATES_AT_MOST:
+                    return len(seen), arcs, False
+                seen.add(following)
+                waiting.append(following)
+    return len(seen), arcs, True
+
+
+def sections(explained: Explanation, lines: int) -> Iterator[str]:
+    """The explanation for a person, its trees cut after `lines`."""
+    some = "" if explained.complete else "more than "
+    rest = len(explained.first_mask) - len(explained.first_tokens)
+    tokens = " ".join(explained.first_tokens) + (f" and {rest} more" if rest else "")
+    facts: dict[str, Any] = {
+        "automaton": f"{some}{explained.states} states, {some}{explained.arcs} arcs, over bytes",
+        "first mask": f"{len(explained.first_mask)} of {explained.width} tokens: {tokens}",
+        "example": repr(explained.example),
+        "shortest": f"{explained.shortest_bytes} bytes, {explained.shortest_tokens} tokens",
+    }
+    lists = {
+        "enforced": list(enforced_lines(explained.enforced)),
+        "tree": explained.tree,
+        "core expression": explained.core,
+    }
+    for title, drawn in lists.items():
+        if drawn:
+            yield title
+        yield from (f"  {line}" for line in drawn[:lines])
+        if len(drawn) > lines:
+            more = "" if len(drawn) < LINES_AT_MOST else " at least"
+            yield f"  …{more} {len(drawn) - lines} more lines (--lines {len(drawn)} shows them)"
+    for title, fact in facts.items():
+        yield f"{title:<12}{fact}"
+
+
+def enforced_lines(enforced: "list[Enforced]") -> Iterator[str]:
+    """A line for each part: where it stands, what becomes of it, and how."""
+    widest = min(max((len(one.place) for one in enforced), default=0), PLACES_AT_MOST)
+    for one in enforced:
+        named = "" if one.place.endswith(one.part) else f"{one.part}: "
+        yield f"{one.place:<{widest}}  {one.standing:<10}  {named}{one.how}"
+
+
+def _spellings(ids: list[int], vocabulary: "Vocabulary") -> Iterator[str]:
+    """How the ids are spelled; the name of those that are no text."""
+    names = {number: name for name, number in vocabulary.special.items()}
+    for number in ids:
+        spelled = vocabulary.tokens[number] if number < len(vocabulary.tokens) else None
+        if spelled is None:
+            yield names.get(number, f"<{number}>")
+        else:
+            yield repr(spelled.decode(errors="backslashreplace"))

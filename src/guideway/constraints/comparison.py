@@ -1,0 +1,177 @@
+"""Whether one language is within another, or the same, and a text that shows that it is not.
+
+    A.includes(B)      no text of B is missing in A          B and not A is empty
+    A.equivalent(B)    they have the same texts              both differences are empty
+
+A language is what its vocabulary can spell of it. A search finds the shortest text of "B and not A"
+where A is regular, or nests only so and so deep, which is regular in fact; B may nest without end.
+Where A does, the texts of B are tried one by one, if they are few. Everything else is refused by
+name: for context-free languages no procedure decides.
+
+What this module does not know: decode states, masks.
+"""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Final, Literal, TypeAlias, final
+
+from guideway.automata.decided import Decisions
+from guideway.automata.derivative import Derivatives
+from guideway.constraints.segmentation import fewest_tokens
+from guideway.errors import UnsupportedError
+from guideway.lowering.alternatives import either
+from guideway.lowering.expr import ALL_BYTES, ANYTHING, EMPTY, both, byte_set, complement, repeat
+from guideway.lowering.meets import looking
+from guideway.lowering.nodes import Expr
+from guideway.lowering.regular import derivative
+from guideway.lowering.special import shown
+from guideway.vocabulary.spellings import Vocabulary
+
+Side: TypeAlias = Literal["this", "other"]
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class Comparison:
+    """The answer to `includes` and `equivalent`: true or false as a condition.
+
+    Example:
+        >>> import guideway as gw
+        >>> vocabulary = gw.Vocabulary([bytes([b]) for b in range(256)])
+        >>> digits = gw.compile(gw.Regex("[0-9]+"), vocabulary)
+        >>> found = digits.includes(gw.Regex(r"[0-9]{2,4}|v[0-9]"))
+        >>> bool(found), found.witness, found.side
+        (False, 'v0', 'other')
+
+    Attributes:
+        holds: whether the languages are so.
+        witness: where they are not, a shortest text that shows it, the least in byte order; of
+            constraints that nest without end, the shortest in one direction.
+        side: the one of the two that accepts the witness, which the other does not: "this"
+            constraint, or the "other" one; None where the languages are so.
+    """
+
+    holds: bool
+    witness: str | None = None
+    side: Side | None = None
+
+    def __bool__(self) -> bool:
+        """Whether the languages are so."""
+        return self.holds
+
+
+HOLDS: Final = Comparison(True)
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class Language:
+    """The texts of an expression that a vocabulary can spell.
+
+    Attributes:
+        expr: the texts.
+        vocabulary: what spells them.
+    """
+
+    expr: Expr
+    vocabulary: Vocabulary
+
+    def flattened(self, decisions: Decisions) -> Expr | None:
+        """All of it as one regular expression; None if it nests and its texts are not few."""
+        flat = decisions.flattened(self.expr)
+        if flat is None:
+            words = decisions.words(self.expr)
+            flat = None if words is None else either(set(words)) if words else EMPTY
+        return None if flat is None else both(flat, self.spelled)
+
+    @property
+    def spelled(self) -> Expr:
+        """All texts that the vocabulary can spell."""
+        vocabulary = self.vocabulary
+        if vocabulary.closed:
+            spellable = vocabulary.spellable
+            return ANYTHING if spellable == ALL_BYTES else repeat(byte_set(spellable))
+        whole = repeat(either({token for token in vocabulary.tokens if token}))
+        for byte in vocabulary.lead:
+            whole = derivative(whole, byte)
+        return whole
+
+    def words(self, decisions: Decisions) -> tuple[bytes, ...] | None:
+        """All of it, word by word; None if they are too many."""
+        words = decisions.words(self.expr)
+        return None if words is None else tuple(filter(self._spells, words))
+
+    def has(self, text: bytes, decisions: Decisions) -> bool:
+        """Whether a text is in it."""
+        return self._spells(text) and decisions.contains(self.expr, text)
+
+    def _spells(self, text: bytes) -> bool:
+        lead = self.vocabulary.lead
+        whole = text if self.vocabulary.closed else lead + text
+        return fewest_tokens(self.vocabulary, whole) is not None
+
+
+def included(this: Language, other: Language, fuel: Callable[[int], None]) -> Comparison:
+    """Whether `this` has every text of `other`.
+
+    Raises:
+        UnsupportedError: one of them nests without end, and `other` has more than a few texts.
+        LimitError: the search takes too much.
+    """
+    missing = _missing(this, other, Decisions(fuel))
+    return HOLDS if missing is None else Comparison(False, _shown(missing), "other")
+
+
+def equal(this: Language, other: Language, fuel: Callable[[int], None]) -> Comparison:
+    """Whether the texts of both are the same.
+
+    Raises:
+        UnsupportedError: one of them nests without end, and no text was found to tell them apart.
+        LimitError: the search takes too much.
+    """
+    decisions = Decisions(fuel)
+    found: list[tuple[int, bytes, Side]] = []
+    refused: UnsupportedError | None = None
+    directions: tuple[tuple[Language, Language, Side], ...] = (
+        (this, other, "other"),
+        (other, this, "this"),
+    )
+    for outer, inner, side in directions:
+        try:
+            missing = _missing(outer, inner, decisions)
+        except UnsupportedError as error:  # the other direction may tell them apart
+            refused = error
+        else:
+            if missing is not None:
+                found.append((len(missing), missing, side))
+    if found:
+        _, witness, side = min(found)
+        return Comparison(False, _shown(witness), side)
+    if refused is not None:
+        raise refused
+    return HOLDS
+
+
+def _missing(outer: Language, inner: Language, decisions: Decisions) -> bytes | None:
+    """A shortest text of `inner` that `outer` does not have."""
+    if outer == inner:
+        return None
+    whole, part = outer.flattened(decisions), inner.flattened(decisions)
+    if whole is not None:
+        beyond = both(inner.spelled, complement(whole))
+        beyond = looking(inner.expr, beyond) if part is None else both(part, beyond)
+        machine = Derivatives(beyond, fuel=decisions.fuel)
+        return machine.shortest(beyond) if machine.alive(beyond) else None
+    words = inner.words(decisions)
+    if words is None:
+        raise UnsupportedError(
+            "a constraint that nests without end has been given, and the other one's texts are too "
+            "many to try them one by one: whether it has all of them cannot be decided",
+            feature="comparison with a constraint that nests",
+        )
+    missing = [word for word in words if not outer.has(word, decisions)]
+    return min(missing, key=lambda word: (len(word), word), default=None)
+
+
+def _shown(text: bytes) -> str:
+    return shown(text).decode(errors="backslashreplace")

@@ -1,0 +1,281 @@
+"""What a user writes → a constraint: the pipeline on one page.
+
+    source ─ lower_source ─▶ core expression ─ Derivatives ─▶ recognizer ─▶ CompiledConstraint
+
+A compiled constraint is remembered by the content of its source, its vocabulary and its budget, so
+that compiling in a loop costs a dictionary look-up.
+"""
+
+from collections.abc import Callable
+from functools import reduce
+from time import perf_counter
+from typing import Final, TypeAlias, TypeVar, final
+
+from guideway.automata.budget import Budget, Meter
+from guideway.automata.decided import Decisions
+from guideway.automata.derivative import Derivatives
+from guideway.automata.words import LONGEST
+from guideway.constraints.compiled import CompiledConstraint
+from guideway.constraints.conflicts import conflict, placed, undecided
+from guideway.constraints.cutters import cutter_of
+from guideway.constraints.readings import checked_lead
+from guideway.constraints.remembered import Remembered
+from guideway.constraints.special_tokens import Resolved, resolve
+from guideway.constraints.token_graph import TokenGraph
+from guideway.constraints.trials import Trials, trials, wide_part
+from guideway.errors import (
+    GuidewayError,
+    LimitError,
+    ModelError,
+    SourceError,
+    UnsatisfiableError,
+)
+from guideway.lowering.expr import ALL_BYTES, concat, literal
+from guideway.lowering.fuel import metered
+from guideway.lowering.nodes import And, Expr, Not
+from guideway.lowering.sources import lower_source
+from guideway.lowering.special import shown
+from guideway.masks.networks import succeed_large
+from guideway.masks.rows import Rows
+from guideway.masks.schemas import lower_plain, plain_of
+from guideway.syntax.collecting import pause, resume
+from guideway.syntax.json_schema_source import JsonSchema
+from guideway.syntax.parts import check_levels
+from guideway.syntax.sources import Source, source
+from guideway.vocabulary.cutter import Cutter
+from guideway.vocabulary.spellings import Vocabulary
+
+Told = TypeVar("Told")
+Parts: TypeAlias = tuple[Source, Vocabulary, Budget, Cutter | None]
+
+_DEFAULT: Final = Budget.default()
+_DEAR: Final = 5  # parts of a search that takes long: 400,000 took 2.8 to 4.7 s
+
+
+@final
+class Key:
+    """What a constraint is remembered by, hashed once: that takes as long as all else there."""
+
+    __slots__ = ("_hash", "parts")
+
+    def __init__(self, parts: Parts) -> None:
+        self.parts, self._hash = parts, hash(parts)
+
+    def __hash__(self) -> int:
+        """That of the parts."""
+        return self._hash
+
+    def __eq__(self, other: object) -> bool:
+        """Whether all parts are equal."""
+        return isinstance(other, Key) and self.parts == other.parts
+
+
+remembered: Remembered[Key, CompiledConstraint] = Remembered(64, 512 << 20, spare=16)
+"""The constraints compiled last."""
+
+
+def compile(  # noqa: A001  the contract fixes the name
+    source_or_type: object,
+    vocabulary: Vocabulary,
+    budget: Budget | None = None,
+    *,
+    canonical: object = None,
+) -> CompiledConstraint:
+    """The constraint that holds texts to `source_or_type`.
+
+    Example:
+        >>> import guideway as gw
+        >>> vocabulary = gw.Vocabulary([bytes([b]) for b in range(256)])
+        >>> gw.compile(gw.Choice(["yes", "no"]), vocabulary).matches("no")
+        True
+
+        Canonical tokens, of a tokenizer that merges "a" and "b":
+
+        >>> from tokenizers import Tokenizer, decoders, models
+        >>> own = Tokenizer(models.BPE({"a": 0, "b": 1, "ab": 2}, [("a", "b")]))
+        >>> own.decoder = decoders.Fuse()
+        >>> vocabulary = gw.Vocabulary([b"a", b"b", b"ab", None], eos_ids={3})
+        >>> constraint = gw.compile(gw.Regex("a?b"), vocabulary, canonical=own)
+        >>> constraint.mask(constraint.start()).tolist()  # "b" and "ab"; behind "a" nothing comes
+        [6]
+
+    Args:
+        source_or_type: a source (`Regex`, `Choice`, `JsonSchema`, `Text`, or a combination), a
+            string (that literal), or a Python type (the JSON of its values).
+        vocabulary: the tokens of the model.
+        budget: how much work and memory, `Budget.default()` if not given.
+        canonical: the tokenizer of the vocabulary (one of transformers, or a
+            `tokenizers.Tokenizer`): then of all tokens that spell a text (with the lead of
+            `start`) only those are kept that encoding it would give. Texts that it changes, or in
+            which it reads the name of a special token, have none, and are left out.
+
+    Raises:
+        SourceError: the source is not well formed.
+        UnsupportedError: it means something that cannot be honoured exactly, by name.
+        UnsatisfiableError: no text satisfies it, or none that the vocabulary can spell.
+        LimitError: compiling takes more work than the budget allows.
+        ModelError: the vocabulary has no tokens.
+    """
+    paused = pause()
+    try:
+        return _remembered(source_or_type, vocabulary, budget, canonical)
+    finally:
+        resume(paused)
+
+
+def _remembered(
+    source_or_type: object, vocabulary: Vocabulary, budget: Budget | None, canonical: object
+) -> CompiledConstraint:
+    if not isinstance(vocabulary, Vocabulary):  # pyright: ignore[reportUnnecessaryIsInstance]
+        raise SourceError(
+            f"a source is compiled for a guideway.Vocabulary, not for {type(vocabulary).__name__}"
+        )
+    if not vocabulary.width:
+        raise ModelError("a source is compiled for a vocabulary with tokens, and this one has none")
+    limits = _DEFAULT if budget is None else budget
+    if not isinstance(limits, Budget):  # pyright: ignore[reportUnnecessaryIsInstance]
+        raise SourceError(f"a budget is a guideway.Budget, not {type(limits).__name__}")
+    cutter = None if canonical is None else cutter_of(canonical, vocabulary)
+    what = source(source_or_type)
+    check_levels(what)
+    parts = what, vocabulary, limits, cutter
+    key = Key(parts)
+    made = remembered.get(key)
+    if made is None:
+        began = perf_counter()
+        try:
+            made = _compile(*parts)
+        except GuidewayError as error:
+            succeed_large(vocabulary)  # as far as it came, others shall not wait for that
+            if isinstance(error, LimitError):
+                raise placed(what, error) from None
+            raise
+        remembered.put(key, made, perf_counter() - began)
+    return made
+
+
+def _compile(
+    what: Source, vocabulary: Vocabulary, budget: Budget, cutter: Cutter | None
+) -> CompiledConstraint:
+    meter = Meter(budget)
+    resolved = resolve(what, vocabulary)
+    spelled = resolved.vocabulary
+    with metered(meter.tick, fresh=True):
+        expr = _plainly(resolved) or lower_source(resolved.source, Decisions(meter.tick))
+        machine = Derivatives(expr, spelled.spellable, meter.tick)
+        # Asking lowers what it needs to know.
+        lives = _told(resolved.source, lambda: machine.has_text(expr))
+        if not lives:
+            raise _unsatisfiable(resolved.source, expr, meter)
+        machine.settle()
+    checked_lead(None, spelled)
+    graph = None
+    if not spelled.closed and cutter is None:
+        start = concat(literal(vocabulary.lead), expr)
+        graph = TokenGraph(start, machine, Rows(machine, spelled, budget), spelled)
+    made = CompiledConstraint(
+        expr,
+        machine,
+        vocabulary,
+        budget,
+        graph,
+        spelled=spelled,
+        names=resolved.names,
+        cutter=cutter,
+    )
+    if cutter is None and (expr.looks or isinstance(expr, And | Not)):
+        # Where languages meet, a mask may take too long: it shows now.
+        with metered(meter.tick):
+            _told(resolved.source, lambda: made.mask(made.start()))
+    if cutter is None and expr.regular:
+        _try_wide(expr, machine, vocabulary, budget, meter)
+    if isinstance(resolved.source, JsonSchema) and spelled.closed:
+        read = plain_of(expr)
+        leaves = None if read is None else read.leaves
+        tried = trials(resolved.source, leaves)
+        _try_parts(tried, (expr, machine), vocabulary, budget, meter)
+    meter.release()
+    machine.trim()
+    return made
+
+
+def _told(what: Source, ask: Callable[[], Told]) -> Told:
+    """What `ask` says; where a search takes too long, the two parts that meet are named."""
+    try:
+        return ask()
+    except LimitError as error:
+        raise undecided(what, error) from None
+
+
+def _try_wide(
+    expr: Expr, machine: Derivatives, vocabulary: Vocabulary, budget: Budget, meter: Meter
+) -> None:
+    """Make a mask where one of very many has to match: each of its states may have all of them.
+
+    Raises:
+        LimitError: it takes too long.
+    """
+    part = wide_part(expr)
+    if part is None:
+        return
+    made = CompiledConstraint(part, machine, vocabulary, budget)
+    with metered(lambda parts: meter.tick(parts * _DEAR)):
+        made.mask(made.start())
+
+
+def _try_parts(
+    tried: Trials,
+    whole: tuple[Expr, Derivatives],
+    vocabulary: Vocabulary,
+    budget: Budget,
+    meter: Meter,
+) -> None:
+    """Make masks where it may show that what meets within a schema takes too long.
+
+    Args:
+        tried: see `trials`.
+        whole: what the schema has become.
+        vocabulary: that of its constraint.
+        budget: the same.
+        meter: of this compilation.
+
+    Raises:
+        LimitError: it does.
+    """
+    for place, part, behind in tried:
+        try:
+            with metered(lambda parts: meter.tick(parts * _DEAR)):
+                expr, machine = whole
+                if part is not None:
+                    expr = lower_source(part, Decisions(meter.tick))
+                    machine = Derivatives(expr, vocabulary.spellable, meter.tick)
+                inside = reduce(machine.after, behind, expr)
+                made = CompiledConstraint(inside, machine, vocabulary, budget)
+                made.mask(made.start())
+                _try_wide(inside, machine, vocabulary, budget, meter)
+        except LimitError as error:
+            raise error.at(
+                place(),
+                "what patterns allow together in strings or keys takes more than "
+                f"{error.given} parts of automata to tell",
+            ) from None
+        except GuidewayError:  # of a part that nobody refers to, or without an instance
+            continue
+
+
+def _plainly(resolved: Resolved) -> Expr | None:
+    """The texts of a schema that kernels read, where each byte can be spelled."""
+    what = resolved.source
+    if isinstance(what, JsonSchema) and resolved.vocabulary.spellable == ALL_BYTES:
+        return lower_plain(what)
+    return None
+
+
+def _unsatisfiable(what: Source, expr: Expr, meter: Meter) -> UnsatisfiableError:
+    anything = Derivatives(expr, fuel=meter.tick)
+    if anything.has_text(expr):
+        why = "the vocabulary cannot spell any text of the source"
+        if anything.shortest_length(expr) <= LONGEST:
+            why += f", {shown(anything.shortest(expr))!r} for one"
+        return UnsatisfiableError(why, conflict=("source", "vocabulary"))
+    return conflict(what, Decisions(meter.tick))

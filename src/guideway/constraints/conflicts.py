@@ -1,0 +1,179 @@
+"""Why a source has no text: the two of its parts that exclude each other, and what each allows.
+
+Only asked when a search has found the source empty, so it may take its time: it goes into the parts
+that are empty themselves, to the innermost one, and there looks for the two that have nothing in
+common. Of a JSON Schema, `lowering.json_conflicts` tells the keywords.
+"""
+
+from collections.abc import Sequence
+from itertools import combinations, takewhile
+from typing import Final, final
+
+from guideway.automata.decided import Decisions
+from guideway.errors import LimitError, UnsatisfiableError, UnsupportedError
+from guideway.lowering.json_conflicts import explain_conflict
+from guideway.lowering.nodes import Expr
+from guideway.lowering.sources import lower_source
+from guideway.lowering.special import shown
+from guideway.syntax.json_schema_source import JsonSchema
+from guideway.syntax.json_text import extend, walk
+from guideway.syntax.lark_extensions import Part
+from guideway.syntax.lark_source import Lark
+from guideway.syntax.parts import parts_of
+from guideway.syntax.python_types import type_source
+from guideway.syntax.sources import Both, Inverse, PythonType, Source
+from guideway.syntax.written import written
+
+
+def conflict(source: Source, decisions: Decisions) -> UnsatisfiableError:
+    """The error that says why no text satisfies `source`.
+
+    >>> from guideway.syntax.sources import Choice, Regex
+    >>> print(conflict(Regex("a+") & Choice(["b", "bb"]), Decisions()))
+    no text is in both Regex('a+') and Choice(['b', 'bb']): the shortest are 'a' and 'b'
+
+    Args:
+        source: one without any text.
+        decisions: what searches.
+    """
+    try:
+        return _Conflict(decisions).of(source)
+    except LimitError:
+        return UnsatisfiableError("no text satisfies the source", conflict=(written(source),))
+
+
+def undecided(source: Source, error: LimitError) -> LimitError:
+    """The error that names the two parts that meet, where a search of theirs takes too long.
+
+    The error itself where nothing meets in `source`.
+
+    >>> from guideway.syntax.sources import Choice, Regex, Sequence
+    >>> both = Sequence((Choice(["x"]), Regex("a+") - Regex("b+")))
+    >>> print(undecided(both, LimitError("too many", limit="states", given=3)))
+    Regex('a+') - Regex('b+'): too many (at Regex('a+') - Regex('b+'))
+    """
+    todo = [source]
+    for each in todo:  # grows
+        parts = _meeting(each)
+        if len(parts) > 1:
+            one, other = parts[0], parts[-1]
+            if isinstance(one, Inverse):
+                one, other = other, one
+            denied = isinstance(other, Inverse)
+            names = written(one), written(other.item if isinstance(other, Inverse) else other)
+            where = f"{names[0]} {'-' if denied else '&'} {names[1]}"
+            return error.at(error.place or where, f"{where}: {error.args[0]}")
+        todo += parts_of(each)
+    return error
+
+
+_KEYWORDS: Final = {"classes of keys": "patternProperties", "rests of multipleOf": "multipleOf"}
+
+
+def placed(source: Source, error: LimitError) -> LimitError:
+    """The error with a JSON pointer to the least part that holds all that it may be about.
+
+    >>> from guideway.syntax.json_schema_source import JsonSchema
+    >>> parts = {"items": {"oneOf": [{"multipleOf": 2}, {"multipleOf": 3}]}}
+    >>> error = LimitError("too many", limit="rests of multipleOf", given=3)
+    >>> print(placed(JsonSchema(parts), error))
+    too many (at /items/oneOf)
+    """
+    keyword = _KEYWORDS.get(error.limit)
+    if keyword is None or error.place or not isinstance(source, JsonSchema):
+        return error
+    found = [
+        extend(pointer, keyword).split("/")
+        for pointer, part in walk(source.value)
+        if part.__class__ is dict and keyword in part
+    ]
+    shared = takewhile(lambda names: len({*names}) == 1, zip(*found, strict=False))
+    return error.at("/".join(names[0] for names in shared))
+
+
+@final
+class _Conflict:
+    def __init__(self, decisions: Decisions) -> None:
+        self._decisions = decisions
+
+    def of(self, source: Source) -> UnsatisfiableError:
+        """The conflict in the innermost part that is empty itself."""
+        around = list[Part]()
+        while True:
+            if isinstance(source, JsonSchema | PythonType):
+                schema = type_source(source) if isinstance(source, PythonType) else source
+                return _within(around, explain_conflict(schema, self._dead))
+            meeting = _meeting(source)
+            parts = meeting or _inner(source)
+            empty = next((part for part in parts if self._empty(part)), None)
+            if empty is None:
+                return _within(around, self._between(source, meeting))
+            if isinstance(source, Lark):
+                around.append(next(part for part in source.parts if part.source is empty))
+            source = empty
+
+    def _between(self, source: Source, parts: Sequence[Source]) -> UnsatisfiableError:
+        """The conflict among parts that have texts, each by itself."""
+        for one, other in combinations(parts, 2):
+            if self._empty(Both((one, other))):
+                return (
+                    self._of_two(other, one)
+                    if isinstance(one, Inverse)
+                    else self._of_two(one, other)
+                )
+        names = tuple(map(written, parts)) or (written(source),)
+        return UnsatisfiableError(f"no text satisfies {' and '.join(names)}", conflict=names)
+
+    def _of_two(self, one: Source, other: Source) -> UnsatisfiableError:
+        names = written(one), written(other)
+        shortest = f"{self._shortest(one)!r}"
+        if isinstance(other, Inverse):
+            whole = written(other.item)
+            why = f"nothing of {names[0]} is left without {whole}, {shortest} neither"
+        else:
+            shortest += f" and {self._shortest(other)!r}"
+            why = f"no text is in both {names[0]} and {names[1]}: the shortest are {shortest}"
+        return UnsatisfiableError(why, conflict=names)
+
+    def _dead(self, expr: Expr) -> bool:
+        return not self._decisions.machine.has_text(expr)
+
+    def _empty(self, source: Source) -> bool:
+        try:
+            return self._shortest(source) is None
+        except UnsupportedError:  # alone it cannot be decided, beside others it could
+            return False
+
+    def _shortest(self, source: Source) -> str | None:
+        """A shortest text of a source, None if it has none."""
+        machine = self._decisions.machine
+        expr = lower_source(source, self._decisions)
+        return shown(machine.shortest(expr)).decode() if machine.has_text(expr) else None
+
+
+def _within(around: Sequence[Part], error: UnsatisfiableError) -> UnsatisfiableError:
+    """The error about a part of a grammar, with the place of the part in it."""
+    for part in reversed(around):
+        said = f"{part.written}: {error}"
+        error = UnsatisfiableError(said, place=part.place, conflict=error.conflict)
+    return error
+
+
+def _meeting(source: Source) -> tuple[Source, ...]:
+    """What meets in a source, meets in it taken apart; () where nothing does."""
+    if not isinstance(source, Both):
+        return ()
+    found: list[Source] = []
+    todo = [*reversed(source.parts)]
+    while todo:
+        part = todo.pop()
+        if isinstance(part, Both):
+            todo += reversed(part.parts)
+        else:
+            found.append(part)
+    return tuple(found)
+
+
+def _inner(source: Source) -> tuple[Source, ...]:
+    """The parts one of which has to be empty where the source is."""
+    return () if isinstance(source, Inverse) else parts_of(source)

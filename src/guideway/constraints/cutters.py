@@ -1,0 +1,56 @@
+"""The cutter of a tokenizer: made once, as reading its merges takes 1 to 7 seconds."""
+
+from threading import Lock
+from typing import Final
+
+from guideway.errors import ModelError, SourceError
+from guideway.vocabulary.backend import Backend, fast_backend
+from guideway.vocabulary.cutter import Cutter
+from guideway.vocabulary.spellings import Vocabulary
+from guideway.vocabulary.tokenizer_json import read_table
+
+_MOST: Final = 4
+
+_made: list[tuple[object, Vocabulary, Cutter]] = []  # held, so that an id stays theirs
+_lock: Final = Lock()
+
+
+def cutter_of(tokenizer: object, vocabulary: Vocabulary) -> Cutter:
+    """What says which tokens are canonical.
+
+    Args:
+        tokenizer: a fast tokenizer of transformers, or a `tokenizers.Tokenizer`.
+        vocabulary: its tokens.
+
+    Raises:
+        SourceError: it is True or False.
+        ModelError: it is no such tokenizer, or not that of the vocabulary.
+        UnsupportedError: how it cuts texts is not followed, by name.
+    """
+    from tokenizers import Tokenizer
+
+    if isinstance(tokenizer, bool):
+        raise SourceError(
+            f"canonical is {tokenizer}: to compile a source it must be the vocabulary's tokenizer, "
+            "or None"
+        )
+    inner = tokenizer if isinstance(tokenizer, Tokenizer) else fast_backend(tokenizer)
+    with _lock:
+        for known, own, cutter in _made:
+            if known is inner and own == vocabulary:
+                return cutter
+        cutter = _cutter(Backend.of(inner), vocabulary)
+        _made.append((inner, vocabulary, cutter))
+        del _made[:-_MOST]
+    return cutter
+
+
+def _cutter(backend: Backend, vocabulary: Vocabulary) -> Cutter:
+    spelled = read_table(backend).tokens
+    for token, (own, other) in enumerate(zip(spelled, vocabulary.tokens, strict=False)):
+        if own is not None and other is not None and own != other:
+            raise ModelError(
+                f"the tokenizer is not that of the vocabulary: token {token} is {own!r}, not "
+                f"{other!r}"
+            )
+    return Cutter.of(backend, vocabulary.tokens)

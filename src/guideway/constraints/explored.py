@@ -1,0 +1,83 @@
+"""Decode states where the vocabulary cannot spell every byte on its own: those of a `TokenGraph`.
+
+The counterpart of `masks.states` for such vocabularies, which are small: a state is an expression.
+"""
+
+import threading
+from typing import final
+
+from guideway.constraints.token_graph import TokenGraph
+from guideway.lowering.expr import concat, literal
+from guideway.lowering.nodes import Expr
+from guideway.masks.bits import Row, pack
+from guideway.masks.memory import Held, held_rows
+from guideway.masks.rows import Rows
+from guideway.masks.state import State
+from guideway.vocabulary.spellings import Vocabulary
+
+
+@final
+class ExploredStates:
+    """The states of one constraint, all of them known beforehand.
+
+    Attributes:
+        lock: held by whoever asks the recognizer.
+    """
+
+    def __init__(
+        self, expr: Expr, graph: TokenGraph, rows: Rows[Expr], vocabulary: Vocabulary
+    ) -> None:
+        self._expr, self._graph, self._rows = expr, graph, rows
+        self._end_row = pack(sorted(vocabulary.eos_ids), vocabulary.width)
+        self._states: dict[Expr, State] = {}
+        self.lock = threading.RLock()
+
+    def start(self, lead: bytes) -> State:
+        """The state of a text that begins with `lead`."""
+        rest = concat(literal(lead), self._expr)
+        with self.lock:
+            self._graph.include(rest)
+            return self._state(rest)
+
+    def mask(self, state: State) -> Row:
+        """The tokens from which an end can be reached, and the end ids where the text may end."""
+        with self.lock:
+            if state.row is None:
+                state.row = self._graph.row(self.rest(state))
+            return state.row
+
+    def after(self, state: State, token: int) -> State | None:
+        """The state after a token, None where no end can be reached from there."""
+        with self.lock:
+            following = self._rows.after(self.rest(state), token)
+            if following is None or not self._graph.alive(following):
+                return None
+            return self._state(following)
+
+    def end(self, state: State) -> State:
+        """The state after an end id."""
+        return state.end(self._end_row, self.rest(state))
+
+    def rest(self, state: State) -> Expr:
+        """What may follow, as an expression."""
+        return state.known_rest()
+
+    def held(self) -> Held:
+        """What is remembered at the moment, besides what `Rows` holds."""
+        return held_rows(state.row for state in self._states.values())
+
+    def size(self) -> int:
+        """The memory of that."""
+        return self.held().bytes
+
+    def forget(self) -> None:
+        """Forget the masks."""
+        with self.lock:
+            for state in self._states.values():
+                state.row = None
+
+    def _state(self, rest: Expr) -> State:
+        found = self._states.get(rest)
+        if found is None:
+            found = self._states[rest] = State(None, 0, rest.nullable, rest)
+        return found

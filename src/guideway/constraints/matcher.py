@@ -1,0 +1,135 @@
+"""The one mutable cursor: what serving engines expect around immutable states.
+
+The methods are those of xgrammar's and llguidance's matchers. Since states are values, the history
+is a list of them: rolling back forgets the last few, forking copies the list.
+"""
+
+from typing import Protocol, Self, final
+
+import numpy as np
+from numpy.typing import NDArray
+
+from guideway.constraints.compiled import CompiledConstraint, DecodeState
+from guideway.errors import LimitError, TokenRejected, UnsupportedError
+
+
+class Bitmask(Protocol):
+    """int32[batch, ceil(width / 32)], a numpy array or a CPU tensor of torch."""
+
+    def __len__(self) -> int:
+        """How many rows."""
+        ...
+
+    def __getitem__(self, row: int, /) -> object:
+        """One row, sharing memory."""
+        ...
+
+
+@final
+class Matcher:
+    """A text in the making under one constraint.
+
+    Example:
+        >>> import guideway as gw
+        >>> vocabulary = gw.Vocabulary([b"a", b"b", b"<eos>"], eos_ids={2})
+        >>> matcher = gw.Matcher(gw.compile(gw.Regex("ab"), vocabulary))
+        >>> matcher.accept_token(1), matcher.accept_token(0), matcher.accept_token(1)
+        (False, True, True)
+        >>> matcher.rollback(1)
+        >>> matcher.accept_token(1) and matcher.accept_token(2) and matcher.is_terminated()
+        True
+    """
+
+    def __init__(self, constraint: CompiledConstraint) -> None:
+        """A cursor before the first token."""
+        self.constraint = constraint
+        self._history: list[DecodeState] = [constraint.start()]
+
+    @property
+    def state(self) -> DecodeState:
+        """The decode state reached."""
+        return self._history[-1]
+
+    def accept_token(self, token: int) -> bool:
+        """Take `token`; False, and nothing changes, where it is not allowed."""
+        if self.is_terminated():
+            return False
+        try:
+            self._history.append(self.constraint.advance(self.state, token))
+        except TokenRejected:
+            return False
+        return True
+
+    def fill_next_token_bitmask(self, bitmask: Bitmask, row: int = 0) -> None:
+        """Write the mask of the next token into `bitmask[row]`.
+
+        Args:
+            bitmask: int32[batch, ceil(width / 32)]; numpy, or torch on the CPU.
+            row: which of the batch.
+
+        Raises:
+            UnsupportedError: the bitmask is on another device, or has another shape or type.
+            LimitError: the bitmask has no such row.
+        """
+        rows = len(bitmask)
+        if not -rows <= row < rows:
+            raise LimitError(
+                f"a bitmask of {rows} rows has no row {row}",
+                limit="row",
+                given=row,
+                needed=rows - 1,
+            )
+        target = as_array(bitmask[row])
+        mask = self.constraint.mask(self.state)
+        if target.shape != mask.shape or target.dtype.str[1:] not in ("i4", "u4"):
+            raise UnsupportedError(
+                f"a row of the bitmask is {target.dtype}[{target.shape}], it must be "
+                f"int32[{len(mask)}] for a vocabulary of width {self.constraint.vocabulary.width}",
+                feature="bitmask",
+            )
+        target.view(np.uint32)[:] = mask
+
+    def rollback(self, tokens: int = 1) -> None:
+        """Take back the last `tokens` accepted tokens.
+
+        Raises:
+            LimitError: fewer were accepted, or the number is negative.
+        """
+        most = len(self._history) - 1
+        if not 0 <= tokens <= most:
+            raise LimitError(
+                f"{tokens} tokens cannot be taken back, {most} were accepted",
+                limit="rollback",
+                given=tokens,
+                needed=most,
+            )
+        del self._history[len(self._history) - tokens :]
+
+    def fork(self) -> Self:
+        """An independent cursor at the same place."""
+        other = type(self)(self.constraint)
+        other._history = list(self._history)
+        return other
+
+    def reset(self) -> None:
+        """Back before the first token."""
+        del self._history[1:]
+
+    def is_terminated(self) -> bool:
+        """Whether an end id was taken, or nothing can follow at all."""
+        return self.state.ended or not self.constraint.mask(self.state).any()
+
+
+def as_array(row: object) -> NDArray[np.generic]:
+    """A bitmask, or a row of one, as numpy sees it; shares memory.
+
+    Raises:
+        UnsupportedError: it is on another device.
+    """
+    device = getattr(row, "device", "cpu")
+    if str(device) != "cpu":
+        raise UnsupportedError(
+            f"the bitmask is on {device}: allocate it on the CPU and copy it over",
+            feature=f"bitmask on {device}",
+        )
+    return np.asarray(row)

@@ -1,0 +1,105 @@
+"""What tokens do to the states of a table: equal ones have one class.
+
+A string of bytes is a function from states to states, and that of a longer string is composed:
+
+    f(ab) = f(b) after f(a)
+
+Vocabularies have many tokens and few functions: most letters do the same to most states. So the
+trie is gone through level by level, each distinct function is kept once, and what a byte makes of a
+function is worked out once. Below a node whose function leads nowhere nothing is looked at.
+"""
+
+from dataclasses import dataclass
+from itertools import pairwise
+from typing import Final, final
+
+import numpy as np
+from numpy.typing import NDArray
+
+from guideway.errors import LimitError
+from guideway.vocabulary.trie import Trie
+
+NOWHERE: Final = 0
+STAYS: Final = 1
+
+
+@final
+@dataclass(frozen=True, slots=True, eq=False)
+class TokenFunctions:
+    """Tokens as functions on states.
+
+    Attributes:
+        function: int32[tokens with a spelling], which function the tokens of the trie are, in the
+            order of its `token_ids`; 0 leads nowhere from every state.
+        after: int32[functions, states], the state after each; 0 is nowhere.
+    """
+
+    function: NDArray[np.int32]
+    after: NDArray[np.int32]
+
+
+def token_functions(following: NDArray[np.int32], trie: Trie, most_bytes: int) -> TokenFunctions:
+    """The functions of the tokens in `trie` over the states of a table of bytes.
+
+    Args:
+        following: int32[states, 256], where each byte leads; 0 is nowhere.
+        trie: the tokens.
+        most_bytes: memory for the functions.
+
+    Raises:
+        LimitError: it does not suffice.
+    """
+    functions = _Functions(following, most_bytes)
+    found = np.zeros(len(trie), np.int32)
+    found[0] = STAYS
+    for low, high in pairwise(trie.level_offsets[1:].tolist()):
+        above = found[trie.parent[low:high]]
+        alive = np.flatnonzero(above)
+        if not alive.size:
+            break
+        found[low + alive] = functions.extended(above[alive], trie.byte[low + alive])
+    held = np.diff(trie.token_offsets)
+    return TokenFunctions(np.repeat(found, held), functions.after())
+
+
+@final
+class _Functions:
+    """Distinct functions by number."""
+
+    def __init__(self, following: NDArray[np.int32], most_bytes: int) -> None:
+        # Bytes that lead to the same from every state are one: a class.
+        columns, self._byte_class = np.unique(following, axis=1, return_inverse=True)
+        self._columns = np.ascontiguousarray(columns.T)
+        self._most = most_bytes // (4 * len(following))
+        self._most_bytes = most_bytes
+        stays = np.arange(len(following), dtype=np.int32)
+        self._rows = [np.zeros_like(stays), stays]
+        self._numbers = {row.tobytes(): number for number, row in enumerate(self._rows)}
+        self._extended: dict[int, int] = {}  # function * 256 + byte class → function
+
+    def extended(self, function: NDArray[np.int32], byte: NDArray[np.uint8]) -> NDArray[np.int32]:
+        """The functions that these become with one more byte each."""
+        pairs = function.astype(np.int64) << 8 | self._byte_class[byte]
+        distinct, place = np.unique(pairs, return_inverse=True)
+        known = self._extended
+        for pair in distinct.tolist():
+            if pair not in known:
+                known[pair] = self._number(self._columns[pair & 255][self._rows[pair >> 8]])
+        return np.array([known[pair] for pair in distinct.tolist()], np.int32)[place]
+
+    def after(self) -> NDArray[np.int32]:
+        """All functions."""
+        return np.stack(self._rows)
+
+    def _number(self, row: NDArray[np.int32]) -> int:
+        number = self._numbers.setdefault(row.tobytes(), len(self._rows))
+        if number == len(self._rows):
+            self._rows.append(row)
+            if number > self._most:
+                raise LimitError(
+                    f"the tables take more than {self._most_bytes} bytes: simplify the source, or "
+                    "pass a larger guideway.Budget(table_bytes=...)",
+                    limit="table_bytes",
+                    given=self._most_bytes,
+                )
+        return number

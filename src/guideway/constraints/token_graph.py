@@ -1,0 +1,159 @@
+"""Vocabularies that cannot spell every byte on its own: which states tokens can end from.
+
+With tokens "ab" and "b" only, a text that needs an "a" alone at its end has none: after "ab" the
+recognizer would wait for it in vain. So all states that tokens lead to are explored beforehand, and
+those from which no accepting one is reached are taken out. That needs finitely many of them; a
+language with more is refused by name.
+"""
+
+from collections import deque
+from collections.abc import Iterator
+from heapq import heappop, heappush
+from typing import final
+
+import numpy as np
+
+from guideway.automata.derivative import Derivatives
+from guideway.constraints.readings import Readings
+from guideway.errors import UnsatisfiableError, UnsupportedError
+from guideway.lowering.nodes import Expr
+from guideway.lowering.special import mark
+from guideway.masks.bits import Row
+from guideway.masks.rows import Rows
+from guideway.vocabulary.spellings import Vocabulary
+
+MOST_STATES = 10_000
+
+
+@final
+class TokenGraph:
+    """The states reachable by tokens, and how far each is from an accepting one."""
+
+    def __init__(
+        self, start: Expr, machine: Derivatives, rows: Rows[Expr], vocabulary: Vocabulary
+    ) -> None:
+        """Explore from `start`, as `include` does."""
+        self._machine, self._rows, self._vocabulary = machine, rows, vocabulary
+        self._start = start
+        self._after: dict[Expr, dict[int, Expr]] = {}
+        self._distances: dict[Expr, int] = {}
+        self.include(start)
+
+    def include(self, start: Expr) -> None:
+        """Explore from another start too.
+
+        Raises:
+            UnsupportedError: there are too many states, or some remember what they read.
+            UnsatisfiableError: no sequence of tokens spells a text of the language.
+        """
+        if start not in self._after:
+            self._explore(start)
+            self._distances = self._measure()
+        if start not in self._distances:
+            raise UnsatisfiableError(
+                "no sequence of tokens of this vocabulary spells a text of the language",
+                conflict=("source", "vocabulary"),
+            )
+
+    def alive(self, state: Expr) -> bool:
+        """Whether tokens lead from `state` to an accepting state."""
+        return state in self._distances
+
+    def distance(self, state: Expr) -> int:
+        """The fewest tokens to an accepting state."""
+        return self._distances[state]
+
+    def within(self, state: Expr, tokens_left: int) -> list[int]:
+        """The tokens after which `tokens_left - 1` more suffice."""
+        return [
+            token
+            for token, after in self._after[state].items()
+            if self._distances.get(after, tokens_left) < tokens_left
+        ]
+
+    def row(self, state: Expr) -> Row:
+        """The mask of `state`."""
+        tokens = [t for t, after in self._after[state].items() if after in self._distances]
+        return self._rows.pack(state, np.array(tokens, np.int32))
+
+    def example(self) -> bytes:
+        """The least, in byte order, of the shortest texts that tokens spell (Dijkstra 1959)."""
+        queue: list[tuple[int, bytes, int, Expr]] = [(0, b"", 0, self._start)]
+        serial = 0
+        done = set[Expr]()
+        while True:
+            _, text, _, state = heappop(queue)
+            if self._machine.accepts(state):
+                return text
+            if state in done:
+                continue
+            done.add(state)
+            for token, after in self._after[state].items():
+                if after in self._distances:
+                    serial += 1
+                    longer = text + (self._vocabulary.tokens[token] or b"")
+                    heappush(queue, (len(longer), longer, serial, after))
+
+    def matches(self, lead: bytes, read: Readings) -> bool:
+        """Whether tokens spell the text, after `lead`, in one of its readings."""
+        text = lead + read.data
+        ways: dict[int, set[Expr]] = {0: {self._start}}
+        for at in range(len(text)):
+            for state in ways.pop(at, ()):
+                for spelling, length in self._spellings(text, at, read.names):
+                    for token in self._vocabulary.trie.ids(spelling).tolist():
+                        after = self._after[state].get(token)
+                        if after is not None:
+                            ways.setdefault(at + length, set()).add(after)
+        return any(self._machine.accepts(state) for state in ways.get(len(text), ()))
+
+    def _spellings(
+        self, text: bytes, at: int, names: tuple[bytes, ...]
+    ) -> Iterator[tuple[bytes, int]]:
+        """What tokens may spell at a place of the text, and how much of the text that is."""
+        for length in self._vocabulary.trie.prefixes(text, at):
+            yield text[at : at + length], length
+        for name in names:
+            if text.startswith(name, at):
+                yield mark(name.decode()), len(name)
+
+    def _explore(self, start: Expr) -> None:
+        queue = deque([start])
+        while queue:
+            state = queue.popleft()
+            if state in self._after:
+                continue
+            if self._machine.reads_capture(state) or len(self._after) >= MOST_STATES:
+                raise self._refusal()
+            reached = self._rows.reached(state)
+            states = {n: self._rows.state(n) for n in np.unique(reached.numbers).tolist()}
+            pairs = zip(reached.tokens.tolist(), reached.numbers.tolist(), strict=True)
+            self._after[state] = {token: states[number] for token, number in pairs}
+            queue.extend(states.values())
+
+    def _measure(self) -> dict[Expr, int]:
+        """Distances, backwards from the accepting states."""
+        before: dict[Expr, list[Expr]] = {}
+        for state, following in self._after.items():
+            for after in set(following.values()):
+                before.setdefault(after, []).append(state)
+        distances = {state: 0 for state in self._after if self._machine.accepts(state)}
+        queue = deque(distances)
+        while queue:
+            state = queue.popleft()
+            for earlier in before.get(state, ()):
+                if earlier not in distances:
+                    distances[earlier] = distances[state] + 1
+                    queue.append(earlier)
+        return distances
+
+    def _refusal(self) -> UnsupportedError:
+        single = {token[0] for token in self._vocabulary.tokens if token and len(token) == 1}
+        spelled = {byte for token in self._vocabulary.tokens if token for byte in token}
+        missing = bytes(sorted(spelled - single))
+        return UnsupportedError(
+            f"the vocabulary has no token for the single bytes {missing[:16]!r}"
+            f"{' and more' if len(missing) > 16 else ''}, and the language has more than "
+            f"{MOST_STATES} states or remembers keys: which tokens lead to an end is not known",
+            feature="vocabulary without single bytes",
+        )

@@ -1,0 +1,393 @@
+"""What patterns allow together within a schema, tried while compiling still can refuse it.
+
+Parts of a schema are lowered when a text enters them. Patterns that meet each other there may have
+an automaton of 2^n states: `propertyNames` of `a.{12}b` and `c.{12}d` with at most 60 characters
+took more than 21 s within one mask. So the first mask within each such string or key is made when
+compiling, and paid for; but where the letters of the patterns say that they have few states
+(`overlaps`), as those of most schemas that people write. One of very many patterns that has to
+match is tried, too: each state of them may have all of them.
+
+What this module does not know: how masks are made.
+"""
+
+import json
+import re
+from collections.abc import Callable, Iterator
+from decimal import Decimal
+from functools import partial
+from itertools import accumulate, chain
+from typing import Any, Final, TypeAlias, final
+from urllib.parse import unquote
+
+from guideway.constraints.overlaps import overlap
+from guideway.lowering.linear import parts_of
+from guideway.lowering.nodes import Alt, Concat, Expr
+from guideway.syntax.json_schema_source import JsonSchema
+from guideway.syntax.json_text import extend, find, walk, write_json, write_plain
+
+Trials: TypeAlias = Iterator[tuple[Callable[[], str], JsonSchema | None, bytes]]
+_MOST: Final = 64  # trials, of a millisecond each where nothing is large
+_DEEPEST: Final = 12  # levels of parts that say something about one string,
+_MOST_PARTS: Final = 64  # how many such parts are looked at,
+_LOOKED_AT: Final = 4096  # and how many in a schema
+_LONGEST: Final = 1 << 40
+_MEETING_KEYS: Final = 2  # patterns of keys; most schemas that have any have one
+_MOST_KEYS: Final = 16  # of 300 simple ones the trial takes 3 s, and the mask itself none
+_WIDE: Final = 256  # patterns, or alternatives of one
+_PARTS_OF_ONE: Final = 256  # parts of an expression that are looked at
+_REPEATS: Final = frozenset("*+{")  # without one a pattern has few states
+_LOOKAROUND: Final = ("(?=", "(?!", "(?<")
+_EASY: Final = 9  # places that may be open at once: some 2^9 states at most
+# As many places as of a pattern are thought to be open in a format: of most a few, and very many of
+# these, which beside `é` and a `maxLength` took 13 to 92 s within masks where that was not tried.
+_FORMAT: Final = "^.*......"
+_HARD_FORMATS: Final = frozenset(("regex", "idn-hostname", "idn-email"))
+_NAMED: Final = ("type", "pattern", "format")
+_LENGTHS: Final = ("minLength", "maxLength")
+_LISTS: Final = ("allOf", "anyOf", "oneOf")
+_PARTS: Final = ("not", "if", "then", "else")
+_ABOUT: Final = ('"pattern"', 'Length"')
+_ENOUGH: Final = ('"not"', '"if"', '"contains"', *_LOOKAROUND)
+_MEETING: Final = ('Of"', '"propertyNames"', '"format"', '"$ref"')
+_MEETING_WORDS: Final = frozenset(("allOf", "oneOf", "$ref", *_LENGTHS))
+_SAYING: Final = _MEETING_WORDS | {*_NAMED[1:], *_LISTS, *_PARTS}
+_DENYING: Final = ("not", "if")
+_TELLING: Final = frozenset((*_DENYING, "oneOf"))  # what is said under these, and what is not
+_SPEAKING: Final = frozenset(
+    (*_LISTS, *_NAMED[1:], "not", "if", "patternProperties", "propertyNames", "contains")
+)
+_HOLDING: Final = (dict, list)
+_SPELLED: Final = re.compile(r"\\u00(?:24|[4-7])")
+_PATTERN: Final = re.compile(r'"pattern"\s*:\s*("(?:[^"\\]|\\.)*")')
+_FAR: Final = 4096  # characters from which on to step through them, a text at a time, takes long
+_LONG: Final = re.compile(r'"m(in|ax)Length"\s*:\s*(?:\d{4}|\d[\d.]*[eE])')
+_FORMATTED: Final = re.compile(r'"format"\s*:\s*"([^"]*)"')
+_STRING: Final = b'"'
+_DECODER: Final = json.JSONDecoder()
+# Each begins with one letter, for which `re` looks ten times as fast as for one of several, and
+# takes all of a text, so that many asterisks in one are looked at once.
+_REPEATING_KEYS: Final = [
+    re.compile(sign + r'(?:[^"\\]|\\.)*"(\s*:)?') for sign in (r"\*", r"\+", r"\{\d")
+]
+# In the order in which they are named as the place.
+_TOLD: Final = ("pattern", *_LISTS, *_PARTS, "format")
+
+
+def trials(source: JsonSchema, leaves: list[str] | None = None) -> Trials:
+    """The parts in which patterns meet: their pointer, what meets, and the text behind which.
+
+    What meets is None where it is very many patterns that are the whole source, which is lowered
+    already: to lower 5,000 takes 1.4 s.
+
+    >>> for place, part, behind in trials(JsonSchema({"items": {"not": {"pattern": "a.{9}b"}}})):
+    ...     print(place(), part and part.text, behind)
+    /items/not {"type":"string","allOf":[{"not":{"pattern":"a.{9}b"}}]} b'"'
+
+    Args:
+        source: the schema, whose parts that nobody refers to are looked at as well.
+        leaves: the texts of all parts in which patterns may meet, if that is known.
+    """
+    if not any(map(_may_meet, (source.text,) if leaves is None else leaves)):
+        return
+    root, found = source.value, dict[str, tuple[int, str, bytes]]()
+    kept = _Kept(root)
+    for raw in _speaking(root):
+        for key, part, behind in (*_strings(raw, kept), *_keys(raw, kept), *_items(raw, kept)):
+            found.setdefault(write_json(part), (id(raw), key, behind))
+        if len(found) >= _MOST or kept.looked_at > _LOOKED_AT:
+            break
+    for text, (raw, key, behind) in found.items():
+        whole = raw == id(root) and behind == _STRING and _width(root) > 0
+        yield partial(_place, root, raw, key), None if whole else JsonSchema(text), behind
+
+
+def wide_part(expr: Expr) -> Expr | None:
+    """The very many alternatives that a regular expression is or holds, None if there are none.
+
+    >>> from guideway.lowering.expr import alt, concat, literal, repeat
+    >>> many = alt(*(repeat(literal(f"{n}")) for n in range(100, 400)))
+    >>> wide_part(concat(literal("a"), many)) is many
+    True
+    """
+    todo, left = [expr], _PARTS_OF_ONE
+    while todo and left:
+        part, left = todo.pop(), left - 1
+        if isinstance(part, Alt) and len(part.options) > _WIDE:
+            return part
+        if part.regular or isinstance(part, Concat):
+            todo += parts_of(part)
+    return None
+
+
+def _place(root: Any, raw: int, key: str) -> str:
+    """The pointer of a keyword in the part with this id: they are told apart once one is wanted."""
+    return extend(next(pointer for pointer, part in walk(root) if id(part) == raw), key)
+
+
+def _speaking(root: Any) -> Iterator[dict[str, Any]]:
+    """The parts that may be tried: pointers to all others took as long as all else there."""
+    todo = [root]
+    while todo:
+        inside = todo.pop()
+        if inside.__class__ is dict:
+            if not _SPEAKING.isdisjoint(inside):
+                yield inside
+            inside = inside.values()
+        todo += [part for part in inside if part.__class__ in _HOLDING]
+
+
+def _may_meet(text: str) -> bool:
+    """Whether it is worth looking at the parts of a text: of 135 kB they take a millisecond.
+
+    Whatever meets there, it is of the patterns that the text has.
+    """
+    if _SPELLED.search(text) is not None:  # a letter or $, which may be of a keyword
+        return True
+    strings = any(word in text for word in _ABOUT) and _strings_may_meet(text)
+    return strings or ('"patternProperties"' in text and _keys_may_meet(text))
+
+
+def _strings_may_meet(text: str) -> bool:
+    patterns = [str(json.loads(one)) for one in {*_PATTERN.findall(text)}]
+    formats = {*_FORMATTED.findall(text)}
+    if (patterns or formats) and _may_be_far(text):
+        return True
+    if not patterns or not _is_hard([*patterns, *map(_as_pattern, formats)]):
+        return False
+    if any(word in text for word in _ENOUGH) or _is_wide(patterns):
+        return True
+    return len(patterns) + len(formats) > 1 and any(word in text for word in _MEETING)
+
+
+def _may_be_far(text: str) -> bool:
+    """Whether a text may have to be very long; where nothing is denied, none is for its most."""
+    bounds = {found[1] for found in _LONG.finditer(text)}
+    return "in" in bounds or ("ax" in bounds and any(f'"{word}"' in text for word in _TELLING))
+
+
+def _keys_may_meet(text: str) -> bool:
+    found = chain.from_iterable(keys.finditer(text) for keys in _REPEATING_KEYS)
+    return _is_hard([*{_key_at(text, one.start()) for one in found if one[1]}])
+
+
+def _key_at(text: str, place: int) -> str:
+    """The key with the letter at a place of a text."""
+    begins = text.rindex('"', 0, place)
+    while text[begins - 1] == "\\":  # a quote within it, or behind a backslash: then it is longer
+        begins = text.rindex('"', 0, begins)
+    return str(_DECODER.raw_decode(text, begins)[0])
+
+
+def _repeating(patterns: Any) -> list[str]:
+    """Those of some patterns of keys that repeat something."""
+    if patterns.__class__ is not dict:
+        return []
+    return [name for name in patterns if not _REPEATS.isdisjoint(name)][:_MOST_KEYS]
+
+
+def _strings(raw: dict[str, Any], kept: "_Kept") -> "Iterator[tuple[str, dict[str, Any], bytes]]":
+    """The strings of a part in which patterns meet."""
+    if kept.meet(raw):
+        keyword = next((name for name in _TOLD if name in raw), "$ref")
+        yield keyword, {"type": "string", "allOf": [kept.all_of(raw)]}, _STRING
+
+
+def _keys(raw: dict[str, Any], kept: "_Kept") -> "Iterator[tuple[str, dict[str, Any], bytes]]":
+    """The keys of a part in which patterns meet."""
+    patterns: Any = raw.get("patternProperties")
+    repeating = _repeating(patterns)
+    several = len(repeating) >= _MEETING_KEYS
+    if (several and _is_hard(repeating)) or _is_wide(repeating):
+        told = [write_plain(patterns[name]) or name for name in repeating]  # None: of any depth
+        if len({*told}) >= _MEETING_KEYS or _is_wide(repeating):
+            # What is said of the values does not matter, but for which say the same.
+            values = {
+                name: {"minProperties": told.index(value)}
+                for name, value in zip(repeating, told, strict=True)
+            }
+            yield "patternProperties", {"type": "object", "patternProperties": values}, b'{"'
+    names = raw.get("propertyNames")
+    if kept.meet(names):
+        said = kept.all_of(names)
+        yield "propertyNames", {"type": "object", "propertyNames": said}, b'{"'
+
+
+def _items(raw: dict[str, Any], kept: "_Kept") -> "Iterator[tuple[str, dict[str, Any], bytes]]":
+    """The items of a part which patterns of `contains` tell apart: each may match or not.
+
+    Of six such as `a.{5}a` for one array a mask took 94 s, and of eight all memory.
+    """
+    told, every = kept.contained(raw)
+    if told and kept.meet({"allOf": [*every, *({"not": one} for one in told)]}):
+        # What is said of all items may be said by branches that exclude each other, and together
+        # they would have none: then nothing would be tried.
+        said = [{"contains": kept.all_of(one)} for one in (*told, *every)]
+        keyword = next((name for name in ("contains", *_TOLD) if name in raw), "$ref")
+        yield keyword, {"type": "array", "allOf": said}, b'["'
+
+
+def _as_pattern(said: str) -> str:
+    """A pattern with as many places as a format is thought to have."""
+    return "." * _WIDE if said in _HARD_FORMATS else _FORMAT
+
+
+def _is_hard(patterns: list[str]) -> bool:
+    """Whether it is worth trying: of 1,880 schemas people wrote that took a third of compiling."""
+    return _is_wide(patterns) or any(n > _EASY for n in accumulate(map(overlap, patterns)))
+
+
+def _is_wide(patterns: list[str]) -> bool:
+    return len(patterns) > _WIDE or any(one.count("|") > _WIDE for one in patterns)
+
+
+def _is_far(length: Any) -> bool:
+    """Whether a length is a number, and so great that texts as long as that are many steps away."""
+    return length.__class__ in (int, Decimal) and length >= _FAR
+
+
+@final
+class _Found:
+    """What is read of the parts that say something about one string."""
+
+    def __init__(self) -> None:
+        self.patterns, self.formats = list[str](), list[str]()
+        self.denied = self.meeting = self._far = self._long = self._tells = False
+
+    def read(self, part: dict[str, Any], *, inside: bool) -> None:
+        """Read what a part itself says, within one that is denied or not."""
+        pattern: Any = part.get("pattern")
+        if pattern.__class__ is str:
+            self.patterns.append(pattern)
+            self.denied |= inside
+        said: Any = part.get("format")
+        if said.__class__ is str:
+            self.formats.append(said)
+        self.meeting |= not _MEETING_WORDS.isdisjoint(part)
+        self._far |= _is_far(part.get("minLength"))
+        self._long |= _is_far(part.get("maxLength"))
+        self._tells |= not _TELLING.isdisjoint(part)
+
+    def meet(self) -> bool:
+        """Whether several patterns meet, or one is denied, looks around itself or is very wide.
+
+        Where one of several has to match, that is so beside lengths. What has few states is not,
+        unless a text has to be very long: whether `[b-z]*` has one of 10^12 characters was found
+        out by reading them, within a mask.
+        """
+        patterns = self.patterns
+        if self._far or (self._long and self._tells):
+            return bool(patterns or self.formats)
+        if not patterns or not _is_hard([*patterns, *map(_as_pattern, self.formats)]):
+            return False
+        if self.denied or _is_wide(patterns):
+            return True
+        if any(look in one for one in patterns for look in _LOOKAROUND):
+            return True
+        return self.meeting and len(patterns) + len(self.formats) > 1
+
+
+@final
+class _Kept:
+    """Puts together what parts say of strings."""
+
+    def __init__(self, root: Any) -> None:
+        self._root, self.looked_at, self._left = root, 0, 0
+
+    def meet(self, part: Any) -> bool:
+        """Whether patterns meet in a part; nothing is put together before, which takes longer."""
+        found, left = _Found(), _MOST_PARTS + _width(part)
+        todo: list[tuple[Any, int, bool]] = [(part, 0, False)]
+        while todo and left:
+            one, depth, inside = todo.pop()
+            if one.__class__ is not dict or depth > _DEEPEST or _SAYING.isdisjoint(one):
+                continue
+            left -= 1
+            self.looked_at += 1
+            found.read(one, inside=inside)
+            found.meeting |= depth == 0 and "pattern" in one
+            depth += 1
+            todo += [
+                (beside, depth, inside or name in _DENYING) for name, beside in self._beside(one)
+            ]
+        return found.meet()
+
+    def contained(self, part: Any) -> tuple[list[Any], list[Any]]:
+        """What parts that say something about one array ask of any of its items, and of all."""
+        told, every, left = list[Any](), list[Any](), _MOST_PARTS
+        todo: list[tuple[Any, int]] = [(part, 0)]
+        while todo and left:
+            one, depth = todo.pop()
+            if one.__class__ is dict and depth <= _DEEPEST:
+                left -= 1
+                told += [one["contains"]] if "contains" in one else ()
+                every += [one["items"]] if "items" in one else ()
+                todo += [(beside, depth + 1) for _, beside in self._beside(one)]
+        return told, every
+
+    def _beside(self, part: dict[str, Any]) -> Iterator[tuple[str, Any]]:
+        """The parts that say something about the same value, and the keywords they stand under."""
+        for name in _LISTS:
+            listed: Any = part.get(name)
+            if listed.__class__ is list:
+                yield from ((name, branch) for branch in listed)
+        yield from ((name, part[name]) for name in _PARTS if name in part)
+        if "$ref" in part:
+            yield "$ref", _target(part["$ref"], self._root)
+
+    def all_of(self, part: Any) -> dict[str, Any]:
+        """What a part says, of so many parts within it at most."""
+        self._left = _MOST_PARTS + _width(part)
+        return self._of(part, 0)
+
+    def _of(self, part: Any, depth: int) -> dict[str, Any]:
+        """The same, {} where that is nothing or lies too deep."""
+        if part.__class__ is not dict or depth > _DEEPEST or self._left < 0:
+            return {}
+        self._left -= 1
+        kept = _keywords(part)
+        for name in _LISTS:
+            listed: Any = part.get(name)
+            if listed.__class__ is list and listed:
+                kept[name] = [self._of(one, depth + 1) for one in listed]
+        kept |= {name: self._of(part[name], depth + 1) for name in _PARTS if name in part}
+        referred = self._of(_target(part.get("$ref"), self._root), depth + 1)
+        if referred:
+            kept["allOf"] = [*kept.get("allOf", ()), referred]
+        return kept
+
+
+def _width(part: Any) -> int:
+    """How many branches a part has, if very many are patterns."""
+    branches: Any = part.get("anyOf") if part.__class__ is dict else None
+    if branches.__class__ is not list or len(branches) <= _WIDE:
+        return 0
+    patterns = sum(one.__class__ is dict and "pattern" in one for one in branches)
+    return len(branches) if patterns > _WIDE else 0
+
+
+def _keywords(part: dict[str, Any]) -> dict[str, Any]:
+    """What a part itself says of strings; other values, which JSON may write in many ways, are not.
+
+    What is no schema is not kept either: nobody may refer to it.
+    """
+    kept: dict[str, Any] = {name: part[name] for name in _NAMED if part.get(name).__class__ is str}
+    kinds: Any = part.get("type")
+    if kinds.__class__ is list:
+        kept["type"] = [kind for kind in kinds if kind.__class__ is str]
+    for name in _LENGTHS:
+        if part.get(name).__class__ in (int, Decimal):
+            kept[name] = int(min(part[name], _LONGEST))
+    values: Any = [part["const"]] if "const" in part else part.get("enum")
+    if values.__class__ is list:
+        kept["enum"] = [value for value in values if value.__class__ is str]
+    return kept
+
+
+def _target(reference: Any, root: Any) -> Any:
+    """What a reference by a pointer refers to, None if there is none."""
+    if reference.__class__ is not str or not reference.startswith("#/"):
+        return None
+    try:
+        return find(root, unquote(reference[1:]))
+    except LookupError:
+        return None

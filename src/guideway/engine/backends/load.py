@@ -1,0 +1,150 @@
+"""What a user names → a `TransformersModel`.
+
+    name                        what is tried
+    "smollm2-135m"              the built-in model
+    a folder                    a transformers checkpoint in it
+    "….gguf"                    a llama.cpp file
+    "owner/model"               the hub's local cache, then the hub itself
+    a transformers model        as it is, with the tokenizer given beside it
+
+Everything that is missing is said with what was tried and how to provide it by hand.
+
+What this module does not know: prompts, constraints.
+"""
+
+import contextlib
+import difflib
+import re
+from collections.abc import Generator
+from pathlib import Path
+from typing import Any, Final
+
+import torch
+
+from guideway.engine.backends.builtin import NAME, builtin_folder
+from guideway.engine.backends.transformers import TransformersModel
+from guideway.errors import ModelError
+from guideway.logits.transfer import device_of
+
+HUB_ID: Final = re.compile(r"[A-Za-z0-9][\w.-]*(/[\w.-]+)?")
+BY_HAND: Final = (
+    "To provide it by hand, put its config.json, tokenizer.json, tokenizer_config.json and "
+    "*.safetensors into a folder and load that folder, or load a .gguf file. The built-in model "
+    f"is {NAME!r}."
+)
+
+
+def load(
+    source: Any,
+    tokenizer: Any = None,
+    *,
+    device: str | torch.device | None = None,
+    dtype: torch.dtype | None = None,
+) -> TransformersModel:
+    """The model that `source` names.
+
+    Args:
+        source: a built-in name, a folder, a .gguf file, a hub id, or a transformers model.
+        tokenizer: the tokenizer of a transformers model that is given as an object.
+        device: where it runs: a GPU if there is one, if not given. A model that is given as an
+            object stays where it is.
+        dtype: of the weights: float32 on a CPU, what the checkpoint has on a GPU, if not given.
+
+    Raises:
+        ModelError: it is not there, not readable, or not complete, saying what was tried.
+        UnsupportedError: its tokenizer does not decode token by token.
+    """
+    if not isinstance(source, str | Path):
+        return _given(source, tokenizer)
+    place = device_of(device)
+    precision = dtype or (torch.float32 if place.type == "cpu" else "auto")
+    name, arguments = _located(source)
+    with _quiet():
+        module, read = _read(name, {**arguments, "dtype": precision}, arguments)
+    return TransformersModel(module.to(place), tokenizer or read)
+
+
+def _given(module: Any, tokenizer: Any) -> TransformersModel:
+    if not callable(getattr(module, "can_generate", None)):
+        raise ModelError(
+            f"a model is a name, a folder, a .gguf file, a hub id or a transformers model, not "
+            f"{type(module).__name__}"
+        )
+    if tokenizer is None:
+        raise ModelError(
+            "a transformers model needs its tokenizer: guideway.load(model, tokenizer)"
+        )
+    return TransformersModel(module, tokenizer)
+
+
+def _located(source: str | Path) -> tuple[str, dict[str, Any]]:
+    """What `from_pretrained` is to be called with."""
+    if source == NAME:
+        return str(builtin_folder()), {"local_files_only": True}
+    path = Path(source).expanduser()
+    if path.suffix == ".gguf":
+        if not path.is_file():
+            raise ModelError(f"there is no file {str(source)!r}")
+        return str(path.parent), {"gguf_file": path.name, "local_files_only": True}
+    if path.is_dir():
+        if not (path / "config.json").is_file():
+            raise ModelError(f"the folder {str(source)!r} has no config.json. {BY_HAND}")
+        return str(path), {"local_files_only": True}
+    if isinstance(source, Path) or not HUB_ID.fullmatch(source):
+        raise ModelError(f"there is no folder {str(source)!r}, and it is no hub id. {BY_HAND}")
+    return source, {"local_files_only": _reach_hub(source)}
+
+
+def _reach_hub(name: str) -> bool:
+    """Whether the hub's files are in the local cache; if not, the hub has them."""
+    from huggingface_hub import HfApi, try_to_load_from_cache
+
+    near = difflib.get_close_matches(name.lower(), [NAME], 1)
+    hint = f" Did you mean {near[0]!r}?" if near else ""
+    if isinstance(try_to_load_from_cache(name, "config.json"), str):
+        return True
+    try:
+        # One quick request: `from_pretrained` would retry for half a minute without a network.
+        HfApi().model_info(name, timeout=10)
+    except Exception as error:  # noqa: BLE001  whatever the HTTP library in use raises
+        reason = str(error).strip().split("\n")[0] or type(error).__name__
+        raise ModelError(
+            f"there is no model {name!r}.{hint} Tried: built-in models, a folder of that name, the "
+            f"hub's local cache, the hub ({type(error).__name__}: {reason}). {BY_HAND}"
+        ) from None
+    return False
+
+
+def _read(name: str, model: dict[str, Any], tokenizer: dict[str, Any]) -> tuple[Any, Any]:
+    """The transformers model and its tokenizer."""
+    # By their own modules: a type checker that reads all of transformers takes most of a minute.
+    from transformers.models.auto import modeling_auto, tokenization_auto
+
+    models: Any = modeling_auto.AutoModelForCausalLM
+    tokenizers: Any = tokenization_auto.AutoTokenizer
+    try:
+        read = tokenizers.from_pretrained(name, **tokenizer)
+        module, report = models.from_pretrained(name, output_loading_info=True, **model)
+    except Exception as error:  # noqa: BLE001  OSError, ValueError, KeyError, safetensors' own …
+        raise ModelError(f"{name} could not be loaded: {type(error).__name__}: {error}") from None
+    missing: list[str] = sorted(report["missing_keys"])
+    if missing:  # transformers would go on with random numbers in their place
+        some = ", ".join(missing[:5])
+        raise ModelError(f"{name} lacks {len(missing)} weights, {some} among them")
+    return module, read
+
+
+@contextlib.contextmanager
+def _quiet() -> Generator[None, None, None]:
+    """Without transformers' own progress bars and remarks; both are set back afterwards."""
+    from transformers.utils import logging
+
+    bars, level = logging.is_progress_bar_enabled(), logging.get_verbosity()
+    logging.disable_progress_bar()
+    logging.set_verbosity_error()
+    try:
+        yield
+    finally:
+        logging.set_verbosity(level)
+        if bars:
+            logging.enable_progress_bar()

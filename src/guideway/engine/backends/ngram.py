@@ -1,0 +1,246 @@
+"""An n-gram model as a `LanguageModel`: trained in seconds, its rows made in microseconds.
+
+Its logits are log-probabilities over the tokens that spell something and one end id, the least of
+the vocabulary; they sum to 1, and every other id has −∞. Ids that spell nothing (ends, beginnings,
+roles of a chat) are all one symbol, the boundary between texts: after any of them a text begins.
+
+A row is that of single tokens, moved by the backoffs of the contexts that were seen, in which the
+tokens seen after each context are overwritten, from the shortest context to the longest: one copy
+of the width and no logarithm. Measured on one core with 3.3 MB of text, 967,000 tokens: training
+takes 0.8 s at order 3, a row 0.1 ms at 49,152 as at 128,256 ids.
+
+The cache is what counts of each row: its last tokens, one less than the order, none before a
+boundary. What this module does not know: how estimates are made, texts.
+"""
+
+from collections.abc import Iterable, Sequence
+from itertools import chain
+from pathlib import Path
+from typing import Any, Final, cast, final
+
+import numpy as np
+import torch
+from jaxtyping import Float, Int
+from numpy.typing import NDArray
+from torch import Tensor
+
+from guideway.engine.backends.ngram_tables import Level, Tables, estimate
+from guideway.errors import LimitError, ModelError
+from guideway.vocabulary.array_file import Record, packed, unpacked
+from guideway.vocabulary.spellings import Vocabulary
+
+Context = tuple[int, ...]
+KIND: Final = "n-gram model, format 1"
+MOST: Final = 16  # order; beyond 5 or 6 there is nothing to gain
+
+
+@final
+class NgramModel:
+    """N-grams with interpolated modified Kneser–Ney smoothing.
+
+    Attributes:
+        vocabulary: the tokens as bytes.
+        device: where the rows go; they are made on the CPU.
+        context: None: it reads any length, and looks at the end.
+        order: tokens of the longest n-grams.
+
+    Example:
+        >>> vocabulary = Vocabulary([b"a", b"b", b"<eos>"], eos_ids={2})
+        >>> model = NgramModel.train([[0, 1], [0, 0]], vocabulary, order=2)
+        >>> cache, logits = model.prefill([[2]])  # a text begins
+        >>> [round(p, 3) for p in logits.exp()[0].tolist()]
+        [0.683, 0.133, 0.183]
+    """
+
+    def __init__(
+        self, vocabulary: Vocabulary, tables: Tables, device: str | torch.device = "cpu"
+    ) -> None:
+        """A model with these estimates."""
+        self.vocabulary = vocabulary
+        self.device = torch.device(device)
+        self.context: int | None = None
+        self.order = 1 + len(tables.levels)
+        self._tables = tables
+        self._boundary = _boundary(vocabulary)
+        self._symbols: list[int] = _symbols(vocabulary).tolist()
+
+    @classmethod
+    def train(
+        cls,
+        texts: Iterable[Sequence[int]],
+        vocabulary: Vocabulary,
+        order: int = 3,
+        *,
+        device: str | torch.device = "cpu",
+    ) -> "NgramModel":
+        """The model of these texts.
+
+        Args:
+            texts: their tokens. An id in the middle that spells nothing divides a text in two.
+            vocabulary: what the tokens are.
+            order: tokens of the longest n-grams, 1 to 16.
+            device: where the logits go.
+
+        Raises:
+            LimitError: there is no such order.
+            ModelError: there is no text, an id is not in the vocabulary, or that has no end id.
+        """
+        if not 1 <= order <= MOST:
+            raise LimitError(
+                f"the order is {order}: it must be from 1 to {MOST}", limit="order", given=order
+            )
+        boundary = _boundary(vocabulary)
+        ends = [boundary]
+        whole = np.fromiter(chain(ends, *(chain(text, ends) for text in texts)), np.int64)
+        if whole.min() < 0 or whole.max() >= vocabulary.width:
+            wrong = whole[(whole < 0) | (whole >= vocabulary.width)][0]
+            raise ModelError(f"a text has token {wrong}; ids are from 0 to {vocabulary.width - 1}")
+        symbols = _symbols(vocabulary)
+        stream = symbols[whole]
+        again = (stream[1:] == boundary) & (stream[:-1] == boundary)
+        stream = stream[np.concatenate([[True], ~again])]
+        if len(stream) == 1:
+            raise ModelError("there is no text to train n-grams on: all are empty")
+        return cls(vocabulary, estimate(stream, boundary, _predicted(vocabulary), order), device)
+
+    def prefill(
+        self, prompts: Sequence[Sequence[int]]
+    ) -> tuple[tuple[Context, ...], Float[Tensor, "batch vocabulary"]]:
+        """What counts of each prompt, and the log-probabilities after it.
+
+        Raises:
+            ModelError: a prompt is empty.
+        """
+        if not all(prompts):
+            raise ModelError("a prompt is empty: a model needs one token at least")
+        cache = tuple(self._tail(prompt) for prompt in prompts)
+        return cache, self._rows(cache)
+
+    def extend(
+        self, cache: tuple[Context, ...], tokens: Int[Tensor, "batch new"]
+    ) -> tuple[tuple[Context, ...], Float[Tensor, "batch new vocabulary"]]:
+        """What counts with more tokens, and the log-probabilities after each of them."""
+        news = cast("list[list[int]]", tokens.tolist())  # pyright: ignore[reportUnknownMemberType]
+        contexts: list[Context] = []
+        longer: list[Context] = []
+        for context, new in zip(cache, news, strict=True):
+            tail = context
+            for token in new:
+                tail = self._tail((*tail, token))
+                contexts.append(tail)
+            longer.append(tail)
+        return tuple(longer), self._rows(contexts).view(*tokens.shape, -1)
+
+    def select(self, cache: tuple[Context, ...], rows: Sequence[int]) -> tuple[Context, ...]:
+        """What counts of these rows."""
+        return tuple(cache[row] for row in rows)
+
+    def save(self, path: str | Path) -> None:
+        """Write the model into a file, which `open` reads; the vocabulary is not in it."""
+        arrays: dict[str, NDArray[Any]] = {"single": self._tables.single}
+        for size, level in enumerate(self._tables.levels, 2):
+            arrays[f"starts{size}"] = level.starts
+            arrays[f"tokens{size}"] = level.tokens
+            arrays[f"values{size}"] = level.values
+            arrays[f"backoffs{size}"] = level.backoffs
+        facts = {
+            "kind": KIND,
+            "order": self.order,
+            "vocabulary": self.vocabulary.fingerprint,
+        }
+        Path(path).write_bytes(packed(Record(facts, arrays)))
+
+    @classmethod
+    def open(
+        cls, path: str | Path, vocabulary: Vocabulary, *, device: str | torch.device = "cpu"
+    ) -> "NgramModel":
+        """The model in a file that `save` has written.
+
+        Args:
+            path: the file.
+            vocabulary: the one that the model was trained with.
+            device: where the logits go.
+
+        Raises:
+            ModelError: the file is missing, damaged or no such file, or of another vocabulary.
+        """
+        try:
+            record = unpacked(Path(path).read_bytes())
+        except OSError as error:
+            raise ModelError(f"the n-gram model {str(path)!r} cannot be read: {error}") from None
+        if record is None or record.facts.get("kind") != KIND:
+            raise ModelError(f"{str(path)!r} is no whole file of an n-gram model of this version")
+        if record.facts["vocabulary"] != vocabulary.fingerprint:
+            raise ModelError(
+                f"the n-gram model {str(path)!r} was trained with another vocabulary than this "
+                f"one of {vocabulary.width} ids"
+            )
+        arrays = record.arrays
+        levels = tuple(
+            Level(*(arrays[f"{name}{size}"] for name in ("starts", "tokens", "values", "backoffs")))
+            for size in range(2, record.facts["order"] + 1)
+        )
+        return cls(vocabulary, Tables(arrays["single"], levels), device)
+
+    def _tail(self, tokens: Sequence[int]) -> Context:
+        """What counts of these tokens: the last ones, from the last boundary on."""
+        if self.order == 1:
+            return ()
+        tail = [self._symbols[token] for token in tokens[1 - self.order :]]
+        last = next((n for n in reversed(range(len(tail))) if tail[n] == self._boundary), 0)
+        return tuple(tail[last:])
+
+    def _rows(self, contexts: Sequence[Context]) -> Float[Tensor, "rows vocabulary"]:
+        rows = np.empty((len(contexts), self.vocabulary.width), np.float32)
+        for row, context in zip(rows, contexts, strict=True):
+            self._fill(row, context)
+        made: Tensor = torch.as_tensor(rows)
+        return made.to(self.device)
+
+    def _fill(self, row: NDArray[np.float32], context: Context) -> None:
+        """The log-probabilities after a context, written into `row`."""
+        seen: list[tuple[Level, int]] = []
+        for level, length in zip(self._tables.levels, range(1, len(context) + 1), strict=False):
+            place = self._place(context[len(context) - length :])
+            if place is None:
+                break
+            seen.append((level, place))
+        moved = [float(level.backoffs[place]) for level, place in seen]
+        np.add(self._tables.single, np.float32(sum(moved)), out=row)
+        for count, (level, place) in enumerate(seen, 1):
+            piece = slice(level.starts[place], level.starts[place + 1])
+            row[level.tokens[piece]] = level.values[piece] + np.float32(sum(moved[count:]))
+
+    def _place(self, context: Context) -> int | None:
+        """The place of a context among the n-grams of its length, None if it was never seen."""
+        place = context[0]
+        for level, token in zip(self._tables.levels, context[1:], strict=False):
+            first, last = level.starts[place], level.starts[place + 1]
+            place = int(first + level.tokens[first:last].searchsorted(token))
+            if place == last or level.tokens[place] != token:
+                return None
+        return place
+
+
+def _boundary(vocabulary: Vocabulary) -> int:
+    """The id that ends a text."""
+    if not vocabulary.eos_ids:
+        raise ModelError("an n-gram model needs a vocabulary with an end id: texts end")
+    return min(vocabulary.eos_ids)
+
+
+def _spelled(vocabulary: Vocabulary) -> NDArray[np.bool_]:
+    spelled = np.zeros(vocabulary.width, np.bool_)
+    spelled[: len(vocabulary.tokens)] = [bool(token) for token in vocabulary.tokens]
+    return spelled
+
+
+def _symbols(vocabulary: Vocabulary) -> NDArray[np.int64]:
+    """For each id itself, or the boundary if it spells nothing."""
+    return np.where(_spelled(vocabulary), np.arange(vocabulary.width), _boundary(vocabulary))
+
+
+def _predicted(vocabulary: Vocabulary) -> NDArray[np.bool_]:
+    predicted = _spelled(vocabulary)
+    predicted[_boundary(vocabulary)] = True
+    return predicted

@@ -1,0 +1,257 @@
+"""Early exits and low-rank adapters of a torch model, in one forward and without changing it.
+
+Both act through forward hooks, which are there while one forward runs and only for the thread that
+runs it:
+
+- an adapted module adds its low-rank product to the rows that have the adapter, whose indices are
+  the same in every module since the batch is always the first dimension;
+- the hidden states after block k are kept as the blocks run, and stacked below those of the last
+  block as further rows of the batch. The model's own final norm, head, scale and soft cap then make
+  logits of all of them, so that none of those has to be known here.
+
+      (batch, new, hidden) of block k ┐
+      (batch, new, hidden) of block L ┴▶ (heads · batch, new, hidden) ─ norm, head ─▶ logits
+
+Measured with a model of 135 million weights in 30 blocks on one core: a step of 2 rows takes 75 ms,
+80 with 4 exits, 100 with 14; a step of 4 rows takes 71 ms, 86 with one adapter of rank 8 on all
+linear modules, 97 with two of them in different rows.
+
+What this module does not know: tokens, caches, transformers.
+"""
+
+import contextlib
+import difflib
+import threading
+from collections.abc import Callable, Generator, Iterable, Sequence
+from dataclasses import dataclass
+from typing import Any, cast, final
+
+import torch
+from jaxtyping import Float, Int
+from torch import Tensor, nn
+
+from guideway.engine.adapter import Adapter
+from guideway.errors import ModelError, UnsupportedError
+
+Hook = Callable[[nn.Module, tuple[Any, ...], Any], Any]
+
+
+@final
+@dataclass(frozen=True, slots=True, eq=False)
+class Prepared:
+    """A low-rank pair where a module is, in its precision, with the scale in it."""
+
+    module: nn.Module
+    down: Float[Tensor, "inputs rank"]
+    up: Float[Tensor, "rank outputs"]
+
+
+def blocks_of(module: Any) -> Sequence[nn.Module]:
+    """The transformer blocks of a model in order; none where it is not clear which they are.
+
+    They are the one list of modules that the decoder itself holds and that is as long as the
+    configuration says.
+    """
+    count = getattr(module.config.get_text_config(), "num_hidden_layers", None)
+    children = cast("Iterable[nn.Module]", module.get_decoder().children())
+    lists = [
+        child for child in children if isinstance(child, nn.ModuleList) and len(child) == count
+    ]
+    return tuple(lists[0]) if len(lists) == 1 else ()
+
+
+def exits_hold(blocks: Sequence[nn.Module], forward: Callable[[], Tensor]) -> bool:
+    """Whether the blocks are what they seem: the last one's states give what the model gives.
+
+    Args:
+        blocks: what was found.
+        forward: runs the model on a batch of several rows and gives its logits.
+    """
+    plain = forward()
+    try:
+        with varied(blocks, [len(blocks)], [None] * len(plain)):
+            heads = forward()
+    except (AttributeError, IndexError, RuntimeError, TypeError, ValueError):
+        return False  # what comes after the blocks does not take more rows than went in
+    if heads.shape != (2 * len(plain), *plain.shape[1:]):
+        return False
+    near = 0.02 * float(plain.abs().max())  # bfloat16 rounds otherwise in a batch of another size
+    return torch.allclose(heads, torch.cat([plain, plain]), atol=near, rtol=0)
+
+
+def prepare(module: nn.Module, adapter: Adapter) -> dict[str, Prepared]:
+    """The pairs of an adapter as this model needs them, by name of the module.
+
+    Raises:
+        ModelError: the model has no such module, or its shape is another one.
+        UnsupportedError: the module is not linear.
+    """
+    named: dict[str, nn.Module] = dict(module.named_modules())  # pyright: ignore[reportUnknownArgumentType]
+    prepared: dict[str, Prepared] = {}
+    for name, pair in adapter.pairs.items():
+        where = f"the adapter {adapter.name!r} is for a module {name!r}"
+        if name not in named:
+            near = difflib.get_close_matches(name, named, 1)
+            hint = f". Did you mean {near[0]!r}?" if near else ""
+            raise ModelError(f"{where}, which {type(module).__name__} does not have{hint}")
+        target = named[name]
+        weight = getattr(target, "weight", None)
+        shape = _inputs_outputs(target)
+        if shape is None or not isinstance(weight, Tensor):
+            kind = type(target).__name__
+            raise UnsupportedError(
+                f"{where}, which is of type {kind}: only linear ones can be adapted", feature=kind
+            )
+        given = (pair.down.shape[1], pair.up.shape[0])
+        if given != shape:
+            raise ModelError(
+                f"{where} with {given[0]} inputs and {given[1]} outputs; in "
+                f"{type(module).__name__} it has {shape[0]} and {shape[1]}"
+            )
+        up = pair.up.to(weight.device, torch.float32) * pair.scale
+        prepared[name] = Prepared(
+            target, pair.down.to(weight.device, weight.dtype).T, up.to(weight.dtype).T
+        )
+    return prepared
+
+
+def _inputs_outputs(target: nn.Module) -> tuple[int, int] | None:
+    """The width of what goes in and comes out of a linear module, None if it is none."""
+    weight = getattr(target, "weight", None)
+    if isinstance(target, nn.Linear):
+        return target.in_features, target.out_features
+    if type(target).__name__ == "Conv1D" and isinstance(weight, Tensor):  # transformers' own
+        return weight.shape[0], weight.shape[1]
+    return None
+
+
+@contextlib.contextmanager
+def varied(
+    blocks: Sequence[nn.Module],
+    exits: Sequence[int],
+    adapted: Sequence[dict[str, Prepared] | None],
+) -> Generator[None]:
+    """While this is open, a forward of `len(adapted)` rows gives `1 + len(exits)` times as many.
+
+    Args:
+        blocks: the model's blocks.
+        exits: after which of them to leave, counted from 1.
+        adapted: the prepared adapter of each row.
+    """
+    thread = threading.get_ident()
+
+    def ours(hook: Hook) -> Hook:
+        """The hook, for this thread alone: others may be in a forward of the same model."""
+
+        def guarded(module: nn.Module, given: tuple[Any, ...], output: Any) -> Any:
+            return hook(module, given, output) if threading.get_ident() == thread else None
+
+        return guarded
+
+    with contextlib.ExitStack() as stack:
+        for module, hook in [*_low_rank_hooks(adapted), *_exit_hooks(blocks, exits)]:
+            stack.callback(module.register_forward_hook(ours(hook)).remove)
+        yield
+
+
+@contextlib.contextmanager
+def shown(module: Any) -> Generator[list[Float[Tensor, "rows new hidden"]]]:
+    """While this is open, each forward of this thread leaves its last hidden states in a list.
+
+    They are the output of the decoder, its final norm applied: what the head reads.
+
+    Raises:
+        UnsupportedError: that is not one state for each token.
+    """
+    thread = threading.get_ident()
+    states = list[Tensor]()
+
+    def keep(decoder: nn.Module, given: tuple[Any, ...], output: Any) -> None:
+        last = output[0]
+        if threading.get_ident() != thread:
+            return
+        if not isinstance(last, Tensor) or last.ndim != 3:
+            name = type(module).__name__
+            raise UnsupportedError(
+                f"the hidden states of {name} are not known: its decoder gives something else",
+                feature=name,
+            )
+        states.append(last.float())
+
+    handle = module.get_decoder().register_forward_hook(keep)
+    try:
+        yield states
+    finally:
+        handle.remove()
+
+
+def _low_rank_hooks(
+    adapted: Sequence[dict[str, Prepared] | None],
+) -> list[tuple[nn.Module, Hook]]:
+    """One hook for each adapted module, which adds what each of the row's adapters adds."""
+    rows: dict[int, list[int]] = {}
+    distinct: dict[int, dict[str, Prepared]] = {}
+    for row, prepared in enumerate(adapted):
+        if prepared is not None:
+            rows.setdefault(id(prepared), []).append(row)
+            distinct[id(prepared)] = prepared
+    parts: dict[str, list[tuple[Prepared, list[int]]]] = {}
+    for key, prepared in distinct.items():
+        for name, pair in prepared.items():
+            parts.setdefault(name, []).append((pair, rows[key]))
+    return [
+        (found[0][0].module, _low_rank_hook(name, found, len(adapted)))
+        for name, found in parts.items()
+    ]
+
+
+def _low_rank_hook(name: str, parts: list[tuple[Prepared, list[int]]], batch: int) -> Hook:
+    def add(module: nn.Module, given: tuple[Any, ...], output: Any) -> Any:
+        inputs = given[0] if given else None
+        if not isinstance(inputs, Tensor) or inputs.ndim != 3 or len(inputs) % batch:
+            raise UnsupportedError(
+                f"module {name!r} does not see the rows of a batch one by one: an adapter cannot "
+                "be applied to some of them",
+                feature=type(module).__name__,
+            )
+        heads = len(inputs) // batch  # more than 1 only behind the last block, where exits are rows
+        for pair, rows in parts:
+            if len(rows) == batch:
+                output = output + inputs @ pair.down @ pair.up
+                continue
+            index = _repeated(rows, batch, heads, inputs.device)
+            output = output.index_add(0, index, inputs[index] @ pair.down @ pair.up)
+        return output
+
+    return add
+
+
+def _repeated(
+    rows: Sequence[int], batch: int, heads: int, device: torch.device
+) -> Int[Tensor, "rows"]:
+    return torch.tensor([head * batch + row for head in range(heads) for row in rows]).to(device)
+
+
+def _exit_hooks(blocks: Sequence[nn.Module], exits: Sequence[int]) -> list[tuple[nn.Module, Hook]]:
+    """Hooks that keep the hidden states after some blocks and stack them below the last one's."""
+    if not exits:
+        return []
+    kept: dict[int, Tensor] = {}
+
+    def keep(count: int) -> Hook:
+        def hook(module: nn.Module, given: tuple[Any, ...], output: Any) -> None:
+            kept[count] = _hidden(output)
+
+        return hook
+
+    def stack(module: nn.Module, given: tuple[Any, ...], output: Any) -> Any:
+        last = _hidden(output)
+        heads = torch.cat([last, *(kept.get(count, last).to(last.device) for count in exits)])
+        return (heads, *output[1:]) if isinstance(output, tuple) else heads
+
+    inner = sorted({count for count in exits if count < len(blocks)})
+    return [*((blocks[count - 1], keep(count)) for count in inner), (blocks[-1], stack)]
+
+
+def _hidden(output: Any) -> Tensor:
+    return cast("Tensor", output[0] if isinstance(output, tuple) else output)

@@ -1,0 +1,273 @@
+"""What may come next in a row: any text, or a place in a constraint.
+
+Both kinds answer the same questions; a row holds one of them. The place in a constraint also sees
+to the limits, so that no text is cut in half:
+
+- a token after which the rest would not fit into `most` tokens is refused, and the row becomes
+  `mask_within`, or comes nearer to it; what is drawn in the end fits. (Asking for `mask_within` at
+  every step would be the same and cost a distance for each token that may follow; this asks for
+  one.)
+- before `least` tokens end ids are not offered, and a token that leads to where only an end can
+  come is refused. If that leaves nothing, the end comes early: a whole text goes before a minimum.
+
+What this module does not know: logits, texts.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import lru_cache
+from typing import Final, TypeAlias, final
+
+import numpy as np
+
+from guideway.constraints.compiled import CompiledConstraint, DecodeState
+from guideway.engine.limits import longest_path
+from guideway.masks.bits import Row, pack
+from guideway.sampling.watermarks.positions import forced
+from guideway.vocabulary.healing import across
+from guideway.vocabulary.spellings import Vocabulary
+
+Taken: TypeAlias = tuple[int, ...]  # tokens at the end of the prompt that are written again
+
+TRIES: Final = 32  # tokens refused for either limit in one step; each costs a draw
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class Choices:
+    """What a constraint leaves to choose at a place; whoever has the text can tell, too.
+
+    Attributes:
+        row: the tokens that it allows, ends aside, whatever the limits.
+        free: whether they differ in their first byte; else nothing is chosen here.
+        before: the tokens at the free places so far.
+    """
+
+    row: Row
+    free: bool
+    before: tuple[int, ...]
+
+
+@final
+class Free:
+    """Any text: every id that spells something, and the end ids."""
+
+    over: Final = False
+
+    def __init__(self, vocabulary: Vocabulary, least: int, taken: Taken = ()) -> None:
+        """No end ids before `least` tokens, nor before what was `taken` back is spelled."""
+        self._text, self._ends = text_row(vocabulary), end_row(vocabulary)
+        self._vocabulary, self._taken = vocabulary, taken
+        self._least, self._count = least, 0
+
+    @property
+    def accepts(self) -> bool:
+        """Whether the text may end here."""
+        return not self._taken
+
+    def row(self) -> Row:
+        """The tokens that may come next, packed."""
+        if self._taken:
+            return across_row(self._vocabulary, self._taken)
+        return self._text if self._count < self._least else self._text | self._ends
+
+    def admits(self, token: int) -> bool:
+        """Whether a token of `row` may be taken: always."""
+        return True
+
+    def narrow(self) -> None:
+        """Nothing to leave out."""
+
+    def fits(self, token: int) -> bool:
+        """Whether a token of `row` leaves room for an end: always."""
+        return True
+
+    def choices(self, tokens: Sequence[int]) -> Choices | None:
+        """Between which tokens a constraint leaves the choice; None without one."""
+        return None
+
+    def take(self, token: int) -> bool:
+        """Go on by a token; never refused."""
+        self._count += 1
+        self._taken = _after(self._taken, token)
+        return True
+
+    def matches(self, text: str) -> bool:
+        """Whether `text` is whole."""
+        return True
+
+
+@final
+class Held:
+    """A place in a constraint, and the tokens that are left."""
+
+    def __init__(
+        self,
+        constraint: CompiledConstraint,
+        *,
+        joint: bytes,
+        least: int,
+        most: int,
+        taken: Taken = (),
+    ) -> None:
+        """The place after `joint`, with `least` to `most` tokens to come.
+
+        Of the ways to cut the joint, where it was `taken` back from the prompt, the prompt's own
+        one is kept to, up to the token that goes on across its end.
+        """
+        self._taken = taken
+        self._constraint, self._least, self._most = constraint, least, most
+        self._ends = end_row(constraint.vocabulary)
+        self._state = constraint.start(joint)
+        self._count = self._refused = self._crowded = 0
+        self._row: Row | None = None
+        self._joint = joint
+        self._free: bool | None = None  # until someone asks
+        self._chosen: tuple[int, ...] = ()
+        self._judged = 0  # tokens of which it is known whether they were chosen
+
+    @property
+    def accepts(self) -> bool:
+        """Whether the text may end here."""
+        return self._constraint.accepts(self._state)
+
+    @property
+    def over(self) -> bool:
+        """Whether the text can only end here."""
+        return self.accepts and not (self._constraint.mask(self._state) & ~self._ends).any()
+
+    def row(self) -> Row:
+        """The tokens that may come next, packed."""
+        if self._row is None:
+            self._row = self._unended(self._constraint.mask(self._state))
+        return self._row
+
+    def narrow(self) -> None:
+        """Leave out of `row` everything after which the rest would not fit, before it is asked.
+
+        For those that look at what a row offers, and not only at what is drawn from it.
+        """
+        fitting = self._constraint.mask_within(self._state, self._most - self._count)
+        self._row = self._unended(fitting)
+
+    def choices(self, tokens: Sequence[int]) -> Choices | None:
+        """Between which tokens the constraint leaves the choice, and what was chosen so far.
+
+        Args:
+            tokens: all that were taken. Whoever asks at each step costs one look a step; after
+                steps at which nobody asked, they are gone through again.
+        """
+        if self._judged < self._count:
+            self._chosen = chosen(self._constraint, self._constraint.start(self._joint), tokens)
+            self._judged = self._count
+        row = self._constraint.mask(self._state) & ~self._ends
+        self._free = not forced(row, self._constraint.vocabulary)
+        return Choices(row, free=self._free, before=self._chosen)
+
+    def take(self, token: int) -> bool:
+        """Go on by a token, or refuse it and have a narrower row."""
+        if not self.admits(token):
+            return False
+        self._state, self._row = self._constraint.advance(self._state, token), None
+        self._taken = _after(self._taken, token)
+        if self._free is not None:
+            self._chosen = (*self._chosen, token) if self._free else self._chosen
+            self._judged, self._free = self._count + 1, None
+        self._count, self._refused, self._crowded = self._count + 1, 0, 0
+        return True
+
+    def admits(self, token: int) -> bool:
+        """Whether a token of `row` may be taken; if not, the row has become narrower."""
+        if not self.fits(token, TRIES):
+            return False
+        after = self._constraint.advance(self._state, token)
+        missing = self._least - self._count - 1
+        if missing > 0 and self._refused < TRIES:
+            longest = longest_path(self._constraint, after, missing)
+            others = _without(self.row(), token)
+            if longest is not None and longest < missing and others.any():
+                self._row = others
+                self._refused += 1
+                return False
+        return True
+
+    def fits(self, token: int, tries: int = 0) -> bool:
+        """Whether a token of `row` leaves room for an end; if not, the row has those that do.
+
+        The first `tries` times at a place it may have others, too: to find all that do takes long
+        where something is looked ahead for, and mostly the next that is drawn does.
+        """
+        left = self._most - self._count
+        if self._constraint.fits(self._constraint.advance(self._state, token), left - 1):
+            return True
+        self._crowded += 1
+        if self._crowded <= tries:
+            fitting = self._constraint.mask_without(self._state, token, left)
+        else:
+            fitting = self._constraint.mask_within(self._state, left)
+        narrow = self.row() & fitting
+        self._row = narrow if narrow.any() else self._unended(fitting)
+        return False
+
+    def matches(self, text: str) -> bool:
+        """Whether `text` is whole."""
+        return self._constraint.matches(text)
+
+    def _unended(self, row: Row) -> Row:
+        """`row` without end ids before `least` tokens, unless nothing else is in it.
+
+        While the end of the prompt is written again, what goes on with that, if anything does.
+        """
+        if self._taken:
+            across = row & across_row(self._constraint.vocabulary, self._taken)
+            row = across if across.any() else row
+        if self._count >= self._least:
+            return row
+        rest = row & ~self._ends
+        return rest if rest.any() else row
+
+
+Cursor: TypeAlias = Free | Held  # `copy.copy` forks them: what they hold is never changed in place
+
+
+@lru_cache(16)
+def text_row(vocabulary: Vocabulary) -> Row:
+    """All ids that spell something: padding rows of the logits and special tokens are no text."""
+    tokens = vocabulary.tokens
+    return pack([token for token, spelling in enumerate(tokens) if spelling], vocabulary.width)
+
+
+@lru_cache(256)
+def across_row(vocabulary: Vocabulary, taken: Taken) -> Row:
+    """The ids that may come in the place of tokens that were taken back."""
+    return pack(across(vocabulary, taken), vocabulary.width)
+
+
+def _after(taken: Taken, token: int) -> Taken:
+    """What is left of the tokens taken back, once `token` has come: none where it is another."""
+    return taken[1:] if taken and taken[0] == token else ()
+
+
+@lru_cache(16)
+def end_row(vocabulary: Vocabulary) -> Row:
+    """All end ids."""
+    return pack(sorted(vocabulary.eos_ids), vocabulary.width)
+
+
+def chosen(
+    constraint: CompiledConstraint, state: DecodeState, tokens: Sequence[int]
+) -> tuple[int, ...]:
+    """Those of the tokens after `state` that stand where there was something to choose."""
+    ends = end_row(constraint.vocabulary)
+    found = list[int]()
+    for token in tokens:
+        if not forced(constraint.mask(state) & ~ends, constraint.vocabulary):
+            found.append(token)
+        state = constraint.advance(state, token)
+    return tuple(found)
+
+
+def _without(row: Row, token: int) -> Row:
+    rest = row.copy()
+    rest[token >> 5] &= ~np.uint32(1 << (token & 31))
+    return rest

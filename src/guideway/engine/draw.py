@@ -1,0 +1,223 @@
+"""Rows of an expression to one token each: mask, bias and penalties, warp, draw.
+
+The constraint's mask enters before everything else, so that a nucleus is computed on what is
+allowed and always holds an allowed token; then biases, penalties and bans, which are about what was
+drawn before (`engine.penalties`); then temperature and the filters in the order that the settings
+give (`logits.warp`); the draw. All of it runs on the device of the logits, in float32, and comes
+back in one transfer.
+
+What this module does not know: constraints (a row of bits is all it sees), models, texts, when to
+stop.
+"""
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from functools import lru_cache
+from typing import Final, cast, final
+
+import torch
+from jaxtyping import Bool, Float, Int
+from torch import Tensor
+
+from guideway.engine.marking import Marking, early, late
+from guideway.engine.penalties import Penalties
+from guideway.engine.request import Request
+from guideway.engine.spread import Spread, centred, check_logits
+from guideway.errors import DeadEndError
+from guideway.logits.rows import LEAST, Rows
+from guideway.logits.surprise import surprises
+from guideway.logits.transfer import send
+from guideway.logits.warp import Moment, Warps, Watch, warp
+from guideway.sampling.categorical import Categorical
+from guideway.sampling.greedy import Greedy
+from guideway.sampling.history import History
+from guideway.sampling.noise import coins, keys, streams
+from guideway.sampling.sampler import Sampler
+from guideway.vocabulary.spellings import Vocabulary
+
+GREEDY: Final[Sampler] = Greedy()
+CATEGORICAL: Final[Sampler] = Categorical()
+NAMED: Final = 5  # bad words in a message
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class Plan:
+    """The settings of the rows of a batch, as tensors.
+
+    Attributes:
+        penalties: biases, penalties and bans of each row.
+        warps: temperature and filters of each row.
+        streams: the key of each row's random choices.
+        random: which rows draw at random; the others take the most probable token.
+        held: whether a constraint holds any of the rows.
+    """
+
+    penalties: Penalties
+    warps: Warps
+    streams: Int[Tensor, "batch"]
+    random: tuple[bool, ...]
+    held: bool
+
+    @classmethod
+    def of(
+        cls, requests: Sequence[Request], histories: Sequence[History], device: torch.device
+    ) -> "Plan":
+        """The plan of these rows."""
+        settings = [request.sampling for request in requests]
+        samples = [(request.sampling.seed or 0, request.sample) for request in requests]
+        exempt = _never_left_out(histories[0].rules.vocabulary) if histories else ()
+        return cls(
+            Penalties.of([history.rules for history in histories], device),
+            Warps.of([(each.stages, each.warps) for each in settings], device, exempt),
+            streams(samples, device),
+            tuple(each.samples for each in settings),
+            any(request.held for request in requests),
+        )
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class Drawn:
+    """What a step chose, on the host, one element a row.
+
+    Attributes:
+        tokens: the tokens.
+        logprobs: the model's own log-probabilities of them.
+        log_allowed: the logs of the model's probability of everything that was allowed; 0 where no
+            constraint holds any row.
+        surprises: of the tokens, in bits, as mirostat found them; None where it is off in all rows,
+            or the row had one token only.
+    """
+
+    tokens: list[int]
+    logprobs: list[float]
+    log_allowed: list[float]
+    surprises: list[float | None]
+
+    def choice(self, row: int) -> tuple[int, float, float, float | None]:
+        """Token, log-probability, log of the allowed mass and surprise of one row."""
+        return self.tokens[row], self.logprobs[row], self.log_allowed[row], self.surprises[row]
+
+
+@torch.inference_mode()
+def draw(
+    rows: Rows,
+    allowed: Bool[Tensor, "batch vocabulary"],
+    plan: Plan,
+    histories: Sequence[History],
+    steps: Sequence[int],
+    numbers: Sequence[int],
+    watch: Watch | None = None,
+    marking: Marking | None = None,
+) -> Drawn:
+    """One token for each row.
+
+    Args:
+        rows: what the expression gave.
+        allowed: the tokens that the constraint of each row allows.
+        plan: the settings of each row.
+        histories: what was before, of each row.
+        steps: how many tokens each row has had: with its stream, the counter of its noise.
+        numbers: which request each row is, for messages.
+        watch: told the name of each stage, the constraint first, and the rows after it.
+        marking: the watermark of this step.
+
+    Raises:
+        ModelError: the model gave NaN or +∞.
+        DeadEndError: nothing is allowed, the model gives all that is allowed no probability, or bad
+            words forbid it.
+    """
+    spread = Spread.of(rows, allowed, held=plan.held)
+    values, reported, total, kept = spread.values, spread.reported, spread.total, spread.kept
+    if watch is not None:
+        watch("constraint", values)
+
+    told = list[tuple[str, Tensor]]()
+
+    def note(name: str, row: Tensor) -> None:
+        told.append((name, row))
+
+    def drawn(values: Tensor) -> list[list[float]]:
+        told.clear()
+        row = plan.penalties.apply(values, histories, watch and note)
+        tokens, left, bits = _choose(row, plan, histories, steps, watch and note, marking)
+        chosen = (reported.gather(1, tokens[:, None])[:, 0] - total).clamp(min=LEAST)
+        # −∞ if nothing may be drawn, or if the temperature made a logit infinite.
+        chosen = torch.where(left.isfinite(), chosen, -math.inf)
+        # One transfer; ids are exact in float64 up to 2^53.
+        stacked = torch.stack([each.double() for each in (tokens, chosen, kept, total, bits)])
+        return cast("list[list[float]]", stacked.tolist())  # pyright: ignore[reportUnknownMemberType]
+
+    back = drawn(values)
+    places = [f"step {step} of row {number}" for step, number in zip(steps, numbers, strict=True)]
+    for place, where in enumerate(places):
+        check_logits(back[3][place], where)
+    if not all(log > -math.inf for log in back[1]) and (moved := centred(values)) is not None:
+        back = drawn(moved)
+    if watch is not None:
+        for stage in told:
+            watch(*stage)
+    for place, where in enumerate(places):
+        if not back[1][place] > -math.inf:
+            possible = rows.values[place][rows.support[place] & allowed[place]] > -math.inf
+            raise _dead_end(values[place], histories[place], where, filtered=bool(possible.any()))
+    surprise = [None if math.isnan(each) else each for each in back[4]]
+    return Drawn([int(token) for token in back[0]], back[1], back[2], surprise)
+
+
+def _choose(
+    row: Float[Tensor, "batch vocabulary"],
+    plan: Plan,
+    histories: Sequence[History],
+    steps: Sequence[int],
+    watch: Watch | None,
+    marking: Marking | None,
+) -> tuple[Int[Tensor, "batch"], Float[Tensor, "batch"], Float[Tensor, "batch"]]:
+    """Each row's token by its own sampler, its logit in the end, and its surprise or NaN."""
+    nothing = torch.full_like(row[:, 0], math.nan)
+    row = early(marking, row, watch)
+    if not any(plan.random):
+        row = late(marking, row, None, plan.streams, watch)
+        tokens = GREEDY.draw(row, plan.streams)
+        return tokens, row.gather(1, tokens[:, None])[:, 0], nothing
+    key = keys(plan.streams, send([*steps], row.device))
+    ceilings = send([each.ceiling for each in histories], row.device)
+    warped = warp(row, plan.warps, Moment(coins(key), ceilings), watch)
+    warped = replace(warped, row=late(marking, warped.row, warped.ids, key, watch))
+    noise = key if marking is None else marking.noise(key)
+    tokens = CATEGORICAL.draw(warped.row, noise, warped.ids)
+    if not all(plan.random):
+        random = send(plan.random, row.device)
+        tokens = torch.where(random, tokens, GREEDY.draw(warped.row, key, warped.ids))
+    place = tokens[:, None]
+    if warped.ids is not None:
+        place = (warped.ids == place).int().argmax(1, keepdim=True)
+    left = warped.row.gather(1, place)[:, 0]
+    if warped.before is None:
+        return tokens, left, nothing
+    free = (warped.before > -math.inf).sum(1) > 1
+    return tokens, left, torch.where(free, surprises(warped.before, tokens), nothing)
+
+
+@lru_cache(16)
+def _never_left_out(vocabulary: Vocabulary) -> tuple[int, ...]:
+    """Ends of texts and of lines, without which a text goes on for ever: XTC keeps them."""
+    lines = [token for token, spelled in enumerate(vocabulary.tokens) if spelled == b"\n"]
+    return (*sorted(vocabulary.eos_ids), *lines)
+
+
+def _dead_end(
+    values: Float[Tensor, "vocabulary"], history: History, where: str, *, filtered: bool
+) -> DeadEndError:
+    """Why nothing may be drawn: bad words, filters of the expression, or the model."""
+    if bool((values > -math.inf).any()):  # a bias or a penalty never bans
+        words = history.rules.sampling.bad_words_ids or ()
+        named = ", ".join(map(repr, words[:NAMED])) + (", …" if len(words) > NAMED else "")
+        reason = f"bad_words_ids forbid the rest: {named}"
+    elif filtered:
+        reason = "the filters of the expression leave none of those that may come next"
+    else:
+        reason = "the model gives no probability to any token that may come next"
+    return DeadEndError(f"no token is left at {where}: {reason}")

@@ -1,0 +1,389 @@
+"""`Ensemble`: an expression with the models that its leaves read.
+
+    expression ─▶ leaves ─▶ contexts (model × prompt × adapter) ─▶ backbones (one batch a model)
+
+A batch of a backbone holds all rows of its first context, then all rows of the next. Leaves that
+differ in their exit alone share a row, prompts that are equal are read once, and the cache is used
+at every step, so a step costs one forward for each model, however many leaves read it.
+
+One context is the main one: its vocabulary is that of the expression, its reader's joint that of
+the text. It is the first one whose tokens all others have as well, so that what is drawn can be
+read by all.
+
+What this module does not know: constraints, sampling, when a row ends.
+"""
+
+import copy
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any, Final, TypeAlias, cast, final
+
+import torch
+from jaxtyping import Float, Int
+from torch import Tensor
+
+from guideway.engine.alignment import Alignment, aligned
+from guideway.engine.model import HiddenModel, LanguageModel, VariedModel
+from guideway.engine.prompt import PromptReader
+from guideway.engine.reading import Reading
+from guideway.errors import SourceError, UnsupportedError
+from guideway.logits.expr import (
+    GediTerm,
+    Guided,
+    Leaf,
+    Linear,
+    check_size,
+    leaves,
+    walk,
+)
+from guideway.logits.marked import Watermarked, Whole, inner
+from guideway.sampling.watermarks.scheme import Scheme
+from guideway.vocabulary.spellings import Vocabulary
+
+Prompts: TypeAlias = tuple[tuple[int, ...], ...]
+"""The tokens that each context of one row reads."""
+Logits: TypeAlias = Mapping[Leaf, Tensor]
+States: TypeAlias = list[Tensor]
+"""For each row the last hidden states after the tokens that it has just read, [tokens, hidden]."""
+LEAST_GAIN: Final = -1e4
+NO_SUMS: Final[Mapping[Leaf, Tensor]] = {}
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class EnsembleCache:
+    """What an ensemble keeps between steps.
+
+    Attributes:
+        caches: the cache of each backbone.
+        rows: how many rows a context has.
+        sums: for each leaf of a GeDi pair, the log-probability of each row's text so far.
+        last: the logits of those leaves, which the next token is looked up in.
+    """
+
+    caches: tuple[Any, ...]
+    rows: int
+    sums: Mapping[Leaf, Float[Tensor, "batch"]]
+    last: Mapping[Leaf, Float[Tensor, "batch vocabulary"]]
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class Backbone:
+    """One model and what is read from it.
+
+    Attributes:
+        model: what runs.
+        contexts: which contexts of the ensemble are its, in the order of its rows.
+        adapters: of each of them.
+        exits: the blocks that leaves read after, in order.
+        heads: each leaf with the place of its context among `contexts` and of its exit (0: none).
+        alignment: to the vocabulary of the ensemble, None where logits are taken as they are.
+    """
+
+    model: LanguageModel[Any]
+    contexts: tuple[int, ...]
+    adapters: tuple[Any, ...]
+    exits: tuple[int, ...]
+    heads: tuple[tuple[Leaf, int, int], ...]
+    alignment: Alignment | None
+
+    @property
+    def varied(self) -> bool:
+        """Whether more than plain logits are asked for."""
+        return bool(self.exits) or any(adapter is not None for adapter in self.adapters)
+
+    def prefill(
+        self, prompts: Sequence[Prompts], states: States | None = None
+    ) -> tuple[Any, Logits]:
+        """Each row's prompts, equal ones once. `states` gets those of the first context."""
+        wanted = [
+            (prompt[context], adapter)
+            for context, adapter in zip(self.contexts, self.adapters, strict=True)
+            for prompt in prompts
+        ]
+        distinct = list(dict.fromkeys(wanted))
+        tokens = [prompt for prompt, _ in distinct]
+        adapters = [adapter for _, adapter in distinct]
+        shown = States()
+        if states is not None:
+            cache, logits, shown = self._hidden().prefill_hidden(tokens, adapters, self.exits)
+        elif self.varied:
+            model = cast("VariedModel[Any]", self.model)
+            cache, logits = model.prefill_varied(tokens, adapters, self.exits)
+        else:
+            cache, one = self.model.prefill(tokens)
+            logits = one[None]
+        places = {each: place for place, each in enumerate(distinct)}
+        rows = [places[each] for each in wanted]
+        if len(distinct) < len(wanted):
+            cache, logits = self.model.select(cache, rows), logits[:, rows]
+        if states is not None:
+            states.extend(shown[row] for row in rows[: len(prompts)])
+        return cache, self._split(logits, len(prompts))
+
+    def extend(
+        self, cache: Any, tokens: Int[Tensor, "batch new"], states: States | None = None
+    ) -> tuple[Any, Logits]:
+        """The same tokens in every context. `states` gets those of the first context."""
+        if self.alignment is not None:
+            tokens = self.alignment.tokens(tokens)
+        read = tokens.to(self.model.device).repeat(len(self.contexts), 1)
+        if states is not None:
+            cache, logits, shown = self._hidden().extend_hidden(cache, read, self.exits)
+            states.extend(shown[: len(tokens)])
+        elif self.varied:
+            model = cast("VariedModel[Any]", self.model)
+            cache, logits = model.extend_varied(cache, read, self.exits)
+        else:
+            cache, one = self.model.extend(cache, read)
+            logits = one[None]
+        return cache, self._split(logits, len(tokens))
+
+    def without(self, leaf: Leaf) -> "Backbone | None":
+        """The same without what `leaf` alone reads; None if that is everything."""
+        heads = [head for head in self.heads if head[0] != leaf]
+        kept = sorted({place for _, place, _ in heads})
+        if not kept:
+            return None
+        return replace(
+            self,
+            contexts=tuple(self.contexts[place] for place in kept),
+            adapters=tuple(self.adapters[place] for place in kept),
+            heads=tuple((each, kept.index(place), head) for each, place, head in heads),
+        )
+
+    def select(self, cache: Any, rows: Sequence[int], count: int) -> Any:
+        """These of `count` rows, in every context."""
+        places = range(len(self.contexts))
+        return self.model.select(cache, [place * count + row for place in places for row in rows])
+
+    def _hidden(self) -> HiddenModel[Any]:
+        if isinstance(self.model, HiddenModel):
+            return self.model
+        name = type(self.model).__name__
+        raise UnsupportedError(
+            f"{name} has no hidden states, which contrastive search compares; in an expression "
+            "they are those of the first model",
+            feature="hidden states",
+        )
+
+    def _split(self, logits: Float[Tensor, "heads all *rest"], rows: int) -> Logits:
+        parts = dict[Leaf, Tensor]()
+        for leaf, place, head in self.heads:
+            part = logits[head, place * rows : (place + 1) * rows]
+            parts[leaf] = part if self.alignment is None else self.alignment.logits(part)
+        return parts
+
+
+@final
+class Ensemble:
+    """An expression that can be run: tokens in, the logits of every leaf out.
+
+    Example:
+        >>> from guideway.engine.fake import FakeModel
+        >>> vocabulary = Vocabulary([b"a", b"b", b"<eos>"], eos_ids={2})
+        >>> ensemble = Ensemble.of(FakeModel.table(vocabulary, torch.eye(3)))
+        >>> cache, logits = ensemble.prefill([((0, 1),)])
+        >>> [row.tolist() for row in logits.values()]
+        [[[0.0, 1.0, 0.0]]]
+
+    Attributes:
+        node: the expression; every leaf's source is a `Reading`.
+        mark: the watermark of what is drawn from it, if there is one.
+        leaves: its leaves, in the order in which they are written.
+        contexts: what they read, the main one first.
+        backbones: the models that run, with what is read from each.
+        vocabulary: the main one's.
+    """
+
+    def __init__(self, whole: Whole) -> None:
+        """Sort the leaves by what they share.
+
+        Raises:
+            LimitError: it is nested too deeply, or too much.
+            SourceError: a part of it is 0.
+            UnsupportedError: their vocabularies are different.
+        """
+        self.mark = cast("Scheme", whole.mark) if isinstance(whole, Watermarked) else None
+        self.node = node = inner(whole)
+        check_size(node)
+        self.leaves = tuple(leaves(node))
+        if any(each == Linear(()) for each in walk(node)):
+            raise SourceError(
+                "the expression is empty, or a part of it is: its terms cancel each other"
+            )
+        written = list(dict.fromkeys(reading(leaf).context for leaf in self.leaves))
+        main = _main(written)
+        self.contexts = (main, *(each for each in written if each is not main))
+        self.vocabulary: Vocabulary = main.model.vocabulary
+        self.device: torch.device = main.model.device
+        self.backbones = tuple(self._backbone(model) for model in self._models())
+        terms = [term for each in walk(node) if isinstance(each, Guided) for term in each.terms]
+        pairs = [term for term in terms if isinstance(term, GediTerm)]
+        self._summed = tuple({leaf for pair in pairs for leaf in (pair.wanted, pair.unwanted)})
+        self.reads_texts = bool(terms)
+
+    @classmethod
+    def of(cls, model: "LanguageModel[Any] | Ensemble") -> "Ensemble":
+        """A model as an expression of one leaf; an ensemble as it is."""
+        if isinstance(model, Ensemble):
+            return model
+        return cls(Leaf(Reading(model, PromptReader(model.vocabulary)), "model"))
+
+    def beside(self, leaf: Leaf) -> "Ensemble":
+        """The same without what `leaf` alone reads: its logits come from somewhere else.
+
+        Raises:
+            UnsupportedError: it is one of a GeDi pair, whose texts so far are read here.
+        """
+        if leaf in self._summed:
+            raise UnsupportedError(
+                f"{leaf.name} is one of a GeDi pair, and its logits come from another loop",
+                feature="GeDi by the model that generates",
+            )
+        made = copy.copy(self)
+        fewer = (backbone.without(leaf) for backbone in self.backbones)
+        made.backbones = tuple(backbone for backbone in fewer if backbone is not None)
+        return made
+
+    def prefill(
+        self, prompts: Sequence[Prompts], states: States | None = None
+    ) -> tuple[EnsembleCache, Logits]:
+        """A cache with a row for each prompt, and the logits after it, [batch, vocabulary].
+
+        Args:
+            prompts: what the contexts of each row read.
+            states: a list that gets the main context's last hidden states.
+
+        Raises:
+            UnsupportedError: states are asked for, and the main model has none.
+        """
+        main = None if states is None else self.main
+        made = [each.prefill(prompts, states if each is main else None) for each in self.backbones]
+        logits = self._joined([part for _, part in made])
+        zeros = torch.zeros(len(prompts), device=self.device)
+        sums = dict.fromkeys(self._summed, zeros)
+        caches = tuple(cache for cache, _ in made)
+        return EnsembleCache(caches, len(prompts), sums, self._watched(logits)), logits
+
+    def extend(
+        self,
+        cache: EnsembleCache,
+        tokens: Int[Tensor, "batch new"],
+        states: States | None = None,
+    ) -> tuple[EnsembleCache, Logits]:
+        """The cache after more tokens, and the logits after each, [batch, new, vocabulary].
+
+        `states` is as in `prefill`.
+        """
+        main = None if states is None else self.main
+        made = [
+            each.extend(own, tokens, states if each is main else None)
+            for each, own in zip(self.backbones, cache.caches, strict=True)
+        ]
+        logits = self._joined([part for _, part in made])
+        sums = {leaf: each[:, -1] for leaf, each in self.sums(cache, logits, tokens).items()}
+        last = {leaf: row[:, -1] for leaf, row in self._watched(logits).items()}
+        return EnsembleCache(tuple(c for c, _ in made), cache.rows, sums, last), logits
+
+    @property
+    def main(self) -> Backbone:
+        """The model of the main context, which is the first that it reads."""
+        return next(each for each in self.backbones if each.contexts[0] == 0)
+
+    def select(self, cache: EnsembleCache, rows: Sequence[int]) -> EnsembleCache:
+        """A cache of these rows."""
+        caches = tuple(
+            each.select(own, rows, cache.rows)
+            for each, own in zip(self.backbones, cache.caches, strict=True)
+        )
+        index = torch.tensor(rows, dtype=torch.int64, device=self.device)
+        sums = {leaf: each[index] for leaf, each in cache.sums.items()}
+        last = {leaf: each[index] for leaf, each in cache.last.items()}
+        return replace(cache, caches=caches, rows=len(rows), sums=sums, last=last)
+
+    def sums(
+        self, cache: EnsembleCache, logits: Logits, tokens: Int[Tensor, "batch new"]
+    ) -> Mapping[Leaf, Float[Tensor, "batch new"]]:
+        """The log-probability of each row's text after each new token, for GeDi's leaves.
+
+        Args:
+            cache: from before the new tokens.
+            logits: those after each of them.
+            tokens: the new tokens.
+        """
+        return {
+            leaf: cache.sums[leaf][:, None]
+            + _gained(cache.last[leaf], logits[leaf], tokens).cumsum(1)
+            for leaf in self._summed
+        }
+
+    def _models(self) -> list[LanguageModel[Any]]:
+        return list({id(each.model): each.model for each in self.contexts}.values())
+
+    def _backbone(self, model: LanguageModel[Any]) -> Backbone:
+        own = [place for place, each in enumerate(self.contexts) if each.model is model]
+        read = [leaf for leaf in self.leaves if reading(leaf).model is model]
+        exits = tuple(sorted({e for leaf in read if (e := reading(leaf).exit) is not None}))
+        places = {self.contexts[place]: number for number, place in enumerate(own)}
+        heads = tuple(
+            (
+                leaf,
+                places[reading(leaf).context],
+                0 if (e := reading(leaf).exit) is None else 1 + exits.index(e),
+            )
+            for leaf in read
+        )
+        plain = len(self.leaves) == 1 and model.vocabulary is self.vocabulary
+        alignment = None if plain else aligned(self.vocabulary, model.vocabulary)
+        adapters = tuple(self.contexts[place].adapter for place in own)
+        return Backbone(model, tuple(own), adapters, exits, heads, alignment)
+
+    def _joined(self, parts: Sequence[Logits]) -> Logits:
+        return {
+            leaf: row if row.device == self.device else row.to(self.device)
+            for part in parts
+            for leaf, row in part.items()
+        }
+
+    def _watched(self, logits: Logits) -> Logits:
+        return {leaf: logits[leaf] for leaf in self._summed} if self._summed else NO_SUMS
+
+
+def _main(contexts: Sequence[Reading]) -> Reading:
+    """The first context whose tokens all others have.
+
+    Raises:
+        UnsupportedError: there is none, naming what others lack of the first one's tokens.
+    """
+    vocabularies = list(dict.fromkeys(each.model.vocabulary for each in contexts))
+    if len(vocabularies) == 1:
+        return contexts[0]
+    refused: list[UnsupportedError] = []
+    for vocabulary in vocabularies:
+        try:
+            for other in vocabularies:
+                aligned(vocabulary, other)
+        except UnsupportedError as error:
+            refused.append(error)
+            continue
+        return next(each for each in contexts if each.model.vocabulary == vocabulary)
+    raise refused[0]
+
+
+def reading(leaf: Leaf) -> Reading:
+    """What a leaf reads."""
+    return cast("Reading", leaf.source)
+
+
+def _gained(
+    last: Float[Tensor, "batch vocabulary"],
+    logits: Float[Tensor, "batch new vocabulary"],
+    tokens: Int[Tensor, "batch new"],
+) -> Float[Tensor, "batch new"]:
+    """The log-probability of new tokens, each given those before it."""
+    before = torch.cat([last[:, None], logits[:, :-1]], 1)
+    chosen = before.gather(2, tokens.to(before.device)[:, :, None])[:, :, 0]
+    # A token that a model of the pair excludes says much, and not everything.
+    return (chosen - before.logsumexp(2)).clamp(min=LEAST_GAIN)

@@ -1,0 +1,99 @@
+"""The loop over a batch: one step after another until every row has ended.
+
+Each row has its own constraint, settings and end. To generate and to stream are the same loop, read
+at different speeds.
+
+What this module does not know: logits, prompts as text, values.
+"""
+
+import contextlib
+import time
+from collections.abc import Iterator
+from collections.abc import Sequence as Requests
+from typing import Any, final
+
+from guideway.engine.ensemble import Ensemble
+from guideway.engine.limits import checked
+from guideway.engine.marking import check_markable
+from guideway.engine.memory import peak_memory
+from guideway.engine.model import LanguageModel
+from guideway.engine.request import Completion, Event, Request
+from guideway.engine.sequence import Sequence
+from guideway.engine.step import Batch, step
+
+
+@final
+class Decoding:
+    """A batch being generated: iterate to run it, then read `completions`.
+
+    An interrupt from the keyboard ends it in order: rows that were not done are "interrupted".
+
+    Example:
+        >>> from guideway.engine.fake import FakeModel
+        >>> from guideway.vocabulary.spellings import Vocabulary
+        >>> vocabulary = Vocabulary([b"a", b"b", b"<eos>"], eos_ids={2})
+        >>> model = FakeModel.table(vocabulary, [[0, 1, 0], [0, 0, 1], [0, 0, 0]])
+        >>> decoding = Decoding(model, [Request(prompt=(0,))])
+        >>> [event.text for event in decoding], decoding.completions[0].text
+        (['b', ''], 'b')
+    """
+
+    def __init__(self, model: LanguageModel[Any] | Ensemble, requests: Requests[Request]) -> None:
+        """Check the requests; nothing is computed yet.
+
+        Raises:
+            LimitError: a request cannot come out right within its limits.
+            ModelError: a constraint is for another vocabulary.
+            UnsupportedError: a watermark needs sampling.
+        """
+        self._ensemble = ensemble = Ensemble.of(model)
+        check_markable(ensemble.mark, requests)
+        self._rows = [
+            Sequence(number, request, ensemble.vocabulary, checked(request, ensemble))
+            for number, request in enumerate(requests)
+        ]
+
+    def __iter__(self) -> Iterator[Event]:
+        """Run, giving an event for each token of each row.
+
+        Raises:
+            ModelError: the model gave NaN or +∞.
+            DeadEndError: it gave everything that is allowed no probability.
+        """
+        began = time.perf_counter()
+        for row in self._rows:
+            row.begin(began)
+            if row.finish_reason is not None:
+                yield row.event()
+        going = [row for row in self._rows if row.finish_reason is None]
+        if not going:
+            return
+        batch = Batch.of(going, self._ensemble.device)
+        try:
+            while batch.rows:
+                rows, batch = batch.rows, step(self._ensemble, batch)
+                for row in rows:
+                    yield row.event()
+        except KeyboardInterrupt:
+            for row in batch.rows:
+                row.interrupt()
+                yield row.event()
+
+    @property
+    def completions(self) -> list[Completion]:
+        """What came out of each request; of rows that were not run to their end, what there is."""
+        memory = peak_memory(self._ensemble.device)
+        return [row.completion(memory) for row in self._rows]
+
+
+def generate(model: LanguageModel[Any] | Ensemble, requests: Requests[Request]) -> list[Completion]:
+    """Run a batch to its end.
+
+    Raises:
+        LimitError, ModelError, DeadEndError: as `Decoding`.
+    """
+    decoding = Decoding(model, requests)
+    with contextlib.suppress(KeyboardInterrupt):  # one that comes between two steps
+        for _ in decoding:
+            pass
+    return decoding.completions

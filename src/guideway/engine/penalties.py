@@ -1,0 +1,186 @@
+"""Biases, penalties and bans of a batch: what the rows' histories say, applied to their logits.
+
+The order is transformers' where it has them: bias, repetition, presence and frequency, the flat
+penalty, DRY, bad words, repeated n-grams. Bad words come before the n-grams, whose ban is left out
+where nothing else would be left: the promise that is never broken leaves its remainder first.
+
+Each stage is there only if a row of the batch switches it on. Settings that never change are on the
+device before the first step; what depends on the text is uploaded at each step, a few tokens of
+each row.
+"""
+
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
+from typing import Final, TypeAlias, final
+
+import numpy as np
+import torch
+from jaxtyping import Float, Int
+from torch import Tensor
+
+from guideway.logits.penalties import (
+    Marks,
+    added,
+    banned,
+    banned_if_others,
+    counted,
+    flat,
+    repetition,
+)
+from guideway.logits.transfer import send
+from guideway.logits.warp import Watch
+from guideway.sampling.endings import NONE, Group
+from guideway.sampling.history import History
+from guideway.sampling.rules import Rules
+from guideway.sampling.trail import Ids
+
+LARGEST: Final = 1e30
+
+Histories: TypeAlias = Sequence[History]
+Stage: TypeAlias = Callable[[Tensor, Histories], Tensor]
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class Penalties:
+    """The stages of a batch before temperature.
+
+    Attributes:
+        stages: name and function of each.
+    """
+
+    stages: tuple[tuple[str, Stage], ...]
+
+    @classmethod
+    def of(cls, rules: Sequence[Rules], device: torch.device) -> "Penalties":
+        """The stages that these rows need."""
+        settings = [each.sampling for each in rules]
+        stages = list[tuple[str, Stage]]()
+        if any(each.logit_bias for each in settings):
+            stages.append(("logit_bias", _bias(rules, device)))
+        if any(each.repetition_penalty not in (None, 1) for each in settings):
+            factor = _column([each.repetition_penalty or 1 for each in settings], device)
+            factor.clamp_(min=1 / LARGEST)
+            stages.append(("repetition_penalty", _seen(repetition, factor)))
+        if any(each.presence_penalty or each.frequency_penalty for each in settings):
+            presence = _column([each.presence_penalty or 0 for each in settings], device)
+            frequency = _column([each.frequency_penalty or 0 for each in settings], device)
+            stages.append(("presence_frequency", _counted(presence, frequency)))
+        if any(each.flat_penalty for each in settings):
+            amount = _column([each.flat_penalty or 0 for each in settings], device)
+            stages.append(("flat_penalty", _seen(flat, amount)))
+        if any(each.dry_multiplier for each in settings):
+            stages.append(("dry", _dry))
+        if any(each.bad_words_ids for each in settings):
+            stages.append(("bad_words_ids", _words(rules, device)))
+        if any(each.no_repeat_ngram_size for each in settings):
+            stages.append(("no_repeat_ngram_size", _ngrams))
+        return cls(tuple(stages))
+
+    def apply(
+        self,
+        row: Float[Tensor, "batch vocabulary"],
+        histories: Sequence[History],
+        watch: Watch | None = None,
+    ) -> Float[Tensor, "batch vocabulary"]:
+        """The row after all stages; `watch` is told the name of each and the rows after it."""
+        for name, stage in self.stages:
+            row = stage(row, histories)
+            if watch is not None:
+                watch(name, row)
+        return row
+
+
+def _column(values: Iterable[float | int], device: torch.device) -> Float[Tensor, "batch"]:
+    """One number a row, far enough from what float32 has that sums and products stay finite."""
+    bounded = [min(max(float(value), -LARGEST), LARGEST) for value in values]
+    return torch.tensor(bounded, dtype=torch.float32, device=device)
+
+
+def _seen(function: Callable[[Tensor, Tensor, Tensor], Tensor], amount: Tensor) -> Stage:
+    """A penalty on all tokens of prompt and text."""
+
+    def stage(row: Tensor, histories: Histories) -> Tensor:
+        # Shorter rows are filled up with a token of their own: to come twice changes nothing.
+        ids = _padded([history.seen.ids for history in histories], row.device)
+        return function(row, ids, amount)
+
+    return stage
+
+
+def _counted(presence: Tensor, frequency: Tensor) -> Stage:
+    def stage(row: Tensor, histories: Histories) -> Tensor:
+        texts = [history.generated for history in histories]
+        ids = _padded(texts, row.device)
+        lengths = send([[len(text)] for text in texts], row.device)
+        there = (torch.arange(ids.shape[1], device=row.device) < lengths).to(row.dtype)
+        return counted(row, ids, there, presence, frequency)
+
+    return stage
+
+
+def _dry(row: Tensor, histories: Histories) -> Tensor:
+    ids, penalties = zip(*(history.dry() for history in histories), strict=True)
+    marks = Marks.of(ids, [-each for each in penalties], row.device)
+    return row if marks is None else added(row, marks)
+
+
+def _ngrams(row: Tensor, histories: Histories) -> Tensor:
+    width = row.shape[1]
+    found = [history.repeated_ngrams() for history in histories]
+    marks = Marks.of([ids[ids < width] for ids in found], None, row.device)
+    return row if marks is None else banned_if_others(row, marks)
+
+
+def _words(rules: Sequence[Rules], device: torch.device) -> Stage:
+    always = [[ids for ids, _ in each.words.always] for each in rules]
+    fixed = Marks.of([np.unique(np.concatenate([NONE, *ids])) for ids in always], None, device)
+
+    def stage(row: Tensor, histories: Histories) -> Tensor:
+        moving = Marks.of([history.bad_words() for history in histories], None, row.device)
+        if fixed is None and moving is None:
+            return row
+        left = banned(row, fixed, moving)
+        for place, history in enumerate(histories):
+            if history.taken:
+                left[place, history.taken[0]] = row[place, history.taken[0]]
+        return left
+
+    return stage
+
+
+def _bias(rules: Sequence[Rules], device: torch.device) -> Stage:
+    fixed = _marks([_sums(each.bias.always) for each in rules], device)
+
+    def stage(row: Tensor, histories: Histories) -> Tensor:
+        moving = _marks([history.biases() for history in histories], row.device)
+        return row if fixed is None and moving is None else added(row, fixed, moving)
+
+    return stage
+
+
+def _sums(groups: Iterable[Group]) -> dict[int, float]:
+    sums = dict[int, np.float32]()
+    for ids, value in groups:
+        for token in ids.tolist():
+            sums[token] = sums.get(token, np.float32(0)) + np.float32(value)
+    return {token: float(value) for token, value in sums.items()}
+
+
+def _marks(rows: Sequence[dict[int, float]], device: torch.device) -> Marks | None:
+    if not any(rows):
+        return None
+    ids = [np.fromiter(row, np.int64, len(row)) for row in rows]
+    return Marks.of(ids, [np.fromiter(row.values(), float, len(row)) for row in rows], device)
+
+
+def _padded(rows: Sequence[Ids], device: torch.device) -> Int[Tensor, "batch longest"]:
+    """Ids of different numbers as one tensor.
+
+    What fills a row up is its own first token, or token 0 where it has none.
+    """
+    ids = np.zeros((len(rows), max(map(len, rows))), np.int32)  # half of what int64 would be
+    for place, row in enumerate(rows):
+        ids[place, : len(row)] = row
+        ids[place, len(row) :] = row[0] if len(row) else 0
+    return send(ids, device).long()

@@ -1,0 +1,244 @@
+"""Prompts to tokens, and the joint between a prompt and the text that follows it.
+
+A tokenizer may put a space in front of what it encodes (`vocabulary.lead`), a chat template may put
+one in front of a reply, and neither belongs to the reply. Which bytes stand between is the joint:
+
+    prompt              joint
+    a text              none: the text goes on where the prompt stops, spaces are the prompt's own
+    the empty text      `vocabulary.lead`: what decoding takes away from a text's beginning
+    a healed text       its own end, which was taken back (`vocabulary.healing`)
+    chat messages       what the template and the tokenizer put before a reply, found by rendering a
+                        conversation with a reply and looking at the tokens of its first word
+
+Worked example: Llama 2's template renders "[INST] Hi [/INST] Hello </s>". The prompt ends with
+"[/INST]", the reply's first token is "▁Hello", so the joint is b" ".
+
+What this module does not know: models, constraints.
+"""
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Final, final
+
+from guideway.errors import ModelError, SourceError, UnsupportedError
+from guideway.syntax.sources import check_text
+from guideway.vocabulary.healing import heal
+from guideway.vocabulary.spellings import Vocabulary
+
+WORD: Final = "guideway"  # the reply of the rendered conversation
+ANCHORS: Final = ("\n", ".", "x")  # texts to encode something behind
+_WITHIN_CHARACTER: Final = range(0x80, 0xC0)  # bytes that begin no character of UTF-8
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class Prompt:
+    """A prompt as a model reads it.
+
+    Attributes:
+        tokens: its tokens, one at least.
+        joint: bytes that the model spells before the text, which are not part of it.
+        taken: the tokens that were taken back from the end, if the joint is what they spell.
+    """
+
+    tokens: tuple[int, ...]
+    joint: bytes = b""
+    taken: tuple[int, ...] = ()
+
+
+@final
+class PromptReader:
+    """Reads texts and chat messages for one model.
+
+    Example:
+        >>> reader = PromptReader(Vocabulary([b"a", b"ab", b"b", b"<eos>"], eos_ids={3}))
+        >>> reader.read("aab"), reader.read("").tokens
+        (Prompt(tokens=(0, 1), joint=b'', taken=()), (3,))
+    """
+
+    def __init__(
+        self, vocabulary: Vocabulary, tokenizer: Any = None, tools: Sequence[Any] = ()
+    ) -> None:
+        """A reader for a transformers tokenizer; without one, fewest tokens spell a text.
+
+        `tools` are descriptions of functions, for chat templates.
+        """
+        self._vocabulary, self._tokenizer, self._tools = vocabulary, tokenizer, tools
+
+    @property
+    def vocabulary(self) -> Vocabulary:
+        """The tokens as bytes."""
+        return self._vocabulary
+
+    @property
+    def tokenizer(self) -> Any:
+        """The transformers tokenizer, None for a reader without one."""
+        return self._tokenizer
+
+    def with_tools(self, tools: Sequence[Any]) -> "PromptReader":
+        """The same reader, which shows these tools to chat templates."""
+        return PromptReader(self._vocabulary, self._tokenizer, tools)
+
+    def read(self, prompt: str | Sequence[Mapping[str, Any]]) -> Prompt:
+        """The tokens and the joint of a text or of chat messages.
+
+        Raises:
+            SourceError: a message has no role or content, a text is none that UTF-8 has, or the
+                template refuses the messages.
+            ModelError: there is no chat template, or no token to begin with.
+        """
+        if not isinstance(prompt, str):
+            return self._read_chat(prompt)
+        if prompt:
+            check_text(prompt, "the prompt")
+            return Prompt(self._encode_text(prompt))
+        return Prompt(self._beginning(), self._vocabulary.lead)
+
+    def healed(self, prompt: Prompt, *, characters: bool = False) -> Prompt:
+        """A text prompt whose last tokens are taken back, as `vocabulary.healing` says.
+
+        Where `characters` are kept whole more of them are, as far as the last character that begins
+        with a token: within one no tokenizer begins a text.
+        """
+        tokens, joint = heal(prompt.tokens, self._vocabulary)
+        while characters and tokens and joint and joint[0] in _WITHIN_CHARACTER:
+            tokens, joint = tokens[:-1], (self._spelled(tokens[-1:]) or b"") + joint
+        return Prompt(tokens or self._beginning(), joint, prompt.tokens[len(tokens) :])
+
+    def without(self, prompt: Prompt, end: bytes) -> Prompt:
+        """A prompt without the bytes that another reader has taken back from its end.
+
+        Raises:
+            UnsupportedError: it does not end with them.
+        """
+        tokens, taken = list(prompt.tokens), b""
+        while len(taken) < len(end) and tokens:
+            taken = (self._spelled([tokens.pop()]) or b"\xff") + taken
+        if not taken.endswith(end):
+            raise UnsupportedError(
+                f"healing takes {end!r} back from the end of the prompt, and the prompt of another "
+                "part of the expression does not end so",
+                feature="heal of prompts that end differently",
+            )
+        tokens += self.spell(taken[: len(taken) - len(end)])
+        return Prompt(tuple(tokens) or self._beginning(), end)
+
+    def continuation(self, prompt: Prompt, text: str) -> tuple[int, ...]:
+        """The tokens that the tokenizer itself would give `text` after the prompt and its joint.
+
+        Raises:
+            SourceError: it is no text that UTF-8 has.
+            ModelError: the vocabulary cannot spell it.
+        """
+        check_text(text, "the continuation")
+        wanted = prompt.joint + text.encode()
+        for tokens in self._encodings(prompt.joint.decode(errors="replace"), text):
+            if self._spelled(tokens) == wanted:
+                return tokens
+        return self.spell(wanted)
+
+    def spell(self, data: bytes) -> tuple[int, ...]:
+        """The fewest tokens that spell `data`.
+
+        Raises:
+            ModelError: the vocabulary cannot spell it.
+        """
+        trie = self._vocabulary.trie
+        best: list[tuple[int, int]] = [(0, 0)] * (len(data) + 1)  # tokens from here, first's length
+        for at in range(len(data) - 1, -1, -1):
+            ways = [(best[at + n][0] + 1, n) for n in trie.prefixes(data, at)]
+            best[at] = min(ways, default=(len(data) + 1, 1), key=lambda way: (way[0], -way[1]))
+        if best[0][0] > len(data):
+            raise ModelError(f"the vocabulary has no tokens for {data!r}")
+        tokens: list[int] = []
+        at = 0
+        while at < len(data):
+            length = best[at][1]
+            tokens.append(int(trie.ids(data[at : at + length])[0]))
+            at += length
+        return tuple(tokens)
+
+    def _encode_text(self, text: str) -> tuple[int, ...]:
+        """A text with the special tokens that begin it; those that would end it are left out."""
+        if self._tokenizer is None:
+            return self.spell(text.encode())
+        return self._opening(text) + self._encode(text)
+
+    def _opening(self, text: str) -> tuple[int, ...]:
+        """The special tokens that the tokenizer puts before a text."""
+        plain = self._encode(text)
+        whole = tuple(self._tokenizer.encode(text, add_special_tokens=True))
+        places = range(len(whole) - len(plain) + 1)
+        place = next((n for n in places if whole[n : n + len(plain)] == plain), 0)
+        return whole[:place]
+
+    def _beginning(self) -> tuple[int, ...]:
+        """The tokens of a text of which nothing is there yet."""
+        if self._tokenizer is not None:
+            if opening := self._opening("x"):
+                return opening
+            if self._tokenizer.bos_token_id is not None:
+                return (self._tokenizer.bos_token_id,)
+        if not self._vocabulary.eos_ids:
+            raise ModelError("the prompt is empty, and the model has no token to begin a text with")
+        return (min(self._vocabulary.eos_ids),)  # a text begins where another one ends
+
+    def _read_chat(self, messages: Sequence[Mapping[str, Any]]) -> Prompt:
+        for place, message in enumerate(messages):
+            keys = ("role",) if message.get("tool_calls") else ("role", "content")
+            for key in keys:  # a reply with calls may say nothing
+                text = message.get(key)
+                if not isinstance(text, str):
+                    what = f"a message needs a text as its {key!r}; there is {dict(message)!r}"
+                    raise SourceError(what[:300], place=f"/{place}/{key}")
+                check_text(text, f"the {key} of message {place}")
+        if not getattr(self._tokenizer, "chat_template", None):
+            raise ModelError("the model has no chat template: give it a text as its prompt")
+        tokens = self._encode(self._render(messages, reply=None))
+        return Prompt(tokens, self._reply_joint(messages, tokens))
+
+    def _reply_joint(self, messages: Sequence[Mapping[str, Any]], prompt: tuple[int, ...]) -> bytes:
+        """The bytes between the prompt and a reply, b"" if the reply cannot be told apart."""
+        try:
+            text = self._render(messages, reply=WORD)
+        except SourceError:  # a template may insist on who speaks next
+            return b""
+        answered = self._encode(text[: text.rindex(WORD) + len(WORD)] if WORD in text else "")
+        spelled = self._spelled(answered[len(prompt) :]) or b""
+        joint = spelled.removesuffix(WORD.encode())
+        # More than white space is part of the reply ("<think></think>"): it is the model's to say.
+        begins = answered[: len(prompt)] == prompt and spelled.endswith(WORD.encode())
+        return joint if begins and not joint.strip() else b""
+
+    def _render(self, messages: Sequence[Mapping[str, Any]], *, reply: str | None) -> str:
+        """The messages as the template writes them, ready for a reply or with one."""
+        answer = [] if reply is None else [{"role": "assistant", "content": reply}]
+        more = {"tools": list(self._tools)} if self._tools else {}
+        try:
+            return self._tokenizer.apply_chat_template(
+                [*messages, *answer], tokenize=False, add_generation_prompt=reply is None, **more
+            )
+        except Exception as error:  # noqa: BLE001  templates raise what they like
+            raise SourceError(f"the model's chat template refuses the messages: {error}") from None
+
+    def _encodings(self, joint: str, text: str) -> Iterator[tuple[int, ...]]:
+        """Ways in which the tokenizer may cut `text`, the most natural one first."""
+        if self._tokenizer is None:
+            return
+        yield self._encode(text)
+        yield self._encode(joint + text)
+        for anchor in ANCHORS:
+            before, whole = self._encode(anchor), self._encode(anchor + joint + text)
+            if whole[: len(before)] == before:
+                yield whole[len(before) :]
+
+    def _encode(self, text: str) -> tuple[int, ...]:
+        if self._tokenizer is None:
+            return self.spell(text.encode())
+        return tuple(self._tokenizer.encode(text, add_special_tokens=False))
+
+    def _spelled(self, tokens: Sequence[int]) -> bytes | None:
+        """The bytes of `tokens`, None if one of them is no text."""
+        known = self._vocabulary.tokens
+        pieces = [known[token] if token < len(known) else None for token in tokens]
+        return None if None in pieces else b"".join(piece or b"" for piece in pieces)

@@ -1,0 +1,34 @@
+"""`Reading`: one model as one leaf of an expression sees it. A value; it runs nothing."""
+
+from collections.abc import Hashable
+from dataclasses import dataclass, replace
+from typing import Any, final
+
+from guideway.engine.model import LanguageModel
+from guideway.engine.prompt import PromptReader
+from guideway.engine.views import View
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class Reading:
+    """What a leaf's logits are read from; equal readings are one leaf.
+
+    Attributes:
+        model: what runs. Leaves of one model run as one batch.
+        reader: its tokenizer.
+        views: how the prompt is seen, applied in this order.
+        adapter: what changes its weights (`engine.model.VariedModel`).
+        exit: the block after which its logits are read, None for the last one.
+    """
+
+    model: LanguageModel[Any]
+    reader: PromptReader
+    views: tuple[View, ...] = ()
+    adapter: Hashable = None
+    exit: int | None = None
+
+    @property
+    def context(self) -> "Reading":
+        """The same without its exit: readings of equal contexts share a row and a cache."""
+        return replace(self, exit=None)

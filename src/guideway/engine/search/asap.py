@@ -1,0 +1,85 @@
+"""Masked draws that come nearer to the law of the language from text to text.
+
+A token x after a beginning u is drawn with probability p(x | u) c(ux) / N(u), where c are the
+bounds of `engine.search.trie`: at first 1, so that the first text is drawn as ordinary sampling
+under a constraint draws it, but from the open process; after each text the bounds along it fall.
+The law of the draws tends to that of the open process given the language, if not with every text:
+what one beginning loses goes to all others, known or not. At a finite number of texts it is not
+there, unless all of a finite language was seen (adaptive sampling with approximate expected
+futures, Park et al. 2024). The texts of one prompt learn from one another, so
+they are drawn one by one; no text is wasted.
+
+What this module does not know: models, constraints.
+"""
+
+from collections.abc import Sequence as Listed
+from typing import Final, final
+
+from guideway.engine.request import Completion
+from guideway.engine.search.base import Kind, Scores, blamed
+from guideway.engine.search.drawn import draw, stream_of
+from guideway.engine.search.trie import DEAD, Node, Walk, offered
+from guideway.engine.sequence import Sequence
+from guideway.errors import DeadEndError
+
+TRIES: Final = 1000  # texts that filters or limits leave nothing of, one after another
+
+
+@final
+class Asap:
+    """The texts drawn for one prompt.
+
+    Attributes:
+        kind: of its scores.
+        rows: the text that is being drawn.
+        trie: what was learned.
+    """
+
+    def __init__(self, root: Sequence) -> None:
+        """Texts that begin as this row, which has no tokens."""
+        self.kind: Kind = "open"
+        self.rows: Listed[Sequence] = []
+        self.trie = Node()
+        self._root = root
+        self._walk = Walk(root, self.trie)
+        self._number = self._failed = 0
+        self._found = list[Sequence]()
+
+    def begin(self) -> bool:
+        """Draw one text more, unless there are enough."""
+        self._walk.close()
+        if len(self._found) >= self._root.request.sampling.num_return_sequences:
+            return False
+        if self.trie.bound == DEAD or self._failed >= TRIES:
+            raise DeadEndError(
+                f"no text is found in row {self._root.number}: the model and the settings leave "
+                f"nothing of the constraint after any of {self._failed} beginnings"
+                f"{blamed(self._root.request.sampling)}"
+            )
+        self._number += 1
+        self._walk = Walk(self._root.fork(), self.trie)
+        self.rows = [self._walk.row]
+        return True
+
+    def step(self, scores: Scores) -> Listed[int] | None:
+        """A token for the text."""
+        walk = self._walk
+        streams = [stream_of(self._root, self._number - 1)]
+        found = draw(scores, offered(scores.logs, [walk.node]), streams, walk.row.steps)[0]
+        if found.total > DEAD and not walk.row.admits(found.token):
+            return None
+        walk.node.look(found)
+        if found.total > DEAD:
+            walk.go(found)
+            if walk.row.finish_reason is None:
+                return [0]
+        self.rows = []
+        self._failed += 1
+        if walk.row.whole:
+            self._found.append(walk.row)
+            self._failed = 0
+        return []
+
+    def completions(self, memory: int) -> list[Completion]:
+        """The texts in the order in which they were drawn; if interrupted, what there is."""
+        return [row.completion(memory) for row in self._found or [*self.rows, self._root][:1]]

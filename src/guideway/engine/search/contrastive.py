@@ -1,0 +1,108 @@
+"""Contrastive search: a probable token that is unlike what was before (Su et al. 2022).
+
+Of the k most probable tokens v the one is taken with the greatest
+
+    (1 − α) · p(v) − α · max over earlier tokens j of cos(h(v), h(j))
+
+where h is the model's last hidden state after a token (arXiv 2202.06417, equation 5). p is that of
+the expression, normalised over what is allowed, so that α weighs the same under any constraint; h
+is that of the expression's main model, the prompt's states included. An end id is a candidate like
+the others. α = 0 is the most probable token.
+
+A text's score is the mean of this over what was chosen. One step is one forward: the candidates are
+read as rows of the batch, the best one is kept with its cache, and its scores give the next
+candidates.
+
+What this module does not know: models, constraints.
+"""
+
+import math
+from collections.abc import Sequence as Listed
+from dataclasses import replace
+from typing import Final, final
+
+import torch
+from jaxtyping import Float
+from torch import Tensor
+from torch.nn.functional import normalize
+
+from guideway.engine.request import Completion
+from guideway.engine.search.base import Kind, Scores, numbers
+from guideway.engine.sequence import Sequence
+from guideway.errors import DeadEndError
+
+CANDIDATES: Final = 4
+
+
+@final
+class Contrastive:
+    """The contrastive search of one prompt."""
+
+    def __init__(self, root: Sequence) -> None:
+        """A search that begins with this row, which has no tokens."""
+        sampling = root.request.sampling
+        self.kind: Kind = "local"
+        self.rows: list[Sequence] = [root]
+        self.read: list[int] = []
+        self._begun = False
+        self._alpha = float(sampling.penalty_alpha or 0)
+        self._count: int = sampling.top_k or CANDIDATES
+        self._text = root
+        self._chances: Tensor | None = None  # of the candidates
+        self._worth = 0.0  # of all that was chosen
+        self._seen: Tensor | None = None  # directions of the states of the tokens before them
+
+    def begin(self) -> bool:
+        """There is one round."""
+        begun, self._begun = self._begun, True
+        return not begun
+
+    @torch.inference_mode()
+    def look(self, states: Listed[Float[Tensor, "_ hidden"]]) -> int:
+        """Keep the best candidate; of the prompt, note its states."""
+        directions = torch.stack([*states]) if self._seen is not None else states[0]
+        directions = normalize(directions, dim=-1)
+        if self._seen is None or self._chances is None:
+            self._seen = directions
+            return 0
+        likeness = (directions[:, 0] @ self._seen.T).amax(1)
+        worth = (1 - self._alpha) * self._chances - self._alpha * likeness
+        place = int(worth.argmax())
+        self._worth += float(worth[place])
+        self._text = self.rows[place]
+        self._seen = torch.cat([self._seen, directions[place]])
+        self.rows, self.read = [self._text], self.read[place : place + 1]
+        if self._text.finish_reason is not None:
+            self.rows, self.read = [], []
+        return place
+
+    def step(self, scores: Scores) -> Listed[int] | None:
+        """The candidates for the next token."""
+        tokens = _most_probable(scores.logs[0], self._count)
+        if not tokens:
+            row = self._text
+            raise DeadEndError(
+                f"no token is left at step {row.steps} of row {row.number}: the model gives no "
+                "probability to any token that may come next, or bad_words_ids forbid it"
+            )
+        admitted = [self._text.admits(token) for token in tokens]
+        if not all(admitted):
+            return None
+        self.rows = [scores.child(self._text, 0, token) for token in tokens]
+        self.read = tokens
+        self._chances = scores.logs[0, tokens].exp()
+        return [0] * len(tokens)
+
+    def completions(self, memory: int) -> list[Completion]:
+        """The text; if interrupted, what there is."""
+        score = self._worth / max(1, self._text.steps)
+        return [replace(self._text.completion(memory), score=score)]
+
+
+def _most_probable(logs: Float[Tensor, "vocabulary"], count: int) -> list[int]:
+    """The most probable tokens, best first, of tied ones the least ids; none without a chance."""
+    least = logs.topk(min(count, len(logs))).values[-1]
+    places = (logs >= least).nonzero()[:, 0]
+    order = logs[places].sort(descending=True, stable=True).indices[:count]
+    found = zip(numbers(logs[places[order]]), numbers(places[order].double()), strict=True)
+    return [int(token) for log, token in found if log > -math.inf]

@@ -1,0 +1,64 @@
+"""The search that a request asks for, and what is found where nothing can be searched for."""
+
+from dataclasses import replace
+
+import torch
+
+from guideway.engine.request import Completion
+from guideway.engine.search.asap import Asap
+from guideway.engine.search.base import Search
+from guideway.engine.search.beams import Beams
+from guideway.engine.search.contrastive import Contrastive
+from guideway.engine.search.rejection import Rejection
+from guideway.engine.search.smc import Smc
+from guideway.engine.search.stochastic import StochasticBeams
+from guideway.engine.sequence import Sequence
+from guideway.errors import GuidewayError
+from guideway.sampling.noise import gumbel, stream
+
+
+def search_for(root: Sequence) -> Search:
+    """The search of this row, which has no tokens yet.
+
+    Raises:
+        GuidewayError: its settings ask for none, which callers have looked at before.
+    """
+    sampling = root.request.sampling
+    match sampling.search:
+        case "beams":
+            return Beams(root)
+        case "stochastic":
+            return StochasticBeams(root)
+        case "contrastive":
+            return Contrastive(root)
+        case "rejection":
+            return Rejection(root)
+        case "asap":
+            return Asap(root)
+        case "smc":
+            return Smc(root)
+        case None:
+            raise GuidewayError("texts that are drawn by themselves are no search")
+
+
+def certain(root: Sequence, memory: int) -> list[Completion]:
+    """What is found where the text can only be empty, and has ended without an end id.
+
+    Raises:
+        DeadEndError: a critic leaves nothing of it.
+    """
+    done, sampling = root.completion(memory), root.request.sampling
+    match sampling.search:
+        case "beams":
+            return [replace(done, score=0.0)]
+        case "stochastic":
+            key = torch.tensor([stream(sampling.seed or 0, root.request.sample)])
+            return [replace(done, score=float(gumbel(key, 1)), weight=1.0)]
+        case "rejection":
+            return [replace(done, attempts=1)] * sampling.num_return_sequences
+        case "asap":
+            return [done] * sampling.num_return_sequences
+        case "smc":
+            return Smc(root).completions(memory)
+        case _:
+            return [done]

@@ -1,0 +1,91 @@
+"""The best continuations of some rows, found on the device and brought over in one transfer.
+
+What this module does not know: what they are best at, what becomes of them.
+"""
+
+import math
+from dataclasses import dataclass
+from typing import Final, cast, final
+
+import torch
+from jaxtyping import Float, Int
+from torch import Tensor
+
+from guideway.engine.search.base import Scores
+from guideway.engine.sequence import Sequence
+
+BLOCK: Final = 256  # numbers of which the greatest is looked at first
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class Pick:
+    """A token after a row.
+
+    Attributes:
+        place: the row.
+        token: the token.
+        rank: what it was picked by.
+        log: the log-probability of the text with it, as the search counts it.
+        logprob: the model's own log-probability of the token.
+        kept: the log of the model's probability of all that was allowed.
+    """
+
+    place: int
+    token: int
+    rank: float
+    log: float
+    logprob: float
+    kept: float
+
+    def child(self, row: Sequence) -> Sequence:
+        """The row with the token, which it admits."""
+        child = row.fork()
+        child.take(self.token, self.logprob, self.kept)
+        return child
+
+
+@torch.inference_mode()
+def best(
+    ranks: Float[Tensor, "rows vocabulary"],
+    logs: Float[Tensor, "rows vocabulary"],
+    scores: Scores,
+    count: int,
+) -> list[Pick]:
+    """The continuations of the greatest ranks, best first; those of −∞ are left out.
+
+    Args:
+        ranks: of every token after every row.
+        logs: what the search counts for each.
+        scores: the scores of the step.
+        count: how many, if there are so many.
+    """
+    width = ranks.shape[1]
+    places = largest(ranks.flatten(), min(count, ranks.numel()))
+    row, token = places // width, places % width
+    columns = [row, token] + [each[row, token] for each in (ranks, logs, scores.own)]
+    # Ids are exact in float64 up to 2^53.
+    table = torch.stack([each.double() for each in (*columns, scores.kept[row])], 1)
+    found = cast("list[list[float]]", table.tolist())  # pyright: ignore[reportUnknownMemberType]
+    return [Pick(int(row), int(token), *rest) for row, token, *rest in found if rest[0] > -math.inf]
+
+
+def largest(values: Float[Tensor, "all"], count: int) -> Int[Tensor, "count"]:
+    """Where the largest of many numbers are, in descending order.
+
+    Example:
+        >>> largest(torch.tensor([3.0, 1.0, 2.0]), 2).tolist()
+        [0, 2]
+
+    The largest `count` numbers are in the `count` blocks of the largest maxima: 26 instead of 314
+    µs for the best 8 of 196,608.
+    """
+    whole = len(values) // BLOCK
+    if whole <= count:
+        return values.topk(count).indices
+    blocks = values[: whole * BLOCK].view(whole, BLOCK)
+    first = blocks.amax(1).topk(count).indices
+    spread = (first[:, None] * BLOCK + torch.arange(BLOCK, device=values.device)).flatten()
+    rest = torch.arange(whole * BLOCK, len(values), device=values.device)
+    places = torch.cat([spread, rest])
+    return places[values[places].topk(count).indices]

@@ -1,0 +1,142 @@
+"""Exact and independent samples of the open process, given that they are in the language.
+
+A text is drawn token by token and given up where it cannot be of the language; what is left has
+the process's own law, given the language. What was proven on the way is never drawn again: at a
+beginning u, with the bounds c of `engine.search.trie`,
+
+    go on with probability  N(u) / c(u),  N(u) = Σ p(x | u) c(ux) over the allowed x
+    draw x with probability  p(x | u) c(ux) / N(u)
+
+so that the bounds cancel along the text: one that is whole comes with probability p(text) / c(root)
+whatever the trie knows, hence in proportion to p(text) (constrained adaptive rejection sampling,
+Parys et al. 2025). The root's bound falls to the probability of the language, and the share of
+texts that is accepted rises to 1.
+
+Several texts are drawn at once, from the cache of the prompt, each with the trie as it was when
+they set out, and texts are accepted in the order of their numbers, not in the order in which they
+end: short texts are not preferred. How many are drawn at once follows from what was accepted
+before.
+
+What this module does not know: models, constraints.
+"""
+
+import math
+from collections.abc import Sequence as Listed
+from dataclasses import replace
+from typing import Final, final
+
+from guideway.engine.request import Completion
+from guideway.engine.search.base import Kind, Scores, blamed
+from guideway.engine.search.drawn import Drawn, draw, stream_of
+from guideway.engine.search.trie import DEAD, Node, Walk, offered
+from guideway.engine.sequence import Sequence
+from guideway.errors import DeadEndError, LimitError
+from guideway.sampling.noise import uniform
+
+ATTEMPTS: Final = 1000  # for each text, unless `max_attempts` says otherwise
+AT_ONCE: Final = 16  # texts drawn together, unless more are wanted
+
+
+@final
+class Rejection:
+    """The texts drawn for one prompt.
+
+    Attributes:
+        kind: of its scores.
+        rows: the texts that are being drawn.
+        trie: what was learned.
+    """
+
+    def __init__(self, root: Sequence) -> None:
+        """Texts that begin as this row, which has no tokens."""
+        sampling = root.request.sampling
+        self.kind: Kind = "open"
+        self.rows: Listed[Sequence] = []
+        self.trie = Node()
+        self._root = root
+        self._count = sampling.num_return_sequences
+        self._most = sampling.max_attempts or ATTEMPTS
+        self._walks = dict[int, Walk]()  # those that go on, by their numbers
+        self._wave = list[Walk]()  # all that set out together
+        self._drawn = 0
+        self._accepted = dict[int, Sequence]()
+
+    def begin(self) -> bool:
+        """Draw more texts, unless there are enough."""
+        for walk in self._wave:
+            walk.close()
+        self._wave.clear()
+        missing = self._count - len(self._accepted)
+        if missing <= 0:
+            return False
+        size = self._size(missing)
+        numbers = range(self._drawn, self._drawn + size)
+        self._drawn += size
+        self._walks = {number: Walk(self._root.fork(), self.trie) for number in numbers}
+        self._wave.extend(self._walks.values())
+        self.rows = [walk.row for walk in self._wave]
+        return True
+
+    def step(self, scores: Scores) -> Listed[int]:
+        """A token for each text; those that cannot be of the language are given up."""
+        nodes = [walk.node for walk in self._walks.values()]
+        streams = [stream_of(self._root, number) for number in self._walks]
+        steps = self.rows[0].steps
+        draws = draw(scores, offered(scores.logs, nodes), streams, steps)
+        parents = list[int]()
+        going = dict[int, Walk]()
+        for place, (number, walk) in enumerate(self._walks.items()):
+            self._go(number, walk, draws[place], uniform(streams[place], steps))
+            if walk.row.steps > steps and walk.row.finish_reason is None:
+                going[number] = walk
+                parents.append(place)
+        self._walks, self.rows = going, [walk.row for walk in going.values()]
+        return parents
+
+    def completions(self, memory: int) -> list[Completion]:
+        """The texts accepted, in the order of their numbers; if interrupted, those there are."""
+        made = list[Completion]()
+        last = -1
+        for number in sorted(self._accepted)[: self._count]:
+            done = self._accepted[number].completion(memory)
+            made.append(replace(done, attempts=number - last))
+            last = number
+        unfinished = (*self.rows, self._root)[0]
+        return made or [replace(unfinished.completion(memory), attempts=self._drawn)]
+
+    def _go(self, number: int, walk: Walk, found: Drawn, coin: float) -> None:
+        """A step of one text."""
+        walk.node.look(found)
+        # The root is known to all that set out: nothing is left to chance there.
+        chance = 1.0 if walk.node is self.trie else math.exp(found.total - walk.entered)
+        if found.total == DEAD or coin >= chance:
+            return
+        if not walk.row.admits(found.token):
+            walk.refuse(found)
+            return
+        walk.go(found)
+        if walk.row.whole:
+            self._accepted[number] = walk.row
+
+    def _size(self, missing: int) -> int:
+        """How many texts set out: as many as should be needed, within the limits."""
+        bound = self.trie.bound
+        if bound == DEAD:
+            raise DeadEndError(
+                f"no text is left in row {self._root.number}: the model and the settings give no "
+                f"probability to any text of the constraint{blamed(self._root.request.sampling)}"
+            )
+        left = self._most - (self._drawn - 1 - max(self._accepted, default=-1))
+        if left <= 0:
+            raise LimitError(
+                f"none of {self._most} texts drawn for row {self._root.number} is in the language: "
+                f"of {self._drawn} {len(self._accepted)} were accepted, and at most a share of "
+                f"{math.exp(bound):.1e} of all that the model may say now can be. "
+                'Raise max_attempts, or take exactness="smc", which gives weighted texts whatever '
+                "the share",
+                limit="max_attempts",
+                given=self._most,
+            )
+        share = min(math.exp(bound), (len(self._accepted) + 1) / (self._drawn + 1))
+        wanted = min(missing / max(share, 1 / AT_ONCE), max(missing, AT_ONCE))
+        return min(math.ceil(wanted), left)

@@ -1,0 +1,250 @@
+"""One row while it is generated: its tokens, its text, and when it ends.
+
+The rules of ending, in the order in which they are looked at:
+
+1. an end id: "stop" (it is offered in free text and where the constraint accepts);
+2. a stop string, in free text or where what is before it is a text of the constraint: "stop".
+   Like end ids, it is not looked for before `min_new_tokens`;
+3. only end ids could follow: "stop", without asking the model once more, unless `asks_end`;
+4. no tokens are left: "stop" where the constraint accepts, as `cursor` has seen to, else "length".
+
+What this module does not know: logits, devices, other rows.
+"""
+
+import copy
+import math
+import time
+from typing import final
+
+from guideway.engine.cursor import Choices, Cursor, Free, Held
+from guideway.engine.request import Completion, Event, FinishReason, Request, Stats
+from guideway.engine.trace import TracedStep
+from guideway.engine.transcript import Transcript
+from guideway.logits.contexts import TextContext
+from guideway.masks.bits import Row
+from guideway.sampling.history import History
+from guideway.sampling.rules import Rules
+from guideway.vocabulary.spellings import Vocabulary
+
+
+@final
+class Sequence:
+    """The mutable rim around a request: everything that grows with each token.
+
+    Attributes:
+        number: which request of the batch it is.
+        request: what was asked for.
+        tokens: drawn so far, end ids left out.
+        finish_reason: why it ended, None while it goes on.
+        vocabulary: of the tokens.
+        most: how many tokens it may take.
+        history: what the choice of the next token may depend on.
+        asks_end: whether an end id is waited for where nothing else could follow: what compares
+            whole texts by their probability counts it in all of them alike.
+        closing: whether it is waited for now.
+    """
+
+    def __init__(self, number: int, request: Request, vocabulary: Vocabulary, most: int) -> None:
+        """Row `number` of a batch, without tokens, that may take `most` of them."""
+        self.request = request
+        self.tokens: list[int] = []
+        self.finish_reason: FinishReason | None = None
+        self.number, self.vocabulary, self.most = number, vocabulary, most
+        how = request.sampling
+        compared = how.search == "beams" or (how.search is None and how.best_of is not None)
+        by_model = how.best_by in (None, "logprob")
+        self.asks_end = compared and by_model and bool(vocabulary.eos_ids)
+        self.closing = False
+        self._least = request.sampling.min_new_tokens
+        rules = Rules.of(request.sampling, vocabulary)
+        self.history = History.begin(rules, request.prompt, request.joint, request.taken)
+        self._cursor = self._place()
+        self._transcript = Transcript(request.joint, request.sampling.stops, expected=request.held)
+        self._logprobs: list[float] = []
+        self._trace: list[TracedStep] = []
+        self._log_allowed: list[float] = []
+        self._log_end = 0.0
+        self._events = 0  # tokens that have been told
+        self._mask_time = 0.0
+        self._began = self._first = self._last = time.perf_counter()
+
+    def begin(self, now: float) -> None:
+        """Set the time from which the first token is waited for.
+
+        Without end ids, a text that can only be empty has ended already.
+        """
+        self._began = self._first = self._last = now
+        if not self.vocabulary.eos_ids and self._cursor.over:
+            self.finish_reason = "stop"
+
+    @property
+    def constrained(self) -> bool:
+        """Whether a constraint holds the text, or the end of the prompt that it has to spell."""
+        return self.request.constraint is not None or not self._cursor.accepts
+
+    def text_context(self) -> TextContext:
+        """The text so far, as classifiers read it."""
+        request = self.request
+        return TextContext.of(self.tokens, self.vocabulary, request.asked, request.joint)
+
+    def row(self) -> Row:
+        """The tokens that may come next, packed."""
+        began = time.perf_counter()
+        row = self._cursor.row()
+        self._note_time(began)
+        return row
+
+    def choices(self) -> Choices | None:
+        """What the constraint leaves to choose here; None in free text."""
+        return self._cursor.choices(self.tokens)
+
+    def take(
+        self, token: int, logprob: float, log_allowed: float, surprise: float | None = None
+    ) -> bool:
+        """Append a token that was drawn from `row`, or refuse it: then `row` has become narrower.
+
+        Args:
+            token: its id.
+            logprob: the model's log-probability of it.
+            log_allowed: the log of the model's probability of all of `row`.
+            surprise: what mirostat learns from it.
+        """
+        began = time.perf_counter()
+        ends, held = token in self.vocabulary.eos_ids, self.constrained
+        taken = ends or self._cursor.take(token)
+        over = taken and not ends and self._cursor.over
+        self._note_time(began)
+        if not taken:
+            return False
+        self._last = time.perf_counter()
+        if not self._log_allowed:
+            self._first = self._last
+        # Free text leaves out special tokens and padding, which is no constraint.
+        self._log_allowed.append(log_allowed if held else 0.0)
+        if ends:
+            self.finish_reason, self._log_end = "stop", logprob
+            return True
+        self.tokens.append(token)
+        self.history = self.history.after(token, surprise)
+        self._logprobs.append(logprob)
+        self._transcript.push(self.vocabulary.shown(token))
+        self.closing = over and self.asks_end and len(self.tokens) < self.most
+        if self._stopped() or (over and not self.closing):
+            self.finish_reason = "stop"
+        elif len(self.tokens) >= self.most:
+            held = self.constrained and not self.request.free
+            whole = held and self._cursor.accepts
+            self.finish_reason = "stop" if whole else "length"
+        return True
+
+    def admits(self, token: int) -> bool:
+        """Whether a token of `row` may be taken; if not, `row` has become narrower."""
+        return token in self.vocabulary.eos_ids or self._cursor.admits(token)
+
+    def narrow(self) -> None:
+        """Leave out of `row` what would not fit into `most` tokens, before any of it is drawn."""
+        began = time.perf_counter()
+        if self.finish_reason is None:
+            self._cursor.narrow()
+        self._note_time(began)
+
+    def fits(self, token: int) -> bool:
+        """Whether a token of `row` leaves room for an end; if not, `row` has only those that do."""
+        return token in self.vocabulary.eos_ids or self._cursor.fits(token)
+
+    def fork(self) -> "Sequence":
+        """The same row, which grows on its own: neither sees what happens to the other."""
+        other = copy.copy(self)
+        other.tokens = [*self.tokens]
+        other._logprobs, other._log_allowed = [*self._logprobs], [*self._log_allowed]
+        other._trace = [*self._trace]
+        other._cursor, other._transcript = copy.copy(self._cursor), self._transcript.fork()
+        return other
+
+    @property
+    def steps(self) -> int:
+        """How many tokens were drawn, an end id included."""
+        return len(self._log_allowed)
+
+    @property
+    def text(self) -> str:
+        """The text so far."""
+        return self._transcript.text
+
+    @property
+    def readable(self) -> str:
+        """The text so far, without a character at its end that is not complete."""
+        return self.text if self.finish_reason else self._transcript.readable
+
+    @property
+    def whole(self) -> bool:
+        """Whether it has ended, and not before `min_new_tokens` if there was room for so many."""
+        return self.finish_reason is not None and len(self.tokens) >= min(self._least, self.most)
+
+    def note(self, step: TracedStep) -> None:
+        """Keep what the stages of the last step did."""
+        self._trace.append(step)
+
+    def event(self) -> Event:
+        """What the last step brought."""
+        token = self.tokens[-1] if len(self.tokens) > self._events else None
+        self._events = len(self.tokens)
+        text = self._transcript.take(final=self.finish_reason is not None)
+        return Event(self.number, token, text, self.finish_reason)
+
+    def interrupt(self) -> None:
+        """End here, if it has not ended."""
+        self.finish_reason = self.finish_reason or "interrupted"
+
+    def completion(self, memory: int) -> Completion:
+        """What came out; `memory` bytes were in use at most."""
+        sampling = self.request.sampling
+        return Completion(
+            tokens=tuple(self.tokens),
+            text=self._transcript.text,
+            logprobs=tuple(self._logprobs),
+            log_allowed=tuple(self._log_allowed),
+            log_end=self._log_end,
+            finish_reason=self.finish_reason or "interrupted",
+            seed=sampling.seed if sampling.samples else None,
+            stats=self._stats(memory),
+            trace=tuple(self._trace) if self.request.trace else None,
+        )
+
+    def _stats(self, memory: int) -> Stats:
+        count, whole = len(self.tokens), self._last - self._began
+        removed = [0.0 - math.expm1(min(kept, 0.0)) for kept in self._log_allowed]  # not −0
+        return Stats(
+            time_to_first_token=self._first - self._began,
+            time_per_output_token=(self._last - self._first) / max(1, len(removed) - 1),
+            tokens_per_second=count / whole if whole else 0.0,
+            mask_time=self._mask_time,
+            mass_removed=sum(removed) / max(1, len(removed)),
+            peak_memory=memory,
+        )
+
+    def _place(self) -> Cursor:
+        request = self.request
+        if request.constraint is None:
+            return Free(self.vocabulary, self._least, request.taken)
+        return Held(
+            request.constraint,
+            joint=request.joint,
+            least=self._least,
+            most=self.most,
+            taken=request.taken,
+        )
+
+    def _stopped(self) -> bool:
+        """Whether a stop string ends the text; if so, it is cut off."""
+        for place in self._transcript.stop_places():
+            before = self._transcript.before(place)
+            early = len(self.tokens) < self._least
+            if not early and before is not None and self._cursor.matches(before):
+                self._transcript.cut(place)
+                return True
+        return False
+
+    def _note_time(self, began: float) -> None:
+        if self.constrained:
+            self._mask_time += time.perf_counter() - began

@@ -1,0 +1,168 @@
+"""`Trace`: what each stage of each step did to the distribution, kept on request.
+
+    model, or each node of the expression ─▶ constraint ─▶ classifiers ─▶ penalties ─▶ temperature
+    ─▶ filters ─▶ the token
+
+A stage is told as a row of logits; what is kept of it is small: its most probable tokens, its
+entropy, and how far it moved (Kullback-Leibler divergence, in nats): a node of an expression from
+what it was made of (its first part; in a sum, the sum before the term), any other stage from the
+one before it. That of the constraint is −log of the mass it left. Filters of an expression are told
+with all that they leave, under the constraint or without it.
+
+What this module does not know: which stages there are.
+"""
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import cast, final
+
+import torch
+from jaxtyping import Float
+from torch import Tensor
+
+from guideway.logits.filters import largest
+from guideway.vocabulary.spellings import Vocabulary
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class Likely:
+    """A token that is likely at some stage: its id, what it spells, its probability."""
+
+    token: int
+    text: str
+    probability: float
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class Stage:
+    """The distribution after one stage.
+
+    Attributes:
+        name: of a term of the expression, "constraint", a classifier, a penalty, a filter.
+        top: its most probable tokens, the first one first.
+        entropy: in nats.
+        moved: Kullback-Leibler divergence from what it was made of, in nats; None for a model by
+            itself; infinite where this stage has a token that that had not, or none.
+    """
+
+    name: str
+    top: tuple[Likely, ...]
+    entropy: float
+    moved: float | None
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class TracedStep:
+    """One step of one row.
+
+    Attributes:
+        token: the token drawn.
+        text: what it spells; the name of an end id.
+        logprob: the log-probability that was reported of it.
+        mass_removed: the share of probability that the constraint took away.
+        stages: in the order in which they came.
+    """
+
+    token: int
+    text: str
+    logprob: float
+    mass_removed: float
+    stages: tuple[Stage, ...]
+
+    def __str__(self) -> str:
+        """A line for each stage."""
+        lines = [f"{self.text!r}  log p {self.logprob:.3f}, removed {self.mass_removed:.1%}"]
+        for stage in self.stages:
+            top = ", ".join(f"{each.text!r} {each.probability:.3f}" for each in stage.top)
+            moved = "" if stage.moved is None else f", moved {stage.moved:.3f}"
+            lines.append(f"  {stage.name}: {top} (entropy {stage.entropy:.3f}{moved})")
+        return "\n".join(lines)
+
+
+@final
+class Recorder:
+    """Is told the stages of one step of some rows, and keeps what is small of them.
+
+    Example:
+        >>> recorder = Recorder(Vocabulary([b"a", b"b"]), 1)
+        >>> recorder.watch("model", torch.zeros(1, 2))
+        >>> recorder.watch("constraint", torch.tensor([[0.0, -math.inf]]))
+        >>> print(recorder.step(0, 0, -0.7, -0.7))
+        'a'  log p -0.700, removed 50.3%
+          model: 'a' 0.500 (entropy 0.693)
+          constraint: 'a' 1.000 (entropy 0.000, moved 0.693)
+    """
+
+    def __init__(self, vocabulary: Vocabulary, count: int) -> None:
+        """A recorder of the `count` most probable tokens."""
+        self._vocabulary, self._count = vocabulary, count
+        self._before: Tensor | None = None
+        self._stages: list[list[Stage]] = []
+        self._named = {token: name for name, token in vocabulary.special.items()}
+
+    def watch(self, name: str, row: Float[Tensor, "batch vocabulary"]) -> None:
+        """Keep what is small of the rows after a stage; a constraint is told once."""
+        if name == "constraint" and any(each.name == name for each in self._first()):
+            return
+        self._keep(name, row, self._before)
+
+    def watch_node(
+        self,
+        name: str,
+        row: Float[Tensor, "batch vocabulary"],
+        since: Float[Tensor, "batch vocabulary"] | None,
+    ) -> None:
+        """Keep what is small of a node, `since` being what it was made of."""
+        self._keep(name, row, None if since is None else _logs(since))
+
+    @torch.inference_mode()
+    def _keep(self, name: str, row: Tensor, before: Tensor | None) -> None:
+        logs = _logs(row)
+        likely, ids = largest(logs, min(self._count, logs.shape[1]))
+        probabilities = logs.exp()
+        entropy = 0 - (probabilities * logs).masked_fill(probabilities == 0, 0.0).sum(1)  # not −0
+        moved: list[float] | None = None
+        if before is not None:
+            difference = probabilities * (logs - before)
+            distance = difference.masked_fill(probabilities == 0, 0.0).sum(1).clamp(min=0)
+            moved = _numbers(distance.masked_fill(likely[:, 0] == -math.inf, math.inf))
+        self._before = logs
+        if not self._stages:
+            self._stages = [[] for _ in range(len(logs))]
+        for place, spread in enumerate(_numbers(entropy)):
+            found = [
+                Likely(int(token), self._spell(int(token)), p)
+                for token, p in zip(ids[place], _numbers(likely[place].exp()), strict=True)
+                if p > 0
+            ]
+            step = None if moved is None else moved[place]
+            self._stages[place].append(Stage(name, tuple(found), spread, step))
+
+    def step(self, place: int, token: int, logprob: float, log_allowed: float) -> TracedStep:
+        """What was told of a row, with the token that was drawn."""
+        removed = 0.0 - math.expm1(min(log_allowed, 0.0))  # not −0
+        stages = tuple(self._stages[place])
+        return TracedStep(token, self._spell(token), logprob, removed, stages)
+
+    def _first(self) -> Sequence[Stage]:
+        return self._stages[0] if self._stages else ()
+
+    def _spell(self, token: int) -> str:
+        tokens = self._vocabulary.tokens
+        spelling = tokens[token] if token < len(tokens) else None
+        if spelling is None:
+            return self._named.get(token, f"<{token}>")
+        return spelling.decode(errors="backslashreplace")
+
+
+def _logs(row: Float[Tensor, "batch vocabulary"]) -> Float[Tensor, "batch vocabulary"]:
+    """Log-probabilities; −∞ alone where there is nothing."""
+    return row.log_softmax(1).masked_fill(row == -math.inf, -math.inf)
+
+
+def _numbers(tensor: Float[Tensor, "batch"]) -> list[float]:
+    return cast("list[float]", tensor.tolist())  # pyright: ignore[reportUnknownMemberType]

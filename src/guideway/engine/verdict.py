@@ -1,0 +1,97 @@
+"""Whole texts judged by the classifiers of an expression, as Bayes' rule has it.
+
+    log P(text | class) = log P(text) + Σ α · log P(class | text) + a constant
+
+Each text is judged once, as a whole, whatever its tokens are: rules about when and on which tokens
+of a growing text a classifier is asked have no part in it. What is impossible is exact: for α > 0
+such texts drop out, for α < 0 all others do; a class that is impossible in every text says nothing.
+
+What this module does not know: models, prompts.
+"""
+
+import math
+from collections.abc import Mapping, Sequence
+from typing import Final
+
+import torch
+from jaxtyping import Float
+from torch import Tensor
+
+from guideway.logits.classifier import ClassifierTerm, asked
+from guideway.logits.contexts import OpenText, TextContext
+from guideway.logits.expr import GediTerm, Leaf, Term
+from guideway.logits.rescore import gedi_log_probs
+
+LEAST: Final = -1e300  # which is no ban, however large the weight
+
+
+def judged(
+    logs: Sequence[float],
+    terms: Sequence[Term],
+    texts: Sequence[TextContext],
+    sums: Mapping[Leaf, Sequence[float]],
+) -> list[float]:
+    """The log-probabilities of texts with what the terms say, up to a constant.
+
+    Example:
+        >>> class Even:
+        ...     def log_probs(self, texts):
+        ...         return [math.log(0.8 if len(text) % 2 == 0 else 0.4) for text in texts]
+        >>> texts = [TextContext((b"a",)), TextContext((b"ab", b"cd"))]
+        >>> found = judged([0.0, 0.0], [ClassifierTerm(Even(), 2)], texts, {})
+        >>> [round(math.exp(log), 2) for log in found]
+        [0.25, 1.0]
+
+    Args:
+        logs: the log-probability of each text without the terms.
+        terms: the classifiers.
+        texts: the texts, of one token at least.
+        sums: for each leaf of a GeDi pair, the log-probability of each text.
+
+    Raises:
+        ModelError: a classifier gave something else than log-probabilities.
+    """
+    made = list(logs)
+    for term in terms:
+        found = _gedi(term, texts, sums) if isinstance(term, GediTerm) else _asked(term, texts)
+        made = _added(made, found, term.alpha)
+    return made
+
+
+def _asked(term: ClassifierTerm, texts: Sequence[TextContext]) -> list[float]:
+    read = [_whole(text, term) for text in texts]
+    known = {text: place for place, text in enumerate(dict.fromkeys(read))}
+    given = asked(term, list(known))
+    return [float(given[known[text]]) for text in read]
+
+
+def _whole(text: TextContext, term: ClassifierTerm) -> str:
+    """What the classifier reads of a text: all of it, or its last tokens."""
+    *before, last = text.pieces
+    opened = TextContext(tuple(before), text.prompt, text.joint)
+    return OpenText.of(opened, window=term.window, prompt=term.prompt).after(last)
+
+
+def _gedi(
+    term: GediTerm, texts: Sequence[TextContext], sums: Mapping[Leaf, Sequence[float]]
+) -> list[float]:
+    both: Float[Tensor, "texts 2"] = torch.tensor([sums[term.wanted], sums[term.unwanted]]).T
+    nothing = torch.zeros(len(texts), 1)
+    found = gedi_log_probs(nothing, nothing, both, [text.step - 1 for text in texts])
+    return [float(log) for log in found[:, 0]]
+
+
+def _added(logs: Sequence[float], found: Sequence[float], alpha: float | int) -> list[float]:
+    """What remains of each text, −∞ for what drops out; the best one keeps all of it."""
+    pairs = list(zip(logs, found, strict=True))
+    there = [said for log, said in pairs if log > -math.inf]
+    finite = [said for said in there if said > -math.inf]
+    if not finite:
+        return list(logs)
+    if alpha < 0 and len(finite) < len(there):
+        return [-math.inf if said > -math.inf else log for log, said in pairs]
+    best = max(finite) if alpha > 0 else min(finite)
+    return [
+        log + max(alpha * (said - best), LEAST) if min(log, said) > -math.inf else -math.inf
+        for log, said in pairs
+    ]

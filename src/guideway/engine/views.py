@@ -1,0 +1,114 @@
+"""How a leaf of an expression sees the prompt: as given, or with something before it, or changed.
+
+    System("You are a pirate.")   chat messages get a system message, texts get the text before them
+    Rewritten(function)           anything: the function makes another prompt of the prompt
+    LastToken()                   the last token alone: no prompt, as far as a model can have none
+
+What this module does not know: models, expressions.
+"""
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any, TypeAlias, assert_never, cast, final
+
+from guideway.engine.prompt import Prompt, PromptReader
+from guideway.errors import SourceError
+
+Given: TypeAlias = str | Sequence[Mapping[str, Any]]
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class System:
+    """A text that stands before the prompt: chat messages have it as a system message."""
+
+    text: str
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class Rewritten:
+    """The prompt that a function makes of the prompt."""
+
+    function: Callable[[Any], Any]
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class LastToken:
+    """The last token of the prompt alone."""
+
+
+View: TypeAlias = System | Rewritten | LastToken
+
+
+def read(
+    prompt: Given,
+    views: Sequence[View],
+    reader: PromptReader,
+    heal: bytes | bool = False,
+    tools: Sequence[Any] = (),
+    *,
+    canonical: bool = False,
+) -> Prompt:
+    """The tokens that a leaf with these views reads.
+
+    Args:
+        prompt: the prompt that was given.
+        views: what changes it.
+        reader: what reads it for the leaf's model.
+        heal: whether the last tokens of a text are taken back, or the bytes that another leaf has
+            taken back.
+        tools: descriptions of functions, which chat templates get.
+        canonical: whether a tokenizer has to begin a text with what is taken back.
+
+    Example:
+        >>> from guideway.vocabulary.spellings import Vocabulary
+        >>> reader = PromptReader(Vocabulary([b"a", b"b", b"<eos>"], eos_ids={2}))
+        >>> read("ab", [], reader).tokens, read("ab", [System("b")], reader).tokens
+        ((0, 1), (1, 0, 1))
+        >>> read("ab", [LastToken()], reader).tokens
+        (1,)
+
+    Raises:
+        SourceError: a function made something that is no prompt.
+        UnsupportedError: the prompt does not end with what is to be taken back.
+    """
+    last = False
+    for view in views:
+        match view:
+            case System(text):
+                prompt = _after(text, prompt)
+            case Rewritten(function):
+                prompt = _rewritten(function, prompt)
+            case LastToken():
+                last = True
+            case _:
+                assert_never(view)
+    found = (reader.with_tools(tools) if tools else reader).read(prompt)
+    if isinstance(heal, bytes):
+        found = reader.without(found, heal)
+    elif heal and isinstance(prompt, str) and prompt:
+        found = reader.healed(found, characters=canonical)
+    return replace(found, tokens=found.tokens[-1:]) if last else found
+
+
+def _after(text: str, prompt: Given) -> Given:
+    if isinstance(prompt, str):
+        return text + prompt
+    first, *rest = prompt
+    if first.get("role") != "system" or not isinstance(first.get("content"), str):
+        return [{"role": "system", "content": text}, *prompt]
+    return [{**first, "content": f"{text}\n\n{first['content']}"}, *rest]
+
+
+def _rewritten(function: Callable[[Any], Any], prompt: Given) -> Given:
+    made: object = function(prompt)
+    if isinstance(made, str):
+        return made
+    listed = list(cast("Sequence[object]", made)) if isinstance(made, Sequence) else []
+    if listed and all(isinstance(each, Mapping) for each in listed):
+        return cast("Sequence[Mapping[str, Any]]", listed)
+    raise SourceError(
+        f"a prompt was made into {made!r}: it must be a text or a list of chat messages"[:300]
+    )

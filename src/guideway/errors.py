@@ -1,0 +1,208 @@
+"""Every exception guideway raises on purpose.
+
+The type says whose fault it is, the attributes carry the data::
+
+    GuidewayError
+    ├── SourceError          the source text is wrong (place, caret)
+    ├── UnsupportedError     the source means something guideway cannot honour exactly
+    ├── UnsatisfiableError   the source denotes no text at all
+    ├── LimitError           a budget or a count is exceeded (needed / given / allowed)
+    ├── TokenRejected        a token that the constraint does not allow was offered
+    ├── DeadEndError         no token is left to choose from
+    └── ModelError           the model or its files are missing, broken or misbehave
+
+Nothing here knows any other part of guideway.
+"""
+
+from typing import Final, final
+
+_LONGEST: Final = 500  # characters of a message: names, texts and values are the user's
+
+
+class GuidewayError(Exception):
+    """Base of all guideway errors: `except guideway.GuidewayError` catches exactly ours."""
+
+    def __init__(self, message: str) -> None:
+        super().__init__(_cut(message, _LONGEST))
+
+    def __reduce__(self) -> tuple[object, ...]:
+        """As it is, so that it gets from a worker process to who waits for it."""
+        return _again, (type(self), self.args, self.__dict__)
+
+
+def _again(
+    kind: type[GuidewayError], args: tuple[object, ...], said: dict[str, object]
+) -> GuidewayError:
+    """An error once more; its message has been made of what it was told."""
+    error = kind.__new__(kind, *args)
+    error.__dict__.update(said)
+    return error
+
+
+@final
+class SourceError(GuidewayError):
+    """The source is not well formed.
+
+    Attributes:
+        place: where, in words ("line 1, column 4", or a JSON pointer such as "/properties/a").
+        text: the text that was given, if it is a text.
+        position: offset of the first wrong character in `text`.
+    """
+
+    def __init__(
+        self, message: str, *, place: str = "", text: str | None = None, position: int | None = None
+    ) -> None:
+        self.place, self.text, self.position = place, text, position
+        super().__init__(render(message, place, text, position))
+
+
+@final
+class UnsupportedError(GuidewayError):
+    """The source is well formed, but means something that cannot be honoured exactly.
+
+    Attributes:
+        feature: the keyword or construct, by its name in the source language.
+        place: where it stands (line and column, or JSON pointer).
+    """
+
+    def __init__(
+        self,
+        message: str,
+        *,
+        feature: str = "",
+        place: str = "",
+        text: str | None = None,
+        position: int | None = None,
+    ) -> None:
+        self.feature, self.place, self.text, self.position = feature, place, text, position
+        super().__init__(render(message, place, text, position))
+
+
+@final
+class UnsatisfiableError(GuidewayError):
+    """No text satisfies the source.
+
+    Attributes:
+        place: where the conflict stands.
+        conflict: the parts that exclude each other, by name.
+    """
+
+    def __init__(self, message: str, *, place: str = "", conflict: tuple[str, ...] = ()) -> None:
+        self.place, self.conflict = place, conflict
+        super().__init__(render(message, place, None, None))
+
+
+@final
+class LimitError(GuidewayError):
+    """A limit is exceeded.
+
+    Attributes:
+        limit: the limit's name.
+        given: what was given or allowed by the caller.
+        needed: what would be needed, where it is known.
+        place: where in the source, if it is about a source.
+        text: the text that was given, if it is about a text.
+        position: offset in `text` of what is too much.
+    """
+
+    def __init__(
+        self,
+        message: str,
+        *,
+        limit: str,
+        given: int | None = None,
+        needed: int | None = None,
+        place: str = "",
+        text: str | None = None,
+        position: int | None = None,
+    ) -> None:
+        self.limit, self.given, self.needed, self.place = limit, given, needed, place
+        self.text, self.position = text, position
+        super().__init__(render(message, place, text, position))
+
+    def at(
+        self,
+        place: str = "",
+        message: str | None = None,
+        *,
+        text: str | None = None,
+        position: int | None = None,
+    ) -> "LimitError":
+        """The same limit where it is known what exceeds it: its message, or another.
+
+        >>> print(LimitError("too many states", limit="states", given=9).at("/items"))
+        too many states (at /items)
+        """
+        return LimitError(
+            str(self.args[0]) if message is None else message,
+            limit=self.limit,
+            given=self.given,
+            needed=self.needed,
+            place=place,
+            text=text,
+            position=position,
+        )
+
+
+@final
+class TokenRejected(GuidewayError):  # noqa: N818  the contract fixes the name
+    """A token was offered that the constraint does not allow here.
+
+    Attributes:
+        token: the id.
+        spelling: its bytes, None for an id without spelling.
+    """
+
+    def __init__(self, message: str, *, token: int, spelling: bytes | None = None) -> None:
+        self.token, self.spelling = token, spelling
+        super().__init__(message)
+
+
+@final
+class DeadEndError(GuidewayError):
+    """No token may come next: never answered by unconstrained text."""
+
+
+@final
+class ModelError(GuidewayError):
+    """The model, its tokenizer or its files are missing or broken, or its values are no numbers."""
+
+
+def render(message: str, place: str, text: str | None, position: int | None) -> str:
+    """`message` with its place, and the line of `text` with a caret under `position`.
+
+    It has 500 characters at most, whatever the source: what is longer is cut in its middle.
+    """
+    head = _cut(message, 280)
+    head = f"{head} (at {_cut(place, 80)})" if place else head
+    if text is None or position is None:
+        return head
+    start = text.rfind("\n", 0, position) + 1
+    stop = text.find("\n", position)
+    line = text[start : stop if stop >= 0 else len(text)]
+    # A long line is shown around the place only: 60 characters fit a terminal beside the margin.
+    cut = max(0, position - start - 40)
+    shown = line[cut : cut + 60]
+    return f"{head}\n  {shown}\n  {' ' * (position - start - cut)}^"
+
+
+def brief(value: object) -> str:
+    """A value of the user's for a message: how Python writes it, in 60 characters at most.
+
+    >>> brief("yes"), len(brief("yes" * 40)), brief(10**5000)
+    ("'yes'", 59, 'a very large int')
+    """
+    try:
+        text = repr(value)
+    except ValueError:  # Python writes no number of 5,000 digits
+        text = f"a very large {type(value).__name__}"
+    except RecursionError:
+        text = f"a deeply nested {type(value).__name__}"
+    except Exception:  # noqa: BLE001  a __repr__ is the user's program: it raises what it likes
+        text = f"a {type(value).__name__} that cannot be shown"
+    return _cut(text, 60)
+
+
+def _cut(text: str, most: int) -> str:
+    half = most // 2 - 1
+    return text if len(text) <= most else f"{text[:half]}…{text[-half:]}"

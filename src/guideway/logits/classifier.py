@@ -1,0 +1,244 @@
+"""Classifiers as a term of an expression: what one must do, and the settings of guiding by it.
+
+`Classifier` is the seam: texts in, log P(wanted class | text) out. `ClassifierTerm` is a classifier
+with its strength and with the rules for when and on which tokens it is asked; `rescore` does the
+arithmetic. Whatever a classifier returns is checked here, in one place: wrong shapes, NaN and
+positive log-probabilities are the classifier's fault and name it. A log-probability of −∞ is
+allowed: it says that the class is impossible.
+
+What this module does not know: tokens, logits, where classifiers come from.
+"""
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from numbers import Real
+from typing import (
+    Any,
+    Final,
+    Literal,
+    Protocol,
+    TypeAlias,
+    TypeGuard,
+    cast,
+    final,
+    get_args,
+    runtime_checkable,
+)
+
+import torch
+from jaxtyping import Float
+from torch import Tensor
+
+from guideway.errors import LimitError, ModelError, SourceError, UnsupportedError
+
+Rest: TypeAlias = Literal["drop", "keep"]
+NO_ARITHMETIC: Final = (
+    "a classifier can be added to a model or taken from it, one after the other (model + a + b), "
+    "and be multiplied or divided by a number"
+)
+ROUNDING: Final = 1e-4  # above 0 by so little is how float32 sums of probabilities round
+
+
+@runtime_checkable
+class Classifier(Protocol):
+    """Texts to log-probabilities of one class.
+
+    Law: a text's log-probability depends on that text alone, not on the others around it.
+    """
+
+    def log_probs(self, texts: Sequence[str]) -> Float[Tensor, "texts"]:
+        """For each text log P(wanted class | text), at most 0; −∞ where the class is impossible.
+
+        Args:
+            texts: all different, at least one; they may be unfinished, and empty.
+        """
+        ...
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class ClassifierTerm:
+    """A classifier in an expression: `α · log P(class | text)` is added to each candidate.
+
+    Attributes:
+        classifier: gives log P(wanted class | text).
+        alpha: its weight; below 0 it steers away from the class, 0 asks and changes nothing.
+        top: how many tokens are asked about, the most probable of those that are allowed.
+        every: only at the first token and every so many after it; the others are left as they are.
+        entropy: only where the allowed tokens have an entropy of at least so many nats.
+        window: how many of the last tokens it reads, None for all of the text.
+        rest: "drop": tokens it is not asked about may not be drawn. "keep": they may, with what
+            the text so far says of them: α · log P(class | text so far) is taken from the others.
+        prompt: whether it reads the prompt too.
+        name: what it is called in messages.
+
+    Raises:
+        LimitError: a number is out of its range, naming it and the range.
+        UnsupportedError: `rest` is neither of the two, or a window is to begin with the prompt.
+
+    Example:
+        >>> class Polite:
+        ...     def log_probs(self, texts):
+        ...         return torch.tensor([0.0 if "please" in text else -2.0 for text in texts])
+        >>> ClassifierTerm(Polite(), alpha=2).top
+        100
+        >>> ClassifierTerm(Polite(), alpha=2, top=0)
+        Traceback (most recent call last):
+        guideway.errors.LimitError: top of a classifier is 0: it must be an integer from 1 up
+    """
+
+    classifier: Classifier
+    alpha: float | int
+    top: int = 100
+    every: int = 1
+    entropy: float | int | None = None
+    window: int | None = None
+    rest: str = "drop"
+    prompt: bool = False
+    name: str = "classifier"
+
+    def __post_init__(self) -> None:
+        """Check every setting once; afterwards they are trusted."""
+        _check("alpha", self.alpha, _is_number(self.alpha), "a finite number")
+        for setting in ("top", "every"):
+            _check_count(setting, getattr(self, setting))
+        if self.window is not None:
+            _check_count("window", self.window)
+        if self.entropy is not None:
+            right = _is_number(self.entropy) and self.entropy >= 0
+            _check("entropy", self.entropy, right, "a finite number of nats from 0 up, or None")
+        if self.rest not in get_args(Rest):
+            raise UnsupportedError(
+                f"rest of a classifier is {self.rest!r}: it must be 'drop' or 'keep'",
+                feature="rest",
+            )
+        if self.prompt and self.window is not None:
+            raise UnsupportedError(
+                f"a classifier with window={self.window} reads the last tokens of the text, and "
+                "prompt=True puts the prompt before all of it: give one of the two",
+                feature="window of a prompt",
+            )
+
+    def __mul__(self, factor: object) -> "ClassifierTerm":
+        """The term with so many times its weight; what it asks and drops stays the same."""
+        return replace(self, alpha=self.alpha * _finite("factor", factor))
+
+    __rmul__ = __mul__
+
+    def __truediv__(self, divisor: object) -> "ClassifierTerm":
+        """The term with a part of its weight."""
+        _check("divisor", divisor, divisor != 0, "a number other than 0")
+        return replace(self, alpha=self.alpha / _finite("divisor", divisor))
+
+    def __neg__(self) -> "ClassifierTerm":
+        """The term that steers the other way."""
+        return replace(self, alpha=-self.alpha)
+
+    def __add__(self, other: object) -> "ClassifierTerm":
+        """The term itself with 0, with which `sum` begins. Models say what they do with it."""
+        return self if joins(other) else NotImplemented
+
+    __radd__ = __add__
+
+    def __sub__(self, other: object) -> "ClassifierTerm":
+        """The term itself without 0."""
+        return self if joins(other) else NotImplemented
+
+    def __rsub__(self, other: object) -> "ClassifierTerm":
+        """The term that steers the other way, from 0."""
+        return -self if joins(other) else NotImplemented
+
+    def __rtruediv__(self, other: object) -> "ClassifierTerm":
+        """Refused: a classifier is no divisor."""
+        raise SourceError(NO_ARITHMETIC)
+
+    __pow__ = __rpow__ = __rtruediv__
+
+    def __str__(self) -> str:
+        """The term as it stands in a printed expression."""
+        return f"classifier({self.name}, alpha={self.alpha:g}, top={self.top})"
+
+
+def joins(other: object) -> bool:
+    """Whether a term and `other` are the term: `other` is 0. False: the other one has the say.
+
+    Raises:
+        SourceError: it is another number, or a term.
+    """
+    if isinstance(other, Real) or hasattr(other, "alpha"):
+        if isinstance(other, int) and not other:
+            return True
+        raise SourceError(NO_ARITHMETIC)
+    return False
+
+
+def asked(term: ClassifierTerm, texts: Sequence[str]) -> Float[Tensor, "texts"]:
+    """What the term's classifier says of these texts, in float64.
+
+    Raises:
+        ModelError: that is not one log-probability for each text, naming the classifier.
+    """
+    given = numbers(term.classifier.log_probs(texts), texts, term.name)
+    wrong = given > ROUNDING
+    if bool(wrong.any()):
+        raise ModelError(
+            f"the classifier {term.name} gave {float(given[wrong][0]):.6g} for "
+            f"{shown(texts, wrong)}: a log-probability is at most 0 (does it give probabilities, "
+            "or scores?)"
+        )
+    return given.clamp(max=0)
+
+
+def numbers(given: Any, texts: Sequence[str], name: str) -> Float[Tensor, "texts"]:
+    """What a classifier gave as one float64 number for each text.
+
+    Raises:
+        ModelError: it is not that, or one of them is NaN.
+    """
+    try:
+        values = torch.as_tensor(given, dtype=torch.float64)
+    except (TypeError, ValueError, RuntimeError) as error:
+        raise ModelError(f"the classifier {name} gave no numbers: {error}") from None
+    if values.shape != (len(texts),):
+        raise ModelError(
+            f"the classifier {name} gave numbers of shape {tuple(values.shape)} for {len(texts)} "
+            f"texts: it must be ({len(texts)},), one for each text"
+        )
+    wrong = values.isnan()
+    if bool(wrong.any()):
+        raise ModelError(f"the classifier {name} gave NaN for {shown(texts, wrong)}")
+    return values
+
+
+def shown(texts: Sequence[str], wrong: Tensor) -> str:
+    """The first of the texts that `wrong` marks, shortened for a message."""
+    text = texts[int(wrong.nonzero()[0])]
+    return repr(text if len(text) <= 60 else f"…{text[-60:]}")
+
+
+def _is_number(value: object) -> TypeGuard[float | int]:
+    """Whether it is a finite number: of Python, of numpy, or a fraction."""
+    if isinstance(value, bool) or not isinstance(value, Real):
+        return False
+    try:
+        return math.isfinite(cast("float", value))
+    except OverflowError:  # a huge integer
+        return False
+
+
+def _finite(name: str, value: object) -> float:
+    _check(name, value, _is_number(value), "a finite number")
+    return float(cast("float", value))
+
+
+def _check_count(name: str, value: object) -> None:
+    right = isinstance(value, int) and not isinstance(value, bool) and value >= 1
+    _check(name, value, right, "an integer from 1 up")
+
+
+def _check(name: str, value: object, right: bool, allowed: str) -> None:
+    if not right:
+        given = value if isinstance(value, int) else None
+        message = f"{name} of a classifier is {value!r}: it must be {allowed}"
+        raise LimitError(message, limit=name, given=given)

@@ -1,0 +1,232 @@
+"""What `classifier` takes, and how it becomes a `Classifier`:
+
+- a `Classifier`, as it is;
+- a function from texts to probabilities, or to log-probabilities with gives="log-probabilities";
+- {word: weight}: a `Lexicon` with bias 0 and scale 1;
+- a scikit-learn estimator that takes texts: by predict_log_proba, predict_proba, or
+  decision_function where it has two classes;
+- a transformers model with its tokenizer as a pair, or a text-classification pipeline.
+
+No library of classifiers is imported: their objects are known by their methods.
+What this module does not know: tokens, logits.
+"""
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, Literal, TypeAlias, cast, final, get_args
+
+import numpy as np
+import torch
+from jaxtyping import Float
+from torch import Tensor
+
+from guideway.errors import ModelError, UnsupportedError
+from guideway.logits.classifier import ROUNDING, Classifier, ClassifierTerm, Rest, numbers, shown
+from guideway.logits.classifier_sequence import SequenceClassifier
+from guideway.logits.labels import find_label
+from guideway.logits.lexicon import Lexicon
+
+Gives: TypeAlias = Literal["probabilities", "log-probabilities"]
+METHODS = ("predict_log_proba", "predict_proba", "decision_function")
+
+
+def classifier(
+    source: Any,
+    *,
+    alpha: float | int,
+    top: int = 100,
+    every: int = 1,
+    entropy: float | int | None = None,
+    window: int | None = None,
+    rest: Rest = "drop",
+    label: str | int | None = None,
+    prompt: bool = False,
+    gives: Gives = "probabilities",
+) -> ClassifierTerm:
+    """Guidance by a classifier, a term to be added to a model.
+
+    Each candidate token gets `α · log P(class | text so far · token)`. CAIF's published strength is
+    5 towards a class and −5 away from it, with the 100 most probable tokens (Sitdikov et al. 2022,
+    arXiv 2205.07276).
+
+    To avoid a class, a weight above 0 on its opposite is the gentler way: log P(opposite) is about
+    0 wherever nothing is wrong, while −log P(class) has no bound and goes on preferring what is
+    even less like it. Away from profanity, the perplexity of 100 texts became 6.8 with 5 on the
+    opposite and 13.7 with −5 on the class, and neither left a rude one.
+
+    Example:
+        >>> str(classifier({"love": 1, "hate": -1}, alpha=5))
+        'classifier(Lexicon, alpha=5, top=100)'
+
+    Args:
+        source: a `Classifier`, a function from texts to numbers, a scikit-learn estimator that
+            takes texts, a transformers model with its tokenizer as a pair, a text-classification
+            pipeline, or words with weights.
+        alpha: the weight; below 0 it steers away from the class.
+        top: how many of the allowed tokens are candidates, the most probable ones.
+        every: ask only at the first token and every so many after it.
+        entropy: ask only where the allowed tokens have an entropy of at least so many nats.
+        window: how many of the last tokens the classifier reads, None for the whole text.
+        rest: whether the tokens that are no candidates are dropped, or kept with
+            `α · log P(class | text so far)`.
+        label: the class, by the name that the classifier gives it. None: its only one, or the
+            second of two.
+        prompt: whether the classifier reads the prompt too.
+        gives: what a function returns; other sources say it themselves.
+
+    Raises:
+        LimitError: a number is out of its range.
+        ModelError: the source is no classifier, or has no such label.
+        UnsupportedError: two settings exclude each other, or an option is unknown.
+    """
+    asked, name = read_classifier(source, label, gives)
+    return ClassifierTerm(asked, alpha, top, every, entropy, window, rest, prompt, name)
+
+
+def fudge(
+    source: Any,
+    *,
+    alpha: float | int = 4,
+    top: int = 200,
+    every: int = 1,
+    rest: Rest = "drop",
+    label: str | int | None = None,
+    prompt: bool = True,
+    gives: Gives = "probabilities",
+) -> ClassifierTerm:
+    """Guidance by a classifier of prefixes, trained on beginnings of texts for how the whole ends.
+
+    `classifier` with the defaults of Yang and Klein 2021 (arXiv 2104.05218): weight 4 (topics; they
+    take 1 for formality), the 200 most probable tokens, prompt and text together. They sample from
+    the ten best of these: `generate(…, top_k=10)`.
+
+    Example:
+        >>> str(fudge({"sea": 1}, alpha=1))
+        'classifier(Lexicon, alpha=1, top=200)'
+
+    Args:
+        source: as for `classifier`.
+        alpha: the weight (λ in the paper).
+        top: how many of the allowed tokens are candidates.
+        every: ask only at the first token and every so many after it.
+        rest: whether the other tokens are dropped or kept.
+        label: the class.
+        prompt: whether the classifier reads the prompt too.
+        gives: what a function returns.
+
+    Raises:
+        LimitError: a number is out of its range.
+        ModelError: the source is no classifier, or has no such label.
+    """
+    return classifier(
+        source,
+        alpha=alpha,
+        top=top,
+        every=every,
+        rest=rest,
+        label=label,
+        prompt=prompt,
+        gives=gives,
+    )
+
+
+def read_classifier(source: Any, label: str | int | None, gives: Gives) -> tuple[Classifier, str]:
+    """The source as a classifier, and its name.
+
+    Raises:
+        ModelError: it is none, or has no such label.
+    """
+    name = str(getattr(source, "__name__", type(source).__name__))
+    if isinstance(source, Classifier) and not isinstance(source, type) and label is None:
+        return source, name
+    model = _sequence_model(source)
+    if model is not None:
+        return SequenceClassifier(*model, label), type(model[0]).__name__
+    if method := next((method for method in METHODS if hasattr(source, method)), None):
+        return Estimator(source, method, label, name), name
+    if label is not None:
+        raise ModelError(f"label={label!r}: {name} gives one number a text, without labels")
+    if isinstance(source, Mapping):
+        return Lexicon(cast("Mapping[str, float]", source)), Lexicon.__name__
+    if callable(source) and not isinstance(source, torch.nn.Module | type):
+        return Function(source, gives, name), name
+    raise ModelError(
+        f"{source!r:.80} is no classifier: it must have log_probs(texts), be a function of texts, "
+        "a scikit-learn estimator with probabilities, a transformers model with its tokenizer as "
+        "a pair, a text-classification pipeline, or a dict of words and weights"
+    )
+
+
+@final
+class Function:
+    """A function from texts to probabilities or log-probabilities, as a classifier."""
+
+    def __init__(self, function: Callable[[list[str]], Any], gives: str, name: str) -> None:
+        """The classifier of `function`.
+
+        Raises:
+            UnsupportedError: `gives` is neither of the two.
+        """
+        if gives not in get_args(Gives):
+            allowed = " or ".join(map(repr, get_args(Gives)))
+            raise UnsupportedError(f"gives={gives!r}: it must be {allowed}", feature="gives")
+        self._function, self._gives, self._name = function, gives, name
+
+    def log_probs(self, texts: Sequence[str]) -> Float[Tensor, "texts"]:
+        """What the function says."""
+        given = numbers(self._function(list(texts)), texts, self._name)
+        return _logs(given, texts, self._name) if self._gives == "probabilities" else given
+
+
+@final
+class Estimator:
+    """A scikit-learn estimator that takes texts (most often a pipeline), as a classifier."""
+
+    def __init__(self, estimator: Any, method: str, label: str | int | None, name: str) -> None:
+        """The classifier of one label of `estimator`, by one of `METHODS`.
+
+        Raises:
+            ModelError: it was not fitted, has no such label, or has distances from several classes
+                in place of probabilities.
+        """
+        classes = getattr(estimator, "classes_", None)
+        if classes is None:
+            raise ModelError(f"{name} has no classes_: fit it before it guides")
+        labels: list[Any] = np.asarray(classes).tolist()
+        if method == "decision_function" and len(labels) != 2:
+            raise ModelError(
+                f"{name} has {len(labels)} classes and gives distances, not probabilities: wrap it "
+                "in scikit-learn's CalibratedClassifierCV"
+            )
+        self._label = find_label(label, labels, name)
+        self._function, self._method, self._name = getattr(estimator, method), method, name
+
+    def log_probs(self, texts: Sequence[str]) -> Float[Tensor, "texts"]:
+        """The logarithms of P(label | text); distances from a border are log-odds."""
+        with np.errstate(divide="ignore"):  # log 0 is meant
+            given = np.asarray(self._function(list(texts)), dtype=np.float64)
+        if self._method == "decision_function":
+            odds = numbers(given, texts, self._name)
+            return torch.nn.functional.logsigmoid(odds if self._label else -odds)
+        column = numbers(given[:, self._label] if given.ndim == 2 else given, texts, self._name)
+        return column if self._method == "predict_log_proba" else _logs(column, texts, self._name)
+
+
+def _sequence_model(source: Any) -> tuple[Any, Any] | None:
+    """The model and the tokenizer of a pair or of a pipeline, None if it is neither."""
+    if isinstance(source, tuple):
+        pair = cast("tuple[Any, ...]", source)
+        return (pair[0], pair[1]) if len(pair) == 2 and callable(pair[1]) else None
+    if hasattr(source, "model") and callable(getattr(source, "tokenizer", None)):
+        return source.model, source.tokenizer
+    return None
+
+
+def _logs(given: Float[Tensor, "texts"], texts: Sequence[str], name: str) -> Float[Tensor, "texts"]:
+    """The logarithms of probabilities."""
+    wrong = (given < 0) | (given > 1 + ROUNDING)
+    if bool(wrong.any()):
+        raise ModelError(
+            f"the classifier {name} gave {float(given[wrong][0]):.6g} for {shown(texts, wrong)}: a "
+            'probability is between 0 and 1 (for logarithms say gives="log-probabilities")'
+        )
+    return given.log()

@@ -1,0 +1,331 @@
+"""The rows of an expression from the rows of its leaves.
+
+Every node gives `Rows`: values, what the models can give, what filters leave. The constraint is
+known from the beginning (`allowed`), so that nuclei and plausibility sets are computed on what may
+come next and can never be disjoint from it; it takes no part in the values, which is why linear
+terms, maximum and minimum commute with it.
+
+A single leaf keeps its logits as they are: nothing is normalised that need not be, and penalties
+that are not invariant under shifts act on it as elsewhere.
+
+What this module does not know: models, constraints, temperature, what is drawn.
+"""
+
+import math
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Final, TypeAlias, assert_never, final
+
+import torch
+from jaxtyping import Bool, Float
+from torch import Tensor
+
+from guideway.logits.contexts import TextContext
+from guideway.logits.expr import (
+    Farthest,
+    GediTerm,
+    Guided,
+    Leaf,
+    Linear,
+    Maximum,
+    Minimum,
+    Node,
+    Nucleus,
+    Plausible,
+    inside,
+    leaves,
+    show,
+)
+from guideway.logits.filters import dot, min_p, top_p
+from guideway.logits.rescore import gedi_log_probs, rescore
+from guideway.logits.rows import LEAST, Rows, both
+from guideway.vocabulary.spellings import Vocabulary
+
+NodeWatch: TypeAlias = Callable[[str, Tensor, Tensor | None], None]
+GREATEST: Final = 1e37  # of logits, with room for what is done with them
+SMALLEST: Final = 1e-38  # a probability that is added to nothing and has a logarithm
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class Step:
+    """What is known of a step, beside the rows of the leaves.
+
+    Attributes:
+        leaves: the logits of each leaf, as models give them.
+        allowed: the tokens that the constraint allows.
+        sums: for each leaf of a GeDi pair, the log-probability of the text so far.
+        texts: the text so far of each row, for classifiers.
+        vocabulary: what tokens spell, for classifiers.
+        watch: told of each node, for traces: its name, its rows, and those that it was made of.
+        asked: of `allowed`, the tokens that a constraint leaves, where everything else is as if
+            there were none (exactness): those that classifiers are asked about, and of which no
+            filter of an expression removes all. None where `allowed` says so.
+    """
+
+    leaves: Mapping[Leaf, Float[Tensor, "batch vocabulary"]]
+    allowed: Bool[Tensor, "batch vocabulary"]
+    vocabulary: Vocabulary
+    sums: Mapping[Leaf, Float[Tensor, "batch"]] = field(default_factory=dict[Leaf, Tensor])
+    texts: Sequence[TextContext] = ()
+    watch: NodeWatch | None = None
+    asked: Bool[Tensor, "batch vocabulary"] | None = None
+
+    def tell(self, name: str, rows: Rows, since: Rows | None = None) -> None:
+        """Tell the watcher what a node is, and what it was made of: a part, or a sum so far.
+
+        Filters are told with all that they leave, under the constraint or without it; what
+        classifiers have guided is about what is allowed alone.
+        """
+        if self.watch is not None:
+            before = None if since is None else self._seen(since)
+            self.watch(name, self._seen(rows), before)
+
+    def _seen(self, rows: Rows) -> Float[Tensor, "batch vocabulary"]:
+        return rows.unheld() if rows.own is None else rows.closed(self.allowed)
+
+
+def evaluate(node: Node, step: Step) -> Rows:
+    """The rows of an expression.
+
+    Example:
+        >>> base, anti = Leaf("b", "base"), Leaf("a", "anti")
+        >>> logits = {base: torch.zeros(1, 2), anti: torch.tensor([[0.0, 1.0]])}
+        >>> step = Step(logits, torch.ones(1, 2, dtype=torch.bool), Vocabulary([b"x", b"y"]))
+        >>> rows = evaluate(Linear(((1.0, base), (-1.0, anti))), step)
+        >>> (rows.values[0, 0] - rows.values[0, 1]).item()
+        1.0
+    """
+    if isinstance(node, Leaf):
+        rows = Rows.whole(step.leaves[node])
+        step.tell(node.name, rows)
+        return rows
+    match node:
+        case Linear(((coefficient, Leaf() as leaf),)):
+            rows = _scaled(step.leaves[leaf], coefficient)
+            if step.watch is not None:
+                whole = Rows.of(step.leaves[leaf])
+                step.tell(leaf.name, whole)
+                step.tell(show(node), rows, whole)
+            return rows
+        case _:
+            pass
+    read = {leaf: Rows.of(step.leaves[leaf]) for leaf in leaves(node)}
+    rows = _Evaluation(step, read, node).value(node)
+    sound = torch.stack([each.soundness for each in read.values() if each.soundness is not None])
+    return replace(rows, soundness=sound.sum(0))
+
+
+def _scaled(logits: Float[Tensor, "batch vocabulary"], coefficient: float) -> Rows:
+    """A single model's own logits times a coefficient.
+
+    What the model excludes stays excluded; multiplied by a negative number, it is the likeliest.
+    """
+    rows = Rows.of(logits)
+    if coefficient < 0:
+        support = torch.ones_like(rows.support)
+        return replace(rows, values=rows.values * coefficient, support=support)
+    finite = logits.float().where(rows.support, 0.0).nan_to_num(0.0, 0.0, LEAST)
+    # So far from 0 that the product is infinite: as log-probabilities, which say the same.
+    far = finite.amax(1, keepdim=True).abs() > GREATEST / coefficient
+    scaled = torch.where(far, rows.values, finite) * coefficient
+    return replace(rows, values=scaled.clamp(min=-GREATEST))
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class _Evaluation:
+    """One step of one expression, with the rows of its leaves read once."""
+
+    step: Step
+    read: Mapping[Leaf, Rows]
+    root: Node
+
+    def value(self, node: Node) -> Rows:
+        """The rows of a node."""
+        match node:
+            case Leaf():
+                rows = self.read[node]
+            case Linear():
+                rows = self._sum(node)
+            case Maximum() | Minimum() | Farthest():
+                rows = self._picked(node)
+            case Nucleus() | Plausible():
+                rows = self._filtered(node)
+            case Guided():
+                rows = self._guided(node)
+            case _:
+                assert_never(node)
+        return rows
+
+    def _part(self, node: Node) -> Rows:
+        """The rows of a part. Sums tell of their leaves as they add them, other nodes here."""
+        rows = self.value(node)
+        if isinstance(node, Leaf):
+            self.step.tell(node.name, rows)
+        return rows
+
+    def _normal(self, node: Node) -> Rows:
+        """The log-probabilities of a part; those of a leaf are."""
+        rows = self._part(node)
+        return rows if isinstance(node, Leaf) else rows.normalized()
+
+    def _picked(self, node: Maximum | Minimum | Farthest) -> Rows:
+        """Of several rows the greatest, the least, or the farthest from the first."""
+        parts = [self._normal(each) for each in inside(node)]
+        match node:
+            case Maximum():
+                rows = _greatest(parts)
+            case Minimum():
+                rows = _least(parts)
+            case _:
+                rows = _farthest(parts[0], parts[1:])
+        self.step.tell(show(node), rows, parts[0])
+        return rows
+
+    def _sum(self, node: Linear) -> Rows:
+        """Σ coefficient · node. Only what is added holds the whole to its tokens."""
+        zeros = torch.zeros_like(self.step.allowed, dtype=torch.float32)
+        made = Rows(zeros, torch.ones_like(self.step.allowed))
+        for place, (coefficient, each) in enumerate(node.terms):
+            rows, before = self.value(each), made
+            made = replace(made, values=made.values.add(rows.values, alpha=coefficient))
+            if coefficient > 0:
+                kept, free = both(made.kept, rows.kept), both(made.free, rows.free)
+                made = replace(made, support=made.support & rows.support, kept=kept, free=free)
+            if self.step.watch is not None:
+                sign = "+" if coefficient > 0 else "-"
+                first = None if isinstance(each, Leaf) else rows
+                since = before if place else first
+                self.step.tell(f"{sign} {abs(coefficient):g}*{show(each)}", made, since)
+        return made
+
+    def _filtered(self, node: Nucleus | Plausible) -> Rows:
+        """Fewer tokens, the values as they are."""
+        inner, allowed = self._part(node.inner), self.step.allowed
+        free = _kept(node, inner.closed())
+        if node.when == "post_mask":
+            kept = _kept(node, inner.closed(allowed))
+        else:  # what is allowed may be disjoint from what is plausible
+            kept = free | (allowed & ~(free & allowed).any(1, keepdim=True))
+        rows = inner.keep(self._left(kept, inner.support), free)
+        self.step.tell(show(node), rows, inner)
+        return rows
+
+    def _guided(self, node: Guided) -> Rows:
+        """The classifiers' say on the tokens that may be drawn."""
+        inner = self._part(node.inner).normalized()
+        rows = replace(inner, own=inner.own or inner)
+        if node is self.root:
+            self.step.tell("constraint", rows, inner)
+        for term in node.terms:
+            held, before = Rows(rows.values, rows.effective(self.step.allowed)), rows
+            if isinstance(term, GediTerm):
+                done = self._gedi(held, term)
+            else:
+                step = self.step
+                done = rescore(held, term, step.texts, step.vocabulary, step.asked)
+            rows = replace(rows.keep(done.support), values=done.values)
+            self.step.tell(str(term), rows, before)
+        return rows
+
+    def _gedi(self, rows: Rows, term: GediTerm) -> Rows:
+        wanted, unwanted = self.read[term.wanted].values, self.read[term.unwanted].values
+        sums = torch.stack([self.step.sums[term.wanted], self.step.sums[term.unwanted]], 1)
+        steps = [text.step for text in self.step.texts]
+        logs = gedi_log_probs(wanted, unwanted, sums, steps)
+        kept = self._left(_desired(rows, logs, term), rows.support)
+        return Rows(rows.values + term.alpha * logs, kept)
+
+    def _left(
+        self, kept: Bool[Tensor, "batch vocabulary"], support: Bool[Tensor, "batch vocabulary"]
+    ) -> Bool[Tensor, "batch vocabulary"]:
+        """What a filter leaves, and all that is asked where it leaves nothing of that."""
+        asked = self.step.asked
+        if asked is None:
+            return kept
+        return kept | (asked & support & ~(kept & asked & support).any(1, keepdim=True))
+
+
+def _kept(
+    node: Nucleus | Plausible, row: Float[Tensor, "batch vocabulary"]
+) -> Bool[Tensor, "batch vocabulary"]:
+    """What a filter leaves of a closed row."""
+    if isinstance(node, Plausible):
+        return min_p(row, torch.full((len(row),), node.alpha, device=row.device)) > -math.inf
+    mass = torch.full((len(row),), node.p, dtype=torch.float64, device=row.device)
+    return top_p(row, mass) > -math.inf
+
+
+def _greatest(parts: Sequence[Rows]) -> Rows:
+    """For each token the greatest value of those parts that can give it."""
+    values = torch.stack([part.closed() for part in parts]).amax(0)
+    support = torch.stack([part.support for part in parts]).any(0)
+    kept = torch.stack([part.effective() for part in parts]).any(0)
+    free = torch.stack([_unheld(part) for part in parts]).any(0)
+    return Rows(values.clamp(min=LEAST), support, kept, free)
+
+
+def _least(parts: Sequence[Rows]) -> Rows:
+    """For each token the least value, where all parts can give it."""
+    values = torch.stack([part.values for part in parts]).amin(0)
+    support = torch.stack([part.support for part in parts]).all(0)
+    kept = torch.stack([part.effective() for part in parts]).all(0)
+    return Rows(values, support, kept, torch.stack([_unheld(part) for part in parts]).all(0))
+
+
+def _unheld(rows: Rows) -> Bool[Tensor, "batch vocabulary"]:
+    """What could be drawn without a constraint."""
+    return rows.support if rows.free is None else rows.support & rows.free
+
+
+def _farthest(of: Rows, among: Sequence[Rows]) -> Rows:
+    """The candidate whose distribution differs most (Chuang et al. 2024, "DoLa", equation 3)."""
+    first = of.values.softmax(1)
+    room = torch.empty_like(first), torch.empty_like(first)
+    distances = [jensen_shannon(of.values, each.values, first, room) for each in among]
+    chosen = torch.stack(distances).argmax(0)
+    if chosen.device.type != "cpu":  # where to ask which they are would be to wait
+        picked = chosen, torch.arange(len(of.values), device=of.values.device)
+        values = torch.stack([each.values for each in among])[picked]
+        return Rows(values, torch.stack([each.support for each in among])[picked])
+    places = list(enumerate(map(int, chosen)))
+    values = torch.stack([among[place].values[row] for row, place in places])
+    return Rows(values, torch.stack([among[place].support[row] for row, place in places]))
+
+
+def jensen_shannon(
+    one: Float[Tensor, "batch vocabulary"],
+    other: Float[Tensor, "batch vocabulary"],
+    first: Float[Tensor, "batch vocabulary"] | None = None,
+    room: tuple[Tensor, Tensor] | None = None,
+) -> Float[Tensor, "batch"]:
+    """The Jensen-Shannon divergence of two rows of log-probabilities, in nats, 0 to log 2.
+
+    As H((p + q) / 2) − (H(p) + H(q)) / 2, which needs one logarithm: 0.1 ms for 49,152 tokens.
+
+    Args:
+        one: log p.
+        other: log q.
+        first: p, for those who have it. (Here `softmax` takes less time than `exp`.)
+        room: two tensors of this shape to be overwritten: fresh memory takes longer than sums.
+    """
+    first = one.softmax(1) if first is None else first
+    second, logs = room or (torch.empty_like(first), torch.empty_like(first))
+    torch.softmax(other, 1, out=second)
+    outer = dot(first, one) + dot(second, other)
+    middle = second.add_(first).mul_(0.5).clamp_(min=SMALLEST)
+    return (outer / 2 - dot(middle, torch.log(middle, out=logs))).clamp(min=0)
+
+
+def _desired(
+    rows: Rows, logs: Float[Tensor, "batch vocabulary"], term: GediTerm
+) -> Bool[Tensor, "batch vocabulary"]:
+    """What GeDi's filter leaves: the most desired tokens with mass 1 − rho, and all above tau."""
+    if term.rho == 0:
+        return rows.support
+    order = torch.argsort(logs.masked_fill(~rows.support, -math.inf), dim=1, descending=True)
+    mass = rows.closed().double().softmax(1).nan_to_num(0.0).gather(1, order)
+    before = mass.cumsum(1) - mass
+    kept = torch.zeros_like(rows.support).scatter_(1, order, before < 1 - term.rho)
+    return (kept | (logs > math.log(term.tau))) & rows.support

@@ -1,0 +1,383 @@
+"""Expressions over the logits of several models, as frozen nodes.
+
+    Leaf                  the log-probabilities of one model
+    Linear                Σ coefficient · node; literal, nothing divides by the coefficients' sum
+    Maximum, Minimum      of log-probabilities, token by token
+    Nucleus, Plausible    the same values, fewer tokens
+    Farthest              of several nodes the one that differs most from another (DoLa)
+    Guided                a node with classifier terms
+
+Nodes are flat: `base + 1.5 * (expert - anti)` is one `Linear` of three leaves, equal leaves are
+added up, and a coefficient of zero leaves no trace: `base + 0 * x` is `base`, bit for bit.
+
+A filter of a node with a positive coefficient holds for the whole sum; a node that is subtracted
+never takes tokens away. Dividing by the temperature t is the coefficient 1 / t.
+
+What this module does not know: tensors, models (a leaf's source is any hashable thing).
+"""
+
+import math
+from collections.abc import Callable, Hashable, Iterator, Sequence
+from dataclasses import dataclass, field, replace
+from numbers import Real
+from typing import Final, Literal, TypeAlias, assert_never, cast, final
+
+from guideway.errors import LimitError, SourceError
+from guideway.logits.classifier import NO_ARITHMETIC, ClassifierTerm, joins
+
+LARGEST: Final = 1e6  # of coefficients; float32 sums stay finite (logits.rows)
+DEEPEST: Final = 100  # nodes within one another, which are walked by recursion
+MOST: Final = 1000  # nodes; one that is written twice counts twice
+Mask: TypeAlias = Literal["post_mask", "pre_mask"]
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class Leaf:
+    """The log-probabilities of one model.
+
+    Attributes:
+        source: what gives them; two leaves of equal sources are the same.
+        name: how it is printed.
+    """
+
+    source: Hashable
+    name: str = field(compare=False)
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class Linear:
+    """Σ coefficient · node, with no node twice, none a `Linear`, and no coefficient zero.
+
+    Without terms it is 0, which can be added to something, and not run.
+    """
+
+    terms: tuple[tuple[float, "Node"], ...]
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class Maximum:
+    """The greatest log-probability of each token (union, of Dekoninck et al. 2024)."""
+
+    parts: tuple["Node", ...]
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class Minimum:
+    """The least log-probability of each token (intersection)."""
+
+    parts: tuple["Node", ...]
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class Nucleus:
+    """The smallest set of most probable tokens with mass p (Holtzman et al. 2020).
+
+    Attributes:
+        inner: whose tokens.
+        p: the mass, above 0 and at most 1.
+        when: "post_mask" looks at what the constraint allows, "pre_mask" at everything, as papers
+            do; where that leaves nothing allowed, what is allowed stays.
+    """
+
+    inner: "Node"
+    p: float | int
+    when: Mask = "post_mask"
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class Plausible:
+    """The tokens at least alpha times as probable as the most probable one (Li et al. 2022)."""
+
+    inner: "Node"
+    alpha: float | int
+    when: Mask = "post_mask"
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class Farthest:
+    """Of `among`, the node with the greatest Jensen-Shannon divergence from `of`, row by row."""
+
+    of: "Node"
+    among: tuple["Node", ...]
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class GediTerm:
+    """Two models as a classifier: alpha · log P(wanted | text so far, token) on all tokens.
+
+    P is Bayes' rule over what both give the text so far and the token, equally probable before it
+    (Krause et al. 2021, "GeDi", arXiv 2009.06367).
+
+    Attributes:
+        wanted: log-probabilities of texts of the wanted kind.
+        unwanted: of the other kind.
+        alpha: weight of the classifier (ω of the paper).
+        rho: tokens are left out, those of the least P first, up to this share of the model's mass;
+            0 leaves out none.
+        tau: tokens with a greater P than this are never left out.
+    """
+
+    wanted: Leaf
+    unwanted: Leaf
+    alpha: float | int
+    rho: float | int
+    tau: float | int
+
+    def __mul__(self, factor: object) -> "GediTerm":
+        """The term with so many times its weight."""
+        weight = self.alpha * number(factor, "a factor of gedi(…)")
+        return replace(self, alpha=number(weight, "alpha"))
+
+    __rmul__ = __mul__
+
+    def __truediv__(self, divisor: object) -> "GediTerm":
+        """The term with a part of its weight."""
+        if divisor == 0:
+            raise SourceError("gedi(…) cannot be divided by 0")
+        return replace(self, alpha=self.alpha / number(divisor, "a divisor"))
+
+    def __neg__(self) -> "GediTerm":
+        """The term that steers the other way."""
+        return replace(self, alpha=-self.alpha)
+
+    def __add__(self, other: object) -> "GediTerm":
+        """The term itself with 0, with which `sum` begins. Models say what they do with it."""
+        return self if joins(other) else NotImplemented
+
+    __radd__ = __add__
+
+    def __sub__(self, other: object) -> "GediTerm":
+        """The term itself without 0."""
+        return self if joins(other) else NotImplemented
+
+    def __rsub__(self, other: object) -> "GediTerm":
+        """The term that steers the other way, from 0."""
+        return -self if joins(other) else NotImplemented
+
+    def __rtruediv__(self, other: object) -> "GediTerm":
+        """Refused: a classifier is no divisor."""
+        raise SourceError(NO_ARITHMETIC)
+
+    __pow__ = __rpow__ = __rtruediv__
+
+    def __str__(self) -> str:
+        """As it is printed in an expression."""
+        return f"gedi({self.wanted.name}, {self.unwanted.name}, alpha={self.alpha:g})"
+
+
+Term: TypeAlias = ClassifierTerm | GediTerm
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class Guided:
+    """A node with classifier terms."""
+
+    inner: "Node"
+    terms: tuple[Term, ...]
+
+
+Node: TypeAlias = Leaf | Linear | Maximum | Minimum | Nucleus | Plausible | Farthest | Guided
+
+
+def total(parts: Sequence[tuple[float | int, Node]]) -> Node:
+    """The sum of coefficient · node.
+
+    Example:
+        >>> a, b = Leaf(1, "a"), Leaf(2, "b")
+        >>> show(total([(1, a), (1.5, total([(1, b), (-1, a)]))]))
+        '-0.5*a + 1.5*b'
+        >>> total([(1, a), (0, b)]) is a
+        True
+        >>> show(total([(1, a), (-1, a)]))
+        '0'
+
+    Raises:
+        SourceError: a coefficient is no finite number up to a million.
+    """
+    coefficients = dict[Node, float]()
+    terms = list[Term]()
+    for given, node in parts:
+        factor = number(given, "a coefficient")
+        inner, guides = (node.inner, node.terms) if isinstance(node, Guided) else (node, ())
+        terms.extend(term * factor for term in guides)
+        inside = inner.terms if isinstance(inner, Linear) else ((1.0, inner),)
+        for weight, each in inside:
+            coefficients[each] = coefficients.get(each, 0.0) + factor * weight
+    left = tuple((weight, each) for each, weight in coefficients.items() if weight)
+    for weight, _ in left:
+        number(weight, "a coefficient")
+    lone = len(left) == 1 and left[0][0] == 1
+    return guided(left[0][1] if lone else Linear(left), [term for term in terms if term.alpha])
+
+
+def guided(node: Node, terms: Sequence[Term]) -> Node:
+    """The node with these classifier terms added."""
+    if not terms:
+        return node
+    if isinstance(node, Guided):
+        return Guided(node.inner, (*node.terms, *terms))
+    return Guided(node, tuple(terms))
+
+
+def normalized(node: Node) -> Node:
+    """The node divided by the sum of its coefficients (Dekoninck et al. 2024, theorem 1).
+
+    That division is a temperature: `child - 0.6 * adult` normalised samples at 0.4.
+
+    Raises:
+        SourceError: the sum is 0.
+    """
+    inner = node.inner if isinstance(node, Guided) else node
+    weight = math.fsum(c for c, _ in inner.terms) if isinstance(inner, Linear) else 1.0
+    if abs(weight) < 1e-9:
+        raise SourceError(f"the coefficients of {show(inner)} sum to 0: there is no normal form")
+    return total([(1 / weight, node)])
+
+
+def leaves(node: Node) -> list[Leaf]:
+    """The leaves, each once, in the order in which they are written."""
+    return list(dict.fromkeys(each for each in walk(node) if isinstance(each, Leaf)))
+
+
+def walk(node: Node) -> Iterator[Node]:
+    """All nodes, outer ones first."""
+    waiting = [node]
+    while waiting:
+        each = waiting.pop()
+        yield each
+        waiting.extend(reversed(inside(each)))
+
+
+def check_size(node: Node) -> None:
+    """Refuse what is nested too deeply, or is too much, to be looked at node by node.
+
+    Raises:
+        LimitError: it is, naming the limit.
+    """
+    level, depth, count = [node], 0, 0
+    while level:
+        depth, count = depth + 1, count + len(level)
+        for name, given, most in (("depth", depth, DEEPEST), ("size", count, MOST)):
+            if given > most:
+                raise LimitError(
+                    f"the {name} of the expression is {given} nodes or more: it must be {most} at "
+                    "most",
+                    limit=f"expression {name}",
+                    given=given,
+                )
+        level = [inner for each in level for inner in inside(each)]
+
+
+def inside(node: Node) -> tuple[Node, ...]:
+    """The nodes directly below, those of classifier terms included."""
+    match node:
+        case Leaf():
+            return ()
+        case Linear(terms):
+            return tuple(each for _, each in terms)
+        case Maximum(parts) | Minimum(parts):
+            return parts
+        case Nucleus(inner) | Plausible(inner):
+            return (inner,)
+        case Farthest(of, among):
+            return (of, *among)
+        case Guided(inner, terms):
+            pairs = [term for term in terms if isinstance(term, GediTerm)]
+            return (inner, *(leaf for pair in pairs for leaf in (pair.wanted, pair.unwanted)))
+        case _:
+            assert_never(node)
+
+
+def mapped(node: Node, change: Callable[[Leaf], Leaf]) -> Node:
+    """The node with each leaf of a model replaced; those of classifier terms stay."""
+    match node:
+        case Leaf():
+            made = change(node)
+        case Linear(terms):
+            made = total([(c, mapped(each, change)) for c, each in terms])
+        case Maximum(parts) | Minimum(parts):
+            made = type(node)(tuple(mapped(each, change) for each in parts))
+        case Nucleus(inner) | Plausible(inner):
+            made = replace(node, inner=mapped(inner, change))
+        case Farthest(of, among):
+            made = Farthest(mapped(of, change), tuple(mapped(each, change) for each in among))
+        case Guided(inner, terms):
+            made = guided(mapped(inner, change), terms)
+        case _:
+            assert_never(node)
+    return made
+
+
+def show(node: Node) -> str:
+    """The expression as it would be written.
+
+    Example:
+        >>> a, b = Leaf(1, "base"), Leaf(2, "anti")
+        >>> show(total([(1, Nucleus(a, 0.9)), (-2, b)]))
+        'base.nucleus(0.9) - 2*anti'
+    """
+    match node:
+        case Leaf(_, name):
+            text = name
+        case Linear(terms):
+            text = _show_sum(terms)
+        case Maximum(parts):
+            text = f"maximum({', '.join(map(show, parts))})"
+        case Minimum(parts):
+            text = f"minimum({', '.join(map(show, parts))})"
+        case Nucleus(inner, p, when):
+            text = f"{_show_inner(inner)}.nucleus({p:g}{_show_when(when)})"
+        case Plausible(inner, alpha, when):
+            text = f"{_show_inner(inner)}.plausible({alpha:g}{_show_when(when)})"
+        case Farthest(of, among):
+            text = f"farthest({', '.join(map(show, (of, *among)))})"
+        case Guided(inner, terms):
+            text = " + ".join([show(inner), *map(str, terms)])
+        case _:
+            assert_never(node)
+    return text
+
+
+def _show_sum(terms: tuple[tuple[float, Node], ...]) -> str:
+    text = "" if terms else "0"
+    for coefficient, node in terms:
+        size = abs(coefficient)
+        inner = _show_inner(node) if size != 1 or isinstance(node, Guided) else show(node)
+        written = inner if size == 1 else f"{size:g}*{inner}"
+        if not text:
+            text = written if coefficient > 0 else f"-{written}"
+        else:
+            text += f" {'+' if coefficient > 0 else '-'} {written}"
+    return text
+
+
+def _show_inner(node: Node) -> str:
+    return f"({show(node)})" if isinstance(node, Linear | Guided) else show(node)
+
+
+def _show_when(when: Mask) -> str:
+    return "" if when == "post_mask" else f", {when!r}"
+
+
+def number(
+    given: object, what: str, low: float | int = -LARGEST, high: float | int = LARGEST
+) -> float:
+    """`given` as a float.
+
+    Raises:
+        SourceError: it is no number from `low` to `high`.
+    """
+    if not isinstance(given, bool) and isinstance(given, Real):
+        value = cast("float", given)  # of Python, of numpy, or a fraction
+        if low <= value <= high:
+            return float(value)
+    raise SourceError(f"{what} is {given!r}: it must be a number from {low:g} to {high:g}")

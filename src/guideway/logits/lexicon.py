@@ -1,0 +1,84 @@
+"""A classifier made of a list of words: the sum of their weights through the logistic function.
+
+P(class | text) = 1 / (1 + exp(−(bias + scale · Σ weight))), the sum over all words of the text,
+each as often as it occurs. A word is a run of letters, digits and underscores, apostrophes within
+it included ("don't"); capitals do not matter. Words are whole: "class" is not found in "classic",
+and a word at the end of an unfinished text counts as it stands.
+
+What this module does not know: tokens, languages (scripts without spaces have long "words").
+"""
+
+import re
+from collections.abc import Mapping, Sequence
+from typing import Final, cast, final
+
+import torch
+from jaxtyping import Float
+from torch import Tensor
+
+from guideway.errors import SourceError
+
+WORD: Final = re.compile(r"\w+(?:['’]\w+)*")
+
+
+@final
+class Lexicon:
+    """Words with weights, as a classifier of texts.
+
+    Example:
+        >>> angry = Lexicon({"hate": 2, "stupid": 1.5}, bias=-1)
+        >>> angry.log_probs(["I HATE it", "I hated it"]).exp()
+        tensor([0.7311, 0.2689], dtype=torch.float64)
+    """
+
+    def __init__(
+        self,
+        weights: Mapping[str, float | int],
+        *,
+        bias: float | int = 0.0,
+        scale: float | int = 1.0,
+    ) -> None:
+        """The classifier with these weights.
+
+        Args:
+            weights: for each word its weight.
+            bias: log-odds of the class in a text without any of the words.
+            scale: what the sum of the weights is multiplied by.
+
+        Raises:
+            SourceError: an entry is no single word or its weight no finite number, naming it, or
+                two entries are one word.
+        """
+        self._bias, self._scale = _number("bias", bias), _number("scale", scale)
+        self._weights: dict[str, float] = {}
+        for word, weight in cast("Mapping[object, object]", weights).items():
+            key = _key(word)
+            if key in self._weights:
+                raise SourceError(f"the lexicon has {word!r} twice: capitals do not matter")
+            self._weights[key] = _number(repr(word), weight)
+
+    def log_probs(self, texts: Sequence[str]) -> Float[Tensor, "texts"]:
+        """The logarithms of P(class | text)."""
+        known = self._weights
+        sums = [sum(known.get(_folded(word), 0.0) for word in WORD.findall(text)) for text in texts]
+        odds = torch.tensor(sums, dtype=torch.float64) * self._scale + self._bias
+        return torch.nn.functional.logsigmoid(odds)
+
+
+def _folded(word: str) -> str:
+    return word.replace("’", "'").casefold()
+
+
+def _key(word: object) -> str:
+    if not isinstance(word, str) or not WORD.fullmatch(word):
+        raise SourceError(
+            f"{word!r} in a lexicon is no single word: letters, digits and apostrophes within"
+        )
+    return _folded(word)
+
+
+def _number(name: str, value: object) -> float:
+    # NaN fails the comparison, and a huge int is compared exactly.
+    if not isinstance(value, int | float) or not abs(value) <= 1e100:  # sums of it stay finite
+        raise SourceError(f"{name} in a lexicon is {value!r}: it must be a number, 1e100 at most")
+    return float(value)

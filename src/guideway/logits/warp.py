@@ -1,0 +1,310 @@
+"""Temperature and the filters on rows of logits, one after another.
+
+Each row of a batch has its own settings and its own order of the stages; rows with one order run
+together, and a stage that is off in all of them is not there.
+
+Top-k and top-H leave few tokens: the stages after them, and the draw, look at those alone.
+
+What this module does not know: which tokens a constraint allows (they are −∞ already), randomness,
+what was drawn before.
+"""
+
+import math
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any, Final, TypeAlias, final
+
+import torch
+from jaxtyping import Float, Int
+from torch import Tensor
+
+from guideway.logits.filters import (
+    Narrow,
+    epsilon,
+    eta,
+    min_p,
+    narrow_top_h,
+    narrow_top_k,
+    top_h,
+    top_k,
+    top_n_sigma,
+    top_p,
+    typical,
+    widened,
+)
+from guideway.logits.rim import FEW
+from guideway.logits.surprise import mirostat, mirostat_by_rank, xtc
+
+COLDEST: Final = 1e-20  # beyond these two, float32 logits would overflow, or −∞ become NaN
+HOTTEST: Final = 1e20
+MOST: Final = 1 << 31  # tokens, more than any vocabulary has
+
+Watch: TypeAlias = Callable[[str, Tensor], None]
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class Moment:
+    """What the stages need to know of a step, one element a row.
+
+    Attributes:
+        coins: numbers from 0 to 1, drawn anew at each step, for XTC.
+        ceilings: the most bits of surprise, for mirostat.
+    """
+
+    coins: Float[Tensor, "batch"]
+    ceilings: Float[Tensor, "batch"]
+
+    def of_rows(self, rows: Int[Tensor, "rows"]) -> "Moment":
+        """The same for some of the rows."""
+        return Moment(self.coins[rows], self.ceilings[rows])
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class Stage:
+    """One stage of some rows.
+
+    Attributes:
+        name: of the setting.
+        run: rows, what is known of the moment, and the ids of their tokens (None: all in order), to
+            the rows after the stage.
+        narrow: rows to the few tokens that are left; None where they may be many.
+    """
+
+    name: str
+    run: Callable[[Tensor, Moment, Tensor | None], Tensor]
+    narrow: Callable[[Tensor], Narrow] | None = None
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class Group:
+    """Rows whose stages have the same order.
+
+    Attributes:
+        rows: which they are; None for the whole batch.
+        stages: what they go through.
+    """
+
+    rows: Int[Tensor, "rows"] | None
+    stages: tuple[Stage, ...]
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class Warps:
+    """The stages of a batch.
+
+    Attributes:
+        groups: rows that run together.
+    """
+
+    groups: tuple[Group, ...]
+
+    @classmethod
+    def of(
+        cls,
+        settings: Sequence[tuple[Sequence[str], Mapping[str, Any]]],
+        device: torch.device,
+        exempt: Sequence[int] = (),
+    ) -> "Warps":
+        """The stages of each row.
+
+        Args:
+            settings: for each row the order of its stages, and the parameters of those that are on.
+            device: where the rows of logits will be.
+            exempt: ids that XTC leaves alone.
+        """
+        orders: dict[tuple[str, ...], list[int]] = {}
+        for row, (order, _) in enumerate(settings):
+            orders.setdefault(tuple(order), []).append(row)
+        ids = torch.tensor(exempt, dtype=torch.int64, device=device)
+        groups = list[Group]()
+        for order, rows in orders.items():
+            stages = list[Stage]()
+            for name in order:
+                column = [settings[row][1].get(name) for row in rows]
+                if any(value is not None for value in column):
+                    stages.append(MAKERS[name](name, column, device, ids))
+            whole = len(rows) == len(settings)
+            if stages:
+                which = None if whole else torch.tensor(rows, device=device)
+                groups.append(Group(which, tuple(stages)))
+        return cls(tuple(groups))
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class Warped:
+    """Rows after all stages.
+
+    Attributes:
+        row: logits of some tokens, or of all.
+        ids: which tokens they are, ascending; None for all. The others are −∞.
+        before: the whole rows as mirostat found them, None if it is on nowhere.
+        width: of a whole row.
+    """
+
+    row: Float[Tensor, "batch choices"]
+    ids: Int[Tensor, "batch choices"] | None
+    before: Float[Tensor, "batch vocabulary"] | None
+    width: int
+
+    @property
+    def whole(self) -> Float[Tensor, "batch vocabulary"]:
+        """All tokens of each row."""
+        return self.row if self.ids is None else widened((self.row, self.ids), self.width)
+
+
+def warp(
+    row: Float[Tensor, "batch vocabulary"],
+    warps: Warps,
+    moment: Moment | None = None,
+    watch: Watch | None = None,
+) -> Warped:
+    """The rows after all stages.
+
+    Example:
+        >>> order = ("temperature", "top_k")
+        >>> settings = Warps.of([(order, {"temperature": 0.5, "top_k": 2})], torch.device("cpu"))
+        >>> warp(torch.tensor([[1.0, 3.0, 2.0]]), settings).whole.tolist()
+        [[-inf, 6.0, 4.0]]
+
+    Args:
+        row: logits, −∞ where nothing may be drawn. It is left as it is.
+        warps: the stages.
+        moment: what XTC and mirostat need; may be left out if both are off.
+        watch: told the name of each stage and the rows after it.
+    """
+    if moment is None:
+        nothing = row.new_empty(len(row))  # and nobody reads it
+        moment = Moment(nothing, nothing)
+    before: Tensor | None = None
+    for group in warps.groups:
+        rows = group.rows
+        if rows is None:
+            return _through(group, row, moment, watch)
+        part = None if watch is None else _of_whole(watch, row, rows)
+        after = _through(group, row[rows], moment.of_rows(rows), part)
+        if after.before is not None:
+            before = (row if before is None else before).index_copy(0, rows, after.before)
+        row = row.index_copy(0, rows, after.whole)
+    return Warped(row, None, before, row.shape[1])
+
+
+def _of_whole(watch: Watch, row: Tensor, rows: Tensor) -> Watch:
+    """What watches some rows, so that all are seen."""
+    return lambda name, part: watch(name, row.index_copy(0, rows, part))
+
+
+def _through(group: Group, row: Tensor, moment: Moment, watch: Watch | None) -> Warped:
+    """The rows of a group after all its stages."""
+    now = Warped(row, None, None, row.shape[1])
+    for stage in group.stages:
+        if stage.name == "mirostat":
+            now = replace(now, before=now.whole)
+        if now.ids is None and stage.narrow is not None:
+            few, ids = stage.narrow(now.row)
+            now = replace(now, row=few, ids=ids)
+        else:
+            now = replace(now, row=stage.run(now.row, moment, now.ids))
+        if watch is not None:
+            watch(stage.name, now.whole)
+    return now
+
+
+Column: TypeAlias = Sequence[Any]  # the parameter of a stage in each row, None where it is off
+Maker: TypeAlias = Callable[[str, Column, torch.device, Tensor], Stage]
+
+
+def _numbers(
+    column: Column, off: float, device: torch.device, kind: torch.dtype = torch.float32
+) -> Float[Tensor, "batch"]:
+    filled = [off if value is None else value for value in column]
+    return torch.tensor(filled, dtype=kind, device=device)
+
+
+def _filter(
+    function: Callable[[Tensor, Tensor], Tensor], off: float, kind: torch.dtype = torch.float32
+) -> Maker:
+    """The stage of a filter with one number a row."""
+
+    def make(name: str, column: Column, device: torch.device, exempt: Tensor) -> Stage:
+        parameter = _numbers(column, off, device, kind)
+        return Stage(name, lambda row, moment, ids: function(row, parameter))
+
+    return make
+
+
+def _temperature(name: str, column: Column, device: torch.device, exempt: Tensor) -> Stage:
+    heats = [1.0 if value is None else min(max(value, COLDEST), HOTTEST) for value in column]
+    if len(set(heats)) == 1:
+        return Stage(name, lambda row, moment, ids: row / heats[0])
+    divisor = _numbers(heats, 1.0, device)[:, None]
+    return Stage(name, lambda row, moment, ids: row / divisor)
+
+
+def _top_k(name: str, column: Column, device: torch.device, exempt: Tensor) -> Stage:
+    counts = [0 if value is None else min(value, MOST) for value in column]
+    most = max(counts)
+    k = torch.tensor(counts, dtype=torch.int64, device=device)
+    few = all(counts) and most <= FEW
+    each = k if min(counts) < most else None
+    return Stage(
+        name,
+        lambda row, moment, ids: top_k(row, k, most=most),
+        (lambda row: narrow_top_k(row, each, most=most)) if few else None,
+    )
+
+
+def _top_h(name: str, column: Column, device: torch.device, exempt: Tensor) -> Stage:
+    share = _numbers(column, math.inf, device)
+    few = all(value is not None for value in column)
+    return Stage(
+        name,
+        lambda row, moment, ids: top_h(row, share),
+        (lambda row: narrow_top_h(row, share)) if few else None,
+    )
+
+
+def _xtc(name: str, column: Column, device: torch.device, exempt: Tensor) -> Stage:
+    chance = _numbers([value and value[0] for value in column], 0.0, device)
+    given = [value[1] for value in column if value is not None]
+    threshold = _numbers([value and value[1] for value in column], math.inf, device)
+    most = MOST if min(given) <= 1 / MOST else int(1 / min(given)) + 1 + len(exempt)
+
+    def run(row: Tensor, moment: Moment, ids: Tensor | None) -> Tensor:
+        tossed = threshold.masked_fill(moment.coins >= chance, math.inf)
+        tokens = torch.arange(row.shape[1], device=row.device)[None] if ids is None else ids
+        return xtc(row, tossed, torch.isin(tokens, exempt), most=most)
+
+    return Stage(name, run)
+
+
+def _mirostat(name: str, column: Column, device: torch.device, exempt: Tensor) -> Stage:
+    mode = torch.tensor([value or 0 for value in column], device=device)
+
+    def run(row: Tensor, moment: Moment, ids: Tensor | None) -> Tensor:
+        if 1 in column:
+            row = mirostat_by_rank(row, moment.ceilings.masked_fill(mode != 1, math.inf))
+        if 2 in column:
+            row = mirostat(row, moment.ceilings.masked_fill(mode != 2, math.inf))
+        return row
+
+    return Stage(name, run)
+
+
+MAKERS: Final[Mapping[str, Maker]] = {
+    "temperature": _temperature,
+    "top_k": _top_k,
+    "top_p": _filter(top_p, 1.0, torch.float64),
+    "min_p": _filter(min_p, 0.0),
+    "typical_p": _filter(typical, 1.0, torch.float64),
+    "epsilon_cutoff": _filter(epsilon, 0.0),
+    "eta_cutoff": _filter(eta, 0.0),
+    "top_h": _top_h,
+    "top_n_sigma": _filter(top_n_sigma, math.inf),
+    "xtc": _xtc,
+    "mirostat": _mirostat,
+}

@@ -1,0 +1,56 @@
+"""What stands at the head of an expression and looks ahead.
+
+What this module does not know: how it is judged (`automata.guarded`).
+"""
+
+from collections.abc import Sequence
+
+from guideway.lowering.expr import EMPTY, EPSILON, concat
+from guideway.lowering.nodes import Ahead, Concat, Expr, Stop
+
+
+def looking(expr: Expr) -> tuple[list[Ahead], Expr]:
+    """The Aheads at the head of `expr`, one for each level, and what they look at.
+
+    >>> from guideway.lowering.expr import ahead, complement, literal
+    >>> no_dot = complement(concat(literal("."), complement(EMPTY)))
+    >>> leads, rest = looking(concat(ahead(no_dot), literal("x")))
+    >>> [lead.item is no_dot for lead in leads], rest is literal("x")
+    ([True], True)
+    """
+    leads: list[Ahead] = []
+    while isinstance(expr, Concat) and isinstance(expr.head, Ahead):
+        leads.append(expr.head)
+        expr = expr.tail
+    if isinstance(expr, Ahead):
+        leads.append(expr)
+        expr = EPSILON
+    return leads, expr
+
+
+def passed(leads: Sequence[Ahead], stop: Stop, rest: Expr) -> Expr:
+    """What is left of `leads` looking at `stop`, then `rest`: nothing may follow of its level."""
+    if any(lead.level == stop.level and not lead.nullable for lead in leads):
+        return EMPTY
+    return concat(*(lead for lead in leads if lead.level != stop.level), rest)
+
+
+def parts(expr: Expr) -> tuple[Expr, Expr]:
+    """The first part of a sequence, and the rest."""
+    return (expr.head, expr.tail) if isinstance(expr, Concat) else (expr, EPSILON)
+
+
+def up_to_stop(expr: Expr, level: int) -> Expr | None:
+    """What stands before the first Stop of a level, and it; None if that is within a part.
+
+    >>> from guideway.lowering.expr import literal, stop
+    >>> up_to_stop(concat(literal("a"), stop(1), literal("b")), 1) == concat(literal("a"), stop(1))
+    True
+    """
+    before, rest = list[Expr](), expr
+    while rest is not EPSILON:
+        head, rest = parts(rest)
+        before.append(head)
+        if isinstance(head, Stop) and head.level == level:
+            return expr if rest is EPSILON else concat(*before)  # mostly nothing is behind it
+    return None

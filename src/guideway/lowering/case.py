@@ -1,0 +1,127 @@
+"""Which characters match one another when Python ignores case.
+
+Python compares simple lower case, one character for one: with `(?i)` a character x matches a
+literal c if lower(x) is lower(c), or one of the few lower-case letters that share an upper case
+with it (`i` and `ı`, `s` and `ſ`, `σ` and `ς`).
+
+The tables come from `str.lower` and `str.upper` of the running Python, whose Unicode version `re`
+uses too. The tests compare them with `re` on every character.
+"""
+
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from functools import cache
+from string import ascii_letters
+from typing import final
+
+from guideway.lowering.fuel import spend
+from guideway.lowering.unicode import (
+    CodePoints,
+    difference,
+    every_letter,
+    intersection,
+    inverse,
+    points,
+    union,
+)
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class Case:
+    """The case of characters, by code point.
+
+    Attributes:
+        lower: lower case, where it is another character.
+        alike: other lower-case letters with the same upper case.
+        above: the characters that have this lower case, itself not among them.
+        cased: what has a lower or an upper case.
+        small: what is its own lower case.
+    """
+
+    lower: Mapping[int, int]
+    alike: Mapping[int, tuple[int, ...]]
+    above: Mapping[int, tuple[int, ...]]
+    cased: CodePoints
+    small: CodePoints
+
+    def literal(self, code: int) -> CodePoints:
+        """The characters that match the character `code`."""
+        found = [code, *self.images([code])]
+        return points(found + [above for low in found for above in self.above.get(low, ())])
+
+    def images(self, codes: Iterable[int]) -> Iterator[int]:
+        """The lower case of each character, and the letters alike."""
+        for code in codes:
+            low = self.lower.get(code, code)
+            yield low
+            yield from self.alike.get(low, ())
+
+    def lowered(self, ranges: CodePoints) -> CodePoints:
+        """The images of all characters of a set."""
+        moving = list(members(intersection(ranges, self.cased)))
+        spend(4 * len(moving))
+        return union(difference(ranges, self.cased), points(self.images(moving)))
+
+    def lowering_to(self, ranges: CodePoints) -> CodePoints:
+        """The characters whose lower case is in the set."""
+        cased = list(members(intersection(ranges, self.cased)))
+        spend(4 * len(cased))
+        above = points(code for low in cased for code in self.above.get(low, ()))
+        return union(intersection(ranges, self.small), above)
+
+
+@cache
+def ascii_case() -> Case:
+    """Case under flag a: of the 52 letters only."""
+    lower = {ord(c): ord(c.lower()) for c in ascii_letters if c != c.lower()}
+    return _case(lower, points(map(ord, ascii_letters)), {})
+
+
+@cache
+def unicode_case() -> Case:
+    """Case of all characters: 20 ms, once."""
+    lower: dict[int, int] = {}
+    families: dict[str, set[int]] = {}
+    for char in _cased_characters():
+        # The simple mapping is the first character of the full one: İ lowers to i and a dot above.
+        low = ord(char.lower()[0])
+        lower |= {ord(char): low} if low != ord(char) else {}
+        families.setdefault(char.upper(), set()).add(low)
+    alike = {
+        low: tuple(sorted(family - {low}))
+        for family in families.values()
+        if len(family) > 1
+        for low in family
+    }
+    return _case(lower, points(map(ord, _cased_characters())), alike)
+
+
+@cache
+def upper_case() -> Mapping[int, int]:
+    """Simple upper case, where it is another character."""
+    upper = ((ord(char), ord(char.upper()[0])) for char in _cased_characters())
+    return {code: high for code, high in upper if code != high}
+
+
+def members(ranges: CodePoints) -> Iterator[int]:
+    """The code points of a set, one by one."""
+    return (code for low, high in ranges for code in range(low, high + 1))
+
+
+def _case(
+    lower: Mapping[int, int], cased: CodePoints, alike: Mapping[int, tuple[int, ...]]
+) -> Case:
+    above: dict[int, tuple[int, ...]] = {}
+    for code, low in lower.items():
+        above[low] = (*above.get(low, ()), code)
+    return Case(lower, alike, above, cased, inverse(points(lower)))
+
+
+@cache
+def _cased_characters() -> str:
+    """What has a lower or an upper case; whole blocks without any are skipped."""
+    everything = every_letter()
+    blocks = (everything[start : start + 256] for start in range(0, len(everything), 256))
+    cased = (block for block in blocks if block.lower() != block or block.upper() != block)
+    return "".join(c for block in cased for c in block if c.lower() != c or c.upper() != c)

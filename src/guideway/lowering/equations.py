@@ -1,0 +1,256 @@
+r"""Finite automata to expressions of the core, by their equations.
+
+What leads from a state to the end is one equation for each state,
+
+    X = a·X | b·Y | ε        that is        X = a*·(b·Y | ε)        (Arden 1961)
+
+solved from the states at the end backwards, the states of a circle together. So each state's
+expression is made of those of the states that follow, and its derivatives are these expressions:
+reading them takes no more states than the automaton has.
+
+Equal states are made one first (Moore 1956), so equal languages come out as one object. A state
+from which everything leads to the end may be told by an expression of its own.
+
+What this module does not know: what symbols stand for, `Spell` does.
+"""
+
+from collections.abc import Callable, Collection, Hashable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Final, TypeAlias, final
+
+from guideway.lowering.circles import circles
+from guideway.lowering.expr import EMPTY, EPSILON, alt, concat, repeat
+from guideway.lowering.fuel import spend
+from guideway.lowering.nodes import Expr
+
+Spell: TypeAlias = Callable[[int], Expr]
+
+_PUTTING: Final = 20
+"""What putting a factor into another equation costs: as much time as so many parts elsewhere.
+
+A circle of n states that all lead to each other takes n³ of them, and its expressions are as long:
+`[ab]*a[ab]{10}` took 17 s, on a busy machine, before it was refused. python.lark takes 422, no
+shipped grammar more.
+"""
+
+
+_JOINED: Final = 4  # marks behind a state that take as long as a part elsewhere: some 20 us
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class Automaton:
+    """A complete deterministic automaton over symbols from 0 on.
+
+    Attributes:
+        rows: where each state leads by each symbol.
+        marks: what is true of each state; texts that lead to equal marks may be told together.
+    """
+
+    rows: Sequence[Sequence[int]]
+    marks: Sequence[Hashable]
+
+
+def smallest(automaton: Automaton) -> tuple[Automaton, Sequence[int]]:
+    """The automaton with equal states made one, and which of its states each state has become.
+
+    >>> smallest(Automaton([[1, 2], [1, 2], [0, 0]], "xxy"))
+    (Automaton(rows=((0, 1), (0, 0)), marks=('x', 'y')), [0, 0, 1])
+    """
+    kinds = _numbered(automaton.marks)
+    count = 0
+    while count != max(kinds) + 1:
+        count = max(kinds) + 1
+        spend(len(kinds))
+        looks = [
+            (kind, *[kinds[target] for target in row])
+            for kind, row in zip(kinds, automaton.rows, strict=True)
+        ]
+        kinds = _numbered(looks)
+    first = dict[int, int]()
+    for state, kind in enumerate(kinds):
+        first.setdefault(kind, state)
+    rows = tuple(tuple(kinds[t] for t in automaton.rows[state]) for state in first.values())
+    return Automaton(rows, tuple(automaton.marks[state] for state in first.values())), kinds
+
+
+def _numbered(values: Sequence[Hashable]) -> list[int]:
+    """A number for each value, from 0 on, in the order in which they come first."""
+    numbers = dict[Hashable, int]()
+    return [numbers.setdefault(value, len(numbers)) for value in values]
+
+
+@final
+class Equations:
+    r"""The texts that lead from states to those whose marks say that they may end there.
+
+    >>> from guideway.lowering.expr import byte_set
+    >>> a_then_bs = Automaton([[1, 2], [2, 1], [2, 2]], [False, True, False])
+    >>> equations = Equations(a_then_bs, bool, lambda symbols: byte_set(symbols << 97))
+    >>> equations.texts_from(0) is concat(byte_set(b"a"), repeat(byte_set(b"b")))
+    True
+
+    Args:
+        automaton: as `smallest` makes it.
+        ends: what a mark says.
+        spell: one symbol out of a set, as a bit set.
+        everything: what to call the texts from where all texts lead to the end.
+    """
+
+    def __init__(
+        self,
+        automaton: Automaton,
+        ends: Callable[[Hashable], bool],
+        spell: Spell,
+        everything: Expr | None = None,
+    ) -> None:
+        self._spell, self._everything = spell, everything
+        self._ends = [ends(mark) for mark in automaton.marks]
+        self._rows = automaton.rows
+        self._edges = dict[int, dict[int, int]]()
+        self._alive = set[int]()
+        self._known = dict[int, Expr]()
+        self._seen = set[int]()
+
+    def texts_from(self, start: int) -> Expr:
+        """The texts from this state."""
+        self._enter(start)
+        for circle in (
+            circles(start, self._following, self._seen) if start not in self._known else ()
+        ):
+            if self._everything is not None and self._is_all(circle[0]):
+                self._known[circle[0]] = self._everything
+            else:
+                self._known |= self._circle(circle)
+        return self._known[start]
+
+    def _is_all(self, state: int) -> bool:
+        """Whether all texts lead from here back to here, and to the end."""
+        return self._ends[state] and set(self._rows[state]) == {state}
+
+    def _enter(self, start: int) -> None:
+        """Learn where the states lead that can be reached; not to where no text ends."""
+        sources = {} if start in self._edges else {start: list[int]()}
+        new = [*sources]
+        for state in new:  # grows while we go
+            for target in set(self._rows[state]):
+                if target not in self._edges and target not in sources:
+                    sources[target] = []
+                    new.append(target)
+                if target in sources:
+                    sources[target].append(state)
+        todo = [each for each in new if self._ends[each] or self._alive & {*self._rows[each]}]
+        self._alive.update(todo)
+        while todo:
+            before = [state for state in sources[todo.pop()] if state not in self._alive]
+            self._alive.update(before)
+            todo += before
+        for state in new:
+            edges = self._edges[state] = {}
+            for symbol, target in enumerate(self._rows[state]):
+                if target in self._alive:
+                    edges[target] = edges.get(target, 0) | 1 << symbol
+
+    def _following(self, state: int) -> Sequence[int]:
+        return [*self._edges[state]]
+
+    def _circle(self, circle: Sequence[int]) -> Mapping[int, Expr]:
+        factors, constant = _parted(circle, self._edges, self._spell), dict[int, Expr]()
+        for state in circle:
+            edges = self._edges[state].items()
+            out = [concat(self._spell(s), self._known[t]) for t, s in edges if t in self._known]
+            constant[state] = alt(*([EPSILON] if self._ends[state] else []), *out)
+        return _solved(sorted(circle), constant, factors)
+
+
+def texts_by_mark(
+    automaton: Automaton, wanted: Collection[Hashable], spell: Spell
+) -> Mapping[Hashable, Expr]:
+    """For each mark that is wanted the texts that lead from the first state to those that have it.
+
+    As `Equations` of each mark would tell, all at once: of the 500 of /[a-z]{1,500}x/ each went
+    through the automaton anew, which took 2 s.
+
+    >>> from guideway.lowering.expr import byte_set
+    >>> a_then_bs = Automaton([[1, 2], [2, 1], [2, 2]], ["", "read", ""])
+    >>> found = texts_by_mark(a_then_bs, {"read"}, lambda symbols: byte_set(symbols << 97))
+    >>> found["read"] is concat(byte_set(b"a"), repeat(byte_set(b"b")))
+    True
+    """
+    edges = dict[int, dict[int, int]]()
+    for state, row in enumerate(automaton.rows):
+        edges[state] = {}
+        for symbol, target in enumerate(row):
+            edges[state][target] = edges[state].get(target, 0) | 1 << symbol
+    known = dict[int, dict[Hashable, Expr]]()
+    for circle in circles(0, lambda state: [*edges[state]]):
+        constants = {state: _constants(edges[state], known, spell) for state in circle}
+        for state in circle:
+            if (mark := automaton.marks[state]) in wanted:
+                constants[state][mark] = alt(EPSILON, constants[state].get(mark, EMPTY))
+        factors = _parted(circle, edges, spell)
+        if not factors[circle[0]]:  # a state by itself, as most are
+            known |= constants
+            continue
+        known |= {state: {} for state in circle}
+        for mark in dict.fromkeys(mark for each in constants.values() for mark in each):
+            constant = {state: constants[state].get(mark, EMPTY) for state in circle}
+            copied = {state: dict(row) for state, row in factors.items()}
+            for state, expr in _solved(sorted(circle), constant, copied).items():
+                known[state][mark] = expr
+    return known[0]
+
+
+def _constants(
+    edges: Mapping[int, int], known: Mapping[int, Mapping[Hashable, Expr]], spell: Spell
+) -> dict[Hashable, Expr]:
+    """For each mark what leads there by way of states that are known."""
+    found = dict[Hashable, list[Expr]]()
+    for target, symbols in edges.items():
+        behind = known.get(target)
+        if behind:
+            spend(1 + len(behind) // _JOINED)
+            spelled = spell(symbols)
+            for mark, expr in behind.items():
+                found.setdefault(mark, []).append(concat(spelled, expr))
+    return {mark: alt(*exprs) for mark, exprs in found.items()}
+
+
+def _parted(
+    circle: Sequence[int], edges: Mapping[int, Mapping[int, int]], spell: Spell
+) -> dict[int, dict[int, Expr]]:
+    """What leads from each state of a circle to others of it."""
+    inside = frozenset(circle)
+    return {
+        state: {
+            target: spell(symbols) for target, symbols in edges[state].items() if target in inside
+        }
+        for state in circle
+    }
+
+
+def _solved(
+    circle: Sequence[int], constant: dict[int, Expr], factors: Mapping[int, dict[int, Expr]]
+) -> Mapping[int, Expr]:
+    """What leads from the states of a circle to the end: X = Σ factor·Y | constant for each.
+
+    The last are put into the first, so that the first comes out as its rounds, repeated.
+    """
+    for state in reversed(circle):
+        row = factors[state]
+        rounds = repeat(row.pop(state, EMPTY))
+        constant[state] = concat(rounds, constant[state])
+        for target, factor in row.items():
+            row[target] = concat(rounds, factor)
+        for other in circle[: circle.index(state)]:
+            way = factors[other].pop(state, EMPTY)
+            spend(_PUTTING * len(row))
+            constant[other] = alt(constant[other], concat(way, constant[state]))
+            for target, factor in row.items():
+                before = factors[other].get(target, EMPTY)
+                factors[other][target] = alt(before, concat(way, factor))
+    known = dict[int, Expr]()
+    for state in circle:
+        found = [concat(factor, known[target]) for target, factor in factors[state].items()]
+        known[state] = alt(*found, constant[state])
+    return known

@@ -1,0 +1,395 @@
+"""The core: constructors of expressions that denote sets of byte strings.
+
+Every front end ends here and everything after starts here; nothing after this stage knows which
+front end was used. The nodes (`lowering.nodes`) are hash-consed: the constructors return the same
+object for the same structure, so equality is identity and memo tables are dictionaries on nodes.
+They also simplify (∅·e = ∅, ε·e = e, e|e = e, …), which is what keeps derivatives finite
+(Brzozowski 1964, §5), and what keeps counts one node each while they are read:
+
+    x{a,b}·x{c,d} = x{a+c,b+d}      (x{a,b}){c,d} = x{ac,bd}, where that leaves no gap
+    x{a,b}·y | x{c,d}·y = x{a,d}·y, where the ranges meet; x alone is x{1,1}, x? is x{0,1}
+
+Concatenation is a right-nested pair, which makes it a stack as well: a derivative of a context-free
+expression is what is left of the current rule followed by what the callers still want.
+
+What this module does not know: tokens, characters, JSON, automata.
+"""
+
+from collections.abc import Hashable, Iterable
+from functools import reduce
+
+from guideway.errors import GuidewayError
+from guideway.lowering.dominance import superfluous
+from guideway.lowering.interning import intern, known
+from guideway.lowering.nodes import (
+    Ahead,
+    Alt,
+    And,
+    Bytes,
+    Call,
+    Capture,
+    Concat,
+    Empty,
+    Epsilon,
+    Expr,
+    Not,
+    Repeat,
+    Stop,
+    Template,
+    Unsure,
+    begins_with_capture,
+    operands,
+    pair,
+)
+from guideway.lowering.passing import ending_apart, looking_apart, meets_stop
+from guideway.lowering.ranges import added, counted, multiplied, united
+
+ALL_BYTES = (1 << 256) - 1
+EMPTY: Expr = Empty()
+EPSILON: Expr = Epsilon()
+UNSURE: Expr = Unsure()
+
+# Keys begin with one of these: the collector does not look into a tuple of numbers, and looking
+# into those of a hundred thousand words takes longer than making them.
+_PAIR, _BYTES, _ALT, _REPEAT, _AND, _NOT, _CALL, _CAPTURE, _AHEAD, _STOP = range(10)
+
+# More options than this are searched for those that say nothing new (`lowering.dominance`).
+MANY = 8
+
+
+def byte_set(members: Iterable[int] | int) -> Expr:
+    """One byte out of `members`: byte values, or the 256-bit integer with their bits set.
+
+    >>> byte_set(b"ab") is byte_set(0b11 << 97)
+    True
+    """
+    bits = members if isinstance(members, int) else sum({1 << b for b in members})
+    if bits == 0:
+        return EMPTY
+    key = (_BYTES, bits)
+    return known(key) or intern(key, Bytes(bits))
+
+
+ONE_BYTE = tuple(byte_set(1 << byte) for byte in range(256))
+
+
+def literal(text: bytes | str) -> Expr:
+    """Exactly `text` (a str in UTF-8)."""
+    data = text.encode() if isinstance(text, str) else text
+    result = ONE_BYTE[data[-1]] if data else EPSILON
+    for byte in data[-2::-1]:
+        result = lead(ONE_BYTE[byte], result)
+    return result
+
+
+def concat(*parts: Expr) -> Expr:
+    """One string of each part, in order."""
+    result = parts[-1] if parts else EPSILON
+    for part in parts[-2::-1]:
+        result = _pair(part, result)
+    return result
+
+
+def lead(head: Expr, tail: Expr) -> Expr:
+    """`concat(head, tail)`, told sooner where a letter stands before the rest of a word."""
+    key = (_PAIR, id(head), id(tail))
+    if (node := known(key)) is not None:
+        return node
+    follower = tail.head if isinstance(tail, Concat) else tail
+    for part in (head, follower):
+        if part.nullable or part.looks or not isinstance(part, Bytes | Alt):
+            return concat(head, tail)
+    return intern(key, pair(head, tail))
+
+
+def _pair(head: Expr, tail: Expr) -> Expr:
+    if tail is EPSILON:  # a spine is never walked for nothing, or a literal would take O(n²)
+        return head
+    if not isinstance(head, Concat):
+        return _cons(head, tail)
+    heads: list[Expr] = []
+    while isinstance(head, Concat):  # (a·b)·c becomes a·(b·c)
+        heads.append(head.head)
+        head = head.tail
+    heads.append(head)
+    for part in reversed(heads):
+        tail = _cons(part, tail)
+    return tail
+
+
+def _cons(head: Expr, tail: Expr) -> Expr:
+    key = (_PAIR, id(head), id(tail))
+    if (node := known(key)) is not None:  # most pairs are
+        return node
+    if head is EMPTY or tail is EMPTY:
+        return EMPTY
+    if head.yields:
+        return _yielding(head, tail)
+    if head is EPSILON or tail is EPSILON or head is UNSURE:
+        return tail if head is EPSILON else head
+    follower, rest = (tail.head, tail.tail) if isinstance(tail, Concat) else (tail, EPSILON)
+    run = _run(head, follower)
+    return intern(key, pair(head, tail)) if run is None else _cons(run, rest)
+
+
+def _yielding(head: Expr, tail: Expr) -> Expr:
+    """`head`, which may be passed without a byte: what an Ahead in it looks at stands behind it."""
+    if isinstance(head, Alt):
+        return _before_each(head.options, tail)
+    if isinstance(head, Ahead):
+        return _looking(head, tail)
+    return head if tail is EPSILON else _intern_pair(head, tail)
+
+
+def _before_each(options: Iterable[Expr], tail: Expr) -> Expr:
+    """Each option, then `tail`; those together that look ahead for the same, and those that do not.
+
+    One by one, `tail` would stand behind each, and what is before behind each of those.
+    """
+    looking, passed, others = looking_apart(options)
+    made = [concat(option, tail) for option in passed]
+    made += [concat(a, alt(*(r or EPSILON for r in rests)), tail) for a, rests in looking.items()]
+    return alt(*made, concat(alt(*others), tail))
+
+
+def _looking(head: Ahead, tail: Expr) -> Expr:
+    """One Ahead for each level, the lower first; none before options of which one ends it."""
+    follower, rest = (tail.head, tail.tail) if isinstance(tail, Concat) else (tail, EPSILON)
+    if isinstance(follower, Alt) and follower.looks and (follower.yields or meets_stop(follower)):
+        ending, others = ending_apart(follower.options)
+        made = (concat(head, option, rest) for option in ending)
+        return alt(*made, concat(head, alt(*others), rest))
+    if isinstance(follower, Ahead) and follower.level == head.level:
+        return _cons(ahead(both(head.item, follower.item), head.level), rest)
+    if isinstance(follower, Ahead) and follower.level < head.level:
+        return _looking(follower, concat(head, rest))
+    if tail in (EPSILON, UNSURE):  # what is unsure is so whatever is looked ahead for
+        return head if tail is EPSILON else UNSURE
+    return _intern_pair(head, tail)
+
+
+def _intern_pair(head: Expr, tail: Expr) -> Expr:
+    key = (_PAIR, id(head), id(tail))
+    return known(key) or intern(key, pair(head, tail))
+
+
+def _counts(expr: Expr) -> bool:
+    """Whether `expr` may be a count of something else: x{…}, or x?."""
+    return isinstance(expr, Repeat) or (expr.nullable and isinstance(expr, Alt))
+
+
+def _run(head: Expr, follower: Expr) -> Expr | None:
+    """Both as one count, if they count the same; two plain parts stay two."""
+    if not (_counts(head) or _counts(follower)):
+        return None
+    (item, counts), (other, more) = counted(head), counted(follower)
+    if item is not other or (head is item and follower is item):
+        return None
+    if not item.regular and not (counts == more == (0, None)):
+        return None
+    return repeat(item, *added(counts, more))
+
+
+def alt(*options: Expr) -> Expr:
+    """A string of any option; bytes merge into one set, nested alternatives flatten.
+
+    An option that is unsure makes the whole unsure: its bytes decide, so they decide for all.
+    """
+    if len(options) == 1:
+        return options[0]
+    flat: dict[Expr, None] = {}
+    members = 0
+    for option in options:
+        for part in option.options if isinstance(option, Alt) else (option,):
+            if isinstance(part, Bytes):
+                members |= part.members
+            elif part is not EMPTY:
+                flat[part] = None
+    if members:
+        flat[byte_set(members)] = None
+    if len(flat) <= 1:
+        return next(iter(flat), EMPTY)
+    key = (_ALT, *sorted(map(id, flat)))
+    return known(key) or _union(flat)
+
+
+def _union(flat: dict[Expr, None]) -> Expr:
+    if UNSURE in flat:
+        return UNSURE
+    if ANYTHING in flat and all(part.regular for part in flat):
+        return ANYTHING
+    _unite(flat)
+    if len(flat) > MANY:
+        for option in superfluous(flat):
+            del flat[option]
+    nullable = inhabited = empties = False
+    regular = True
+    for part in flat:
+        nullable = nullable or part.nullable
+        # What may be passed if that which follows allows it does not stand for nothing at all.
+        empties = empties or (part.nullable and part is not EPSILON and not part.yields)
+        inhabited = inhabited or part.inhabited
+        regular = regular and part.regular
+    if empties:
+        flat.pop(EPSILON, None)
+    if len(flat) == 1:
+        return next(iter(flat))
+    key = (_ALT, *sorted(map(id, flat)))
+    if regular:
+        return intern(key, Alt(tuple(flat), nullable, True, False, inhabited))
+    captures = any(begins_with_capture(part) for part in flat)
+    looks, yields = max(part.looks for part in flat), any(part.yields for part in flat)
+    return intern(key, Alt(tuple(flat), nullable, False, captures, inhabited, looks, yields))
+
+
+def _unite(flat: dict[Expr, None]) -> None:
+    """Counts of the same before the same, where they meet, become one."""
+    groups: dict[tuple[Expr, Expr], list[Expr]] = {}
+    for option in flat:
+        head = option.head if isinstance(option, Concat) else option
+        if _counts(head):
+            item = counted(head)[0]
+            if item.regular and item is not head:
+                rest = option.tail if isinstance(option, Concat) else EPSILON
+                groups.setdefault((item, rest), []).append(option)
+    for (item, rest), found in groups.items():
+        # The item alone and the rest alone are counts too: one and none.
+        found += [_known_pair(item, rest) or rest, rest]
+        present = [option for option in dict.fromkeys(found) if option in flat]
+        ranges = [_count(option, item, rest) for option in present]
+        fewer = united(ranges) if len(ranges) > 1 else ranges
+        if len(fewer) < len(ranges):
+            for option in present:
+                del flat[option]
+            for low, high in fewer:
+                flat[concat(repeat(item, low, high), rest)] = None
+
+
+def _known_pair(item: Expr, rest: Expr) -> Expr | None:
+    """`item`, then `rest`, if anybody has it."""
+    return item if rest is EPSILON else known((_PAIR, id(item), id(rest)))
+
+
+def _count(option: Expr, item: Expr, rest: Expr) -> tuple[int, int | None]:
+    """How often `option` has `item` before `rest`."""
+    if option is rest or option is item:
+        return (0, 0) if option is rest else (1, 1)
+    head = option.head if isinstance(option, Concat) else option
+    return (1, 1) if head is item else counted(head)[1]
+
+
+def repeat(item: Expr, low: int = 0, high: int | None = None) -> Expr:
+    """`low` to `high` strings of `item`, in a row; `high` None is any number.
+
+    >>> repeat(EPSILON) is EPSILON, repeat(literal("a"), 1, 1) is literal("a")
+    (True, True)
+    """
+    if (high is not None and high < low) or (item is EMPTY and low):
+        return EMPTY
+    if high == 0 or item is EPSILON or item is EMPTY:
+        return EPSILON
+    if low == 1 and high == 1:
+        return item
+    if item.nullable:
+        low = 0  # the same language, and fewer states
+    key = (_REPEAT, id(item), low, high)
+    return known(key) or _simpler(item, low, high) or intern(key, _repeat_node(item, low, high))
+
+
+def _repeat_node(item: Expr, low: int, high: int | None) -> Expr:
+    if item.yields:
+        raise GuidewayError("what is repeated must not be an empty string that looks ahead")
+    inhabited = low == 0 or item.inhabited
+    return Repeat(item, low, high, low == 0, item.regular, inhabited, item.looks)
+
+
+def _simpler(item: Expr, low: int, high: int | None) -> Expr | None:
+    """A count of something that is counted itself, as one count, where it is one."""
+    if not item.regular:
+        return None
+    if isinstance(item, Repeat):
+        counts = multiplied((item.low, item.high), (low, high))
+        return None if counts is None else repeat(item.item, *counts)
+    if isinstance(item, Alt):
+        if EPSILON in item.options:
+            return repeat(alt(*(o for o in item.options if o is not EPSILON)), 0, high)
+        if low == 0 and high is None:
+            once = [o.item if isinstance(o, Repeat) and o.low <= 1 else o for o in item.options]
+            if once != list(item.options):
+                return repeat(alt(*once))
+    return optional(item) if low == 0 and high == 1 else None
+
+
+def optional(item: Expr) -> Expr:
+    """`item` or nothing."""
+    return alt(item, EPSILON)
+
+
+def both(left: Expr, right: Expr) -> Expr:
+    """Strings of both operands, which are regular."""
+    if left is right or right is ANYTHING:
+        return left
+    if left is ANYTHING:
+        return right
+    if left is EMPTY or right is EMPTY:
+        return EMPTY
+    if left is EPSILON or right is EPSILON:
+        return EPSILON if left.nullable and right.nullable else EMPTY
+    if isinstance(left, Bytes) and isinstance(right, Bytes):
+        return byte_set(left.members & right.members)
+    key = (_AND, min(id(left), id(right)), max(id(left), id(right)))
+    found = known(key)
+    return found if found is not None else intern(key, _both_node(left, right))
+
+
+def _both_node(left: Expr, right: Expr) -> Expr:
+    if not (left.regular and right.regular):
+        raise GuidewayError("only regular expressions intersect")
+    return And(left, right, left.nullable and right.nullable)
+
+
+def complement(item: Expr) -> Expr:
+    """Every byte string that is not in the regular `item`."""
+    if isinstance(item, Not):
+        return item.item
+    if not item.regular:
+        raise GuidewayError("only regular expressions have a complement")
+    return intern((_NOT, id(item)), Not(item, not item.nullable))
+
+
+ANYTHING: Expr = complement(EMPTY)
+
+
+def ahead(item: Expr, level: int = 0) -> Expr:
+    """Nothing, where what follows, up to the next `stop` of this level, is in the regular `item`.
+
+    >>> ahead(ANYTHING) is EPSILON, ahead(EMPTY) is EMPTY
+    (True, True)
+    """
+    if item is ANYTHING or item is EMPTY:
+        return EPSILON if item is ANYTHING else EMPTY
+    if not item.regular:
+        raise GuidewayError("only a regular expression can be looked ahead for")
+    met = operands(item)
+    if len(met) > 1:  # each once: what is looked ahead for again and again would add up for ever
+        item = reduce(both, sorted({*met}, key=id))
+    return intern((_AHEAD, id(item), level), Ahead(item, level, item.nullable, level + 1))
+
+
+def stop(level: int = 0) -> Expr:
+    """Nothing; where what an Ahead of this level looks at ends."""
+    return intern((_STOP, level), Stop(level, level + 1))
+
+
+def call(template: Template, argument: Hashable, looks: int = 0, inhabited: bool = False) -> Expr:
+    """The call of `template` with `argument`; `inhabited` where it surely has a text."""
+    node = Call(template, argument, inhabited=inhabited, looks=looks)
+    return intern((_CALL, id(template), argument), node)
+
+
+def capture(item: Expr, read: bytes | None, template: Template, argument: Hashable) -> Expr:
+    """The rest of a captured string, `read` being its beginning."""
+    if item is EMPTY or item is UNSURE:
+        return item
+    node = Capture(item, read, template, argument)
+    return intern((_CAPTURE, id(item), read, id(template), argument), node)

@@ -1,0 +1,101 @@
+"""The formats of strings that JSON Schema names, as regular expressions.
+
+    formats_times       date, time, date-time, duration
+    formats_network     ipv4, ipv6, hostname, email, idn-email
+    formats_idn         idn-hostname
+    formats_uri         uri, uri-reference, iri, iri-reference, uri-template
+    here                uuid (RFC 9562), json-pointer (RFC 6901), relative-json-pointer
+    formats_regex       regex
+
+Each module says which rules of which document it follows. All are exact but three, of which no
+finite automaton can be: hostname (labels in Punycode), idn-hostname and regex. `lower_format` has
+nothing invalid in it and leaves out what their modules name; `format_bound` has everything valid
+in it, so that what is outside of it certainly fails the format, which is what `not` asks for.
+
+Each is made of patterns. They are given to `match`, which makes an expression of an ECMA pattern
+that the whole string matches, and so decides how strings are spelled.
+
+What this module does not know: spelling, schemas.
+"""
+
+from typing import Final
+
+from guideway.lowering.formats_idn import any_idn_hostname, idn_hostname
+from guideway.lowering.formats_network import (
+    any_hostname,
+    email,
+    hostname,
+    idn_email,
+    ipv4,
+    ipv6,
+)
+from guideway.lowering.formats_regex import any_regex, regex
+from guideway.lowering.formats_times import date, date_time, duration, time
+from guideway.lowering.formats_uri import iri, iri_reference, uri, uri_reference, uri_template
+from guideway.lowering.matching import Lower, Match
+from guideway.lowering.nodes import Expr
+
+
+def lower_format(name: str, match: Match) -> Expr:
+    """The strings of a format, and no others.
+
+    Args:
+        name: one of `guideway.syntax.json_schema_values.FORMATS`.
+        match: the strings that an ECMA pattern matches as a whole.
+    """
+    return _FORMATS[name](match)
+
+
+def format_bound(name: str, match: Match) -> Expr:
+    """All strings of a format, and some others if its rule is not regular; see `lower_format`."""
+    return _BOUNDS.get(name, _FORMATS[name])(match)
+
+
+def is_plain_format(name: str) -> bool:
+    """Whether all strings of a format are of what JSON need not escape of ASCII."""
+    return name in _PLAIN
+
+
+def _uuid(match: Match) -> Expr:
+    return match("[0-9a-fA-F]{8}-(?:[0-9a-fA-F]{4}-){3}[0-9a-fA-F]{12}")
+
+
+def _json_pointer(match: Match) -> Expr:
+    return match(r"(?:/(?:[^/~]|~[01])*)*")
+
+
+def _relative_json_pointer(match: Match) -> Expr:
+    """Without the index manipulation of the latest draft (`0+1/a`), which validators refuse."""
+    return match(r"(?:0|[1-9][0-9]*)(?:#|(?:/(?:[^/~]|~[01])*)*)")
+
+
+_FORMATS: dict[str, Lower] = {
+    "date": date,
+    "time": time,
+    "date-time": date_time,
+    "duration": duration,
+    "email": email,
+    "idn-email": idn_email,
+    "hostname": hostname,
+    "idn-hostname": idn_hostname,
+    "ipv4": ipv4,
+    "ipv6": ipv6,
+    "uri": uri,
+    "uri-reference": uri_reference,
+    "iri": iri,
+    "iri-reference": iri_reference,
+    "uri-template": uri_template,
+    "json-pointer": _json_pointer,
+    "relative-json-pointer": _relative_json_pointer,
+    "uuid": _uuid,
+    "regex": regex,
+}
+_BOUNDS: dict[str, Lower] = {
+    "hostname": any_hostname,
+    "idn-hostname": any_idn_hostname,
+    "regex": any_regex,
+}
+_PLAIN: Final = frozenset((
+    "date", "time", "date-time", "duration", "hostname", "ipv4", "ipv6", "uri", "uri-reference",
+    "uuid",
+))  # fmt: skip

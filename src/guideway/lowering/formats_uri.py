@@ -1,0 +1,87 @@
+r"""Formats of resource identifiers.
+
+    uri, uri-reference   RFC 3986, appendix A, as it stands
+    iri, iri-reference   RFC 3987 §2.2: more characters are unreserved
+    uri-template         RFC 6570 §2, with the apostrophe among the literals (erratum 6937)
+
+What this module does not know: spelling, schemas.
+"""
+
+from guideway.lowering.formats_network import ipv6_pattern
+from guideway.lowering.matching import Match
+from guideway.lowering.nodes import Expr
+
+_UNRESERVED, _SUB = r"A-Za-z0-9._~\-", "!$&'()*+,;="
+_PERCENT = "%[0-9A-Fa-f]{2}"
+_UCS = r"\u00a0-\ud7ff\uf900-\ufdcf\ufdf0-\uffef" + "".join(
+    rf"\u{{{plane:x}{'1000' if plane == 14 else '0000'}}}-\u{{{plane:x}fffd}}"
+    for plane in range(1, 15)
+)
+_PRIVATE = r"\ue000-\uf8ff\u{f0000}-\u{ffffd}\u{100000}-\u{10fffd}"
+
+
+def uri(match: Match) -> Expr:
+    """An absolute or not, but with its scheme."""
+    return match(_with_scheme("", ""))
+
+
+def uri_reference(match: Match) -> Expr:
+    """The same, or without a scheme."""
+    return match(_any("", ""))
+
+
+def iri(match: Match) -> Expr:
+    """With a scheme, in Unicode."""
+    return match(_with_scheme(_UCS, _PRIVATE))
+
+
+def iri_reference(match: Match) -> Expr:
+    """With or without a scheme, in Unicode."""
+    return match(_any(_UCS, _PRIVATE))
+
+
+def _any(wide: str, private: str) -> str:
+    return f"{_with_scheme(wide, private)}|{_without_scheme(wide, private)}"
+
+
+def _with_scheme(wide: str, private: str) -> str:
+    rootless = f"{_character(wide)}+(?:/{_character(wide)}*)*"
+    path = f"(?:{_network(wide)}|{_absolute(wide)}|{rootless}|)"
+    return f"[A-Za-z][A-Za-z0-9+.-]*:{path}{_ending(wide, private)}"
+
+
+def _without_scheme(wide: str, private: str) -> str:
+    first = f"(?:[{wide}{_UNRESERVED}{_SUB}@]|{_PERCENT})+"  # no colon, or it were a scheme
+    rootless = f"{first}(?:/{_character(wide)}*)*"
+    path = f"(?:{_network(wide)}|{_absolute(wide)}|{rootless}|)"
+    return f"{path}{_ending(wide, private)}"
+
+
+def _character(wide: str, also: str = "") -> str:
+    return f"(?:[{wide}{_UNRESERVED}{_SUB}:@{also}]|{_PERCENT})"
+
+
+def _network(wide: str) -> str:
+    """An authority and a path."""
+    user = f"(?:(?:[{wide}{_UNRESERVED}{_SUB}:]|{_PERCENT})*@)?"
+    future = rf"[vV][0-9A-Fa-f]+\.[{_UNRESERVED}{_SUB}:]+"
+    address = rf"\[(?:{ipv6_pattern(most=7)}|{future})\]"
+    name = f"(?:[{wide}{_UNRESERVED}{_SUB}]|{_PERCENT})*"  # IPv4 addresses among them
+    return f"//{user}(?:{address}|{name})(?::[0-9]*)?(?:/{_character(wide)}*)*"
+
+
+def _absolute(wide: str) -> str:
+    return f"/(?:{_character(wide)}+(?:/{_character(wide)}*)*)?"
+
+
+def _ending(wide: str, private: str) -> str:
+    query = rf"\?{_character(wide, '/?' + private)}*"
+    return rf"(?:{query})?(?:#{_character(wide, '/?')}*)?"
+
+
+def uri_template(match: Match) -> Expr:
+    """Literals and expressions in braces."""
+    literal = rf"(?:[!#$&-;=?-\[\]_a-z~{_UCS}{_PRIVATE}]|{_PERCENT})"
+    letter = f"(?:[A-Za-z0-9_]|{_PERCENT})"
+    variable = rf"{letter}(?:\.?{letter})*(?::[1-9][0-9]{{0,3}}|\*)?"
+    return match(rf"(?:{literal}|\{{[+#./;?&=,!@|]?{variable}(?:,{variable})*\}})*")

@@ -1,0 +1,332 @@
+"""Context-free grammars to the core.
+
+A rule that does not lead back to itself is lowered in its place, so that what is regular stays so.
+Of the others, each strongly connected set of rules becomes `Rule` nodes, which are never nullable:
+where a rule has the empty text, it is mentioned as "the rule or nothing".
+
+Left recursion is rewritten, for it would be entered without end (`lowering.left_recursion`).
+
+Alternatives that no text can come of are left out; if the start is one of them, it is refused.
+
+What this module does not know: notations of grammars, how left recursion is rewritten.
+"""
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from functools import lru_cache, partial
+from typing import Final, TypeAlias, assert_never, final
+
+from guideway.lowering.alternatives import either
+from guideway.lowering.circles import circles
+from guideway.lowering.expr import EMPTY, EPSILON, alt, concat, literal, repeat
+from guideway.lowering.fuel import spend
+from guideway.lowering.left_recursion import NOTHING, LeftRecursion, Part, left_circles
+from guideway.lowering.linear import parts_of
+from guideway.lowering.nodes import Expr, Rule
+from guideway.lowering.unending import unending
+from guideway.lowering.unicode import character, inverse, union
+from guideway.syntax.grammar_tree import (
+    Alternative,
+    Atom,
+    Characters,
+    Grammar,
+    Item,
+    Name,
+    Terminal,
+    Word,
+)
+
+IN_PLACE: Final = 64  # items that a rule may stand for before it is a node of its own,
+REGULAR: Final = 4096  # and where nothing in it nests, which is faster read in one piece,
+COPIED: Final = 1 << 15  # unless so many have been copied before: chains of rules copy all below
+FEW: Final = 16
+"""Parts of what is no node: counts of counts leave few of many items. Thirty rules `r0: r1 r2 ...
+r29 | "x" |` are `x{0,2^29}`; as nodes, 2^29 stacks of them stood behind an x, and a walk did not
+come back."""
+WAYS: Final = 128
+"""Ways to begin with a rule in place, before it is a node: what begins so may be read in as many
+ways. Sixteen rules `r0: r1 r2 ... r15 | "a" |` and so on, each with its own letter, took a minute
+to the first mask."""
+FREE: Final = ""
+
+Rules: TypeAlias = Mapping[str, tuple[Alternative, ...]]
+Terminals: TypeAlias = Mapping[str, Expr]
+
+
+def lower_grammar(grammar: Grammar, terminals: Terminals | None = None) -> Expr:
+    r"""The texts of a grammar.
+
+    Example:
+        >>> from guideway.syntax.gbnf import parse_gbnf
+        >>> digits = parse_gbnf('root ::= root digit | digit\ndigit ::= [0-9]')
+        >>> lower_grammar(digits).nullable
+        False
+
+    Args:
+        grammar: the rules.
+        terminals: what each terminal reads, maybe looking ahead; none is empty or has no text.
+
+    Raises:
+        UnsatisfiableError: no text can be read by the start, naming rules that never end.
+        LimitError: it is too large.
+    """
+    rules = _productive(grammar)
+    return _Lowering(rules, _nullable(rules), terminals or {}).start(grammar.start)
+
+
+@final
+class _Lowering:
+    """The rules that are lowered, those first that others mention."""
+
+    def __init__(self, rules: Rules, nullable: frozenset[str], terminals: Terminals) -> None:
+        self._rules, self._nullable, self._terminals = rules, nullable, terminals
+        self._done: dict[str, Part] = {}
+        self._lefts: dict[str, LeftRecursion] = {}
+        self._copied = 0
+
+    def start(self, name: str) -> Expr:
+        """The texts of a rule."""
+        mentioned = {each: _mentioned(rows) for each, rows in self._rules.items()}
+        for names in circles(name, mentioned.__getitem__):
+            if len(names) == 1 and names[0] not in mentioned[names[0]]:
+                self._in_place(names[0])
+            else:
+                self._circle(names)
+        return self._done[name].whole
+
+    def _in_place(self, name: str) -> None:
+        """A rule that does not lead back to itself."""
+        chains = [self._chain(alternative) for alternative in self._rules[name]]
+        size = sum(chain.size for chain in chains)
+        whole = either(chain.whole for chain in chains)
+        full = all(chain.whole is chain.some for chain in chains)
+        some = whole if full else either(chain.some for chain in chains)
+        ways = max(1, sum(chain.ways for chain in chains))
+        if size > IN_PLACE and whole.regular and _has_few_parts(whole):
+            size, ways = FEW, 1
+        self._copied += size
+        in_one = whole.regular and ways <= WAYS and self._copied < COPIED
+        if size > (REGULAR if in_one else IN_PLACE):
+            # As a node: mentioned often, it would be copied into what mentions it.
+            rule = Rule(name, looks=some.looks)
+            rule.define(some)
+            whole, some, size, ways = alt(rule, EPSILON) if whole.nullable else rule, rule, 1, 1
+        self._done[name] = Part(whole, some, size, ways)
+
+    def _circle(self, names: Sequence[str]) -> None:
+        """Rules that lead back to each other."""
+        looks = max(map(self._looks, names))
+        nodes = {name: Rule(name, make=partial(self._left, name), looks=looks) for name in names}
+        for name, rule in nodes.items():
+            whole = alt(rule, EPSILON) if name in self._nullable else rule
+            self._done[name] = Part(whole, rule)
+        inside = frozenset(names)
+        for left in left_circles(names, lambda name: self._corners(name, inside)):
+            if len(left) == 1 and left[0] not in self._corners(left[0], inside):
+                chains = [self._chain(each).some for each in self._rules[left[0]]]
+                nodes[left[0]].define(either(chains))
+            else:
+                self._left_recursive(left, looks)
+
+    def _looks(self, name: str) -> int:
+        """How many levels of Ahead stand in a rule, those of its own circle left out."""
+        atoms = [item.atom for alternative in self._rules[name] for item in alternative]
+        done = [self._done.get(_name(atom) or FREE) for atom in atoms]
+        parts = [part.whole for part in done if part is not None]
+        parts += [self._terminals[atom.name] for atom in atoms if isinstance(atom, Terminal)]
+        return max((part.looks for part in parts), default=0)
+
+    def _corners(self, name: str, inside: frozenset[str]) -> list[str]:
+        """The rules among those inside with which a text of a rule may begin."""
+        found: dict[str, None] = {}
+        for alternative in self._rules[name]:
+            for item in alternative:
+                if isinstance(item.atom, Name) and item.atom.rule in inside:
+                    found[item.atom.rule] = None
+                if not _may_be_empty(item, self._nullable):
+                    break
+        return [*found]
+
+    def _left(self, name: str) -> Expr:
+        """The texts of a rule that is left-recursive, made when they are asked for.
+
+        Few of them are: those that are mentioned other than to begin with. All of 300 took 2.6 s.
+        """
+        return self._lefts[name].texts(name)
+
+    def _left_recursive(self, names: Sequence[str], looks: int) -> None:
+        """Rules that begin with each other."""
+        bases = dict[str, list[Expr]]({name: [] for name in names})
+        ways: dict[tuple[str, str], list[Part]] = {}  # from k to j: what stands behind X_k in X_j
+        for name in names:
+            for alternative in self._rules[name]:
+                for begin, item in enumerate(alternative):
+                    rest = self._chain(alternative[begin + 1 :])
+                    atom = item.atom
+                    if isinstance(atom, Name) and atom.rule in bases:
+                        behind = _joined([_again(item, self._done[atom.rule]), rest])
+                        ways.setdefault((atom.rule, name), []).append(behind)
+                    else:
+                        bases[name].append(concat(self._item(item).some, rest.whole))
+                    if not _may_be_empty(item, self._nullable):
+                        break
+        self._lefts |= dict.fromkeys(names, LeftRecursion(bases, ways, looks))
+
+    def _chain(self, alternative: Alternative) -> Part:
+        spend(len(alternative))
+        return _joined([self._item(item) for item in alternative])
+
+    def _item(self, item: Item) -> Part:
+        low, high = item.low, item.high
+        if high == 0:
+            return NOTHING
+        atom = self._atom(item.atom)
+        if low == 1 == high:
+            return atom
+        if atom.whole.nullable:
+            whole, some = repeat(atom.some, 0, high), repeat(atom.some, 1, high)
+            return Part(whole, some, atom.size, atom.ways)
+        some = repeat(atom.whole, max(low, 1), high)
+        return Part(repeat(atom.whole, low, high), some, atom.size, atom.ways)
+
+    def _atom(self, atom: Atom) -> Part:
+        if isinstance(atom, Name):
+            return self._done[atom.rule]
+        if isinstance(atom, Word):
+            found = literal(atom.text)
+            return Part(found, found) if atom.text else NOTHING
+        found = _characters(atom) if isinstance(atom, Characters) else self._terminals[atom.name]
+        return Part(found, found)
+
+
+def _mentioned(alternatives: Iterable[Alternative]) -> list[str]:
+    return [item.atom.rule for each in alternatives for item in each if isinstance(item.atom, Name)]
+
+
+def _joined(parts: Sequence[Part]) -> Part:
+    """Parts one after another: the first that is not empty decides where texts begin."""
+    if len(parts) < 2:
+        return parts[0] if parts else NOTHING
+    whole, some, size, ways = parts[-1].whole, parts[-1].some, parts[-1].size, parts[-1].ways
+    for part in parts[-2::-1]:
+        begun = concat(part.some, whole)
+        some = alt(begun, some) if part.whole.nullable else begun
+        whole = begun if part.whole is part.some else concat(part.whole, whole)
+        size += part.size
+        ways = part.ways + (ways if part.whole.nullable else 0)
+    return Part(whole, some, size, ways)
+
+
+def _has_few_parts(root: Expr) -> bool:
+    found, todo = {root}, [root]
+    while todo and len(found) <= FEW:
+        fresh = [part for part in parts_of(todo.pop()) if part not in found]
+        found.update(fresh)
+        todo += fresh
+    return len(found) <= FEW
+
+
+def _again(item: Item, atom: Part) -> Part:
+    """What is left of an item after its first text that is not empty."""
+    low = 0 if atom.whole.nullable else max(item.low - 1, 0)
+    high = None if item.high is None else item.high - 1
+    some = repeat(atom.some, max(low, 1), high) if high != 0 else EMPTY
+    return Part(repeat(atom.some, low, high), some)
+
+
+@lru_cache(1 << 12)
+def _characters(atom: Characters) -> Expr:
+    ranges = union(atom.ranges)
+    return character(inverse(ranges) if atom.negated else ranges)
+
+
+def _may_be_empty(item: Item, nullable: frozenset[str]) -> bool:
+    if item.low == 0:
+        return True
+    match item.atom:
+        case Word(text):
+            return not text
+        case Name(rule):
+            return rule in nullable
+        case Characters() | Terminal():
+            return False
+        case _:
+            assert_never(item.atom)
+
+
+def _nullable(rules: Rules) -> frozenset[str]:
+    """The rules that have the empty text."""
+
+    def needed(item: Item) -> str | None:
+        atom = item.atom
+        return FREE if item.low == 0 or (isinstance(atom, Word) and not atom.text) else _name(atom)
+
+    return _grown(rules, needed)
+
+
+def _productive(grammar: Grammar) -> Rules:
+    """The rules without alternatives of which no text can come.
+
+    Raises:
+        UnsatisfiableError: none can come of the start.
+    """
+    rules = grammar.rules
+    ends = _grown(rules, lambda item: FREE if item.low == 0 else _name(item.atom) or FREE)
+    if grammar.start not in ends:
+        endless = [name for name in rules if name not in ends and name not in grammar.groups]
+        raise unending(endless)
+
+    if len(ends) == len(rules):
+        return rules
+
+    def lives(item: Item) -> bool:
+        return not isinstance(item.atom, Name) or item.atom.rule in ends
+
+    return {
+        name: tuple(
+            tuple(filter(lives, each))
+            for each in alternatives
+            if all(item.low == 0 or lives(item) for item in each)
+        )
+        for name, alternatives in rules.items()
+        if name in ends
+    }
+
+
+def _name(atom: Atom) -> str | None:
+    return atom.rule if isinstance(atom, Name) else None
+
+
+def _grown(rules: Rules, needed: Callable[[Item], str | None]) -> frozenset[str]:
+    """The least set of rules of which an alternative has only items that hold.
+
+    Args:
+        rules: all of them.
+        needed: the rule that an item needs to be in the set; `FREE` if none, None if never.
+    """
+    found: set[str] = set()
+    missing: list[int] = []  # of each alternative that may hold, the items that do not yet
+    owner: list[str] = []
+    users: dict[str, list[int]] = {}
+    waiting: list[str] = []
+    for name, alternatives in rules.items():
+        for alternative in alternatives:
+            needs = [needed(item) for item in alternative]
+            if None in needs:
+                continue
+            wanted = [each for each in needs if each]
+            for each in wanted:
+                users.setdefault(each, []).append(len(missing))
+            missing.append(len(wanted))
+            owner.append(name)
+            if not wanted:
+                waiting.append(name)
+    while waiting:
+        name = waiting.pop()
+        if name in found:
+            continue
+        found.add(name)
+        for place in users.get(name, ()):
+            missing[place] -= 1
+            if not missing[place]:
+                waiting.append(owner[place])
+    return frozenset(found)

@@ -1,0 +1,244 @@
+"""The first case of a formula about members that can hold, choice by choice.
+
+A case is a list of atoms that all hold. Choices with one option left are made at once (Davis,
+Logemann and Loveland 1962), then that with the fewest options, the plainest option first; whoever
+asks may say of an unfinished case that nothing can come of it.
+
+An option is left out where it plainly contradicts what holds already: a member is required that is
+forbidden, by name or as any but some names are, or whose value would have to be this and not this.
+Each of these counts: eight conditions under `unevaluatedProperties` are a choice among 2^8 sets of
+names, and were tried set by set beneath each choice of values.
+
+What this module does not know: what else follows from atoms.
+"""
+
+from collections.abc import Callable, Iterable
+from typing import TypeAlias, final
+
+from guideway.errors import LimitError
+from guideway.lowering.fuel import paying, spend
+from guideway.lowering.json_atoms import Beside, Found, Matching, Named, Required
+from guideway.lowering.json_cases import Case
+from guideway.lowering.json_formulas import FALSE, Atom, Every, Formula, Leaf, Some
+from guideway.lowering.json_given import Unlike
+
+MOST_TRIED = 10_000
+_OPTION = 4  # parts of automata that take as long as a look at one, 5 µs
+_REMEMBERED = 1 << 14
+_Judge: TypeAlias = Callable[[Case], bool | None]
+_Values: TypeAlias = frozenset[tuple[str, Formula]]
+# Members required and forbidden, values that are and are not, the only names, None if any may come.
+_Demands: TypeAlias = tuple[frozenset[str], frozenset[str], _Values, _Values, frozenset[str] | None]
+
+# Many options demand the same: what is equal is one object, and the collector has less to look at.
+_demanded: dict[Formula, _Demands] = {}
+_shared: dict[_Demands, _Demands] = {}
+_singles: dict[Some, tuple[Atom, ...]] = {}
+
+
+def first_case(formula: Formula, viable: _Judge, accept: _Judge) -> bool | None:
+    """Whether a case of `formula` is accepted; None where somebody has to be asked first.
+
+    Args:
+        formula: over atoms about members.
+        viable: whether some case with these atoms, and more, may be accepted.
+        accept: whether a whole case is.
+
+    Raises:
+        LimitError: it takes more than `MOST_TRIED` choices, while compiling.
+    """
+    todo = [_Open({}, (), [formula])]
+    tried = 0
+    while todo:
+        opened = todo.pop()
+        if not opened.read():
+            continue
+        case = tuple(opened.atoms)
+        found = viable(case) if opened.choices else accept(case)
+        if found is None or (found and not opened.choices):
+            return found
+        if found:
+            todo += opened.options()
+        spend(1)
+        tried += 1
+        if tried > MOST_TRIED and paying():
+            raise LimitError(
+                f"what an object needs takes more than {MOST_TRIED} choices to find",
+                limit="choices",
+                given=MOST_TRIED,
+            )
+    return False
+
+
+@final
+class _Open:
+    """A case on its way: the atoms so far, and the choices that are left."""
+
+    __slots__ = (
+        *("_absent", "_denied", "_held", "_listed", "_only", "_pending", "_required"),
+        *("atoms", "choices"),
+    )
+
+    def __init__(
+        self, atoms: dict[Atom, None], choices: tuple[Some, ...], pending: list[Formula]
+    ) -> None:
+        self.atoms, self.choices, self._pending = atoms, choices, pending
+        self._listed: list[tuple[Some, list[Formula]]] = []  # the choices with their options
+        self._required, self._absent = set[str](), set[str]()
+        self._held, self._denied = set[tuple[str, Formula]](), set[tuple[str, Formula]]()
+        self._only: frozenset[str] | None = None
+
+    def read(self) -> bool:
+        """Take in what holds, and make the choices with one option; False: that excludes itself."""
+        changed = True
+        while changed:
+            if not self._take_all():
+                return False
+            choices, self.choices, changed = self.choices, (), False
+            spend(_OPTION * sum(len(choice.parts) for choice in choices))
+            left: list[tuple[Some, list[Formula]]] = []
+            for choice in choices:
+                options = self._left(choice)
+                if len(options) > 1:
+                    left.append((choice, options))
+                elif options:  # taken at once: what it settles is mostly a choice that comes next
+                    self._pending, changed = options, True
+                    if not self._take_all():
+                        return False
+                elif not self._holds(choice):
+                    return False
+            self.choices = (*[choice for choice, _ in left], *self.choices)
+            self._listed = left
+        return True
+
+    def _take_all(self) -> bool:
+        """Take in what is pending; False: that excludes itself."""
+        while self._pending:
+            if not self._take(self._pending.pop()):
+                return False
+        return True
+
+    def options(self) -> "list[_Open]":
+        """The case with each option of one choice, the plainest one last."""
+        choice, found = min(self._listed, key=lambda listed: len(listed[1]))
+        rest = tuple([other for other in self.choices if other is not choice])
+        options = sorted(found, key=self._weight, reverse=True)
+        return [self._with(option, rest) for option in options]
+
+    def _with(self, option: Formula, rest: tuple[Some, ...]) -> "_Open":
+        """The case with an option, and these choices left."""
+        made = _Open(dict(self.atoms), rest, [option])
+        made._required, made._absent = self._required.copy(), self._absent.copy()
+        made._held, made._denied, made._only = self._held.copy(), self._denied.copy(), self._only
+        return made
+
+    def _weight(self, option: Formula) -> int:
+        """How much an option asks for: members that are not required yet, and whatever else."""
+        required = _demands(option)[0]
+        return 2 * len(required - self._required) + _weight(option)
+
+    def _take(self, formula: Formula) -> bool:
+        match formula:
+            case Every(parts):
+                self._pending.extend(reversed(parts))
+            case Some():
+                self.choices = (*self.choices, formula)
+            case Leaf(atom):
+                self.atoms[atom] = None
+                self._add(formula)
+                return self._may_hold(formula)
+            case _:
+                return formula is not FALSE
+        return True
+
+    def _add(self, atom: Formula) -> None:
+        """Note what an atom demands."""
+        required, absent, held, denied, only = _demands(atom)
+        self._required |= required
+        self._absent |= absent
+        self._held |= held
+        self._denied |= denied
+        if only is not None:
+            self._only = only if self._only is None else self._only & only
+
+    def _left(self, choice: Some) -> list[Formula]:
+        """The options that are not excluded; none, where one holds anyway."""
+        if self._holds(choice):
+            return []
+        return [option for option in choice.parts if self._may_hold(option)]
+
+    def _holds(self, choice: Some) -> bool:
+        return not self.atoms.keys().isdisjoint(_single(choice))
+
+    def _may_hold(self, option: Formula) -> bool:
+        required, absent, held, denied, only = _demands(option)
+        if not (self._absent.isdisjoint(required) and self._required.isdisjoint(absent)):
+            return False
+        if self._only is not None and not self._only >= required:
+            return False
+        if only is not None and not only >= self._required:
+            return False
+        if self._denied.isdisjoint(held) and self._held.isdisjoint(denied):
+            return True
+        torn = (self._denied & held) | (self._held & denied)
+        return all(name not in self._required and name not in required for name, _ in torn)
+
+
+def _single(choice: Some) -> tuple[Atom, ...]:
+    """The options that are atoms."""
+    found = _singles.get(choice)
+    if found is None:
+        if len(_singles) >= _REMEMBERED:
+            _singles.clear()
+        found = tuple(option.atom for option in choice.parts if isinstance(option, Leaf))
+        _singles[choice] = found
+    return found
+
+
+def _demands(option: Formula) -> "_Demands":
+    """The members that an option requires, and those that it forbids."""
+    found = _demanded.get(option)
+    if found is None:
+        found = _told(option.parts if isinstance(option, Every) else (option,))
+        if len(_demanded) >= _REMEMBERED:
+            _demanded.clear()
+            _shared.clear()
+        found = _demanded[option] = _shared.setdefault(found, found)
+    return found
+
+
+def _told(parts: Iterable[Formula]) -> "_Demands":
+    """What parts demand that all hold."""
+    required, absent = set[str](), set[str]()
+    held, denied = set[tuple[str, Formula]](), set[tuple[str, Formula]]()
+    only: frozenset[str] | None = None
+    for part in parts:
+        match part:
+            case Leaf(Required(name)):
+                required.add(name)
+            case Leaf(Named(name, value)) if value is FALSE:
+                absent.add(name)
+            case Leaf(Named(name, value)):
+                for one in value.parts if isinstance(value, Every) else (value,):
+                    if one.denies is None:
+                        held.add((name, one))
+                    else:
+                        denied.add((name, one.denies))
+            case Leaf(Matching(Beside(names, ()), value)) if value is FALSE:
+                only = names if only is None else only & names
+            case _:
+                pass
+    return frozenset(required), frozenset(absent), frozenset(held), frozenset(denied), only
+
+
+def _weight(option: Formula) -> int:
+    """How much an option asks for beside members: that some do not come is the least."""
+    parts = option.parts if isinstance(option, Every) else (option,)
+    found = 0
+    for part in parts:
+        atom = part.atom if isinstance(part, Leaf) else None
+        if isinstance(atom, (Found, Unlike)):
+            found += 10
+        elif not isinstance(atom, (Named, Required)):
+            found += 2
+    return found

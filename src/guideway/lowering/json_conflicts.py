@@ -1,0 +1,180 @@
+"""Why a JSON Schema has no instance: the keywords that exclude each other, and where they stand.
+
+Only asked when automata have found a schema empty, so it may take its time: from the root it goes
+into required parts that are empty themselves, to the innermost one, and there tries keywords alone
+and in pairs.
+"""
+
+import json
+from collections.abc import Callable
+from functools import partial
+from itertools import combinations
+from typing import Any, cast
+
+from guideway.errors import UnsatisfiableError
+from guideway.lowering.json_atoms import Holds, Longer, Required
+from guideway.lowering.json_cases import cases, items_of, prefix_length
+from guideway.lowering.json_constants import is_constant
+from guideway.lowering.json_formulas import FALSE, Formula, atoms, leaf
+from guideway.lowering.json_keysets import said_of
+from guideway.lowering.json_schema import Lowering, lower_json_schema
+from guideway.lowering.nodes import Expr
+from guideway.syntax.json_schema_source import JsonSchema
+from guideway.syntax.json_schema_tree import Address, Document, Schema
+from guideway.syntax.json_text import find, show
+
+_FEW = 64  # constants and parts of them
+
+_LONE = frozenset(
+    (
+        *("enum", "const", "minimum", "maximum", "exclusiveMinimum", "exclusiveMaximum"),
+        *("minLength", "maxLength", "pattern", "format", "minItems", "maxItems"),
+        *("multipleOf", "minProperties", "maxProperties", "required"),
+    )
+)
+
+
+def explain_conflict(source: JsonSchema, is_empty: Callable[[Expr], bool]) -> UnsatisfiableError:
+    """The error that says why no instance satisfies `source`.
+
+    Args:
+        source: a schema without any instance.
+        is_empty: whether an expression denotes no text.
+    """
+    lowering = Lowering(source, alike=lambda part: part)  # messages name each
+    constants = sum(map(is_constant, lowering.document.schemas.values()))
+    lowering.meaning.listing &= constants > _FEW  # else messages name their parts, too
+    said: Formula = leaf(Holds(lowering.document.root))
+    entered: dict[Formula, str] = {}
+    why = ""
+    while said not in entered:
+        entered[said] = why
+        parts = _required_parts(lowering, said)
+        empty = next((part for part in parts if is_empty(lowering.value(part))), None)
+        if empty is None:
+            return _local_conflict(source, _involved(lowering.document, said), why, is_empty)
+        said, why = empty, parts[empty]
+    return UnsatisfiableError(
+        f"no finite instance: {why} leads back to where it stands",
+        place=_pointer(_addresses(said)[0]),
+        conflict=tuple(filter(None, entered.values())),
+    )
+
+
+def _required_parts(lowering: Lowering, said: Formula) -> dict[Formula, str]:
+    """What every instance of some case has to contain, and what says so."""
+    parts: dict[Formula, str] = {}
+
+    def add(part: Formula, why: str, about: Callable[[Schema], Address | None]) -> None:
+        named = _named_never(lowering.document, said, about) if part is FALSE else part
+        parts.setdefault(named, why)
+
+    for case in cases(lowering.meaning.of(said, "object")) or ():
+        required = {atom.name for atom in case if isinstance(atom, Required)}
+        for key in lowering.keysets.names(case):
+            if key.name in required:
+                about = partial(_about_member, str(key.name))
+                add(said_of(case, key), f"required {show(key.name)}", about)
+    for case in cases(lowering.meaning.of(said, "array")) or ():
+        low = max((atom.count for atom in case if isinstance(atom, Longer)), default=0)
+        item = items_of(case)
+        for position in range(min(low, prefix_length(case) + 1)):
+            about = partial(_about_item, position)
+            add(item(position), f"minItems, item {position}", about)
+    return {part: why for part, why in parts.items() if _addresses(part)}
+
+
+def _named_never(
+    document: Document, said: Formula, about: Callable[[Schema], Address | None]
+) -> Formula:
+    """The schema without any instance that is said of a part, by its address."""
+    found = (about(schema) for schema in _involved(document, said))
+    never = (part for part in found if part is not None and not document.schemas[part].kinds)
+    return next((leaf(Holds(part)) for part in never), FALSE)
+
+
+def _about_member(name: str, schema: Schema) -> Address | None:
+    return schema.objects.properties.get(name, schema.objects.additional)
+
+
+def _about_item(position: int, schema: Schema) -> Address | None:
+    prefix = schema.arrays.prefix
+    return prefix[position] if position < len(prefix) else schema.arrays.items
+
+
+def _addresses(said: Formula) -> list[Address]:
+    return [atom.schema for atom in atoms(said) if isinstance(atom, Holds)]
+
+
+def _involved(document: Document, said: Formula) -> list[Schema]:
+    """The schemas that are spoken of, branches too, as far as they assert anything."""
+    addresses = dict.fromkeys(_addresses(said))
+    order = list(addresses)
+    for address in order:  # grows while we go
+        linked = [part for part in document.schemas[address].in_place if part not in addresses]
+        addresses |= dict.fromkeys(linked)
+        order += dict.fromkeys(linked)
+    schemas = [document.schemas[address] for address in order]
+    return [schema for schema in schemas if schema.keywords]
+
+
+def _local_conflict(
+    source: JsonSchema, involved: list[Schema], why: str, is_empty: Callable[[Expr], bool]
+) -> UnsatisfiableError:
+    first, *others = involved
+    place = _pointer(first.address)
+    names = tuple(dict.fromkeys(name for schema in involved for name in _keywords(schema)))
+    if not others:
+        names = _smallest(source, first, is_empty) or first.keywords
+    names = (*names, why) if why else names
+    return UnsatisfiableError(
+        f"no instance satisfies {' and '.join(names)}", place=place, conflict=names
+    )
+
+
+def _keywords(schema: Schema) -> list[str]:
+    """The pointers of what a schema asserts itself; of a value in `enum`, that of the value."""
+    pointer = _pointer(schema.address)
+    if schema.address.startswith("="):
+        return [pointer]
+    passing = ("$ref", "allOf", "anyOf", "oneOf")
+    return [f"{pointer}/{name}" for name in schema.keywords if name not in passing]
+
+
+def _smallest(
+    source: JsonSchema, schema: Schema, is_empty: Callable[[Expr], bool]
+) -> tuple[str, ...]:
+    """Up to three keywords that, with `type`, have no instance; () if it takes more."""
+    raw = _written(source.text, schema.address)
+    names = [name for name in schema.keywords if name in raw and _is_lone(name, raw[name])]
+    for count in (1, 2, 3):
+        for chosen in combinations(names, count):
+            kept = {name: raw[name] for name in ("$schema", "type", *chosen) if name in raw}
+            if is_empty(lower_json_schema(JsonSchema(kept))):
+                typed = count == 1 and "type" in raw
+                return ("type", *chosen) if typed else chosen
+    return ()
+
+
+def _is_lone(name: str, value: object) -> bool:
+    """Whether a keyword says the same beside others: it names no schema but true and false."""
+    return name in _LONE or isinstance(value, bool)
+
+
+def _written(text: str, address: Address) -> dict[str, Any]:
+    """The keywords of a schema as they were written; {} for another text, or a value in `enum`."""
+    document, _, pointer = address.partition("#")
+    try:
+        root: Any = json.loads(text)
+        found: Any = find(root, "" if document else pointer)
+    except (RecursionError, LookupError):  # too deep for json, or for a pointer to be followed
+        return {}
+    if document or not isinstance(found, dict):
+        return {}
+    return {name: root[name] for name in ("$schema",) if name in root} | cast(
+        "dict[str, Any]", found
+    )
+
+
+def _pointer(address: Address) -> str:
+    return address.partition("#")[2]

@@ -1,0 +1,130 @@
+"""The arrays and objects that an `enum` or a `const` lists, as values.
+
+The schema of such a value says part by part what it is. Where it is denied, that part by part would
+be as many alternatives, and of a list of them the product: no pair of 30 took minutes.
+
+What this module does not know: formulas.
+"""
+
+from collections.abc import Callable, Iterable, Sequence
+from typing import Final, TypeVar, final
+
+from guideway.lowering.fuel import spend
+from guideway.lowering.json_values import Exact, array, exact, object_of, plain
+from guideway.syntax.json_schema_tree import Address, Document, Kind, Schema
+from guideway.syntax.json_text import Json
+
+_Made = TypeVar("_Made")
+
+_REFERENCE: Final = ("$ref",)
+_CONST: Final = ("const",)
+_TYPED: Final = frozenset(("enum", "type"))
+_LEVEL: Final = 6  # parts that an array or an object takes as long as, beside what is in it
+_FEW: Final = 4  # values, which are told apart as well as schemas are
+
+
+@final
+class Constants:
+    """The values that schemas of one document list."""
+
+    def __init__(self, document: Document) -> None:
+        self._document = document
+        self._made: dict[Address, Exact] = {}
+        self._written: dict[Address, Json] = {}
+        self._ranks: dict[Exact, int] = {}
+
+    def many(self, address: Address, kind: Kind) -> frozenset[Exact]:
+        """The values of a kind, if a schema lists many and says nothing else; else none."""
+        schema = self._referred(address)
+        plain = kind in schema.kinds and _TYPED.issuperset(schema.keywords)
+        if not plain or len(schema.any_of) != 1:
+            return frozenset()
+        parts = [self._document.schemas[address] for address in schema.any_of[0]]
+        here = [part.address for part in parts if part.keywords == _CONST and kind in part.kinds]
+        return frozenset(map(self.value, here)) if len(here) > _FEW else frozenset()
+
+    def differ(self, addresses: Sequence[Address]) -> bool:
+        """Whether schemas allow one value each, none of them twice."""
+        if not all(self._referred(address).keywords == _CONST for address in addresses):
+            return False
+        values = {self.value(self._referred(address).address) for address in addresses}
+        return len(values) == len(addresses)
+
+    def _referred(self, address: Address) -> Schema:
+        """The schema that a reference leads to, or a `const`: chains of them have an end."""
+        schema = self._document.schemas[address]
+        while schema.keywords == _REFERENCE or (schema.keywords == _CONST and schema.any_of):
+            (target,) = schema.all_of or schema.any_of[0]
+            schema = self._document.schemas[target]
+        return schema
+
+    def value(self, root: Address) -> Exact:
+        """What a constant is."""
+        found = self._build(root, self._made, _joined)
+        self._ranks.setdefault(found, len(self._ranks))
+        return found
+
+    def written(self, root: Address) -> Json:
+        """The same, the members of its objects as they are listed."""
+        return self._build(root, self._written, _listed)
+
+    def _build(
+        self,
+        root: Address,
+        made: dict[Address, _Made],
+        join: Callable[[Schema, dict[Address, _Made]], _Made],
+    ) -> _Made:
+        """A constant from its innermost parts on, as nesting is the user's."""
+        schemas = self._document.schemas
+        todo = [root] if root not in made else []
+        while todo:
+            part = schemas[todo[-1]]
+            below = [*part.arrays.prefix, *part.objects.properties.values()]
+            missing = [address for address in below if address not in made]
+            if missing:
+                spend(_LEVEL)
+                todo += missing
+                continue
+            todo.pop()
+            made[part.address] = join(part, made)
+            spend(1 + len(below))
+        return made[root]
+
+    def in_order(self, values: Iterable[Exact]) -> list[Exact]:
+        """Some values in the order in which they were first asked for, others behind them."""
+        last = len(self._ranks)
+        return sorted(values, key=lambda value: self._ranks.get(value, last))
+
+
+def is_constant(schema: Schema) -> bool:
+    """Whether a schema is a value that an `enum` or a `const` lists."""
+    return schema.keywords == _CONST and not schema.any_of
+
+
+def _listed(part: Schema, made: dict[Address, Json]) -> Json:
+    """A constant of others, as it is listed."""
+    match [*part.kinds]:
+        case ["array"]:
+            return [made[address] for address in part.arrays.prefix]
+        case ["object"]:
+            return {name: made[address] for name, address in part.objects.properties.items()}
+        case _:
+            return plain(_joined(part, {}))
+
+
+def _joined(part: Schema, made: dict[Address, Exact]) -> Exact:
+    """A constant of others."""
+    match [*part.kinds]:
+        case ["array"]:
+            return array(tuple(made[address] for address in part.arrays.prefix))
+        case ["object"]:
+            members = part.objects.properties.items()
+            return object_of((name, made[address]) for name, address in members)
+        case ["number"]:
+            return exact(*part.numbers.values or ())
+        case ["string"]:
+            return exact(*part.strings.values or ())
+        case ["boolean"]:
+            return exact(*part.booleans)
+        case _:
+            return exact(None)

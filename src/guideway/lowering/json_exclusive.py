@@ -1,0 +1,324 @@
+"""Which branches of a `oneOf` plainly exclude each other, so that no opposite is needed.
+
+Most do by a constant: `{"kind": {"const": "a"}}` and `{"kind": {"const": "b"}}`, both required. An
+outline says of a schema, roughly, which scalars it admits and which members it requires; it may
+admit too much, never too little.
+
+What this module does not know: spelling.
+"""
+
+from collections import Counter
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from itertools import combinations
+from types import MappingProxyType
+from typing import TypeAlias, final
+
+from guideway.lowering.fuel import spend
+from guideway.lowering.json_atoms import Among, Holds
+from guideway.lowering.json_formulas import (
+    FALSE,
+    TRUE,
+    Every,
+    Formula,
+    Leaf,
+    all_of,
+    any_of,
+    atoms,
+    opposite,
+)
+from guideway.lowering.json_given import like, listed_by
+from guideway.lowering.json_values import Exact, exact
+from guideway.syntax.json_schema_tree import KINDS, Address, Document, Kind, Schema
+
+Scalars: TypeAlias = "frozenset[Exact] | None"  # None: any
+_DEPTH = 8
+_MOST_KNOWN = 1 << 14
+_FEW = 16
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class Outline:
+    """What a schema admits at most.
+
+    Attributes:
+        kinds: the types.
+        scalars: of null, booleans, numbers and strings, which ones.
+        members: what the values of required members are at most.
+        closed: the only names there may be; None if that is not known.
+    """
+
+    kinds: frozenset[Kind] = KINDS
+    scalars: Scalars = None
+    members: dict[str, tuple[Address, ...]] = field(default_factory=dict[str, tuple[Address, ...]])
+    closed: frozenset[str] | None = None
+
+
+@final
+class Outlines:
+    """The outlines of one document."""
+
+    def __init__(self, document: Document) -> None:
+        self._document = document
+        self._known: dict[Address, Outline] = {}
+        self._typed: dict[Address, frozenset[Kind]] = {}
+        self._impossible: dict[Formula, bool] = {}
+
+    def exclude(self, first: Address, second: Address, kind: Kind) -> bool:
+        """Whether surely no value of a type satisfies both."""
+        return self._exclude((first,), (second,), kind, _DEPTH)
+
+    def impossible(self, value: Formula) -> bool:
+        """Whether what is said of a value plainly leaves none: constants that differ, and types."""
+        if not isinstance(value, Every):
+            return value is FALSE
+        found = self._impossible.get(value)
+        if found is None:
+            if len(self._impossible) > _MOST_KNOWN:
+                self._impossible.clear()
+            found = self._impossible[value] = self._contradict(value.parts)
+        return found
+
+    def simple(self, value: Formula) -> bool:
+        """Whether what is said of a value is about scalars only, or about given values."""
+        for atom in atoms(value):
+            if isinstance(atom, Holds) and self.of(atom.schema).kinds & {"array", "object"}:
+                return False
+        return True
+
+    def listed(self, value: Formula) -> list[Exact]:
+        """The scalars that what is said of a value admits at most, in order; none if unknown."""
+        atom = value.atom if isinstance(value, Leaf) else None
+        if not isinstance(atom, Holds) or not atom.sign:
+            return []
+        outline = self.of(atom.schema)
+        if outline.scalars is None or outline.kinds & {"array", "object"}:
+            return []
+        return sorted((one for one in outline.scalars if one[0] in outline.kinds), key=repr)
+
+    def _contradict(self, parts: tuple[Formula, ...]) -> bool:
+        kinds, scalars = KINDS, None
+        for part in parts:
+            if isinstance(part, Leaf) and isinstance(part.atom, Holds) and part.atom.sign:
+                outline = self.of(part.atom.schema)
+                kinds, scalars = kinds & outline.kinds, _common(scalars, outline.scalars)
+            elif isinstance(part, Leaf) and isinstance(part.atom, Among) and part.atom.sign:
+                kinds &= {kind for kind, _ in part.atom.values}
+                scalars = _common(scalars, _or_nested(part.atom.values))
+        if not kinds or scalars is None or kinds & {"array", "object"}:
+            return not kinds
+        return not any(kind in kinds for kind, _ in scalars)
+
+    def _exclude(
+        self, first: tuple[Address, ...], second: tuple[Address, ...], kind: Kind, depth: int
+    ) -> bool:
+        return any(
+            self._clash(self.of(one), self.of(other), kind, depth)
+            for one in first
+            for other in second
+        )
+
+    def _clash(self, first: Outline, second: Outline, kind: Kind, depth: int) -> bool:
+        if kind not in first.kinds & second.kinds:
+            return True
+        if kind == "object":
+            return self._objects_clash(first, second, depth)
+        if kind == "array" or first.scalars is None or second.scalars is None:
+            return False
+        return not any(value[0] == kind for value in first.scalars & second.scalars)
+
+    def _objects_clash(self, first: Outline, second: Outline, depth: int) -> bool:
+        for one, other in ((first, second), (second, first)):
+            if one.closed is not None and not one.closed.issuperset(other.members):
+                return True
+        shared = [name for name in first.members if name in second.members]
+        return depth > 0 and any(
+            self._apart(first.members[name], second.members[name], depth - 1) for name in shared
+        )
+
+    def _apart(self, first: tuple[Address, ...], second: tuple[Address, ...], depth: int) -> bool:
+        """Whether surely no value of any type satisfies all of these: most admit one or two."""
+        if not first or not second:
+            return False
+        kinds = KINDS.intersection(*(self.of(part).kinds for part in (*first, *second)))
+        return all(self._exclude(first, second, kind, depth) for kind in kinds)
+
+    def of(self, address: Address) -> Outline:
+        """The outline of one schema, with what its references and `allOf` say."""
+        found = self._known.get(address)
+        if found is None:
+            found = self._known[address] = self._of(address)
+        return found
+
+    def _of(self, address: Address) -> Outline:
+        kinds, scalars, closed = KINDS, None, None
+        members: dict[str, tuple[Address, ...]] = {}
+        declared: dict[str, tuple[Address, ...]] = {}
+        for schema in self._applied(address):
+            kinds &= schema.kinds
+            for group in schema.any_of + schema.one_of:
+                kinds &= frozenset[Kind]().union(*map(self._kinds, group))
+            scalars = _common(scalars, _scalars(schema))
+            closed = _common_names(closed, self._closed(schema))
+            members.update(dict.fromkeys(schema.objects.required, ()))
+            for name, part in schema.objects.properties.items():
+                declared[name] = (*declared.get(name, ()), part)
+        members = {name: declared.get(name, ()) for name in members}
+        return Outline(kinds, scalars, members, closed)
+
+    def kinds(self, value: Formula) -> frozenset[Kind]:
+        """The types that what is said of a value admits at most.
+
+        Most values are of one type: what is said of the five others took a fifth of the time to a
+        first mask.
+        """
+        parts = value.parts if isinstance(value, Every) else (value,)
+        kinds = KINDS
+        for part in parts:
+            atom = part.atom if isinstance(part, Leaf) else None
+            if isinstance(atom, Holds) and atom.sign:
+                kinds &= self._kinds(atom.schema)
+            elif isinstance(atom, Among) and atom.sign:
+                kinds &= {kind for kind, _ in atom.values}
+        return kinds
+
+    def _kinds(self, branch: Address) -> frozenset[Kind]:
+        """The types that a branch admits, as far as it says them itself: each adds a schema."""
+        found = self._typed.get(branch)
+        if found is None:
+            found = KINDS
+            for schema in self._applied(branch):
+                found &= schema.kinds
+            self._typed[branch] = found
+        return found
+
+    def _applied(self, address: Address) -> list[Schema]:
+        """The schema and those that hold wherever it does."""
+        found, order = {address}, [address]
+        for part in order:  # grows while we go
+            schema = self._document.schemas[part]
+            single = [group[0] for group in schema.any_of + schema.one_of if len(group) == 1]
+            for other in (*schema.all_of, *single):
+                if other not in found:
+                    found.add(other)
+                    order.append(other)
+        return [self._document.schemas[part] for part in order]
+
+    def _closed(self, schema: Schema) -> frozenset[str] | None:
+        objects = schema.objects
+        if objects.additional is None or objects.patterns:
+            return None
+        never = not self._document.schemas[objects.additional].kinds
+        return frozenset(objects.properties) if never else None
+
+
+def exactly_one(
+    branches: list[Formula], exclude: Callable[[int, int], bool], *, halved: bool = False
+) -> Formula:
+    """Exactly one of the branches; those that only list values are one branch beside the others.
+
+    Args:
+        branches: what each says.
+        exclude: whether two of them surely exclude each other.
+        halved: as for `exclusive_parts`, where none lists values.
+    """
+    if branches.count(TRUE) > 1:  # 1,000 bounds say nothing of strings: each pair took 4 µs
+        return FALSE
+    lists = [place for place, said in enumerate(branches) if listed_by(said) is not None]
+    if len(lists) <= 1:
+        return exclusive_parts(branches, exclude, halved=halved)
+    others = [place for place, said in enumerate(branches) if listed_by(said) is None]
+    listed = [one for said in branches if (one := listed_by(said)) is not None]
+    counts = Counter(value for one in listed for value in one.values)
+    spend(len(counts) + len(others) * len(lists))
+    single = (value for value, count in counts.items() if count == 1)
+    once = like(single, frozenset[Address]().union(*(one.places for one in listed)))
+
+    def apart(first: int, second: int) -> bool:
+        if second < len(others):
+            return exclude(others[first], others[second])
+        return all(exclude(others[first], place) for place in lists)
+
+    parts = [*(branches[place] for place in others), once]
+    return exclusive_parts(parts, apart, {len(others): like(counts)})
+
+
+def exclusive_parts(
+    branches: list[Formula],
+    exclude: Callable[[int, int], bool],
+    wider: Mapping[int, Formula] = MappingProxyType({}),
+    *,
+    halved: bool = False,
+) -> Formula:
+    """Exactly one of the branches; those that exclude each other need no opposite.
+
+    Args:
+        branches: what each says.
+        exclude: whether of two of them, the first one first, surely one holds at most.
+        wider: what others deny of a branch that says less itself.
+        halved: whether many that overlap may be said half by half.
+    """
+    opposites: dict[int, Formula] = {}
+    options: list[Formula] = []
+    overlaps: list[list[int]] = [[] for _ in branches]
+    spend(len(branches) ** 2)  # 1,000 branches took 4 s, and were free
+    for first, second in combinations(range(len(branches)), 2):
+        if not exclude(first, second):
+            overlaps[first].append(second)
+            overlaps[second].append(first)
+    if halved and _are_dense(overlaps):
+        return _one_by_halves([(said, opposite(said)) for said in branches])
+    for index, others in enumerate(overlaps):
+        for other in others:
+            if other not in opposites:
+                opposites[other] = opposite(wider.get(other, branches[other]))
+        options.append(all_of(branches[index], *(opposites[other] for other in others)))
+    return any_of(*options) if options else FALSE
+
+
+def _are_dense(overlaps: list[list[int]]) -> bool:
+    """Whether so many pairs overlap that halves say the same in fewer parts."""
+    count = len(overlaps)
+    return count > _FEW and sum(map(len, overlaps)) > 2 * count * count.bit_length()
+
+
+def _one_by_halves(branches: list[tuple[Formula, Formula]]) -> Formula:
+    """Exactly one of branches, each beside its opposite: one of a half, and none of the other."""
+    if len(branches) == 1:
+        return branches[0][0]
+    first, second = branches[: len(branches) // 2], branches[len(branches) // 2 :]
+    return any_of(
+        all_of(_one_by_halves(first), *(denied for _, denied in second)),
+        all_of(_one_by_halves(second), *(denied for _, denied in first)),
+    )
+
+
+def _scalars(schema: Schema) -> Scalars:
+    """The scalars that a schema lists, None if it does not list them."""
+    if schema.numbers.values is None or schema.strings.values is None:
+        return None
+    found: set[Exact] = {exact(value) for value in schema.numbers.values}
+    found |= {exact(value) for value in schema.strings.values}
+    found |= {exact(value) for value in schema.booleans}
+    found.add(exact(None))
+    return frozenset(found)
+
+
+def _or_nested(values: frozenset[Exact]) -> Scalars:
+    """The values, if they are scalars."""
+    return None if any(kind in ("array", "object") for kind, _ in values) else values
+
+
+def _common(first: Scalars, second: Scalars) -> Scalars:
+    if first is None or second is None:
+        return second if first is None else first
+    return first & second
+
+
+def _common_names(
+    first: frozenset[str] | None, second: frozenset[str] | None
+) -> frozenset[str] | None:
+    if first is None or second is None:
+        return second if first is None else first
+    return first & second

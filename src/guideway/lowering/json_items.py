@@ -1,0 +1,285 @@
+"""Arrays that are read item by item, against a formula.
+
+For `contains`, `uniqueItems`, alternatives that hang together over several items, and opposites.
+The argument of the template is a `Rest` (`json_items_ways`). Where it matters which values came,
+each item is captured. It is held to what leaves a way on: where no value may come twice, it leaves
+to later items what they need (`json_items_dealt`); where some value has to, the last chance to
+begin is taken (`json_items_twice`). So whatever an item is, once begun it leads to an end.
+
+Where the engine has not kept what a capture read, `used` holds UNKNOWN; which item comes next is
+then unsure, but not that some begin so if endlessly many do, as all strings do: 94 tokens of llama3
+go on from one string to the next, and each took .35 ms to be told alone.
+
+What this module does not know: schemas, spelling.
+"""
+
+from collections.abc import Callable, Hashable, Iterator
+from typing import Final, cast, final
+from weakref import ref
+
+from guideway.lowering.endless import SOMETHING
+from guideway.lowering.expr import (
+    ALL_BYTES,
+    EMPTY,
+    UNSURE,
+    alt,
+    byte_set,
+    call,
+    capture,
+    concat,
+    literal,
+)
+from guideway.lowering.json_endless import is_endless_object, is_open_string, options_in
+from guideway.lowering.json_formulas import Formula, all_of
+from guideway.lowering.json_items_dealt import critical, deal
+from guideway.lowering.json_items_read import told_apart
+from guideway.lowering.json_items_strings import DifferentStrings, different_strings
+from guideway.lowering.json_items_twice import can_end, repeatable
+from guideway.lowering.json_items_ways import ItemJudge, Rest, Step, Ways, among, beside
+from guideway.lowering.json_objects import UNKNOWN
+from guideway.lowering.json_room import among as spelled_among
+from guideway.lowering.json_room import room, writes
+from guideway.lowering.json_text import QUOTE, JsonStyle
+from guideway.lowering.json_values import read_exact
+from guideway.lowering.nodes import Expr, Least, Look
+
+_REMEMBERED = 4096
+_OTHERS: Final = byte_set(b"{[-0123456789tfn")  # what values begin with that are no strings
+
+
+@final
+class ItemsTemplate:
+    """Unfolds the rest of an array, given what it has to satisfy."""
+
+    def __init__(
+        self,
+        said: Formula,
+        value: Callable[[Formula], Expr],
+        style: JsonStyle,
+        judge: ItemJudge,
+    ) -> None:
+        self._said, self._value, self.style = said, value, style
+        self._ways = Ways(said, value, judge)
+        # By whom it was asked last: held, he would live as long as schemas share a template.
+        self._unfolded: tuple[ref[Look] | None, dict[Hashable, Expr]] = None, {}
+
+    def different_strings(self, rest: Rest) -> DifferentStrings | None:
+        """The items of the whole array, where nothing more is said than that."""
+        whole = rest.position < 0 and rest.twice is False
+        return different_strings(rest.said, self._value) if whole else None
+
+    def start(self) -> Expr:
+        """The whole array."""
+        none = frozenset[None]()
+        starts = (Rest(-1, none, said, twice) for said, twice in told_apart(self._said))
+        return alt(*(call(self, rest) for rest in starts))
+
+    def unfold(self, argument: Hashable, look: Look) -> Expr:
+        """What may follow at this position."""
+        asker, known = self._unfolded
+        if asker is None or asker() is not look or len(known) >= _REMEMBERED:
+            known = dict[Hashable, Expr]()
+            self._unfolded = ref(look), known
+        found = known.get(argument)
+        if found is None:
+            found = known[argument] = self._unfold(cast("Rest", argument), look)
+        return found
+
+    def resume(self, argument: Hashable, captured: bytes | None) -> Expr:
+        """What follows an item that has been captured."""
+        return call(self, _behind(cast("Rest", argument), captured))
+
+    def resume_any(self, argument: Hashable) -> Expr:
+        """The same, as if an item that is to be different from the others might come again."""
+        rest = cast("Rest", argument)
+        return UNSURE if rest.twice else call(self, rest)
+
+    def remembers(self, argument: Hashable) -> bool:
+        """Whether all items that came are known, as far as they matter."""
+        return UNKNOWN not in cast("Rest", argument).used
+
+    def depends(self, argument: Hashable) -> bool:
+        """What came must not come again."""
+        del argument
+        return True
+
+    def lives(self, argument: Hashable, look: Look) -> bool | None:
+        """Whether some items suffice."""
+        return self._lives(cast("Rest", argument), look)
+
+    def _lives(self, rest: Rest, look: Look) -> bool | None:
+        left = room(rest.position, "[]", spelled_among(look.spellable))
+        if left is not None:
+            return self._few(rest, left, look)
+        if UNKNOWN in rest.used:
+            return True
+        if rest.twice is False:
+            return deal(self._ways, rest, look.word) is not None
+        return can_end(self._ways, rest, look)
+
+    def lives_after(
+        self, argument: Hashable, look: Look, captured: Callable[[], bytes | None]
+    ) -> bool | None:
+        """Behind any item that has been captured some items suffice, if they can be written."""
+        if look.spellable == ALL_BYTES:
+            return True
+        return self._lives(_behind(cast("Rest", argument), captured()), look)
+
+    def parts(self, argument: Hashable) -> Iterator[Expr]:
+        """The items, as they may be at each position at first."""
+        rest = cast("Rest", argument)
+        for position in range(-1, self._ways.single):
+            steps = self._ways.steps(Rest(position, frozenset(), rest.said))
+            yield from (self._value(step.value) for step in steps)
+
+    def least(self, argument: Hashable, least: Least) -> bytes | None:
+        """The shortest rest, or nearly so where it matters which values came."""
+        rest = cast("Rest", argument)
+        left = room(rest.position, "[]", writes(least))
+        words = self._words(rest, least) if left is None else self._few_words(rest, left, least)
+        if words is None:
+            return None
+        text = b",".join(words)
+        if rest.position < 0:
+            return b"[" + text + b"]"
+        return b"," * bool(words) + text + b"]"
+
+    def least_after(
+        self, argument: Hashable, least: Least, captured: bytes | None = None
+    ) -> bytes | None:
+        """The shortest rest behind an item that has been captured."""
+        return self.least(_behind(cast("Rest", argument), captured), least)
+
+    def least_begun(self, argument: Hashable, least: Least, read: bytes) -> bytes | None:
+        """Items are needed one by one."""
+        del argument, least, read
+        return None
+
+    def _unfold(self, rest: Rest, look: Look) -> Expr:
+        style = self.style
+        close = literal("]") if self._ways.ends(rest) else EMPTY
+        item = self._doubtful(rest, look) if UNKNOWN in rest.used else self._item(rest, look)
+        if rest.position < 0:
+            return concat(literal("["), alt(concat(style.opened, close), item))
+        return alt(concat(style.edge, literal(","), item), concat(style.closing, close))
+
+    def _item(self, rest: Rest, look: Look) -> Expr:
+        """An item with what may stand before it: a capture begins right behind a byte."""
+        options: list[Expr] = []
+        for value, behind in self._options(rest, look, look.word):
+            item = concat(self.style.opened, self._value(value))
+            if behind.twice is None:
+                options.append(concat(item, call(self, behind)))
+            else:
+                options.append(capture(item, b"", self, behind))
+        return alt(*options)
+
+    def _doubtful(self, rest: Rest, look: Look) -> Expr:
+        """An item behind one that is not known: whatever that was, some begin so."""
+        steps, options = self._ways.steps(rest), list[Expr]()
+        free = all(self._ways.may_close(step.said) for step in steps)  # it leaves others nothing
+        if rest.twice is False and free and look.spellable == ALL_BYTES:
+            options = [part for step in steps for part in options_in(self._value(step.value))]
+        begun = [found for part in options if (found := self._begun(part, look)) is not None]
+        if not begun:
+            return UNSURE
+        others = [] if len(begun) == len(options) else [concat(_OTHERS, UNSURE)]
+        return concat(self.style.opened, alt(*begun, *others))
+
+    def _begun(self, value: Expr, look: Look) -> Expr | None:
+        """As much of some values as endlessly many begin with; None if that is not plain."""
+        if is_open_string(value):
+            return concat(value, UNSURE)
+        if is_endless_object(value) and look(value):
+            member = alt(concat(QUOTE, SOMETHING), concat(literal("}"), UNSURE))
+            return concat(literal("{"), self.style.opened, member)
+        return None
+
+    def _options(
+        self, rest: Rest, look: Callable[[Expr], bool | None], least: Least
+    ) -> Iterator[tuple[Formula, Rest]]:
+        """What the next item may be, and the rest behind it without its value; all lead to an end.
+
+        An argument for `resume`, where it matters which values came.
+        """
+        for step in self._ways.steps(rest):
+            plain = Rest(step.position, frozenset(), step.said)
+            behind = Rest(step.position, rest.used, step.said, rest.twice)
+            if rest.twice is None:
+                yield step.value, plain
+            elif rest.twice:
+                yield among(step.value, rest.used), plain
+                yield self._new(step, behind, look), behind
+            else:
+                needed = critical(self._ways, behind, least)
+                if needed is not None:
+                    yield beside(step.value, rest.used | needed), behind
+
+    def _new(self, step: Step, behind: Rest, look: Callable[[Expr], bool | None]) -> Formula:
+        """A value that has not come; one that can come again, if no other value will."""
+        new = beside(step.value, behind.used)
+        if can_end(self._ways, behind, look):
+            return new
+        return all_of(new, repeatable(self._ways, behind, look))
+
+    def _few(self, rest: Rest, left: int, look: Look) -> bool | None:
+        """The same where there are marks for one item, for none, or not even for an end."""
+        if left < 0 or self._ways.ends(rest):
+            return left >= 0
+        values = self._last_values(rest) if left else ()
+        return next((found for part in values if (found := look(part)) is not False), False)
+
+    def _few_words(self, rest: Rest, left: int, least: Least) -> list[bytes] | None:
+        """The shortest of such items."""
+        if left < 0 or self._ways.ends(rest):
+            return None if left < 0 else []
+        words = [least(part) for part in self._last_values(rest)] if left else []
+        found = [word for word in words if word is not None]
+        return [min(found, key=lambda word: (len(word), word))] if found else None
+
+    def _last_values(self, rest: Rest) -> list[Expr]:
+        """What an item may be behind which the array may end."""
+        return [
+            self._value(step.value)
+            for step in self._ways.steps(rest)
+            if self._ways.ends(Rest(step.position, rest.used, step.said, rest.twice))
+        ]
+
+    def _words(self, rest: Rest, least: Least) -> list[bytes] | None:
+        """Items that suffice: the nearest, or the least of them, one by one, that leaves a way."""
+
+        def look(part: Expr) -> bool:
+            return least(part) is not None
+
+        words: list[bytes] = []
+        while rest.twice is not True or can_end(self._ways, rest, look):
+            found = self._ways.nearest(rest, least)
+            if found is not None:
+                return words + found
+            chosen = None if rest.twice is None else self._chosen(rest, look, least)
+            if chosen is None:
+                break
+            word, rest = chosen
+            words.append(word)
+        return None
+
+    def _chosen(
+        self, rest: Rest, look: Callable[[Expr], bool | None], least: Least
+    ) -> tuple[bytes, Rest] | None:
+        """The least item that goes on to another place, and the rest behind it.
+
+        One that is equal to another before is among the nearest, if that leads to an end.
+        """
+        for value, behind in self._options(rest, look, least):
+            stays = behind.said is rest.said and behind.position == rest.position
+            if not stays and behind.twice is not None:
+                word = least(self._value(value))
+                if word is not None:
+                    return word, _behind(behind, word)
+        return None
+
+
+def _behind(rest: Rest, captured: bytes | None) -> Rest:
+    """Behind an item that has been captured."""
+    value = UNKNOWN if captured is None else read_exact(captured)
+    return Rest(rest.position, rest.used | {value}, rest.said, rest.twice)

@@ -1,0 +1,185 @@
+"""Values dealt out to the items of an array so that none comes twice.
+
+    prefixItems: [a or b] [a]      the least value of the first, a, leaves none for the second
+
+An item that finds all its values taken takes one from another item, if that has another (Kuhn 1955,
+"The Hungarian method": a matching grows along a path of such exchanges, or there is none larger).
+No set of values has to be listed for it: it is enough to ask for a value beside some, and whether
+one of those would do. An item of which there are endlessly many waits for the end: whatever the
+others have, some are left. Where an array may go on in several ways, they are tried one after
+another.
+
+What this module does not know: spelling, texts.
+"""
+
+from collections import Counter
+from dataclasses import dataclass, field
+from typing import Final, final
+
+from guideway.lowering.expr import literal
+from guideway.lowering.fuel import spend
+from guideway.lowering.json_endless import endless_options
+from guideway.lowering.json_formulas import Formula
+from guideway.lowering.json_items_ways import Rest, Used, Ways, among, beside, pay
+from guideway.lowering.json_values import Exact, read_exact
+from guideway.lowering.nodes import Least
+
+# What an automaton without one value more takes. Of 150 of 200 numbers that are listed each was
+# looked at in such automata, which was refused after 8.5 s.
+_TAKEN: Final = 80
+_SPELLED: Final = literal(bytes(range(256)))  # only where every byte can be spelled
+
+
+def deal(ways: Ways, start: Rest, least: Least) -> "Dealt | None":
+    """Values for some items that suffice from a place on, none of them used; None: there are none.
+
+    Raises:
+        LimitError: that takes too many tries, while compiling.
+    """
+    dealt = Dealt(ways, start.used, least)
+    stack = [(start, iter(ways.steps(start)))]
+    on_the_way, hopeless = {(start.position, start.said)}, set[object]()
+    tries = 0
+    while not ways.may_close(stack[-1][0].said):
+        rest, steps = stack[-1]
+        step = next((s for s in steps if (s.position, s.said) not in on_the_way), None)
+        if step is None:
+            hopeless.add(_asked(rest, dealt))
+            stack.pop()
+            on_the_way.remove((rest.position, rest.said))
+            if not stack:
+                return None
+            dealt.drop()
+            continue
+        tries += 1
+        pay(tries)
+        if dealt.add(step.value):
+            behind = Rest(step.position, start.used, step.said, False)
+            if hopeless and _asked(behind, dealt) in hopeless:
+                dealt.drop()
+                continue
+            stack.append((behind, iter(ways.steps(behind))))
+            on_the_way.add((behind.position, behind.said))
+    return dealt
+
+
+def critical(ways: Ways, start: Rest, least: Least) -> frozenset[Exact] | None:
+    """The values that an item before this place must leave to others; None: nothing suffices."""
+    dealt = deal(ways, start, least)
+    if dealt is None:
+        return None
+    found: set[Exact] = set()
+    for value in dealt.scarce():
+        if not dealt.can_do_without(value):
+            without = Rest(start.position, start.used | {value}, start.said, False)
+            if deal(ways, without, least) is None:
+                found.add(value)
+    return frozenset(found)
+
+
+def _asked(rest: Rest, dealt: "Dealt") -> object:
+    """What a way on depends on: the place, and what the items before have to satisfy."""
+    return rest.position, rest.said, frozenset(Counter(dealt.items).items())
+
+
+@final
+@dataclass(slots=True)
+class Dealt:
+    """Items, each with a value of its own.
+
+    Attributes:
+        ways: what formulas are as expressions.
+        used: values that none may have.
+        least: the shortest text of an expression.
+        items: what each item has to satisfy.
+        owners: the item that has a value.
+        endless: what is known of `_is_endless`; of 1,000 items asked one by one, a mask took 1.1 s.
+    """
+
+    ways: Ways
+    used: Used
+    least: Least
+    items: list[Formula] = field(default_factory=list[Formula])
+    owners: dict[Exact, int] = field(default_factory=dict[Exact, int])
+    endless: dict[Formula, bool] = field(default_factory=dict[Formula, bool])
+
+    def add(self, value: Formula) -> bool:
+        """Find a value for one more item; where there is none, nothing is changed."""
+        self.items.append(value)
+        if self._is_endless(value) or self._find(len(self.items) - 1, self.used):
+            return True
+        self.items.pop()
+        return False
+
+    def drop(self) -> None:
+        """Forget the last item."""
+        self.items.pop()
+        last = len(self.items)
+        self.owners = {value: item for value, item in self.owners.items() if item != last}
+
+    def scarce(self) -> list[Exact]:
+        """The values of items for which there is none to spare."""
+        taken = self.used | self.owners.keys()
+        owning = {self.items[item] for item in self.owners.values()}
+        spare = {one: self._free(one, taken) is not None for one in owning}
+        return [value for value, item in self.owners.items() if not spare[self.items[item]]]
+
+    def can_do_without(self, value: Exact) -> bool:
+        """Whether the items find values that are none of those used, nor this."""
+        index = self.owners.pop(value, None)
+        if index is None or self._find(index, self.used | {value}):
+            return True
+        self.owners[value] = index
+        return False
+
+    def _is_endless(self, value: Formula) -> bool:
+        """Whether there are more such values than anybody may take, all of which can be spelled."""
+        if value not in self.endless:
+            self.endless[value] = self._looks_endless(value)
+        return self.endless[value]
+
+    def _looks_endless(self, value: Formula) -> bool:
+        options = endless_options(self.ways.value(value))
+        # Of what is regular there are some: to look for the least took half of a compilation.
+        found = any(option.regular or self.least(option) is not None for option in options)
+        return found and self.least(_SPELLED) is not None
+
+    def _find(self, index: int, used: Used) -> bool:
+        """Find a value for an item, along a path of exchanges."""
+        wanted: dict[Exact, int] = {}  # a value that is taken, and the item that would have it
+        free: dict[Formula, Exact | None] = {}
+        waiting = [index]
+        for item in waiting:  # grows while we go
+            formula = self.items[item]
+            if formula not in free:
+                free[formula] = self._free(formula, used | self.owners.keys())
+            own = free[formula]
+            if own is not None:
+                self._exchange(item, own, wanted, index)
+                return True
+            for value, owner in self.owners.items():
+                if value not in wanted and self._word(among(formula, frozenset((value,)))):
+                    wanted[value] = item
+                    waiting.append(owner)
+        return False
+
+    def _free(self, formula: Formula, taken: Used) -> Exact | None:
+        """A value that is not taken; of those that are listed each is looked at alone."""
+        listed = self.ways.listed(formula)
+        for value in listed:
+            if value not in taken and self._word(among(formula, frozenset((value,)))):
+                return value
+        spend(_TAKEN * len(self.owners))
+        word = None if listed else self._word(beside(formula, taken))
+        return None if word is None else read_exact(word)
+
+    def _exchange(self, item: int, value: Exact, wanted: dict[Exact, int], index: int) -> None:
+        """Give an item a free value, its own to the item that wants that, and so on."""
+        while item != index:
+            own = next(value for value, owner in self.owners.items() if owner == item)
+            self.owners[value] = item
+            value, item = own, wanted[own]
+        self.owners[value] = item
+
+    def _word(self, value: Formula) -> bytes | None:
+        return self.least(self.ways.value(value))

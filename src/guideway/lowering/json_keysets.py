@@ -1,0 +1,326 @@
+r"""Which keys are alike: those that no atom about an object tells apart.
+
+Names that atoms mention are alone. All other keys fall into classes by the key languages that they
+are in; there is one for each combination that has a key at all::
+
+    properties a, patternProperties ^x-, ^.{3}$     "a", and keys like "x-long", "x-1", "abc", "q"
+
+What this module does not know: values, the order of keys.
+"""
+
+from collections import defaultdict
+from collections.abc import Callable, Iterable, Sequence
+from typing import TypeAlias, final
+
+from guideway.errors import LimitError
+from guideway.lowering.expr import ANYTHING, EPSILON, alt, both, complement
+from guideway.lowering.fuel import spend
+from guideway.lowering.json_atoms import Beside, Found, Keys, Matching, Named, Required
+from guideway.lowering.json_formulas import FALSE, Atom, Formula, all_of
+from guideway.lowering.json_given import Unlike
+from guideway.lowering.json_patterns import (
+    has_string,
+    plain_strings,
+    surely_apart,
+    surely_within,
+    words_with,
+)
+from guideway.lowering.json_text import Spelling
+from guideway.lowering.json_values import members_of
+from guideway.lowering.linear import parts_of
+from guideway.lowering.nodes import And, Expr, Not, Rule
+from guideway.lowering.unicode import TEXT
+from guideway.syntax.frozen import by_value
+
+MOST_CLASSES = 256
+_REMEMBERED = 1 << 14
+_MOST_TOLD = 16  # key languages, which all have a say in each class; kernels try all classes
+
+
+@final
+@by_value
+class KeyClass:
+    """Keys that are alike.
+
+    Attributes:
+        name: the only one, or None.
+        content: for classes, the keys between their quotes; ANYTHING stands for all strings.
+        inside: the key languages that they are in.
+    """
+
+    name: str | None
+    content: Expr
+    inside: frozenset[Expr]
+
+    def among(self, keys: Keys) -> bool:
+        """Whether these keys are among others."""
+        if isinstance(keys, Beside):
+            return self.name not in keys.names and not self.inside.intersection(keys.patterns)
+        return keys in self.inside
+
+
+_Part: TypeAlias = tuple[tuple[Expr, ...], tuple[Expr, ...]]
+"""The languages that keys are in, and those that they are not in and otherwise might be."""
+
+
+@final
+@by_value
+class Unnamed:
+    """Keys of a class, names perhaps among them: between their quotes, and in UTF-8, if known."""
+
+    spelled: Expr
+    plain: Expr | None
+
+
+@final
+@by_value
+class Plain:
+    """An object that `json_objects` can read: see `Members` there."""
+
+    names: tuple[str, ...]
+    values: tuple[Formula, ...]
+    required: tuple[bool, ...]
+    others: Formula
+    allowed: Expr | None
+    unnamed: Unnamed | None
+
+
+@final
+class Keysets:
+    """Classes of keys for one way of spelling."""
+
+    def __init__(self, spelling: Spelling) -> None:
+        self._spelling = spelling
+        self._matched: dict[tuple[Expr, str], bool] = {}
+        self._disjoint: dict[tuple[Expr, Expr], bool] = {}
+        self._plain: dict[Expr, bool] = {}
+
+    def names(self, atoms: Iterable[Atom]) -> list[KeyClass]:
+        """The names that atoms mention: first those with values, then those only required."""
+        listed = list(atoms)
+        found = dict.fromkeys(atom.name for atom in listed if isinstance(atom, Named))
+        found |= dict.fromkeys(atom.name for atom in listed if isinstance(atom, Required))
+        for atom in listed:
+            if isinstance(atom, (Matching, Found)) and isinstance(atom.keys, Beside):
+                found |= dict.fromkeys(sorted(atom.keys.names.difference(found)))
+            elif isinstance(atom, Unlike):
+                found |= dict.fromkeys(sorted({n for v in atom.values for n in members_of(v)}))
+        languages = _languages(listed)
+        return [self._name(name, languages) for name in found]
+
+    def classes(self, atoms: Iterable[Atom]) -> list[KeyClass]:
+        """All other keys, by the languages they are in; `names` are not taken out of them."""
+        languages = _languages(atoms)
+        parts: list[_Part] = [((), ())]
+        for language in languages:
+            inside = [self._narrowed(part, language) for part in parts]
+            outside = [self._outside(part, language) for part in parts]
+            parts = [part for part in (*inside, *outside) if part is not None]
+            spend(len(parts))
+            if len(parts) > MOST_CLASSES + len(languages):
+                raise LimitError(
+                    f"key patterns overlap in more than {MOST_CLASSES} ways",
+                    limit="classes of keys",
+                    given=MOST_CLASSES,
+                    needed=len(parts) - len(languages),
+                )
+        return [KeyClass(None, _content(*part), frozenset(part[0])) for part in parts]
+
+    def is_of(self, name: str, part: KeyClass, languages: Iterable[Expr]) -> bool:
+        """Whether a key is in a class that some languages tell from others."""
+        return all(self._is_in(name, keys) == (keys in part.inside) for keys in languages)
+
+    def plain(self, case: tuple[Atom, ...]) -> Plain | None:
+        """The case as a plain object; None if counts, or keys of several kinds, are at stake."""
+        if not all(isinstance(atom, (Named, Required, Matching)) for atom in case):
+            return None
+        names, classes = self.names(case), self.classes(case)
+        about = _by_name(case)
+        values = tuple(said_of(about[name.name], name) for name in names)
+        kept = [(part, said_of(about[None], part)) for part in classes]
+        kept = [(part, said) for part, said in kept if said is not FALSE]
+        if len({said for _, said in kept}) > 1:
+            return None
+        required = {atom.name for atom in case if isinstance(atom, Required)}
+        limited = bool(kept) and len(kept) < len(classes)
+        unnamed = self._unnamed([part for part, _ in kept], classes) if limited else None
+        return Plain(
+            tuple(str(name.name) for name in names),
+            values,
+            tuple(name.name in required for name in names),
+            kept[0][1] if kept else FALSE,
+            None if unnamed is None else alt(self._listed(names), unnamed.spelled),
+            unnamed,
+        )
+
+    def _listed(self, names: list[KeyClass]) -> Expr:
+        return self._spelling.choose((str(name.name), EPSILON) for name in names)
+
+    def _unnamed(self, kept: list[KeyClass], classes: list[KeyClass]) -> Unnamed:
+        """The keys of some classes."""
+        if [part for part in classes if part.inside] == kept:  # all that match anything
+            listed = {keys: None for part in kept for keys in part.inside}
+            return Unnamed(alt(*listed), _united(map(plain_strings, listed)))
+        found = [self.unnamed(part, classes) for part in kept]
+        return Unnamed(alt(*(part.spelled for part in found)), _united(p.plain for p in found))
+
+    def unnamed(self, part: KeyClass, classes: Iterable[KeyClass]) -> Unnamed:
+        """The keys of a class among others."""
+        languages = {keys for one in classes for keys in one.inside}
+        known = map(plain_strings, languages if len(languages) <= _MOST_TOLD else ())
+        told = {
+            keys: plain for keys, plain in zip(languages, known, strict=False) if plain is not None
+        }
+        if len(told) < len(languages):
+            return Unnamed(self.content(part), None)
+        found = TEXT
+        for keys, plain in told.items():
+            found = both(found, plain if keys in part.inside else complement(plain))
+        return Unnamed(self.content(part), found)
+
+    def spelled_out(self, case: tuple[Atom, ...]) -> tuple[Atom, ...]:
+        """The same case, keys with a pattern that has few words being names.
+
+        So declared order is not told any more: what patterns match comes behind what is declared.
+        """
+        languages = _languages(case)
+        words = {keys: found for keys in languages if (found := words_with(keys)) is not None}
+        return tuple(one for atom in case for one in _named(atom, words)) if words else case
+
+    def content(self, part: KeyClass) -> Expr:
+        """The keys of a class, or a name, between their quotes."""
+        if part.name is not None:
+            return self._spelling.text(part.name)
+        if any(self._is_spelled(language) for language in part.inside):
+            return part.content  # which a meet would only hide
+        return both(self._spelling.content, part.content)
+
+    def _is_spelled(self, language: Expr) -> bool:
+        """Whether a language is plainly made of spelled characters alone."""
+        found = self._plain.get(language)
+        if found is None:
+            todo, seen = [language], set[Expr]()
+            while todo:
+                part = todo.pop()
+                if part not in seen:
+                    seen.add(part)
+                    todo += parts_of(part)
+            found = not any(isinstance(part, (And, Not, Rule)) for part in seen)
+            self._plain[language] = found
+        return found
+
+    def _name(self, name: str, languages: Iterable[Expr]) -> KeyClass:
+        inside = frozenset(keys for keys in languages if self._is_in(name, keys))
+        return KeyClass(name, ANYTHING, inside)
+
+    def _is_in(self, name: str, keys: Expr) -> bool:
+        found = self._matched.get((keys, name))
+        if found is None:
+            if len(self._matched) >= _REMEMBERED:  # of keys that somebody writes, there is no end
+                self._matched.clear()
+            found = self._matched[(keys, name)] = has_string(keys, name, self._spelling)
+        return found
+
+    def _narrowed(self, part: _Part, language: Expr) -> _Part | None:
+        """The keys of a class that are in a language too; None where there plainly are none."""
+        inside, outside = part
+        if any(self._exclude(language, other) for other in inside):
+            return None
+        # What is in the language is outside of many others anyway: of 255 keys each that one
+        # pattern matches, 255 opposites a key cost 8 s until the first value, and now .8.
+        met = tuple(other for other in outside if not self._exclude(language, other))
+        return (*inside, language), met
+
+    def _outside(self, part: _Part, language: Expr) -> _Part | None:
+        """The keys of a class that are not in a language; None where there plainly are none."""
+        inside, outside = part
+        if any(self._exclude(language, other) for other in inside):
+            return part
+        if any(surely_within(other, language) for other in inside):
+            return None
+        return inside, (*outside, language)
+
+    def _exclude(self, first: Expr, second: Expr) -> bool:
+        found = self._disjoint.get((first, second))
+        if found is None:
+            found = self._disjoint[(first, second)] = surely_apart(first, second)
+        return found
+
+
+def said_of(atoms: Iterable[Atom], key: KeyClass) -> Formula:
+    """What atoms that all hold say of the value of a key."""
+    parts: list[Formula] = []
+    for atom in atoms:
+        if type(atom) is Named:
+            if atom.name == key.name:
+                parts.append(atom.value)
+        elif type(atom) is Matching and key.among(atom.keys):
+            parts.append(atom.value)
+    return parts[0] if len(parts) == 1 else all_of(*parts)
+
+
+def said_by_cases(keys: Sequence[KeyClass]) -> Callable[[tuple[Atom, ...], int], Formula]:
+    """What the atoms of a case say of a key by its number; the last case is asked again most."""
+    last: tuple[Atom, ...] = ()
+    about = _by_name(last)
+
+    def said(case: tuple[Atom, ...], key: int) -> Formula:
+        nonlocal last, about
+        if case is not last:
+            last, about = case, _by_name(case)
+        return said_of(about[keys[key].name], keys[key])
+
+    return said
+
+
+def _by_name(case: tuple[Atom, ...]) -> "defaultdict[str | None, list[Atom]]":
+    """The atoms about each name, and, for None and all other names, those about all keys."""
+    everywhere: list[Atom] = [atom for atom in case if isinstance(atom, Matching)]
+    named: defaultdict[str, list[Atom]] = defaultdict(list)
+    for atom in case:
+        if isinstance(atom, Named):
+            named[atom.name].append(atom)
+    found: defaultdict[str | None, list[Atom]] = defaultdict(lambda: everywhere)
+    found.update((name, [*atoms, *everywhere]) for name, atoms in named.items())
+    return found
+
+
+def _named(atom: Atom, words: dict[Expr, frozenset[str]]) -> list[Atom]:
+    """An atom about the keys of a pattern as atoms about its words."""
+    if not isinstance(atom, Matching):
+        return [atom]
+    keys = atom.keys
+    if isinstance(keys, Beside):
+        names = keys.names.union(*(words.get(one, ()) for one in keys.patterns))
+        patterns = tuple(one for one in keys.patterns if one not in words)
+        return [Matching(Beside(names, patterns), atom.value)]
+    return [Named(word, atom.value) for word in sorted(words[keys])] if keys in words else [atom]
+
+
+def _united(parts: "Iterable[Expr | None]") -> Expr | None:
+    listed = list(parts)
+    told = [part for part in listed if part is not None]
+    return alt(*told) if len(told) == len(listed) else None
+
+
+def _languages(atoms: Iterable[Atom]) -> list[Expr]:
+    """The key languages that atoms mention."""
+    found: dict[Expr, None] = {}
+    for atom in atoms:
+        if isinstance(atom, (Matching, Found)):
+            keys = atom.keys
+            found |= dict.fromkeys(keys.patterns if isinstance(keys, Beside) else (keys,))
+    return list(found)
+
+
+def _content(inside: tuple[Expr, ...], outside: tuple[Expr, ...]) -> Expr:
+    """The keys that are in some languages, and in none of others."""
+    content = ANYTHING
+    for place, language in enumerate(inside):
+        if not any(surely_within(other, language) for other in inside[:place]):
+            content = _both(content, language)
+    return _both(content, complement(alt(*outside))) if outside else content
+
+
+def _both(first: Expr, second: Expr) -> Expr:
+    return second if first is ANYTHING else both(first, second)

@@ -1,0 +1,400 @@
+"""Objects that are read member by member, against a formula.
+
+For alternatives that hang together over several members, counts of members, keys of several kinds,
+and opposites. The argument of the template is what the rest has to satisfy:
+
+    Rest(place, extras, said)           behind a value, or, `place` being -1, before the object
+    Member(rest, key)                   behind the closing quote of a key
+
+`place` and `extras` are what `json_objects` calls position and extras; keys come once each, in any
+order or in the declared one: first those that have values, in order of mention, then those that are
+only required, then others. Keys of a class are captured, so that none comes twice.
+
+What this module does not know: schemas.
+"""
+
+from collections import defaultdict
+from collections.abc import Callable, Hashable, Iterator
+from dataclasses import replace
+from functools import cached_property, partial
+from typing import cast, final
+
+from guideway.lowering.endless import SOMETHING
+from guideway.lowering.expr import (
+    ALL_BYTES,
+    EMPTY,
+    UNSURE,
+    alt,
+    call,
+    capture,
+    concat,
+    literal,
+)
+from guideway.lowering.fuel import spend
+from guideway.lowering.json_atoms import Found, Matching, Named, Required
+from guideway.lowering.json_formulas import (
+    Formula,
+    Truth,
+    all_of,
+    atoms,
+    holds,
+    leaf,
+)
+from guideway.lowering.json_keysets import Keysets, said_by_cases
+from guideway.lowering.json_members_alone import Alone, told_alone
+from guideway.lowering.json_members_atoms import asks, holds_at_end, read_member
+from guideway.lowering.json_members_found import Completions
+from guideway.lowering.json_members_keys import KeyTexts
+from guideway.lowering.json_members_least import size
+from guideway.lowering.json_members_lives import Ways, can_end
+from guideway.lowering.json_members_rest import Member, Rest
+from guideway.lowering.json_members_shortest import Shortest
+from guideway.lowering.json_members_standing import Standing, stays
+from guideway.lowering.json_objects import UNKNOWN, Extras, read_key
+from guideway.lowering.json_progress import Judge, Pairs, Progress
+from guideway.lowering.json_room import among, bounded
+from guideway.lowering.json_text import QUOTE, JsonStyle
+from guideway.lowering.nodes import Expr, Least, Look
+from guideway.lowering.recalled import Recalled
+
+_REMEMBERED = 4096
+_MOST_KNOWN = 1 << 16
+_LARGE = 100_000  # parts that are read for all classes of keys, .3 s
+_READ = 8  # parts of automata that take as long as one of those, 5 µs
+_MANY = 32  # names, of which it is worth to look at all together
+_FEW_TESTS = 10  # of one member; they have 2^10 answers, which is MOST_PAIRS
+
+
+@final
+class MembersTemplate:
+    """Unfolds the rest of an object, given what it has to satisfy."""
+
+    def __init__(
+        self,
+        said: Formula,
+        value: Callable[[Formula], Expr],
+        style: JsonStyle,
+        keysets: Keysets,
+        judge: Judge,
+    ) -> None:
+        listed = atoms(said)
+        self._said, self._value, self.style, self._keysets = said, value, style, keysets
+        names = keysets.names(listed)
+        self.names = tuple(str(key.name) for key in names)
+        self._count = len(names)
+        self._keys = keys = (*names, *keysets.classes(listed))
+        self._texts = KeyTexts(self._keys, keysets, style.spelling)
+        self._limited = len(self._keys) > self._count + 1
+        self._progress = tuple(Progress(partial(read_member, key=key), judge) for key in self._keys)
+        self._closing, self._ending = dict[Formula, bool](), Standing[bool | None](no=False)
+        self._with_all: Rest | None = None
+        self._completions = defaultdict[int, Completions](lambda: Completions(keys, listed))
+        self._unfolded = Recalled[Hashable, Expr](_REMEMBERED)
+
+    def alone(self) -> Alone | None:
+        """Its members, if none says anything of another."""
+        return told_alone(self._said, self._keys, self._keysets, self._value)
+
+    def start(self) -> Expr:
+        """The whole object."""
+        return call(self, Rest(-1, frozenset(), self._said))
+
+    def unfold(self, argument: Hashable, look: Look) -> Expr:
+        """What may follow."""
+        if isinstance(argument, Rest) and not self.is_known(argument):
+            return self._doubtful(argument, look)
+        found, read = self._unfolded.get(argument), cast("Rest | Member", argument)
+        return self._unfolded.keep(argument, self._unfold(read)) if found is None else found
+
+    def resume(self, argument: Hashable, captured: bytes | None) -> Expr:
+        """What follows an undeclared key and its closing quote."""
+        member = cast("Member", argument)
+        return self._behind_key(self._known(member, captured), member.key)
+
+    def resume_any(self, argument: Hashable) -> Expr:
+        """The same, as if the key might come again."""
+        return self._unfold(cast("Member", argument))
+
+    def remembers(self, argument: Hashable) -> bool:
+        """Whether all keys that came are known."""
+        return UNKNOWN not in cast("Rest | Member", argument).extras
+
+    def depends(self, argument: Hashable) -> bool:
+        """Whether something may ask for keys of the class of which one was read.
+
+        While any other class counted, a step near the end of a budget took 35 s.
+        """
+        asked = self._asked_classes
+        return argument.key in asked if isinstance(argument, Member) else bool(asked)
+
+    @cached_property
+    def _asked_classes(self) -> frozenset[int]:
+        classes, listed = range(self._count, len(self._keys)), atoms(self._said)
+        return frozenset(key for key in classes if any(asks(a, self._keys[key]) for a in listed))
+
+    def lives(self, argument: Hashable, look: Look) -> bool | None:
+        """Whether the rest can be completed."""
+        if isinstance(argument, Member):
+            return self._lives_behind_key(argument.rest, argument.key, look)
+        return self._can_end(cast("Rest", argument), look)
+
+    def lives_after(
+        self, argument: Hashable, look: Look, captured: Callable[[], bytes | None]
+    ) -> bool | None:
+        """The same behind an undeclared key; where keys run out it matters which."""
+        member = cast("Member", argument)
+        if self._texts.endless(member.key, look.spellable):
+            return self._lives_behind_key(member.rest, member.key, look)
+        if self._surely_lives(member, look):
+            return True
+        return self._lives_behind_key(self._known(member, captured()), member.key, look)
+
+    def parts(self, argument: Hashable) -> Iterator[Expr]:
+        """What is said of members, each on its own; what is said together comes later."""
+        rest = cast("Rest", argument)
+        listed = atoms(rest.said)
+        tests: defaultdict[str | None, set[Formula]] = defaultdict(set)
+        for atom in listed:
+            if isinstance(atom, (Named, Matching, Found)) and not isinstance(atom.value, Truth):
+                tests[atom.name if isinstance(atom, Named) else None].add(atom.value)
+        parts, classes = size(rest.said), len(self._keys) - self._count
+        large = classes > 1 and parts * classes > _LARGE  # a mask looks at them, and at no name
+        spend(_READ * parts * classes if large else 0)
+        for key, one in enumerate(self._keys):
+            many = len(tests[None] | tests[one.name]) > _FEW_TESTS
+            if many or (large and key >= self._count):
+                self.after(rest.said, key)  # which is refused if that is too much
+        for atom in listed:
+            if isinstance(atom, (Named, Matching, Found)):
+                yield self._value(atom.value)
+
+    def least(self, argument: Hashable, least: Least) -> bytes | None:
+        """The shortest rest."""
+        if isinstance(argument, Member):
+            return self._shortest.behind_key(argument.rest, argument.key, least)
+        rest = cast("Rest", argument)
+        words = self._shortest.members(rest, least)
+        if words is None:
+            return None
+        listed = b"".join(b"," + word for _, word in words)
+        return b"{" + listed[1:] + b"}" if rest.place < 0 else listed + b"}"
+
+    def least_after(
+        self, argument: Hashable, least: Least, captured: bytes | None = None
+    ) -> bytes | None:
+        """The shortest value of an undeclared key, and the shortest rest."""
+        member = cast("Member", argument)
+        return self._shortest.behind_key(self._known(member, captured), member.key, least)
+
+    def least_begun(self, argument: Hashable, least: Least, read: bytes) -> bytes | None:
+        """One of the members that are needed, if that key begins so; the others behind it."""
+        member = cast("Member", argument)
+        asked = self.depends(member)
+        return self._shortest.begun(member.rest, member.key, least, read) if asked else None
+
+    @property
+    def _shortest(self) -> Shortest:  # made anew, as it would hold what holds it
+        return Shortest(self, self._keys, self._count, self._texts, self._value)
+
+    # Unfolding
+
+    def _unfold(self, argument: Rest | Member) -> Expr:
+        if isinstance(argument, Member):
+            return self._behind_key(argument.rest, argument.key)
+        style, close = self.style, self.end(argument)
+        member = concat(QUOTE, self._member(argument))
+        if argument.place < 0:
+            return concat(literal("{"), style.opened, alt(close, member))
+        return alt(concat(style.comma, member), concat(style.closing, close))
+
+    def _doubtful(self, rest: Rest, look: Look) -> Expr:
+        """The same where it is not known which keys may come: some do if they never run out."""
+        endless = any(
+            self._texts.endless(key, look.spellable)
+            and self._lives_behind_key(rest, key, look) is True
+            for key in range(self._count, len(self._keys))
+        )
+        member = concat(QUOTE, SOMETHING) if endless else UNSURE
+        return alt(concat(self.style.comma, member), concat(self.style.closing, self.end(rest)))
+
+    def _member(self, rest: Rest) -> Expr:
+        """A key without its opening quote, its value, and the rest."""
+        declared = [
+            (self.names[key], concat(QUOTE, call(self, Member(rest, key))))
+            for key in self.free(rest.place)  # whether one can be completed is asked later
+        ]
+        return alt(self.style.spelling.choose(declared), self.other(rest))
+
+    def is_known(self, rest: Rest) -> bool:
+        """Whether it is known which keys may come."""
+        return not (UNKNOWN in rest.extras and self._limited)
+
+    def end(self, rest: Rest) -> Expr:
+        """The closing brace, if it may come."""
+        return literal("}") if self.may_close(rest.said) else EMPTY
+
+    def other(self, rest: Rest) -> Expr:
+        """Another key without its opening quote, its value, and the rest."""
+        return alt(
+            *(
+                self._other(rest, key)
+                for key in range(self._count, len(self._keys))
+                if self.after(rest.said, key)
+            )
+        )
+
+    def _other(self, rest: Rest, key: int) -> Expr:
+        content = self._texts.unused(key, rest.extras)
+        if UNKNOWN in rest.extras:
+            return concat(content, QUOTE, UNSURE)
+        return capture(concat(content, QUOTE), b"", self, Member(rest, key))
+
+    def _behind_key(self, rest: Rest, key: int) -> Expr:
+        place = self.behind(rest.place, key)
+        options = (
+            concat(self._value(value), call(self, Rest(place, rest.extras, said)))
+            for said, value in self.after(rest.said, key).items()
+        )
+        return concat(self.style.colon, alt(*options))
+
+    def _known(self, member: Member, captured: bytes | None) -> Rest:
+        key: str | None = UNKNOWN if captured is None else read_key(captured)
+        return replace(member.rest, extras=member.rest.extras | {key})
+
+    def free(self, place: int) -> list[int]:
+        """The names that may still come."""
+        place = max(place, 0)
+        if self.style.ordered:
+            return list(range(place, self._count))
+        return [key for key in range(self._count) if not place >> key & 1]
+
+    def behind(self, place: int, key: int) -> int:
+        """The place behind a member."""
+        place = max(place, 0)
+        if self.style.ordered:
+            return key + 1 if key < self._count else self._count
+        return place | 1 << key if key < self._count else place
+
+    # Progress
+
+    def may_close(self, said: Formula) -> bool:
+        """Whether the object may end here."""
+        if len(self._closing) > _MOST_KNOWN:
+            self._closing = {}
+        return holds(said, holds_at_end, self._closing)
+
+    def after(self, said: Formula, key: int) -> Pairs:
+        """What a member of this key has to satisfy, and the rest after it."""
+        return self._progress[key].pairs(said)
+
+    # Lives
+
+    def names_of(self, rest: Rest, look: Look) -> list[int]:
+        """The names behind which the rest can be completed."""
+        free = self.free(rest.place)
+        told = self._completed(rest, free, look) if look.spellable == ALL_BYTES else ()
+        return [key for key in free if key in told or self._lives_behind_key(rest, key, look)]
+
+    def _lives_behind_key(self, rest: Rest, key: int, look: Look) -> bool | None:
+        place = self.behind(rest.place, key)
+        if key < self._count and look.spellable == ALL_BYTES:
+            find = partial(self._completes, rest, key, look)
+            return self._ending.ask((rest.said, place, key), rest.extras, find, stays(look))
+        for said, value in self.after(rest.said, key).items():
+            behind = Rest(place, rest.extras, said)
+            found = self._lives(key, value, look) and self._can_end(behind, look)
+            if found is not False:
+                return found
+        return False
+
+    def _completes(
+        self, rest: Rest, key: int, look: Look, extras: Extras, looked: set[str]
+    ) -> bool | None:
+        """Whether a rest can be completed behind the value of a name."""
+        if self._completed(rest, [key], look) or (
+            self._all_complete(rest, look) and self._completed(rest, [key], look)
+        ):
+            return True
+        said = all_of(rest.said, leaf(Required(self.names[key])))
+        free = [key, *self.free(self.behind(rest.place, key))]
+        return self._find_end(said, free, look, extras, looked)
+
+    def _completed(self, rest: Rest, keys: list[int], look: Look) -> set[int]:
+        """The names behind whose values a way that has been found completes the rest."""
+        known, ordered = self._completions[ALL_BYTES], self.style.ordered
+        free = {key: self._free(key if ordered else rest.place) for key in keys}
+        return known.with_members(rest.said, free, lambda said: look(self._value(said)))
+
+    def _all_complete(self, rest: Rest, look: Look) -> bool:
+        """Whether all names together complete a rest, of many; looked for once.
+
+        Where each of many names needs one of its own, as by `dependentRequired`, all serve all: a
+        mask of 200 such pairs took .8 s, as the way of each was searched for, and .03 so.
+        """
+        if self._count < _MANY or rest == self._with_all:
+            return False
+        free = self.free(rest.place)
+        said = all_of(rest.said, *(leaf(Required(self.names[key])) for key in free))
+        found = self._find_end(said, free, look, rest.extras, set())
+        if found is not None:  # else it is asked again when values are known
+            self._with_all = rest
+        return found is True
+
+    def _surely_lives(self, member: Member, look: Look) -> bool:
+        """Whether a known way completes the rest behind an undeclared key, whichever it is."""
+        rest, key, known = member.rest, member.key, self._completions[ALL_BYTES]
+        free = self._free(self.behind(rest.place, key))
+        return look.spellable == ALL_BYTES and any(
+            known.suffice(said, free) and self._lives(key, value, look)
+            for said, value in self.after(rest.said, key).items()
+        )
+
+    def _can_end(self, rest: Rest, look: Look) -> bool | None:
+        """Whether some members suffice; that they do stays so, whatever else gets known."""
+        said = rest.said
+        if look.spellable != ALL_BYTES:
+            said = bounded(said, rest.place, "{}", among(look.spellable))
+        free, known = self._free(rest.place), self._completions[look.spellable]
+        return self._ending.ask(
+            (rest.place, said, look.spellable),
+            rest.extras,
+            lambda extras, looked: (
+                known.suffice(said, free)
+                or self._find_end(said, self.free(rest.place), look, extras, looked)
+            ),
+            stays(look),
+        )
+
+    def _find_end(
+        self, said: Formula, free: list[int], look: Look, extras: Extras, looked: set[str]
+    ) -> bool | None:
+        def another(key: int, extras: Extras) -> "Extras | None":
+            if self._texts.endless(key, look.spellable):
+                return extras
+            word = look.word(concat(QUOTE, self._texts.unused(key, extras), QUOTE))
+            if word is None:
+                return None
+            looked.add(name := read_key(word[1:]))
+            return extras | {name}
+
+        ways = Ways(
+            self._shortest.words(free),
+            said_by_cases(self._keys),
+            {self.names[key]: key for key in free},
+            lambda key, value: self._lives(key, value, look),
+            another,
+            self._completions[look.spellable].keep,
+        )
+        return can_end(ways, said, extras)
+
+    def _free(self, place: int) -> int:
+        """A bit for each name that may still come."""
+        used = (1 << max(place, 0)) - 1 if self.style.ordered else max(place, 0)
+        return (1 << self._count) - 1 & ~used
+
+    def _lives(self, key: int, value: Formula, look: Look) -> bool | None:
+        """Whether a member has a text: its value has, and a vocabulary of few bytes has its key."""
+        found = look(self._value(value))
+        if found and look.spellable != ALL_BYTES:
+            return look(concat(QUOTE, self._texts[key], QUOTE, self.style.colon))
+        return found

@@ -1,0 +1,337 @@
+r"""JSON objects: keys once each, in any order or in the declared one.
+
+A template, because what may come next depends on the keys that are there already. Its argument is
+
+    (position, extras, node)
+
+where `extras` is the set of undeclared keys used, and `position`, in declared order, the number of
+the first declared key that may still come, and in any order a bit set of those that came. `node` is
+BEHIND a value, or within a key the node of `KeyTrie` that has been reached, so that only the keys
+that somebody begins to write are ever unfolded, not all orders of all keys::
+
+    {"a": 1, "x": 2, "c     declared a, b, c: (0b001, {"x"}, the node of "c")
+    {"a": 1, "x": 2, "c": 3                   (0b101, {"x"}, BEHIND)
+
+An undeclared key is captured while it is read, and decoded at its closing quote, so that "\u0061"
+is known to be "a" again. Where the engine has not kept what a capture read, the set holds UNKNOWN;
+the next undeclared key is then unsure, as it might be the same.
+
+The shortest rest of an object needs no unfolding: the required keys that are missing, in declared
+order or sorted, as no quoted key begins another.
+
+What this module does not know: schemas.
+"""
+
+import json
+from collections.abc import Callable, Hashable, Iterable
+from functools import cached_property
+from typing import TypeAlias, cast, final
+
+from guideway.lowering.endless import SOMETHING, soon_endless
+from guideway.lowering.expr import (
+    ALL_BYTES,
+    EMPTY,
+    EPSILON,
+    UNSURE,
+    alt,
+    both,
+    call,
+    capture,
+    complement,
+    concat,
+    literal,
+)
+from guideway.lowering.json_keys import KeyTrie
+from guideway.lowering.json_keysets import Unnamed
+from guideway.lowering.json_room import among, room, writes
+from guideway.lowering.json_text import QUOTE, JsonStyle
+from guideway.lowering.nodes import Expr, Least, Look
+from guideway.lowering.recalled import Recalled
+from guideway.syntax.frozen import by_identity
+
+Extras: TypeAlias = "frozenset[str | None]"
+Argument: TypeAlias = "tuple[int, Extras, int]"
+UNKNOWN = None
+BEHIND = -1
+START: Argument = (-1, frozenset(), BEHIND)
+_REMEMBERED = 1024
+
+
+@final
+@by_identity
+class Members:
+    """What an object may hold.
+
+    Attributes:
+        names: the declared keys, in order.
+        values: the value of each.
+        required: whether each must be there.
+        others: the value of every undeclared key, EMPTY if there may be none.
+        allowed: what is between the quotes of any key, None if that may be anything. All names are
+            among it: one that must not come has no value.
+        ordered: whether declared keys come in order, and undeclared ones after them.
+        unnamed: undeclared keys, names perhaps among them; None where that is not known.
+        tame: whether values may be made when they are first entered, since nothing in them can be
+            refused.
+    """
+
+    names: tuple[str, ...]
+    values: tuple[Expr, ...]
+    required: tuple[bool, ...]
+    others: Expr
+    allowed: Expr | None
+    ordered: bool
+    tame: bool = False
+    unnamed: "Unnamed | None" = None
+
+
+def json_object(members: Members, style: JsonStyle, *, inhabited: bool = False) -> Expr:
+    """The objects that hold such members; `inhabited` if there surely are some."""
+    return call(ObjectTemplate(members, style), START, inhabited=inhabited)
+
+
+def read_key(captured: bytes) -> str:
+    """A key as it was captured, without its opening quote."""
+    return str(json.loads(b'"' + captured))
+
+
+@final
+class ObjectTemplate:
+    """Unfolds the rest of an object, given the keys that it has."""
+
+    def __init__(self, members: Members, style: JsonStyle) -> None:
+        self.members, self.style, self._count = members, style, len(members.names)
+        self._unfolded = Recalled[tuple[Hashable, int], Expr](_REMEMBERED)
+        self._lacking = Recalled[int, tuple[int, ...]](_REMEMBERED)
+        self._next = Recalled[int, int](_REMEMBERED)
+
+    @cached_property
+    def _trie(self) -> KeyTrie:
+        return KeyTrie(self.members.names)
+
+    @cached_property
+    def _bodies(self) -> tuple[Expr, ...]:
+        between = concat(QUOTE, self.style.colon)
+        return tuple(concat(between, value) for value in self.members.values)
+
+    @cached_property
+    def _words(self) -> tuple[Expr, ...]:
+        keys = map(self.style.spelling.text, self.members.names)
+        return tuple(concat(QUOTE, key, body) for key, body in zip(keys, self._bodies, strict=True))
+
+    @cached_property
+    def _other_body(self) -> Expr:
+        return concat(self.style.colon, self.members.others)
+
+    def unfold(self, argument: Hashable, look: Look) -> Expr:
+        """What may follow at this position."""
+        key = argument, look.spellable
+        found = self._unfolded.get(key)
+        return self._unfolded.keep(key, self._unfold(*key)) if found is None else found
+
+    def resume(self, argument: Hashable, captured: bytes | None) -> Expr:
+        """What follows an undeclared key and its closing quote."""
+        position, extras, _ = cast("Argument", argument)
+        key: str | None = UNKNOWN if captured is None else read_key(captured)
+        return self._resumed(position, extras | {key})
+
+    def resume_any(self, argument: Hashable) -> Expr:
+        """The same, as if the key might come again."""
+        position, extras, _ = cast("Argument", argument)
+        return self._resumed(position, extras)
+
+    def remembers(self, argument: Hashable) -> bool:
+        """Whether all keys that came are known."""
+        return UNKNOWN not in cast("Argument", argument)[1]
+
+    def depends(self, argument: Hashable) -> bool:
+        """All that has to come is declared."""
+        del argument
+        return False
+
+    def _resumed(self, position: int, extras: Extras) -> Expr:
+        behind = (self._behind_other(position), extras, BEHIND)
+        return concat(self._other_body, call(self, behind))
+
+    def lives(self, argument: Hashable, look: Look) -> bool | None:
+        """Whether the values that are still required have texts, and some key goes on from here."""
+        position, _, node = cast("Argument", argument)
+        spelled = among(look.spellable)
+        parts = self.members.values if look.spellable == ALL_BYTES else self._words
+        for index in self._missing(position):
+            found = look(parts[index])
+            if not found:
+                return found
+        if node == BEHIND:
+            return self._fits(position, spelled)
+        below = (
+            parts[index]
+            for index in self._trie.below(node, self._coming(position))
+            if self._fits(position, spelled, index)
+        )
+        return next((found for part in below if (found := look(part)) is not False), False)
+
+    def lives_after(
+        self, argument: Hashable, look: Look, captured: Callable[[], bytes | None]
+    ) -> bool | None:
+        """The same behind an undeclared key, with its value."""
+        position, extras, _ = cast("Argument", argument)
+        behind = (self._behind_other(position), extras, BEHIND)
+        value = self.members.others if look.spellable == ALL_BYTES else self._other_body
+        return look(value) and self.lives(behind, look)
+
+    def parts(self, argument: Hashable) -> tuple[Expr, ...]:
+        """The values; none, where nothing can be refused."""
+        return () if self.members.tame else (*self.members.values, self.members.others)
+
+    def least(self, argument: Hashable, least: Least) -> bytes | None:
+        """The shortest rest; within a key, of the key too."""
+        position, _, node = cast("Argument", argument)
+        missing = self._missing(position)
+        words = {index: least(self._words[index]) for index in missing}
+        if node != BEHIND:
+            return self._least_in_key(position, node, words, least)
+        listed = self._listed(words)
+        if listed is None or not self._fits(position, writes(least)):
+            return None
+        return b"{" + listed[1:] + b"}" if position < 0 else listed + b"}"
+
+    def least_after(
+        self, argument: Hashable, least: Least, captured: bytes | None = None
+    ) -> bytes | None:
+        """The shortest value of an undeclared key, and the shortest rest."""
+        position, extras, _ = cast("Argument", argument)
+        value = least(self._other_body)
+        rest = self.least((self._behind_other(position), extras, BEHIND), least)
+        return None if value is None or rest is None else value + rest
+
+    def least_begun(self, argument: Hashable, least: Least, read: bytes) -> bytes | None:
+        """No undeclared key is needed."""
+        del argument, least, read
+        return None
+
+    def _least_in_key(
+        self, position: int, node: int, missing: dict[int, bytes | None], least: Least
+    ) -> bytes | None:
+        """Of the keys that go on from here the one that makes the whole shortest.
+
+        What is required comes anyway: only what a key adds counts.
+        """
+        best: tuple[int, bytes, int] | None = None
+        for index in self._trie.below(node, self._coming(position)):
+            word = least(self._words[index])
+            if word is not None and self._fits(position, writes(least), index):
+                added = -1 if index in missing else len(word)
+                best = min(best or (added, word, index), (added, word, index))
+        if best is None:
+            return None
+        _, word, index = best
+        begun = least(self._begun(index, node))
+        listed = self._listed({other: word for other, word in missing.items() if other != index})
+        return None if begun is None or listed is None else word[len(begun) :] + listed + b"}"
+
+    def _begun(self, index: int, node: int) -> Expr:
+        """The quote and the characters of a key that lead to `node`."""
+        name = self.members.names[index][: self._trie.depth(node)]
+        return concat(QUOTE, self.style.spelling.text(name))
+
+    def _listed(self, words: dict[int, bytes | None]) -> bytes | None:
+        """Members, each after a comma, in the order that comes first."""
+        known = [word for word in words.values() if word is not None]
+        if len(known) < len(words):
+            return None
+        if not self.members.ordered:
+            known.sort()
+        return b"".join(b"," + word for word in known)
+
+    def _unfold(self, argument: Hashable, spellable: int) -> Expr:
+        position, extras, node = cast("Argument", argument)
+        if node != BEHIND:
+            return self._rest_of_key(position, extras, node)
+        close = EMPTY if self._missing(position) else literal("}")
+        member = concat(QUOTE, self._member(max(position, 0), extras, spellable))
+        style = self.style
+        if position < 0:
+            return concat(literal("{"), style.opened, alt(close, member))
+        return alt(concat(style.comma, member), concat(style.closing, close))
+
+    def _member(self, position: int, extras: Extras, spellable: int) -> Expr:
+        """A key without its opening quote, its value, and the rest."""
+        coming = self._coming(position)
+        waiting = self.members.ordered and bool(self._missing(position))
+        undeclared = EMPTY if waiting else self._other(position, extras, spellable)
+        return alt(call(self, (position, extras, 0)) if coming else EMPTY, undeclared)
+
+    def _rest_of_key(self, position: int, extras: Extras, node: int) -> Expr:
+        coming, spelling = self._coming(position), self.style.spelling
+        index = self._trie.key(node, coming)
+        end = EMPTY if index is None else self._after_key(index, position, extras)
+        longer = (
+            concat(spelling.text(character), call(self, (position, extras, child)))
+            for character, child in self._trie.children(node, coming)
+        )
+        return alt(end, *longer)
+
+    def _after_key(self, index: int, position: int, extras: Extras) -> Expr:
+        behind = index + 1 if self.members.ordered else position | 1 << index
+        return concat(self._bodies[index], call(self, (behind, extras, BEHIND)))
+
+    def _other(self, position: int, extras: Extras, spellable: int) -> Expr:
+        """An undeclared key that is not used, and what follows."""
+        if self.members.others is EMPTY:
+            return EMPTY
+        keys, used = self._other_key, [(key, EPSILON) for key in extras if key is not None]
+        if used:
+            keys = both(keys, complement(self.style.spelling.choose(used)))
+        if UNKNOWN not in extras:
+            return capture(concat(keys, QUOTE), b"", self, (position, extras, BEHIND))
+        # Every beginning of a key goes on to some unused key, unless names are limited.
+        if self.members.allowed is None:
+            return concat(keys, QUOTE, UNSURE)
+        return SOMETHING if soon_endless(self._other_key, spellable) else UNSURE
+
+    @cached_property
+    def _other_key(self) -> Expr:
+        allowed, spelling = self.members.allowed, self.style.spelling
+        declared = spelling.choose((name, EPSILON) for name in self.members.names)
+        keys = spelling.content if allowed is None else allowed
+        return keys if declared is EMPTY else both(keys, complement(declared))
+
+    def _behind_other(self, position: int) -> int:
+        return self._count if self.members.ordered else max(position, 0)
+
+    def _missing(self, position: int) -> tuple[int, ...]:
+        """The required keys that are still to come."""
+        found = self._lacking.get(position)
+        if found is None:
+            found = self._lacking.keep(position, tuple(self._unused(position, self._required)))
+        return found
+
+    @cached_property
+    def _required(self) -> list[int]:
+        return [index for index, needed in enumerate(self.members.required) if needed]
+
+    def _coming(self, position: int) -> int:
+        """The declared keys that may come next: in order, no required one is passed over."""
+        found = self._next.get(position)
+        return self._next.keep(position, self._find_coming(position)) if found is None else found
+
+    def _find_coming(self, position: int) -> int:
+        unused = self._unused(position, range(self._count))
+        missing = self._missing(position)
+        if self.members.ordered and missing:
+            unused = [index for index in unused if index <= missing[0]]
+        return self._trie.among(unused)
+
+    def _fits(
+        self, position: int, spelled: Callable[[str], bool], begun: int | None = None
+    ) -> bool:
+        """Whether there are marks for the members that are missing, but the one that has begun."""
+        left = room(position, "{}", spelled)
+        return left is None or len({*self._missing(position)} - {begun}) <= left
+
+    def _unused(self, position: int, names: Iterable[int]) -> list[int]:
+        position = max(position, 0)
+        if self.members.ordered:
+            return [index for index in names if index >= position]
+        return [index for index in names if not position >> index & 1]

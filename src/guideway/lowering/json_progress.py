@@ -1,0 +1,398 @@
+"""What is left of a formula about an array or object when a part of it has been read.
+
+Reading a member changes each atom on its own: what it says of the member goes to its value,
+what it says of the rest stays (Brzozowski's derivative, with members instead of characters)::
+
+    Named(a, F) and Required(b)      read "a": the value satisfies F; the rest, Required(b)
+    Found(keys, F)                   read one of them: the value satisfies F, or the rest Found(..)
+
+Where the two hang together there are alternatives: pairs of what is said of the value and what is
+said of the rest, one of which has to come true.
+
+What this module does not know: keys, spelling.
+"""
+
+from collections.abc import Callable, Iterator
+from math import prod
+from typing import Protocol, TypeAlias, cast, final
+
+from guideway.errors import GuidewayError, LimitError
+from guideway.lowering.fuel import paying, spend
+from guideway.lowering.json_atoms import Holds
+from guideway.lowering.json_formulas import (
+    FALSE,
+    TRUE,
+    Atom,
+    Every,
+    Formula,
+    Leaf,
+    Some,
+    Truth,
+    all_of,
+    any_of,
+    atoms,
+    fold,
+    leaf,
+    opposite,
+    replace,
+)
+from guideway.syntax.frozen import by_value
+
+MOST_PAIRS = 1 << 10
+_MOST_KNOWN = 1 << 16
+_CASE = 120  # parts of automata that take as long as telling a value apart once,
+_LOOK = 16  # as a look at a part of a formula for all cases, 7 µs,
+_PAIR = 8  # and as asking whether two tests exclude each other
+_FEW = 24  # alternatives, or products of them
+Pairs: TypeAlias = dict[Formula, Formula]  # what is said of the rest: what of the value
+
+
+@final
+@by_value
+class Now:
+    """The part that is read satisfies a formula."""
+
+    value: Formula
+
+    def opposite(self) -> Formula:
+        """Never asked for: what is read is read once."""
+        raise GuidewayError("what is said of a part has no opposite")
+
+
+@final
+@by_value
+class Kept:
+    """What says nothing of the part that is read, as one atom while that is told apart."""
+
+    said: Formula
+
+    def opposite(self) -> Formula:
+        """Never asked for: it stands where it stood."""
+        raise GuidewayError("what is kept aside has no opposite")
+
+
+def now(value: Formula) -> Formula:
+    """`Now`, unless that says nothing or cannot hold."""
+    return value if isinstance(value, Truth) else leaf(Now(value))
+
+
+class Judge(Protocol):
+    """What is plain about values without reading them."""
+
+    def impossible(self, value: Formula) -> bool:
+        """Whether what is said of a value plainly leaves none."""
+        ...
+
+    def simple(self, value: Formula) -> bool:
+        """Whether it is about scalars only, so that its opposite is simple too."""
+        ...
+
+
+@final
+class Progress:
+    """The alternatives for one kind of part, given what becomes of each atom.
+
+    `read` gives None for an atom that stays as it is, as most do when one member is read. What has
+    been found for parts of a formula is kept: the next formula has most of them too.
+    """
+
+    def __init__(self, read: Callable[[Atom], Formula | None], judge: Judge) -> None:
+        self._read, self._judge = read, judge
+        self._known: dict[Formula, Pairs | None] = {}
+        self._found: dict[Formula, Pairs] = {}
+        self._skeletons: dict[Formula, Formula] = {}
+        self._exclusive: dict[tuple[Formula, Formula], bool] = {}
+
+    def pairs(self, formula: Formula) -> Pairs:
+        """What is said of the rest, with what is said of the value.
+
+        Raises:
+            LimitError: more than `MOST_PAIRS`.
+        """
+        known = self._found.get(formula)
+        if known is None:
+            if len(self._known) > _MOST_KNOWN:
+                self._known, self._found, self._skeletons = {}, {}, {}
+            found = fold(formula, self._make, self._known)
+            known = {formula: TRUE} if found is None else self._apart(found)
+            self._found[formula] = known
+        return known
+
+    def _apart(self, found: Pairs) -> Pairs:
+        """The same, a value that leaves less to be said no longer among those that leave more.
+
+        Otherwise one text would lead to both, and to twice as many after each member.
+        """
+        if not 1 < len(found) <= _FEW:
+            return found
+        apart: Pairs = {}
+        asked = [_asked(rest) for rest in found]
+        denied = [opposite(one) if self._judge.simple(one) else TRUE for one in found.values()]
+        for place, (rest, value) in enumerate(found.items()):
+            milder = [
+                denied[at]
+                for at, parts in enumerate(asked)
+                if at != place and parts <= asked[place] and (at < place or parts != asked[place])
+            ]
+            kept = all_of(value, *milder)
+            if not self._judge.impossible(kept):
+                apart[rest] = kept
+        return apart
+
+    def _make(self, node: Formula, made: "dict[Formula, Pairs | None]") -> Pairs | None:
+        """The alternatives of a part; None where it stays as it is."""
+        match node:
+            case Truth(holds):
+                return {TRUE: TRUE} if holds else {}
+            case Leaf(atom):
+                after = self._read(atom)
+                return None if after is None or after is node else self._listed(after)
+            case _:
+                parts = node.parts
+                spend(1 + len(parts) // 4)
+                changed = [found for part in parts if (found := made[part]) is not None]
+                if not changed or (isinstance(node, Every) and not all(changed)):
+                    return {} if changed else None
+                same = [part for part in parts if made[part] is None]
+                if isinstance(node, Some):
+                    return _united([{any_of(*same): TRUE}, *changed] if same else changed)
+                if _multiply(changed):
+                    return self._split(self._skeleton(node, made))
+                return self._crossed([{all_of(*same): TRUE}, *changed] if same else changed)
+
+    def _skeleton(self, root: Formula, made: "dict[Formula, Pairs | None]") -> Formula:
+        """What a part becomes, with all that says nothing of the value put aside as one.
+
+        What stays as it is, is not looked into: read atom by atom, and then put aside atom by
+        atom, eight branches of `oneOf` took 900 calls for a member, and 30 so.
+        """
+        told, stack = self._skeletons, [root]
+        while stack:
+            node = stack[-1]
+            if node not in told:
+                missing = [part for part in node.parts if part not in told]
+                if node is not root and made[node] is None:
+                    told[node] = leaf(Kept(node))
+                elif isinstance(node, Leaf):
+                    told[node] = _aside(cast("Formula", self._read(node.atom)))
+                elif missing:
+                    stack += missing
+                    continue
+                else:
+                    spend(1)
+                    told[node] = _put_aside(node, told)
+            stack.pop()
+        return told[root]
+
+    def _split(self, skeleton: Formula) -> Pairs:
+        """The alternatives by what holds for the value and what does not.
+
+        Where many alternatives ask for one of a few constants, most of their products cannot hold:
+        there are as many cases as constants, and not more.
+        """
+        found: dict[Formula, list[Formula]] = {}
+        todo = [iter([(skeleton, TRUE)])]
+        while todo:
+            said, value = next(todo[-1], (None, TRUE))
+            if said is None:
+                todo.pop()
+                continue
+            spend(_CASE)
+            if said is FALSE or self._judge.impossible(value):
+                continue
+            tests = [atom.value for atom in atoms(said) if isinstance(atom, Now)]
+            if tests:
+                todo.append(self._cases(said, value, tests))
+            else:
+                rest = replace(said, lambda atom: atom.said if isinstance(atom, Kept) else None)
+                found.setdefault(rest, []).append(value)
+            if len(found) + len(todo) > MOST_PAIRS and paying():
+                raise _too_many(value)
+        return {rest: any_of(*values) for rest, values in found.items()}
+
+    def _cases(
+        self, said: Formula, value: Formula, tests: list[Formula]
+    ) -> Iterator[tuple[Formula, Formula]]:
+        """What is left to be said in each case, and what the value is then.
+
+        The first test holds or does not. With those that exclude it, and each other, it makes as
+        many cases as they are, and one where none holds: one after the other, each was a look at
+        all that is said, and 200 constants took 8 s.
+        """
+        chosen, known = list[Formula](), set[Formula]()
+        for test in dict.fromkeys(test.denies or test for test in tests):
+            spend(1 + len(chosen))
+            if test not in known and all(self._exclude(one, test) for one in chosen):
+                chosen.append(test)
+                known.add(opposite(test))
+        cases = _Cases(said, chosen)
+        for place, test in enumerate(chosen):
+            asked = len(chosen) > 1 or test in tests
+            yield cases.where(place), all_of(value, test if asked else TRUE)
+        yield cases.none, all_of(value, *(test for test in tests if test in known))
+
+    def _exclude(self, first: Formula, second: Formula) -> bool:
+        found = self._exclusive.get((first, second))
+        if found is None:
+            if len(self._exclusive) > _MOST_KNOWN:
+                self._exclusive = {}
+            spend(_PAIR)
+            found = self._judge.impossible(all_of(first, second))
+            self._exclusive[first, second] = found
+        return found
+
+    def _listed(self, after: Formula) -> Pairs:
+        """What an atom has become, which is small."""
+
+        def make(node: Formula, made: dict[Formula, Pairs]) -> Pairs:
+            match node:
+                case Truth(holds):
+                    return {TRUE: TRUE} if holds else {}
+                case Leaf(Now(value)):
+                    return {TRUE: value}
+                case Leaf():
+                    return {node: TRUE}
+                case Some(parts):
+                    return _united([made[part] for part in parts])
+                case _:
+                    return self._crossed([made[part] for part in node.parts])
+
+        return fold(after, make)
+
+    def _crossed(self, parts: list[Pairs]) -> Pairs:
+        """All of several; those without alternatives first, as they multiply nothing."""
+        single = [next(iter(part.items())) for part in parts if len(part) == 1]
+        rest, value = all_of(*(rest for rest, _ in single)), all_of(*(value for _, value in single))
+        crossed = {} if rest is FALSE or self._judge.impossible(value) else {rest: value}
+        for part in parts:
+            if len(part) == 1:
+                continue
+            products = [
+                {all_of(rest, more): all_of(value, other)}
+                for rest, value in crossed.items()
+                for more, other in part.items()
+            ]
+            crossed = {
+                rest: value
+                for rest, value in _united(products).items()
+                if rest is not FALSE and not self._judge.impossible(value)
+            }
+            spend(len(crossed))
+            if len(crossed) > MOST_PAIRS and paying():
+                raise _too_many(any_of(*crossed.values()))
+        return crossed
+
+
+def _multiply(changed: list[Pairs]) -> bool:
+    """Whether the alternatives of several parts have many products.
+
+    Those of one part alone have none: told apart, 300 objects beside a member took minutes.
+    """
+    counts = [len(found) for found in changed if len(found) > 1]
+    return len(counts) > 1 and prod(counts) > _FEW
+
+
+def _aside(after: Formula) -> Formula:
+    """What an atom has become, with all that holds no `Now` put aside."""
+
+    def make(node: Formula, made: dict[Formula, Formula]) -> Formula:
+        if isinstance(node, Truth) or (isinstance(node, Leaf) and isinstance(node.atom, Now)):
+            return node
+        return leaf(Kept(node)) if isinstance(node, Leaf) else _put_aside(node, made)
+
+    return fold(after, make)
+
+
+def _put_aside(node: Formula, made: dict[Formula, Formula]) -> Formula:
+    """The parts of a part that are put aside already, as one."""
+    joined = all_of if isinstance(node, Every) else any_of
+    kept, others = list[Formula](), list[Formula]()
+    for part in node.parts:
+        found = made[part]
+        if isinstance(found, Leaf) and isinstance(found.atom, Kept):
+            kept.append(found.atom.said)
+        else:
+            others.append(found)
+    said = joined(*kept)
+    aside = said if not kept or isinstance(said, Truth) else leaf(Kept(said))
+    return joined(aside, *others)
+
+
+@final
+class _Cases:
+    """What is left of a formula where one of some tests holds, and no other, or none does."""
+
+    def __init__(self, said: Formula, tests: list[Formula]) -> None:
+        self._said, self._places = said, {test: place for place, test in enumerate(tests)}
+        self._opposites = {opposite(test): place for place, test in enumerate(tests)}
+        self._none: dict[Formula, Formula] = {}
+        self.none = fold(said, self._where_none, self._none)
+        self._parts: list[list[Formula]] = [[] for _ in tests]  # those in which each test is
+        told: dict[Formula, int] = {}
+        for node in self._none:  # parts come before what they are parts of
+            told[node] = found = self._bits(node, told)
+            while found:
+                self._parts[(found & -found).bit_length() - 1].append(node)
+                found &= found - 1
+        spend(len(told) * _LOOK)
+
+    def where(self, place: int) -> Formula:
+        """What is left where this test holds."""
+        made: dict[Formula, Formula] = {}
+        for node in self._parts[place]:
+            if node.parts:
+                parts = [made.get(part) or self._none[part] for part in node.parts]
+                spend(2 + len(parts) // 4)
+                made[node] = all_of(*parts) if isinstance(node, Every) else any_of(*parts)
+            else:
+                made[node] = opposite(self._none[node])
+        return made[self._said]
+
+    def _bits(self, node: Formula, told: dict[Formula, int]) -> int:
+        """The tests that are in a part, a bit for each."""
+        if isinstance(node, Leaf):
+            value = node.atom.value if isinstance(node.atom, Now) else None
+            place = self._places.get(value, self._opposites.get(value)) if value else None
+            return 0 if place is None else 1 << place
+        found = 0
+        for part in node.parts:
+            found |= told[part]
+        return found
+
+    def _where_none(self, node: Formula, made: dict[Formula, Formula]) -> Formula:
+        if isinstance(node, Leaf):
+            value = node.atom.value if isinstance(node.atom, Now) else None
+            return FALSE if value in self._places else TRUE if value in self._opposites else node
+        parts = tuple(map(made.__getitem__, node.parts))
+        if parts == node.parts:
+            return node
+        return all_of(*parts) if isinstance(node, Every) else any_of(*parts)
+
+
+def _too_many(value: Formula) -> LimitError:
+    address = next((atom.schema for atom in atoms(value) if isinstance(atom, Holds)), "")
+    return LimitError(
+        f"alternatives about one member or item multiply to more than {MOST_PAIRS}",
+        limit="alternatives",
+        given=MOST_PAIRS,
+        place=address.partition("#")[2],
+    )
+
+
+def _asked(said: Formula) -> frozenset[Formula]:
+    """The parts that all have to hold: a formula with fewer of them leaves less to be said."""
+    if said is TRUE:
+        return frozenset()
+    return frozenset(said.parts if isinstance(said, Every) else (said,))
+
+
+def _united(options: list[Pairs]) -> Pairs:
+    """Any of several: those with the same rest, or the same value, are one."""
+    by_rest: Pairs = {}
+    for option in options:
+        for rest, value in option.items():
+            by_rest[rest] = any_of(by_rest.get(rest, FALSE), value)
+    by_value: Pairs = {}
+    for rest, value in by_rest.items():
+        by_value[value] = any_of(by_value.get(value, FALSE), rest)
+    return {rest: value for value, rest in by_value.items()}

@@ -1,0 +1,391 @@
+"""JSON Schema to the core: the JSON texts of the instances that a schema allows.
+
+What is said of a value is a formula (`json_meaning`). For each type it is restricted to that type:
+null and booleans are evaluated, numbers and strings are regular, and every array and object becomes
+a rule whose body is made when it is first entered. So nothing recurses here: nesting and chains of
+references have no depth, what is shared is lowered once, and recursive schemas are rules that
+mention themselves.
+
+Objects and arrays of few cases are plain ones (`json_objects`; items in a row). Others are read
+member by member against their formula (`json_members`, `json_items`).
+
+Whether a part has an instance at all is for the automata to find out; they prune what has none, so
+a property without an instance is never offered. `json_conflicts` then tells why.
+
+What this module does not know: how JSON is spelled (`json_text`, `numbers`), what schemas say
+together (`json_meaning`).
+"""
+
+from collections.abc import Callable
+from functools import partial
+from itertools import islice
+from typing import Final, assert_never, final
+
+from guideway.errors import GuidewayError
+from guideway.lowering.expr import EMPTY, alt, concat, literal
+from guideway.lowering.fuel import spend
+from guideway.lowering.json_alike_texts import AlikeTexts, combines
+from guideway.lowering.json_anything import Composed, every
+from guideway.lowering.json_apart import Apart
+from guideway.lowering.json_arrays import json_array
+from guideway.lowering.json_atoms import Flag, Holds, Item, Items, Longer, Named, Shorter
+from guideway.lowering.json_cases import Case, cases, items_of, prefix_length
+from guideway.lowering.json_clauses import Clauses
+from guideway.lowering.json_formulas import (
+    FALSE,
+    TRUE,
+    Every,
+    Formula,
+    Leaf,
+    Some,
+    all_of,
+    atoms,
+    holds,
+    leaf,
+)
+from guideway.lowering.json_given_lowered import Given
+from guideway.lowering.json_items import ItemsTemplate
+from guideway.lowering.json_keysets import Keysets
+from guideway.lowering.json_leaves import Leaves, remembered
+from guideway.lowering.json_meaning import Meaning
+from guideway.lowering.json_members import MembersTemplate
+from guideway.lowering.json_objects import Members, json_object
+from guideway.lowering.json_patterns import lowers, plainly_lowers
+from guideway.lowering.json_scalars import number, string
+from guideway.lowering.json_tame import TameLowering
+from guideway.lowering.json_text import JsonStyle, json_style
+from guideway.lowering.nodes import Expr, Rule
+from guideway.syntax.json_schema import LooseParts, parse_json_schema
+from guideway.syntax.json_schema_keywords import Draft, asserted
+from guideway.syntax.json_schema_parts import OF_SCALARS
+from guideway.syntax.json_schema_source import JsonSchema
+from guideway.syntax.json_schema_tame import read_tame
+from guideway.syntax.json_schema_tame_tree import TameSchema
+from guideway.syntax.json_schema_tree import KINDS, Address, Document, Kind
+from guideway.syntax.json_text import Json, read_json, write_json
+
+_MANY: Final = 64
+_LETTERS: Final = 10  # of a schema that cost a part: those of one string of 5 MB took 12 s, unpaid
+_parts: Leaves[Expr] = Leaves(most=512)
+_judged: Leaves[TameSchema] = Leaves(most=128)
+
+
+def lower_json_schema(source: JsonSchema) -> Expr:
+    """The JSON texts that a schema allows.
+
+    >>> schema = JsonSchema({"type": "null"}, whitespace="compact")
+    >>> lower_json_schema(schema) is literal("null")
+    True
+
+    Raises:
+        SourceError, UnsupportedError, LimitError: as `parse_json_schema` says.
+    """
+    lowering = None if source.resource_texts else told_apart(source)
+    if lowering is None:
+        return Lowering(source, parse_json_schema(source, source.value)).text()
+    return lowering.text()
+
+
+def told_apart(source: JsonSchema, only: list[Json] | None = None) -> TameLowering | None:
+    """The lowering of a schema part by part; None where its parts cannot be told apart.
+
+    Args:
+        source: the schema.
+        only: the parts to look at, if others are known: see `read_tame`.
+
+    Raises:
+        SourceError, UnsupportedError, LimitError: as `parse_json_schema` says, of wild parts.
+    """
+    spend(len(source.text) // _LETTERS)
+    told = partial(lowers, json_style(source).spelling)
+    strict = source.formats == "strict"
+    tame = read_tame(source.value, strict=strict, lowers=told, only=only, pay=spend)
+    return None if tame is None else _apart(tame, source)
+
+
+def judge_part(text: str, draft: Draft, *, strict: bool) -> bool:
+    """Whether `lower_part` may lower a part of a schema when it is entered, whatever is around it.
+
+    >>> judge_part('{"type":"string","pattern":"^a"}', 2020, strict=True)
+    True
+    >>> judge_part('{"not":{}}', 2020, strict=True)
+    False
+    """
+    raw = read_json(text)
+    tame = read_tame(raw, strict=strict, draft=draft, lowers=plainly_lowers, pay=spend)
+    if tame is None or not tame.surely:
+        return False
+    _judged.put((strict, draft, text), tame)  # a mask waits while it is entered
+    return True
+
+
+def lower_part(source: JsonSchema, text: str, draft: Draft) -> Expr:
+    """The values that such a part of a source allows, given as JSON; those used last are kept."""
+    key = json_style(source), source.formats, draft, text
+    found = _parts.get(key)
+    if found is None:
+        strict = source.formats == "strict"
+        tame = _judged.get((strict, draft, text))
+        raw = read_json(text) if tame is None else tame.root
+        said = asserted(raw, draft) if isinstance(raw, dict) else None
+        if said is None or not said.keys() <= OF_SCALARS:
+            tame = tame or read_tame(raw, strict=strict, draft=draft, pay=spend)
+            found = _alone(source, raw, tame)
+        else:
+            found = remembered(said, draft, key[0], partial(_whole, source, draft))
+        _parts.put(key, found)
+    return found
+
+
+def _alone(source: JsonSchema, raw: Json, tame: TameSchema | None) -> Expr:
+    """The values of a tame part."""
+    if tame is None:
+        raise GuidewayError(f"no part that can be lowered alone: {write_json(raw):.60}")
+    lowering = _apart(tame, source)
+    value = lowering.value(raw)
+    if value.regular:
+        lowering.forget()
+    return value
+
+
+def _whole(source: JsonSchema, draft: Draft, raw: Json) -> Expr:
+    """The values of a part that names no other."""
+    parts = LooseParts(raw, draft, strict=False)
+    return Lowering(source, Document(parts.root, parts)).value(leaf(Holds(parts.root)))
+
+
+def _apart(schema: TameSchema, source: JsonSchema) -> TameLowering:
+    """The lowering of a schema part by part, with its wild parts read."""
+    strict = source.formats == "strict"
+    generals: list[tuple[LooseParts, Lowering]] = []  # one, when it is needed
+    pointers: dict[int, str] = {}
+    places = schema.pointers(schema.wild.keys() | schema.late.keys())
+
+    def enter(parts: LooseParts, raw: Json) -> Address:
+        while id(raw) not in pointers:
+            pointers.update((next(places),))
+        return parts.enter(pointers[id(raw)], raw)
+
+    def general(made: TameLowering) -> tuple[LooseParts, Lowering]:
+        found = next(iter(generals), None)  # which others may forget meanwhile
+        if found is None:
+            parts = LooseParts(schema.root, schema.draft, strict=strict)
+            for raw in (*schema.wild.values(), *_combining(schema)):
+                _ = parts[enter(parts, raw)]  # which reads it
+
+            def lower_tame(address: Address) -> Expr | None:
+                raw = parts.raw(address)
+                return made.value(raw) if schema.is_tame(raw) else None
+
+            document = Document(parts.root, parts, parts.speaks)
+            alike = AlikeTexts(schema, parts.raw)
+            lowering = Lowering(source, document, lower_tame, alike.first, surely=not schema.wild)
+            found = parts, lowering
+            generals.append(found)
+        return found
+
+    def lower_wild(made: TameLowering, raw: Json) -> Expr:
+        parts, lowering = general(made)
+        return lowering.whole(lowering.meaning.said(enter(parts, raw)))
+
+    lower = partial(_whole, source, schema.draft)
+    made = TameLowering(schema, json_style(source), lower, lower_wild, partial(_forget, generals))
+    if schema.wild:
+        general(made)
+    return made
+
+
+def _forget(generals: "list[tuple[LooseParts, Lowering]]") -> None:
+    for _, lowering in generals:
+        lowering.forget()
+    generals.clear()
+
+
+def _combining(schema: TameSchema) -> list[Json]:
+    """A late part with branches, if there is one: then parts that are alike have to be one."""
+    return list(islice(filter(combines, schema.late.values()), 1))
+
+
+@final
+class Lowering:
+    """The values of one document, lowered when they are first asked for.
+
+    Args:
+        source: the schema, and the style of texts.
+        document: what is lowered, if not what the text of the source says.
+        tame: gives the values of a schema that is lowered in another way.
+        alike: the part that stands for all that say the same; None: told by what they say.
+        surely: whether nothing that is asked for may be refused, so that it may wait.
+    """
+
+    def __init__(
+        self,
+        source: JsonSchema,
+        document: Document | None = None,
+        tame: Callable[[Address], Expr | None] = lambda address: None,
+        alike: Callable[[Address], Address] | None = None,
+        *,
+        surely: bool = False,
+    ) -> None:
+        self._tame, self._surely = tame, surely
+        self.document = parse_json_schema(source) if document is None else document
+        self._style: JsonStyle = json_style(source)
+        self.meaning = Meaning(self.document, self._style, alike)
+        self._given = Given(self.meaning, self._style)
+        self._apart = Apart(self.meaning)
+        self._clauses = Clauses(self.meaning.impossible)
+        self.keysets = Keysets(self._style.spelling)
+        self._values: dict[Formula, Expr] = {}
+        self._wholes: dict[Formula, Expr] = {}
+        self._kinds: dict[tuple[Kind, Formula], Expr] = {}
+        self._rules: dict[tuple[Kind, Case | Formula], Rule] = {}
+
+    def forget(self) -> None:
+        """Forget what was made, as it leads back here."""
+        for made in (self._values, self._wholes, self._kinds, self._rules):
+            made.clear()
+
+    def text(self) -> Expr:
+        """A whole JSON text of the root."""
+        value = self.value(leaf(Holds(self.document.root)))
+        return concat(self._style.edge, value, self._style.edge)
+
+    def value(self, said: Formula) -> Expr:
+        """The values that a formula allows."""
+        found = self._values.get(said)
+        if found is None:
+            atom = said.atom if isinstance(said, Leaf) else None
+            if isinstance(atom, Holds):
+                found = self._tame(atom.schema) if atom.sign else self._denied(atom.schema, said)
+            if found is None:
+                found = self.whole(said)
+            self._values[said] = found
+        return found
+
+    def _denied(self, address: Address, said: Formula) -> Expr | None:
+        """What is no instance of a schema, made when it is entered: whole types are none of it."""
+        if not self._surely or self.meaning.outlines.of(address).kinds >= KINDS:
+            return None
+        # Branches of `oneOf` deny each other's members: a third of the time to a first mask.
+        return Rule("denied", inhabited=True, make=lambda: self.whole(said))
+
+    def whole(self, said: Formula) -> Expr:
+        """The values that a formula allows, lowered here whoever lowers its schemas."""
+        found = self._wholes.get(said)
+        if found is None:
+            kinds = sorted(self.meaning.outlines.kinds(said))
+            parts = (self._kind(kind, self.meaning.of(said, kind)) for kind in kinds)
+            found = self._wholes[said] = alt(*parts)
+        return found
+
+    def _kind(self, kind: Kind, said: Formula) -> Expr:
+        if said is FALSE:
+            return EMPTY
+        key = (kind, said)
+        found = self._kinds.get(key)
+        if found is None:
+            found = self._kinds[key] = self._lowered(kind, said)
+        return found
+
+    def _lowered(self, kind: Kind, said: Formula) -> Expr:
+        match kind:
+            case "null":
+                return literal("null")
+            case "boolean":
+                return alt(*(_boolean(value) for value in (True, False) if _allows(said, value)))
+            case "number":
+                return number(said, plain=self._style.spelling.plain)
+            case "string":
+                return string(said, self._style)
+            case "array":
+                return self._cases(kind, said, self._array)
+            case "object":
+                return self._cases(kind, said, self._object)
+            case _:
+                assert_never(kind)
+
+    def _cases(self, kind: Composed, said: Formula, lower: Callable[[Case], Expr]) -> Expr:
+        """A rule for each case, or one for all."""
+        if said is TRUE:
+            return every(kind, self._style)
+        if self.meaning.lists and (parts := self._given.parts(said)):
+            return alt(*(self._kind(kind, p) if isinstance(p, Formula) else p for p in parts))
+        if kind == "object" and not self._style.ordered:  # where the order of names is told by all
+            said = self._clauses.shortened(said)
+        listed = cases(said, listed=kind == "object" and _lists_many_names(said))
+        if listed is None and kind == "object":
+            parts = self._apart.parts(said)
+            if len(parts) > 1:
+                return alt(*(self._kind(kind, part) for part in parts))
+        if listed is None:
+            return self._rule(kind, said, lambda: self._general(kind, said))
+        return alt(*(self._rule(kind, case, lambda case=case: lower(case)) for case in listed))
+
+    def _rule(self, kind: Kind, key: Case | Formula, make: Callable[[], Expr]) -> Rule:
+        found = self._rules.get((kind, key))
+        if found is None:
+            found = self._rules[(kind, key)] = Rule(f"{kind} {len(self._rules)}", make=make)
+        return found
+
+    def _general(self, kind: Kind, said: Formula) -> Expr:
+        judge = self.meaning.outlines
+        if kind == "array":
+            return ItemsTemplate(said, self.value, self._style, judge).start()
+        return MembersTemplate(said, self.value, self._style, self.keysets, judge).start()
+
+    # Arrays
+
+    def _array(self, case: Case) -> Expr:
+        """Plain ones, if items are all that is at stake."""
+        if not all(isinstance(atom, Item | Items | Longer | Shorter) for atom in case):
+            return self._general("array", all_of(*map(leaf, case)))
+        low = max((atom.count for atom in case if isinstance(atom, Longer)), default=0)
+        high = min((atom.count for atom in case if isinstance(atom, Shorter)), default=None)
+
+        said = items_of(case)
+
+        def item(position: int) -> Expr:
+            return self.value(said(position))
+
+        return json_array(item, prefix_length(case), low, high, self._style)
+
+    # Objects
+
+    def _object(self, case: Case) -> Expr:
+        if not self._style.ordered:
+            case = self.keysets.spelled_out(case)
+        plain = self.keysets.plain(case)
+        if plain is None:
+            return self._general("object", all_of(*map(leaf, case)))
+        members = Members(
+            plain.names,
+            tuple(self.value(value) for value in plain.values),
+            plain.required,
+            self.value(plain.others),
+            plain.allowed,
+            self._style.ordered,
+            unnamed=plain.unnamed,
+        )
+        return json_object(members, self._style)
+
+
+def _boolean(value: bool) -> Expr:
+    return literal("true" if value else "false")
+
+
+def _allows(said: Formula, value: bool) -> bool:
+    return holds(said, lambda atom: isinstance(atom, Flag) and value in atom.values)
+
+
+def _lists_many_names(said: Formula) -> bool:
+    """Whether many options are said one by one, of many names, as an enum of objects may do.
+
+    Read as a formula, each of 600 names of such objects took a look at all 600: 6 s, now .6. Where
+    3,000 have the same two names, a formula takes .5 s, and they would take 2 s one by one.
+    """
+    if not isinstance(said, Some) or len(said.parts) <= _MANY:
+        return False
+    options = [part.parts if isinstance(part, Every) else (part,) for part in said.parts]
+    if not all(isinstance(one, Leaf) for option in options for one in option):
+        return False
+    return len({atom.name for atom in atoms(said) if isinstance(atom, Named)}) > _MANY

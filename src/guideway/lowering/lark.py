@@ -1,0 +1,47 @@
+"""Lark grammars to the core, each by the way in which its source asks for it to be read.
+
+What stands in a grammar and is no Lark has its own texts, whatever is around it: a nested grammar
+ignores what it ignores, and looks ahead in its own text alone. It is lowered first.
+"""
+
+from collections.abc import Callable
+
+from guideway.lowering.lark_contextual import lower_lark_contextual
+from guideway.lowering.lark_dynamic import lower_lark_dynamic
+from guideway.lowering.meets import solid
+from guideway.lowering.nodes import Expr
+from guideway.syntax.lark_errors import within
+from guideway.syntax.lark_places import regexes_placed
+from guideway.syntax.lark_source import Lark
+from guideway.syntax.lark_tree import LarkGrammar
+from guideway.syntax.sources import Source
+
+
+def lower_lark(grammar: LarkGrammar, lower: Callable[[Source], Expr]) -> Expr:
+    """The texts of a grammar.
+
+    Args:
+        grammar: the grammar.
+        lower: makes what a source in it stands for.
+
+    Raises:
+        SourceError: a part is not well formed, with its place in the grammar.
+        UnsatisfiableError, UnsupportedError, LimitError: as of `lark_contextual` and
+            `lark_dynamic`, and of parts.
+    """
+    parts = {name: _lowered(name, grammar, lower) for name in grammar.parts}
+    if grammar.table is None:
+        return lower_lark_dynamic(grammar, parts)
+    return lower_lark_contextual(grammar, parts)
+
+
+def _lowered(name: str, grammar: LarkGrammar, lower: Callable[[Source], Expr]) -> Expr:
+    part = grammar.parts[name]
+    with within(part):
+        if isinstance(part.source, Lark):
+            nested = grammar.nested[name]
+            with regexes_placed(part.source, nested.terminals.values()):
+                found = lower_lark(nested, lower)
+        else:
+            found = lower(part.source)
+    return solid(found) if found.nullable else found

@@ -1,0 +1,292 @@
+"""Lark's LALR parser behind its contextual lexer, as the core reads it.
+
+What is left of a text is the call of a template with a place: the automaton's stack, and where
+there is indentation the brackets that are open and the widths of the blocks around. A place unfolds
+to all that may be taken next, each followed by the place behind it:
+
+    place  =  Σ  Ahead(no earlier terminal matches) · text · Ahead(what has to follow) · place'
+
+over the ways of the state's scanner (`lowering.lark_scanners`) of which the automaton can make
+something; what is ignored comes back to the same place. The automaton is Lark's own, with its
+conflicts resolved: the language is what Lark parses, no more and no less.
+
+What this module does not know: how stacks work, what a terminal matches, how wide a line is.
+"""
+
+from collections.abc import Hashable, Iterator, Mapping
+from dataclasses import replace
+from functools import cached_property
+from typing import Final, cast, final
+
+from guideway.errors import UnsatisfiableError
+from guideway.lowering.expr import EMPTY, EPSILON, ahead, alt, call, concat, stop
+from guideway.lowering.lark_automaton import Automaton, Frame, check_length, least_texts
+from guideway.lowering.lark_ends import Ends
+from guideway.lowering.lark_freedom import Freedom, freedom
+from guideway.lowering.lark_indentation import Lines, Place, ReadLine
+from guideway.lowering.lark_line_ends import LineEnds
+from guideway.lowering.lark_pushdown import Pushdown
+from guideway.lowering.lark_scanners import Scanners, Way
+from guideway.lowering.lark_sketch import LarkSketch
+from guideway.lowering.nodes import Expr, Least, Look
+from guideway.lowering.uncaptured import Uncaptured
+from guideway.lowering.unending import unending
+from guideway.syntax.lark_dead import without_dead
+from guideway.syntax.lark_tree import LarkGrammar
+
+REMEMBERED: Final = 4096  # places that are unfolded, before all are forgotten
+
+
+def lower_lark_contextual(grammar: LarkGrammar, parts: Mapping[str, Expr] | None = None) -> Expr:
+    r"""The texts of a grammar that has a table.
+
+    Args:
+        grammar: the grammar.
+        parts: what stands in it that is no Lark; never the empty text.
+
+    Example:
+        >>> from guideway.syntax.lark_reader import read_lark
+        >>> from guideway.syntax.lark_source import Lark
+        >>> expr = lower_lark_contextual(read_lark(Lark('start: "a" start | "b"')))
+        >>> expr.nullable
+        False
+
+    Raises:
+        LimitError: its shortest text is too long.
+        UnsatisfiableError: it has no text.
+        UnsupportedError: what a terminal matches is not regular, or depends on what is before it.
+        LimitError: the automaton of a terminal is too large.
+    """
+    places = Places(grammar, parts or {})
+    start = places.start
+    needed = places.needs(start)
+    if needed is None:
+        raise places.unending()
+    check_length(grammar.start, needed)
+    # What looks ahead in a grammar looks at its own text.
+    texts = concat(places.more(start), stop(places.level))
+    return alt(texts, EPSILON) if places.may_end(start) else texts
+
+
+@final
+class Places(Uncaptured):
+    """The template of one grammar; its arguments are places, and lines that are being read.
+
+    Attributes:
+        table: the automaton.
+        indentation: how lines are indented, if they are.
+        items: the terminals that begin a block on their line, and how wide each is.
+        start: where texts begin.
+        level: at which it looks ahead.
+        pushdown: what it does without lines; None where there are some.
+    """
+
+    def __init__(self, grammar: LarkGrammar, parts: Mapping[str, Expr]) -> None:
+        if grammar.table is None:
+            raise UnsatisfiableError("a grammar without a table is not read by an automaton")
+        widths = {name: each.min_width for name, each in grammar.terminals.items()}
+        for name, first in grammar.table.alike.items():
+            widths[first] = min(widths[first], widths[name])
+        widths |= dict.fromkeys(parts, 1)
+        # What looks ahead here looks over what does within a part.
+        self.level = max((each.looks for each in parts.values()), default=0)
+        self._scanners = Scanners(grammar, parts, self.level)
+        self._scanners.check()  # refuse now what cannot be taken exactly
+        self.table = without_dead(grammar.table, self._scanners.unread)
+        grammar = replace(grammar, table=self.table)
+        self._grammar_parts = parts
+        self._grammar, self.indentation = grammar, grammar.indentation
+        told, lines = grammar.indentation, None
+        if told is not None:
+            # A block is as much wider as one character, at least; its end takes none.
+            widths |= {told.newline: 1, told.indent: 1, told.dedent: 0}
+            lines = told.newline, told.indent, told.dedent
+        self._automaton, self._widths = (
+            Automaton(self.table, grammar.start, widths, lines),
+            widths,
+        )
+        self.items = grammar.items
+        self._lines = None if told is None else Lines(told, self._automaton, self.items)
+        self._total = self._automaton.total
+        self._unfolded: dict[Place | ReadLine, Expr] = {}
+        self._free: dict[int, Freedom | None] = {}
+        self._ends: dict[int, Ends] = {}
+        self._line_ends: dict[int, LineEnds | None] = {}
+        self.start = Place(self._automaton.start, 0, (0,))
+        self.pushdown = Pushdown(self.table, self.ways) if told is None else None
+
+    @cached_property
+    def sketch(self) -> LarkSketch:
+        """All texts, and some more."""
+        return LarkSketch(self._grammar, self.table, self.start.stack, self._grammar_parts)
+
+    def unending(self) -> UnsatisfiableError:
+        """The error where no text ends."""
+        rules, least = self._grammar.rules, least_texts(self.table.productions, self._widths)
+        symbols = {symbol for rows in rules.values() for row in rows for symbol in row}
+        declared = sorted(symbols - rules.keys() - self._widths.keys())
+        if declared:
+            said = f"{', '.join(declared)} declared, and nothing says what that matches"
+            return UnsatisfiableError(f"no text ever ends: {said}", conflict=tuple(declared))
+        return unending([each for each in rules if each not in least and not each.startswith("__")])
+
+    def rest(self, place: Place) -> Expr:
+        """All texts from a place."""
+        more = self.more(place)
+        return alt(more, EPSILON) if self.may_end(place) else more
+
+    def more(self, place: Place) -> Expr:
+        """Those that are not empty, unless nothing else is there."""
+        lives = self._total or self.needs(place) is not None
+        return call(self, place, self.level + 1) if lives else EMPTY
+
+    def may_end(self, place: Place) -> bool:
+        """Whether a text may end at a place."""
+        stack = place.stack if self._lines is None else self._lines.ended(place)
+        return stack is not None and self._automaton.ends(stack)
+
+    def needs(self, place: Place) -> int | None:
+        """A number of characters below which no text ends from here."""
+        return self._automaton.needs(place.stack)
+
+    def ways(self, state: int) -> tuple[Way, ...]:
+        """What may be taken in a state."""
+        return self._scanners.ways(self._automaton.terminals(state))
+
+    def freedom(self, spellable: int) -> Freedom | None:
+        """Behind what stacks have a text to the end in these bytes, if that is known."""
+        if spellable not in self._free:
+            self._free[spellable] = freedom(self._grammar, self._scanners, spellable)
+        return self._free[spellable]
+
+    def ends(self, spellable: int) -> Ends | None:
+        """How texts may go on from stacks to the end; None where that takes more than stacks."""
+        if self._lines is not None or self._grammar.parts:
+            return None
+        if spellable not in self._ends:
+            free = self.freedom(spellable)
+            self._ends[spellable] = Ends(
+                self._automaton, self._scanners, spellable, self.level, free
+            )
+        return self._ends[spellable]
+
+    def texts(
+        self, read: Expr, at: Place | ReadLine, spellable: int, least: int
+    ) -> Iterator[bytes]:
+        """Texts of these bytes from a place to the end: some, if they are seen at once.
+
+        Args:
+            read: what is looked ahead for, what is left to read, and what has to follow that.
+            at: where the text goes on then.
+            spellable: the bytes.
+            least: a text that is shorter is filled up to so many bytes, if that can be.
+        """
+        if self._lines is None:
+            ends = self.ends(spellable)
+            return iter(()) if ends is None else ends.texts(read, cast("Place", at).stack, least)
+        lines = self._line_ends_in(self._lines, spellable)
+        if lines is None:
+            return iter(())
+        return lines.texts_behind(at) if isinstance(at, ReadLine) else lines.texts(read, at, least)
+
+    def _line_ends_in(self, lines: Lines, spellable: int) -> LineEnds | None:
+        if spellable not in self._line_ends:
+            free, found = self.freedom(spellable), None
+            if free is not None:
+                reader = Ends(self._automaton, self._scanners, spellable, self.level, free)
+                found = LineEnds(self._automaton, lines, self._scanners, free, reader)
+            self._line_ends[spellable] = found
+        return self._line_ends[spellable]
+
+    def surely_ends(self, place: Place, spellable: int) -> bool:
+        """Whether it is plain that texts of these bytes go on from a place to the end."""
+        free = self.freedom(spellable)
+        if free is not None and free.total:
+            return True
+        ends = self.ends(spellable)
+        return ends is not None and len(ends.beginnings(place.stack)) > 0
+
+    def behind(self, place: Place, terminal: str | None) -> Place | None:
+        """The place behind a terminal, None being one that is ignored."""
+        return place if terminal is None else self._behind(place, terminal)
+
+    def taken(self, place: Place, terminal: str | None) -> Expr:
+        """All texts from a place behind a terminal."""
+        after = self.behind(place, terminal)
+        return EMPTY if after is None else self.rest(after)
+
+    def line(self, place: Place, text: Expr, columns: int | None, after: Expr) -> Expr:
+        """All texts from the terminal of newlines on that is being read at a place."""
+        lines = cast("Lines", self._lines)
+        return call(self, lines.begun(place, text, columns, after), self.level + 1)
+
+    def behind_line(self, line: ReadLine) -> list[Frame]:
+        """The stacks behind a line that is being read, however wide it may be."""
+        return cast("Lines", self._lines).stacks(line.place)
+
+    # The protocol of templates.
+
+    def unfold(self, argument: Hashable, look: Look) -> Expr:
+        """What may come next."""
+        del look
+        at = cast("Place | ReadLine", argument)
+        found = self._unfolded.get(at)
+        if found is None:
+            if len(self._unfolded) > REMEMBERED:
+                self._unfolded.clear()
+            found = self._line(at) if isinstance(at, ReadLine) else self._place(at)
+            self._unfolded[at] = found
+        return found
+
+    def _place(self, place: Place) -> Expr:
+        return alt(*(self._after(place, way) for way in self.ways(place.stack.state)))
+
+    def _after(self, place: Place, way: Way) -> Expr:
+        if way.ignored:
+            return concat(way.text, self.rest(place))
+        if self._lines is not None and way.terminal == self._lines.newline:
+            return self._newline(self._lines, place, way)
+        after = self._behind(place, way.terminal)
+        return EMPTY if after is None else concat(way.text, self.rest(after))
+
+    def _behind(self, place: Place, terminal: str) -> Place | None:
+        """The place after a terminal that ends no line."""
+        if self._lines is not None:
+            return self._lines.take(place, terminal)
+        stack = self._automaton.feed(place.stack, terminal)
+        return None if stack is None else Place(stack, 0, (0,))
+
+    def _newline(self, lines: Lines, place: Place, way: Way) -> Expr:
+        """The end of a line, up to what is before the text of the next."""
+        if place.brackets:
+            return concat(way.text, self.rest(place))
+        if self._automaton.feed(place.stack, way.terminal) is None:
+            return EMPTY
+        begun = (ReadLine(each.text, None, each.after, place) for each in way.exits)
+        return concat(way.guard, alt(*(call(self, line, self.level + 1) for line in begun)))
+
+    def _line(self, line: ReadLine) -> Expr:
+        lines = cast("Lines", self._lines)
+        options: list[Expr] = []
+        for members, following in lines.steps(line):
+            after = lines.behind(following)
+            ended = (
+                EMPTY if after is None else concat(ahead(line.after, self.level), self.rest(after))
+            )
+            more = EMPTY if following.text is EPSILON else call(self, following, self.level + 1)
+            options.append(concat(members, alt(more, ended)))
+        return alt(*options)
+
+    def lives(self, argument: Hashable, look: Look) -> bool | None:
+        """Whether there is a text, if nothing were looked ahead for."""
+        del look
+        return isinstance(argument, ReadLine) or self.needs(cast("Place", argument)) is not None
+
+    def least(self, argument: Hashable, least: Least) -> bytes | None:
+        """Of the length that a text has at least; what it is, is found by `automata.guarded`."""
+        del least
+        if isinstance(argument, ReadLine):
+            needed = cast("Lines", self._lines).needs(argument)
+        else:
+            needed = self.needs(cast("Place", argument))
+        return None if needed is None else bytes(max(needed, 1))

@@ -1,0 +1,392 @@
+"""What the terminals of Lark's lexer match, as languages, and which of them may match at a text.
+
+What this module does not know: which are tried in a state, what the automaton reads.
+"""
+
+from bisect import bisect_left
+from collections.abc import Iterable, Sequence
+from functools import cached_property, lru_cache
+from typing import final
+
+from guideway.errors import LimitError, SourceError, UnsupportedError
+from guideway.lowering.expr import (
+    ALL_BYTES,
+    ANYTHING,
+    EMPTY,
+    EPSILON,
+    alt,
+    both,
+    byte_set,
+    complement,
+    concat,
+    literal,
+)
+from guideway.lowering.fuel import spend
+from guideway.lowering.linear import arcs
+from guideway.lowering.nodes import Alt, And, Bytes, Concat, Empty, Epsilon, Expr, Not, Repeat
+from guideway.lowering.preferred import Exit, begins, exits
+from guideway.lowering.regex import lower_regex
+from guideway.lowering.regular import contains, derivative
+from guideway.syntax.lark_tree import LarkTerminal
+from guideway.syntax.regex import parse_regex
+from guideway.syntax.regex_tree import Pattern, refers_by_number
+
+
+@lru_cache(maxsize=1 << 10)  # the same terminals are in many grammars
+def _parsed(regex: str) -> Pattern:
+    """A regex as it stands in Lark's: a group among others."""
+    try:
+        pattern = parse_regex(f"(?:{regex})")
+    except SourceError as error:
+        raise UnsupportedError(str(error), feature="global flags") from None
+    if refers_by_number(pattern):
+        raise UnsupportedError(
+            "a reference back counts groups, of which the lexer has those of other terminals "
+            "too; lexer='dynamic' has not, and (?P<name>...) and (?P=name) count none",
+            feature="backreference",
+        )
+    return pattern
+
+
+@lru_cache(maxsize=1 << 10)
+def _matched(regex: str, marks: bool, solid: bool) -> tuple[tuple[Exit, ...], Expr]:
+    """What is taken where a regex matches, and the texts at which it does."""
+    pattern = _parsed(regex)
+    return exits(pattern, marks, solid), begins(pattern, marks, solid)
+
+
+@final
+class Named:
+    """Strings that are told from what a regex matches, those before them first."""
+
+    def __init__(self) -> None:
+        self._words = set[bytes]()
+        self._like: dict[bytes | None, list[Expr]] = {None: []}
+
+    def add(self, string: "Terminal") -> None:
+        """One more."""
+        if string.word is not None:
+            self._words.add(string.word)
+        self._like.setdefault(string.folded, []).append(string.whole)
+
+    def has(self, word: bytes) -> bool:
+        """Whether this is one."""
+        return word in self._words or contains(self.like(word.lower()), word)
+
+    def like(self, folded: bytes | None) -> Expr:
+        """Those that may equal a string of any case, of which there are few, or one with flags."""
+        if folded is None:
+            return self.texts
+        return alt(*self._like.get(folded, ()), *self._like[None])
+
+    @property
+    def texts(self) -> Expr:
+        """All of them."""
+        return alt(*(each for alike in self._like.values() for each in alike))
+
+
+@final
+class Terminal:
+    """A terminal's languages, made when they are needed."""
+
+    def __init__(self, shape: LarkTerminal, marks: bool) -> None:
+        self.shape, self._marks = shape, marks
+        self.order = (-shape.priority, -shape.max_width, -shape.length, shape.name)
+        self._within: dict[Expr, tuple[Exit, ...]] = {}
+        # What a string without flags matches needs no pattern read: there may be thousands.
+        text = shape.text
+        plain = text.encode() if text and text.isascii() and shape.flags <= {"i"} else None
+        self.word = None if shape.flags else plain
+        # Two strings match at one place only if one of these begins the other.
+        self.folded = None if plain is None else plain.lower()
+
+    def swallows(self, string: "Terminal") -> bool:
+        """Whether this regex matches a string, all of it, that is tried at the same priority."""
+        if string.shape.priority != self.shape.priority:
+            return False
+        word = (string.shape.text or "").encode()
+        # `re.match` may take 2^n steps: a string of 27 letters 7 s by (a+)+c.
+        return any(each.after.nullable and contains(each.text, word) for each in self.exits)
+
+    def flags_hold(self, string: "Terminal") -> bool:
+        """Whether a string that this swallows needs no flag that this has not."""
+        return string.shape.flags <= self.shape.flags
+
+    def refuse(self) -> None:
+        """Refuse what cannot be told exactly, naming the terminal."""
+        try:
+            if self.word is None:
+                self.exits  # noqa: B018  made once
+        except UnsupportedError as error:
+            raise said_of(self.shape, error) from None
+        except LimitError as error:
+            raise limited(self.shape, error) from None
+
+    @cached_property
+    def exits(self) -> tuple[Exit, ...]:
+        """What is taken, and what has to follow."""
+        if self.word is not None:
+            return (Exit(literal(self.word), ANYTHING),)
+        return _matched(self.shape.pattern, self._marks, self.shape.solid)[0]
+
+    @cached_property
+    def begins(self) -> Expr:
+        """Texts at which this matches."""
+        if self.word is not None:
+            return concat(literal(self.word), ANYTHING)
+        return _matched(self.shape.pattern, self._marks, self.shape.solid)[1]
+
+    @cached_property
+    def whole(self) -> Expr:
+        """What equals this string, as its flags have it."""
+        if self.word is not None:
+            return literal(self.word)
+        return lower_regex(_parsed(self.shape.pattern))
+
+    def exits_within(self, string: "Terminal", named: Named) -> tuple[Exit, ...]:
+        """What is taken of this regex and equals a string, those named before excepted."""
+        words, word = string.whole, string.word or one_word(string.whole)
+        if word is not None:
+            words = EMPTY if named.has(word) else words
+        else:
+            words = both(words, complement(named.like(string.folded)))
+        found = self._within.get(words)
+        if found is None:
+            each_within = (Exit(_met(each.text, words), each.after) for each in self.exits)
+            found = tuple(each for each in each_within if each.text is not EMPTY)
+            self._within[words] = found
+        return found
+
+    def exits_without(self, named: Named) -> tuple[Exit, ...]:
+        """What is taken of it and has no name of its own."""
+        texts = named.texts
+        return tuple(Exit(both(each.text, complement(texts)), each.after) for each in self.exits)
+
+
+@final
+class Rivals:
+    """Terminals in the order in which they are tried, and which of them may match at a text.
+
+    Sets of them are integers with a bit for each. Strings are looked up: most are told from any
+    other by their beginning.
+
+    Args:
+        tried: the terminals.
+
+    Attributes:
+        bits: the bit of each.
+        strings: those that are, with their bits,
+        regexes: and the set of all others.
+        begun: the bytes with which what each matches may begin.
+    """
+
+    def __init__(self, tried: Sequence[Terminal]) -> None:
+        self._tried = tried
+        self.bits = {each: 1 << place for place, each in enumerate(tried)}
+        self.strings = [(e, bit) for e, bit in self.bits.items() if e.shape.text is not None]
+        self.regexes = sum(self.bits.values()) - sum(bit for _, bit in self.strings)
+        self._words = _Words((e.word, bit) for e, bit in self.bits.items() if not e.shape.flags)
+        self._plain = _Words((_only_word(e), bit) for e, bit in self.bits.items())
+        self._folded = _Words((e.folded, bit) for e, bit in self.bits.items())
+        self._others: dict[int, list[Terminal]] = {}
+        self._all: dict[int, int] = {}
+        self._spelled = sum(bit for e, bit in self.bits.items() if e.folded is not None)
+        self._known: dict[bytes | tuple[Exit, ...], int] = {}
+        self.begun: dict[Terminal, int] = {}
+        for each, bit in self.bits.items():
+            begun = firsts(each.begins) if each.word is None else 1 << each.word[0]
+            self.begun[each] = begun
+            self._all[begun] = self._all.get(begun, 0) | bit
+            if each.folded is None and _only_word(each) is None:
+                self._others.setdefault(begun, []).append(each)
+
+    def among(self, terminals: int) -> tuple[Terminal, ...]:
+        """Those of a set, in their order."""
+        found: list[Terminal] = []
+        while terminals:
+            found.append(self._tried[(terminals & -terminals).bit_length() - 1])
+            terminals &= terminals - 1
+        spend(len(found))
+        return tuple(found)
+
+    def of(self, exits: tuple[Exit, ...], called: Terminal) -> int:
+        """Those that may match where one of these texts stands, all called after a terminal."""
+        if called.word and len(exits) == 1 and exits[0].text is called.whole:
+            return self.of_word(called.word)
+        found = self._known.get(exits)
+        if found is None:
+            text = alt(*(each.text for each in exits))
+            word = one_word(text)
+            if word:
+                return self.of_word(word)
+            begun, found = firsts(text), 0
+            for bits, terminals in self._all.items():
+                found |= terminals if bits & begun else 0
+            if called.folded is not None:
+                found &= self._folded.near(called.folded) | ~self._spelled
+            self._known[exits] = found
+        return found
+
+    def of_word(self, word: bytes) -> int:
+        """Those that may match where a word stands, whatever is behind it."""
+        found = self._known.get(word)
+        if found is None:
+            found = self._words.near(word) | self._plain.near(word)
+            for each in self.among(self._folded.near(word.lower()) & ~found):
+                found |= self.bits[each] if may_meet(word, each.begins) else 0
+            for bits, others in self._others.items():
+                for each in others if bits >> word[0] & 1 else ():
+                    found |= self.bits[each] if may_meet(word, each.begins) else 0
+            self._known[word] = found
+        return found
+
+
+def _only_word(regex: Terminal) -> bytes | None:
+    """The word of a regex that matches no other: of 3,000, each was met with all that begin so."""
+    if regex.folded is not None or len(regex.exits) != 1 or regex.exits[0].after is not ANYTHING:
+        return None
+    return one_word(regex.exits[0].text)
+
+
+@final
+class _Words:
+    """Strings with bits, found by their beginnings."""
+
+    def __init__(self, words: Iterable[tuple[bytes | None, int]]) -> None:
+        self._words = sorted((word, bit) for word, bit in words if word is not None)
+        self._lengths = sorted({len(word) for word, _ in self._words})
+
+    def near(self, word: bytes) -> int:
+        """The bits of those that begin with this one, and of those that this one begins with."""
+        words, found = self._words, 0
+        for length in self._lengths:
+            beginning = word[:length]
+            at = bisect_left(words, (beginning, 0))
+            while at < len(words) and (
+                words[at][0].startswith(word) if length >= len(word) else words[at][0] == beginning
+            ):
+                found |= words[at][1]
+                at += 1
+            if length >= len(word):
+                break
+        return found
+
+
+def shortest_beginnings(words: Iterable[bytes]) -> list[bytes]:
+    """Those that no other begins: what begins with one of them begins with one of all.
+
+    Of `"a"`, `"aa"` and so on each is told from all that are longer: up to 240 letters that took
+    1.5 s, and takes .6.
+
+    >>> shortest_beginnings([b"ab", b"b", b"abc", b"ac"])
+    [b'ab', b'ac', b'b']
+    """
+    found: list[bytes] = []
+    for word in sorted(words):
+        if not found or not word.startswith(found[-1]):
+            found.append(word)
+    return found
+
+
+def said_of(shape: LarkTerminal, error: SourceError | UnsupportedError) -> UnsupportedError:
+    """An error about the pattern of a terminal, with its name; its place is none of the grammar."""
+    said = str(error).partition("\n")[0].removesuffix(f" (at {error.place})")
+    return UnsupportedError(
+        f"the terminal {shape.written}: {said}",
+        feature=error.feature if isinstance(error, UnsupportedError) else "regex",
+        text=error.text,
+        position=error.position,
+    )
+
+
+def limited(shape: LarkTerminal, error: LimitError) -> LimitError:
+    """An error about a terminal that is too large, with its name; its place comes later."""
+    return LimitError(
+        f"the terminal {shape.written:.80}: {error}",
+        limit=error.limit,
+        given=error.given,
+        needed=error.needed,
+        text=shape.pattern,
+    )
+
+
+def _met(text: Expr, words: Expr) -> Expr:
+    """Both, written out by the letters of the words, which end; as they are where that is one word.
+
+    Written out 300 keywords of any case and a name take .4 s, where meets took 6.5.
+    """
+    word = one_word(words)
+    if word is not None:
+        for byte in word:
+            text = derivative(text, byte)
+        return words if text.nullable else EMPTY
+    made: dict[tuple[Expr, Expr], Expr] = {}
+    stack = [(text, words)]
+    while stack:
+        pair = stack[-1]
+        steps = [
+            (members & more, (left, right))
+            for more, right in arcs(pair[1])
+            for members, left in arcs(pair[0])
+            if members & more
+        ]
+        missing = [after for _, after in steps if after not in made]
+        if missing:
+            stack += missing
+            continue
+        stack.pop()
+        spend(1 + len(steps))
+        ended = EPSILON if pair[0].nullable and pair[1].nullable else EMPTY
+        made[pair] = alt(ended, *(concat(byte_set(one), made[after]) for one, after in steps))
+    return made[text, words]
+
+
+@lru_cache(maxsize=1 << 12)  # of each terminal it is asked several times
+def one_word(expr: Expr) -> bytes | None:
+    """The only string of an expression, None where there are more or that is not plain to see."""
+    word = bytearray()
+    while expr is not EPSILON:
+        head, tail = (expr.head, expr.tail) if isinstance(expr, Concat) else (expr, EPSILON)
+        if not isinstance(head, Bytes) or head.members & (head.members - 1):
+            return None
+        word.append(head.members.bit_length() - 1)
+        expr = tail
+    return bytes(word)
+
+
+def may_meet(word: bytes, begun: Expr) -> bool:
+    """Whether a word, something behind it, may be in `begun`: False is certain."""
+    for byte in word:
+        begun = derivative(begun, byte)
+        if begun is EMPTY:
+            return False
+    return True
+
+
+@lru_cache(maxsize=1 << 12)
+def firsts(root: Expr) -> int:
+    """The bytes with which strings of an expression may begin; some more, perhaps."""
+    found, todo, seen = 0, [root], {root}
+    while todo:
+        node = todo.pop()
+        match node:
+            case Bytes(members):
+                found |= members
+                parts: Sequence[Expr] = ()
+            case Concat(head, tail):
+                parts = (head, tail) if head.nullable else (head,)
+            case Alt(options):
+                parts = options
+            case Repeat(item):
+                parts = (item,)
+            case And(left, right):
+                # Each is more than both; the first that is no complement will do.
+                parts = (right,) if isinstance(left, Not) else (left,)
+            case Empty() | Epsilon():
+                parts = ()
+            case _:
+                found |= ALL_BYTES
+                parts = ()
+        todo += (part for part in parts if part not in seen)
+        seen.update(parts)
+    return found

@@ -1,0 +1,218 @@
+"""What several sources have in common, and what one has that others do not: `&`, `-` and `~`.
+
+    regular, all of them       And and Not of the core
+    JSON Schemas               one document (`json_both`), where their options go together
+    one that nests, X          X & R is  Ahead(R)·X·Stop:  all of X's text is looked ahead at,
+    and regular ones, R        X - R the same with the complement
+    several that nest          those that nest only so and so deep are regular in fact; a short list
+                               of texts is tried text by text; two that nest without end are refused
+
+What may take a search is asked of a `Decider`. What this module does not know: what sources are.
+"""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Protocol, final
+
+from guideway.errors import UnsupportedError
+from guideway.lowering.alternatives import all_of, either
+from guideway.lowering.among_texts import among_texts
+from guideway.lowering.expr import (
+    ANYTHING,
+    EMPTY,
+    EPSILON,
+    ahead,
+    alt,
+    both,
+    complement,
+    concat,
+    repeat,
+    stop,
+)
+from guideway.lowering.nodes import Alt, Concat, Expr, Repeat
+from guideway.lowering.rebuilt import rebuilt
+from guideway.lowering.unicode import TEXT
+
+FEW_PARTS = 2_000
+"""Parts of an expression without rules that are fewer than looking ahead would cost."""
+
+
+class Decider(Protocol):
+    """Answers that take a search; None where they take too much of one."""
+
+    def contains(self, expr: Expr, text: bytes) -> bool:
+        """Whether a string is in an expression."""
+        ...
+
+    def words(self, expr: Expr) -> tuple[bytes, ...] | None:
+        """All strings of an expression, if they are few."""
+        ...
+
+    def flattened(self, expr: Expr, most: int = ...) -> Expr | None:
+        """A regular expression of the same strings, of at most so many parts."""
+        ...
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class Operand:
+    """One of the sources that meet.
+
+    Attributes:
+        name: how to call it in a message.
+        expr: its texts.
+        denied: whether they are the ones to be left out.
+        marked: whether special tokens may be in them.
+    """
+
+    name: str
+    expr: Expr
+    denied: bool = False
+    marked: bool = False
+
+
+def meet(operands: Sequence[Operand], decide: Decider | None, option: str = "") -> Expr:
+    """The texts of all operands, without those of the denied ones.
+
+    Args:
+        operands: what meets.
+        decide: answers what takes a search; without it, nothing is searched.
+        option: the options with which JSON Schemas among them would be one, for the message.
+
+    Raises:
+        UnsupportedError: several nest without end, by name.
+    """
+    flat = [_flat(each, decide, FEW_PARTS) for each in operands]
+    nested = [each for each in flat if not each.expr.regular]
+    denied = [each.denied for each in nested]
+    if denied.count(True) or denied.count(False) > 1:  # then a longer search is worth it
+        flat = [_flat(each, decide) for each in flat]
+        nested = [each for each in flat if not each.expr.regular]
+    regular = _regular([each for each in flat if each.expr.regular])
+    held = [each for each in nested if not each.denied]
+    if not nested:
+        return TEXT if regular is None else _within(regular, operands)
+    if len(held) == len(nested) == 1:
+        (one,) = held
+        if regular is None:
+            return one.expr
+        return looking(one.expr, regular if one.marked else among_texts(regular))
+    found = None if decide is None else _listed(nested, regular, decide)
+    if found is None:
+        raise _refusal(nested, option)
+    return found
+
+
+def _flat(operand: Operand, decide: Decider | None, *most: int) -> Operand:
+    found = None if decide is None else decide.flattened(operand.expr, *most)
+    return operand if found is None else replace(operand, expr=found)
+
+
+def _regular(operands: Sequence[Operand]) -> Expr | None:
+    """What regular operands say together; None for nothing."""
+    each = [complement(one.expr) if one.denied else one.expr for one in operands]
+    return all_of(each) if each else None
+
+
+def _within(regular: Expr, operands: Sequence[Operand]) -> Expr:
+    """Where all are denied or special tokens, what is left of any text: those are in none.
+
+    All others hold nothing but text: to find out once more that of 4,000 characters some are left
+    took 4 s.
+    """
+    texts = any(not each.denied and not each.marked for each in operands)
+    return regular if texts or not any(each.denied for each in operands) else both(TEXT, regular)
+
+
+def looking(nested: Expr, regular: Expr) -> Expr:
+    """What nests, in so far as it is in a regular expression.
+
+    >>> from guideway.lowering.expr import literal
+    >>> from guideway.lowering.nodes import Rule
+    >>> rule = Rule("a+", [alt(literal("a"), concat(literal("a"), Rule("")))])
+    >>> looking(rule, ANYTHING) is rule
+    True
+    """
+    if regular is ANYTHING:
+        return nested
+    level = nested.looks
+    rest = concat(ahead(regular, level), solid(nested), stop(level))
+    return alt(EPSILON, rest) if nested.nullable and regular.nullable else rest
+
+
+def _listed(nested: Sequence[Operand], regular: Expr | None, decide: Decider) -> Expr | None:
+    """The texts of one that has few, as far as the others say that they may be there."""
+    held = [each for each in nested if not each.denied]
+    known = [(regular, nested)] if regular is not None else []
+    for one in held:
+        others = [each for each in nested if each is not one]
+        known.append((one.expr if regular is None else looking(one.expr, regular), others))
+    for expr, others in known:
+        words = decide.words(expr)
+        if words is not None:
+            kept = (
+                word
+                for word in words
+                if all(decide.contains(each.expr, word) != each.denied for each in others)
+            )
+            return either(kept)
+    return None
+
+
+def _refusal(nested: Sequence[Operand], option: str) -> UnsupportedError:
+    why = f"; with {option} they could be read as one schema" if option else ""
+    denied = next((each for each in nested if each.denied), None)
+    if denied is not None:
+        return UnsupportedError(
+            f"what is not in {denied.name} cannot be honoured exactly: that nests without end, and "
+            f"what it is taken from is no short list of texts{why}",
+            feature=f"- or ~ of {denied.name}",
+        )
+    one, other = nested[:2]
+    return UnsupportedError(
+        f"{one.name} & {other.name} cannot be honoured exactly: both nest without end, and neither "
+        f"is a short list of texts{why}",
+        feature=f"& of {one.name} and {other.name}",
+    )
+
+
+def solid(expr: Expr) -> Expr:
+    """All but the empty text, of an expression that is not regular.
+
+    >>> from guideway.lowering.expr import literal, optional
+    >>> from guideway.lowering.nodes import Rule
+    >>> rule = Rule("a", [literal("a")])
+    >>> solid(optional(rule)) is rule
+    True
+    """
+    return rebuilt(expr, _nullable_parts, _solid)
+
+
+def _nullable_parts(node: Expr) -> tuple[Expr, ...]:
+    if not node.nullable or node.regular:
+        return ()
+    match node:
+        case Alt(options):
+            return options
+        case Concat(head, tail):
+            return (head, tail)
+        case Repeat(item):
+            return (item,)
+        case _:
+            return ()
+
+
+def _solid(node: Expr, made: Mapping[Expr, Expr]) -> Expr:
+    if not node.nullable:
+        return node
+    if node.regular:
+        return both(node, complement(EPSILON))
+    match node:
+        case Alt(options):
+            return alt(*(made[option] for option in options))
+        case Concat(head, tail):
+            return alt(concat(made[head], tail), made[tail])
+        case Repeat(item, _, high):
+            return concat(made[item], repeat(item, 0, None if high is None else high - 1))
+        case _:
+            return EMPTY

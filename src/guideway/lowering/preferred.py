@@ -1,0 +1,292 @@
+r"""Terminals: which of its matches `re.match` prefers, as languages.
+
+`re.match(pattern, text)` takes the first match that backtracking finds: the first alternative, as
+much as a greedy count can have, as little as a lazy one. Which one that is depends on what follows:
+
+    exits(pattern)   -> (Exit(text, after), …)
+    begins(pattern)  -> Expr
+
+For every text t and w, u with t = w·u, `re.match(pattern, t)` ends behind w exactly if there is an
+exit with w in its `text` and u in its `after`; it matches at all exactly if t is in `begins`. All
+are regular. Usually there is one exit: of `[^\W\d]\w*` names, behind which no \w comes; of
+`".*?"` what is between two quotes, and anything after. `if|if else` has `if` alone, and `0*(?!1)`
+zeros behind which there is no 1, or one more zero and then a 1.
+
+`after` and `begins` are about texts, and special tokens among them where those are asked for:
+whether they hold other strings that are no UTF-8 is left open. What would look at characters before
+the terminal (^, \b at its start, `(?<!a)`) is refused by name, as are a lookbehind with lookaround
+in it, and references back to other than a few texts.
+
+How it is done: `lowering.preferred_machine` is an automaton of all ways through the pattern, in the
+order in which they are tried. Behind an exit the ways that would have been preferred go on until
+one of them comes to an end, and then it was not the exit.
+"""
+
+import operator
+from collections.abc import Hashable, Sequence
+from dataclasses import dataclass, field
+from functools import lru_cache
+from typing import Final, final
+
+from guideway.errors import LimitError
+from guideway.lowering.alternatives import either
+from guideway.lowering.equations import Automaton, Equations, Spell, smallest, texts_by_mark
+from guideway.lowering.expr import ANYTHING, EMPTY, EPSILON, alt, both, byte_set, complement, concat
+from guideway.lowering.fuel import spend
+from guideway.lowering.nodes import Expr
+from guideway.lowering.preferred_followed import told
+from guideway.lowering.preferred_free import is_free
+from guideway.lowering.preferred_languages import ALL, NONE, Languages, explored
+from guideway.lowering.preferred_machine import Place
+from guideway.lowering.preferred_program import program
+from guideway.lowering.preferred_steps import Ahead, Behind, Guard
+from guideway.lowering.preferred_watches import Watch, Watches
+from guideway.lowering.regex import lower_regex
+from guideway.lowering.special import MARKS
+from guideway.lowering.unicode import character
+from guideway.syntax.frozen import by_value
+from guideway.syntax.regex_tree import (
+    Alternation,
+    Anchor,
+    Back,
+    Boundary,
+    Class,
+    Dot,
+    Group,
+    Node,
+    Pattern,
+    Repeat,
+    Shorthand,
+    Text,
+    nodes_of,
+)
+from guideway.syntax.regex_tree import Sequence as Parts
+
+MANY_WORDS: Final = 32
+FEW_STATES: Final = 300  # more are looked for where a match may begin another
+MOST_SOLVED: Final = 64  # states: more are told as the pattern has them, where that is right
+
+
+@final
+@by_value
+class Exit:
+    """Texts that are preferred where what follows is in `after`."""
+
+    text: Expr
+    after: Expr
+
+
+def exits(pattern: Pattern, marks: bool = False, solid: bool = False) -> tuple[Exit, ...]:
+    r"""The texts that `re.match` may prefer, each with what has to follow it.
+
+    >>> from guideway.lowering.expr import literal
+    >>> from guideway.syntax.regex import parse_regex
+    >>> exits(parse_regex("if|ifs")) == (Exit(literal("if"), ANYTHING),)
+    True
+    >>> exits(parse_regex("a+")) == (Exit(lower_regex(parse_regex("a+")),
+    ...     complement(concat(literal("a"), ANYTHING))),)
+    True
+
+    Args:
+        pattern: what matches.
+        marks: whether special tokens may follow, which no part of a pattern matches.
+        solid: whether a match of nothing is none, and backtracking goes on behind it.
+
+    Raises:
+        UnsupportedError: what the module refuses, with its place in the pattern.
+        LimitError: the automaton is too large.
+    """
+    return _preferences(_Key(pattern.text, _modes(pattern), marks, solid, pattern))[0]
+
+
+def begins(pattern: Pattern, marks: bool = False, solid: bool = False) -> Expr:
+    """The texts that begin with a match; errors as of `exits`."""
+    return _preferences(_Key(pattern.text, _modes(pattern), marks, solid, pattern))[1]
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class _Key:
+    """A pattern, told from others by its text and its flags: to compare trees would recurse."""
+
+    text: str
+    modes: tuple[Hashable, ...]
+    marks: bool
+    solid: bool
+    pattern: Pattern = field(compare=False)
+
+
+def _modes(pattern: Pattern) -> tuple[Hashable, ...]:
+    found: list[Hashable] = []
+    for node in nodes_of(pattern.body):
+        if isinstance(node, Text | Class | Shorthand | Dot | Boundary | Back):
+            found.append(node.mode)
+        elif isinstance(node, Anchor):
+            found.append(node.kind)
+    return tuple(found)
+
+
+@lru_cache(maxsize=1024)
+def _preferences(key: _Key) -> tuple[tuple[Exit, ...], Expr]:
+    """The exits of a pattern, and what begins with a match."""
+    if _is_plain(key.pattern.body) and not key.solid:
+        text = lower_regex(key.pattern)
+        return () if text is EMPTY else (Exit(text, ANYTHING),), concat(text, ANYTHING)
+    words = _words(key.pattern.body)
+    if words is not None:
+        return _of_words([word for word in words if word or not key.solid])
+    found = told(key.pattern)
+    if found is not None:
+        return tuple(Exit(text, after) for text, after in found[0]), found[1]
+    return _Reader(key.pattern, key.marks, key.solid).read()
+
+
+def _words(root: Node) -> list[str] | None:
+    """The words that an alternation is made of, in order, if it is one of many."""
+    while isinstance(root, Group):
+        root = root.item
+    if not isinstance(root, Alternation) or len(root.options) < MANY_WORDS:
+        return None
+    words = [each.text for each in root.options if isinstance(each, Text) and _is_spelled_so(each)]
+    return list(dict.fromkeys(words)) if len(words) == len(root.options) else None
+
+
+def _is_spelled_so(node: Text) -> bool:
+    return not node.mode.ignore_case and not any("\ud800" <= char <= "\udfff" for char in node.text)
+
+
+def _of_words(words: Sequence[str]) -> tuple[tuple[Exit, ...], Expr]:
+    """The same for words: one is taken if none before it begins there, be it shorter or longer."""
+    order = {word: place for place, word in enumerate(words)}
+    longer: dict[str, list[str]] = {}  # by word, the ends of those that are preferred to it
+    cut: set[str] = set()
+    for place, word in enumerate(words):
+        spend(len(word))
+        for size in range(1, len(word)):
+            before = order.get(word[:size])
+            if before is not None and before < place:
+                cut.add(word)
+            elif before is not None:
+                longer.setdefault(word[:size], []).append(word[size:])
+    ends: dict[frozenset[str], list[bytes]] = {}
+    for word in words:
+        if word not in cut:
+            ends.setdefault(frozenset(longer.get(word, ())), []).append(word.encode())
+    exits = [
+        Exit(either(texts), complement(concat(either(rest.encode() for rest in rests), ANYTHING)))
+        for rests, texts in ends.items()
+    ]
+    return tuple(exits), concat(either(word.encode() for word in words), ANYTHING)
+
+
+def _is_plain(root: Node) -> bool:
+    """Whether there is never a choice: always as many characters, each out of one set."""
+    return all(
+        isinstance(node, Text | Class | Shorthand | Dot | Group | Parts)
+        or (isinstance(node, Repeat) and node.low == node.high)
+        for node in nodes_of(root)
+    )
+
+
+@final
+class _Reader:
+    """The automata of one pattern."""
+
+    def __init__(self, pattern: Pattern, marks: bool, solid: bool) -> None:
+        self._pattern, self._program, self._solid = pattern, program(pattern, marks), solid
+        self._marks = 1 << len(self._program.atoms) - 1 if marks else 0
+        self._watches = Watches(self._program)
+        self._machine = self._watches.machine
+        self._languages = self._machine.languages
+        self._characters: dict[int, Expr] = {}
+
+    def read(self) -> tuple[tuple[Exit, ...], Expr]:
+        """The exits, and what begins with a match."""
+        start = self._machine.start(self._program.start, self._machine.pasts, solid=self._solid)
+        try:
+            places, rows = explored([start], self._machine.row, FEW_STATES)
+        except LimitError:
+            if self._takes_all() and is_free(self._machine, start):
+                text = self._whole()
+                return (Exit(text, ANYTHING),), concat(text, ANYTHING)
+            places, rows = explored([start], self._machine.row)
+        begins = self._watches.begun(self._program.start, self._machine.pasts, solid=self._solid)
+        afters = self._afters(places)
+        texts, _ = smallest(Automaton(rows, afters))
+        told = _Told(self._languages, self._spelled)
+        followed = [after for after in dict.fromkeys(afters) if after != NONE]
+        if len(texts.rows) > MOST_SOLVED and len(followed) == 1 and self._takes_all():
+            return (Exit(self._whole(), told.expr(followed[0])),), told.expr(begins)
+        found = texts_by_mark(texts, frozenset(followed), self._spelled)
+        exits = tuple(Exit(found[after], told.expr(after)) for after in followed)
+        return exits, told.expr(begins)
+
+    def _whole(self) -> Expr:
+        """The texts that match as a whole."""
+        text = lower_regex(self._pattern)
+        return both(text, complement(EPSILON)) if self._solid else text
+
+    def _takes_all(self) -> bool:
+        """Whether every text that matches as a whole is preferred somewhere."""
+        looks = any(isinstance(step, Ahead | Guard | Behind) for step in self._program.steps)
+        return not self._machine.cuts and not looks and not self._pattern.backs
+
+    def _afters(self, places: Sequence[Place]) -> Sequence[int]:
+        """For each place, what may follow where the preferred match ends there."""
+        watches = dict.fromkeys(each for place in places for each in _watches(place))
+        found = dict(zip(watches, self._watches.unmatched([*watches]), strict=True))
+        afters: list[int] = []
+        for place in places:
+            after = NONE
+            for watch in _watches(place):
+                after = self._languages.either(after, found[watch])
+            afters.append(after)
+        return afters
+
+    def _spelled(self, atoms: int) -> Expr:
+        found = self._characters.get(atoms)
+        if found is None:
+            found = character(self._program.characters(atoms))
+            if atoms & self._marks:
+                found = alt(found, byte_set(MARKS))
+            self._characters[atoms] = found
+        return found
+
+
+def _watches(place: Place) -> Sequence[Watch]:
+    """For each match that ends at a place, the ways that are preferred to it."""
+    return [
+        Watch(place.threads[:count], place.history if count else (), guard)
+        for count, guard in place.ends
+    ]
+
+
+@final
+class _Told:
+    """Languages over atoms as expressions of the core, where the texts that follow are meant.
+
+    Of two expressions the one with the simpler ending: "no a comes" rather than "nothing, or
+    something else and then anything".
+    """
+
+    def __init__(self, languages: Languages, spell: Spell) -> None:
+        rows, ends = languages.rows, languages.ends
+        automaton = Automaton(rows, ends)
+        self._rows, self._ends = rows, ends
+        self._texts = Equations(automaton, bool, spell, ANYTHING)
+        self._others = Equations(automaton, operator.not_, spell, ANYTHING)
+
+    def expr(self, language: int) -> Expr:
+        """The expression."""
+        if self._ends[language] and self._gets_free(language):
+            return complement(self._others.texts_from(language))
+        return self._texts.texts_from(language)
+
+    def _gets_free(self, language: int) -> bool:
+        """Whether there is a text behind which anything may follow."""
+        seen, todo = {language}, [language]
+        while todo:
+            targets = set(self._rows[todo.pop()])
+            todo += targets - seen
+            seen |= targets
+        return ALL in seen

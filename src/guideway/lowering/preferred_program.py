@@ -1,0 +1,315 @@
+r"""A regular expression as the steps of a matcher that reads atoms, for `lowering.preferred`.
+
+Characters that no part of the pattern tells apart are one atom: in `[^\W\d]\w*` there are three,
+letters, digits and all others. Sets of characters are bit sets of atoms.
+
+What this module does not know: which match is preferred.
+"""
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from typing import Final, assert_never, final
+
+from guideway.errors import LimitError, UnsupportedError
+from guideway.lowering.characters import leaf_points, literal_points, word_points
+from guideway.lowering.expr import (
+    ANYTHING,
+    EMPTY,
+    EPSILON,
+    alt,
+    byte_set,
+    complement,
+    concat,
+    repeat,
+)
+from guideway.lowering.fuel import spend
+from guideway.lowering.nodes import Expr
+from guideway.lowering.preferred_references import in_order
+from guideway.lowering.preferred_steps import (
+    Ahead,
+    Behind,
+    Choice,
+    Count,
+    Guard,
+    Past,
+    Program,
+    Read,
+    Row,
+    Seen,
+    Step,
+)
+from guideway.lowering.regular import derivative
+from guideway.lowering.unicode import SCALARS, CodePoints, points
+from guideway.syntax.regex_tree import (
+    Alternation,
+    Anchor,
+    Boundary,
+    Class,
+    Dot,
+    Group,
+    Look,
+    Node,
+    Pattern,
+    Repeat,
+    Shorthand,
+    Text,
+    children,
+    nodes_of,
+)
+from guideway.syntax.regex_tree import Sequence as Parts
+from guideway.syntax.source import describe_place
+
+MOST_ATOMS: Final = 256
+MOST_NESTED: Final = 12
+_NEWLINE: Final = points([0x0A])
+
+
+def program(pattern: Pattern, marks: bool = False) -> Program:
+    """The steps of `pattern`, before which there may be anything.
+
+    With `marks` the last atom is what is no character, and has none.
+
+    Raises:
+        UnsupportedError: references to groups with many texts, lookarounds in lookbehinds, or
+            within each other more than 12 deep.
+        LimitError: it tells more than 256 sets of characters apart.
+    """
+    compiler = _Compiler(pattern, marks, begun=False)
+    return compiler.program(compiler.body())
+
+
+def whole_program(pattern: Pattern, search: bool) -> Program:
+    """The steps of `pattern` for a text from its beginning to its end, or to `search` it.
+
+    Raises:
+        UnsupportedError: references to groups with many texts, lookarounds within each other more
+            than 12 deep.
+        LimitError: it tells more than 256 sets of characters apart.
+    """
+    compiler = _Compiler(pattern, marks=False, begun=True)
+    return compiler.program(compiler.whole(search))
+
+
+@final
+class _Compiler:
+    def __init__(self, pattern: Pattern, marks: bool, begun: bool) -> None:
+        self._pattern, self._begun = pattern, begun
+        self._body = pattern.body
+        if pattern.backs:
+            self._body = in_order(pattern.body, self._refuse_reference)
+        self._nodes = nodes_of(self._body)
+        self._atoms, self._bits = _apart(_sets(self._nodes), pattern.text, marks)
+        self._steps: list[Step] = []
+        self._pasts: dict[Past | Seen, int] = {}
+
+    def body(self) -> int:
+        """The step of the pattern."""
+        numbers: dict[int, int] = {}  # of the steps of nodes, by their ids
+        depths: dict[int, int] = {}
+        for node in reversed(self._nodes):
+            depths[id(node)] = self._depth(node, [depths[id(n)] for n in children(node)])
+            numbers[id(node)] = self._node(node, [numbers[id(n)] for n in children(node)])
+        return numbers[id(self._body)]
+
+    def whole(self, search: bool) -> int:
+        """The step of the pattern with nothing behind it, or anything before it."""
+        body = self.body()
+        items = [self._anything(), body] if search else [body, self._step(Guard(EPSILON))]
+        return self._row(items)
+
+    def program(self, start: int) -> Program:
+        """The program that begins with this step."""
+        steps, pasts = tuple(self._steps), tuple(self._pasts)
+        sets = {bits: each for each, bits in self._bits.items()}
+        return Program(self._pattern.text, self._atoms, steps, start, pasts, sets)
+
+    def _node(self, node: Node, parts: list[int]) -> int:  # noqa: PLR0911  one arm for each node
+        match node:
+            case Anchor():
+                return self._anchor(node)
+            case Boundary():
+                return self._boundary(node)
+            case Look(item, ahead, negated, place):
+                if ahead:
+                    return self._step(Ahead(parts[0], negated))
+                return self._behind(self._past(item, parts[0]), negated, place)
+            case Repeat(_, low, high, lazy):
+                return self._step(Count(parts[0], low, high, lazy))
+            case Parts():
+                return self._row(parts)
+            case Alternation():
+                return self._step(Choice(tuple(parts)))
+            case Group():
+                return parts[0]
+            case _:
+                return self._row([self._step(Read(self._bits[each])) for each in _sets([node])])
+
+    def _depth(self, node: Node, below: Sequence[int]) -> int:
+        """How deep lookaround is nested in a part."""
+        depth = max(below, default=0) + isinstance(node, Look)
+        if depth > MOST_NESTED:
+            raise self._refused(
+                f"lookaround nested more than {MOST_NESTED} deep", "lookaround", node
+            )
+        return depth
+
+    def _step(self, step: Step) -> int:
+        spend(1)
+        self._steps.append(step)
+        return len(self._steps) - 1
+
+    def _row(self, items: Sequence[int]) -> int:
+        return items[0] if len(items) == 1 else self._step(Row(tuple(items)))
+
+    def _anchor(self, node: Anchor) -> int:
+        newline = byte_set(self._bits[_NEWLINE])
+        match node.kind:
+            case "text start":
+                return self._behind(self._begins(Past(EMPTY, EPSILON)), False, node.place)
+            case "line start":
+                return self._behind(self._begins(self._ended(newline)), False, node.place)
+            case "text end":
+                return self._step(Guard(EPSILON))
+            case "line end":
+                return self._step(Guard(alt(EPSILON, concat(newline, ANYTHING))))
+            case "last line end":
+                return self._step(Guard(alt(EPSILON, newline)))
+            case _:
+                assert_never(node.kind)
+
+    def _boundary(self, node: Boundary) -> int:
+        word = byte_set(self._bits[word_points(node.mode)])
+        past, before = self._ended(word), concat(word, ANYTHING)
+        after_word, after_other = (
+            self._row(
+                [
+                    self._behind(past, negated, node.place),
+                    self._step(Guard(before if negated != node.negated else complement(before))),
+                ]
+            )
+            for negated in (False, True)
+        )
+        found = self._step(Choice((after_word, after_other)))
+        if not self._begun or not node.negated or node.mode.dialect == "ecma":
+            return found
+        some = complement(EPSILON)  # in the empty text there is no \\B before Python 3.14
+        behind = self._behind(Past(some, some), False, node.place)
+        return self._row([self._step(Choice((behind, self._step(Guard(some))))), found])
+
+    def _behind(self, past: Past | Seen, negated: bool, place: int) -> int:
+        if self._begun and isinstance(past, Past):
+            past = Past(past.surely, past.surely)
+        number = self._pasts.setdefault(past, len(self._pasts))
+        return self._step(Behind(number, negated, place))
+
+    def _begins(self, past: Past) -> Past:
+        """With the beginning of the text, where that is known."""
+        return Past(alt(EPSILON, past.surely), past.perhaps) if self._begun else past
+
+    def _past(self, item: Node, step: int) -> Past | Seen:
+        if self._begun and any(isinstance(n, Look | Anchor | Boundary) for n in nodes_of(item)):
+            return Seen(self._row([self._anything(), step]))
+        return self._ended(self._language(item))
+
+    def _anything(self) -> int:
+        """The step that reads any text."""
+        any_atom = self._step(Read((1 << len(self._atoms)) - 1))
+        return self._step(Count(any_atom, 0, None, lazy=True))
+
+    def _ended(self, texts: Expr) -> Past:
+        """What ends in one of the texts, all of one length; `perhaps` with the rest of one."""
+        endings = {texts: None}
+        todo = [texts]
+        for text in todo:  # grows while we go
+            for atom in range(len(self._atoms)):
+                after = derivative(text, atom)
+                if after not in endings:
+                    endings[after] = None
+                    todo.append(after)
+        ended = concat(ANYTHING, texts)
+        return Past(ended, alt(ended, *endings))
+
+    def _language(self, root: Node) -> Expr:
+        """The texts of a part that looks nowhere, over atoms."""
+        found: dict[int, Expr] = {}
+        for node in reversed(nodes_of(root)):
+            parts = [found[id(each)] for each in children(node)]
+            found[id(node)] = self._texts(node, parts)
+        return found[id(root)]
+
+    def _texts(self, node: Node, parts: list[Expr]) -> Expr:
+        match node:
+            case Text() | Class() | Shorthand() | Dot():
+                return concat(*(byte_set(self._bits[each]) for each in _sets([node])))
+            case Repeat(_, low, high):
+                return repeat(parts[0], low, high)
+            case Parts():
+                return concat(*parts)
+            case Alternation():
+                return alt(*parts)
+            case Group():
+                return parts[0]
+            case _:
+                raise self._refused("lookaround in a lookbehind", "lookaround", node)
+
+    def _refuse_reference(self, what: str, node: Node) -> UnsupportedError:
+        return self._refused(what, "backreference", node)
+
+    def _refused(self, what: str, feature: str, node: Node) -> UnsupportedError:
+        text = self._pattern.text
+        where = "here" if self._begun else "in a terminal"
+        return UnsupportedError(
+            f"{what} has no automaton {where}; write it without",
+            feature=feature,
+            place=describe_place(text, node.place),
+            text=text,
+            position=node.place,
+        )
+
+
+def _sets(nodes: Iterable[Node]) -> Iterator[CodePoints]:
+    """The sets of characters that a pattern asks for."""
+    for node in nodes:
+        match node:
+            case Text(text, mode):
+                yield from (literal_points(char, mode) for char in text)
+            case Class() | Shorthand() | Dot():
+                yield leaf_points(node)
+            case Anchor():
+                yield _NEWLINE
+            case Boundary(_, mode):
+                yield word_points(mode)
+            case _:
+                pass
+
+
+def _apart(
+    sets: Iterable[CodePoints], text: str, marks: bool
+) -> tuple[tuple[CodePoints, ...], Mapping[CodePoints, int]]:
+    """The atoms of the sets, and of which each set is made."""
+    numbered = {each: number for number, each in enumerate(dict.fromkeys([SCALARS, *sets]))}
+    turns = sorted(
+        (place, number)
+        for each, number in numbered.items()
+        for low, high in each
+        for place in (low, high + 1)
+    )
+    spend(len(turns))
+    alike: dict[int, list[tuple[int, int]]] = {}
+    inside, begin = 0, 0
+    for place, number in turns:
+        if inside & 1 and place > begin:
+            alike.setdefault(inside, []).append((begin, place - 1))
+        inside, begin = inside ^ 1 << number, place
+    if len(alike) + marks > MOST_ATOMS:
+        raise LimitError(
+            f"a pattern tells {len(alike)} sets of characters apart, {MOST_ATOMS} are allowed: "
+            f"{text:.60}",
+            limit="sets of characters",
+            given=MOST_ATOMS,
+            needed=len(alike),
+        )
+    bits = {
+        each: sum(1 << atom for atom, kinds in enumerate(alike) if kinds >> number & 1)
+        for each, number in numbered.items()
+    }
+    return tuple(map(tuple, [*alike.values(), *[()] * marks])), bits

@@ -1,0 +1,245 @@
+"""Every kind of source to the core: the one place that knows them all."""
+
+import re
+from collections.abc import Callable
+from functools import partial
+from itertools import chain, product
+from math import prod
+from typing import Final, TypeAlias
+
+from guideway.errors import SourceError, UnsupportedError
+from guideway.lowering.alternatives import either
+from guideway.lowering.expr import alt, concat, literal, repeat
+from guideway.lowering.fuel import spend
+from guideway.lowering.grammar import lower_grammar
+from guideway.lowering.json_both import apart, lower_together
+from guideway.lowering.json_schema import lower_json_schema
+from guideway.lowering.lark import lower_lark
+from guideway.lowering.meets import Decider, Operand, meet
+from guideway.lowering.nodes import Expr
+from guideway.lowering.regex import lower_regex
+from guideway.lowering.regions import lower_until
+from guideway.lowering.special import special
+from guideway.lowering.substrings import lower_substring
+from guideway.lowering.unicode import TEXT
+from guideway.syntax.collecting import uncollected
+from guideway.syntax.gbnf import parse_gbnf, tokens_of
+from guideway.syntax.json_schema_source import JsonSchema
+from guideway.syntax.lark_places import regexes_placed
+from guideway.syntax.lark_reader import read_lark
+from guideway.syntax.lark_source import Lark
+from guideway.syntax.parts import parts_of
+from guideway.syntax.python_types import type_source
+from guideway.syntax.regex import parse_regex
+from guideway.syntax.regions import Captured, Composed, Region, Until
+from guideway.syntax.sources import (
+    Both,
+    Choice,
+    Either,
+    Gbnf,
+    Inverse,
+    Literal,
+    PythonType,
+    Regex,
+    Repetition,
+    Sequence,
+    Source,
+    Text,
+)
+from guideway.syntax.special import Special
+from guideway.syntax.substrings import Substring
+from guideway.syntax.written import written
+
+Meeting: TypeAlias = tuple[Source, bool]
+"""What meets others, and whether it is denied."""
+
+_IN_REGEX: Final = re.compile(r"\(\?#(?:\\.|[^\\)])*+", re.DOTALL)  # ended or not
+_IN_LARK: Final = re.compile(r"^[ \t]*+(?://|#)[^\n]*+", re.MULTILINE)
+_SKIPPED: Final = 8  # characters of comments that take no longer than another: 1 MB took .2 s
+
+MOST_WAYS: Final = 64
+"""Ways to take one alternative of each of several that meet."""
+
+
+def lower_source(source: Source, decide: Decider | None = None) -> Expr:
+    """The texts of `source` as byte strings.
+
+    Args:
+        source: what a user wrote.
+        decide: answers what takes a search; without it, less is known of what nests, and more
+            refused.
+
+    >>> lower_source(Literal("a") | Literal("b")) is lower_source(Choice(["b", "a"]))
+    True
+
+    Raises:
+        SourceError, UnsupportedError, UnsatisfiableError, LimitError: as `guideway.compile` says.
+    """
+    match source:
+        case Literal(text):
+            return literal(text)
+        case Choice(options):
+            return either(option.encode() for option in options)
+        case Text():
+            return TEXT
+        case Regex() | Gbnf() | Lark() | Substring():
+            return _lower_notation(source, partial(lower_source, decide=decide))
+        case JsonSchema() | PythonType():
+            return lower_json_schema(_schema(source))
+        case _:
+            return _lower_combination(source, partial(lower_source, decide=decide), decide)
+
+
+def _schema(source: JsonSchema | PythonType) -> JsonSchema:
+    return type_source(source) if isinstance(source, PythonType) else source
+
+
+def _spend_on(text: str, comments: re.Pattern[str]) -> None:
+    """Pay for a text by its length, less for its comments: one of a megabyte took all the fuel."""
+    skipped = sum(found.end() - found.start() for found in comments.finditer(text))
+    spend(len(text) - skipped + skipped // _SKIPPED)
+
+
+def _lower_notation(
+    source: Regex | Gbnf | Lark | Substring, lower: Callable[[Source], Expr]
+) -> Expr:
+    match source:
+        case Regex(pattern, dialect, flags):
+            _spend_on(pattern, _IN_REGEX)
+            return lower_regex(parse_regex(pattern, dialect, flags))
+        case Substring(chunks):
+            return lower_substring(chunks)
+        case Lark(text):
+            _spend_on(text, _IN_LARK)
+            with uncollected(len(source.text) >> 2):  # none of what Lark makes of it is garbage
+                grammar = read_lark(source, spend)
+                with regexes_placed(source, grammar.terminals.values()):
+                    return lower_lark(grammar, lower)
+        case _:
+            spend(len(source.text))
+            tokens = dict(source.tokens) or tokens_of(source.text)
+            lowered = {name: lower(each) for name, each in tokens.items()}
+            return lower_grammar(parse_gbnf(source.text, source.root), lowered)
+
+
+def _lower_combination(
+    source: Source, lower: Callable[[Source], Expr], decide: Decider | None
+) -> Expr:
+    match source:
+        case Special() | Until() | Captured() | Region() | Composed():
+            return _lower_place(source, lower)
+        case Sequence(parts):
+            return concat(*map(lower, parts))
+        case Either(parts):
+            return alt(*map(lower, parts))
+        case Both() | Inverse():
+            return _lower_meet(source, lower, decide)
+        case Repetition(item, low, high):
+            return repeat(lower(item), low, high)
+        case _:
+            raise SourceError(f"{type(source).__name__} is a source that nothing here reads")
+
+
+def _lower_place(
+    source: Special | Until | Captured | Region | Composed, lower: Callable[[Source], Expr]
+) -> Expr:
+    match source:
+        case Special(token):
+            return special(str(token))
+        case Until(stop, _, others):
+            return lower_until(source, lower(stop), [*map(lower, others)])
+        case Captured(_, item) | Region(_, item):
+            return lower(item)
+        case _:
+            return lower(source.spelled_out)
+
+
+def _lower_meet(
+    source: Both | Inverse, lower: Callable[[Source], Expr], decide: Decider | None
+) -> Expr:
+    """What meets; where that is refused as a whole, alternative by alternative.
+
+    (a | b) & c is (a & c) | (b & c), of which each may be exact where the whole is not.
+    """
+    parts = _parts(source)
+    try:
+        return _met(parts, lower, decide)
+    except UnsupportedError:
+        ways = _alternatives(parts)
+        if len(ways) == 1:
+            raise
+    spend(len(ways) * len(parts))
+    return alt(*(_met(way, lower, decide) for way in ways))
+
+
+def _alternatives(parts: list[Meeting]) -> list[list[Meeting]]:
+    """The same with one alternative of each part; as it is where there are none, or too many."""
+    options = [
+        [[(part, True)]] if denied else [_parts(option) for option in _options(part)]
+        for part, denied in parts
+    ]
+    if prod(map(len, options)) > MOST_WAYS:
+        return [parts]
+    return [[*chain.from_iterable(way)] for way in product(*options)]
+
+
+def _options(source: Source) -> list[Source]:
+    """The alternatives that a source is made of; of others, itself."""
+    found: list[Source] = []
+    todo = [source]
+    while todo:
+        part = todo.pop()
+        if isinstance(part, Either):
+            todo += reversed(part.parts)
+        else:
+            found.append(part)
+    return found
+
+
+def _met(parts: list[Meeting], lower: Callable[[Source], Expr], decide: Decider | None) -> Expr:
+    """What meets, JSON Schemas as one of them where they are one document."""
+    operands: list[Operand] = []
+    held: list[JsonSchema] = []
+    denied: list[JsonSchema] = []
+    schemas: list[tuple[Source, bool]] = []
+    for part, sign in parts:
+        if isinstance(part, JsonSchema | PythonType):
+            schemas.append((part, sign))
+            (denied if sign else held).append(_schema(part))
+        else:
+            operands.append(Operand(written(part), lower(part), sign, _is_marked(part)))
+    several = bool(held) and len(schemas) > 1
+    option = apart(held, denied) if several else ""
+    if several and not option:
+        name = " & ".join(f"~{written(part)}" if no else written(part) for part, no in schemas)
+        operands.append(Operand(name, lower_together(held, denied)))
+    else:
+        operands += [Operand(written(part), lower(part), sign) for part, sign in schemas]
+    return meet(operands, decide, option)
+
+
+def _is_marked(source: Source) -> bool:
+    """Whether there are special tokens somewhere in a source."""
+    return isinstance(source, Special) or any(map(_is_marked, parts_of(source)))
+
+
+def _parts(source: Source) -> list[Meeting]:
+    """What meets in the end, and whether it is denied: meets of meets are one, ~~a is a.
+
+    ~(a | b) is ~a & ~b, and ~(a & b) is ~a | ~b.
+    """
+    found: list[Meeting] = []
+    todo: list[Meeting] = [(source, False)]
+    while todo:
+        part, denied = todo.pop()
+        if isinstance(part, Inverse):
+            todo.append((part.item, not denied))
+        elif isinstance(part, Both) and not denied:
+            todo += reversed([(each, False) for each in part.parts])
+        elif isinstance(part, Either) and denied:
+            todo += reversed([(each, True) for each in part.parts])
+        elif isinstance(part, Both):
+            found.append((Either(tuple(map(Inverse, part.parts))), False))
+        else:
+            found.append((part, denied))
+    return found

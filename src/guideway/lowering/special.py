@@ -1,0 +1,94 @@
+r"""Special tokens among the bytes of a text.
+
+A special token is no text: nothing but its id stands for it. In expressions, and in the tokens that
+they are compiled for, its name is written with bytes that UTF-8 never has, so that no text, nor any
+part of one, reads like it:
+
+    0xFF, three octal digits (0xF5 to 0xFC) for each byte of the name, 0xFD
+
+What this module does not know: which vocabulary has which special tokens.
+"""
+
+import re
+from typing import Final
+
+from guideway.lowering.expr import literal
+from guideway.lowering.nodes import Expr
+
+FIRST_MARK: Final = 0xF5
+"""Bytes from here on are in no text."""
+
+_BEGIN, _DIGIT, _END = 0xFF, FIRST_MARK, 0xFD
+_MARK: Final = re.compile(rb"\xff([\xf5-\xfc]*)\xfd")
+
+MARKS: Final = sum(1 << byte for byte in range(FIRST_MARK, 0x100))
+"""The bytes that are in no text, as a 256-bit integer; marks are made of them."""
+
+
+def mark(name: str) -> bytes:
+    """The bytes that stand for the special token of this name.
+
+    >>> mark("A").hex()
+    'fff6f5f6fd'
+    """
+    digits = (_DIGIT + (byte >> shift & 7) for byte in name.encode() for shift in (6, 3, 0))
+    return bytes((_BEGIN, *digits, _END))
+
+
+def special(name: str) -> Expr:
+    """The special token of this name, alone."""
+    return literal(mark(name))
+
+
+def shown(data: bytes) -> bytes:
+    """A text in which special tokens stand under their names.
+
+    >>> shown(b"a" + mark("<b>") + b"c")
+    b'a<b>c'
+    """
+    return _MARK.sub(_name, data)
+
+
+def beginning(data: bytes, length: int) -> bytes:
+    """As much of a text as shows so many bytes, and no part of a mark.
+
+    >>> beginning(b"a" + mark("<b>") + b"cd", 5) == b"a" + mark("<b>") + b"c"
+    True
+    """
+    end = 0
+    for found in _MARK.finditer(data):
+        shows = found.start() - end + len(_name(found))
+        if shows > length:
+            return data[: min(end + length, found.start())]
+        length -= shows
+        end = found.end()
+    return data[: end + length]
+
+
+def unmarked(data: bytes) -> bytes:
+    """What stands before the first special token.
+
+    >>> unmarked(b"a" + mark("<b>") + b"c")
+    b'a'
+    """
+    return data.partition(b"\xff")[0]
+
+
+def split_marks(data: bytes) -> list[tuple[bytes, bool]]:
+    """A text cut before and behind each mark; what is a mark is told.
+
+    >>> [is_mark for _, is_mark in split_marks(b"a" + mark("<b>") + mark("<c>"))]
+    [False, True, True]
+    """
+    found: list[tuple[bytes, bool]] = []
+    end = 0
+    for each in _MARK.finditer(data):
+        found += [(data[end : each.start()], False), (each[0], True)]
+        end = each.end()
+    return [part for part in [*found, (data[end:], False)] if part[0]]
+
+
+def _name(found: re.Match[bytes]) -> bytes:
+    digits = [byte - _DIGIT for byte in found[1]]
+    threes = zip(digits[::3], digits[1::3], digits[2::3], strict=True)
+    return bytes(a << 6 | b << 3 | c for a, b, c in threes)

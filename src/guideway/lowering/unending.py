@@ -1,0 +1,21 @@
+"""What is said of a grammar no text of which ever ends."""
+
+from collections.abc import Sequence
+from typing import Final
+
+from guideway.errors import UnsatisfiableError
+
+_NAMED: Final = 5  # rules in a message
+
+
+def unending(rules: Sequence[str]) -> UnsatisfiableError:
+    """The error that names rules of which each alternative needs another one of them.
+
+    >>> print(unending(["start", "x"]))
+    no text ever ends: every alternative of these rules leads on to one of them: start, x
+    """
+    named = ", ".join(rules[:_NAMED]) + (", …" if len(rules) > _NAMED else "")
+    return UnsatisfiableError(
+        f"no text ever ends: every alternative of these rules leads on to one of them: {named}",
+        conflict=tuple(rules),
+    )

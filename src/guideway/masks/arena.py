@@ -1,0 +1,258 @@
+"""The arrays of one constraint's automaton: small at first, grown when a kernel says so.
+
+Numbers stay what they are when an array grows; only the hash tables are filled anew.
+"""
+
+from collections.abc import Sequence
+from typing import Any, Final, final
+
+import numpy as np
+from numpy.typing import NDArray
+
+from guideway.masks.bits import Row, unpack
+from guideway.masks.forest import address
+from guideway.masks.kernels import layout as at
+from guideway.masks.kernels import lexer_layout as seen
+from guideway.masks.kernels import recipe_layout as recipe
+from guideway.masks.kernels import searches
+from guideway.masks.plans import AHEAD, TABLES, Plan
+
+_ZEROS: Final = (0, 0, 0, 0, 0)
+
+
+@final
+class Arena:
+    """The arrays, and the context that tells the kernels where they are."""
+
+    def __init__(self, plan: Plan) -> None:
+        from guideway.masks.kernels.entry import build
+
+        self._build, self._plan, self._parts = build, plan, plan.parts
+        self._block = plan.block()
+        self.context = self._block.context.copy()
+        self._arrays: dict[int, NDArray[Any]] = {}
+        self._used = plan.used.copy()
+        self.nbytes = plan.size  # how much memory it takes
+
+    def __del__(self) -> None:
+        """Give the block back: nobody has an address in it any more."""
+        self._plan.take_back(self._block, self.context)
+
+    def plan(self) -> Plan:
+        """That of arenas that begin with what this one holds, and have as much room as that."""
+        for slot, used in self._used.items():
+            self.reserve(slot, used)
+            self._used[slot] = used
+        arrays = {slot: self._array(slot) for slot in self._parts}
+        contents = {slot: array for slot, array in arrays.items() if array.any()}
+        sizes = {slot: (array.dtype, len(array)) for slot, array in arrays.items()}
+        for table in TABLES.values():
+            room = int(self.context[table.room])
+            for slot, kind, each in table.arrays:
+                if slot in contents:
+                    contents[slot] = contents[slot][: room * each]
+                sizes[slot] = kind, room * each * (1 if slot in contents else AHEAD)
+        return Plan(self.context.copy(), sizes, contents, self._used)
+
+    def _array(self, slot: int) -> NDArray[Any]:
+        found = self._arrays.get(slot)
+        if found is None:
+            offset, kind, count = self._parts[slot]
+            size = count * np.dtype(kind).itemsize
+            found = self._arrays[slot] = self._block.memory[offset : offset + size].view(kind)
+        return found
+
+    def grow(self, count: int) -> None:
+        """Make room for four times as many of what `count` counts."""
+        from guideway.masks.kernels.entry import rehash_steps
+
+        table = TABLES[count]
+        old = {slot: self._array(slot) for slot, _, _ in table.hashes}
+        room = int(self.context[table.room]) * 4
+        self.context[table.room] = room
+        for slot, kind, each in table.arrays:
+            before = self._array(slot)
+            if len(before) < room * each:
+                grown = np.zeros(room * each, kind)
+                grown[: len(before)] = before
+                self._place(slot, grown)
+        for slot, kind, each in table.hashes:
+            self._place(slot, np.zeros(room * each, kind))
+        if count == at.STEPS:
+            self.context[at.STEPS] = 0
+            rehash_steps(self.context, old[at.STEP_KEY], old[at.STEP_VALUE])
+        elif table.hashes:
+            self._build(self.context, at.REHASH, 0, count, 0, 0, 0, 0)
+
+    def make(self, kind: int, a: int = 0, b: int = 0, c: int = 0, d: int = 0, e: int = 0) -> int:
+        """The node of this kind with these fields."""
+        made = self._build(self.context, at.MAKE_NODE, kind, a, b, c, d, e)
+        return made if made >= 0 else self._built(at.MAKE_NODE, kind, a, b, c, d, e)
+
+    def first_frame(self, thing: int) -> int:
+        """The frame of an empty object."""
+        return self._built(at.FIRST_FRAME, 0, thing, *_ZEROS[1:])
+
+    def _built(self, what: int, kind: int, *fields: int) -> int:
+        """What `kernels.entry.build` makes, when there is room for it."""
+        while True:
+            made = self._build(self.context, what, kind, *fields)
+            if made >= 0:
+                return made
+            self.grow(int(self.context[at.WANT]))
+
+    def learn(self, row: int) -> None:
+        """Note that what the last mask was made of is this row of the shelf."""
+        self._build(self.context, recipe.LEARN, 0, row, *_ZEROS[1:])
+
+    def choice(self, nodes: Sequence[int]) -> int:
+        """The node of a choice."""
+        start = self.put(at.EDGE, np.array(nodes, np.int32))
+        return self.make(at.CHOICE, start, len(nodes))
+
+    def pool(self, text: bytes) -> int:
+        """Where a literal now is."""
+        return self.put(at.POOL, np.frombuffer(text, np.uint8))
+
+    def pooled(self, start: int, length: int) -> bytes:
+        """A literal."""
+        return self._array(at.POOL)[start : start + length].tobytes()
+
+    def record(self, node: int) -> list[int]:
+        """The kind and all fields of a node."""
+        return self._array(at.NODE)[node * 6 : node * 6 + 6].tolist()
+
+    def row(self, slot: int, number: int, fields: int) -> list[int]:
+        """A record of an array of records with so many fields."""
+        return self._array(slot)[number * fields : (number + 1) * fields].tolist()
+
+    def target(self, node: int) -> int:
+        """What such a node is, -1 where that has not been said."""
+        return int(self._array(at.TARGET)[node]) - 1
+
+    def set_target(self, node: int, target: int) -> None:
+        """Say what an EXPR, RESUME or NAMED node is, or a BOUNDED one that may be DEAD."""
+        self._array(at.TARGET)[node] = target + 1
+
+    def set_settled(self, node: int, settled: bool) -> None:
+        """Say whether a node can be read without leaving a guard behind."""
+        self._array(at.SETTLED)[node] = 1 if settled else 2
+
+    def judged(self, node: int, stack: int) -> int:
+        """The place of a node on a stack."""
+        return self._built(searches.MAKE_PLACE, 0, node, stack, *_ZEROS[2:])
+
+    def place(self, place: int) -> tuple[int, int]:
+        """The node of a place and its stack."""
+        return divmod(int(self._array(at.JUDGED)[place]), 1 << 32)
+
+    def pop(self, stack: int) -> tuple[int, int]:
+        """The node on a stack and what it is on."""
+        return divmod(int(self._array(at.STACK)[stack]), 1 << 32)
+
+    def put_off(self) -> list[int]:
+        """The places that walks have put off, which are then no longer."""
+        count = int(self.context[searches.PUT_OFF_COUNT])
+        self.context[searches.PUT_OFF_COUNT] = 0
+        return self._array(searches.PUT_OFF)[:count].tolist()
+
+    def verdict(self, place: int) -> int:
+        """The verdict of a place."""
+        return int(self._array(at.VERDICT)[place * 4])
+
+    def set_verdict(self, place: int, verdict: int) -> None:
+        """Say what the verdict of a place is."""
+        self._array(at.VERDICT)[place * 4] = verdict
+
+    def macro(self, macro: int) -> tuple[bool, bool]:
+        """Whether a text may end at a macro state, and whether it is unsure."""
+        accepts, unsure = self._array(at.MACRO)[macro * 4 + 2 : macro * 4 + 4].tolist()
+        return bool(accepts), bool(unsure)
+
+    def stacks(self, macro: int) -> list[int]:
+        """The stacks of the configurations of a macro state."""
+        first, count = self._array(at.MACRO)[macro * 4 : macro * 4 + 2].tolist()
+        return (self._array(at.CONFIG)[first : first + count] & 0xFFFFFFFF).tolist()
+
+    def configurations(self, macro: int) -> list[tuple[int, int]]:
+        """The nodes of a macro state, each with the stack below it."""
+        first, count = self._array(at.MACRO)[macro * 4 : macro * 4 + 2].tolist()
+        return [
+            divmod(one, 1 << 32) for one in self._array(at.CONFIG)[first : first + count].tolist()
+        ]
+
+    def options(self, start: int, count: int) -> list[int]:
+        """The nodes of a choice."""
+        return self._array(at.EDGE)[start : start + count].tolist()
+
+    def unsure(self, row: Row) -> list[int]:
+        """The tokens that the last mask could not decide, but for those that it has anyway."""
+        return unpack(self._array(at.UNSURE) & ~row).tolist()
+
+    def leads(self) -> NDArray[np.uint64]:
+        """The bytes that the last closure's configurations begin with."""
+        return self._array(at.LEADS)
+
+    def text(self, text: int) -> bytes:
+        """The bytes of a text."""
+        found = bytearray()
+        pairs = self._array(at.TEXT)
+        while text:
+            pair = int(pairs[text])
+            found.append(pair & 0xFF)
+            text = pair >> 32
+        return bytes(reversed(found))
+
+    def read_text(self, text: bytes) -> int:
+        """The number of a text."""
+        made = 0
+        for byte in text:
+            made = self._built(at.MAKE_TEXT, 0, made, byte, *_ZEROS[2:])
+        return made
+
+    def put(self, slot: int, values: NDArray[Any]) -> int:
+        """Append to an array that Python alone writes; where the values now begin."""
+        begin = self.reserve(slot, len(values))
+        self.write(slot, begin, values)
+        return begin
+
+    def reserve(self, slot: int, size: int) -> int:
+        """Room behind what is used of such an array; where it begins."""
+        begin = self._used[slot]
+        self._used[slot] = begin + size
+        found = self._arrays.get(slot)
+        room = self._parts[slot][2] if found is None else len(found)
+        if begin + size > room:
+            array = self._array(slot)
+            grown = np.zeros(max(2 * room, begin + size), array.dtype)
+            grown[:begin] = array[:begin]
+            self._place(slot, grown)
+        return begin
+
+    def write(self, slot: int, begin: int, values: NDArray[Any]) -> None:
+        """Write to what was reserved in such an array."""
+        self._array(slot)[begin : begin + len(values)] = values
+
+    def rows(self, slot: int, begin: int, size: int) -> NDArray[Any]:
+        """What was reserved in such an array, to be written to."""
+        return self._array(slot)[begin : begin + size]
+
+    def exits(self, place: int) -> NDArray[np.int32]:
+        """The trie nodes of an exit in SEEN_LIST."""
+        listed, begin = self._array(seen.SEEN_LIST), place + seen.X_NODES
+        return listed[begin : begin + int(listed[place + seen.X_COUNT])]
+
+    def set_root(self, place: int, root: int) -> None:
+        """Say what the trie of such an exit is."""
+        self._array(seen.SEEN_LIST)[place + seen.X_ROOT] = root
+
+    def set_scanner(self, table: int, state: int, start: int, count: int) -> None:
+        """Say what may be taken in a state of a table."""
+        tables = self._array(at.LALR)
+        place = int(tables[table + at.T_SCANNER]) + 2 * state
+        tables[place], tables[place + 1] = start, count
+
+    def _place(self, slot: int, array: NDArray[Any]) -> None:
+        self.nbytes += array.nbytes
+        self._arrays[slot] = array
+        self.context[slot] = address(array)

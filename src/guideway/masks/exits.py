@@ -1,0 +1,85 @@
+"""Tries of what is left of tokens that leave a state on the way, once for each set of its nodes.
+
+Strings that are almost alike, as those but for some key are, are left at the same nodes: then they
+have one trie, and what follows them the same pictures over it. Where items or characters were
+counted before, there is a trie for each number of them, too.
+"""
+
+import threading
+from typing import Final, final
+
+import numpy as np
+from numpy.typing import NDArray
+
+from guideway.masks.forest import MOST_FIRST, MOST_NODES, Forest
+from guideway.masks.kernels.layout import NO_PICTURE
+from guideway.masks.space import untouched
+
+_MOST: Final = 1 << 16
+
+
+@final
+class Exits:
+    """The tries of one gallery.
+
+    Attributes:
+        rows: numbers of items, and the trie of what is left behind so many.
+    """
+
+    def __init__(self, forest: Forest) -> None:
+        self._forest = forest
+        self.rows = untouched((_MOST, 2), np.int32)
+        self._used = 0
+        self._known: dict[tuple[bytes, int], int | None] = {}  # by the nodes that are left
+        self._lock = threading.Lock()
+
+    def begin(self, context: "NDArray[np.int64]") -> None:
+        """Say which context kernels get."""
+        self._context = context
+
+    def trie(self, left: "NDArray[np.int32]") -> int:
+        """The trie of all that begins with one of these nodes, once; NO_PICTURE without room."""
+        root = self.planted(left)
+        return NO_PICTURE if root is None else root
+
+    def planted(self, left: "NDArray[np.int32]", most: int = MOST_NODES) -> int | None:
+        """The same; None if it has more than `most` nodes, or there is no room."""
+        with self._lock:
+            return self._planted(left, most)
+
+    def roots(self, left: "NDArray[np.int32]") -> list[int] | None:
+        """Tries of exits of all numbers of items, and of each; fields of a picture."""
+        with self._lock:
+            every = self._planted(left[:, 0], MOST_NODES)
+            first = self._used
+            for items in np.unique(left[:, 1]).tolist():
+                root = self._planted(left[left[:, 1] == items, 0], MOST_NODES)
+                if root is None or not self._add(items, root):
+                    return None
+            return None if every is None else [every, first, self._used]
+
+    def root(self, left: "NDArray[np.int32]", items: int) -> list[int] | None:
+        """The same where it does not matter which of them came behind how many items."""
+        with self._lock:
+            root, first = self._planted(left, MOST_NODES), self._used
+            if root is None or (len(left) and not self._add(items, root)):
+                return None
+            return [root, first, self._used]
+
+    def _add(self, items: int, root: int) -> bool:
+        """Add a row, if there is room."""
+        if self._used == len(self.rows):
+            return False
+        self.rows[self._used] = items, root
+        self._used += 1
+        return True
+
+    def _planted(self, left: "NDArray[np.int32]", most: int) -> int | None:
+        if not len(left):
+            return 0
+        key = left.tobytes(), most
+        if key not in self._known:
+            room = len(left) <= MOST_FIRST
+            found = self._forest.plant(self._context, left, most) if room else None
+            self._known[key] = found
+        return self._known[key]

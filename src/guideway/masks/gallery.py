@@ -1,0 +1,370 @@
+"""Pictures: what the lexical states of a vocabulary's strings allow, whatever follows them.
+
+The picture of a lexical state has the tokens whose bytes it can all read, as a row, or as a list
+where they are few. A token that leaves the state on the way, because the language may end there, is
+in the trie of its exits: of what is then left of such tokens. What follows has a picture over that
+trie, and so on. Where very much is left (behind white space any word may stand), there is a trie
+for each set of bytes that something began with that followed. Tokens for which it would matter what
+a capture has read are listed as unsure.
+
+For counted items there is a row for each number of items that may still be begun, and a trie for
+each number of them before an exit.
+
+Made once for a state, a trie and a vocabulary, and never moved.
+"""
+
+import threading
+from collections.abc import Callable
+from typing import Final, final
+from weakref import WeakKeyDictionary
+
+import numpy as np
+from numpy.typing import NDArray
+
+from guideway.masks.arena import Arena
+from guideway.masks.bits import Row, pack, words
+from guideway.masks.exits import Exits
+from guideway.masks.forest import MOST_FIRST, Forest, address
+from guideway.masks.jumps import Jumps, Lent
+from guideway.masks.kernels import layout as at
+from guideway.masks.kernels.bound_layout import LEX_OPTION, LEX_OPTION_AT
+from guideway.masks.kernels.jump_layout import NEED_JUMP
+from guideway.masks.kernels.layout import CURSOR, NEED_LEX, NO_PICTURE, WIDE_EXITS
+from guideway.masks.kernels.redraws import MODEL
+from guideway.masks.lexicon import MOST_STATES, Lexicon
+from guideway.masks.memory import Held, track_shared
+from guideway.masks.plans import Plan
+from guideway.masks.shelf import Shelf
+from guideway.masks.space import untouched
+from guideway.vocabulary.spellings import Vocabulary
+
+MOST_PICTURES: Final = 1 << 18
+MOST_NOTED: Final = MOST_PICTURES  # their table is twice as large
+MOST_ROWS: Final = 4096
+SCRAP: Final = 128  # nodes: what is below so few is read each time, not drawn
+_ALL_LISTED: Final = 1 << 24
+_ALL_WIDE: Final = 1 << 12
+_MOST_EXITS: Final = MOST_FIRST  # nodes where tokens leave one state
+_NARROW: Final = 8192  # nodes of a trie of exits that is made at once
+_FEW: Final = 2048  # tokens that are listed; setting so many bits takes as long as a row of llama3
+_ALIKE: Final = 32  # bytes that two states read alike, before a picture is made out of another
+_TOKENS: Final = 1 << 20
+_ALL_BYTES: Final = np.full(4, ~np.uint64(0))
+_NO_HOLES: Final = np.zeros(0, np.int32)
+_NO_ROW: Final = np.zeros(0, np.uint32)
+
+
+@final
+class Gallery:
+    """The pictures of one vocabulary over one lexicon; in a forest that others may have, too."""
+
+    def __init__(
+        self, vocabulary: Vocabulary, lexicon: Lexicon, forest: Forest | None = None
+    ) -> None:
+        self.lexicon = lexicon
+        self.words = words(vocabulary.width)
+        joined, self.token_at = vocabulary.joined
+        self.tokens = np.frombuffer(joined or b"\0", np.uint8)
+        self.forest = Forest(vocabulary.flat_trie, self.words) if forest is None else forest
+        self.deepest = self.forest.deepest
+        self.ends = pack(sorted(vocabulary.eos_ids), vocabulary.width)
+        self.picture_at = untouched(MOST_STATES, np.int32)
+        self.count_at = untouched(MOST_STATES, np.int32)
+        self.keys = untouched(2 * MOST_NOTED, np.int64)
+        self.values = untouched(2 * MOST_NOTED, np.int32)
+        self.base = untouched((MOST_ROWS, self.words), np.uint32)
+        self.pictures = untouched((MOST_PICTURES, 6), np.int32)
+        self.jumps, self.exits = Jumps(self.forest, lexicon), Exits(self.forest)
+        self.wide = untouched((_ALL_WIDE, 6), np.int64)
+        self.listed = untouched(_ALL_LISTED, np.int32)
+        self._used_pictures = self._used_wide = 1
+        self._used_rows = self._used_listed = self._noted = 0
+        self._wide_states: dict[int, tuple[int, int]] = {}
+        self._large: dict[int, NDArray[np.int32]] = {}  # the exits of states with rows,
+        self.models = untouched(MOST_STATES, np.uint8)  # which these are
+        self._found = untouched(max(_TOKENS, vocabulary.width), np.int32)
+        self.every = self.forest.every(self.words)
+        self._left = untouched(_MOST_EXITS, np.int32)
+        self._lock = threading.Lock()
+        self._shelf = Shelf(self.words)
+        self._walk = np.zeros(2 * (self.deepest + 2), np.int32)
+        self._begun = np.zeros(self.deepest + 3, np.int32)
+        self.plan = Plan.empty(self)
+        self._context = self.plan.context.copy()
+        self._context[at.WALK], self._context[at.BEGUN] = address(self._walk), address(self._begun)
+        self.jumps.begin(self._context)
+        self.exits.begin(self._context)
+        if forest is None:
+            self.forest.survey(self._context)
+
+    @property
+    def nbytes(self) -> int:
+        """The memory of what is used of the pictures."""
+        drawn = 4 * (self._used_rows * self.words + self._used_listed)
+        return drawn + self.forest.nbytes + self.jumps.nbytes
+
+    def staying(self, state: int) -> Row | None:
+        """The tokens that a lexical state reads without leaving it, if it has a row of them."""
+        base, _, _, _, _, doubts = self.pictures[max(self.picture_at[state], 0)].tolist()
+        known = self.picture_at[state] > 0 and base >= 0 and not doubts
+        return self.base[base] if known else None
+
+    def shelf(self) -> Shelf:
+        """Where a new network keeps its rows."""
+        if self._shelf.full:
+            self._shelf = Shelf(self.words)
+        return self._shelf
+
+    def describe(self, context: "NDArray[np.int64]") -> None:
+        """Write the sizes and addresses of what is shared to a context."""
+        context[at.ROW_WORDS], context[at.PICTURE_ROOM] = self.words, len(self.keys) // 2
+        context[at.SCRAP] = SCRAP
+        self.forest.describe(context)
+        self.jumps.describe(context)
+        for slot, array in (
+            (at.LEX, self.lexicon.rows),
+            (at.LEX_FLAG, self.lexicon.flags),
+            (at.LEX_FIRST, self.lexicon.first),
+            (LEX_OPTION_AT, self.lexicon.option_at),
+            (LEX_OPTION, self.lexicon.options),
+            (at.TOKEN, self.tokens),
+            (at.TOKEN_AT, self.token_at),
+            (at.PICTURE_AT, self.picture_at),
+            (at.PICTURE_KEY, self.keys),
+            (at.PICTURE_VALUE, self.values),
+            (at.COUNT_AT, self.count_at),
+            (at.BASE, self.base),
+            (at.PICTURE, self.pictures),
+            (at.EXIT, self.exits.rows),
+            (at.WIDE, self.wide),
+            (at.LISTED, self.listed),
+            (at.ENDS, self.ends),
+            (MODEL, self.models),
+        ):
+            context[slot] = address(array)
+
+    def lent(self, context: "NDArray[np.int64]") -> Lent:
+        """Meanwhile a kernel makes lexical states, and what walks need, without asking for them."""
+        return Lent(self._lock, self.lexicon.lock, self.jumps, context)
+
+    def serve(self, code: int, wanted: int, arena: Arena) -> None:
+        """Make what a kernel lacks of pictures."""
+        if code == at.NEED_PICTURE:
+            self.make(wanted, int(arena.context[at.WANT_BELOW]))
+        elif code == at.NEED_EXITS:
+            self.make_exits(wanted, arena.leads())
+        elif code == at.NEED_COUNT:
+            self.make_counted(wanted)
+        elif code == NEED_JUMP:
+            with self._lock:
+                self.jumps.find(wanted, self._served)
+        else:
+            arena.set_root(wanted, self.exits.trie(arena.exits(wanted)))
+
+    def make(self, state: int, below: int = 0) -> None:
+        """Make the picture of a lexical state over what is below a node of the forest."""
+        with self._lock:
+            if below == 0 and self.picture_at[state]:
+                return
+            made = self._picture(below, state)
+            if below == 0:
+                self.picture_at[state] = made
+            else:
+                self._note(below, state, made)
+
+    def make_exits(self, picture: int, leads: "NDArray[np.uint64]") -> None:
+        """Make the trie of those exits of a picture that begin with one of these bytes."""
+        with self._lock:
+            found = self._wide_states.get(picture)
+            if found is None:  # another thread has asked, and there was no room
+                return
+            below, state = found
+            (_, left), number, root = self._taken(below, state, leads), self._used_wide, None
+            if left <= len(self._left):
+                root = self.exits.planted(self._left[:left])
+            if root is None or number == len(self.wide):
+                self._forsake(picture)
+                return
+            self._used_wide = number + 1
+            row = self.wide[number]
+            row[:4], row[4] = leads.view(np.int64), root
+            row[5] = self.pictures[picture, at.P_WIDE]
+            self.pictures[picture, at.P_WIDE] = number
+
+    def make_counted(self, state: int) -> None:
+        """Make the picture of a state between counted items, with a row for each number of them."""
+        from guideway.masks.kernels.entry import count_rows
+
+        with self._lock:
+            if self.count_at[state]:
+                return
+            self._context[CURSOR] = 0
+            items = np.full(len(self.token_at) - 1, -1, np.int32)
+            found = self._left
+            count = self._served(lambda c: count_rows(c, state, items, found, -1, 0))
+            most = int(items.max(initial=0))
+            made = NO_PICTURE
+            if count * 2 <= len(found) and self._has_room(most + 1, 0):
+                left = found[: count * 2].reshape(-1, 2).copy()
+                roots = self.exits.roots(left)
+                if roots is not None:
+                    first = self._used_rows
+                    self._used_rows += most + 1
+                    count_rows(self._context, state, items, found, first, most)
+                    made = self._hang([first, most, 0, *roots])
+            self.count_at[state] = made
+
+    def _picture(self, below: int, state: int) -> int:
+        """Make a picture; its number, or NO_PICTURE."""
+        from guideway.masks.kernels.entry import draw
+
+        asked = below == 0 and self._has_room(1, 1)
+        count, left = self._taken(below, state, _ALL_BYTES, -1 - _ALIKE if asked else 0)
+        if count < 0:
+            made = self._redrawn(state, int(self._context[at.WANT]))
+            if made:
+                return made
+            count, left = self._taken(below, state, _ALL_BYTES)
+        holes, doubts = 2 * int(self._begun[0]), int(self._begun[2])
+        few = below != 0 or count <= _FEW
+        tokens = self._found[holes : holes + count] if few else _NO_HOLES
+        if (
+            count > len(self._found)
+            or (few and len(tokens) < count)
+            or (doubts and left + doubts > len(self._left))
+            or not self._has_room(0 if few else 1, count + doubts + 1)
+        ):
+            return NO_PICTURE
+        exits = None
+        if left <= len(self._left):
+            exits = self.exits.planted(self._left[:left], _NARROW)
+        if exits is None:
+            exits = WIDE_EXITS
+            self._wide_states[self._used_pictures] = below, state
+        unsure = 0
+        if doubts:
+            unsure = self._list(np.array([doubts], np.int32)) + 1
+            self._list(self._left[-doubts:])
+        if few:
+            first = self._list(tokens)
+            return self._hang([-1, first, first + count, exits, 0, unsure])
+        draw(self._context, self._found[:holes], self.base[self._used_rows])
+        return self._hang_row(state, exits, left, unsure)
+
+    def _hang_row(self, state: int, exits: int, left: int, unsure: int) -> int:
+        """Add a picture whose tokens are the next row; gives its number."""
+        self._used_rows = (row := self._used_rows) + 1
+        if exits != WIDE_EXITS and not unsure:
+            self._large[state] = self._left[:left].copy()
+            self.models[state] = 1
+        return self._hang([row, 0, 0, exits, 0, unsure])
+
+    def _redrawn(self, state: int, like: int) -> int:
+        """Make a picture out of that of another state; 0 if that is of no use.
+
+        Of keys with 32 hexadecimal digits somewhere that took .2 to .4 ms, and 5 to 8 otherwise.
+        """
+        from guideway.masks.kernels.entry import picture
+
+        self._context[CURSOR] = 0
+        self._begun[:2] = 0
+        row, known, exits = self.base[self._used_rows], np.sort(self._large[like]), self._left
+        row[:] = self.base[self.pictures[self.picture_at[like], at.P_BASE]]
+        left = self._served(lambda c: picture(c, 0, state, like, known, row, exits, _ALL_BYTES))
+        root = None
+        if left <= len(exits):
+            root = self.exits.planted(exits[:left], _NARROW)
+        if root is None:
+            row[:] = 0
+            return 0
+        return self._hang_row(state, root, left, 0)
+
+    def _list(self, numbers: "NDArray[np.int32]") -> int:
+        """Keep a list of numbers; gives where it begins."""
+        self._used_listed = (first := self._used_listed) + len(numbers)
+        self.listed[first : self._used_listed] = numbers
+        return first
+
+    def _taken(
+        self, below: int, state: int, leads: "NDArray[np.uint64]", like: int = 0
+    ) -> tuple[int, int]:
+        """Walk below a node from a state: the numbers of tokens and of exits; BEGUN has holes.
+
+        The first is below 0 if a picture can be made out of another, and `like` asks for that.
+        """
+        from guideway.masks.kernels.entry import picture
+
+        self._context[CURSOR] = 0
+        self._context[at.FEW], self._begun[:3] = _FEW, 0
+        found, left = self._found, self._left
+        code = self._served(lambda c: picture(c, below, state, like, found, _NO_ROW, left, leads))
+        return code >> 32, code & 0xFFFFFFFF
+
+    def _served(self, kernel: "Callable[[NDArray[np.int64]], int]") -> int:
+        while True:
+            with self.lexicon.lock:
+                code = kernel(self._context)
+            if code != NEED_LEX:
+                return code
+            self.lexicon.expand(int(self._context[at.WANT]))
+
+    def _has_room(self, rows: int, tokens: int) -> bool:
+        return (
+            self._used_pictures < len(self.pictures)
+            and self._used_rows + rows <= len(self.base)
+            and self._used_listed + tokens <= len(self.listed)
+        )
+
+    def _note(self, below: int, state: int, made: int) -> None:
+        """Remember a picture that is not of the whole vocabulary."""
+        from guideway.masks.kernels.entry import remember
+
+        remember(self._context, below, state, made)
+        self._noted += 1
+        if 2 * self._noted >= len(self.keys):
+            self.pictures[0, at.CLOSED] = 1
+
+    def _forsake(self, picture: int) -> None:
+        """A picture whose exits have no room is none."""
+        below, state = self._wide_states.pop(picture)
+        if below == 0:
+            self.picture_at[state] = NO_PICTURE
+        else:
+            self._note(below, state, NO_PICTURE)
+
+    def _hang(self, fields: list[int]) -> int:
+        """Add a picture; gives its number."""
+        number = self._used_pictures
+        self._used_pictures = number + 1
+        self.pictures[number] = fields
+        return number
+
+
+@final
+class _Shared:
+    """The galleries that new constraints get, as the memory accounts see them."""
+
+    def held(self) -> Held:
+        """What the pictures take."""
+        with _lock:
+            return Held(state_bytes=sum(one.nbytes for one in _galleries.values()))
+
+    def forget(self) -> None:
+        """Leave the galleries to those who use them."""
+        with _lock:
+            _galleries.clear()
+
+
+_galleries: "WeakKeyDictionary[Vocabulary, Gallery]" = WeakKeyDictionary()
+_lock = threading.Lock()
+track_shared(_Shared())
+
+
+def shared_gallery(vocabulary: Vocabulary, lexicon: Lexicon) -> Gallery:
+    """The pictures of a vocabulary; anew where the lexicon is a new one, but for its trie."""
+    with _lock:
+        found = _galleries.get(vocabulary)
+        if found is None or found.lexicon is not lexicon:
+            forest = None if found is None or found.forest.crowded else found.forest
+            found = _galleries[vocabulary] = Gallery(vocabulary, lexicon, forest)
+        return found

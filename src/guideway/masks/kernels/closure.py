@@ -1,0 +1,381 @@
+"""Closures: all that a set of configurations comes to without a byte.
+
+A macro state is a set of configurations (node, stack): all the places where the text may stand. A
+closure follows what takes no byte, until only nodes are left that read one.
+"""
+
+import numpy as np
+
+from guideway.masks.kernels.entries import enter, is_shared, leave_entry, push_under
+from guideway.masks.kernels.entry_layout import ENTRY
+from guideway.masks.kernels.frames import (
+    any_may_come,
+    frame_field,
+    frame_of_class,
+    object_field,
+)
+from guideway.masks.kernels.guards import GONE, guards_behind, with_guard
+from guideway.masks.kernels.intern import first_visit, node_of
+from guideway.masks.kernels.layout import (
+    ACCEPT,
+    ACCEPTS,
+    AHEAD,
+    BEHIND,
+    BLUR,
+    BOUNDED,
+    CAPTURE,
+    CHOICE,
+    CLEAR,
+    CLOSE_BRACE,
+    COUNTED,
+    DEAD,
+    DOUBT,
+    DOUBTFUL,
+    DOUBTS,
+    EDGE,
+    EXPR,
+    FIRST,
+    FORKED,
+    FOUND,
+    GOES_ON,
+    GUARDED,
+    GUARDING,
+    KEY,
+    LAID,
+    LEADS,
+    LEX_FIRST,
+    LEX_FLAG,
+    LEXEME,
+    LINE,
+    LINED,
+    LITERAL,
+    MARK,
+    MARK_TEXT,
+    MARKED,
+    MEMBER,
+    MEMBERS,
+    NAMED,
+    NEED_LEX,
+    NEED_NODE,
+    NIL,
+    NODE,
+    O_CLASS,
+    O_CLASSES,
+    O_CLOSING,
+    O_COMMA,
+    O_NAMES,
+    OK,
+    OPENED,
+    PLACE,
+    POOL,
+    QUOTE_BYTE,
+    RESUME,
+    SCAN,
+    SCAN_PARTLY,
+    SCRATCH,
+    SEQUENCE,
+    STACK,
+    STOP,
+    TARGET,
+    TODO,
+    TOOK,
+    UNKNOWN_TEXT,
+    WANT,
+    WORK_ROOM,
+)
+from guideway.masks.kernels.lexer_layout import APART, LEXER
+from guideway.masks.kernels.returns import is_expanded
+from guideway.masks.kernels.scanned import leave_scan
+from guideway.masks.kernels.scans import expand_line, expand_scan
+from guideway.masks.kernels.schema_nodes import NOT_LAID, lay
+from guideway.masks.kernels.views import (
+    Context,
+    Sets,
+    inner,
+    int32s,
+    int64s,
+    once,
+    uint8s,
+    uint64s,
+)
+from guideway.masks.kernels.worklist import found, push
+
+
+@inner
+def close(context: Context, node: int, stack: int) -> int:
+    """Add all that a configuration comes to without a byte; OK, or a code below 0."""
+    code = push(context, node, stack)
+    return close_pushed(context) if code == OK else code
+
+
+@inner
+def close_pushed(context: Context) -> int:
+    """The same of what has been put on the work list."""
+    code = OK
+    scratch, nodes = int64s(context, SCRATCH), int32s(context, NODE)
+    while code == OK and context[TODO] > 0:
+        context[TODO] -= 1
+        config = int(scratch[context[WORK_ROOM] + context[TODO]])
+        if first_visit(context, config):
+            node, guards = config >> 32, 0
+            if nodes[node * 6] == GUARDED:
+                node, guards = int(nodes[node * 6 + 1]), int(nodes[node * 6 + 2])
+            context[GUARDING] = guards
+            code = _expand(context, node, config & 0xFFFFFFFF)
+        else:
+            context[SCAN_PARTLY] = 1
+        leave_scan(context)
+    context[GUARDING] = 0
+    return code
+
+
+@once
+def _expand(context: Context, node: int, stack: int) -> int:  # noqa: PLR0911  one arm for each kind
+    nodes = int32s(context, NODE)
+    kind, a, b = nodes[node * 6], int(nodes[node * 6 + 1]), int(nodes[node * 6 + 2])
+    if kind == NIL:
+        return _pop(context, stack)
+    if kind == SEQUENCE:
+        return push_under(context, a, b, stack)
+    if kind in (LEXEME, BOUNDED):
+        return _lexeme(context, node, a, NIL, stack)
+    if kind in (CAPTURE, MARK):
+        return _capture(context, node, stack) if kind == CAPTURE else _mark(context, a, stack)
+    if kind in (LITERAL, MEMBER):
+        return found(context, node, stack)
+    if kind == KEY:
+        return _lexeme(context, node, int(nodes[node * 6 + 4]), NIL, stack)
+    if kind == COUNTED:
+        return _counted(context, node, stack)
+    if kind == CHOICE:
+        return _choice(context, a, b, stack)
+    return _expand_rare(context, kind, node, a, stack)
+
+
+@once
+def _expand_rare(context: Context, kind: int, node: int, frame: int, stack: int) -> int:  # noqa: PLR0911  one arm for each kind
+    if kind == OPENED:
+        return _opened(context, frame, stack)
+    if kind == BEHIND:
+        return _behind(context, frame, stack)
+    if kind == MEMBERS:
+        return _members(context, frame, stack)
+    if kind in (EXPR, RESUME, NAMED):
+        return _told(context, kind, node, frame, stack)
+    if kind == LINE:
+        return expand_line(context, node, stack)
+    if kind in (FORKED, ENTRY):
+        return _forked(context, node) if kind == FORKED else leave_entry(context, node)
+    if kind in (PLACE, SCAN, TOOK, LINED, CLEAR, LEXER):
+        return expand_scan(context, kind, node, stack)
+    if kind in (AHEAD, STOP):
+        return _look(context, kind, node, stack)
+    if kind == DOUBT:
+        context[DOUBTFUL] |= 1
+    return OK
+
+
+@once
+def _told(context: Context, kind: int, node: int, expr: int, stack: int) -> int:
+    """What a node is by what Python says of it, or because a part of a schema is laid."""
+    target = int(int32s(context, TARGET)[node]) - 1
+    if target < 0:
+        target = lay(context, node) if kind == EXPR and expr >= LAID else NOT_LAID
+    if target == NOT_LAID:
+        context[WANT] = node
+        return NEED_NODE
+    if target >= 0 and is_shared(context, node):
+        return enter(context, node, target, stack)
+    return push(context, target, stack) if target >= 0 else target
+
+
+@once
+def _look(context: Context, kind: int, node: int, stack: int) -> int:
+    """From here on there is one guard more, or those of a level end."""
+    nodes, guards = int32s(context, NODE), int(context[GUARDING])
+    if kind == AHEAD:
+        state, level = int(nodes[node * 6 + 1]), int(nodes[node * 6 + 2])
+        guards = with_guard(context, guards, state, level)
+    else:
+        guards = guards_behind(context, guards, int(nodes[node * 6 + 1]))
+    if guards < 0:
+        return OK if guards == GONE else guards
+    context[GUARDING] = guards
+    return push(context, NIL, stack)
+
+
+@inner
+def _pop(context: Context, stack: int) -> int:
+    if stack == 0:
+        if context[GUARDING] != 0:
+            code = guards_behind(context, int(context[GUARDING]), -1)
+            if code < 0:
+                return OK if code == GONE else code
+        context[ACCEPT] = 1
+        return OK
+    top = int64s(context, STACK)[stack]
+    return push(context, top >> 32, top & 0xFFFFFFFF)
+
+
+@inner
+def _forked(context: Context, node: int) -> int:
+    """An alternative of a fork, and those linked behind it."""
+    nodes = int32s(context, NODE)
+    code, rest = _pop(context, int(nodes[node * 6 + 1])), int(nodes[node * 6 + 2])
+    return push(context, rest, 0) if code == OK and rest != NIL else code
+
+
+@inner
+def _choice(context: Context, start: int, count: int, stack: int) -> int:
+    edges = int32s(context, EDGE)
+    for option in range(start, start + count):
+        code = push(context, int(edges[option]), stack)
+        if code < 0:
+            return code
+    return OK
+
+
+@inner
+def _lexeme(context: Context, node: int, state: int, after: int, stack: int) -> int:
+    """A lexical state reads on, or, where it accepts, gives way to `after`."""
+    if not is_expanded(context, state):
+        return NEED_LEX
+    flags = uint8s(context, LEX_FLAG)[state]
+    if flags & DOUBTS:
+        context[DOUBTFUL] |= 1
+        return OK
+    if flags & GOES_ON:
+        code = found(context, node, stack)
+        if code < 0:
+            return code
+    return push(context, after, stack) if flags & ACCEPTS else OK
+
+
+@inner
+def _counted(context: Context, node: int, stack: int) -> int:
+    """Between items it may give way, if enough have come; within one it reads on."""
+    nodes = int32s(context, NODE)
+    state, low, high = nodes[node * 6 + 1], nodes[node * 6 + 2], nodes[node * 6 + 3]
+    if not is_expanded(context, state):
+        return NEED_LEX
+    between = state == nodes[node * 6 + 4]
+    if between and low == 0:
+        code = push(context, NIL, stack)
+        if code < 0:
+            return code
+    return OK if between and high == 0 else found(context, node, stack)
+
+
+@inner
+def _capture(context: Context, node: int, stack: int) -> int:
+    nodes = int32s(context, NODE)
+    state, text, what = nodes[node * 6 + 1], nodes[node * 6 + 2], nodes[node * 6 + 3]
+    if context[BLUR] != 0 and text != UNKNOWN_TEXT:
+        node = node_of(context, CAPTURE, state, UNKNOWN_TEXT, what, 0, 0)
+        return push(context, node, stack) if node >= 0 else node
+    after = NIL
+    if uint8s(context, LEX_FLAG)[state] & ACCEPTS:
+        after = node_of(context, RESUME, what, text, 0, 0, 0)
+        if after < 0:
+            return after
+    return _lexeme(context, node, state, after, stack)
+
+
+@inner
+def _mark(context: Context, what: int, stack: int) -> int:
+    """The end of what is captured: what follows is told by the text that has been read."""
+    if context[BLUR] == 0 and context[MARK_TEXT] == 0:
+        context[DOUBTFUL] |= MARKED
+        return OK
+    text = UNKNOWN_TEXT if context[BLUR] != 0 else context[MARK_TEXT] - 1
+    after = node_of(context, RESUME, what, text, 0, 0, 0)
+    return push(context, after, stack) if after >= 0 else after
+
+
+@inner
+def _has_next(context: Context, frame: int) -> bool:
+    """Whether another member may come, but for those of classes."""
+    names = object_field(context, frame_field(context, frame, 0), O_NAMES)
+    return frame_field(context, frame, 5) != 0 or any_may_come(context, frame, 0, names)
+
+
+@inner
+def _next(context: Context, frame: int) -> int:
+    """The node of another member, DEAD if none may come."""
+    if object_field(context, frame_field(context, frame, 0), O_CLASSES) != 0:
+        return node_of(context, MEMBERS, frame, 0, 0, 0, 0)
+    return node_of(context, MEMBER, frame, 0, 0, 0, 0) if _has_next(context, frame) else DEAD
+
+
+@once
+def _members(context: Context, frame: int, stack: int) -> int:
+    """One of the names, or a key of one of the classes."""
+    thing, code = frame_field(context, frame, 0), OK
+    if _has_next(context, frame):
+        code = _member(context, frame, stack)
+    first = object_field(context, thing, O_CLASS)
+    for row in range(first, first + object_field(context, thing, O_CLASSES)):
+        if code == OK:
+            code = _member(context, frame_of_class(context, frame, row), stack)
+    return code
+
+
+@inner
+def _member(context: Context, frame: int, stack: int) -> int:
+    member = node_of(context, MEMBER, frame, 0, 0, 0, 0) if frame >= 0 else frame
+    return push(context, member, stack) if member >= 0 else member
+
+
+@inner
+def _opened(context: Context, frame: int, stack: int) -> int:
+    if frame_field(context, frame, 3) == 0:
+        code = push(context, CLOSE_BRACE, stack)
+        if code < 0:
+            return code
+    member = _next(context, frame)
+    return push(context, member, stack) if member > DEAD else member
+
+
+@inner
+def _behind(context: Context, frame: int, stack: int) -> int:
+    thing = frame_field(context, frame, 0)
+    if frame_field(context, frame, 3) == 0:
+        code = push(context, object_field(context, thing, O_CLOSING), stack)
+        if code < 0:
+            return code
+    member = _next(context, frame)
+    if member <= DEAD:
+        return member
+    return push_under(context, object_field(context, thing, O_COMMA), member, stack)
+
+
+@inner
+def leads_of_found(context: Context) -> None:
+    """Write to LEADS the bytes that may lead on from what was found; all, where that is a doubt."""
+    leads, found_ = uint64s(context, LEADS), int64s(context, SCRATCH)
+    for word in range(4):
+        leads[word] = ~np.uint64(0) if context[DOUBTFUL] != 0 else np.uint64(0)
+    for index in range(context[FOUND]):
+        add_leads(context, leads, 0, found_[index] >> 32)
+
+
+@inner
+def add_leads(context: Context, leads: Sets, place: int, node: int) -> None:
+    """Add the bytes that a node reads to the set of bytes at this place."""
+    nodes, lexical, at = int32s(context, NODE), uint64s(context, LEX_FIRST), node * 6
+    if nodes[at] == GUARDED:
+        at = nodes[at + 1] * 6
+    kind = nodes[at]
+    if kind in (TOOK, APART):
+        return
+    if kind == LEXER:
+        first = uint64s(context, FIRST)
+        for word in range(4):
+            leads[place + word] |= first[nodes[at + 1] * 4 + word]
+    elif kind in (LITERAL, MEMBER):
+        byte = QUOTE_BYTE if kind == MEMBER else int(uint8s(context, POOL)[nodes[at + 1]])
+        leads[place + (byte >> 6)] |= np.uint64(1) << np.uint64(byte & 63)
+    else:
+        state = int(nodes[at + 4] if kind == KEY else nodes[at + 1])
+        for word in range(4):
+            leads[place + word] |= lexical[state * 4 + word]

@@ -1,0 +1,390 @@
+"""Masks: which tokens a macro state can read.
+
+The tokens of a lexical configuration are those that stay within its state, which depend on nothing
+else (its picture, made once in a process), and those that leave it. What is left of the latter is
+a trie of its own, below which what follows has a picture again; so each part of what follows is
+looked up rather than walked, and it does not matter how far the text has come: that changes numbers
+of frames and stacks, but not what their parts read. A literal goes down a trie; declared keys do so
+with the trie of their names. Keys that may be undeclared ones have pictures, too. What has none
+walks the tokens, which is short where few bytes lead on.
+"""
+
+import numpy as np
+
+from guideway.masks.kernels.bounded import bounded_walk, draw_bounded
+from guideway.masks.kernels.closure import close
+from guideway.masks.kernels.frames import frame_after_other, frame_field, object_field
+from guideway.masks.kernels.guarded_walks import guarded_walk
+from guideway.masks.kernels.intern import node_of
+from guideway.masks.kernels.key_walks import walk_keys
+from guideway.masks.kernels.layout import (
+    B_EXIT,
+    B_EXITS,
+    BLUR,
+    BOUND,
+    BOUND_PLACE,
+    BOUNDED,
+    CAPTURE,
+    CAPTURES,
+    CONFIG,
+    COUNT_AT,
+    COUNTED,
+    EXIT,
+    FULL,
+    GUARDED,
+    KEY,
+    LEXEME,
+    LINE,
+    LITERAL,
+    MACRO,
+    MEMBER,
+    NEED_COUNT,
+    NEED_PICTURE,
+    NIL,
+    NO_PICTURE,
+    NODE,
+    O_OTHER,
+    O_QUOTED,
+    OK,
+    P_EXIT,
+    P_EXITS,
+    P_MOST,
+    PENDING,
+    PICTURE,
+    POOL,
+    REACH_ITEM,
+    REACHED,
+    RESUME,
+    ROW_WORDS,
+    TOOK,
+    UNKNOWN_TEXT,
+    UNSURE,
+    UNSURE_COUNT,
+    WANT,
+    WANT_BELOW,
+)
+from guideway.masks.kernels.leaves import (
+    doubtful_behind,
+    leave_counted,
+    leave_found,
+    leaves_surely,
+)
+from guideway.masks.kernels.lexer_layout import APART, LEXER
+from guideway.masks.kernels.line_walks import walk_lines
+from guideway.masks.kernels.lookouts import look_out
+from guideway.masks.kernels.macros import finish
+from guideway.masks.kernels.pictures import picture_of
+from guideway.masks.kernels.reach import put, reach_begin, spread, spread_found
+from guideway.masks.kernels.recipe_layout import ENDED, PARTS, WRITTEN
+from guideway.masks.kernels.recipes import add_part, add_tokens, known_row, write_out
+from guideway.masks.kernels.scraps import is_scrap, walk_scrap
+from guideway.masks.kernels.shelf import shelved
+from guideway.masks.kernels.step import value_follows
+from guideway.masks.kernels.tries import child_of
+from guideway.masks.kernels.views import (
+    Context,
+    Words,
+    inner,
+    int32s,
+    int64s,
+    once,
+    uint8s,
+    uint32s,
+)
+from guideway.masks.kernels.walks import add_items, add_picture, walk_below
+from guideway.masks.kernels.worklist import begin
+
+
+@once
+def fill(context: Context, macro: int, row: Words, spare: Words) -> int:
+    """Write the mask of a macro state; the unsure tokens are listed apart.
+
+    When something had to be served it goes on where it was, if PENDING says so. Gives twice the
+    number of the row on the shelf that says the same, which is 0 if there is none, or where tokens
+    are unsure; plus 1 if it is then to be learned what the mask is made of (LEARN). `row` is only
+    written where that was not known.
+    """
+    context[BLUR] = context[CAPTURES]
+    code = OK
+    if context[PENDING] == 0:
+        context[BOUND_PLACE] = 0
+        _clear(context)
+        code = _open_keys_of(context, macro, row, spare)
+        if code == OK:
+            code = _put_others_of(context, macro)
+        if code == OK:
+            context[PENDING] = 1
+    if code == OK:
+        code = _reach(context, row)
+    if code == OK or (code == FULL and context[WANT] == REACHED):
+        context[PENDING] = 0
+    context[BLUR] = 0
+    if code != OK:
+        return code
+    if int32s(context, MACRO)[macro * 4 + 2] != 0:
+        add_part(context, row, ENDED, 0, 0)
+    return _finished(context, row)
+
+
+@once
+def _finished(context: Context, row: Words) -> int:
+    """What `fill` gives, when all is done."""
+    if context[UNSURE_COUNT] != 0:
+        write_out(context, row)
+        return 0
+    parts = context[PARTS]
+    if parts == WRITTEN:
+        return 2 * shelved(context, row)
+    number = known_row(context)
+    if number == 0:
+        write_out(context, row)
+        number, context[PARTS] = shelved(context, row), parts
+        return 2 * number + 1
+    return 2 * number
+
+
+@once
+def _open_keys_of(context: Context, macro: int, row: Words, spare: Words) -> int:
+    """The keys of a macro state that may be undeclared; each one's taken-out tokens are its own."""
+    macros, configs = int32s(context, MACRO), int64s(context, CONFIG)
+    first, words, done = macros[macro * 4], context[ROW_WORDS], 0
+    for index in range(first, first + macros[macro * 4 + 1]):
+        config = configs[index]
+        if not _is_open_key(context, config >> 32):
+            continue
+        target = row if done == 0 else spare
+        done += 1
+        if done > 1:
+            write_out(context, row)
+            for word in range(words):
+                spare[word] = np.uint32(0)
+        code = _open_key(context, target, config >> 32, config & 0xFFFFFFFF)
+        if code < 0:
+            return code
+        if done > 1:
+            for word in range(words):
+                row[word] |= spare[word]
+    return OK
+
+
+@inner
+def _clear(context: Context) -> None:
+    context[PARTS] = 0
+    if context[UNSURE_COUNT] != 0:
+        context[UNSURE_COUNT] = 0
+        unsure = uint32s(context, UNSURE)
+        for word in range(context[ROW_WORDS]):
+            unsure[word] = np.uint32(0)
+
+
+@once
+def _put_others_of(context: Context, macro: int) -> int:
+    """Put all the rest of a macro state on the work list."""
+    macros, configs = int32s(context, MACRO), int64s(context, CONFIG)
+    reach_begin(context)
+    first = macros[macro * 4]
+    for index in range(first, first + macros[macro * 4 + 1]):
+        if not _is_open_key(context, configs[index] >> 32):
+            code = put(context, 0, int(configs[index]))
+            if code < 0:
+                return code
+    return OK
+
+
+@inner
+def _is_open_key(context: Context, node: int) -> bool:
+    """Whether a node reads a key that may be an undeclared one, by its picture."""
+    nodes = int32s(context, NODE)
+    if nodes[node * 6] not in (MEMBER, KEY):
+        return False
+    if frame_field(context, nodes[node * 6 + 1], 5) == 0:
+        return False
+    return picture_of(context, 0, _key_state(context, node)) != NO_PICTURE
+
+
+@inner
+def _key_state(context: Context, node: int) -> int:
+    """The lexical state of a key, or of the quote before it."""
+    nodes = int32s(context, NODE)
+    if nodes[node * 6] == KEY:
+        return int(nodes[node * 6 + 4])
+    thing = frame_field(context, int(nodes[node * 6 + 1]), 0)
+    return object_field(context, thing, O_QUOTED)
+
+
+@once
+def _open_key(context: Context, row: Words, node: int, stack: int) -> int:
+    """The tokens of a key, or of the quote before it, where undeclared keys are allowed."""
+    frame, state = int(int32s(context, NODE)[node * 6 + 1]), _key_state(context, node)
+    picture = picture_of(context, 0, state)
+    if picture == 0:
+        context[WANT], context[WANT_BELOW] = state, 0
+        return NEED_PICTURE
+    add_picture(context, row, picture)
+    reach_begin(context)
+    thing = frame_field(context, frame, 0)
+    other = object_field(context, thing, O_OTHER)
+    unknown = frame_after_other(context, frame, UNKNOWN_TEXT)
+    begin(context)
+    code = value_follows(context, thing, other, unknown, stack)
+    if code == OK:
+        code = leave_found(context, picture)
+    if code == OK:
+        code = _reach(context, row)
+    if code == OK:
+        code = walk_keys(context, row, 0, node, stack)
+    return _reach(context, row) if code == OK else code
+
+
+@inner
+def _reach(context: Context, row: Words) -> int:
+    """Work on what is on the list until nothing is; what could not be done is there again."""
+    items = int64s(context, REACH_ITEM)
+    code = OK
+    while code == OK and context[REACHED] > 0:
+        at = context[REACHED] - 1
+        context[REACHED] = at
+        config, below = int(items[at * 2]), int(items[at * 2 + 1])
+        code = _leaf(context, row, below, config >> 32, config & 0xFFFFFFFF)
+        if code < 0:
+            at = context[REACHED]
+            items[at * 2], items[at * 2 + 1], context[REACHED] = config, below, at + 1
+    return code
+
+
+@once
+def _leaf(context: Context, row: Words, below: int, node: int, stack: int) -> int:  # noqa: PLR0911  one arm for each kind
+    """The tokens of a configuration below a trie node."""
+    nodes = int32s(context, NODE)
+    kind = nodes[node * 6]
+    if context[CAPTURES] != 0 and kind in (LEXEME, LITERAL):
+        code = doubtful_behind(context, node, stack)
+        if code < 0:
+            return code
+        if code > 0:  # so are the tokens that end before the doubt
+            write_out(context, row)
+            row, context[UNSURE_COUNT] = uint32s(context, UNSURE), 1
+    if kind in (LEXEME, CAPTURE):
+        return _lexical(context, row, below, node, stack)
+    if kind == LITERAL:
+        return _literal(context, row, below, node, stack)
+    if kind == COUNTED and below == 0 and nodes[node * 6 + 1] == nodes[node * 6 + 4]:
+        return _counted(context, row, node, stack)
+    if kind == BOUNDED:
+        return _bounded(context, row, below, node, stack)
+    if kind in (MEMBER, KEY) and (below > 0 or frame_field(context, nodes[node * 6 + 1], 5) == 0):
+        return walk_keys(context, row, below, node, stack)
+    if kind in (LEXER, TOOK, APART, LINE, GUARDED):
+        return _of_automaton(context, row, below, node, stack)
+    return _walked(context, row, below, node, stack)
+
+
+@once
+def _of_automaton(context: Context, row: Words, below: int, node: int, stack: int) -> int:
+    """The same of what Lark's automaton reads, and of all that is guarded."""
+    nodes = int32s(context, NODE)
+    core = int(nodes[node * 6 + 1]) if nodes[node * 6] == GUARDED else node
+    if nodes[core * 6] == LINE:
+        return walk_lines(context, row, below, node, stack)
+    if nodes[core * 6] in (LEXER, TOOK, APART):
+        write_out(context, row)
+        return look_out(context, row, below, node, stack)
+    return guarded_walk(context, row, below, node, stack)
+
+
+@inner
+def _walked(context: Context, row: Words, below: int, node: int, stack: int) -> int:
+    """The same by stepping through all bytes below the trie node."""
+    begin(context)
+    code = close(context, node, stack)
+    macro = finish(context) if code == OK else code
+    return walk_below(context, row, below, macro) if macro > 0 else macro
+
+
+@once
+def _lexical(context: Context, row: Words, below: int, node: int, stack: int) -> int:
+    nodes = int32s(context, NODE)
+    state, after = int(nodes[node * 6 + 1]), NIL
+    if nodes[node * 6] == CAPTURE:
+        after = node_of(context, RESUME, nodes[node * 6 + 3], UNKNOWN_TEXT, 0, 0, 0)
+        if after < 0:
+            return after
+    if is_scrap(context, below):
+        return walk_scrap(context, row, below, state, after, stack)
+    picture = picture_of(context, below, state)
+    if picture == 0:
+        context[WANT], context[WANT_BELOW] = state, below
+        return NEED_PICTURE
+    if picture == NO_PICTURE:
+        return _walked(context, row, below, node, stack)
+    add_picture(context, row, picture)
+    if int32s(context, PICTURE)[picture * 6 + P_EXITS] == 0:
+        return OK
+    begin(context)
+    code = close(context, after, stack)
+    return leave_found(context, picture) if code == OK else code
+
+
+@once
+def _literal(context: Context, row: Words, below: int, node: int, stack: int) -> int:
+    nodes, pool = int32s(context, NODE), uint8s(context, POOL)
+    first = int(nodes[node * 6 + 1])
+    for place in range(first, first + nodes[node * 6 + 2]):
+        below = child_of(context, below, int(pool[place]))
+        if below < 0:
+            return OK
+        add_tokens(context, row, below, below + 1)
+    return spread(context, below, int(nodes[node * 6 + 3]), stack)
+
+
+@once
+def _counted(context: Context, row: Words, node: int, stack: int) -> int:
+    """Between two counted items, over all tokens."""
+    nodes, pictures = int32s(context, NODE), int32s(context, PICTURE)
+    state, low, high = (
+        int(nodes[node * 6 + 1]),
+        int(nodes[node * 6 + 2]),
+        int(nodes[node * 6 + 3]),
+    )
+    begin(context)
+    code = close(context, NIL, stack)
+    if code < 0:
+        return code
+    picture = int(int32s(context, COUNT_AT)[state])
+    if picture == NO_PICTURE or not leaves_surely(context, state):
+        return _walked(context, row, 0, node, stack)
+    if picture == 0:
+        context[WANT] = state
+        return NEED_COUNT
+    add_items(context, row, picture, high)
+    at = picture * 6
+    if low == 0 and (high < 0 or high >= pictures[at + P_MOST]):
+        return leave_found(context, picture)
+    first, last = int(pictures[at + P_EXIT]), int(pictures[at + P_EXIT + 1])
+    return leave_counted(context, first, last, low, high)
+
+
+@once
+def _bounded(context: Context, row: Words, below: int, node: int, stack: int) -> int:
+    """A pattern whose characters are counted."""
+    begin(context)
+    code = close(context, NIL, stack)
+    if code < 0:
+        return code
+    write_out(context, row)
+    picture = draw_bounded(context, row, node) if below == 0 else 0
+    if picture == 0:
+        macro = finish(context)
+        return bounded_walk(context, row, below, node, macro) if macro >= 0 else macro
+    if picture < 0:
+        return picture
+    nodes, pictures = int32s(context, NODE), int32s(context, BOUND)
+    low, high = int(nodes[node * 6 + 2]), int(nodes[node * 6 + 3])
+    first, last = int(pictures[picture * 12 + B_EXIT]), int(pictures[picture * 12 + B_EXIT + 1])
+    every = first == last or (
+        low <= int32s(context, EXIT)[first * 2]
+        and (high < 0 or high >= int32s(context, EXIT)[last * 2 - 2])
+    )
+    if every:
+        return spread_found(context, int(pictures[picture * 12 + B_EXITS])) if first < last else OK
+    return leave_counted(context, first, last, low, high)

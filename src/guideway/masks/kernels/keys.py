@@ -1,0 +1,263 @@
+r"""One byte within a key: the text it spells, the names it may still become.
+
+A key is read by three things at once: the lexical state of any JSON string, which knows what is
+well formed; the trie of the declared names; and, if undeclared keys are allowed, the text so far.
+The last two see characters, so that "\u0061" is "a".
+
+An escape that is not finished is a number, phase << 26 | high surrogate - 0xD800 << 16 | digits:
+
+    phase   read so far                phase    read so far
+    0       no escape                  6        \uD83D
+    1       \                          7        \uD83D\
+    2–5     \u and 0–3 digits          8–11     \uD83D\u and 0–3 digits
+"""
+
+from guideway.masks.kernels.frames import (
+    any_may_come,
+    frame_field,
+    key_child,
+    may_come,
+    name_field,
+    object_field,
+)
+from guideway.masks.kernels.intern import node_of, text_of
+from guideway.masks.kernels.layout import (
+    BACKSLASH,
+    EXTRA,
+    K_DEPTH,
+    K_HIGH,
+    K_LOW,
+    KEY,
+    KEY_ESCAPE,
+    KEY_STATE,
+    KEY_TEXT,
+    KEY_TRIE,
+    KEYS,
+    LEX,
+    N_AT,
+    N_LENGTH,
+    NEED_LEX,
+    NODE,
+    O_PLAIN,
+    POOL,
+    QUOTE_BYTE,
+    TEXT,
+    WANT,
+)
+from guideway.masks.kernels.views import Context, inner, int32s, int64s, uint8s
+
+BEGUN_ESCAPE = 1 << 26  # behind a backslash: phases of an escape are counted in the upper bits
+
+
+@inner
+def _hex_digit(byte: int) -> int:
+    return byte - 0x30 if byte < 0x3A else (byte & 0xDF) - 0x37
+
+
+@inner
+def _short_escape(byte: int) -> int:
+    """The character of a two-character escape, by its second."""
+    if byte == 0x6E:
+        return 0x0A
+    if byte == 0x74:
+        return 0x09
+    if byte == 0x72:
+        return 0x0D
+    if byte == 0x62:
+        return 0x08
+    if byte == 0x66:
+        return 0x0C
+    return byte
+
+
+@inner
+def read_escape(escape: int, byte: int) -> tuple[int, int]:
+    """The escape after one more byte, and the character that it has become, -1 if none yet."""
+    phase = escape >> 26
+    if phase == 1:
+        return (2 << 26, -1) if byte == 0x75 else (0, _short_escape(byte))
+    if phase in (6, 7):
+        return escape + (1 << 26), -1
+    digits = ((escape & 0xFFFF) << 4) | _hex_digit(byte)
+    if phase not in (5, 11):
+        return ((escape >> 16) << 16) + (1 << 26) | digits, -1
+    if phase == 11:
+        high = (escape >> 16) & 0x3FF
+        return 0, 0x10000 + (high << 10) + (digits - 0xDC00)
+    if 0xD800 <= digits < 0xDC00:
+        return (6 << 26) | ((digits - 0xD800) << 16), -1
+    return 0, digits
+
+
+@inner
+def _follow(context: Context, texts: int, node: int, text: int, byte: int) -> tuple[int, int]:
+    """Trie node and text after one more byte of UTF-8; a text below 0 is FULL."""
+    child = key_child(context, node, byte) if node >= 0 else -1
+    return child, text_of(context, text, byte) if texts != 0 else 0
+
+
+@inner
+def _follow_character(
+    context: Context, texts: int, node: int, text: int, code: int
+) -> tuple[int, int]:
+    if code < 0x80:
+        return _follow(context, texts, node, text, code)
+    if code < 0x800:
+        node, text = _follow(context, texts, node, text, 0xC0 | (code >> 6))
+    else:
+        if code < 0x10000:
+            node, text = _follow(context, texts, node, text, 0xE0 | (code >> 12))
+        else:
+            node, text = _follow(context, texts, node, text, 0xF0 | (code >> 18))
+            if text >= 0:
+                node, text = _follow(context, texts, node, text, 0x80 | ((code >> 12) & 63))
+        if text >= 0:
+            node, text = _follow(context, texts, node, text, 0x80 | ((code >> 6) & 63))
+    if text < 0:
+        return node, text
+    return _follow(context, texts, node, text, 0x80 | (code & 63))
+
+
+@inner
+def _character_at(context: Context, at: int) -> int:
+    """The character whose UTF-8 begins at this place of the pool."""
+    pool = uint8s(context, POOL)
+    lead = int(pool[at])
+    if lead < 0x80:
+        return lead
+    if lead < 0xE0:
+        return ((lead & 31) << 6) | (pool[at + 1] & 63)
+    if lead < 0xF0:
+        return ((lead & 15) << 12) | ((pool[at + 1] & 63) << 6) | (pool[at + 2] & 63)
+    high = ((lead & 7) << 18) | ((pool[at + 1] & 63) << 12)
+    return high | ((pool[at + 2] & 63) << 6) | (pool[at + 3] & 63)
+
+
+@inner
+def _has_short(code: int) -> bool:
+    return code in (0x22, 0x5C, 0x08, 0x0C, 0x0A, 0x0D, 0x09)
+
+
+@inner
+def _spelled_so(code: int, escape: int, plain: int) -> bool:
+    """Whether a character can be what an unfinished escape becomes."""
+    phase = escape >> 26
+    if phase == 1:
+        return plain == 0 or code < 0x20 or _has_short(code)
+    if plain != 0 and (code >= 0x20 or _has_short(code)):
+        return False
+    high = (0xD800 + ((code - 0x10000) >> 10)) if code >= 0x10000 else code
+    if phase <= 5:
+        return (high >> (4 * (6 - phase))) == (escape & 0xFFFF)
+    if code < 0x10000 or high - 0xD800 != (escape >> 16) & 0x3FF:
+        return False
+    low = 0xDC00 + ((code - 0x10000) & 0x3FF)
+    return phase <= 7 or (low >> (4 * (12 - phase))) == (escape & 0xFFFF)
+
+
+@inner
+def _can_escape(context: Context, frame: int, node: int, escape: int) -> bool:
+    """Whether a name below a trie node goes on with a character that an escape can become."""
+    if node < 0:
+        return False
+    keys, thing = int32s(context, KEYS), frame_field(context, frame, 0)
+    depth, plain = keys[node * 6 + K_DEPTH], object_field(context, thing, O_PLAIN)
+    for rank in range(keys[node * 6 + K_LOW], keys[node * 6 + K_HIGH]):
+        if name_field(context, thing, rank, N_LENGTH) > depth and may_come(context, frame, rank):
+            code = _character_at(context, name_field(context, thing, rank, N_AT) + depth)
+            if _spelled_so(code, escape, plain):
+                return True
+    return False
+
+
+@inner
+def _can_come(context: Context, frame: int, node: int, escape: int) -> bool:
+    """Whether a declared name below a trie node may come."""
+    if node < 0:
+        return False
+    if escape != 0:
+        return _can_escape(context, frame, node, escape)
+    keys = int32s(context, KEYS)
+    return any_may_come(context, frame, keys[node * 6 + K_LOW], keys[node * 6 + K_HIGH])
+
+
+@inner
+def key_after(context: Context, key: int, byte: int) -> int:
+    """The KEY node after one more byte, which does not end it; DEAD (0), or a code below 0."""
+    at = key * 6
+    nodes = int32s(context, NODE)
+    frame = int(nodes[at + 1])
+    context[KEY_TRIE], context[KEY_TEXT] = nodes[at + 2], nodes[at + 3]
+    context[KEY_STATE], context[KEY_ESCAPE] = nodes[at + 4], nodes[at + 5]
+    alive = key_step(context, frame, byte, frame_field(context, frame, 5))
+    if alive <= 0:
+        return alive
+    node, text = int(context[KEY_TRIE]), int(context[KEY_TEXT])
+    state, escape = int(context[KEY_STATE]), int(context[KEY_ESCAPE])
+    return node_of(context, KEY, frame, node, text, state, escape)
+
+
+@inner
+def key_step(context: Context, frame: int, byte: int, texts: int) -> int:
+    """Read one more byte, which does not end it, of the key that KEY_TRIE and so on say.
+
+    Its text is followed if `texts` is not 0. Gives 1, 0 if no key goes on so, or a code below 0.
+    """
+    node, text, escape = int(context[KEY_TRIE]), int(context[KEY_TEXT]), int(context[KEY_ESCAPE])
+    state = int(int32s(context, LEX)[context[KEY_STATE] * 256 + byte])
+    if state <= 0:
+        if state == 0:
+            context[WANT] = context[KEY_STATE]
+            return NEED_LEX
+        return 0
+    code = -1
+    if escape != 0:
+        escape, code = read_escape(escape, byte)
+    elif byte == BACKSLASH:
+        escape = BEGUN_ESCAPE
+    else:
+        node, text = _follow(context, texts, node, text, byte)
+    if code >= 0:
+        node, text = _follow_character(context, texts, node, text, code)
+    if text < 0:
+        return text
+    if frame_field(context, frame, 5) == 0 and not _can_come(context, frame, node, escape):
+        return 0
+    context[KEY_TRIE], context[KEY_TEXT] = node, text
+    context[KEY_STATE], context[KEY_ESCAPE] = state, escape
+    return 1
+
+
+@inner
+def may_end(context: Context, state: int) -> int:
+    """Whether an undeclared key may end in a lexical state: 1, 0, or a code below 0."""
+    after = int(int32s(context, LEX)[state * 256 + QUOTE_BYTE])
+    if after == 0:
+        context[WANT] = state
+        return NEED_LEX
+    return 1 if after > 0 else 0
+
+
+@inner
+def is_prefix(context: Context, text: int, whole: int) -> bool:
+    """Whether `whole` begins with `text`; later texts have greater numbers."""
+    texts = int64s(context, TEXT)
+    while whole > text:
+        whole = texts[whole] >> 32
+    return whole == text
+
+
+@inner
+def is_special(context: Context, frame: int) -> bool:
+    """Whether the key that KEY_TRIE and KEY_TEXT say may still become one that is not just another.
+
+    Those are the declared names, and the undeclared ones that have come.
+    """
+    if context[KEY_TRIE] >= 0:
+        return True
+    pairs, extras = int64s(context, EXTRA), frame_field(context, frame, 2)
+    while extras != 0:
+        if is_prefix(context, int(context[KEY_TEXT]), pairs[extras] >> 32):
+            return True
+        extras = pairs[extras] & 0xFFFFFFFF
+    return False

@@ -1,0 +1,347 @@
+"""Lark's LALR automaton behind its contextual lexer: its stack is the stack of configurations.
+
+    SCAN, on the states      all that may be taken in the topmost state: for each way of its scanner
+                             the node of its text, on TOOK of the terminal, on the states
+    TOOK, on the states      the reductions before the terminal, its state, and SCAN again
+    LINE, on TOOK            the terminal of newlines, the columns of its last line being counted
+    LINED, on the states     that terminal, and those that begin a block or end some
+
+States are READ_STATE nodes. What `lowering.lark_contextual` says of a place, in tables: there are
+as many nodes as states and ways, where each stack had its own, made by Python.
+"""
+
+from typing import Final
+
+from guideway.masks.kernels.intern import node_of, stack_of
+from guideway.masks.kernels.layout import (
+    IGNORED,
+    LALR,
+    LALR_DEPTH,
+    LALR_REST,
+    LALR_WORK,
+    LINES,
+    NODE,
+    READ_STATE,
+    SCAN,
+    STACK,
+    T_ACTION,
+    T_BRACKET,
+    T_DEDENT,
+    T_DEPTH,
+    T_END,
+    T_GOTO,
+    T_INDENT,
+    T_NEWLINE,
+    T_PRODUCTION,
+    T_TAB,
+    T_TERMINALS,
+)
+from guideway.masks.kernels.lexer_layout import SETS, T_SETS, T_WORDS, WIDENED, WIDENED_IS
+from guideway.masks.kernels.views import (
+    Context,
+    Ints,
+    apart,
+    inner,
+    int32s,
+    int64s,
+    lowest_bit,
+)
+
+NO_STACK: Final = 0  # there is none: never the stack of a state
+_LONGEST: Final = 1 << 16  # reductions in a row that take nothing from a stack, but without end
+
+
+@inner
+def top_field(context: Context, stack: int, field: int) -> int:
+    """A field of the node on top of a stack."""
+    return int(int32s(context, NODE)[(int64s(context, STACK)[stack] >> 32) * 6 + field])
+
+
+@inner
+def _cell(tables: Ints, row: int, column: int) -> int:
+    """What stands in a column of a row."""
+    if column < tables[row + 1] or column >= tables[row + 2]:
+        return 0
+    return int(tables[tables[row] + column])
+
+
+@inner
+def _reduced(context: Context, table: int, stack: int, terminal: int) -> int:
+    """What is done at a terminal after all reductions before it: the action, 0 if there is none.
+
+    At the end of a text 1 if all is read. The states that are then on LALR_REST are in LALR_WORK.
+    """
+    apart()
+    tables, pushed, pairs = (
+        int32s(context, LALR),
+        int32s(context, LALR_WORK),
+        int64s(context, STACK),
+    )
+    depth, idle, end = 0, 0, terminal == tables[table + T_TERMINALS] - 1
+    while depth < tables[table + T_DEPTH] and idle < _LONGEST:
+        state = int(pushed[depth - 1]) if depth > 0 else top_field(context, stack, 2)
+        context[LALR_DEPTH], context[LALR_REST] = depth, stack
+        if end and state == tables[table + T_END]:
+            return 1
+        action = _cell(tables, int(tables[table + T_ACTION]) + 3 * state, terminal)
+        if action >= 0:
+            return 0 if end else action
+        production = tables[table + T_PRODUCTION] - 2 * (action + 1)
+        left, idle = int(tables[production]) - depth, idle + 1
+        depth = max(-left, 0)
+        while left > 0:
+            stack, left, idle = int(pairs[stack] & 0xFFFFFFFF), left - 1, 0
+        state = int(pushed[depth - 1]) if depth > 0 else top_field(context, stack, 2)
+        row = int(tables[table + T_GOTO]) + 3 * state
+        pushed[depth] = _cell(tables, row, int(tables[production + 1])) - 1
+        depth += 1
+    return 0
+
+
+@inner
+def accepted(context: Context, table: int, stack: int) -> int:
+    """The SETS of all terminals that the automaton can make something of, or a code below 0.
+
+    As `_reduced` for all of them at once, as long as one production is reduced before what is left;
+    the few before which another one is are asked for one by one.
+    """
+    apart()
+    tables, pushed, pairs = (
+        int32s(context, LALR),
+        int32s(context, LALR_WORK),
+        int64s(context, STACK),
+    )
+    words, wanted = int(tables[table + T_WORDS]), int(tables[table + T_DEPTH]) + 1
+    depth, idle, states, best = 0, 0, stack, 0
+    for word in range(words):
+        pushed[wanted + word] = -1
+        pushed[wanted + words + word] = pushed[wanted + 2 * words + word] = 0
+    while best >= 0 and depth < tables[table + T_DEPTH] and idle < _LONGEST:
+        state = int(pushed[depth - 1]) if depth > 0 else top_field(context, states, 2)
+        best = _narrowed(context, table, state, wanted)
+        if best < 0:
+            continue
+        production = tables[table + T_PRODUCTION] + 2 * best
+        left, idle = int(tables[production]) - depth, idle + 1
+        depth = max(-left, 0)
+        while left > 0:
+            states, left, idle = int(pairs[states] & 0xFFFFFFFF), left - 1, 0
+        state = int(pushed[depth - 1]) if depth > 0 else top_field(context, states, 2)
+        row = int(tables[table + T_GOTO]) + 3 * state
+        pushed[depth] = _cell(tables, row, int(tables[production + 1])) - 1
+        depth += 1
+    _add_others(context, table, stack, wanted + words)
+    return _sets_of(context, wanted + words, words)
+
+
+@inner
+def _narrowed(context: Context, table: int, state: int, wanted: int) -> int:
+    """Note what a state shifts of what is wanted, and want what is reduced by one production.
+
+    Gives that, -1 if none is; before others it is done later.
+    """
+    tables, sets = int32s(context, LALR), int32s(context, LALR_WORK)
+    words, best = int(tables[table + T_WORDS]), -1
+    place = int(tables[tables[table + T_SETS] + state])
+    found, later, first = wanted + words, wanted + 2 * words, 0
+    for word in range(words):
+        sets[found + word] |= tables[place + word] & sets[wanted + word]
+    for index in range(tables[place + words]):
+        begin, some = place + words + 1 + index * (words + 1), 0
+        for word in range(words):
+            some |= int(tables[begin + 1 + word] & sets[wanted + word])
+        if some != 0 and best < 0:
+            best, first = int(tables[begin]), begin
+        elif some != 0:
+            for word in range(words):
+                sets[later + word] |= tables[begin + 1 + word] & sets[wanted + word]
+    for word in range(words if best >= 0 else 0):
+        sets[wanted + word] &= tables[first + 1 + word]
+    return best
+
+
+@inner
+def _add_others(context: Context, table: int, stack: int, found: int) -> None:
+    """Look at those that were left for later, one by one."""
+    sets, words = int32s(context, LALR_WORK), int(int32s(context, LALR)[table + T_WORDS])
+    for word in range(words):
+        rest = int(sets[found + words + word]) & 0xFFFFFFFF
+        while rest != 0:
+            bit = lowest_bit(rest)
+            rest &= rest - 1
+            if _reduced(context, table, stack, word * 32 + bit) != 0:
+                sets[found + word] |= 1 << bit
+
+
+@inner
+def _sets_of(context: Context, begin: int, words: int) -> int:
+    """The SETS of some words, or a code below 0."""
+    sets, made, word = int32s(context, LALR_WORK), 0, (words - 1) & ~3
+    while word >= 0 and made >= 0:
+        a, b, c, d = int(sets[begin + word]), 0, 0, 0
+        b = int(sets[begin + word + 1]) if word + 1 < words else 0
+        c = int(sets[begin + word + 2]) if word + 2 < words else 0
+        d = int(sets[begin + word + 3]) if word + 3 < words else 0
+        made, word = node_of(context, SETS, a, b, c, d, made), word - 4
+    return made
+
+
+@inner
+def is_in_sets(context: Context, sets: int, terminal: int) -> bool:
+    """Whether a terminal is in SETS."""
+    nodes = int32s(context, NODE)
+    while terminal >= 128:
+        sets, terminal = int(nodes[sets * 6 + 5]), terminal - 128
+    return (nodes[sets * 6 + 1 + (terminal >> 5)] >> (terminal & 31)) & 1 != 0
+
+
+@inner
+def _pushed(context: Context, table: int, stack: int, state: int, margin: int) -> int:
+    """A stack with one more state; with the margin of the state below if `margin` is below 0."""
+    if margin < 0:
+        margin = top_field(context, stack, 3)
+    below = top_field(context, stack, 4)
+    node = node_of(context, READ_STATE, table, state, margin, below, 0)
+    return stack_of(context, node, stack) if node >= 0 else node
+
+
+@inner
+def fed(context: Context, table: int, stack: int, terminal: int, margin: int) -> int:
+    """The stack after a terminal, NO_STACK where the automaton has no action, or a code below 0."""
+    apart()
+    action = _reduced(context, table, stack, terminal)
+    if action == 0:
+        return NO_STACK
+    pushed, made = int32s(context, LALR_WORK), int(context[LALR_REST])
+    for index in range(context[LALR_DEPTH]):
+        made = _pushed(context, table, made, int(pushed[index]), -1)
+        if made < 0:
+            return made
+    return _pushed(context, table, made, action - 1, margin)
+
+
+@inner
+def brackets_after(context: Context, table: int, lines: int, terminal: int) -> int:
+    """The brackets that are open after a terminal, below 0 if there were too few."""
+    if lines == 0:
+        return 0
+    tables = int32s(context, LALR)
+    open_ = int(int32s(context, NODE)[lines * 6 + 1])
+    more = int(tables[tables[table + T_BRACKET] + terminal])
+    return open_ + more if more <= 1 else open_
+
+
+@inner
+def may_take(context: Context, took: int, stack: int) -> bool:
+    """Whether the automaton can make something of what was taken."""
+    nodes = int32s(context, NODE)
+    table, terminal = int(nodes[took * 6 + 1]), int(nodes[took * 6 + 2])
+    if terminal == IGNORED:
+        return True
+    if brackets_after(context, table, int(nodes[took * 6 + 3]), terminal) < 0:
+        return False
+    return _reduced(context, table, stack, terminal) != 0
+
+
+@inner
+def may_end(context: Context, table: int, stack: int, lines: int) -> int:
+    """Whether all is read if the text ends here, its blocks too: 1, 0, or a code below 0."""
+    tables, nodes = int32s(context, LALR), int32s(context, NODE)
+    while lines != 0 and nodes[lines * 6 + 3] != 0:
+        stack, lines = (
+            fed(context, table, stack, tables[table + T_DEDENT], -1),
+            nodes[lines * 6 + 3],
+        )
+        if stack <= 0:
+            return stack
+    return _reduced(context, table, stack, tables[table + T_TERMINALS] - 1)
+
+
+@inner
+def scan_of(context: Context, table: int, stack: int, lines: int) -> int:
+    """What reads on from a stack."""
+    return node_of(context, SCAN, table, top_field(context, stack, 2), lines, 0, 0)
+
+
+@inner
+def lines_taken(context: Context, table: int, lines: int, terminal: int) -> int:
+    """The lines after a terminal that no bracket is missing for."""
+    nodes, tables = int32s(context, NODE), int32s(context, LALR)
+    open_ = brackets_after(context, table, lines, terminal)
+    if lines == 0:
+        return lines
+    item = int(tables[tables[table + T_BRACKET] + terminal]) - 1
+    if item > 0 and open_ == 0:
+        return node_of(context, LINES, 0, nodes[lines * 6 + 2] + item, lines, 0, 0)
+    if open_ == nodes[lines * 6 + 1]:
+        return lines
+    return node_of(context, LINES, open_, nodes[lines * 6 + 2], nodes[lines * 6 + 3], 0, 0)
+
+
+@inner
+def stack_behind_line(context: Context, table: int, stack: int, lines: int, columns: int) -> int:
+    """The stack where the last line is so wide, NO_STACK if it cannot be, or a code below 0."""
+    apart()
+    tables, nodes = int32s(context, LALR), int32s(context, NODE)
+    stack = fed(context, table, stack, tables[table + T_NEWLINE], -1)
+    if stack > 0 and columns > nodes[lines * 6 + 2]:
+        tab = int(tables[table + T_TAB])
+        margin = columns // tab + columns % tab
+        return fed(context, table, stack, tables[table + T_INDENT], margin)
+    while stack > 0 and columns < nodes[lines * 6 + 2]:
+        stack = fed(context, table, stack, tables[table + T_DEDENT], -1)
+        lines = int(nodes[lines * 6 + 3])
+    return stack if stack <= 0 or columns == nodes[lines * 6 + 2] else NO_STACK
+
+
+@inner
+def lines_behind_line(context: Context, lines: int, columns: int) -> int:
+    """The lines then."""
+    nodes = int32s(context, NODE)
+    if columns > nodes[lines * 6 + 2]:
+        return node_of(context, LINES, 0, columns, lines, 0, 0)
+    while columns < nodes[lines * 6 + 2]:
+        lines = int(nodes[lines * 6 + 3])
+    return lines
+
+
+@inner
+def told_apart(context: Context, stack: int, columns: int) -> int:
+    """The columns of a line on TOOK, no more than tell it apart from wider ones; or a code below 0.
+
+    Where no block may begin all wider ones are the same: each blank in a comment counts.
+    """
+    tables, nodes, pairs = int32s(context, LALR), int32s(context, NODE), int64s(context, STACK)
+    took, states = int(pairs[stack] >> 32), int(pairs[stack] & 0xFFFFFFFF)
+    table = int(nodes[took * 6 + 1])
+    widest = int(nodes[nodes[took * 6 + 3] * 6 + 2]) + 1
+    if columns <= widest:
+        return columns
+    if context[WIDENED] != pairs[stack]:
+        begun = fed(context, table, states, tables[table + T_NEWLINE], -1)
+        if begun > 0:
+            begun = fed(context, table, begun, tables[table + T_INDENT], -1)
+        if begun < 0:
+            return begun
+        context[WIDENED], context[WIDENED_IS] = pairs[stack], begun
+    return columns if context[WIDENED_IS] > 0 else widest
+
+
+@inner
+def some_line_fits(context: Context, table: int, stack: int, lines: int, last: bool) -> int:
+    """Whether any line may follow a newline, or end the text if it is the last: 1, 0, or a code."""
+    nodes, each = int32s(context, NODE), lines
+    found = _fits(context, table, stack, lines, int(nodes[lines * 6 + 2]) + 1, last)
+    while found == NO_STACK and each != 0:
+        found = _fits(context, table, stack, lines, int(nodes[each * 6 + 2]), last)
+        each = int(nodes[each * 6 + 3])
+    return min(found, 1)
+
+
+@inner
+def _fits(context: Context, table: int, stack: int, lines: int, columns: int, last: bool) -> int:
+    found = stack_behind_line(context, table, stack, lines, columns)
+    if found <= 0 or not last:
+        return found
+    behind = lines_behind_line(context, lines, columns)
+    return may_end(context, table, found, behind) if behind >= 0 else behind

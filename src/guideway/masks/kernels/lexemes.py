@@ -1,0 +1,373 @@
+"""Rows of lexical states, made from records: where each byte leads, if anything is alive there.
+
+Whether an intersection or a complement has a text is searched for, first where the fewest bytes
+seem to be lacking; what a search finds is remembered. All else has one if its parts have.
+"""
+
+from typing import Final
+
+from guideway.masks.kernels.bound_layout import OPTIONS_OF
+from guideway.masks.kernels.derive import derive
+from guideway.masks.kernels.heaps import nearest, put_in_order
+from guideway.masks.kernels.jump_layout import LEXICON
+from guideway.masks.kernels.layout import DEAD_END, EXPANDED, GOES_ON
+from guideway.masks.kernels.layout import WANT as WANTED
+from guideway.masks.kernels.meets import meet_inside
+from guideway.masks.kernels.options import list_options, split_state
+from guideway.masks.kernels.record_layout import (
+    ABOUT,
+    ALIVE,
+    ALT,
+    AND,
+    ARCS_AT,
+    ARCS_END,
+    CAME,
+    CONCAT,
+    DEAD,
+    EFFORT,
+    EPSILON,
+    EXPAND,
+    FIRSTS,
+    FLAG,
+    GENERATION,
+    HARD,
+    IS_ALIVE,
+    IS_OPEN,
+    IS_SMALL,
+    KIND,
+    LINE,
+    LIST,
+    MARK,
+    MET,
+    NOT,
+    NULLABLE,
+    PART,
+    PLACE,
+    QUEUED,
+    ROOMS,
+    ROWS,
+    RULE,
+    SET,
+    SPENT,
+    STATE_RECORD,
+    SURE,
+    TOP,
+    WANT,
+    A,
+    B,
+)
+from guideway.masks.kernels.records import field, guess_of, push, put, state_of
+from guideway.masks.kernels.views import (
+    Context,
+    apart,
+    fence,
+    inner,
+    int32s,
+    int64s,
+    lowest_bit,
+    once,
+    uint8s,
+)
+
+_MOST_ITEM_STATES: Final = 2048
+_MOST_OPEN: Final = 512
+_MOST_SMALL: Final = 32
+_PLAIN_LOW: Final = -1 << 32  # the words of all that is printed of ASCII, a backslash apart
+_PLAIN_HIGH: Final = (1 << 63) - 1 & ~(1 << 0x5C - 0x40)
+_MOST_SPENT: Final = 1 << 17  # before Python is asked, which pays for it
+_SHORT_SEARCH: Final = 1024  # records that wait in a search that may be done without
+_WHOLE_SEARCH: Final = 256  # steps of a search before it looks at options one by one,
+_SPLITTING: Final = 0x5555 << 14  # if it is begun the first, third, ... time: `records.EFFORT`
+
+
+@inner
+def explore(context: Context, what: int, start: int) -> int:
+    """EXPAND state `start`, or tell what a record is.
+
+    Whether it IS_CODE, IS_ALIVE, IS_OPEN or IS_SMALL.
+
+    On LIST is the queue of records, from `place` on. Before one of them is done there may be a
+    search, whose heap then stands behind the queue.
+    """
+    apart()
+    context[GENERATION] += 1
+    turn, sought, last, heap, place = int(context[GENERATION]), 0, 0, 0, 0
+    short, steps, splits = False, 0, context[ROOMS + EFFORT] & _SPLITTING != 0
+    if what == EXPAND:  # though it be an option that has no text
+        push(context, int(int32s(context, STATE_RECORD)[start]))
+        put(context, int(int64s(context, LIST)[0]), QUEUED, turn)
+    else:
+        _queue(context, start, turn)
+    while place < context[TOP] and context[WANT] == 0:
+        queued = int(int64s(context, LIST)[place])
+        record = nearest(context, heap) if sought else queued
+        derive(context, record)
+        if sought:
+            steps += 1
+            split = splits and steps > _WHOLE_SEARCH
+            sought, last = _look_on(context, heap, record, sought, last, split)
+            if short and sought and context[TOP] - heap > _SHORT_SEARCH:
+                put(context, sought, ABOUT, field(context, sought, ABOUT) | HARD)
+                context[TOP], sought = heap, 0
+            continue
+        found = _unknown(context, record)
+        sought, short = abs(found), found < 0
+        if sought:
+            context[GENERATION] += 1
+            heap, last, steps = int(context[TOP]), _met(context, sought, 0, 0), 0
+            push(context, sought)
+            continue
+        place += 1
+        if what == EXPAND:
+            _expand(context, record)
+            return 1
+        if what == IS_ALIVE:
+            return int(field(context, record, ABOUT) & NULLABLE != 0 or _goes_on(context, record))
+        if _denies(context, what, record, start):
+            return 0
+        _queue_all_after(context, record, turn, what)
+    return 0 if what == IS_ALIVE else 1
+
+
+@inner
+def expand_wanted(context: Context) -> bool:
+    """Make the row of the lexical state that a gallery's context WANTs; whether that was done.
+
+    Its lexicon's lock is held. Python has to where there is no room, or much to be paid for, and
+    what holds captures.
+    """
+    apart()
+    state, records = int(context[WANTED]), int64s(context, LEXICON)
+    if context[LEXICON] == 0 or int32s(records, STATE_RECORD)[state & (OPTIONS_OF - 1)] == 0:
+        return False
+    if records[SPENT] > _MOST_SPENT:
+        return False
+    records[TOP] = records[EFFORT] = records[WANT] = 0
+    if state >= OPTIONS_OF:
+        split_state(records, state - OPTIONS_OF)
+    else:
+        explore(records, EXPAND, state)
+    records[SPENT] += records[EFFORT]
+    return records[WANT] == 0
+
+
+@inner
+def _unknown(context: Context, record: int) -> int:
+    """What has to be searched before it is known what is alive: a rule, both of two, a complement.
+
+    0 if all arcs of the record are known to lead to something alive, or not to; below 0 if that is
+    only a part of what has to be searched.
+    """
+    apart()
+    lines, listed, base = int64s(context, LINE), int64s(context, LIST), int(context[TOP])
+    for index in range(field(context, record, ARCS_AT), field(context, record, ARCS_END)):
+        push(context, int(lines[index] & 0xFFFFFFFF))
+        while context[TOP] > base and context[WANT] == 0:
+            part = int(listed[context[TOP] - 1])
+            if field(context, part, ABOUT) & (SURE | ALIVE | DEAD):
+                context[TOP] -= 1
+                continue
+            kind = field(context, part, KIND)
+            if kind == AND:
+                inside = meet_inside(context, part)
+                if inside:
+                    push(context, inside)
+                if inside or field(context, part, ABOUT) & DEAD:
+                    continue
+            if kind in (AND, NOT, RULE, PLACE):
+                below = int(listed[context[TOP] - 2]) if context[TOP] > base + 1 else 0
+                context[TOP] = base
+                return -part if field(context, below, KIND) == AND else part
+            inside = _deciding(context, part)
+            if inside:
+                push(context, inside)
+    return 0
+
+
+@inner
+def _deciding(context: Context, record: int) -> int:
+    """The part that decides whether a record is alive; 0 if that is decided now."""
+    apart()
+    kind, a = field(context, record, KIND), field(context, record, A)
+    parts, verdict = int32s(context, PART), 0
+    for index in range(field(context, record, B) if kind == ALT else 2 if kind == CONCAT else 1):
+        part = int(parts[a + index]) if kind == ALT else field(context, record, A + index)
+        about = field(context, part, ABOUT)
+        if about & (SURE | ALIVE | DEAD) == 0:
+            return part
+        verdict = DEAD if about & DEAD else ALIVE
+        if (verdict == DEAD) == (kind == CONCAT):
+            break
+    put(context, record, ABOUT, field(context, record, ABOUT) | verdict)
+    return 0
+
+
+@inner
+def _look_on(
+    context: Context, heap: int, record: int, sought: int, last: int, split: bool
+) -> tuple[int, int]:
+    """Put what a record leads to into the heap, and end the search if that says enough.
+
+    Where two patterns that may begin anywhere meet, their options are `split`: the 2^24 sets of
+    `a.{12}b` and `c.{12}d` came to no end, and their 169 pairs are looked through in 20 ms.
+
+    Gives what is sought now, 0 if nothing, and which record was met last.
+    """
+    apart()
+    lines, generation, found = int64s(context, LINE), context[GENERATION], 0
+    for index in range(field(context, record, ARCS_AT), field(context, record, ARCS_END)):
+        after = int(lines[index] & 0xFFFFFFFF)
+        about = field(context, after, ABOUT)
+        if field(context, after, MARK) == generation or about & DEAD:
+            continue
+        last = _met(context, after, record, last)
+        if about & (SURE | ALIVE):
+            found = after
+            break
+        if split:
+            found, last = _put_options(context, heap, after, last)
+            if found:
+                break
+        else:
+            put_in_order(context, heap, (guess_of(context, after) << 32) | after)
+    if context[WANT] or (found == 0 and context[TOP] > heap):
+        return sought, last
+    _conclude(context, found, last)
+    context[TOP] = heap
+    return 0, 0
+
+
+@once
+def _put_options(context: Context, heap: int, after: int, last: int) -> tuple[int, int]:
+    """Put the options of a record that was met into the heap; gives one that is alive, or 0.
+
+    And which record was met last.
+    """
+    base, listed, generation = int(context[TOP]), int64s(context, LIST), context[GENERATION]
+    end = base + list_options(context, after)
+    context[TOP] = base
+    if context[WANT]:
+        return 0, last
+    for index in range(base, end):
+        option = int(listed[index])  # the heap grows over what has been read
+        about = field(context, option, ABOUT)
+        if about & DEAD or (field(context, option, MARK) == generation and option != after):
+            continue
+        if option != after:
+            last = _met(context, option, after, last)
+        if about & (SURE | ALIVE):
+            return option, last
+        put_in_order(context, heap, (guess_of(context, option) << 32) | option)
+    return 0, last
+
+
+@inner
+def _met(context: Context, record: int, came: int, before: int) -> int:
+    """Note where a search has met a record; gives it."""
+    put(context, record, MARK, int(context[GENERATION]))
+    put(context, record, CAME, came)
+    put(context, record, MET, before)
+    return record
+
+
+@once
+def _conclude(context: Context, found: int, last: int) -> None:
+    """All on the way to what was found are alive; if nothing was, none of those met are."""
+    record, verdict = (found, ALIVE) if found else (last, DEAD)
+    while record:
+        put(context, record, ABOUT, field(context, record, ABOUT) | verdict)
+        record = field(context, record, CAME if found else MET)
+
+
+@inner
+def _expand(context: Context, record: int) -> None:
+    """Make the row of a record's state; it is written at once, as others may be reading it."""
+    apart()
+    state, flags = state_of(context, record), uint8s(context, FLAG)
+    base = int(context[TOP])
+    for _ in range(256):
+        push(context, DEAD_END)
+    if context[WANT]:
+        return
+    a, b, c, d = _lead_on(context, record, base)
+    if context[WANT]:
+        return
+    context[TOP] = base
+    first, rows, listed = int64s(context, FIRSTS), int32s(context, ROWS), int64s(context, LIST)
+    first[state * 4], first[state * 4 + 1] = a, b
+    first[state * 4 + 2], first[state * 4 + 3] = c, d
+    fence()
+    for byte in range(256):
+        rows[state * 256 + byte] = listed[base + byte]
+    fence()
+    flags[state] |= EXPANDED | (GOES_ON if a | b | c | d else 0)
+
+
+@once
+def _lead_on(context: Context, record: int, base: int) -> tuple[int, int, int, int]:
+    """Write where each byte leads to the 256 numbers at `base`; gives the words of those bytes."""
+    lines, sets, listed = int64s(context, LINE), int64s(context, SET), int64s(context, LIST)
+    a, b, c, d = 0, 0, 0, 0
+    for index in range(field(context, record, ARCS_AT), field(context, record, ARCS_END)):
+        after = int(lines[index] & 0xFFFFFFFF)
+        if field(context, after, ABOUT) & DEAD:
+            continue
+        target, at = state_of(context, after), (lines[index] >> 32) * 4
+        a, b = a | int(sets[at]), b | int(sets[at + 1])
+        c, d = c | int(sets[at + 2]), d | int(sets[at + 3])
+        for word in range(4):
+            rest = int(sets[at + word])
+            while rest:
+                listed[base + word * 64 + lowest_bit(rest)] = target
+                rest &= rest - 1
+    return a, b, c, d
+
+
+@once
+def _denies(context: Context, what: int, record: int, start: int) -> bool:
+    """Whether a record that is reached, or how many are, shows that the first is not so."""
+    if what == IS_OPEN:
+        return context[TOP] >= _MOST_OPEN or not _goes_on(context, record)
+    if what == IS_SMALL:
+        return context[TOP] >= _MOST_SMALL
+    return _is_no_code(context, record, start) or context[TOP] > _MOST_ITEM_STATES
+
+
+@inner
+def _is_no_code(context: Context, record: int, item: int) -> bool:
+    """Whether a text of `item` ends in this state, and another goes on, or it is the empty one.
+
+    What is only found to go on with nothing, as (ε|x) & ¬x, is not known to be ε: behind an item it
+    leads to another state than the one between items, by which the end of an item is told.
+    """
+    nullable = field(context, record, ABOUT) & NULLABLE != 0
+    return nullable and (record == item or record != EPSILON)
+
+
+@inner
+def _goes_on(context: Context, record: int) -> bool:
+    """Whether any arc leads to something alive, all of them being known."""
+    lines = int64s(context, LINE)
+    for index in range(field(context, record, ARCS_AT), field(context, record, ARCS_END)):
+        if field(context, int(lines[index] & 0xFFFFFFFF), ABOUT) & DEAD == 0:
+            return True
+    return False
+
+
+@once
+def _queue_all_after(context: Context, record: int, turn: int, what: int) -> None:
+    """Queue what the bytes lead to; where it IS_SMALL is asked, those that are plain."""
+    lines, sets = int64s(context, LINE), int64s(context, SET)
+    for index in range(field(context, record, ARCS_AT), field(context, record, ARCS_END)):
+        at = (lines[index] >> 32) * 4
+        plain = (sets[at] & _PLAIN_LOW) | (sets[at + 1] & _PLAIN_HIGH)
+        if what != IS_SMALL or plain != 0:
+            _queue(context, int(lines[index] & 0xFFFFFFFF), turn)
+
+
+@inner
+def _queue(context: Context, record: int, turn: int) -> None:
+    """Queue a record that is alive, once in a turn."""
+    if field(context, record, ABOUT) & DEAD == 0 and field(context, record, QUEUED) != turn:
+        put(context, record, QUEUED, turn)
+        push(context, record)

@@ -1,0 +1,100 @@
+"""Newlines that are being read, below a trie node: the columns of the last line are counted.
+
+They are walked byte by byte, as each column may be the width of a block; what follows the line is
+put on the work list of the mask. Walked on, too, that took 10 ms for each new block of Python.
+"""
+
+from guideway.masks.kernels.intern import macro_of
+from guideway.masks.kernels.layout import (
+    CONFIG,
+    FOUND,
+    GUARDED,
+    LINE,
+    MACRO,
+    NODE,
+    OK,
+    SCRATCH,
+    TRIE_BYTE,
+    TRIE_DEPTH,
+    TRIE_END,
+    WALK,
+)
+from guideway.masks.kernels.loops import loops_below
+from guideway.masks.kernels.macros import set_first, step
+from guideway.masks.kernels.reach import put
+from guideway.masks.kernels.recipes import add_tokens
+from guideway.masks.kernels.tries import has_below
+from guideway.masks.kernels.views import (
+    Context,
+    Words,
+    inner,
+    int32s,
+    int64s,
+    once,
+    uint8s,
+    uint16s,
+)
+from guideway.masks.kernels.walks import note_unsure
+from guideway.masks.kernels.worklist import begin
+
+
+@once
+def walk_lines(context: Context, row: Words, below: int, node: int, stack: int) -> int:
+    """The tokens of a LINE, guarded or not, below a trie node; what follows it goes on the list."""
+    depths, bytes_, ends = (
+        uint16s(context, TRIE_DEPTH),
+        uint8s(context, TRIE_BYTE),
+        int32s(context, TRIE_END),
+    )
+    macros, at, last = int32s(context, WALK), below + 1, int(ends[below])
+    begin(context)
+    int64s(context, SCRATCH)[0] = (node << 32) | stack
+    lines = _macro(context, 1)
+    macros[depths[below]] = lines
+    while at < last and lines >= 0:
+        before, byte = int(macros[depths[at] - 1]), int(bytes_[at])
+        after = step(context, before, byte)
+        loops = loops_below(context, at, before) if after == before or byte > 0xC0 else 0
+        if after < 0 or loops < 0:
+            return min(after, loops)
+        end = int(ends[at]) if loops or after == 0 else at + 1
+        if after != 0 and int32s(context, MACRO)[after * 4 + 3] != 0:
+            note_unsure(context, at, int(ends[at]))
+        elif after != 0:
+            add_tokens(context, row, at, end)
+        if after != 0 and loops == 0:
+            lines = _part(context, at, after) if has_below(context, at) else 0
+            macros[depths[at]] = lines
+            end = at + 1 if lines != 0 else int(ends[at])
+        at = end
+    return min(lines, OK)
+
+
+@inner
+def _macro(context: Context, count: int) -> int:
+    """The macro state of the first configurations of SCRATCH."""
+    macro = macro_of(context, count, 0, 0)
+    if macro > 0:
+        set_first(context, macro)
+    return macro
+
+
+@inner
+def _part(context: Context, at: int, macro: int) -> int:
+    """Put what is no LINE on the list below a trie node; the macro state of the others, or 0."""
+    macros, configs, nodes = int32s(context, MACRO), int64s(context, CONFIG), int32s(context, NODE)
+    first, count, found = int(macros[macro * 4]), int(macros[macro * 4 + 1]), 0
+    for index in range(first, first + count):
+        node = int(configs[index] >> 32)
+        core = int(nodes[node * 6 + 1]) if nodes[node * 6] == GUARDED else node
+        if nodes[core * 6] == LINE:
+            int64s(context, SCRATCH)[found] = configs[index]
+            found += 1
+        else:
+            code = put(context, at, int(configs[index]))
+            if code < 0:
+                return code
+    context[FOUND] = 0
+    if found == count and macros[macro * 4 + 2] == 0:
+        return macro
+    return _macro(context, found) if found > 0 else 0

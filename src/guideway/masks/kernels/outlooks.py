@@ -1,0 +1,323 @@
+"""What lexers see of tokens: those that they read, and where they leave others to the states.
+
+    outlook of a macro state below a trie node = tokens within it, and its exits:
+    for each TOOK or APART node, the trie nodes where a token comes to it
+
+As pictures of lexical states are, it is made once for all stacks, here by walking: below the root
+that takes a millisecond. Behind an exit the states say which LEXER reads on; its tokens are those
+of another outlook. Where there are many nodes they become one trie, of what is left behind them.
+"""
+
+from typing import Final
+
+import numpy as np
+
+from guideway.masks.kernels.intern import full, outlook_of
+from guideway.masks.kernels.layout import (
+    CONFIG,
+    GUARDED,
+    HOLD,
+    LEX_FIRST,
+    MACRO,
+    NODE,
+    OK,
+    PART,
+    ROW_WORDS,
+    TRIE_AT,
+    TRIE_BYTE,
+    TRIE_DEPTH,
+    TRIE_END,
+    TRIE_TOKEN,
+    WALK,
+    WANT,
+    WANT_BELOW,
+)
+from guideway.masks.kernels.lexer_layout import (
+    APART,
+    LEAVING_ROOM,
+    LEAVINGS,
+    LEFT_AT,
+    LEFT_BY,
+    MANY_NODES,
+    NEED_OUTLOOK,
+    OUTLOOK_AT,
+    S_EXITS,
+    S_KNOWN,
+    S_RANGES,
+    S_TOKENS,
+    SEEN_LIST,
+    SEEN_LIST_ROOM,
+    SEEN_LISTED,
+    WHOLE_ROW,
+    X_COUNT,
+    X_NODE,
+    X_NODES,
+    X_ROOT,
+    X_STACK,
+)
+from guideway.masks.kernels.lexers import (
+    leaves_lexer,
+)
+from guideway.masks.kernels.loops import loops_below
+from guideway.masks.kernels.macros import learn_lexer, step
+from guideway.masks.kernels.pictures import is_lead
+from guideway.masks.kernels.skips import BETWEEN
+from guideway.masks.kernels.views import (
+    Context,
+    inner,
+    int32s,
+    int64s,
+    lowest_bit,
+    once,
+    uint8s,
+    uint16s,
+    uint64s,
+)
+
+_FEW_NODES: Final = 4  # where tokens leave, before a trie is made of what is left of them
+_FEW_TOKENS: Final = 2048  # that are listed as ranges
+_NO_ASCII: Final = 0xFF ^ BETWEEN  # what a part says that has, or is within, other characters
+
+
+@inner
+def learn(context: Context, code: int) -> int:
+    """Make what a kernel has asked for; OK, or a code below 0."""
+    if code != NEED_OUTLOOK:
+        return learn_lexer(context, code)
+    return _make_outlook(context, int(context[WANT]), int(context[WANT_BELOW]))
+
+
+@once
+def _make_outlook(context: Context, macro: int, below: int) -> int:
+    """Walk all that is below a trie node, and write down what a macro state of terminals sees."""
+    number = outlook_of(context, below, macro)
+    if number < 0:
+        return number
+    context[LEAVINGS] = 0
+    ranges, groups = _walked(context, macro, below)
+    if ranges < 0:
+        return ranges
+    outlooks, start = int32s(context, OUTLOOK_AT), int(context[SEEN_LISTED])
+    used = _packed(context, start, ranges)
+    if used < 0:
+        return used
+    last = _write_exits(context, start + used, groups)
+    if last < 0:
+        return last
+    at = number * 4
+    outlooks[at + S_TOKENS], outlooks[at + S_EXITS] = start, start + used
+    outlooks[at + S_RANGES] = ranges if used == 2 * ranges else WHOLE_ROW
+    outlooks[at + S_KNOWN] = 1
+    context[SEEN_LISTED] = last
+    return OK
+
+
+@inner
+def _walked(context: Context, macro: int, below: int) -> tuple[int, int]:
+    """Write the ranges of tokens behind what is listed, and where others leave to LEFT_AT.
+
+    Gives how many ranges there are, or a code below 0, and how many configurations are left by.
+    """
+    depths, bytes_, ends = (
+        uint16s(context, TRIE_DEPTH),
+        uint8s(context, TRIE_BYTE),
+        int32s(context, TRIE_END),
+    )
+    macros, node, last = int32s(context, WALK), below + 1, int(ends[below])
+    ranges, groups = 0, 0
+    macros[depths[below]] = macro
+    while node < last:
+        before = int(macros[depths[node] - 1])
+        after = step(context, before, int(bytes_[node]))
+        if after < 0:
+            return after, 0
+        if after == 0:
+            node = int(ends[node])
+            continue
+        macros[depths[node]] = after
+        end = node + 1
+        if after == before or bytes_[node] > 0xC0:
+            loops = loops_below(context, node, before)
+            if loops < 0:
+                return loops, 0
+            if loops != 0 and not _leaves_below(context, before, node):
+                end = int(ends[node])
+        ranges = _add_range(context, ranges, node, end, after)
+        if ranges < 0:
+            return ranges, 0
+        if end == node + 1:
+            groups = _leave(context, after, node, groups)
+            if groups < 0:
+                return groups, 0
+        node = end
+    return ranges, groups
+
+
+@inner
+def _add_range(context: Context, ranges: int, node: int, end: int, macro: int) -> int:
+    """The tokens at the trie nodes [node, end) are read; how many ranges there are, or FULL."""
+    at, listed = int32s(context, TRIE_AT), int32s(context, SEEN_LIST)
+    first, last = int(at[node]), int(at[end])
+    if first == last or not _reads(context, macro):
+        return ranges
+    place = int(context[SEEN_LISTED]) + 2 * ranges
+    if place + 2 > context[SEEN_LIST_ROOM]:
+        return full(context, SEEN_LISTED)
+    if ranges > 0 and listed[place - 1] == first:
+        listed[place - 1] = last
+        return ranges
+    listed[place], listed[place + 1] = first, last
+    return ranges + 1
+
+
+@inner
+def _reads(context: Context, macro: int) -> bool:
+    """Whether a macro state of terminals is more than APART."""
+    macros, configs, nodes = int32s(context, MACRO), int64s(context, CONFIG), int32s(context, NODE)
+    first = int(macros[macro * 4])
+    for index in range(first, first + macros[macro * 4 + 1]):
+        if nodes[(configs[index] >> 32) * 6] != APART:
+            return True
+    return False
+
+
+@inner
+def _leave(context: Context, macro: int, node: int, groups: int) -> int:
+    """Note by which configurations tokens leave at a trie node; how many there are, or FULL."""
+    macros, configs, nodes = int32s(context, MACRO), int64s(context, CONFIG), int32s(context, NODE)
+    by, left = int64s(context, LEFT_BY), int64s(context, LEFT_AT)
+    first = int(macros[macro * 4])
+    for index in range(first, first + macros[macro * 4 + 1]):
+        config = int(configs[index])
+        if not leaves_lexer(context, config >> 32):
+            continue
+        if nodes[(config >> 32) * 6] != APART and not _may_go_on(context, config >> 32, node):
+            continue
+        group = 0
+        while group < groups and by[group * 3] != config:
+            group += 1
+        if context[LEAVINGS] >= context[LEAVING_ROOM] or group >= context[LEAVING_ROOM]:
+            return full(context, LEAVINGS)
+        if group == groups:
+            by[group * 3], by[group * 3 + 1], by[group * 3 + 2] = config, 0, 0
+            groups += 1
+        left[context[LEAVINGS]] = (by[group * 3 + 2] << 32) | node
+        context[LEAVINGS] += 1
+        by[group * 3 + 1] += 1
+        by[group * 3 + 2] = context[LEAVINGS]
+    return groups
+
+
+@inner
+def _may_go_on(context: Context, by: int, node: int) -> bool:
+    """Whether a byte below a trie node is one that the guards of what is taken let pass."""
+    bytes_, ends, child = uint8s(context, TRIE_BYTE), int32s(context, TRIE_END), node + 1
+    while child < ends[node]:
+        if _lets_pass(context, by, int(bytes_[child])):
+            return True
+        child = int(ends[child])
+    return False
+
+
+@inner
+def _lets_pass(context: Context, by: int, byte: int) -> bool:
+    """Whether the guards of what is taken let a byte pass."""
+    nodes, first = int32s(context, NODE), uint64s(context, LEX_FIRST)
+    guard = int(nodes[by * 6 + 2]) if nodes[by * 6] == GUARDED else 0
+    while guard != 0:
+        if not is_lead(first, int(nodes[guard * 6 + 1]) * 4, byte):
+            return False
+        guard = int(nodes[guard * 6 + 3])
+    return True
+
+
+@inner
+def _leaves_below(context: Context, macro: int, node: int) -> bool:
+    """Whether a macro state may be left within a part of the vocabulary's trie that it reads."""
+    macros, configs, nodes = int32s(context, MACRO), int64s(context, CONFIG), int32s(context, NODE)
+    holds, parts = uint64s(context, HOLD), uint8s(context, PART)
+    first = int(macros[macro * 4])
+    for index in range(first, first + macros[macro * 4 + 1]):
+        by = int(configs[index] >> 32)
+        if not leaves_lexer(context, by):
+            continue
+        if nodes[by * 6] == APART or parts[node] & _NO_ASCII != 0:
+            return True
+        for word in range(2):
+            rest = int(np.int64(holds[node * 2 + word]))
+            while rest != 0:
+                if _lets_pass(context, by, word * 64 + lowest_bit(rest)):
+                    return True
+                rest &= rest - 1
+    return False
+
+
+@inner
+def _packed(context: Context, start: int, ranges: int) -> int:
+    """Make a row of many tokens; the length of what is listed now, or FULL."""
+    listed, ids, tokens = int32s(context, SEEN_LIST), int32s(context, TRIE_TOKEN), 0
+    for index in range(ranges):
+        tokens += listed[start + 2 * index + 1] - listed[start + 2 * index]
+    words, behind = int(context[ROW_WORDS]), start + 2 * ranges
+    if tokens <= _FEW_TOKENS or 2 * ranges == words:
+        return 2 * ranges
+    if behind + words > context[SEEN_LIST_ROOM]:
+        return full(context, SEEN_LISTED)
+    for word in range(words):
+        listed[behind + word] = 0
+    for index in range(ranges):
+        for place in range(listed[start + 2 * index], listed[start + 2 * index + 1]):
+            token = int(ids[place])
+            listed[behind + (token >> 5)] |= 1 << (token & 31)
+    for word in range(words):
+        listed[start + word] = listed[behind + word]
+    return words
+
+
+@inner
+def _write_exits(context: Context, place: int, groups: int) -> int:
+    """Write the exits of an outlook; where they end, or FULL."""
+    by, listed = int64s(context, LEFT_BY), int32s(context, SEEN_LIST)
+    if place >= context[SEEN_LIST_ROOM]:
+        return full(context, SEEN_LISTED)
+    listed[place] = groups
+    place += 1
+    for group in range(groups):
+        node, count = int(by[group * 3] >> 32), int(by[group * 3 + 1])
+        many = count > _FEW_NODES and int32s(context, NODE)[node * 6] != APART
+        if place + X_NODES + count > context[SEEN_LIST_ROOM]:
+            return full(context, SEEN_LISTED)
+        listed[place + X_NODE], listed[place + X_STACK] = node, by[group * 3] & 0xFFFFFFFF
+        listed[place + X_ROOT] = MANY_NODES if many else 0
+        last = _write_nodes(context, place + X_NODES, int(by[group * 3 + 2]), node, many)
+        if last < 0:
+            return last
+        listed[place + X_COUNT] = last - place - X_NODES
+        place = last
+    return place
+
+
+@inner
+def _write_nodes(context: Context, place: int, last: int, by: int, many: bool) -> int:
+    """Write the trie nodes where tokens leave by a configuration, or if many, what is behind."""
+    left, listed = int64s(context, LEFT_AT), int32s(context, SEEN_LIST)
+    bytes_, ends, room = (
+        uint8s(context, TRIE_BYTE),
+        int32s(context, TRIE_END),
+        context[SEEN_LIST_ROOM],
+    )
+    while last != 0:
+        node, last = int(left[last - 1] & 0xFFFFFFFF), int(left[last - 1] >> 32)
+        if not many:
+            listed[place] = node
+            place += 1
+            continue
+        child = node + 1
+        while child < ends[node]:
+            if _lets_pass(context, by, int(bytes_[child])):
+                if place >= room:
+                    return full(context, SEEN_LISTED)
+                listed[place] = child
+                place += 1
+            child = int(ends[child])
+    return place

@@ -1,0 +1,359 @@
+"""What is remembered of lexical states: the tokens that stay within them, and their exits.
+
+Each walk goes over a whole trie, once in the life of a vocabulary for each state.
+"""
+
+from typing import Final
+
+import numpy as np
+
+from guideway.masks.kernels.jumps import (
+    LARGE,
+    begin_walk,
+    go_on,
+    jump_over,
+    until,
+)
+from guideway.masks.kernels.layout import (
+    ACCEPTS,
+    BACKSLASH,
+    BASE,
+    BEGUN,
+    CLOSED,
+    CURSOR,
+    DOUBTS,
+    FEW,
+    LEX,
+    LEX_FIRST,
+    LEX_FLAG,
+    MANY_EXITS,
+    NEED_LEX,
+    NO_PICTURE,
+    PICTURE,
+    PICTURE_AT,
+    PICTURE_KEY,
+    PICTURE_ROOM,
+    PICTURE_VALUE,
+    ROW_WORDS,
+    TRIE_AT,
+    TRIE_BYTE,
+    TRIE_DEPTH,
+    TRIE_END,
+    TRIE_TOKEN,
+    WALK,
+    WANT,
+)
+from guideway.masks.kernels.skips import EVERYWHERE, SMALL, are_all, leads_back, stays
+from guideway.masks.kernels.views import (
+    Context,
+    Ints,
+    Sets,
+    WholeInts,
+    inner,
+    int32s,
+    int64s,
+    once,
+    uint8s,
+    uint16s,
+    uint32s,
+    uint64s,
+)
+
+_JUMPED: Final = 3  # beside what `skips.stays` says
+
+
+@inner
+def is_lead(leads: Sets, at: int, byte: int) -> bool:
+    """Whether a byte is in the set of bytes whose four words begin at `at`."""
+    return (leads[at + (byte >> 6)] >> np.uint64(byte & 63)) & np.uint64(1) != 0
+
+
+@inner
+def take_picture(
+    context: Context, below: int, state: int, holes: WholeInts, exits: WholeInts, leads: Sets
+) -> int:
+    """Find the tokens below a trie node that stay within a lexical state, and its exits.
+
+    Tokens are in the trie one behind the other, so what is written down is where those that do not
+    stay begin and end: `holes`, which are few. An exit is the node of the first byte outside; those
+    that do not begin with one of `leads` are left out. Nodes from which on the tokens are unsure
+    are listed from the end of `exits` on; in BEGUN are the numbers of holes, exits and these. If
+    the tokens are FEW, or below another node, they are listed behind the holes. Gives
+    tokens << 32 | exits, what has no room being counted only (if it is holes, there is one token
+    more than they have room for), or a code below 0 (at least MANY_EXITS if not all were looked
+    for, which is only where all of them are wanted); then it goes on at CURSOR, after which BEGUN
+    has the numbers so far, so that a state that must be expanded first costs no second walk.
+    """
+    rows, flags = int32s(context, LEX), uint8s(context, LEX_FLAG)
+    depths, bytes_, ends = (
+        uint16s(context, TRIE_DEPTH),
+        uint8s(context, TRIE_BYTE),
+        int32s(context, TRIE_END),
+    )
+    states, so_far = int32s(context, WALK), int32s(context, BEGUN)
+    count, last, every = int(so_far[0]), int(ends[below]), below == 0 and are_all(leads)
+    states[depths[below]] = state
+    node, left = _begin(context, below, state, every, int(so_far[1]))
+    end = until(context)
+    while 0 <= node < last:
+        if node >= end:
+            node = go_on(context, node)
+            end = until(context)
+            continue
+        depth = depths[node]
+        after = rows[int(states[depth - 1]) * 256 + bytes_[node]]
+        if after < 0 or flags[after] & DOUBTS:
+            _list_doubt(so_far, int(after), exits, left, node)
+            count = _note_hole(context, holes, count, node)
+            node = int(ends[node])
+            continue
+        states[depth] = after
+        whole = 0
+        if after == 0:
+            context[WANT], whole = states[depth - 1], NEED_LEX
+        elif below == 0 and ends[node] - node >= SMALL:
+            whole = _look_below(context, node, int(after), leads, every, left >= MANY_EXITS)
+        if whole < 0:
+            context[CURSOR], so_far[0], so_far[1] = node, count, left
+            return whole
+        if whole == _JUMPED:
+            left = _left_by_jump(context, int(after), left)
+            node, end = context[CURSOR], until(context)
+            continue
+        left = _leave_at(context, node, whole, exits, left, leads)
+        node = int(ends[node]) if whole else node + 1
+    if node < 0:
+        return int(node)
+    so_far[0] = count
+    found = _count_inside(context, below, holes, count)
+    if below != 0 or found <= context[FEW]:
+        _list_inside(context, below, holes, count)
+    return (found << 32) | left
+
+
+@once
+def _begin(context: Context, below: int, state: int, every: bool, left: int) -> tuple[int, int]:
+    """Where a walk begins or goes on, or a code below 0; and how many exits there are now."""
+    anew = context[CURSOR] == 0
+    node = begin_walk(context, below, state, below == 0 and _may_jump(context, state, every))
+    jumped = anew and context[CURSOR] != 0
+    return node, _left_by_jump(context, state, left) if jumped else left
+
+
+@inner
+def _look_below(
+    context: Context, node: int, state: int, leads: Sets, every: bool, wide: bool
+) -> int:
+    """What `skips.stays` says, or _JUMPED: the walk goes on at CURSOR.
+
+    `every`: all bytes are in `leads`; `wide`: there are MANY_EXITS, so they are listed no more.
+    """
+    large = int32s(context, TRIE_END)[node] - node >= LARGE
+    jump = jump_over(context, node, state) if large and _may_jump(context, state, every) else 0
+    if jump != 0:
+        return _JUMPED if jump > 0 else jump
+    if wide:
+        back = leads_back(context, node, state)
+        if back != 0:
+            return back
+    return stays(context, node, state, leads)
+
+
+@inner
+def _may_jump(context: Context, state: int, every: bool) -> bool:
+    """Whether it does not matter where on the way a state is left.
+
+    That is if it cannot be, or almost everywhere before any byte: then there are MANY_EXITS.
+    The paths of URLs end anywhere; their pictures took .4 ms, now .1.
+    """
+    return every or uint8s(context, LEX_FLAG)[state] & ACCEPTS == 0
+
+
+@inner
+def _left_by_jump(context: Context, state: int, left: int) -> int:
+    """How many exits there are behind a jump, as far as they are counted."""
+    return max(left, MANY_EXITS) if uint8s(context, LEX_FLAG)[state] & ACCEPTS else left
+
+
+@inner
+def _leave_at(
+    context: Context, node: int, whole: int, exits: WholeInts, left: int, leads: Sets
+) -> int:
+    """List the exits at a node of which `skips.stays` said `whole`; how many there are now."""
+    if whole == EVERYWHERE:
+        return max(left, MANY_EXITS)
+    after = int(int32s(context, WALK)[int(uint16s(context, TRIE_DEPTH)[node])])
+    if whole == 0 and uint8s(context, LEX_FLAG)[after] & ACCEPTS and left < MANY_EXITS:
+        return list_exits(context, node, exits, left, leads)
+    return left
+
+
+@once
+def _note_hole(context: Context, holes: WholeInts, count: int, node: int) -> int:
+    """Note that no token of a node stays, if there is room; gives the number of holes."""
+    at = int32s(context, TRIE_AT)
+    begin, end, place = int(at[node]), int(at[int32s(context, TRIE_END)[node]]), 2 * count
+    if 0 < place <= holes.shape[0] and holes[place - 1] == begin:
+        holes[place - 1] = end
+        return count
+    if place + 2 <= holes.shape[0]:
+        holes[place], holes[place + 1] = begin, end
+    return count + 1
+
+
+@once
+def _count_inside(context: Context, below: int, holes: WholeInts, count: int) -> int:
+    """How many tokens stay; more than there is room for if that is so of holes."""
+    at, ends = int32s(context, TRIE_AT), int32s(context, TRIE_END)
+    if 2 * count > holes.shape[0]:
+        return holes.shape[0] + 1
+    found = int(at[ends[below]]) - int(at[below + 1])
+    for index in range(count):
+        found -= int(holes[2 * index + 1]) - int(holes[2 * index])
+    return found
+
+
+@once
+def _list_inside(context: Context, below: int, holes: WholeInts, count: int) -> None:
+    """List the tokens that stay behind the holes, if there is room."""
+    at, ids, ends = int32s(context, TRIE_AT), int32s(context, TRIE_TOKEN), int32s(context, TRIE_END)
+    begin, to, room = int(at[below + 1]), 2 * count, holes.shape[0]
+    for hole in range(count + 1 if 2 * count <= room else 0):
+        end = int(holes[2 * hole]) if hole < count else int(at[ends[below]])
+        for index in range(begin, min(end, begin + room - to)):
+            holes[to] = ids[index]
+            to += 1
+        begin = int(holes[2 * hole + 1]) if hole < count else end
+
+
+@inner
+def _list_doubt(so_far: Ints, after: int, exits: WholeInts, left: int, node: int) -> None:
+    """List a node that may be read at the end of the exits, if there is room."""
+    if after < 0:
+        return
+    so_far[2] += 1
+    if left + so_far[2] <= exits.shape[0]:
+        exits[exits.shape[0] - so_far[2]] = node
+
+
+@inner
+def list_exits(context: Context, node: int, exits: WholeInts, count: int, leads: Sets) -> int:
+    """List the children of a node that begin with one of `leads`, as far as there is room."""
+    bytes_, ends = uint8s(context, TRIE_BYTE), int32s(context, TRIE_END)
+    child = node + 1
+    while child < ends[node]:
+        if is_lead(leads, 0, int(bytes_[child])):
+            if count < exits.shape[0]:
+                exits[count] = child
+            count += 1
+        child = int(ends[child])
+    return count
+
+
+@inner
+def _exits_outside(
+    context: Context, exits: WholeInts, node: int, between: int, items: int, count: int
+) -> int:
+    """Write the children of a node that no item begins with, as far as there is room.
+
+    Those of a backslash as well: items and what follows them mostly may both be spelled by one.
+    """
+    ends, bytes_, first = (
+        int32s(context, TRIE_END),
+        uint8s(context, TRIE_BYTE),
+        uint64s(context, LEX_FIRST),
+    )
+    child = node + 1
+    while child < ends[node]:
+        byte = int(bytes_[child])
+        if byte == BACKSLASH or not is_lead(first, between * 4, byte):
+            if count * 2 < exits.shape[0]:
+                exits[count * 2], exits[count * 2 + 1] = child, items
+            count += 1
+        child = int(ends[child])
+    return count
+
+
+@inner
+def count_rows(context: Context, between: int, items: WholeInts, exits: WholeInts) -> int:
+    """How many items each token begins from between two of them, -1 where it cannot be read.
+
+    Also its exits, with the items before each. Gives their number, or a code below 0; goes on at
+    CURSOR, exits so far << 32 | trie node, the items at each depth being kept behind the states.
+    """
+    rows, depths, bytes_ = (
+        int32s(context, LEX),
+        uint16s(context, TRIE_DEPTH),
+        uint8s(context, TRIE_BYTE),
+    )
+    ends = int32s(context, TRIE_END)
+    states, at, tokens = (
+        int32s(context, WALK),
+        int32s(context, TRIE_AT),
+        int32s(context, TRIE_TOKEN),
+    )
+    begun = int32s(context, BEGUN)
+    states[0], begun[0] = between, 0
+    node, count = max(int(context[CURSOR] & 0xFFFFFFFF), 1), int(context[CURSOR] >> 32)
+    while node < ends[0]:
+        depth = depths[node]
+        before = int(states[depth - 1])
+        after = rows[before * 256 + bytes_[node]]
+        if after == 0:
+            context[WANT] = before
+            context[CURSOR] = (count << 32) | node
+            return NEED_LEX
+        if after < 0:
+            node = int(ends[node])
+            continue
+        states[depth] = after
+        begun[depth] = begun[depth - 1] + (1 if before == between else 0)
+        for index in range(at[node], at[node + 1]):
+            items[tokens[index]] = begun[depth]
+        if after == between:
+            count = _exits_outside(context, exits, node, between, int(begun[depth]), count)
+        node += 1
+    return count
+
+
+@inner
+def stack_rows(context: Context, items: WholeInts, place: int, most: int) -> None:
+    """The base rows for 0 to `most` items, one after another from `place` on."""
+    base, words = uint32s(context, BASE), context[ROW_WORDS]
+    for token in range(items.shape[0]):
+        if items[token] >= 0:
+            at = (place + items[token]) * words + (token >> 5)
+            base[at] |= np.uint32(1) << np.uint32(token & 31)
+    for word in range((place + 1) * words, (place + most + 1) * words):
+        base[word] |= base[word - words]
+
+
+@inner
+def _picture_place(context: Context, key: int) -> int:
+    """Where the table of pictures has `key`, or would put it."""
+    keys, last = int64s(context, PICTURE_KEY), 2 * context[PICTURE_ROOM] - 1
+    place = (key * -7046029254386353131) >> 20 & last
+    while keys[place] != 0 and keys[place] != key:
+        place = (place + 1) & last
+    return place
+
+
+@inner
+def picture_of(context: Context, below: int, state: int) -> int:
+    """The picture of a lexical state over what is below a trie node, NO_PICTURE, or 0: unknown."""
+    if below == 0:
+        return int(int32s(context, PICTURE_AT)[state])
+    key = (below << 32) | state
+    place = _picture_place(context, key)
+    if int64s(context, PICTURE_KEY)[place] == key:
+        return int(int32s(context, PICTURE_VALUE)[place])
+    return NO_PICTURE if int32s(context, PICTURE)[CLOSED] != 0 else 0
+
+
+@inner
+def remember_picture(context: Context, below: int, state: int, picture: int) -> None:
+    """Note the picture of a lexical state over what is below a trie node other than the root."""
+    key = (below << 32) | state
+    place = _picture_place(context, key)
+    int32s(context, PICTURE_VALUE)[place] = picture
+    int64s(context, PICTURE_KEY)[place] = key

@@ -1,0 +1,67 @@
+"""Records of expressions that Python has written down as numbers.
+
+What this module does not know: what their texts are.
+"""
+
+from guideway.masks.kernels.algebra import alt_of, both_of, not_of, pair_of, repeat_of
+from guideway.masks.kernels.numerals import begin_places
+from guideway.masks.kernels.record_layout import (
+    ALT,
+    AND,
+    BYTES,
+    CONCAT,
+    EMPTY,
+    NOT,
+    PLACE,
+    REPEAT,
+    WANT,
+)
+from guideway.masks.kernels.records import push, record_of, set_of
+from guideway.masks.kernels.views import Context, WholeNumbers, apart, inner, once
+
+
+@inner
+def write(context: Context, program: WholeNumbers, made: WholeNumbers) -> None:
+    """Make the records that a program says, one for each of `made`.
+
+    Each takes five numbers: its kind, then A to C; of bytes the four words, of alternatives where
+    in the program their options stand, and how many. A part below 0 is one that was made before.
+    """
+    apart()
+    for index in range(made.shape[0]):
+        if context[WANT]:
+            return
+        at = index * 5
+        kind, b = program[at], int(program[at + 2])
+        first = int(program[at + 1])
+        a = 0 if kind == BYTES else _written(made, first)
+        if kind == BYTES:
+            members = set_of(context, first, b, int(program[at + 3]), int(program[at + 4]))
+            made[index] = record_of(context, BYTES, members, 0, 0) if members else EMPTY
+        elif kind == CONCAT:
+            made[index] = pair_of(context, a, _written(made, b))
+        elif kind == ALT:
+            for option in range(first, first + b):
+                push(context, _written(made, int(program[option])))
+            made[index] = alt_of(context, 0)
+        elif kind == REPEAT:
+            made[index] = repeat_of(context, a, b, int(program[at + 3]))
+        elif kind == AND:
+            made[index] = both_of(context, a, _written(made, b))
+        elif kind == NOT:
+            made[index] = not_of(context, a)
+        else:
+            made[index] = _written_leaf(context, program, int(kind), first, b)
+
+
+@once
+def _written_leaf(context: Context, program: WholeNumbers, kind: int, first: int, b: int) -> int:
+    """ε, a rule, or where a number begins."""
+    if kind == PLACE:
+        return begin_places(context, program, first)
+    return record_of(context, kind, first, b, 0)
+
+
+@inner
+def _written(made: WholeNumbers, part: int) -> int:
+    return int(made[-1 - part]) if part < 0 else part

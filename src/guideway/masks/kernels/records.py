@@ -1,0 +1,358 @@
+"""Regular expressions as records: hash-consing.
+
+A lexicon's context is read and written under its lock alone. A record is the number of an
+expression: equal ones are the same record, as in `lowering.expr`. A set is the number of a set of
+bytes. 0 is ∅ of either.
+
+Where an array is full, WANT names what there is too little of and a function gives 0; nothing is
+memoised from then on, loops end, and Python makes room and calls again. So no function has to hand
+an error on. LIST is the stack of all of them: what one has pushed, it pops.
+"""
+
+from guideway.masks.kernels.intern import mixed
+from guideway.masks.kernels.layout import ACCEPTS
+from guideway.masks.kernels.record_layout import (
+    ABOUT,
+    ALT,
+    AND,
+    BYTES,
+    COMPARED,
+    DEAD,
+    DIGITS,
+    EMPTY,
+    EMPTY_KIND,
+    EPSILON,
+    EPSILON_KIND,
+    EXPONENT_END,
+    FARTHEST,
+    FLAG,
+    GUESS,
+    HASH,
+    KIND,
+    LEAST,
+    LINE,
+    LINES,
+    LIST,
+    MOST_OF,
+    NOT,
+    NULLABLE,
+    PART,
+    PARTS,
+    PLACE,
+    PLAIN_END,
+    RECORD,
+    RECORD_HASH,
+    RECORDS,
+    REPEAT,
+    ROOMS,
+    RULE,
+    SET,
+    SET_HASH,
+    SETS,
+    STATE,
+    STATE_RECORD,
+    STATES,
+    SURE,
+    TOP,
+    WANT,
+    WIDTH,
+    A,
+    B,
+    C,
+)
+from guideway.masks.kernels.views import Context, apart, inner, int32s, int64s, once, uint8s
+
+
+@inner
+def lacking(context: Context, what: int) -> int:
+    """Say what there is too little of; gives 0."""
+    context[WANT] = what + 1
+    return 0
+
+
+@inner
+def push(context: Context, value: int) -> None:
+    """Put a number on LIST."""
+    top = context[TOP]
+    if top == context[ROOMS + TOP]:
+        lacking(context, TOP)
+        return
+    int64s(context, LIST)[top] = value
+    context[TOP] = top + 1
+
+
+@inner
+def field(context: Context, record: int, which: int) -> int:
+    """A field of a record."""
+    return int(int64s(context, RECORD)[record * WIDTH + which])
+
+
+@inner
+def put(context: Context, record: int, which: int, value: int) -> None:
+    """Set a field of a record."""
+    int64s(context, RECORD)[record * WIDTH + which] = value
+
+
+@inner
+def add_line(context: Context, members: int, after: int) -> None:
+    """Write one more line, unless it says nothing."""
+    if members == 0 or after == EMPTY:
+        return
+    end = context[LINES]
+    if end == context[ROOMS + LINES]:
+        lacking(context, LINES)
+        return
+    int64s(context, LINE)[end] = (members << 32) | after
+    context[LINES] = end + 1
+
+
+@inner
+def set_of(context: Context, a: int, b: int, c: int, d: int) -> int:
+    """The set whose bits are these four words."""
+    apart()
+    if a | b | c | d == 0:
+        return 0
+    sets, table = int64s(context, SET), int32s(context, SET_HASH)
+    last = 2 * context[ROOMS + SETS] - 1
+    place = mixed(mixed(mixed(a, b), c), d) & last
+    while table[place] != 0:
+        at = table[place] * 4
+        if sets[at] == a and sets[at + 1] == b and sets[at + 2] == c and sets[at + 3] == d:
+            return int(table[place])
+        place = (place + 1) & last
+    made = context[SETS]
+    if made == context[ROOMS + SETS]:
+        return lacking(context, SETS)
+    context[SETS] = made + 1
+    table[place] = made
+    sets[made * 4], sets[made * 4 + 1], sets[made * 4 + 2], sets[made * 4 + 3] = a, b, c, d
+    return made
+
+
+@inner
+def common_of(context: Context, one: int, other: int) -> int:
+    """The set of what is in both."""
+    if one == other:
+        return one
+    sets, p, q = int64s(context, SET), one * 4, other * 4
+    return set_of(
+        context,
+        sets[p] & sets[q],
+        sets[p + 1] & sets[q + 1],
+        sets[p + 2] & sets[q + 2],
+        sets[p + 3] & sets[q + 3],
+    )
+
+
+@inner
+def record_of(context: Context, kind: int, a: int, b: int, c: int) -> int:
+    """The record of a kind other than ALT with these fields."""
+    apart()
+    records, table = int64s(context, RECORD), int32s(context, RECORD_HASH)
+    last = 2 * context[ROOMS + RECORDS] - 1
+    code = mixed(mixed(mixed(kind, a), b), c)
+    place = code & last
+    while table[place] != 0:
+        at = table[place] * WIDTH
+        if (
+            records[at + HASH] == code
+            and records[at] == kind
+            and records[at + A] == a
+            and records[at + B] == b
+            and records[at + C] == c
+        ):
+            return int(table[place])
+        place = (place + 1) & last
+    return _new(context, place, code, kind, a, b, c)
+
+
+@inner
+def union_of(context: Context, first: int) -> int:
+    """The alternative of the records from `first` on in LIST, which ascend; pops them."""
+    apart()
+    listed, end = int64s(context, LIST), int(context[TOP])
+    context[TOP] = first
+    if _ends_anyway(context, first, end):
+        first += 1
+    if end - first <= 1:
+        return int(listed[first]) if end > first else EMPTY
+    code = end - first
+    for index in range(first, end):
+        code = mixed(code, listed[index])
+    table, last = int32s(context, RECORD_HASH), 2 * context[ROOMS + RECORDS] - 1
+    place = code & last
+    while table[place] != 0:
+        if _is_union(context, int(table[place]), code, first, end - first):
+            return int(table[place])
+        place = (place + 1) & last
+    parts, begin = int32s(context, PART), context[PARTS]
+    if begin + end - first > context[ROOMS + PARTS]:
+        return lacking(context, PARTS)
+    for index in range(first, end):
+        parts[begin + index - first] = listed[index]
+    made = _new(context, place, code, ALT, begin, end - first, 0)
+    if made:
+        context[PARTS] = begin + end - first
+    return made
+
+
+@once
+def _ends_anyway(context: Context, first: int, end: int) -> bool:
+    """Whether the list begins with ε, and something behind it may be nothing as well."""
+    listed = int64s(context, LIST)
+    if first == end or listed[first] != EPSILON:
+        return False
+    for index in range(first + 1, end):
+        if field(context, int(listed[index]), ABOUT) & NULLABLE:
+            return True
+    return False
+
+
+@inner
+def _is_union(context: Context, record: int, code: int, first: int, count: int) -> bool:
+    records, parts, listed = int64s(context, RECORD), int32s(context, PART), int64s(context, LIST)
+    at = record * WIDTH
+    if records[at + HASH] != code or records[at] != ALT or records[at + B] != count:
+        return False
+    begin = records[at + A]
+    for index in range(count):  # noqa: SIM110  numba knows no generators
+        if parts[begin + index] != listed[first + index]:
+            return False
+    return True
+
+
+@inner
+def _new(context: Context, place: int, code: int, kind: int, a: int, b: int, c: int) -> int:
+    apart()
+    made = context[RECORDS]
+    if made == context[ROOMS + RECORDS]:
+        return lacking(context, RECORDS)
+    context[RECORDS] = made + 1
+    int32s(context, RECORD_HASH)[place] = made
+    put(context, made, KIND, kind)
+    put(context, made, A, a)
+    put(context, made, B, b)
+    put(context, made, C, c)
+    put(context, made, HASH, code)
+    if kind == ALT:
+        _describe_union(context, made, a, b)
+    else:
+        _describe(context, made, kind, a, b, c)
+    return made
+
+
+@once
+def _describe(context: Context, made: int, kind: int, a: int, b: int, c: int) -> None:
+    about, guess, least, most = 0, 0, 0, FARTHEST
+    if kind == EMPTY_KIND:
+        about = DEAD
+    elif kind == EPSILON_KIND:
+        about, most = NULLABLE, 0
+    elif kind == BYTES or (kind == RULE and b):
+        about, guess = SURE, 1
+    elif kind == RULE:
+        guess = 1
+    elif kind in (DIGITS, COMPARED):
+        about = SURE
+    elif kind == PLACE:
+        about = NULLABLE if a & PLAIN_END else SURE if a & EXPONENT_END else 0
+        guess = 0 if a & PLAIN_END else 1
+    elif kind == NOT:
+        about = (field(context, a, ABOUT) & NULLABLE) ^ NULLABLE
+        guess = least = 1 - about
+    elif kind == REPEAT:
+        about = field(context, a, ABOUT) & (NULLABLE | SURE) if b else NULLABLE
+        guess = guess_of(context, a) * min(b, FARTHEST)
+        least = least_of(context, a) * min(b, FARTHEST)
+        most = most_of(context, a) * min(c, FARTHEST) if c >= 0 else most
+        most = 0 if most_of(context, a) == 0 else most
+    else:
+        about = field(context, a, ABOUT) & field(context, b, ABOUT) & (NULLABLE | SURE)
+        about &= NULLABLE if kind == AND else about
+        guess = guess_of(context, a) + guess_of(context, b)
+        first, second = least_of(context, a), least_of(context, b)
+        least = max(first, second) if kind == AND else first + second
+        first, second = most_of(context, a), most_of(context, b)
+        most = min(first, second) if kind == AND else first + second
+    if kind == BYTES:
+        least, most = 1, 1 if _begins_one(context, a) else 0
+    put(context, made, ABOUT, about | SURE if about & NULLABLE else about)
+    bounds = (min(most, FARTHEST) << MOST_OF) | (min(least, FARTHEST) << LEAST)
+    put(context, made, GUESS, bounds | min(guess, FARTHEST))
+
+
+@once
+def _describe_union(context: Context, made: int, begin: int, count: int) -> None:
+    parts, about, guess, least, most = int32s(context, PART), 0, FARTHEST, FARTHEST, 0
+    for index in range(begin, begin + count):
+        about |= field(context, parts[index], ABOUT) & (NULLABLE | SURE)
+        guess = min(guess, guess_of(context, parts[index]))
+        least = min(least, least_of(context, parts[index]))
+        most = max(most, most_of(context, parts[index]))
+    put(context, made, ABOUT, about)
+    put(context, made, GUESS, (most << MOST_OF) | (least << LEAST) | guess)
+
+
+@inner
+def guess_of(context: Context, record: int) -> int:
+    """How many bytes a text of a record may have at least: a guess, which may be too high."""
+    return field(context, record, GUESS) & (2 * FARTHEST - 1)
+
+
+@inner
+def least_of(context: Context, record: int) -> int:
+    """How many bytes a text of a record has at least, or fewer than that."""
+    return (field(context, record, GUESS) >> LEAST) & (2 * FARTHEST - 1)
+
+
+@inner
+def most_of(context: Context, record: int) -> int:
+    """How many bytes that begin a character a text of a record has at most, or more; FARTHEST: any.
+
+    No text has more characters, as each begins with one of them.
+    """
+    return field(context, record, GUESS) >> MOST_OF
+
+
+@once
+def _begins_one(context: Context, bytes_: int) -> bool:
+    """Whether one of a set of bytes begins a character of UTF-8."""
+    sets = int64s(context, SET)
+    return sets[bytes_ * 4] != 0 or sets[bytes_ * 4 + 1] != 0 or sets[bytes_ * 4 + 3] != 0
+
+
+@once
+def rehash(context: Context) -> None:
+    """Fill both tables anew, after they have grown."""
+    records, table = int64s(context, RECORD), int32s(context, RECORD_HASH)
+    last = 2 * context[ROOMS + RECORDS] - 1
+    for record in range(1, context[RECORDS]):
+        place = records[record * WIDTH + HASH] & last
+        while table[place] != 0:
+            place = (place + 1) & last
+        table[place] = record
+    sets, table = int64s(context, SET), int32s(context, SET_HASH)
+    last = 2 * context[ROOMS + SETS] - 1
+    for number in range(1, context[SETS]):
+        at = number * 4
+        place = mixed(mixed(mixed(sets[at], sets[at + 1]), sets[at + 2]), sets[at + 3]) & last
+        while table[place] != 0:
+            place = (place + 1) & last
+        table[place] = number
+
+
+@inner
+def state_of(context: Context, record: int) -> int:
+    """The lexical state of a record."""
+    found = field(context, record, STATE)
+    if found:
+        return found
+    made = int(context[STATES])
+    if made >= context[ROOMS + STATES]:
+        return lacking(context, STATES)
+    nullable = field(context, record, ABOUT) & NULLABLE
+    uint8s(context, FLAG)[made] = ACCEPTS if nullable else 0
+    int32s(context, STATE_RECORD)[made] = record
+    put(context, record, STATE, made)
+    context[STATES] = made + 1
+    return made

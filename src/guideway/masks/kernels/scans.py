@@ -1,0 +1,253 @@
+"""Closures over Lark's automaton: what is to be read from its stack, and what was taken."""
+
+from guideway.masks.kernels.intern import node_of, stack_of
+from guideway.masks.kernels.lalr import (
+    accepted,
+    brackets_after,
+    fed,
+    is_in_sets,
+    lines_behind_line,
+    lines_taken,
+    may_end,
+    scan_of,
+    stack_behind_line,
+    top_field,
+)
+from guideway.masks.kernels.layout import (
+    ACCEPT,
+    ACCEPTS,
+    AHEAD,
+    CAPTURES,
+    EDGE,
+    EVERYWHERE,
+    GOES_ON,
+    GUARDING,
+    IGNORED,
+    INSIDE,
+    LALR,
+    LEX_FLAG,
+    LINED,
+    NEED_LEX,
+    NEED_SCANNER,
+    NIL,
+    NODE,
+    OK,
+    OUTSIDE,
+    PLACE,
+    READ_STATE,
+    SCAN,
+    STACK,
+    T_FREE,
+    T_LEVEL,
+    T_NEWLINE,
+    T_SCANNER,
+    TARGET,
+    TOOK,
+    V_ALIVE,
+    WANT,
+)
+from guideway.masks.kernels.lexer_layout import (
+    LEXER,
+    LEXES,
+    NEED_LEXER,
+)
+from guideway.masks.kernels.lexers import push_lexer
+from guideway.masks.kernels.returns import is_expanded
+from guideway.masks.kernels.scanned import enter_scan
+from guideway.masks.kernels.verdicts import verdict_of
+from guideway.masks.kernels.views import Context, inner, int32s, int64s, once, uint8s
+from guideway.masks.kernels.worklist import found, found_alive, push
+
+
+@once
+def expand_scan(context: Context, kind: int, node: int, stack: int) -> int:
+    """What a node of the automaton comes to without a byte; OK, or a code below 0."""
+    if kind == SCAN:
+        code = enter_scan(context, node, stack)
+        return _scan(context, node, stack) if code == OK else min(code, OK)
+    if kind == LEXER:
+        return found_alive(context, node, stack)
+    if kind == TOOK:
+        return _took(context, node, stack) if stack != 0 else found(context, node, stack)
+    if kind == LINED:
+        return _lined(context, node, stack)
+    if kind == PLACE:
+        return _place(context, node, stack)
+    if context[GUARDING] == 0 or int32s(context, NODE)[node * 6 + 1] != 0:
+        context[ACCEPT] = 1
+    return OK
+
+
+@inner
+def _place(context: Context, node: int, stack: int) -> int:
+    """Put the states on the stack, and then what reads on."""
+    nodes, edges = int32s(context, NODE), int32s(context, EDGE)
+    table, lines = int(nodes[node * 6 + 1]), int(nodes[node * 6 + 2])
+    start, count, line = nodes[node * 6 + 3], nodes[node * 6 + 4], int(nodes[node * 6 + 5])
+    below, state = stack, 0
+    for index in range(start, start + 2 * count, 2):
+        state = int(edges[index])
+        read = node_of(context, READ_STATE, table, state, int(edges[index + 1]), below, 0)
+        if read < 0:
+            return read
+        stack = stack_of(context, read, stack)
+        if stack < 0:
+            return stack
+    if line == 0:
+        line = node_of(context, SCAN, table, state, lines, 1, 0)
+        return push(context, line, stack) if line >= 0 else line
+    return _push_on_took(
+        context, line, table, int(int32s(context, LALR)[table + T_NEWLINE]), lines, stack
+    )
+
+
+@inner
+def _push_on_took(
+    context: Context, node: int, table: int, terminal: int, lines: int, stack: int
+) -> int:
+    """Put a node on what is done when the terminal is taken."""
+    took = node_of(context, TOOK, table, terminal, lines, 0, 0)
+    if took < 0:
+        return took
+    stack = stack_of(context, took, stack)
+    return push(context, node, stack) if stack >= 0 else stack
+
+
+@inner
+def _scan(context: Context, node: int, stack: int) -> int:
+    """All that may be taken; and the end, where the text may end."""
+    nodes, tables = int32s(context, NODE), int32s(context, LALR)
+    table, state = int(nodes[node * 6 + 1]), int(nodes[node * 6 + 2])
+    lines = int(nodes[node * 6 + 3])
+    scanner = tables[table + T_SCANNER] + 2 * state
+    start = int(tables[scanner]) - 1
+    if start < 0:
+        context[WANT] = node
+        return NEED_SCANNER
+    if nodes[node * 6 + 4] == 0:
+        code = may_end(context, table, stack, lines)
+        if code > 0:
+            code = push(context, NIL, top_field(context, stack, 4))
+        if code < 0:
+            return code
+    where = EVERYWHERE
+    if lines != 0:
+        where = INSIDE if nodes[lines * 6 + 1] > 0 else OUTSIDE
+    return _push_ways(context, table, start, int(tables[scanner + 1]) * 4 + where, stack, lines)
+
+
+@inner
+def _push_ways(context: Context, table: int, start: int, which: int, stack: int, lines: int) -> int:
+    """Some ways, as many as `which` says, and where."""
+    edges, ways, where = int32s(context, EDGE), which >> 2, which & 3
+    lexed, sets = lexes(context, table, stack), 0
+    if lexed > 0:
+        sets = accepted(context, table, stack)
+    code = _lexer(context, table, start, which, sets, stack, lines) if lexed > 0 else lexed
+    if code < 0:
+        return code
+    for way in range(start, start + 4 * ways, 4):
+        read, terminal = int(edges[way]), int(edges[way + 1])
+        # The ends of lines are read with the states.
+        by_itself = lexed == 0 or (
+            edges[way + 2] == OUTSIDE and is_in_sets(context, sets, terminal)
+        )
+        if by_itself and edges[way + 2] in (EVERYWHERE, where):
+            code = _push_on_took(context, read, table, terminal, lines, stack)
+            if code < 0:
+                return code
+    return OK
+
+
+@inner
+def lexes(context: Context, table: int, stack: int) -> int:
+    """Whether what may be taken can be read as one: 1, 0, or a code below 0.
+
+    It has to be the same on all stacks whether it comes to an end.
+    """
+    if int32s(context, LALR)[table + T_FREE] == 0 or context[CAPTURES] != 0:
+        return 0
+    outside = verdict_of(context, NIL, top_field(context, stack, 4))
+    return min(outside, OK) if outside != V_ALIVE else 1
+
+
+@inner
+def _lexer(
+    context: Context, table: int, start: int, which: int, sets: int, stack: int, lines: int
+) -> int:
+    """The LEXER of `which` ways, those of terminals in SETS."""
+    guards = int(context[GUARDING])
+    key = node_of(context, LEXES, sets, start, which, guards, table) if sets >= 0 else sets
+    if key < 0:
+        return key
+    macro = int(int32s(context, TARGET)[key]) - 1
+    if macro < 0:
+        context[WANT] = key
+        return NEED_LEXER
+    context[GUARDING] = 0
+    code = push_lexer(context, macro, table, lines, stack) if macro > 0 else OK
+    context[GUARDING] = guards
+    return code
+
+
+@inner
+def _took(context: Context, node: int, stack: int) -> int:
+    """The reductions before a terminal, and its state."""
+    nodes = int32s(context, NODE)
+    table, terminal = int(nodes[node * 6 + 1]), int(nodes[node * 6 + 2])
+    lines = int(nodes[node * 6 + 3])
+    if terminal != IGNORED:
+        if brackets_after(context, table, lines, terminal) < 0:
+            return OK
+        stack = fed(context, table, stack, terminal, -1)
+        if stack <= 0:
+            return stack
+        lines = lines_taken(context, table, lines, terminal)
+        if lines < 0:
+            return lines
+    scan = scan_of(context, table, stack, lines)
+    return push(context, scan, stack) if scan >= 0 else scan
+
+
+@inner
+def _lined(context: Context, node: int, stack: int) -> int:
+    """The terminal of newlines, and those of blocks."""
+    nodes = int32s(context, NODE)
+    table, lines = int(nodes[node * 6 + 1]), int(nodes[node * 6 + 2])
+    columns = int(nodes[node * 6 + 3])
+    stack = stack_behind_line(context, table, stack, lines, columns)
+    if stack <= 0:
+        return stack
+    lines = lines_behind_line(context, lines, columns)
+    if lines < 0:
+        return lines
+    scan = scan_of(context, table, stack, lines)
+    return push(context, scan, stack) if scan >= 0 else scan
+
+
+@once
+def expand_line(context: Context, node: int, stack: int) -> int:
+    """It reads on; or, where it may end and has had a newline, what has to follow is told."""
+    nodes = int32s(context, NODE)
+    state, columns = int(nodes[node * 6 + 1]), int(nodes[node * 6 + 2])
+    following = int(nodes[node * 6 + 3])
+    if not is_expanded(context, state):
+        return NEED_LEX
+    flags = uint8s(context, LEX_FLAG)[state]
+    if flags & GOES_ON:
+        code = found(context, node, stack)
+        if code < 0:
+            return code
+    if flags & ACCEPTS == 0 or columns < 0:
+        return OK
+    top, states = int64s(context, STACK)[stack] >> 32, int64s(context, STACK)[stack] & 0xFFFFFFFF
+    table, lines = int(nodes[top * 6 + 1]), int(nodes[top * 6 + 3])
+    lined = node_of(context, LINED, table, lines, columns, 0, 0)
+    if lined < 0 or following == 0:
+        return push(context, lined, int(states)) if lined >= 0 else lined
+    under = stack_of(context, lined, int(states))
+    if under < 0:
+        return under
+    level = int(int32s(context, LALR)[table + T_LEVEL])
+    ahead = node_of(context, AHEAD, following, level, 0, 0, 0)
+    return push(context, ahead, under) if ahead >= 0 else ahead

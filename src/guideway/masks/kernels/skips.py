@@ -1,0 +1,235 @@
+"""Parts of the vocabulary's trie that a lexical state reads without ever leaving itself.
+
+Within a string almost every text leads back to where it began: "a" does, and so does any other
+character but a few. If all that is below a trie node is of such characters, all of it can be read,
+and nobody has to walk there. What a part of the trie consists of is written down once.
+
+Where characters are counted in states, as up to 64 letters of a mailbox are, text leads to the next
+of them instead, and from there to the next: then as many are looked at as the part is high.
+"""
+
+from typing import Final
+
+import numpy as np
+
+from guideway.masks.kernels.characters import INVALID, code_after, is_space
+from guideway.masks.kernels.forever import letters_of, others_of
+from guideway.masks.kernels.layout import (
+    ACCEPTS,
+    DOUBTS,
+    HEIGHT,
+    HOLD,
+    LEX,
+    LEX_FLAG,
+    LOOP,
+    LOOPS,
+    NEED_LEX,
+    PART,
+    TRIE_BYTE,
+    TRIE_DEPTH,
+    TRIE_END,
+    WALK,
+    WAY,
+    WAY_TO,
+)
+from guideway.masks.kernels.returns import all_else_loop, find_loops, is_expanded
+from guideway.masks.kernels.views import (
+    Context,
+    Sets,
+    apart,
+    inner,
+    int32s,
+    int64s,
+    once,
+    uint8s,
+    uint16s,
+    uint64s,
+)
+
+OTHER: Final = 1  # a part has bytes that are not ASCII,
+_BROKEN: Final = 2  # or not UTF-8 from the root on;
+_INSIDE: Final = 4  # its node is within a character;
+_SPACED: Final = 8  # it has white space that is not ASCII, which \S and "." do not read
+BETWEEN: Final = 16  # its node ends a character, and so do all above it or are within one
+EVERYWHERE: Final = 2
+SMALL: Final = 5  # parts that are walked as fast as they are looked at
+HIGHEST: Final = 255  # what is so high may be higher
+_LARGE: Final = 64  # a part with exits everywhere is worth no list of them
+
+
+@inner
+def survey_parts(context: Context, scratch: Sets) -> None:
+    """Write what is below each node of the vocabulary's trie; `scratch` is zeros, 3 a depth."""
+    bytes_, depths = uint8s(context, TRIE_BYTE), uint16s(context, TRIE_DEPTH)
+    holds, parts, states = uint64s(context, HOLD), uint8s(context, PART), int32s(context, WALK)
+    nodes = int(int32s(context, TRIE_END)[0])
+    states[0] = 0
+    for node in range(1, nodes):
+        depth = depths[node]
+        code = code_after(int(states[depth - 1]), int(bytes_[node]))
+        state, states[depth] = code & 15, code
+        parts[node] = _BROKEN if state == INVALID else 0 if state == 0 else _INSIDE
+        if state == 0 and is_space(code >> 4):
+            parts[node] = _SPACED
+    for node in range(nodes - 1, 0, -1):
+        at, byte, own = depths[node] * 3, int(bytes_[node]), int(parts[node])
+        holds[node * 2], holds[node * 2 + 1] = scratch[at + 3], scratch[at + 4]
+        parts[node] = own | int(np.int64(scratch[at + 5]))
+        scratch[at + 2] |= np.uint64(parts[node] & (OTHER | _BROKEN | _SPACED))
+        scratch[at] |= scratch[at + 3]
+        scratch[at + 1] |= scratch[at + 4]
+        if byte < 0x80:
+            scratch[at + (byte >> 6)] |= np.uint64(1) << np.uint64(byte & 63)
+        else:
+            scratch[at + 2] |= np.uint64(OTHER)
+        scratch[at + 3] = scratch[at + 4] = scratch[at + 5] = np.uint64(0)
+    _survey_heights(context, nodes)
+
+
+@once
+def _survey_heights(context: Context, nodes: int) -> None:
+    ends, heights = int32s(context, TRIE_END), uint8s(context, HEIGHT)
+    for node in range(nodes - 1, 0, -1):
+        child, height = node + 1, 0
+        while child < ends[node]:
+            height = max(height, int(heights[child]) + 1)
+            child = int(ends[child])
+        heights[node] = min(height, 255)
+
+
+@inner
+def stays(context: Context, node: int, state: int, leads: Sets) -> int:
+    """Whether a state reads all that is below a node of the vocabulary's trie and stays itself.
+
+    0 if not, or where it was not worth looking, or where it could be left before a byte of `leads`;
+    1 if so; EVERYWHERE if so, but it can be left almost everywhere, and all bytes are in `leads`;
+    or a code below 0.
+    """
+    code = leads_back(context, node, state)
+    if code == 0 and int32s(context, TRIE_END)[node] - node >= SMALL:
+        return _leads_on(context, node, state)
+    if code <= 0 or uint8s(context, LEX_FLAG)[state] & ACCEPTS == 0:
+        return code
+    return _leaves_from(context, node, leads)
+
+
+@inner
+def _leads_on(context: Context, node: int, state: int) -> int:
+    """Whether a state reads all below a node of the vocabulary's trie, by way of others like it.
+
+    0 if not, or where a text may end on the way; 1 if so; or a code below 0.
+    """
+    apart()
+    flags, height = uint8s(context, LEX_FLAG), int(uint8s(context, HEIGHT)[node])
+    if _reads_for_ever(context, node, state):
+        return 1
+    if uint8s(context, PART)[node] & OTHER or height >= HIGHEST:
+        return 0
+    holds, ways = uint64s(context, HOLD), uint64s(context, WAY)
+    one, other = holds[node * 2], holds[node * 2 + 1]
+    for _ in range(height):
+        if flags[state] & (ACCEPTS | DOUBTS):
+            return 0
+        after = way_to(context, state)
+        if after < 0:
+            return NEED_LEX if after == NEED_LEX else 0
+        if one & ~ways[state * 2] != 0 or other & ~ways[state * 2 + 1] != 0:
+            return 0
+        state = after
+    return 1 if flags[state] & (ACCEPTS | DOUBTS) == 0 else 0
+
+
+@once
+def _reads_for_ever(context: Context, node: int, state: int) -> bool:
+    """Whether all below a node is of letters that a state is known to read for ever."""
+    holds, part = int64s(context, HOLD), int(uint8s(context, PART)[node])
+    low, high = letters_of(context, state)
+    if (holds[node * 2] & ~low) | (holds[node * 2 + 1] & ~high) != 0:
+        return False
+    return part & OTHER == 0 or _all_loop(part, others_of(context, state))
+
+
+@inner
+def way_to(context: Context, state: int) -> int:
+    """The state that most letters lead to, or most digits if no letter does; WAY has the bytes.
+
+    Below 0 if neither is read, or NEED_LEX.
+    """
+    apart()
+    found = int(int32s(context, WAY_TO)[state])
+    if found != 0:
+        return found
+    rows, ways = int32s(context, LEX), uint64s(context, WAY)
+    if not is_expanded(context, state):
+        return NEED_LEX
+    e, t = int(rows[state * 256 + 0x65]), int(rows[state * 256 + 0x74])
+    found = e if e == t and e > 0 else int(rows[state * 256 + 0x61])
+    found = int(rows[state * 256 + 0x31]) if found < 0 else found
+    ways[state * 2] = ways[state * 2 + 1] = np.uint64(0)
+    if found > 0:
+        for byte in range(0x80):
+            if rows[state * 256 + byte] == found:
+                ways[state * 2 + (byte >> 6)] |= np.uint64(1) << np.uint64(byte & 63)
+    int32s(context, WAY_TO)[state] = found
+    return found
+
+
+@inner
+def leads_back(context: Context, node: int, state: int) -> int:
+    """Whether all that is below a node of the vocabulary's trie leads from a state back to it.
+
+    0 if not, or where it was not worth looking; 1 if so; or a code below 0.
+    """
+    if int32s(context, TRIE_END)[node] - node < SMALL:
+        return 0
+    loops = uint64s(context, LOOP)
+    if uint8s(context, LOOPS)[state] == 0:
+        code = find_loops(context, state)
+        if code < 0:
+            return code
+    holds, part = uint64s(context, HOLD), uint8s(context, PART)[node]
+    if holds[node * 2] & ~loops[state * 2] != 0 or holds[node * 2 + 1] & ~loops[state * 2 + 1] != 0:
+        return 0
+    others = all_else_loop(int(uint8s(context, LOOPS)[state]))
+    if part & OTHER and not _all_loop(int(part), others):
+        return 0
+    return 1
+
+
+@inner
+def _all_loop(part: int, others: int) -> bool:
+    """Whether the characters of a part that are not ASCII lead back, or on for ever."""
+    return part & (_BROKEN | _INSIDE) == 0 and others >= (2 if part & _SPACED else 1)
+
+
+@inner
+def is_in_characters(byte: int, part: int) -> int:
+    """What a node with this byte and what is below is of that is not ASCII: 0 nothing, -1 no UTF-8.
+
+    Else what has to lead back, as in `all_else_loop`. The node may be within a character if that
+    begins with it.
+    """
+    if byte < 0x80 and part & OTHER == 0:
+        return 0
+    if part & _BROKEN or (part & _INSIDE and byte < 0xC0):
+        return -1
+    return 2 if part & _SPACED else 1
+
+
+@inner
+def _leaves_from(context: Context, node: int, leads: Sets) -> int:
+    """What `stays` gives for a state that can be left at any place."""
+    holds, part = uint64s(context, HOLD), uint8s(context, PART)[node]
+    inside = (holds[node * 2] & leads[0]) | (holds[node * 2 + 1] & leads[1])
+    if part & OTHER:
+        inside |= leads[2] | leads[3]
+    if inside == 0:
+        return 1
+    many = int32s(context, TRIE_END)[node] - node >= _LARGE
+    return EVERYWHERE if many and are_all(leads) else 0
+
+
+@inner
+def are_all(leads: Sets) -> bool:
+    """Whether all bytes are in a set."""
+    return ~(leads[0] & leads[1] & leads[2] & leads[3]) == 0

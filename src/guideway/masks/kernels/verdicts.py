@@ -1,0 +1,377 @@
+"""Verdicts: whether a configuration can come to an end, where something is looked ahead for.
+
+Elsewhere what is made of living parts is alive. Where there are guards it depends on all that
+follows, so each configuration that a closure finds is judged, and left out if it is dead. What can
+be read without leaving a guard behind (it is settled) does not matter for that. What comes then is
+its place, a node and a stack, whose verdict is remembered; `searches` and Python find it.
+"""
+
+from typing import Final
+
+import numpy as np
+
+from guideway.masks.kernels.behind import (
+    begun_behind,
+    lines_behind,
+    put_on,
+    put_on_free,
+    stack_behind,
+    states_below,
+    ways_behind,
+)
+from guideway.masks.kernels.guards import GONE, guards_after
+from guideway.masks.kernels.intern import judgement_of, node_of
+from guideway.masks.kernels.lalr import (
+    may_end,
+    may_take,
+    some_line_fits,
+    top_field,
+)
+from guideway.masks.kernels.layout import (
+    BEHIND,
+    BOUNDED,
+    CAPTURE,
+    CLEAR,
+    COUNTED,
+    DEAD,
+    DOUBT,
+    EDGE,
+    EXPR,
+    GUARDED,
+    KEY,
+    LALR,
+    LAST_LINE,
+    LEX,
+    LEX_FIRST,
+    LEXEME,
+    LINE,
+    LITERAL,
+    MARK,
+    MEMBER,
+    MEMBERS,
+    NAMED,
+    NEED_JUDGE,
+    NEED_LEX,
+    NEED_SETTLED,
+    NEWLINE_BYTE,
+    NIL,
+    NODE,
+    OPENED,
+    READ_STATE,
+    RESUME,
+    SETTLED,
+    STACK,
+    STOP,
+    T_FREE,
+    T_LINE,
+    T_MORE,
+    T_REACHED,
+    T_SCANNER,
+    TOOK,
+    V_ALIVE,
+    V_DEAD,
+    V_DOUBT,
+    V_SEARCH,
+    V_UNKNOWN,
+    VERDICT,
+    WANT,
+)
+from guideway.masks.kernels.lexer_layout import FITTED, FITTED_IS, LEXER, V_APART
+from guideway.masks.kernels.views import (
+    Context,
+    apart,
+    inner,
+    int32s,
+    int64s,
+    lowest_bit,
+    uint64s,
+)
+
+_ABOVE: Final = 4  # nodes at most between what is read and what is done with it
+_IN_CHARACTER: Final = 3  # bytes that may be lacking of a character
+SURE: Final = 0  # no place: it can come to an end
+
+
+@inner
+def verdict_of(context: Context, node: int, stack: int) -> int:
+    """The verdict of a configuration, or a code below 0."""
+    place = place_of(context, node, stack)
+    if place <= SURE:
+        return V_ALIVE if place == SURE else place
+    verdict = int(int32s(context, VERDICT)[place * 4])
+    if verdict in (V_UNKNOWN, V_SEARCH):
+        context[WANT] = place
+        return NEED_JUDGE
+    return verdict
+
+
+@inner
+def freely(context: Context, node: int, stack: int) -> int:
+    """The verdict of what Lark's automaton is to take, V_UNKNOWN if it is none, or a code below 0.
+
+    Where there is a text to the end from each of its stacks, behind what T_FREE says, only what is
+    read at the moment matters, and that is little: no stack has to be judged by itself.
+    """
+    apart()
+    nodes, pairs, at = int32s(context, NODE), int64s(context, STACK), stack
+    if _is_taken(context, node):
+        return _taken_verdict(context, node)
+    above, kind = 0, int(nodes[(pairs[at] >> 32) * 6]) if at != 0 else NIL
+    while kind not in (TOOK, READ_STATE, NIL) and above < _ABOVE:
+        at, above = int(pairs[at] & 0xFFFFFFFF), above + 1
+        kind = int(nodes[(pairs[at] >> 32) * 6]) if at != 0 else NIL
+    if kind != TOOK:
+        return V_UNKNOWN
+    took, states = int(pairs[at] >> 32), int(pairs[at] & 0xFFFFFFFF)
+    if states == 0:
+        return _lexed_verdict(context, node, stack, above, took)
+    if not may_take(context, took, states):
+        return V_DEAD
+    table = int(nodes[took * 6 + 1])
+    free = _free_verdict(context, node, stack, above, took)
+    core = int(nodes[node * 6 + 1]) if nodes[node * 6] == GUARDED else node
+    if free != V_UNKNOWN or nodes[core * 6] == LINE:
+        return free
+    # On nothing else does it depend whether what is read comes to its own end.
+    reached = put_on_free(context, stack, above, int(int32s(context, LALR)[table + T_REACHED]))
+    verdict = verdict_of(context, node, reached) if reached > 0 else reached
+    if verdict == V_ALIVE:
+        verdict = _before_words(context, node, stack, above, took)
+    if verdict == V_UNKNOWN:
+        verdict = _at_the_end(context, node, stack, above, took)
+    return V_UNKNOWN if verdict == V_DOUBT else verdict
+
+
+@inner
+def _is_taken(context: Context, node: int) -> bool:
+    """Whether a node says, on no states, that a terminal is taken."""
+    nodes = int32s(context, NODE)
+    return nodes[(int(nodes[node * 6 + 1]) if nodes[node * 6] == GUARDED else node) * 6] == TOOK
+
+
+@inner
+def _taken_verdict(context: Context, node: int) -> int:
+    """The verdict of that on any states: alive if guards let pass what may always follow."""
+    nodes, tables = int32s(context, NODE), int32s(context, LALR)
+    if nodes[node * 6] == TOOK:
+        return V_ALIVE
+    took, guards = int(nodes[node * 6 + 1]), int(nodes[node * 6 + 2])
+    table, word = int(nodes[took * 6 + 1]), int(nodes[took * 6 + 4])
+    behind = node_of(context, GUARDED, int(tables[table + T_FREE]), guards, 0, 0, 0)
+    verdict = verdict_of(context, behind, 0) if behind >= 0 else behind
+    if verdict in (V_DEAD, V_DOUBT) and word != 0:
+        behind = node_of(context, GUARDED, word, guards, 0, 0, 0)
+        verdict = verdict_of(context, behind, 0) if behind >= 0 else behind
+    return V_APART if verdict in (V_DEAD, V_DOUBT) else verdict
+
+
+@inner
+def _lexed_verdict(context: Context, node: int, stack: int, above: int, took: int) -> int:
+    """The verdict of what a lexer reads, on any states that accept its terminal."""
+    tables, nodes = int32s(context, LALR), int32s(context, NODE)
+    table = int(nodes[took * 6 + 1])
+    for kind in range(3):
+        free = int(nodes[took * 6 + 4])
+        if kind != 1:
+            free = int(tables[table + (T_FREE if kind == 0 else T_LINE)])
+        if free == 0 or (kind == 2 and nodes[took * 6 + 5] == 0):
+            continue
+        judged = put_on_free(context, stack, above, free)
+        verdict = verdict_of(context, node, judged) if judged > 0 else judged
+        if verdict not in (V_DEAD, V_DOUBT):
+            return verdict
+    reached = put_on_free(context, stack, above, int(tables[table + T_REACHED]))
+    verdict = verdict_of(context, node, reached) if reached > 0 else reached
+    return V_APART if verdict in (V_ALIVE, V_DOUBT) else verdict
+
+
+@inner
+def _at_the_end(context: Context, node: int, stack: int, above: int, took: int) -> int:
+    """The verdict where nothing may come behind what is taken, V_UNKNOWN elsewhere, or a code."""
+    apart()
+    table, states = int(int32s(context, NODE)[took * 6 + 1]), states_below(context, stack, above)
+    behind, lines = stack_behind(context, took, states), lines_behind(context, took)
+    if behind <= 0 or lines < 0:
+        return min(lines, behind) if behind < 0 or lines < 0 else V_DEAD
+    more = put_on_free(context, stack, above, int(int32s(context, LALR)[table + T_MORE]))
+    verdict = verdict_of(context, node, more) if more > 0 else more
+    if verdict not in (V_DEAD, V_DOUBT) and verdict >= 0:
+        begun = begun_behind(context, table, behind, lines)  # which few ask for
+        more = put_on_free(context, stack, above, begun) if begun > DEAD else begun
+        verdict = verdict_of(context, node, more) if more > 0 else V_DEAD if more == 0 else more
+    if verdict != V_DEAD:
+        return verdict if verdict < 0 else V_UNKNOWN
+    return _if_it_ends(context, node, stack, above, table, behind, lines)
+
+
+@inner
+def _if_it_ends(
+    context: Context, node: int, stack: int, above: int, table: int, states: int, lines: int
+) -> int:
+    """The verdict if nothing is read from some states, but what is around them."""
+    ends = may_end(context, table, states, lines)
+    if ends <= 0:
+        return ends if ends < 0 else V_DEAD
+    last = put_on(context, stack, above, top_field(context, states, 4))
+    return verdict_of(context, node, last) if last >= 0 else last
+
+
+@inner
+def _free_verdict(context: Context, node: int, stack: int, above: int, took: int) -> int:
+    """The verdict where each stack has a text to the end, V_UNKNOWN, or a code below 0."""
+    nodes, at = int32s(context, NODE), states_below(context, stack, above)
+    free = int(int32s(context, LALR)[nodes[took * 6 + 1] + T_FREE])
+    if free == 0:
+        return V_UNKNOWN
+    outside = verdict_of(context, NIL, top_field(context, at, 4))
+    if outside != V_ALIVE:
+        return outside if outside < 0 else V_UNKNOWN
+    core = int(nodes[node * 6 + 1]) if nodes[node * 6] == GUARDED else node
+    if nodes[core * 6] == LINE:
+        return _line_freely(context, node, core, took, at)
+    judged = put_on_free(context, stack, above, free)
+    verdict = verdict_of(context, node, judged) if judged > 0 else judged
+    line = int(int32s(context, LALR)[nodes[took * 6 + 1] + T_LINE])
+    if verdict in (V_DEAD, V_DOUBT) and line != 0:
+        # A comment goes over any space.
+        may = _line_may_follow(context, took, at)
+        if may < 0:
+            return may
+        if may == 1:
+            judged = put_on_free(context, stack, above, line)
+            verdict = verdict_of(context, node, judged) if judged > 0 else judged
+    return V_UNKNOWN if verdict in (V_DEAD, V_DOUBT) else verdict
+
+
+@inner
+def _before_words(context: Context, node: int, stack: int, above: int, took: int) -> int:
+    """The verdict of what goes over any space, or asks for what follows: before texts of terminals.
+
+    And before the end; V_UNKNOWN where neither will do, and where not each stack has a text behind
+    T_FREE.
+    """
+    tables, edges = int32s(context, LALR), int32s(context, EDGE)
+    table, states = int(int32s(context, NODE)[took * 6 + 1]), states_below(context, stack, above)
+    outside = verdict_of(context, NIL, top_field(context, states, 4))
+    if outside != V_ALIVE or tables[table + T_FREE] == 0:
+        return outside if outside < 0 else V_UNKNOWN
+    behind, lines = stack_behind(context, took, states), lines_behind(context, took)
+    if behind < 0 or lines < 0:
+        return min(behind, lines)
+    start = ways_behind(context, table, behind, lines)
+    if start < 0:
+        return start
+    ways = int(tables[tables[table + T_SCANNER] + 2 * top_field(context, behind, 2) + 1])
+    for way in range(start, start + 4 * ways, 4):
+        if edges[way + 3] == 0:
+            continue
+        each = node_of(context, TOOK, table, int(edges[way + 1]), lines, 0, 0)
+        if each < 0:
+            return each
+        if may_take(context, each, behind):
+            judged = put_on_free(context, stack, above, int(edges[way + 3]))
+            verdict = verdict_of(context, node, judged) if judged > 0 else judged
+            if verdict not in (V_DEAD, V_DOUBT):
+                return verdict
+    verdict = _if_it_ends(context, node, stack, above, table, behind, lines)
+    return V_UNKNOWN if verdict in (V_DEAD, V_DOUBT) else verdict
+
+
+@inner
+def _line_may_follow(context: Context, took: int, states: int) -> int:
+    """Whether a newline may follow what is taken, with some line: 1, 0, or a code below 0."""
+    nodes = int32s(context, NODE)
+    behind, lines = stack_behind(context, took, states), lines_behind(context, took)
+    if behind <= 0 or lines < 0:
+        return min(behind, lines)
+    if nodes[lines * 6 + 1] > 0:
+        return 1
+    return some_line_fits(context, int(nodes[took * 6 + 1]), behind, lines, False)
+
+
+@inner
+def _line_freely(context: Context, node: int, line: int, took: int, states: int) -> int:
+    """The same for newlines that are being read: another one begins a line of any width."""
+    nodes, lexical = int32s(context, NODE), int(int32s(context, NODE)[line * 6 + 1])
+    free = int(nodes[line * 6 + 5])
+    if free == 0:
+        return V_UNKNOWN
+    fits = _some_line_fits(context, took, states, free)
+    if fits <= 0:
+        return V_DEAD if fits == 0 else fits
+    following = int(int32s(context, LEX)[lexical * 256 + NEWLINE_BYTE])
+    left = _IN_CHARACTER if node == line else 0
+    while following < 0 and left > 0:
+        byte = _least_lead(context, lexical)
+        lexical, left = int(int32s(context, LEX)[lexical * 256 + byte]), left - 1
+        if lexical <= 0:
+            return V_UNKNOWN
+        following = int(int32s(context, LEX)[lexical * 256 + NEWLINE_BYTE])
+    if following == 0:
+        context[WANT] = lexical
+        return NEED_LEX
+    if node != line:
+        guards = guards_after(context, int(nodes[node * 6 + 2]), NEWLINE_BYTE)
+        if guards != 0:
+            return guards if guards < 0 and guards != GONE else V_UNKNOWN
+    return V_ALIVE if following > 0 else V_UNKNOWN
+
+
+@inner
+def _some_line_fits(context: Context, took: int, states: int, free: int) -> int:
+    """What `some_line_fits` says of newlines that are free as this says: each byte of them asks."""
+    last, nodes = free == LAST_LINE, int32s(context, NODE)
+    asked = (((took << 1) | (1 if last else 0)) << 32) | states
+    if context[FITTED] == asked:
+        return int(context[FITTED_IS])
+    table, lines = int(nodes[took * 6 + 1]), int(nodes[took * 6 + 3])
+    fits = some_line_fits(context, table, states, lines, last)
+    if fits >= 0:
+        context[FITTED], context[FITTED_IS] = asked, fits
+    return fits
+
+
+@inner
+def _least_lead(context: Context, state: int) -> int:
+    """The least of the bytes that are not ASCII that lead on from a lexical state, or 0."""
+    first = uint64s(context, LEX_FIRST)
+    for word in range(2, 4):
+        if first[state * 4 + word] != 0:
+            return 64 * word + lowest_bit(int(np.int64(first[state * 4 + word])))
+    return 0
+
+
+@inner
+def place_of(context: Context, node: int, stack: int) -> int:
+    """The number of a configuration's place, SURE, or a code below 0."""
+    nodes, pairs = int32s(context, NODE), int64s(context, STACK)
+    while True:
+        while nodes[node * 6] == LITERAL:
+            node = int(nodes[node * 6 + 3])
+        settled = _is_settled(context, node)
+        if settled < 0:
+            return settled
+        if nodes[node * 6] == LEXER:
+            return SURE
+        if settled == 0:
+            return judgement_of(context, node, stack)
+        if stack == 0:
+            return SURE
+        node, stack = int(pairs[stack] >> 32), int(pairs[stack] & 0xFFFFFFFF)
+
+
+@inner
+def _is_settled(context: Context, node: int) -> int:
+    """Whether a node can be read without leaving a guard behind: 1, 0, or a code below 0."""
+    kind = int32s(context, NODE)[node * 6]
+    if kind in (NIL, LEXEME, COUNTED, BOUNDED, STOP, DOUBT, CLEAR):
+        return 1
+    if kind in (CAPTURE, MARK, RESUME, NAMED, OPENED, MEMBER, MEMBERS, KEY, BEHIND):
+        return 1  # where these look ahead, they are no such nodes
+    if kind != EXPR:
+        return 0
+    settled = int32s(context, SETTLED)[node]
+    if settled == 0:
+        context[WANT] = node
+        return NEED_SETTLED
+    return 1 if settled == 1 else 0

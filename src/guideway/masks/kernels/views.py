@@ -1,0 +1,103 @@
+"""Arrays as kernels see them, and how inner kernels are declared.
+
+Within kernels an array is the address of its first item: Python's own are `bare`d by the kernel
+that is given them, and the others come from the addresses in the context. Only where a length is
+looked at do annotations say Whole.
+
+The annotations of a kernel are its only signature: `int` is int64, and so on.
+"""
+
+from collections.abc import Callable
+from types import FunctionType
+from typing import Annotated, Any, Protocol, TypeAlias, TypeVar, cast
+
+import numpy as np
+from numba.core import types as numba_types
+from numba.extending import intrinsic as numba_intrinsic
+from numba.np import arrayobj
+from numpy.typing import NDArray
+
+from guideway.masks.kernels.declarations import Inner, Word
+
+Context: TypeAlias = NDArray[np.int64]
+Words: TypeAlias = NDArray[np.uint32]
+Ints: TypeAlias = NDArray[np.int32]
+Sets: TypeAlias = NDArray[np.uint64]
+Shorts: TypeAlias = NDArray[np.uint16]
+Bytes: TypeAlias = NDArray[np.uint8]
+WholeInts: TypeAlias = Annotated[Ints, "with its length"]
+WholeWords: TypeAlias = Annotated[Words, "with its length"]
+WholeNumbers: TypeAlias = Annotated[Context, "with its length"]
+Array = TypeVar("Array", bound=NDArray[Any])
+F = TypeVar("F", bound=Callable[..., Any])
+
+
+class Bare(Protocol):
+    """What `bare` is: it leaves the type of an array as Python sees it."""
+
+    def __call__(self, array: Array) -> Array: ...
+
+
+_arrays, types, intrinsic = (cast("Any", part) for part in (arrayobj, numba_types, numba_intrinsic))
+_KINDS: "dict[Any, tuple[str, ...]]" = {
+    int: ("int64",),
+    bool: ("bool",),
+    None: (),
+    tuple[int, int]: ("int64",) * 2,
+    tuple[int, int, int, int]: ("int64",) * 4,
+    Context: ("int64*",),
+    Words: ("uint32*",),
+    Ints: ("int32*",),
+    Sets: ("uint64*",),
+    Shorts: ("uint16*",),
+    Bytes: ("uint8*",),
+    WholeInts: ("int32[]",),
+    WholeWords: ("uint32[]",),
+    WholeNumbers: ("int64[]",),
+}
+
+
+def inner(function: F) -> F:
+    """A function that only other kernels call; see `statements`."""
+    return cast("F", _declared(function, once=False))
+
+
+def once(function: F) -> F:
+    """A function that is called in one place, where LLVM always puts it."""
+    return cast("F", _declared(function, once=True))
+
+
+def _declared(function: Callable[..., Any], *, once: bool) -> Inner:
+    hints = dict(cast("FunctionType", function).__annotations__)
+    results = _KINDS[hints.pop("return")]
+    return Inner(function, {name: _KINDS[hint][0] for name, hint in hints.items()}, results, once)
+
+
+# The place of the lowest bit of a word that has one.
+lowest_bit: "Callable[[int], int]" = Word("lowest_bit")
+# How many bits of a word are set.
+bit_count: "Callable[[Any], int]" = Word("bit_count")
+# Said first in a function: it is never put into those that call it. For what takes longer than a
+# call does, and is called in several places: less code to compile.
+apart: "Callable[[], None]" = Word("apart")
+# All that was written before is seen by other threads before what is written after.
+fence: "Callable[[], None]" = Word("fence")
+
+
+@cast("Callable[[Any], Bare]", intrinsic)
+def bare(typing_context: Any, array: Any) -> Any:
+    """An array of Python's as inner kernels see it: its address."""
+
+    def build(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+        return _arrays.make_array(array)(context, builder, arguments[0]).data
+
+    return types.CPointer(array.dtype)(array), build
+
+
+# The array whose address is in a slot of the context.
+int32s: "Callable[[Context, int], Ints]" = Word("int32s", "int32")
+int64s: "Callable[[Context, int], Context]" = Word("int64s", "int64")
+uint8s: "Callable[[Context, int], Bytes]" = Word("uint8s", "uint8")
+uint16s: "Callable[[Context, int], Shorts]" = Word("uint16s", "uint16")
+uint32s: "Callable[[Context, int], Words]" = Word("uint32s", "uint32")
+uint64s: "Callable[[Context, int], Sets]" = Word("uint64s", "uint64")

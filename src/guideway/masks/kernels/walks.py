@@ -1,0 +1,118 @@
+"""Tokens of a row: those of a picture, and those found by walking below trie nodes."""
+
+from guideway.masks.kernels.layout import (
+    FIRST,
+    LISTED,
+    MACRO,
+    NEED_JUDGE,
+    P_BASE,
+    P_DOUBTS,
+    P_MOST,
+    PICTURE,
+    TRIE_BYTE,
+    TRIE_DEPTH,
+    TRIE_END,
+    TRIE_ROOT,
+    UNSURE,
+    UNSURE_COUNT,
+    WALK,
+)
+from guideway.masks.kernels.loops import loops_below
+from guideway.masks.kernels.macros import step
+from guideway.masks.kernels.pictures import is_lead
+from guideway.masks.kernels.recipe_layout import BASED, PICTURED
+from guideway.masks.kernels.recipes import add_part, add_tokens
+from guideway.masks.kernels.searches import MOST_PUT_OFF, PUT_OFF_COUNT, judge_put_off, put_off
+from guideway.masks.kernels.tries import set_tokens
+from guideway.masks.kernels.views import (
+    Context,
+    Words,
+    inner,
+    int32s,
+    uint8s,
+    uint16s,
+    uint32s,
+    uint64s,
+)
+
+
+@inner
+def note_unsure(context: Context, first: int, last: int) -> None:
+    """The tokens at these trie nodes depend on a text that is not kept."""
+    context[UNSURE_COUNT] = 1
+    set_tokens(context, uint32s(context, UNSURE), first, last)
+
+
+@inner
+def walk(context: Context, row: Words, first: int, last: int, macro: int) -> int:
+    """Set the tokens at the trie nodes [first, last) that `macro` reads from their depth on."""
+    depths, bytes_ = uint16s(context, TRIE_DEPTH), uint8s(context, TRIE_BYTE)
+    ends, macros, at = int32s(context, TRIE_END), int32s(context, WALK), int32s(context, MACRO)
+    if first < last:
+        macros[depths[first] - 1] = macro
+    node = first
+    while node < last:
+        depth, byte = depths[node], int(bytes_[node])
+        before = int(macros[depth - 1])
+        after = step(context, before, byte)
+        if after < 0 and (after != NEED_JUDGE or not put_off(context)):
+            return after
+        if after <= 0:
+            node = ends[node]
+        elif at[after * 4 + 3] != 0:
+            note_unsure(context, node, int(ends[node]))
+            node = ends[node]
+        else:
+            macros[depth] = after
+            loops = loops_below(context, node, before) if after == before or byte > 0xC0 else 0
+            if loops < 0:
+                return loops
+            end = int(ends[node]) if loops else node + 1
+            add_tokens(context, row, node, end)
+            node = end
+    return judge_put_off(context)
+
+
+@inner
+def walk_below(context: Context, row: Words, below: int, macro: int) -> int:
+    """The same for all that is below a trie node."""
+    roots, ends, first = (
+        int32s(context, TRIE_ROOT),
+        int32s(context, TRIE_END),
+        uint64s(context, FIRST),
+    )
+    if below > 0:
+        if int32s(context, MACRO)[macro * 4 + 3] != 0:
+            note_unsure(context, below + 1, int(ends[below]))
+        return walk(context, row, below + 1, int(ends[below]), macro)
+    for byte in range(256):
+        node = roots[byte]
+        if node >= 0 and is_lead(first, macro * 4, byte):
+            code = walk(context, row, node, int(ends[node]), macro)
+            if code < 0 and (code != NEED_JUDGE or context[PUT_OFF_COUNT] == MOST_PUT_OFF):
+                return code
+    return judge_put_off(context)
+
+
+@inner
+def add_picture(context: Context, row: Words, picture: int) -> None:
+    """The tokens that stay within a lexical state, and those of which that is not sure."""
+    pictures, tokens = int32s(context, PICTURE), int32s(context, LISTED)
+    first, doubts = pictures[picture * 6 + P_BASE], pictures[picture * 6 + P_DOUBTS]
+    if doubts > 0:
+        ends = int32s(context, TRIE_END)
+        for index in range(doubts, doubts + tokens[doubts - 1]):
+            note_unsure(context, int(tokens[index]), int(ends[tokens[index]]))
+    if first >= 0:
+        add_part(context, row, BASED, int(first), 0)
+    else:
+        add_part(context, row, PICTURED, picture, 0)
+
+
+@inner
+def add_items(context: Context, row: Words, picture: int, items: int) -> None:
+    """The tokens that stay within so many counted items (-1: any)."""
+    pictures = int32s(context, PICTURE)
+    most = int(pictures[picture * 6 + P_MOST])
+    wanted = most if items < 0 else min(items, most)
+    add_part(context, row, BASED, int(pictures[picture * 6 + P_BASE]) + wanted, 0)

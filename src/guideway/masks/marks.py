@@ -1,0 +1,115 @@
+"""Items of arrays that have to differ, where they are objects or arrays: what was read of one.
+
+A capture keeps the text that it reads in its node, whose texts have to be regular: those of objects
+are not, and as lexical states they were made one by one by the plain engine (sourcemap-v3: masks of
+.04 s, and of 1 s before keys). So such an item is read as any other, with a MARK below it on the
+stack, and the text beside the macro state, from the first token on that is within an item:
+
+    state    (macro state, text)      "[{"  ->  {"a": 1, "b":
+
+Where a MARK is reached, the value that has just ended is found in it, from its end backwards. Masks
+need no text: there, what follows a MARK is that of an unknown item, and so in part unsure.
+
+What this module does not know: what follows an item.
+"""
+
+import re
+from typing import Final, final
+
+from guideway.lowering.json_items import ItemsTemplate
+from guideway.lowering.nodes import Capture
+from guideway.masks.arena import Arena
+from guideway.masks.bits import Row
+from guideway.masks.kernels import layout as at
+
+_KEPT: Final = 1024  # masks, before all are forgotten
+_STEPS: Final = re.compile(rb'[]{}[]|(\\*)"')
+_SCALAR: Final = re.compile(rb"[-+.0-9A-Za-z]*\Z")
+
+
+@final
+class Marks:
+    """The MARK nodes of one network.
+
+    Attributes:
+        any: whether there are any.
+        masks: of macro states within items: what is sure of them, and the tokens that are not.
+    """
+
+    def __init__(self, arena: Arena) -> None:
+        self._arena, self.any = arena, bool(arena.context[at.MARKS])
+        self._within: dict[int, bool] = {}
+        self._outside = {0}  # stacks without any
+        self.masks: dict[int, tuple[Row, list[int]]] = {}
+
+    def make(self, item: int, number: int) -> int:
+        """The node of an item, captured for the template and argument of that number."""
+        self._arena.context[at.CAPTURES] = self._arena.context[at.MARKS] = self.any = True
+        return self._arena.make(at.SEQUENCE, item, self._arena.make(at.MARK, number))
+
+    def key(self, macro: int) -> int:
+        """A macro state, and in the upper half the text that READ has read, where that matters."""
+        if not self._is_within(macro):
+            return macro
+        return int(self._arena.context[at.AFTER_TEXT]) << 32 | macro
+
+    def kept(self, macro: int, row: Row, unsure: list[int]) -> tuple[Row, list[int], bool]:
+        """A mask that is not kept but within items, where it is asked for behind each text."""
+        if self.any and self._is_within(macro):
+            if len(self.masks) >= _KEPT:
+                self.masks.clear()
+            self.masks[macro] = row, unsure
+        return row, unsure, False
+
+    def _is_within(self, macro: int) -> bool:
+        found = self._within.get(macro)
+        if found is None:
+            found = self._within[macro] = self._finds(self._arena.stacks(macro))
+        return found
+
+    def _finds(self, todo: list[int]) -> bool:
+        """Whether there is a MARK on one of these stacks."""
+        arena, seen = self._arena, set[int]()
+        while todo:
+            stack = todo.pop()
+            if stack in seen or stack in self._outside:
+                continue
+            seen.add(stack)
+            node, below = arena.pop(stack)
+            kind, *fields = arena.record(node)
+            while kind == at.FORKED:
+                todo.append(fields[0])
+                kind, *fields = arena.record(fields[1])
+            if kind == at.MARK:
+                return True
+            todo.append(below)
+        self._outside |= seen
+        return False
+
+
+def is_marked(capture: Capture) -> bool:
+    """Whether a capture that has read nothing yet is read with a MARK."""
+    return isinstance(capture.template, ItemsTemplate) and not capture.item.regular
+
+
+def last_value(text: bytes) -> bytes:
+    r"""The JSON value that has just ended: without escapes, quotes and brackets come in pairs.
+
+    >>> last_value(b'[{"a": "}"}, {"b": ["\\\\"]}')
+    b'{"b": ["\\\\"]}'
+    >>> last_value(b"[1, -25")
+    b'-25'
+    """
+    scalar = _SCALAR.search(text)
+    if scalar is not None and scalar[0]:
+        return scalar[0]
+    depth, inside, begin = 0, False, 0
+    for step in reversed([*_STEPS.finditer(text)]):
+        begin = step.end() - 1
+        if step[0][-1:] == b'"':
+            inside ^= len(step[1]) % 2 == 0
+        elif not inside:
+            depth += 1 if step[0] in b"]}" else -1
+        if depth == 0 and not inside:
+            break
+    return text[begin:]

@@ -1,0 +1,400 @@
+"""A constraint's pushdown automaton, translated from its expression when it is first entered.
+
+The kernels run it; here expressions become nodes, and what a kernel asks for is served.
+
+    expression                     node
+    ab…, a run of bytes            LITERAL, then the rest
+    regular, then a byte           LEXEME of both, so that a string's state knows its closing quote
+    the same, characters counted   BOUNDED of both, in lock-step; the byte begins no character
+    e f                            SEQUENCE
+    e | f                          CHOICE
+    an object of the plain kind    OPENED, whose members the kernels know how to read
+    an object read by a formula    MEMBER, whose names they know (`members`)
+    a schema that kernels lay      EXPR of its parts (`schemas`)
+    rule, other template           what its body is, or what it unfolds to
+    lookahead, its end             AHEAD, STOP: what follows, under guards, is GUARDED
+    capture                        CAPTURE, then RESUME: what the template says to the text read
+
+What this module does not know: tokens (`gallery`, `rows`).
+"""
+
+from contextlib import nullcontext
+from functools import cached_property, partial
+from typing import Any, Final, final
+
+import numpy as np
+
+from guideway.automata.derivative import Derivatives
+from guideway.lowering.expr import ANYTHING, EPSILON, concat, repeat
+from guideway.lowering.json_members import MembersTemplate
+from guideway.lowering.json_members_rest import Rest
+from guideway.lowering.json_text import alternatives_in
+from guideway.lowering.json_words import words_of
+from guideway.lowering.lark_contextual import Places
+from guideway.lowering.lark_indentation import Place, ReadLine
+from guideway.lowering.nodes import (
+    Ahead,
+    Alt,
+    And,
+    Bytes,
+    Call,
+    Capture,
+    Concat,
+    Expr,
+    Not,
+    Repeat,
+    Rule,
+    Stop,
+    Unsure,
+)
+from guideway.lowering.number_machines import begun
+from guideway.masks.arena import Arena
+from guideway.masks.bits import Row
+from guideway.masks.bounded import expand
+from guideway.masks.conjunctions import bounded_fields, counted_apart
+from guideway.masks.gallery import Gallery
+from guideway.masks.jumps import DRAWN
+from guideway.masks.kernels import layout as at
+from guideway.masks.known import Known
+from guideway.masks.lalr import LalrNodes
+from guideway.masks.literals import lexeme_of, run_of
+from guideway.masks.marks import Marks, is_marked, last_value
+from guideway.masks.members import MemberNodes
+from guideway.masks.objects import describe_whole, describe_words
+from guideway.masks.records import readable
+from guideway.masks.schemas import Layer
+from guideway.masks.seeds import Seed, Stencil
+from guideway.masks.shelf import sealed
+from guideway.masks.verdicts import SHORT, Verdicts
+
+_OFTEN: Final = 4  # states that one mask lacked, before kernels make the next: each is a walk anew
+_NOBODY: Final = nullcontext()  # has lent anything
+_MANY: Final = 64  # nodes, before so many more are made with each: 5,400 one by one took 1.6 s
+
+
+@final
+class Network:
+    """The nodes of one expression, which begin with those that `facts` know."""
+
+    def __init__(self, expr: Expr, machine: Derivatives, gallery: Gallery, seed: Seed) -> None:
+        self._machine, self.gallery, self.lexicon = machine, gallery, gallery.lexicon
+        machine.living.consult(self.lexicon)
+        from guideway.masks.kernels.entry import run
+
+        self._run, (self._row, self._spare) = run, np.empty((2, gallery.words), np.uint32)
+        self.arena = Arena(seed.plan)
+        self._shelf, self._bounds = seed.shelf, seed.bounds
+        self.facts, self._known = seed.facts, Known(seed.facts)
+        self.states, self._entered = dict[int, Any](), list[int]()  # of `states`, by macro state
+        self.marks, self._captures = Marks(self.arena), list[tuple[Capture, bool]]()
+        self._members, self._listed = dict[MembersTemplate, MemberNodes](), list[MemberNodes]()
+        self._capture_numbers = dict[tuple[object, ...], int]()
+        self._automata, self._tables = dict[int, LalrNodes](), dict[Places, LalrNodes]()
+        self._layer, self._looks = Layer(self.arena, seed.stencil), expr.looks > 0
+        self.arena.context[at.SHORT] = SHORT
+        if self._looks:
+            self.arena.context[at.LOOKS] = 1
+            self.arena.context[at.ANYTHING_STATE] = self.lexicon.state(ANYTHING)
+
+    @cached_property
+    def _verdicts(self) -> Verdicts:  # which most schemas do without
+        return Verdicts(self.arena, self.lexicon, self._known, self._automata, self._machine)
+
+    def seed(self, expr: Expr, stencil: Stencil) -> Seed:
+        """What others begin with that have this: its nodes, and those of all that is in it."""
+        self.node(expr)
+        place = 0
+        while place < len(self._known):  # which grows
+            self._tell(self.node(self._known[place]))
+            place += 1
+        return Seed(self.arena.plan(), self._known.facts(), self._shelf, self._bounds, stencil)
+
+    def enter(self, rest: Expr) -> int:
+        """The macro state where this is what may follow."""
+        if (laid := self._layer.lay(rest)) is not None:
+            self._known.set_node(rest, laid)
+        return self.run(at.ENTER, self.node(rest))
+
+    def read(self, macro: int, token: int, text: int = 0) -> int:
+        """What `kernels.entry.run` says to READ, behind a text within items (`marks`)."""
+        if self.marks.any:
+            self.arena.context[at.READ_TEXT] = text
+        code = self._run(self.arena.context, at.READ, macro, token, self._row, self._spare)
+        return code if code >= 0 else self._served(code, at.READ, macro, token)
+
+    def fill(self, macro: int) -> "tuple[Row, list[int], bool]":
+        """The mask of a macro state, the tokens that are unsure, and whether it is kept here."""
+        if macro in self.marks.masks:
+            return *self.marks.masks[macro], False
+        context, row, spare = self.arena.context, self._row, self._spare
+        code = self._run(context, at.FILL, macro, 1, row, spare)
+        code = code if code >= 0 else self._served(code, at.FILL, macro, 0)
+        if code < 2 and context[at.UNSURE_COUNT]:
+            return self.marks.kept(macro, row.copy(), self.arena.unsure(row))
+        number = code >> 1 or self._shelf.put(row, int(context[at.ROW_CODE]))
+        if number == 0:
+            return sealed(row), [], False
+        if code & 1:
+            self.arena.learn(number)
+        return self._shelf.rows[number], [], True
+
+    def run(
+        self, what: int, a: int, b: int = 0, row: "Row | None" = None, exits: "Row | None" = None
+    ) -> int:
+        """Call `kernels.entry.run` until it needs nothing any more; it writes to the rows."""
+        rows = (self._spare, self._spare) if row is None or exits is None else (row, exits)
+        code = self._run(self.arena.context, what, a, b, *rows)
+        return code if code >= 0 else self._served(code, what, a, b, *rows)
+
+    def _served(self, code: int, what: int, a: int, b: int, *rows: Row) -> int:
+        """Serve what was asked for, and call again."""
+        (row, spare), context = rows or (self._row, self._spare), self.arena.context
+        asked: dict[int, int] = {}
+        while code < 0:
+            times = asked[code] = asked.get(code, 0) + 1
+            self._serve(code, int(context[at.WANT]), _MANY if times > _MANY else 0)
+            with self.gallery.lent(context) if asked.get(at.NEED_LEX, 0) > _OFTEN else _NOBODY:
+                code = self._run(context, what, a, b, row, spare)
+        return code
+
+    def node(self, expr: Expr) -> int:
+        """The node of an expression, to be translated when it is entered, by kernels or here."""
+        found = self._known.node(expr)
+        if found is None:
+            part = self._layer.part_of(expr)
+            named = self._known.named(expr) if part is None else (at.LAID + part,)
+            found = self.arena.make(at.EXPR, *named)
+            self._known.set_node(expr, found, told=part is not None)
+            if self._looks:  # asked for one by one, each would begin a mask anew
+                self.arena.set_settled(found, self._verdicts.settled(expr))
+        return found
+
+    def entered(self, expr: Expr) -> int:
+        """The node of what is entered as soon as the kernels go on, translated."""
+        node = self.node(expr)
+        if not self._known.is_told(node):
+            self._tell(node)
+        return node
+
+    def _entering(self, expr: Expr) -> int:
+        """The same, of what is entered with the node that is being translated."""
+        node = self.node(expr)
+        self._entered.append(node)
+        return node
+
+    def _serve(self, code: int, wanted: int, ahead: int = 0) -> None:
+        if code == at.FULL:
+            self.arena.grow(wanted)
+        elif code == at.NEED_LEX:
+            expand(self.lexicon, wanted, self.arena.context)
+        elif code in DRAWN:
+            self.gallery.serve(code, wanted, self.arena)
+        elif code == at.NEED_BOUND:
+            self._measure(wanted)
+        elif code == at.NEED_VALUE:
+            self._layer.prepare(wanted - at.LAID)
+        elif code == at.NEED_JUDGE:
+            self._verdicts.judge_all(wanted, lambda place, most: self.run(at.JUDGE, place, most))
+        elif code == at.NEED_SCANNER:
+            _, table, state, lines, *_ = self.arena.record(wanted)
+            self._automata[table].scan(state, lines, ahead=ahead > 0)
+        elif code == at.NEED_SETTLED:
+            expr = self._known[self.arena.record(wanted)[1]]
+            self.arena.set_settled(wanted, self._verdicts.settled(expr))
+        else:
+            known = len(self._known)
+            self._tell(wanted)
+            self._look_ahead(known, ahead)
+
+    def _tell(self, wanted: int) -> None:
+        """Say what a node is, and what those are that are entered with it: a call less for each."""
+        self._entered = [wanted]
+        while self._entered:
+            node = self._entered.pop()
+            if node == wanted or not self._known.is_told(node):
+                self.arena.set_target(node, self._target(node))
+                self._known.tell(node)
+
+    def _look_ahead(self, known: int, ahead: int) -> None:
+        """Translate what is regular of the nodes that were made last, and of what they lead to."""
+        place = known
+        while place < min(len(self._known), known + ahead):
+            expr = self._known[place]
+            if expr.regular or isinstance(expr, Ahead):
+                self._tell(self.node(expr))
+            place += 1
+
+    def _target(self, node: int) -> int:
+        """What an EXPR, RESUME or NAMED node is; a BOUNDED one is itself, or DEAD."""
+        kind, a, low, high, between, within = self.arena.record(node)
+        if kind == at.BOUNDED:
+            return node if self._bounds.alive(a, within or between, between, low, high) else at.DEAD
+        if kind == at.EXPR and a >= at.LAID:
+            return self._entering(self._layer.leaf(a - at.LAID))
+        if kind == at.NAMED:
+            expr = self._listed[a].named(low, high)
+        else:
+            expr = self._known[a] if kind == at.EXPR else self._resumed(a, low)
+        return self._translate(expr) if self._alive(expr) else at.DEAD
+
+    def _alive(self, expr: Expr) -> bool:
+        """Whether an expression has a text, as far as it tells alone where it looks ahead."""
+        if expr.looks:
+            return self._machine.living.check(expr)
+        return self.lexicon.alive(expr) if expr.regular else self._machine.alive(expr)
+
+    def _measure(self, node: int) -> None:
+        (_, state, _, _, between, _), context = self.arena.record(node), self.arena.context
+        ask = partial(self._run, context, at.MEASURE, state, between)
+        self._bounds.make(state, between, context, ask, self._serve)
+
+    def _resumed(self, number: int, text: int) -> Expr:
+        capture, marked = self._captures[number]
+        read = None if text < 0 else self.arena.text(text)
+        value = last_value(read) if marked and read is not None else read
+        return capture.template.resume(capture.argument, value)
+
+    def _translate(self, expr: Expr) -> int:  # noqa: PLR0911  one arm for each node of the core
+        match expr:
+            case Concat(head, tail):
+                return self._sequence(expr, head, tail)
+            case Bytes(members) if members & (members - 1) == 0:
+                return self._literal(bytes((members.bit_length() - 1,)), EPSILON)
+            case Alt() if not expr.regular or self._is_structure(expr):
+                return self._choice(expr)
+            case Repeat(item, low, high) if not expr.regular or self.lexicon.holds_count(item):
+                rest = repeat(item, max(low - 1, 0), None if high is None else high - 1)
+                again = self.arena.make(at.SEQUENCE, self._entering(item), self.node(rest))
+                return again if low else self.arena.choice([at.NIL, again])
+            case Repeat() if self.lexicon.is_counted(expr):
+                return self._count(expr)
+            case Bytes() | Alt() | Repeat() | And() | Not():
+                return self.arena.make(at.LEXEME, self.lexicon.state(expr))
+            case Rule():
+                return self._rule(expr)
+            case Call():
+                return self._call(expr)
+            case Capture():
+                return self._capture(expr)
+            case _:
+                return self._constant(expr)
+
+    def _rule(self, rule: Rule) -> int:
+        """The node of what a rule denotes."""
+        found = describe_words(rule, self)
+        found = self._layer.lay(rule) if found is None else found
+        if found is not None:
+            return found
+        if begun(rule) is not None:  # whose records kernels make
+            return self.arena.make(at.LEXEME, self.lexicon.state(rule))
+        body, laid = rule.body, self._layer.part_of
+        while isinstance(body, Rule) and words_of(body) is begun(body) is laid(body) is None:
+            body = body.body
+        return self._entering(body)
+
+    def _constant(self, expr: Expr) -> int:
+        """The node of ∅, ε, a doubt, or of where something is looked ahead for."""
+        if isinstance(expr, Ahead):
+            if not self.lexicon.alive(expr.item):
+                return at.DEAD
+            return self.arena.make(at.AHEAD, self.lexicon.state(expr.item), expr.level)
+        if isinstance(expr, Stop):
+            return self.arena.make(at.STOP, expr.level)
+        return self.arena.make(at.DOUBT) if isinstance(expr, Unsure) else self.node(expr)
+
+    def _choice(self, choice: Alt) -> int:
+        """A node for each option; where words part, further on too."""
+        if self._known.is_of_words(choice):
+            self._known.add_words([a for o in choice.options for a in alternatives_in(o)])
+        return self.arena.choice([self._entering(option) for option in choice.options])
+
+    def _is_structure(self, choice: Alt) -> bool:
+        """Whether a regular choice is one between longer texts, as in an enum."""
+        return (
+            self._known.is_of_words(choice)
+            or any(isinstance(o, Concat) and isinstance(o.tail, Concat) for o in choice.options)
+            or self.lexicon.holds_count(choice)
+        )
+
+    def _sequence(self, expr: Concat, head: Expr, tail: Expr) -> int:
+        if (run := run_of(expr))[0]:
+            return self._literal(*run)
+        if self._is_apart(head):
+            rest = self._entering(tail) if isinstance(head, Ahead) else self.node(tail)
+            return self.arena.make(at.SEQUENCE, self._entering(head), rest)
+        if isinstance(head, And) and (found := self._conjunction(head, tail)) is not None:
+            return found
+        found = lexeme_of(head, tail, self.lexicon, self._is_no_lexeme)
+        if found is None and isinstance(head, Repeat):
+            return self.arena.make(at.SEQUENCE, self._count(head), self.node(tail))
+        unit, rest = found or (head, tail)
+        lexeme = self.arena.make(at.LEXEME, self.lexicon.state(unit))
+        return self.arena.make(at.SEQUENCE, lexeme, self.node(rest))
+
+    def _is_no_lexeme(self, part: Expr) -> bool:
+        """Whether a part of a sequence is read by nodes of its own, or may be."""
+        counted = isinstance(part, Repeat) and self.lexicon.is_counted(part)
+        return counted or isinstance(part, And) or self._is_apart(part)
+
+    def _is_apart(self, head: Expr) -> bool:
+        """Whether what begins a sequence is read by nodes of its own."""
+        if not head.regular or (isinstance(head, Alt) and self._known.is_of_words(head)):
+            return True
+        return isinstance(head, Alt | Repeat) and self.lexicon.holds_count(head)
+
+    def _conjunction(self, head: And, tail: Expr) -> int | None:
+        """The node of a conjunction with a count, and what follows; None: it is a lexeme."""
+        found = counted_apart(head, self.lexicon.is_counted, self.lexicon.alive)
+        if found is None:
+            return None
+        rest, count = found
+        if rest is None:
+            return self._translate(concat(count, tail))
+        if (fields := bounded_fields(rest, count, tail, self.lexicon)) is None:
+            return None
+        behind = self.node(tail.tail if isinstance(tail, Concat) else EPSILON)
+        return self.arena.make(at.SEQUENCE, self.arena.make(at.BOUNDED, *fields), behind)
+
+    def _count(self, repeated: Repeat) -> int:
+        between = self.lexicon.state(repeat(repeated.item))
+        return self.arena.make(at.COUNTED, between, *readable(repeated.low, repeated.high), between)
+
+    def _literal(self, text: bytes, rest: Expr) -> int:
+        return self.arena.make(at.LITERAL, self.arena.pool(text), len(text), self.node(rest))
+
+    def _call(self, expr: Call) -> int:
+        template = expr.template
+        if isinstance(template, Places) and isinstance(expr.argument, Place | ReadLine):
+            return self._automaton_of(template).node(expr.argument)
+        if isinstance(template, MembersTemplate) and isinstance(expr.argument, Rest):
+            return self._members_of(template).node(expr.argument)
+        found = describe_whole(expr, self, self._machine)
+        return self._entering(self._machine.unfold(expr)) if found is None else found
+
+    def _automaton_of(self, places: Places) -> LalrNodes:
+        found = self._tables.get(places)
+        if found is None:
+            found = self._tables[places] = LalrNodes(places, self, self.lexicon)
+            self._automata[found.table] = found
+        return found
+
+    def _members_of(self, template: MembersTemplate) -> MemberNodes:
+        found = self._members.get(template)
+        if found is None:
+            spellable = self.lexicon.spellable
+            found = MemberNodes(template, len(self._members), self, self._machine, spellable)
+            self._members[template] = found
+            self._listed.append(found)
+        return found
+
+    def _capture(self, capture: Capture) -> int:
+        marked = capture.read == b"" and is_marked(capture)
+        key = (capture.template, capture.argument, marked)
+        number = self._capture_numbers.setdefault(key, len(self._captures))
+        if number == len(self._captures):
+            self._captures.append((capture, marked))
+            self.arena.context[at.CAPTURES] = 1
+        if marked:
+            return self.marks.make(self.node(capture.item), number)
+        text = at.UNKNOWN_TEXT if capture.read is None else self.arena.read_text(capture.read)
+        return self.arena.make(at.CAPTURE, self.lexicon.state(capture.item), text, number)

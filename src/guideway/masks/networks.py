@@ -1,0 +1,84 @@
+"""New networks, and what they begin with: a seed for each gallery, made for its first network.
+
+What this module does not know: what is in a seed.
+"""
+
+import threading
+from functools import lru_cache
+from weakref import WeakKeyDictionary
+
+from guideway.automata.derivative import Derivatives
+from guideway.lowering.expr import ALL_BYTES
+from guideway.lowering.nodes import Expr
+from guideway.masks.bounded import shared_bounds
+from guideway.masks.gallery import Gallery, shared_gallery
+from guideway.masks.lexicon import Lexicon, large_lexicon, shared_lexicon
+from guideway.masks.network import Network
+from guideway.masks.seeds import Seed, plain_values
+from guideway.masks.stencils import stencil_of
+from guideway.vocabulary.spellings import Vocabulary
+
+_seeds: "WeakKeyDictionary[Gallery, Seed]" = WeakKeyDictionary()
+_bare: "WeakKeyDictionary[Gallery, Seed]" = WeakKeyDictionary()
+_lock = threading.Lock()
+_values = lru_cache(maxsize=1)(plain_values)
+
+
+def new_network(expr: Expr, machine: Derivatives, gallery: Gallery) -> Network:
+    """A network for an expression, with the nodes of plain values, but not for such ones.
+
+    A vocabulary that cannot spell each byte has none: of plain values, some would have no text.
+    Where something is looked ahead for, nodes are looked at as they are made.
+    """
+    plain = not expr.looks and gallery.lexicon.spellable == ALL_BYTES
+    with _lock:
+        seed = _seed(gallery) if plain else _bare_seed(gallery)
+    gallery.lexicon.count_anew()
+    return Network(expr, machine, gallery, seed)
+
+
+def succeed(vocabulary: Vocabulary, lexicon: Lexicon) -> None:
+    """Make what the next network begins with, as a lexicon is outgrown.
+
+    So who fills it waits for that, 15 ms in seconds, and not who comes next.
+    """
+    lexicon.outgrown = False
+    following = shared_lexicon(lexicon.spellable)
+    if following is not lexicon and lexicon.spellable == ALL_BYTES:
+        gallery = shared_gallery(vocabulary, following)
+        with _lock:
+            _seed(gallery)
+
+
+def succeed_large(vocabulary: Vocabulary) -> None:
+    """The same where nothing was compiled in the end that would ask for a mask."""
+    large = large_lexicon(vocabulary.spellable)
+    if large is not None:
+        succeed(vocabulary, large)
+
+
+def _seed(gallery: Gallery) -> Seed:
+    found = _present(_seeds, gallery)
+    if found is None:
+        values = _values()
+        made = Network(values, Derivatives(values), gallery, Seed.bare(gallery))
+        found = _seeds[gallery] = made.seed(values, stencil_of(made))
+    return found
+
+
+def _bare_seed(gallery: Gallery) -> Seed:
+    found = _present(_bare, gallery)
+    if found is None:
+        found = _bare[gallery] = Seed.bare(gallery).roomy()
+    return found
+
+
+def _present(seeds: "WeakKeyDictionary[Gallery, Seed]", gallery: Gallery) -> Seed | None:
+    """The seed of a gallery, if what it was made for is still there but for a shelf."""
+    found = seeds.get(gallery)
+    if found is None or found.bounds is not shared_bounds(gallery):
+        return None
+    shelf = gallery.shelf()
+    if found.shelf is not shelf:
+        found = seeds[gallery] = found.beside(shelf)
+    return found

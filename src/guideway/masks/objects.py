@@ -1,0 +1,289 @@
+"""Objects, and arrays of different strings, as tables that kernels read: names, values, tries."""
+
+from collections.abc import Iterable, Sequence
+from functools import lru_cache
+from typing import Final, Protocol, final
+
+import numpy as np
+
+from guideway.automata.derivative import Derivatives
+from guideway.lowering.expr import ALL_BYTES, EMPTY, EPSILON, concat, literal
+from guideway.lowering.fuel import attempt
+from guideway.lowering.json_items import ItemsTemplate
+from guideway.lowering.json_items_strings import DifferentStrings
+from guideway.lowering.json_items_ways import Rest
+from guideway.lowering.json_keysets import Unnamed
+from guideway.lowering.json_objects import START, ObjectTemplate
+from guideway.lowering.json_text import QUOTE, JsonStyle
+from guideway.lowering.json_words import words_of
+from guideway.lowering.nodes import Call, Expr, Rule
+from guideway.masks.arena import Arena
+from guideway.masks.kernels import layout as at
+from guideway.masks.lexicon import Lexicon
+
+_SEARCHED: Final = 1 << 15
+"""Expressions derived before it is not known whether a key goes on: where key languages of 2^21
+states meet, all would be looked at, for minutes.
+"""
+
+
+class Nodes(Protocol):
+    """What an object is described to: a network, as far as it matters here."""
+
+    arena: Arena
+    lexicon: Lexicon
+
+    def node(self, expr: Expr) -> int:
+        """The node of an expression."""
+        ...
+
+    def entered(self, expr: Expr) -> int:
+        """The same, of what is entered as soon as the kernels go on."""
+        ...
+
+
+def describe_whole(call: Call, network: Nodes, machine: Derivatives) -> int | None:
+    """The node of an object, or of an array of different strings, if the kernels can read it."""
+    match call.template, call.argument:
+        case ObjectTemplate() as template, argument if argument == START:
+            plain = is_plain_object(template, network.lexicon)
+            return describe_object(template, network, machine) if plain else None
+        case ItemsTemplate() as template, Rest() as argument:
+            strings = template.different_strings(argument)
+            return None if strings is None else describe_strings(strings, template.style, network)
+        case _:
+            return None
+
+
+def is_plain_object(template: ObjectTemplate, lexicon: Lexicon) -> bool:
+    """Whether the kernels can read such objects: any names, or a class, all of them spellable."""
+    members = template.members
+    if not can_spell(members.names, lexicon.spellable):
+        return False
+    return members.allowed is None or (
+        members.unnamed is not None and can_be_class(members.unnamed, lexicon, members.ordered)
+    )
+
+
+def can_be_class(keys: Unnamed, lexicon: Lexicon, ordered: bool) -> bool:
+    """Whether the kernels can read keys of a class: none of them begins in vain."""
+    if ordered or lexicon.spellable != ALL_BYTES or keys.plain is None:
+        return False
+    plain = keys.plain
+    return attempt(lambda: not lexicon.alive(plain) or lexicon.is_open(plain), _SEARCHED)
+
+
+def can_spell(names: tuple[str, ...], spellable: int) -> bool:
+    """Whether the kernels can read such names: in each spelling."""
+    if spellable == ALL_BYTES:
+        return True
+    used = set("".join(names).encode("utf-8", "surrogatepass"))
+    return all(spellable >> byte & 1 for byte in (*used, *range(0x20, 0x7F)))
+
+
+def describe_object(template: ObjectTemplate, network: Nodes, machine: Derivatives) -> int:
+    """The node of a whole object."""
+    members, style = template.members, template.style
+    names = Names(members.names, network.arena)
+    other = members.others if machine.alive(members.others) else EMPTY
+    if members.allowed is not None and members.unnamed is not None:
+        return describe_members(members, ((members.unnamed, other),), style, network, machine)
+    fields = _object_fields(style, network)
+    fields[at.O_OTHER], fields[at.O_ORDERED] = network.node(other), style.ordered
+    values = _value_nodes(members, network, machine)
+    return _opened(names.frame(values, members.required, fields), style, network)
+
+
+def describe_strings(strings: DifferentStrings, style: JsonStyle, network: Nodes) -> int | None:
+    """The node of an array of different strings, read as keys are, behind which nothing is.
+
+    None if not each can be spelled in every way.
+    """
+    lexicon, arena = network.lexicon, network.arena
+    if not can_spell(strings.words, lexicon.spellable):
+        return None
+    fields = describe_style(style, lexicon)
+    if strings.content is not EMPTY:
+        if lexicon.spellable != ALL_BYTES:
+            return None
+        begun = concat(strings.content, QUOTE)
+        fields[at.O_START], fields[at.O_QUOTED] = (
+            lexicon.state(begun),
+            lexicon.state(concat(QUOTE, begun)),
+        )
+        fields[at.O_OTHER] = at.NIL
+    fields[at.O_COMMA] = network.node(concat(style.edge, literal(","), style.opened))
+    fields[at.O_CLOSING] = network.node(concat(style.closing, literal("]")))
+    fields[at.O_COLON] = at.NIL
+    count, names = len(strings.words), Names(strings.words, arena)
+    member = arena.make(at.MEMBER, names.frame([at.NIL] * count, [False] * count, fields))
+    if not strings.filled:
+        member = arena.choice([network.node(literal("]")), member])
+    if style.opened is not EPSILON:
+        member = arena.make(at.SEQUENCE, network.node(style.opened), member)
+    return arena.make(at.LITERAL, arena.pool(b"["), 1, member)
+
+
+class Declared(Protocol):
+    """Names, what values they have, and whether they are required."""
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """The names."""
+        ...
+
+    @property
+    def values(self) -> tuple[Expr, ...]:
+        """The value of each."""
+        ...
+
+    @property
+    def required(self) -> tuple[bool, ...]:
+        """Whether each must be there."""
+        ...
+
+
+def describe_members(
+    members: Declared,
+    classes: Iterable[tuple[Unnamed, Expr]],
+    style: JsonStyle,
+    network: Nodes,
+    machine: Derivatives,
+) -> int:
+    """The node of a whole object with classes of undeclared keys, in each of which none is alike.
+
+    Args:
+        members: the names; they are in no class, even if they are among its keys.
+        classes: of other keys, and the value of each.
+        style: of the object.
+        network: what the node belongs to.
+        machine: tells what can be completed.
+    """
+    lexicon, fields = network.lexicon, _object_fields(style, network)
+    rows = list[list[int]]()
+    for keys, value in classes:
+        if lexicon.alive(keys.spelled) and machine.alive(value):
+            begun = concat(keys.spelled, QUOTE)
+            row = [*fields]
+            row[at.O_START], row[at.O_QUOTED] = (
+                lexicon.state(begun),
+                lexicon.state(concat(QUOTE, begun)),
+            )
+            row[at.O_OTHER], row[at.O_OF_CLASS] = network.node(value), 1
+            rows.append(row)
+    values = _value_nodes(members, network, machine)
+    frame = Names(members.names, network.arena).frame(values, members.required, fields, rows)
+    return _opened(frame, style, network)
+
+
+def _object_fields(style: JsonStyle, network: Nodes) -> list[int]:
+    fields = describe_style(style, network.lexicon)
+    fields[at.O_COMMA] = network.node(style.comma)
+    fields[at.O_CLOSING] = network.node(end_of_object(style))
+    fields[at.O_COLON] = network.node(style.colon)
+    return fields
+
+
+def _value_nodes(members: Declared, network: Nodes, machine: Derivatives) -> list[int]:
+    return [network.node(v) if machine.alive(v) else at.DEAD for v in members.values]
+
+
+def _opened(frame: int, style: JsonStyle, network: Nodes) -> int:
+    """The node of an object with this frame."""
+    opened = network.arena.make(at.OPENED, frame)
+    if style.opened is not EPSILON:
+        opened = network.arena.make(at.SEQUENCE, network.node(style.opened), opened)
+    return network.arena.make(at.LITERAL, network.arena.pool(b"{"), 1, opened)
+
+
+def describe_style(style: JsonStyle, lexicon: Lexicon) -> list[int]:
+    """The fields of an object, those set that say how keys are spelled."""
+    begun, key, _ = _spelled(style)
+    fields = [0] * 16
+    fields[at.O_START] = lexicon.state(begun)
+    fields[at.O_QUOTED] = lexicon.state(key)
+    fields[at.O_PLAIN] = style.spelling.plain
+    return fields
+
+
+def end_of_object(style: JsonStyle) -> Expr:
+    """The closing brace and what stands before it."""
+    return _spelled(style)[2]
+
+
+@lru_cache(maxsize=64)
+def _spelled(style: JsonStyle) -> tuple[Expr, Expr, Expr]:
+    """Any key behind its quote, with that, and the end of an object."""
+    begun = concat(style.spelling.content, QUOTE)
+    return begun, concat(QUOTE, begun), concat(style.closing, literal("}"))
+
+
+def describe_words(rule: Rule, network: Nodes) -> int | None:
+    """The node of one of some strings, read like names behind which nothing else is.
+
+    None if the rule lists no strings, or they cannot be spelled in each way.
+    """
+    listed = words_of(rule)
+    if listed is None or not can_spell(listed[0], network.lexicon.spellable):
+        return None
+    (words, style), arena = listed, network.arena
+    fields = describe_style(style, network.lexicon)
+    fields[at.O_BARE] = 1
+    frame = Names(words, arena).frame([at.NIL] * len(words), [False] * len(words), fields)
+    return arena.make(at.MEMBER, frame)
+
+
+@final
+class Names:
+    """The names of objects that differ in what else is said of them; their trie is made once."""
+
+    __slots__ = ("_arena", "_length", "_places", "_trie")
+
+    def __init__(self, names: tuple[str, ...], arena: Arena) -> None:
+        encoded = [name.encode("utf-8", "surrogatepass") for name in names]
+        order = sorted(range(len(encoded)), key=encoded.__getitem__)
+        ranks = [0] * len(order)
+        for rank, index in enumerate(order):
+            ranks[index] = rank
+        first = place = arena.pool(b"".join(encoded[index] for index in order))
+        self._places: list[tuple[int, int, int, int]] = []
+        for rank, index in enumerate(order):
+            self._places.append((place, len(encoded[index]), index, ranks[rank]))
+            place += len(encoded[index])
+        self._arena, self._length = arena, place - first
+        self._trie: int | None = None
+
+    def frame(
+        self,
+        values: Sequence[int],
+        required: Sequence[bool],
+        fields: list[int],
+        classes: "Sequence[list[int]]" = (),
+    ) -> int:
+        """The frame of an empty object.
+
+        Args:
+            values: for each name, the node of its value, DEAD if there is none.
+            required: for each name, whether it must come.
+            fields: of the object; those about names are still to be set.
+            classes: the same for each class of undeclared keys.
+        """
+        from guideway.masks.kernels.entry import build
+
+        arena, table = self._arena, list[int]()  # small arrays of numpy take longer
+        for place, length, index, rank in self._places:
+            table += (place, length, values[index], required[index], index, rank)
+        count, trie = len(self._places), self._trie
+        if trie is None:
+            trie = arena.reserve(at.KEYS, 6 * (self._length + 1)) // 6
+        begun = arena.put(at.NAME, np.array(table, np.int32)) // 6
+        first = arena.reserve(at.OBJECT, 16 * (len(classes) + 1)) // 16
+        fields[at.O_CLASS], fields[at.O_CLASSES] = first + 1, len(classes)
+        for place, row in enumerate((fields, *classes)):
+            row[at.O_WORDS], row[at.O_NAMES] = max(-(-count // 64), 1), count
+            row[at.O_NAME], row[at.O_KEYS] = begun, trie
+            arena.write(at.OBJECT, (first + place) * 16, np.array(row, np.int32))
+        if self._trie is None:
+            self._trie = trie
+            build(arena.context, at.BUILD_KEYS, 0, first, trie, 0, 0, 0)
+        return arena.first_frame(first)

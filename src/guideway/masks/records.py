@@ -1,0 +1,344 @@
+"""Regular expressions written as records, which kernels derive.
+
+Here are the arrays of one lexicon's records, which grow when a kernel says so, and the way from an
+expression to its record. Whoever uses this holds the lexicon's lock.
+
+What this module does not know: derivatives (`kernels.derive`), tokens.
+"""
+
+from array import array
+from collections.abc import Callable
+from struct import Struct
+from typing import Any, Final, final
+
+import numpy as np
+from numpy.typing import NDArray
+
+from guideway.errors import LimitError
+from guideway.lowering.expr import (
+    EMPTY,
+    EPSILON,
+    alt,
+    both,
+    byte_set,
+    complement,
+    concat,
+    repeat,
+)
+from guideway.lowering.fuel import spend
+from guideway.lowering.linear import parts_of
+from guideway.lowering.nodes import (
+    Alt,
+    And,
+    Bytes,
+    Concat,
+    Expr,
+    Not,
+    Repeat,
+    Rule,
+)
+from guideway.masks.kernels import record_layout as at
+from guideway.masks.numerals import begun_places, place_of, shifts_of
+from guideway.masks.space import untouched
+
+MOST_RECORDS: Final = 1 << 22  # 128 bytes each
+EFFORT: Final = 1 << 14  # expressions derived before Python may be interrupted, at first
+_VERY_MANY: Final = 1 << 22  # between which and twice as many nobody may be asked to pay
+_UNPAID: Final = 1 << 18  # records that a long search may make for nothing
+_RECORD: Final = 2  # parts for each one more: 4 million, ten for each expression, took 6 s, 512 MB
+_FIELDS: Final = 5
+_words: Final = Struct("<4q").unpack
+
+# What there may be too little of: room at first, and its arrays: slot, type, elements for each.
+# That of records is as large as it may ever get: to copy 262,144 took 80 ms within one mask.
+_TABLES: Final[dict[int, tuple[int, tuple[tuple[int, Any, int], ...]]]] = {
+    at.RECORDS: (1024, ((at.RECORD, np.int64, at.WIDTH),)),
+    at.SETS: (256, ((at.SET, np.int64, 4),)),
+    at.PARTS: (1024, ((at.PART, np.int32, 1),)),
+    at.LINES: (1024, ((at.LINE, np.int64, 1),)),
+    at.TOP: (4096, ((at.LIST, np.int64, 1),)),
+}
+_HASHES: Final = {at.RECORDS: at.RECORD_HASH, at.SETS: at.SET_HASH}
+
+
+@final
+class Records:
+    """The records of one lexicon.
+
+    Args:
+        spellable: the bytes that exist, as a 256-bit integer.
+        states: how many lexical states there may be.
+    """
+
+    def __init__(self, spellable: int, states: int) -> None:
+        from guideway.masks.kernels.entry import lexemes
+
+        self._lexemes, self._spellable, self._most_states = lexemes, spellable, states
+        self.context = np.zeros(at.SLOTS, np.int64)
+        self._arrays: dict[int, NDArray[Any]] = {}
+        for count, (room, arrays) in _TABLES.items():
+            self.context[at.ROOMS + count] = room
+            for slot, kind, each in arrays:
+                most = max(room, MOST_RECORDS if count == at.RECORDS else 0)
+                self._place(slot, untouched(most * each, kind))
+        for count, slot in _HASHES.items():
+            self._place(slot, np.zeros(2 * _TABLES[count][0], np.int32))
+        used = [at.RECORDS, at.SETS, at.LINES, at.STATES, at.OPTIONS]
+        self.context[used] = 1  # 0 says that there is none
+        self.context[at.ROOMS + at.STATES] = states
+        self.context[at.ROOMS + at.EFFORT] = EFFORT
+        self._arrays[at.RECORD][at.ABOUT] = at.DEAD
+        self._known: dict[Expr, int] = {EMPTY: at.EMPTY}
+        self._rules: list[Rule] = []
+        self._write([EPSILON, complement(EMPTY)])
+        every = self.record(byte_set(spellable))
+        self.context[at.SPELLABLE] = self._arrays[at.RECORD][every * at.WIDTH + at.A]
+
+    @property
+    def nbytes(self) -> int:
+        """How much memory it takes."""
+        others = sum(array.nbytes for slot, array in self._arrays.items() if slot != at.RECORD)
+        return others + int(self.context[at.RECORDS]) * at.WIDTH * 8
+
+    def share(self, slot: int, array: "NDArray[Any]") -> None:
+        """Tell the kernels where an array of the lexicon is."""
+        self.context[slot] = array.__array_interface__["data"][0]
+
+    def ask(self, what: int, a: int, *, begins: int = 0) -> int:
+        """What `kernels.entry.lexemes` has to say, when there is room for it.
+
+        -1 where it has not been told after so many searches, if any number is given.
+        """
+        return self._asked(what, a, _NONE, _NONE, begins)
+
+    def new_state(self) -> int:
+        """The number of a state that no record has."""
+        made = int(self.context[at.STATES])
+        if made == self._most_states:
+            self._serve(at.STATES)
+        self.context[at.STATES] = made + 1
+        return made
+
+    def record(self, expr: Expr) -> int:
+        """The record of a regular expression."""
+        found = self._known.get(expr)
+        if found is None:
+            self._write(self._unknown(expr))
+            found = self._known[expr]
+        return found
+
+    def guess(self, record: int) -> int:
+        """How many bytes a text of a record may have at least: a guess, which may be too high."""
+        return self._bound(record, 0)
+
+    def most(self, record: int) -> int:
+        """How many bytes that begin a character a text of a record has at most, or more.
+
+        FARTHEST where any number is possible.
+        """
+        return self._bound(record, at.MOST_OF)
+
+    def _bound(self, record: int, bit: int) -> int:
+        found = int(self._arrays[at.RECORD][record * at.WIDTH + at.GUESS])
+        return found >> bit & (2 * at.FARTHEST - 1)
+
+    def expr(self, record: int) -> Expr:
+        """The expression of a record, or another of the same texts."""
+        made: dict[int, Expr] = {}
+        stack = [record]
+        while stack:
+            parts = self._parts(stack[-1])
+            missing = [part for part in parts if part not in made]
+            if missing:
+                stack.extend(missing)
+            else:
+                one = stack.pop()
+                made[one] = self._expr(one, [made[part] for part in parts])
+        return made[record]
+
+    def _fields(self, record: int) -> list[int]:
+        """Kind, A, B and C of a record."""
+        return self._arrays[at.RECORD][record * at.WIDTH : record * at.WIDTH + 4].tolist()
+
+    def _parts(self, record: int) -> list[int]:
+        """The records that a record is made of."""
+        kind, a, b, _ = self._fields(record)
+        if kind in (at.CONCAT, at.AND):
+            return [a, b]
+        if kind == at.ALT:
+            return self._arrays[at.PART][a : a + b].tolist()
+        return [a] if kind in (at.NOT, at.REPEAT) else []
+
+    def _expr(self, record: int, parts: list[Expr]) -> Expr:
+        kind, a, b, c = self._fields(record)
+        if kind == at.BYTES:
+            words = self._arrays[at.SET][a * 4 : a * 4 + 4]
+            return byte_set(int.from_bytes(words.astype("<i8").tobytes(), "little"))
+        if kind == at.RULE:
+            return self._rule(a)
+        if kind == at.PLACE:
+            return place_of(self._fields, record)
+        if kind == at.REPEAT:
+            return repeat(parts[0], b, None if c < 0 else c)
+        if kind in _MADE:
+            return _MADE[kind](*parts)
+        return EPSILON if kind == at.EPSILON_KIND else EMPTY
+
+    def _unknown(self, expr: Expr) -> list[Expr]:
+        """All parts of an expression that have no record yet, each behind its own parts.
+
+        Letters, as most are, are never waited for: of an e-mail address all took 1.9 ms, now .8.
+        """
+        known, found, stack = self._known, dict[Expr, None](), [expr]
+        while stack:
+            node = stack[-1]
+            count = len(stack)
+            for part in parts_of(node):
+                if part in found or part in known:
+                    continue
+                if part.__class__ is Bytes:
+                    found[part] = None
+                else:
+                    stack.append(part)
+            if len(stack) == count:
+                found[stack.pop()] = None
+        return list(found)
+
+    def _write(self, exprs: list[Expr]) -> None:
+        new, known = {expr: -1 - index for index, expr in enumerate(exprs)}, self._known
+        program: list[int] = []
+        options: list[int] = []
+        for expr in exprs:  # no number is 0; a function to look one up took as long as the rest
+            match expr:
+                case Concat(head, tail):
+                    first, second = new.get(head) or known[head], new.get(tail) or known[tail]
+                    program += (at.CONCAT, first, second, 0, 0)
+                case Bytes(members):
+                    words = _words((members & self._spellable).to_bytes(32, "little"))
+                    program += (at.BYTES, *words)
+                case Alt(parts):
+                    first = len(exprs) * _FIELDS + len(options)
+                    options += [new.get(part) or known[part] for part in parts]
+                    program += (at.ALT, first, len(parts), 0, 0)
+                case Repeat(item, low, high):
+                    first = new.get(item) or known[item]
+                    program += (at.REPEAT, first, *readable(low, high), 0)
+                case And(left, right):
+                    first, second = new.get(left) or known[left], new.get(right) or known[right]
+                    program += (at.AND, first, second, 0, 0)
+                case Not(item):
+                    program += (at.NOT, new.get(item) or known[item], 0, 0, 0)
+                case Rule():
+                    program += self._of_rule(expr, len(exprs) * _FIELDS, options)
+                case _:
+                    program += (at.EPSILON_KIND, 0, 0, 0, 0)
+        made = np.zeros(len(exprs), np.int64)
+        written = np.frombuffer(array("q", program + options), np.int64)  # a third of `np.array`
+        self._asked(at.WRITE, 0, written, made)
+        known.update(zip(exprs, made.tolist(), strict=True))
+
+    def _of_rule(self, rule: Rule, base: int, options: list[int]) -> tuple[int, ...]:
+        """What a program says of a rule; where a number begins, more of it in `options`."""
+        begins = begun_places(rule, self._spellable)
+        if begins is not None:
+            options += begins
+            return at.PLACE, base + len(options) - len(begins), 0, 0, 0
+        self._rules.append(rule)
+        sure = rule.inhabited and not rule.needs & ~self._spellable
+        return at.RULE, len(self._rules) - 1, int(sure), 0, 0
+
+    def _asked(
+        self,
+        what: int,
+        a: int,
+        program: "NDArray[np.int64]",
+        made: "NDArray[np.int64]",
+        begins: int = 0,
+    ) -> int:
+        effort, paid = EFFORT, 0
+        try:
+            while True:
+                found = self._lexemes(self.context, what, a, program, made)
+                if found >= 0:
+                    return found
+                count = int(self.context[at.WANT]) - 1
+                self._serve(count)
+                if count == at.EFFORT:  # a search begins anew, and would do so ever more often
+                    effort, begins = effort * 2, begins - 1
+                    self.context[at.ROOMS + at.EFFORT] = effort
+                    if begins == 0:
+                        return -1
+                if effort > EFFORT:
+                    records = int(self.context[at.RECORDS])
+                    paid = paid or records + _UNPAID
+                    spend(_RECORD * max(records - paid, 0))
+                    paid = max(records, paid)
+        finally:
+            if effort > EFFORT:
+                self.context[at.ROOMS + at.EFFORT] = EFFORT
+
+    def _serve(self, count: int) -> None:
+        if count == at.STATES:
+            raise _too_many(self._most_states, "states", "lexical states")
+        if count == at.BODIES:
+            self._give_body(int(self.context[at.BODILESS]))
+        elif count == at.EFFORT:
+            spend(int(self.context[at.ROOMS + at.EFFORT]))
+        else:
+            self._grow(count)
+
+    def _give_body(self, rule: int) -> None:
+        """Write the body of a rule, which may be made only now."""
+        body = self.record(self._rule(int(self._arrays[at.RECORD][rule * at.WIDTH + at.A])).body)
+        self._arrays[at.RECORD][rule * at.WIDTH + at.C] = body + 1
+
+    def _rule(self, number: int) -> Rule:
+        return self._rules[number] if number >= 0 else shifts_of(number)
+
+    def _grow(self, count: int) -> None:
+        """Make room for four times as many of what `count` counts; of very many for twice."""
+        room = int(self.context[at.ROOMS + count])
+        room *= 4 if room < _VERY_MANY else 2
+        if count == at.RECORDS and room > MOST_RECORDS:
+            raise _too_many(MOST_RECORDS, "parts", "lexical records")
+        self.context[at.ROOMS + count] = room
+        for slot, kind, each in _TABLES[count][1]:
+            before = self._arrays[slot]
+            if len(before) >= room * each:
+                continue
+            grown = np.zeros(room * each, kind)
+            grown[: len(before)] = before
+            self._place(slot, grown)
+        if count in _HASHES:
+            self._place(_HASHES[count], np.zeros(2 * room, np.int32))
+            for slot in _HASHES.values():
+                self._arrays[slot][:] = 0
+            self.ask(at.REHASH_RECORDS, 0)
+
+    def _place(self, slot: int, array: "NDArray[Any]") -> None:
+        self._arrays[slot] = array
+        self.share(slot, array)
+
+
+_NONE: Final = np.zeros(0, np.int64)
+_MADE: Final[dict[int, Callable[..., Expr]]] = {
+    at.CONCAT: concat,
+    at.ALT: alt,
+    at.AND: both,
+    at.NOT: complement,
+}
+
+
+def readable(low: int, high: int | None) -> tuple[int, int]:
+    """The same counts for whoever reads texts, as numbers of 31 bits: -1 where there is no end.
+
+    >>> readable(10**100, None), readable(2, 3)
+    ((1073741822, -1), (2, 3))
+    """
+    return min(low, at.MOST), -1 if high is None or high > at.MOST else high
+
+
+def _too_many(most: int, what: str, limit: str) -> LimitError:
+    return LimitError(
+        f"more than {most} {what} of regular languages", limit=limit, given=most + 1, needed=most
+    )

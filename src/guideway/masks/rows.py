@@ -1,0 +1,108 @@
+"""Token masks of states, with a short memory.
+
+A row depends on the state alone, so it is made once and handed out again without copying. The plain
+engine remembers few of them: it is meant to be clear, and a walk costs milliseconds, not seconds.
+"""
+
+from collections import OrderedDict
+from typing import Final, Generic, TypeVar, final
+
+import numpy as np
+
+from guideway.automata.budget import Budget
+from guideway.automata.recognizer import Blurry
+from guideway.masks.bits import Row, pack
+from guideway.masks.memory import Held
+from guideway.masks.table import Table
+from guideway.masks.walk import Reached, walk
+from guideway.vocabulary.spellings import Vocabulary
+
+State = TypeVar("State")
+_STATE: Final = 5 << 10  # bytes that a state takes beside its row: 3 to 7 KB of seven schemas
+
+
+@final
+class Rows(Generic[State]):
+    """The masks of one recognizer over one vocabulary. Not thread safe; its owner locks."""
+
+    def __init__(self, recognizer: Blurry[State], vocabulary: Vocabulary, budget: Budget) -> None:
+        self._recognizer, self._vocabulary, self._budget = recognizer, vocabulary, budget
+        self._table = Table(recognizer)
+        self._rows: OrderedDict[State, Row] = OrderedDict()
+        self._walked: tuple[State, Reached] | None = None
+        self._hits = self._misses = 0
+        self.end_row = pack(sorted(vocabulary.eos_ids), vocabulary.width)
+
+    def row(self, state: State) -> Row:
+        """The tokens that can be read next, and the end ids where the text may end."""
+        found = self._rows.get(state)
+        self._hits += found is not None
+        if found is None:
+            self._misses += 1
+            reached = self.reached(state)
+            unsure = [t for t in reached.unsure.tolist() if self.after(state, t) is not None]
+            found = self.pack(state, np.concatenate([reached.tokens, np.array(unsure, np.int32)]))
+            self._rows[state] = found
+            if len(self._rows) > self._budget.rows:
+                self._rows.popitem(last=False)
+        self._rows.move_to_end(state)
+        return found
+
+    def pack(self, state: State, tokens: "np.typing.NDArray[np.int32]") -> Row:
+        """The row of these tokens, with the end ids where the text may end."""
+        if not self._recognizer.accepts(state):
+            return pack(tokens, self._vocabulary.width)
+        ends = np.array(sorted(self._vocabulary.eos_ids), np.int32)
+        return pack(np.concatenate([tokens, ends]), self._vocabulary.width)
+
+    def reached(self, state: State) -> Reached:
+        """What a walk from `state` finds; a table that is too large is started anew before.
+
+        That of the last state is kept, as what is asked near the end of a budget is asked twice.
+        """
+        if self._walked is not None and self._walked[0] == state:
+            return self._walked[1]
+        if self._state_bytes > self._budget.table_bytes:
+            self.forget()
+        found = walk(self._table, self._vocabulary.trie, state)
+        self._walked = state, found
+        return found
+
+    def state(self, number: int) -> State:
+        """The blurred state that the last walk gave this number."""
+        return self._table.state(number)
+
+    def after(self, state: State, token: int) -> State | None:
+        """The state after the bytes of `token`, None where they cannot be read."""
+        spelling = self._vocabulary.tokens[token] if token < len(self._vocabulary.tokens) else None
+        if not spelling:
+            return None
+        following: State | None = state
+        for byte in spelling:
+            if following is None:
+                return None
+            following = self._recognizer.step(following, byte)
+        return following
+
+    def held(self) -> Held:
+        """What is remembered at the moment."""
+        count = len(self._rows)
+        return Held(
+            rows=count,
+            row_bytes=count * self.end_row.nbytes,
+            states=len(self._table),
+            state_bytes=self._state_bytes,
+            hits=self._hits,
+            misses=self._misses,
+        )
+
+    @property
+    def _state_bytes(self) -> int:
+        return self._table.rows.nbytes + _STATE * len(self._table)
+
+    def forget(self) -> None:
+        """Drop all that was remembered; what is asked for later is made again, the same."""
+        self._recognizer.forget()
+        self._walked = None
+        self._table = Table(self._recognizer)
+        self._rows.clear()

@@ -1,0 +1,297 @@
+"""Whether a place has a text, where something is looked ahead for: see `kernels.verdicts`.
+
+A place is a node and a stack. Guards mostly want one byte or two, so a short search of the kernels
+tells. Otherwise what is on the place is made an expression again, if it can be: the plain engine is
+led by what is shortest, where the kernels look at what is nearest. What none can tell soon is a
+doubt: it has to be asked with all else that may follow a text, where it seldom matters.
+
+What this module does not know: how a byte is read.
+"""
+
+from collections.abc import Callable, Mapping
+from functools import partial
+from typing import Final, Protocol, final
+
+from guideway.automata.derivative import Derivatives
+from guideway.errors import LimitError
+from guideway.lowering.expr import EPSILON, ahead, concat, literal, repeat
+from guideway.lowering.lark_automaton import Frame
+from guideway.lowering.nodes import Alt, Concat, Expr, Repeat, Rule, Stop
+from guideway.masks.arena import Arena
+from guideway.masks.fewer import Fewer
+from guideway.masks.kernels import layout as at
+from guideway.masks.kernels.searches import FUTILE
+from guideway.masks.known import Known
+from guideway.masks.lexicon import Lexicon
+
+SHORT: Final = 256  # places of a search that comes before the plain engine,
+MOST: Final = 4096  # and places of a search where it cannot
+_FUTILE: Final = 64  # searches of those that told nothing (4 ms each), before none is begun
+_SHORTEST: Final = 16  # places of a search then
+_LOOKED_AT: Final = 64  # expressions, before something is taken for not settled
+_REMEMBERED: Final = 100_000  # stacks, before all are forgotten
+_ABOVE: Final = 8  # what stands at most between what is read and what is done with it
+_SAID: Final = (at.LITERAL, at.COUNTED, at.LEXEME, at.EXPR, at.NIL)
+_DEEPEST: Final = 1024  # expressions of a stack
+
+
+class Automaton(Protocol):
+    """What says what the nodes of one of Lark's automata stand for."""
+
+    def pushed(self, below: Frame | None, state: int, margin: int) -> Frame:
+        """A stack with one more state; on None it is the lowest."""
+        ...
+
+    def ends(self, took: list[int], stack: Frame, read: Expr) -> bool | None:
+        """Whether what is read before a TOOK node comes to an end; None where that is not seen."""
+        ...
+
+    def taken(self, took: list[int], stack: Frame) -> Expr:
+        """A TOOK node on a stack."""
+        ...
+
+    def lined(self, line: list[int], took: list[int], stack: Frame) -> Expr:
+        """A LINE node on a TOOK node on it."""
+        ...
+
+
+@final
+class Verdicts:
+    """The verdicts of one network.
+
+    Args:
+        arena: where the places are.
+        lexicon: the lexical states.
+        exprs: the expressions that nodes name by their index.
+        automata: what reads the stacks of Lark's automata, by their tables.
+        machine: says whether an expression has a text, and one where it looks ahead.
+    """
+
+    def __init__(
+        self,
+        arena: Arena,
+        lexicon: Lexicon,
+        exprs: Known,
+        automata: Mapping[int, Automaton],
+        machine: Derivatives,
+    ) -> None:
+        self._automata = automata
+        self._arena, self._lexicon, self._exprs, self._alive = arena, lexicon, exprs, machine.alive
+        self._settled: dict[Expr, bool] = {}
+        self._frames: dict[int, Frame] = {}
+        self._states: dict[int, Expr] = {}
+        self._around: dict[int, bool] = {0: True}
+        self._witness, self._fewer = machine.witness, Fewer(arena, lexicon)
+        self._futile = 0
+
+    def judge_all(self, wanted: int, search: Callable[[int, int], int]) -> None:
+        """Find the verdict of a place, and of those that were put off; `search` as for `judge`."""
+        for place in dict.fromkeys((*self._arena.put_off(), wanted)):
+            if self._arena.verdict(place) in (at.V_UNKNOWN, at.V_SEARCH):
+                self.judge(place, partial(search, place))
+
+    def judge(self, place: int, search: Callable[[int], int]) -> None:
+        """Find a verdict that a short search of the kernels does not; or leave it to what asks.
+
+        Args:
+            place: what is judged. Where nothing is looked ahead for yet a search asks, which can
+                read on from there.
+            search: looks among so many places; what it gives is 0 where it could tell.
+        """
+        arena = self._arena
+        node, stack = arena.place(place)
+        asked = arena.verdict(place) == at.V_UNKNOWN and arena.record(node)[0] != at.GUARDED
+        said = self._can_be_said(node, stack)
+        plain = self._plainly(node, stack) if said else None
+        if plain is not None:
+            arena.set_verdict(place, at.V_ALIVE if plain else at.V_DEAD)
+            return
+        whole = self._whole(node, stack) if said else None
+        if whole is not None:
+            verdict = self._verdict(whole)
+            arena.set_verdict(place, verdict)
+            if verdict != at.V_DOUBT:
+                self._fewer.judge(place, verdict, self._shown(whole, verdict))
+        elif asked:
+            arena.set_verdict(place, at.V_SEARCH)
+        elif self._futile == _FUTILE or search(MOST):
+            self._set_doubt(place)
+
+    def _shown(self, whole: Expr, verdict: int) -> bytes | None:
+        """What shows that what is alive is."""
+        return self._witness(whole) if verdict == at.V_ALIVE and whole.looks else None
+
+    def _set_doubt(self, place: int) -> None:
+        """Leave it to what asks; where that is all that searches do, they are short ones."""
+        self._arena.set_verdict(place, at.V_DOUBT)
+        self._futile = min(self._futile + 1, _FUTILE)
+        if self._futile == _FUTILE:
+            self._arena.context[at.SHORT] = _SHORTEST
+            self._arena.context[FUTILE] = 1
+
+    def _can_be_said(self, node: int, stack: int) -> bool:
+        """Whether no node on a place stands for all that may follow: none does below a TOOK."""
+        record, above = self._arena.record(node), 0
+        while stack and above < _ABOVE and record[0] != at.TOOK:
+            node, stack = self._arena.pop(stack)
+            record, above = self._arena.record(node), above + 1
+        while record[0] == at.LITERAL:
+            record = self._arena.record(record[3])
+        return record[0] not in (at.CLEAR, at.SEQUENCE)
+
+    def settled(self, expr: Expr) -> bool:
+        """Whether an expression surely has a text that leaves no guard behind."""
+        if not expr.looks:
+            return True
+        found = self._settled.get(expr)
+        if found is None:
+            found = self._settled[expr] = _Settled().look(expr)
+        return found
+
+    def _plainly(self, node: int, stack: int) -> bool | None:
+        """Whether a place where Lark's automaton reads is alive; None where that is not seen."""
+        arena, guards = self._arena, 0
+        if arena.record(node)[0] == at.GUARDED:
+            _, node, guards, *_ = arena.record(node)
+        read: list[int] = []
+        while arena.record(node)[0] != at.TOOK:
+            if stack == 0 or len(read) == _ABOVE or arena.record(node)[0] not in _SAID:
+                return None
+            read.append(node)
+            node, stack = arena.pop(stack)
+        said = [self._said(each) for each in read]
+        parts = [expr for expr in said if expr is not None]
+        if len(parts) < len(said):
+            return None
+        took = arena.record(node)
+        frame, below = self._frame(took[1], stack)
+        whole = concat(*self._guards(guards), *parts)
+        ends = self._automata[took[1]].ends(took, frame, whole)
+        return ends if not ends or self._outside(below) else None
+
+    def _outside(self, stack: int) -> bool:
+        """Whether what is around an automaton's texts has a text itself."""
+        if stack not in self._around:
+            whole = self._whole(at.NIL, stack)
+            self._around[stack] = whole is not None and self._verdict(whole) == at.V_ALIVE
+        return self._around[stack]
+
+    def _verdict(self, whole: Expr) -> int:
+        try:
+            return at.V_ALIVE if self._alive(whole) else at.V_DEAD
+        except LimitError:
+            return at.V_DOUBT
+
+    def _whole(self, node: int, stack: int) -> Expr | None:
+        """All that is on a place; None if that cannot be said as an expression."""
+        parts: list[Expr] = []
+        if self._arena.record(node)[0] == at.GUARDED:
+            _, node, guards, *_ = self._arena.record(node)
+            parts += self._guards(guards)
+        while len(parts) < _DEEPEST:
+            if self._arena.record(node)[0] in (at.LINE, at.TOOK):
+                expr, stack = self._read(node, stack)
+            else:
+                expr = self._said(node)
+            if expr is None:
+                return None
+            parts.append(expr)
+            if stack == 0:
+                return concat(*parts)
+            node, stack = self._arena.pop(stack)
+        return None
+
+    def _read(self, node: int, stack: int) -> tuple[Expr, int]:
+        """What is taken from a stack of Lark's automaton, and the stack below."""
+        arena, record = self._arena, self._arena.record(node)
+        took = record
+        if record[0] == at.LINE:
+            top, stack = arena.pop(stack)
+            took = arena.record(top)
+        automaton, (frame, below) = self._automata[took[1]], self._frame(took[1], stack)
+        if record[0] == at.LINE:
+            return automaton.lined(record, took, frame), below
+        return automaton.taken(took, frame), below
+
+    def _frame(self, table: int, stack: int) -> tuple[Frame, int]:
+        """A stack of states, and what is below; what is known is not gone through again."""
+        automaton, below = self._automata[table], self._arena.record(self._arena.pop(stack)[0])[4]
+        pending: list[tuple[int, list[int]]] = []
+        known = self._frames
+        if len(known) > _REMEMBERED:
+            known.clear()
+        reached = stack
+        while reached != below and reached not in known:
+            state, after = self._arena.pop(reached)
+            pending.append((reached, self._arena.record(state)))
+            reached = after
+        frame = None if reached == below else known[reached]
+        for number, (_, _, state, margin, *_) in reversed(pending):
+            frame = known[number] = automaton.pushed(frame, state, margin)
+        return known[stack], below
+
+    def _said(self, node: int) -> Expr | None:
+        """A node as an expression."""
+        kind, a, b, c, *_ = self._arena.record(node)
+        if kind == at.LITERAL:
+            rest = self._said(c)
+            return None if rest is None else concat(literal(self._arena.pooled(a, b)), rest)
+        if kind == at.COUNTED:
+            return self._count(node)
+        if kind == at.LEXEME:
+            return self._lexical(a)
+        if kind == at.EXPR:
+            return self._exprs[a]
+        return EPSILON if kind == at.NIL else None
+
+    def _lexical(self, state: int) -> Expr:
+        """The texts of a lexical state."""
+        found = self._states.get(state)
+        if found is None:
+            found = self._states[state] = self._lexicon.expr(state)
+        return found
+
+    def _guards(self, guard: int) -> list[Expr]:
+        found: list[Expr] = []
+        while guard:
+            _, state, level, guard, *_ = self._arena.record(guard)
+            found.append(ahead(self._lexical(state), level))
+        return found
+
+    def _count(self, node: int) -> Expr | None:
+        """What is counted, between two items."""
+        _, state, low, high, between, _ = self._arena.record(node)
+        items = self._lexical(between)
+        if state != between or not isinstance(items, Repeat):
+            return None
+        return repeat(items.item, low, None if high < 0 else high)
+
+
+@final
+class _Settled:
+    """A short look for a text that leaves no guard behind."""
+
+    def __init__(self) -> None:
+        self._left = _LOOKED_AT
+
+    def look(self, expr: Expr) -> bool:
+        """Whether there is one, as far as can be seen; it may be nothing."""
+        self._left -= 1
+        if not expr.looks or isinstance(expr, Stop):
+            return True
+        if self._left < 0:
+            return False
+        if isinstance(expr, Repeat):
+            return expr.low == 0 or self.look(expr.item)
+        if isinstance(expr, Alt):
+            return any(self.look(option) for option in expr.options)
+        if isinstance(expr, Concat):
+            return self._all(expr)
+        return isinstance(expr, Rule) and self.look(expr.body)
+
+    def _all(self, expr: Expr) -> bool:
+        while isinstance(expr, Concat):
+            if expr.head.looks and not self.look(expr.head):  # few do
+                return False
+            expr = expr.tail
+        return self.look(expr)

@@ -1,0 +1,78 @@
+"""Which positions of a text carry a mark. Generation and detection ask the same questions here.
+
+    no context      the first tokens of a text have too few before them; under a constraint those
+                    that were forced are no context
+    forced          all tokens that a constraint allows begin with the same byte: there is nothing
+                    to choose, and how a fixed part of JSON is cut into tokens is no place for marks
+    repeated        the same context came before (SynthID and Gumbel; `Scheme.once`)
+
+What this module does not know: constraints (sets of tokens are all it sees), models.
+"""
+
+import hashlib
+from collections.abc import Sequence
+from functools import lru_cache
+
+import numpy as np
+from numpy.typing import NDArray
+
+from guideway.masks.bits import Row, unpack
+from guideway.vocabulary.spellings import Vocabulary
+
+
+def windows(tokens: Sequence[int], context: int) -> NDArray[np.int64]:
+    """The context of each position from `context` on, and of the one after the last.
+
+    >>> windows([5, 6, 7], 2).tolist()
+    [[5, 6], [6, 7]]
+    """
+    ids = np.asarray(tokens, np.int64)
+    if len(ids) < context:
+        return np.zeros((0, context), np.int64)
+    if not context:
+        return np.zeros((len(ids) + 1, 0), np.int64)
+    return np.lib.stride_tricks.sliding_window_view(ids, context)
+
+
+def repeats(tokens: Sequence[int], context: int) -> bool:
+    """Whether the last tokens, as a context, came before.
+
+    >>> repeats([1, 2, 1, 2], 2), repeats([1, 2, 1], 2), repeats([1], 2)
+    (True, False, False)
+    """
+    seen = windows(tokens, context)
+    return len(seen) > 1 and bool((seen[:-1] == seen[-1]).all(1).any())
+
+
+def forced(row: Row, vocabulary: Vocabulary) -> bool:
+    """Whether the tokens allowed all begin with the same byte, or there are none.
+
+    >>> vocabulary = Vocabulary([b"a", b"ab", b"b"])
+    >>> from guideway.masks.bits import pack
+    >>> forced(pack([0, 1], 3), vocabulary), forced(pack([0, 2], 3), vocabulary)
+    (True, False)
+    """
+    first = _first_bytes(vocabulary)[unpack(row)]
+    return not len(first) or bool((first == first[0]).all())
+
+
+def place(row: Row) -> int:
+    """64 bits, as an int64, that stand for a set of tokens, however wide its row is.
+
+    >>> from guideway.masks.bits import pack
+    >>> place(pack([3, 70], 80)) == place(pack([3, 70], 800)), place(pack([3], 80)) == 3
+    (True, False)
+    """
+    used = np.flatnonzero(row)
+    words = row[: used[-1] + 1] if len(used) else row[:0]
+    digest = hashlib.blake2b(words.astype("<u4").tobytes(), digest_size=8, person=b"place").digest()
+    return int.from_bytes(digest, "little", signed=True)
+
+
+@lru_cache(8)
+def _first_bytes(vocabulary: Vocabulary) -> NDArray[np.int16]:
+    """The first byte of each token, −1 for those that spell nothing."""
+    first = np.full(vocabulary.width, -1, np.int16)
+    spelled = [token[0] if token else -1 for token in vocabulary.tokens]
+    first[: len(spelled)] = spelled
+    return first

@@ -1,0 +1,394 @@
+"""A JSON Schema document to its tree, of drafts 4, 6, 7, 2019-09 and 2020-12.
+
+Rules: what can be reached from the root is read, each schema once, and nothing else is (what nobody
+refers to may say what it likes). No recursion but a list of places still to read, so that nesting
+and chains of references have no depth here.
+
+`enum` and `const` become what they mean: a set of scalars, or, for an array or object, the schema
+that exactly this value satisfies.
+"""
+
+from collections.abc import Iterator, Mapping
+from dataclasses import replace
+from typing import Any, final
+
+from guideway.errors import SourceError
+from guideway.syntax.json_schema_keywords import LATEST, Draft, asserted
+from guideway.syntax.json_schema_needs import VALUED
+from guideway.syntax.json_schema_parts import (
+    read_numbers,
+    read_pattern,
+    read_strings,
+    scalars_of,
+    with_scalars,
+)
+from guideway.syntax.json_schema_references import Library, Place, check_loops
+from guideway.syntax.json_schema_resources import Catalogue, has_dynamic
+from guideway.syntax.json_schema_source import JsonSchema
+from guideway.syntax.json_schema_tree import (
+    Address,
+    Arrays,
+    Condition,
+    Contains,
+    Document,
+    Objects,
+    Schema,
+)
+from guideway.syntax.json_schema_values import TYPES, Keywords, kind_of, kinds_of
+from guideway.syntax.json_text import Json, extend, show
+from guideway.syntax.regex_tree import Pattern
+
+NEVER: Address = "never"
+# Most schemas have keywords of one kind; reading the others' absence takes twice as long.
+_OF_ARRAYS = frozenset(
+    (
+        *("items", "prefixItems", "additionalItems", "minItems", "maxItems", "uniqueItems"),
+        *("contains", "minContains", "maxContains", "unevaluatedItems"),
+    )
+)
+_OF_OBJECTS = frozenset(
+    (
+        *("properties", "required", "patternProperties", "additionalProperties", "propertyNames"),
+        *("minProperties", "maxProperties", "dependencies", "dependentRequired"),
+        *("dependentSchemas", "unevaluatedProperties"),
+    )
+)
+_DEPENDENT = frozenset(("dependencies", "dependentRequired", "dependentSchemas"))
+_IN_PLACE = frozenset(
+    (
+        *("allOf", "anyOf", "oneOf", "not", "if", "then", "else", "$ref", "$dynamicRef"),
+        *("$recursiveRef", "enum", "const"),
+    )
+)
+_LISTING = frozenset(("type", "enum", "title", "description", "default", "examples"))
+_ARRAYS, _OBJECTS = Arrays(), Objects({})
+_MANY = 64  # branches; of 20,000 of one value each, which are one list, compiling took 2 to 3 s
+
+
+def parse_json_schema(source: JsonSchema, raw: Json = None, name: str = "") -> Document:
+    """The tree of a source, whose text may have been read already, as `raw`.
+
+    All addresses have `name` before them, so that several documents can stand in one table.
+
+    >>> document = parse_json_schema(JsonSchema({"type": "string", "maxLength": 3}))
+    >>> document.schemas[document.root].strings.high
+    3
+
+    Raises:
+        SourceError: the text is no JSON, or a keyword holds what it cannot hold.
+        UnsupportedError: a keyword that cannot be honoured exactly, or a reference that leaves the
+            document.
+        LimitError: a number has too many digits.
+    """
+    given = source.value if raw is None else raw
+    dynamic = (source.text, *(text for _, text in source.resource_texts))
+    library = Library(Catalogue(given, source.resource_texts, has_dynamic(dynamic), name=name))
+    reader = _Reader(library, strict=source.formats == "strict")
+    document = Document(reader.read(), reader.schemas)
+    check_loops(document)
+    return document
+
+
+@final
+class LooseParts(Mapping[Address, Schema]):
+    """The schemas of a document without identifiers that matter, read when they are asked for.
+
+    >>> parts = LooseParts({"items": {"const": 3}}, LATEST, strict=False)
+    >>> parts[parts.enter("/items", {"const": 3})].kinds
+    frozenset({'number'})
+
+    Args:
+        raw: the document; all its references lead into it.
+        draft: the draft it is written in.
+        strict: whether unknown formats are to be refused.
+    """
+
+    def __init__(self, raw: Json, draft: Draft, *, strict: bool) -> None:
+        self._library = Library(Catalogue(raw, (), dynamic=False, draft=draft, anchors=False))
+        self._reader = _Reader(self._library, strict=strict)
+        self.root = self.enter("", raw)
+
+    def enter(self, pointer: str, raw: Json) -> Address:
+        """The address of what stands at a pointer."""
+        return self._reader.visit(Place(self._library.main, pointer, raw))
+
+    def raw(self, address: Address) -> Json:
+        """The schema at an address as it is written, None for one that is not written so."""
+        place = self._reader.places.get(address)
+        return None if place is None or place.constant else place.raw
+
+    def speaks(self, address: Address) -> bool:
+        """Whether a schema plainly says something, and allows something."""
+        raw: Any = self.raw(address)
+        if raw.__class__ is not dict:
+            return False
+        named: Any = raw.get("type")
+        if "$ref" in raw or named.__class__ is not str or named not in TYPES:
+            return "$ref" in raw
+        listed: Any = raw.get("enum") if raw.keys() <= _LISTING and named == "string" else None
+        texts = listed.__class__ is list and any(value.__class__ is str for value in listed)
+        return texts or VALUED.isdisjoint(raw)
+
+    def __getitem__(self, address: Address) -> Schema:
+        """The schema at an address that was entered, or that another schema names."""
+        return self._reader.one(address)
+
+    def __iter__(self) -> Iterator[Address]:
+        """The addresses of those that were read."""
+        return iter(self._reader.schemas)
+
+    def __len__(self) -> int:
+        """How many were read."""
+        return len(self._reader.schemas)
+
+
+@final
+class _Reader:
+    """Reads places until none is left."""
+
+    def __init__(self, library: Library, *, strict: bool) -> None:
+        self._library, self._strict = library, strict
+        self._todo: list[Address] = []
+        self.places: dict[Address, Place] = {}
+        self.schemas = {NEVER: Schema(NEVER, ("false",), kinds=frozenset())}
+
+    def read(self) -> Address:
+        """The address of the root, when `schemas` holds all."""
+        root = self.visit(self._library.root)
+        while self._todo:
+            self.one(self._todo.pop())
+        return root
+
+    def one(self, address: Address) -> Schema:
+        """The schema at an address, read if it has not been."""
+        found = self.schemas.get(address)
+        if found is None:
+            place = self.places[address]
+            read = self._constant if place.constant else self._schema
+            found = self.schemas[address] = read(place)
+        return found
+
+    def visit(self, place: Place) -> Address:
+        """The address of a place, which is to be read."""
+        address = place.address
+        if address not in self.places:
+            self.places[address] = place
+            self._todo.append(address)
+        return address
+
+    def _schema(self, outer: Place) -> Schema:
+        raw = outer.raw
+        if isinstance(raw, bool):
+            return (
+                Schema(outer.address)
+                if raw
+                else replace(self.schemas[NEVER], address=outer.address)
+            )
+        if not isinstance(raw, dict):
+            raise SourceError(
+                f"a schema is an object or a boolean, not {show(raw)}", place=outer.shown
+            )
+        place = outer.entered()
+        said = asserted(raw, place.scope.draft, place.scope.resource.keywords)
+        if "$ref" in raw and place.scope.draft <= 7:  # there, what stands beside $ref is ignored
+            said = {"$ref": raw["$ref"]}
+        keywords = Keywords(said, place.shown)
+        types = keywords.types()
+        keys = said.keys()
+        combined = not keys.isdisjoint(_IN_PLACE)
+        schema = Schema(
+            outer.address,
+            tuple(said),
+            kinds_of(types),
+            strings=read_strings(keywords, strict=self._strict),
+            numbers=read_numbers(keywords, types, place.scope.draft),
+            arrays=self._arrays(place, keywords) if keys & _OF_ARRAYS else _ARRAYS,
+            objects=self._objects(place, keywords) if keys & _OF_OBJECTS else _OBJECTS,
+            all_of=self._all_of(place, keywords) if combined else (),
+            any_of=self._group(place, keywords, "anyOf") if combined else (),
+            one_of=self._group(place, keywords, "oneOf") if combined else (),
+            none_of=self._negated(place, keywords) if combined else (),
+            condition=self._condition(place, keywords) if combined else None,
+        )
+        return self._enumerated(place, schema, keywords)
+
+    # Parts of a schema
+
+    def _child(self, place: Place, keywords: Keywords, name: str) -> Address | None:
+        if name not in keywords.raw:
+            return None
+        return self.visit(Place(place.scope, place.child(name), keywords.raw[name]))
+
+    def _children(self, place: Place, keywords: Keywords, name: str) -> tuple[Address, ...]:
+        return tuple(
+            self.visit(Place(place.scope, place.child(name, index), raw))
+            for index, raw in enumerate(keywords.branches(name))
+        )
+
+    def _group(
+        self, place: Place, keywords: Keywords, name: str
+    ) -> tuple[tuple[Address, ...], ...]:
+        given = keywords.branches(name)
+        listed = self._listed(place, given, name) if len(given) > _MANY else None
+        branches = self._children(place, keywords, name) if listed is None else (listed,)
+        return (branches,) if branches else ()
+
+    def _listed(self, place: Place, branches: "list[Json]", name: str) -> Address | None:
+        """The one schema that branches of one scalar each are together, None if one is another."""
+        address, scope = f"={place.address}/{name}", place.scope
+        listed = scalars_of(branches, scope.draft, scope.resource.keywords, once=name == "oneOf")
+        if listed is None:
+            return None
+        self.schemas[address] = with_scalars(Schema(address, ("enum",)), listed)
+        return address
+
+    def _all_of(self, place: Place, keywords: Keywords) -> tuple[Address, ...]:
+        parts = self._children(place, keywords, "allOf")
+        for name in ("$recursiveRef", "$dynamicRef", "$ref"):
+            if name in keywords.raw:
+                target = self._library.resolve(place, name, keywords.raw[name])
+                parts = (self.visit(target), *parts)
+        if "enum" in keywords.raw and "const" in keywords.raw:
+            parts = (*parts, self.visit(_const(place, keywords)))
+        return parts
+
+    def _negated(self, place: Place, keywords: Keywords) -> tuple[Address, ...]:
+        child = self._child(place, keywords, "not")
+        return () if child is None else (child,)
+
+    def _condition(self, place: Place, keywords: Keywords) -> Condition | None:
+        test = self._child(place, keywords, "if")
+        if test is None:  # then and else say nothing without it
+            return None
+        then, otherwise = (self._child(place, keywords, name) for name in ("then", "else"))
+        return Condition(test, then, otherwise)
+
+    def _arrays(self, place: Place, keywords: Keywords) -> Arrays:
+        prefix, rest = "prefixItems", "items"
+        items = keywords.raw.get("items")
+        if isinstance(items, list):
+            if place.scope.draft == LATEST:
+                hint = " (in 2020-12 an array of schemas is prefixItems)"
+                raise keywords.wrong("items", "a schema", items, hint)
+            prefix, rest = "items", "additionalItems"
+        return Arrays(
+            self._children(place, keywords, prefix),
+            self._child(place, keywords, rest),
+            keywords.count("minItems") or 0,
+            keywords.count("maxItems"),
+            self._contains(place, keywords),
+            keywords.flag("uniqueItems"),
+            self._child(place, keywords, "unevaluatedItems"),
+        )
+
+    def _contains(self, place: Place, keywords: Keywords) -> Contains | None:
+        schema = self._child(place, keywords, "contains")
+        low, high = keywords.count("minContains"), keywords.count("maxContains")
+        if schema is None:
+            return None
+        return Contains(schema, 1 if low is None else low, high, place.scope.draft == LATEST)
+
+    def _objects(self, place: Place, keywords: Keywords) -> Objects:
+        needs, dependents = self._dependencies(place, keywords)
+        return Objects(
+            self._members(place, keywords, "properties"),
+            keywords.texts("required"),
+            self._patterns(place, keywords),
+            self._child(place, keywords, "additionalProperties"),
+            self._child(place, keywords, "propertyNames"),
+            keywords.count("minProperties") or 0,
+            keywords.count("maxProperties"),
+            needs,
+            dependents,
+            self._child(place, keywords, "unevaluatedProperties"),
+        )
+
+    def _members(self, place: Place, keywords: Keywords, keyword: str) -> dict[str, Address]:
+        found = keywords.mapping(keyword)
+        above = place.child(keyword) if found else ""
+        return {
+            name: self.visit(Place(place.scope, extend(above, name), raw))
+            for name, raw in found.items()
+        }
+
+    def _patterns(self, place: Place, keywords: Keywords) -> tuple[tuple[Pattern, Address], ...]:
+        name = "patternProperties"
+        members = self._members(place, keywords, name)
+        return tuple(
+            (read_pattern(text, place.child(name, text)), schema)
+            for text, schema in members.items()
+        )
+
+    def _dependencies(
+        self, place: Place, keywords: Keywords
+    ) -> tuple[tuple[tuple[str, tuple[str, ...]], ...], tuple[tuple[str, Address], ...]]:
+        """Which names need others, and which need a schema; `dependencies` has both."""
+        if keywords.raw.keys().isdisjoint(_DEPENDENT):
+            return (), ()
+        needs: list[tuple[str, tuple[str, ...]]] = []
+        schemas = list(self._members(place, keywords, "dependentSchemas").items())
+        for keyword in ("dependencies", "dependentRequired"):
+            for name, raw in keywords.mapping(keyword).items():
+                at = place.child(keyword, name)
+                if isinstance(raw, list):
+                    part = Keywords({"required": raw}, at)
+                    needs.append((name, part.texts("required")))
+                elif keyword == "dependencies" and not isinstance(raw, str):
+                    schemas.append((name, self.visit(Place(place.scope, at, raw))))
+                else:
+                    raise SourceError(
+                        f"{keyword} needs an array of strings, not {show(raw)}", place=at
+                    )
+        return tuple(needs), tuple(schemas)
+
+    # enum and const
+
+    def _enumerated(self, place: Place, schema: Schema, keywords: Keywords) -> Schema:
+        """`schema`, for the values of `enum` or `const` only."""
+        if "enum" in keywords.raw:
+            address, scalars, parts = f"={place.address}/enum", list[Json](), list[Place]()
+            for index, value in enumerate(keywords.items("enum")):
+                if isinstance(value, list | dict):
+                    parts.append(Place(place.scope, place.child("enum", index), value, True))
+                else:
+                    scalars.append(value)
+            return self._limited(schema, address, scalars, parts)
+        if "const" in keywords.raw:
+            const = _const(place, keywords)
+            if isinstance(const.raw, list | dict):
+                return self._limited(schema, const.address, [], [const])
+            return with_scalars(schema, [const.raw])
+        return schema
+
+    def _limited(
+        self, schema: Schema, address: Address, scalars: "list[Json]", parts: list[Place]
+    ) -> Schema:
+        """`schema`, for some values only; the scalars of a mixed list are the schema `address`."""
+        if not parts:
+            return with_scalars(schema, scalars)
+        options = [self.visit(part) for part in parts]
+        if scalars:
+            self.schemas[address] = with_scalars(Schema(address, ("enum",)), scalars)
+            options.append(address)
+        return replace(schema, any_of=(*schema.any_of, tuple(options)))
+
+    def _constant(self, place: Place) -> Schema:
+        """The schema of exactly one value."""
+        plain = Schema(place.address, ("const",), frozenset((kind_of(place.raw),)))
+        match place.raw:
+            case list() as items:
+                prefix = [self._part(place, index, item) for index, item in enumerate(items)]
+                arrays = Arrays(tuple(prefix), NEVER, len(items), len(items))
+                return replace(plain, arrays=arrays)
+            case dict() as members:
+                properties = {key: self._part(place, key, value) for key, value in members.items()}
+                return replace(plain, objects=Objects(properties, tuple(members), additional=NEVER))
+            case scalar:
+                return with_scalars(plain, [scalar])
+
+    def _part(self, place: Place, key: str | int, value: Json) -> Address:
+        return self.visit(Place(place.scope, place.child(key), value, constant=True))
+
+
+def _const(place: Place, keywords: Keywords) -> Place:
+    return Place(place.scope, place.child("const"), keywords.raw["const"], constant=True)

@@ -1,0 +1,185 @@
+"""What a user writes for a JSON Schema: the schema and how its JSON may be spelled.
+
+The schema is kept as JSON text, so that sources are equal by content and keep the order of
+properties. `syntax.json_schema` reads it; this file only checks the options.
+"""
+
+from collections.abc import Mapping
+from dataclasses import InitVar, dataclass, field
+from functools import cached_property
+from typing import Any, Final, Literal, TypeAlias, cast, final, get_args
+
+from guideway.errors import GuidewayError, SourceError, brief
+from guideway.syntax.collecting import pause, resume
+from guideway.syntax.json_text import Json, copy_json, read_json, write_plain
+from guideway.syntax.sources import Source, check_option, check_text
+
+KeyOrder: TypeAlias = Literal["any", "declared"]
+WhitespaceName: TypeAlias = Literal["any", "compact", "natural"]
+Spelling: TypeAlias = Literal["any", "plain"]
+Formats: TypeAlias = Literal["known", "strict"]
+Schema: TypeAlias = "Mapping[str, Any] | bool | str"
+
+_KEY_ORDERS: Final[tuple[str, ...]] = get_args(KeyOrder)
+_WHITESPACE_NAMES: Final[tuple[str, ...]] = get_args(WhitespaceName)
+_SPELLINGS: Final[tuple[str, ...]] = get_args(Spelling)
+_FORMATS: Final[tuple[str, ...]] = get_args(Formats)
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class Whitespace:
+    """Bounded whitespace: enough for what people and `json.dumps` write, too little to run away.
+
+    There may be, each of it or nothing at all:
+
+    - up to `spaces` spaces after `:`;
+    - after `{`, `[` and `,`, and before `}` and `]`, up to `spaces` spaces, or, if `newline`, a
+      newline and up to `indent` spaces.
+
+    None stands before `:` or `,`, and none around the whole text. The defaults are what
+    `whitespace="natural"` means. They contain `json.dumps(value)`, and with `indent=2` up to 16
+    levels of brackets, with `indent=4` up to 8.
+
+    Attributes:
+        spaces: the most spaces in a row on one line.
+        newline: whether lines may be broken.
+        indent: the most spaces after a newline.
+
+    Raises:
+        SourceError: a count is negative or no count.
+
+    Example:
+        >>> Whitespace(spaces=0, newline=False)  # what "compact" means
+        Whitespace(spaces=0, newline=False, indent=32)
+    """
+
+    spaces: int = 1
+    newline: bool = True
+    indent: int = 32
+
+    def __post_init__(self) -> None:
+        """Check the counts."""
+        for name in ("spaces", "indent"):
+            given: object = getattr(self, name)
+            if not isinstance(given, int) or isinstance(given, bool) or given < 0:
+                raise SourceError(
+                    f"Whitespace({name}=...) is a count of spaces, not {brief(given)}"
+                )
+        if not isinstance(self.newline, bool):  # pyright: ignore[reportUnnecessaryIsInstance]
+            raise SourceError(
+                f"Whitespace(newline=...) is True or False, not {brief(self.newline)}"
+            )
+
+
+@final
+@dataclass(frozen=True)
+class JsonSchema(Source):
+    """The JSON texts of the values that a JSON Schema allows.
+
+    Example:
+        >>> JsonSchema({"type": "integer"}, whitespace="compact").text
+        '{"type":"integer"}'
+
+    Args:
+        schema: the schema: a dict, a bool, or JSON text.
+        key_order: "any", or "declared": keys come in the order in which the schemas that hold name
+            them in `properties`, those with `$ref` and branches after the schema itself; then those
+            that are only in `required`, or that `dependentRequired` asks for, then all others.
+            Alternatives have an order each; where they multiply to more than 24, one for all;
+            objects that an `enum` lists come as listed, where several do as in the first.
+        whitespace: "any" that JSON allows, "compact" (none), "natural" (bounded runs), or your own
+            `Whitespace`.
+        spelling: "any" way to write a string or a number, or "plain": strings as
+            `json.dumps(..., ensure_ascii=False)` writes them, integers as digits, numbers as digits
+            with a fraction or one digit, a fraction and an exponent. Of the spellings with an
+            exponent, which have no end, those near the number are known: `1` is also `0.001e3`
+            where the schema lists it (5 digits before the point, or zeros behind it, as beside
+            bounds), `0.01e2` where it is a whole number between bounds (2), and any spelling only
+            where no bound is. Beside `multipleOf` exponents are read where the factor is 1 to 12 by
+            a power of ten; other multiples are written without: 0.00000025, not 2.5e-7. Two schemas
+            of the same values may differ in such texts alone.
+        formats: "known": the formats of the specification are asserted, and names that it does not
+            have are annotations; "strict": those are refused.
+        resources: schemas by URI that `$ref` may name; nothing is ever fetched.
+
+    Attributes:
+        text: the schema as JSON text.
+        resource_texts: the resources as (URI, JSON text).
+
+    Raises:
+        SourceError: an option that does not exist, or a schema that is no JSON value.
+    """
+
+    schema: InitVar[Schema]
+    key_order: KeyOrder = "any"
+    whitespace: WhitespaceName | Whitespace = "any"
+    spelling: Spelling = "any"
+    formats: Formats = "known"
+    resources: InitVar[Mapping[str, Schema] | None] = None
+    text: str = field(init=False)
+    resource_texts: tuple[tuple[str, str], ...] = field(init=False, default=())
+
+    def __post_init__(self, schema: Schema, resources: Mapping[str, Schema] | None) -> None:
+        """Check the options and keep the schema as text."""
+        check_option("key_order", self.key_order, _KEY_ORDERS)
+        if not isinstance(self.whitespace, Whitespace):
+            check_option("whitespace", self.whitespace, _WHITESPACE_NAMES)
+        check_option("spelling", self.spelling, _SPELLINGS)
+        check_option("formats", self.formats, _FORMATS)
+        paused = pause()
+        try:
+            _keep(self, schema, resources)
+        finally:
+            resume(paused)
+
+    @cached_property
+    def value(self) -> Json:
+        """What `read_json` makes of the text; nobody changes it.
+
+        Raises:
+            SourceError, LimitError: as `read_json`.
+        """
+        return read_json(self.text)
+
+    @cached_property
+    def compact(self) -> str | None:
+        """The text as `write_plain` writes its value; None where it is no JSON."""
+        try:
+            return write_plain(self.value)
+        except GuidewayError:  # which compiling will say
+            return None
+
+
+def _keep(source: JsonSchema, schema: object, resources: object) -> None:
+    text, value = _copied(schema, "a schema")
+    object.__setattr__(source, "text", text)
+    if not isinstance(schema, str):  # where the properties keep it
+        source.__dict__["value"], source.__dict__["compact"] = value, text
+    object.__setattr__(source, "resource_texts", _resource_texts(resources))
+
+
+def _resource_texts(resources: object) -> tuple[tuple[str, str], ...]:
+    if resources is None:
+        return ()
+    if not isinstance(resources, Mapping):
+        raise SourceError(f"resources are a dict of schemas by URI, not {brief(resources)}")
+    listed = cast("Mapping[object, object]", resources).items()
+    return tuple((_uri(uri), _copied(part, f"resource {brief(uri)}")[0]) for uri, part in listed)
+
+
+def _uri(uri: object) -> str:
+    if not isinstance(uri, str):
+        raise SourceError(f"a resource's URI is a str, not {brief(uri)}")
+    check_text(uri, "a resource's URI")
+    return uri
+
+
+def _copied(schema: object, what: str) -> tuple[str, Json]:
+    """The JSON text of a schema and its value, that of a text being the text."""
+    if isinstance(schema, str):
+        check_text(schema, what)
+        return schema, schema
+    if isinstance(schema, dict | Mapping | bool):
+        return copy_json(schema if isinstance(schema, bool) else dict(schema))  # pyright: ignore[reportUnknownArgumentType]
+    raise SourceError(f"{what} is a dict, a bool or JSON text, not {brief(schema)}")

@@ -1,0 +1,303 @@
+"""JSON texts, read strictly: exact numbers, whole characters, any nesting.
+
+Rules: no NaN or Infinity, no lone surrogates (RFC 7493), numbers exact (int or Decimal, never
+rounded to a float). Of a key that stands twice in one object the last value counts, as ECMA 262's
+JSON.parse has it. Nesting has no depth: where json's own scanner runs out of stack, a reader with a
+stack of its own reads the text, and a writer likewise. Python values are turned into the text they
+stand for, so that one reader serves both.
+
+What this module does not know: JSON Schema.
+"""
+
+import json
+import re
+from collections.abc import Iterator, Mapping
+from decimal import MAX_EMAX, Decimal, InvalidOperation
+from hashlib import blake2b
+from typing import Any, Final, NoReturn, TypeAlias, cast
+
+from guideway.errors import LimitError, SourceError, brief
+from guideway.syntax.collecting import uncollected
+from guideway.syntax.json_text_deep import read_deep, write_deep
+
+Json: TypeAlias = "bool | int | Decimal | str | list[Json] | dict[str, Json] | None"
+"""A JSON value as `read_json` gives it."""
+
+MAX_DIGITS = 4000  # of one number, exponent included; Python's int() refuses 4,300
+LONGEST_POINTER: Final = 400  # characters, before its beginning is told by a digest
+
+_LETTERS: Final = 2  # four for an object, at least
+_SCALAR: Final = (str, int, float, type(None))
+_SCALARS: Final = frozenset((*_SCALAR, bool))
+_TOKEN = re.compile(r'"(?:[^"\\]|\\.)*"|-?\d[-+.\deE]*')
+_ESCAPED_HALF = re.compile(r"\\u[dD][89a-fA-F]")
+
+
+def read_json(text: str) -> Json:
+    """The value of a JSON text.
+
+    Raises:
+        SourceError: the text is no JSON, with the place.
+        LimitError: a number is too long.
+
+    >>> read_json('{"a": [1, 2.50, null], "a": 3}')
+    {'a': 3}
+    """
+    try:
+        try:
+            with uncollected(len(text) >> _LETTERS):
+                value: Json = _DECODER.decode(text)
+        except RecursionError:
+            value = read_deep(text, _DECODER)
+    except json.JSONDecodeError as error:
+        raise SourceError(
+            f"not JSON: {error.msg}",
+            place=f"line {error.lineno}, column {error.colno}",
+            text=text,
+            position=error.pos,
+        ) from None
+    except LimitError as error:
+        long = next(filter(_is_long, _TOKEN.finditer(text)))
+        raise error.at(text=text, position=long.start()) from None
+    if "\\u" in text and _ESCAPED_HALF.search(text):
+        for pointer, part in walk(value):
+            _check(pointer, part)
+    return value
+
+
+def write_json(value: object) -> str:
+    """The JSON text of a Python value made of dicts, lists, tuples, str, int, float, bool, None.
+
+    Raises:
+        SourceError, LimitError: as `copy_json`.
+
+    >>> write_json({"a": (1, 2.5)})
+    '{"a":[1,2.5]}'
+    """
+    return copy_json(value)[0]
+
+
+def write_plain(value: Json) -> str | None:
+    """The same of a value that was read; None where only others can write it.
+
+    That is if it nests deeply, or has an exact number that is none of Python's own.
+
+    >>> write_plain(read_json('{"a" : [1, null]}')), write_plain(read_json("0.5"))
+    ('{"a":[1,null]}', None)
+    """
+    try:
+        return _ENCODER.encode(value)
+    except (RecursionError, TypeError):
+        return None
+
+
+def copy_json(value: object) -> tuple[str, Json]:
+    """The JSON text of such a value, and what `read_json` makes of it.
+
+    What is read again and equals the value is made of what JSON has: comparing takes a tenth of
+    looking at each part. Others (tuples, what is no JSON) are looked at.
+
+    Raises:
+        SourceError: another type, a key that is no string, NaN or infinity, with the place, a value
+            that contains itself, or half of a surrogate pair.
+        LimitError: a number is too long.
+    """
+    try:
+        text = _ENCODER.encode(value)
+        read = read_json(text)
+        same = read == value or _FLOATS.decode(text) == value
+    except (RecursionError, TypeError, ValueError):  # told, or written, by others
+        _check_python(value)
+        text = _write(value)
+        return text, read_json(text)
+    if not same:
+        _check_python(value)
+    return text, read
+
+
+def _write(value: object) -> str:
+    try:
+        try:
+            return _ENCODER.encode(value)
+        except RecursionError:
+            return write_deep(value, _ENCODER.encode)
+    except ValueError as error:
+        raise SourceError(
+            "a value that contains itself is no JSON"
+            if "Circular" in str(error)
+            else f"a number is NaN, infinite or longer than {MAX_DIGITS} digits: no JSON"
+        ) from None
+
+
+def walk(root: object) -> Iterator[tuple[str, Any]]:
+    """Every value inside `root` with its JSON pointer, in no particular order.
+
+    What stands in several places is entered in one of them.
+    """
+    todo, entered = [("", root)], set[int]()
+    while todo:
+        pointer, value = todo.pop()
+        yield pointer, value
+        if id(value) in entered:
+            continue
+        entered.add(id(value))
+        if isinstance(value, dict):
+            items = cast("dict[object, object]", value).items()
+            todo.extend((extend(pointer, str(key)), part) for key, part in items)
+        elif isinstance(value, list | tuple):
+            parts = enumerate(cast("list[object]", value))
+            todo.extend((extend(pointer, str(index)), part) for index, part in parts)
+
+
+def extend(pointer: str, key: str) -> str:
+    """`pointer` with one more step (RFC 6901).
+
+    Where nesting makes pointers long, their copies would take memory by the square of its depth: a
+    long one goes on as its beginning and a digest. So each place still has one pointer and no other
+    place has it, but it can no longer be followed.
+
+    >>> extend("/properties", "a/b")
+    '/properties/a~1b'
+    """
+    if len(pointer) > LONGEST_POINTER:
+        digest = blake2b(pointer.encode("utf-8", "surrogatepass"), digest_size=16).hexdigest()
+        pointer = f"{pointer[:40]}…{digest}"
+    return f"{pointer}/{key.replace('~', '~0').replace('/', '~1')}"
+
+
+def steps(pointer: str) -> list[str]:
+    """The steps of a pointer (RFC 6901), the inverse of `extend`.
+
+    >>> steps("/properties/a~1b")
+    ['properties', 'a/b']
+    """
+    return [step.replace("~1", "/").replace("~0", "~") for step in pointer.split("/")[1:]]
+
+
+def find(root: object, pointer: str) -> Any:
+    """What stands at a pointer.
+
+    >>> find({"a": [3, 4]}, "/a/1")
+    4
+
+    Raises:
+        LookupError: nothing does.
+    """
+    found: Any = root
+    for step in steps(pointer):
+        if isinstance(found, list):
+            found = {str(place): one for place, one in enumerate(cast("list[Any]", found))}
+        if not isinstance(found, dict):
+            raise KeyError(step)
+        found = cast("dict[str, Any]", found)[step]
+    return found
+
+
+def show(value: object) -> str:
+    """A value for a message: JSON, cut to 60 characters."""
+    if isinstance(value, Mapping):
+        text = "an object" if value else "{}"
+    elif isinstance(value, list):
+        text = "an array" if value else "[]"
+    else:
+        text = str(value) if isinstance(value, Decimal) else json.dumps(value)
+    return text if len(text) <= 60 else text[:57] + "..."
+
+
+def _check(pointer: str, part: object) -> None:
+    for text in cast("dict[str, Json]", part) if isinstance(part, dict) else (part,):
+        if isinstance(text, str):
+            _check_text(pointer, text)
+
+
+def _check_python(root: object) -> None:
+    """That a value is made of what JSON has."""
+    todo, entered = [root], set[int]()
+    while todo:
+        value = todo.pop()
+        if isinstance(value, _SCALAR) or id(value) in entered:
+            continue
+        if not isinstance(value, dict | list | tuple):
+            message = f"a JSON value is a dict, list, str, number, bool or None, not {_kind(value)}"
+            raise SourceError(message, place=_pointer_to(value, root))
+        entered.add(id(cast("object", value)))
+        if isinstance(value, dict):
+            members = cast("dict[object, object]", value)
+            for key in members:
+                if key.__class__ is not str and not isinstance(key, str):
+                    message = f"a JSON key is a string, not {brief(key)} ({_kind(key)})"
+                    raise SourceError(message, place=_pointer_to(members, root))
+            parts = members.values()
+        else:
+            parts = cast("list[object]", value)
+        todo += [part for part in parts if part.__class__ not in _SCALARS]
+
+
+def _pointer_to(value: object, root: object) -> str:
+    return next(pointer for pointer, part in walk(root) if part is value)
+
+
+def _check_text(pointer: str, text: str) -> None:
+    if not text.isascii() and any("\ud800" <= character <= "\udfff" for character in text):
+        raise SourceError(
+            "half of a surrogate pair is no character (RFC 7493): "
+            f"{text.encode('ascii', 'backslashreplace').decode()[:60]}",
+            place=pointer,
+        )
+
+
+def _integer(digits: str) -> int:
+    _check_digits(len(digits))
+    return int(digits)
+
+
+def _decimal(digits: str) -> Decimal:
+    _check_digits(len(digits))
+    mantissa = digits.lower().partition("e")[0]
+    if not mantissa.strip("-0."):
+        return Decimal(mantissa)
+    try:
+        value = Decimal(digits)
+    except InvalidOperation:  # its exponent is more than a Decimal can hold
+        raise _too_long(MAX_EMAX) from None
+    _check_digits(abs(value.adjusted()))
+    return value
+
+
+def _is_long(token: re.Match[str]) -> bool:
+    """Whether this is a number that is too long, and no string."""
+    try:
+        if token[0][0] != '"':
+            _decimal(token[0])
+    except LimitError:
+        return True
+    return False
+
+
+def _check_digits(count: int) -> None:
+    if count > MAX_DIGITS:
+        raise _too_long(count)
+
+
+def _too_long(count: int) -> LimitError:
+    return LimitError(
+        f"a number of {count} digits is too long: at most {MAX_DIGITS}",
+        limit="digits",
+        needed=count,
+        given=MAX_DIGITS,
+    )
+
+
+def _constant(name: str) -> NoReturn:
+    raise SourceError(f"{name} is no JSON number")
+
+
+def _kind(value: object) -> str:
+    return type(value).__name__
+
+
+_DECODER = json.JSONDecoder(parse_int=_integer, parse_float=_decimal, parse_constant=_constant)
+_FLOATS = json.JSONDecoder()  # for a value with floats, which an exact number mostly does not equal
+# A value that contains itself nests too deeply, and is found out by `write_deep`: to note each part
+# that is entered takes a fifth of the time.
+_ENCODER = json.JSONEncoder(separators=(",", ":"), allow_nan=False, check_circular=False)

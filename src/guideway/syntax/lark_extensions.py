@@ -1,0 +1,400 @@
+r"""What grammars for language models have that Lark has not, found in a text before Lark reads it.
+
+    %json {…}             a JSON Schema: one of its JSON texts
+    %regex {…}            a substring: {"substring_words": "…"}, "substring_chars", or
+                          "substring_chunks": […]
+    %lark {…}             a grammar of its own, with a `start` of its own
+    <|name|>  <[7]>  <[7-9,12]>     a special token by its name or id; any of several
+    <[*]>*  <[^7]>+       any tokens, or any but some: as many as there are
+    rule[capture]: …      what the rule reads is in `result.captures`; [capture="name"] names it
+    ""                    nothing, which Lark has in no string
+
+Each of the first four becomes a string that no text holds: for Lark a terminal like any other,
+alone in a rule or under a name. What it stands for is kept beside the text, and so is where it
+stood, for errors. The last becomes a regex of the empty text alone (`syntax.lark_empty`).
+Everything else that llguidance has is refused by name, with what to write instead.
+
+What this module does not know: what Lark reads, whether a schema is right.
+"""
+
+import re
+from bisect import bisect_right
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from typing import Final, TypeAlias, cast, final
+
+from guideway.errors import LimitError, SourceError, UnsupportedError
+from guideway.syntax.json_schema_source import JsonSchema
+from guideway.syntax.json_text import Json, read_json, show
+from guideway.syntax.names import did_you_mean
+from guideway.syntax.source import describe_place
+from guideway.syntax.sources import Either, Source
+from guideway.syntax.special import Others, Special
+from guideway.syntax.substrings import Substring, substring
+
+Nested: TypeAlias = Callable[[str], Source]
+
+OPEN, CLOSE = "\ufdd0", "\ufdd1"
+"""Around the number of a part: code points that are no characters."""
+
+PART: Final = re.compile(f"{OPEN}([0-9]+){CLOSE}")
+MOST_IDS: Final = 256
+DEEPEST: Final = 24
+
+COMMENT: Final = r"//[^\n]*|\#[^\n]*"
+STRING: Final = r'"(?:[^"\\\n]++|\\["\\]?)*+"|"[^\n]*"'
+REGEX: Final = r"/(?!/)(?:[^/\\]++|\\[/\\]?)*+/|/(?!/)(?s:.)*/"
+"""As Lark's `"(\\"|\\\\|[^"\n])*?"`, which tries 1.6^n ways to read n backslashes.
+
+It goes to the first quote that no backslash stands before, and if there is none to the last.
+"""
+SKIPPED: Final = f"{COMMENT}|{STRING}|{REGEX}"  # in verbose writing, too
+_STRING: Final = r'"(?:\\.|[^"\\\n])*"'
+_OPTIONS: Final = rf"""\[(?:{_STRING}|[^\]"\n])*\]"""
+_FOUND: Final = re.compile(
+    rf"""(?P<empty>""i?)
+    |(?P<skipped>{SKIPPED})
+    |(?P<braced>%(?:json|regex|lark)\b\s*)
+    |(?P<ids><\[(?P<listed>[^\]\n]*)\]>)
+    |(?P<name><[^<>\s\[][^<>\s]*>)
+    |^[ \t]*(?:%(?:override|extend)[ \t]+)?[?!]*(?P<rule>\w+)(?P<options>{_OPTIONS})
+    |(?P<refused>%llguidance\b|@\w+|&|(?<=[:|(])[ \t]*~)""",
+    re.MULTILINE | re.VERBOSE,
+)
+_BRACES: Final = re.compile(rf"(?P<skipped>{SKIPPED})|(?P<lark>%lark\s*){{|[{{}}]", re.VERBOSE)
+_RANGE: Final = "[0-9]{1,9}(?:-[0-9]{1,9})?"
+_IDS: Final = re.compile(rf"{_RANGE}(?:,{_RANGE})*\Z")
+_COUNT: Final = re.compile(r"[ \t]*([*+])")
+_CAPTURE: Final = re.compile(rf"\[\s*capture\s*(?:=\s*({_STRING})\s*)?\]\Z")
+_INSTEAD: Final = {
+    "lazy": "write the terminal with a lazy count, as /.*?<end>/",
+    "suffix": "write it behind a lazy count, as /.*?/ in /.*?<end>/",
+    "stop": "look ahead for it behind a lazy count, as /.*?(?=<end>)/",
+    "stop_capture": "look ahead for it behind a lazy count, as /.*?(?=<end>)/",
+    "max_tokens": "a grammar holds a text, whatever its tokens: count characters, as /.{1,80}/",
+    "temperature": "a grammar says what a text may be; sampling is an argument of generate",
+}
+_CUTS: Final = ("substring_words", "substring_chars", "substring_chunks")
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class Part:
+    """What stands in a grammar and is no Lark.
+
+    Attributes:
+        source: its texts.
+        written: how it begins, for messages.
+        text: the grammar that it stands in.
+        path: the path of that, if it is imported.
+        position: where it stands in it.
+        inside: where what is in its braces begins.
+    """
+
+    source: Source
+    written: str
+    text: str = field(compare=False, repr=False)
+    path: str = field(compare=False)
+    position: int = field(compare=False)
+    inside: int = field(compare=False)
+
+    @property
+    def place(self) -> str:
+        """Where it stands, in words."""
+        return self.place_of(self.position)
+
+    def place_of(self, position: int) -> str:
+        """Where this is in its grammar, in words."""
+        found = describe_place(self.text, position)
+        return f"{self.path}, {found}" if self.path else found
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class Extended:
+    """A text as Lark gets it.
+
+    Attributes:
+        text: with a string for each part.
+        parts: what the strings stand for.
+        captures: rules, and the names under which what they read is found.
+        original: the text as it was written.
+        moves: (begin, end) of what was put in, and of what stood there.
+    """
+
+    text: str
+    parts: tuple[Part, ...]
+    captures: tuple[tuple[str, str], ...]
+    original: str
+    moves: tuple[tuple[int, int, int, int], ...]
+
+    def before(self, position: int) -> int:
+        """Where a place of the text was in the original."""
+        at = bisect_right(self.moves, position, key=lambda move: move[0]) - 1
+        if at < 0:
+            return position
+        _, end, begun, ended = self.moves[at]
+        return begun if position < end else ended + position - end
+
+
+def extend(text: str, nested: Nested, path: str = "", first: int = 0) -> Extended:
+    """A text without what Lark does not know.
+
+    >>> found = extend("start[capture]: <|a|> %json {}", Special)
+    >>> [part.written for part in found.parts], found.captures
+    (['<|a|>', '%json {}'], (('start', 'start'),))
+
+    Args:
+        text: the grammar.
+        nested: makes a source of the text in `%lark {…}`.
+        path: its path, if it is imported.
+        first: the number of its first part.
+
+    Raises:
+        SourceError: braces that are not closed, or something else in them.
+        UnsupportedError: what only llguidance has.
+    """
+    reader = _Reader(text, nested, path, first)
+    position = 0
+    while found := _FOUND.search(text, position):
+        position = found.end() if found["skipped"] else reader.take(found)
+    return reader.extended()
+
+
+def check_unmarked(read: Extended, path: str) -> None:
+    """Refuse a text with what stands around the numbers of parts; where there are none, it may."""
+    found = re.search(f"[{OPEN}{CLOSE}]", read.original)
+    if found is not None:
+        place = describe_place(read.original, found.start())
+        raise SourceError(
+            "U+FDD0 and U+FDD1 are no characters",
+            place=f"{path}, {place}" if path else place,
+            text=read.original,
+            position=found.start(),
+        )
+
+
+@final
+class _Reader:
+    """A text, and what was found in it so far."""
+
+    def __init__(self, text: str, nested: Nested, path: str, first: int) -> None:
+        self._text, self._nested, self._path, self._first = text, nested, path, first
+        self._parts: list[Part] = []
+        self._captures: dict[str, str] = {}
+        self._pieces: list[str] = []
+        self._moves: list[tuple[int, int, int, int]] = []
+        self._done = self._length = 0
+
+    def take(self, found: re.Match[str]) -> int:
+        """Take what was found; where to go on."""
+        if found["empty"]:
+            return self._replace(*found.span(), f"/(?:)/{found['empty'][2:]}")
+        if found["refused"]:
+            return self._other(found)
+        if found["rule"]:
+            return self._rule(found)
+        if found["braced"]:
+            return self._braced(found)
+        begin, end = found.span()
+        listed = "".join((found["listed"] or "").split())
+        if listed[:1] in ("^", "*"):
+            return self._others(listed, begin, end)
+        tokens = Special(found["name"]) if found["name"] else self._any_of(listed, begin)
+        return self._part(tokens, begin, end, begin)
+
+    def extended(self) -> Extended:
+        """All of it."""
+        self._pieces.append(self._text[self._done :])
+        return Extended(
+            "".join(self._pieces),
+            tuple(self._parts),
+            tuple(self._captures.items()),
+            self._text,
+            tuple(self._moves),
+        )
+
+    def _replace(self, begin: int, end: int, by: str) -> int:
+        self._pieces += (self._text[self._done : begin], by)
+        start = self._length + begin - self._done
+        self._length, self._done = start + len(by), end
+        self._moves.append((start, self._length, begin, end))
+        return end
+
+    def _part(self, source: Source, begin: int, end: int, inside: int, often: str = "") -> int:
+        line = " ".join(self._text[begin:end].split())
+        written = line if len(line) <= 24 else f"{line[:23]}…"
+        self._parts.append(Part(source, written, self._text, self._path, begin, inside))
+        number = self._first + len(self._parts) - 1
+        return self._replace(begin, end, f'"{OPEN}{number}{CLOSE}"{often}')
+
+    def _braced(self, found: re.Match[str]) -> int:
+        begin, inside = found.span()
+        kind = found["braced"].split()[0]
+        end = self._closing(kind, begin, inside)
+        given = self._text[inside:end]
+        if kind == "%json":
+            return self._part(JsonSchema(given), begin, end, inside)
+        if kind == "%regex":
+            return self._part(self._substring(given, inside), begin, end, inside)
+        return self._part(self._nested(given[1:-1]), begin, end, inside + 1)
+
+    def _closing(self, kind: str, begin: int, inside: int) -> int:
+        """Where the braces behind a directive end; strings, comments and regexes hold none."""
+        if not self._text.startswith("{", inside):
+            raise self._wrong(f"{kind} is followed by braces: {kind} {{ … }}", begin)
+        levels, nested = [kind == "%lark"], int(kind == "%lark")  # whether each is a grammar
+        for found in _BRACES.finditer(self._text, inside + 1):
+            if found["skipped"] is not None:
+                continue
+            if found[0] != "}":
+                levels.append(found["lark"] is not None)
+                nested += levels[-1]
+                self._check_depth(nested, begin)
+            else:
+                nested -= levels.pop()
+                if not levels:
+                    return found.end()
+        raise self._wrong(f"the brace of {kind} is never closed", inside)
+
+    def _check_depth(self, nested: int, begin: int) -> None:
+        if nested > DEEPEST:
+            raise LimitError(
+                f"%lark stands within {DEEPEST} others at most",
+                limit="nesting",
+                given=DEEPEST,
+                place=self._place(begin),
+            )
+
+    def _substring(self, given: str, inside: int) -> Substring:
+        read = cast("Mapping[str, Json]", self._json(given, inside))  # there are braces around it
+        keys = [*read]
+        if len(keys) != 1 or keys[0] not in _CUTS:
+            near = did_you_mean(keys[0], _CUTS) if keys else ""
+            raise self._wrong(
+                f"%regex has one of {', '.join(_CUTS)}, and nothing else{near}; other regexes are "
+                "written /…/, and numbers as %json",
+                inside,
+            )
+        value = read[keys[0]]
+        listed = keys[0] == "substring_chunks"
+        if not (_is_strings(value) if listed else isinstance(value, str)):
+            what = "a list of strings" if listed else "a string"
+            raise self._wrong(f"{keys[0]} is {what}, not {show(value)}", inside)
+        return substring(
+            cast("str | list[str]", value),
+            "words" if keys[0] == "substring_words" else "characters",
+        )
+
+    def _json(self, given: str, begin: int) -> Json:
+        """The value of what stands there."""
+        try:
+            return read_json(given)
+        except SourceError as error:
+            said = str(error).partition("\n")[0].removesuffix(f" (at {error.place})")
+            raise self._wrong(said, begin + (error.position or 0)) from None
+
+    def _others(self, listed: str, begin: int, end: int) -> int:
+        """Any tokens, or any but some, and the count behind them."""
+        count = _COUNT.match(self._text, end)
+        if count is None:
+            raise self._refused(
+                "a text is the same whatever number of tokens it is made of; as many as there are "
+                f"is <[{listed}]>* or <[{listed}]>+",
+                f"<[{listed}]>",
+                begin,
+            )
+        without = () if listed == "*" else self._ids(listed[1:], begin)
+        often = "?" if count[1] == "*" else ""  # as a terminal is something
+        return self._part(Others(without, 1), begin, count.end(), begin, often)
+
+    def _any_of(self, listed: str, begin: int) -> Source:
+        tokens = tuple(map(Special, self._ids(listed, begin)))
+        return tokens[0] if len(tokens) == 1 else Either(tokens)
+
+    def _ids(self, compact: str, begin: int) -> tuple[int, ...]:
+        if not _IDS.match(compact):
+            raise self._wrong("token ids are written <[7]>, or <[7-9,12]>", begin)
+        ids: dict[int, None] = {}
+        for part in compact.split(","):
+            low, _, high = part.partition("-")
+            first, last = int(low), int(high or low)
+            ids |= dict.fromkeys(range(first, min(last, first + MOST_IDS) + 1))
+            if len(ids) > MOST_IDS:
+                raise LimitError(
+                    f"<[{compact:.40}]> stands for more than {MOST_IDS} tokens",
+                    limit="special tokens",
+                    given=MOST_IDS,
+                    place=self._place(begin),
+                )
+        if not ids:
+            raise self._wrong("a range of token ids begins with the lower one", begin)
+        return tuple(ids)
+
+    def _rule(self, found: re.Match[str]) -> int:
+        rule, options = found["rule"], found["options"]
+        begin, end = found.span("options")
+        told = _CAPTURE.match(options)
+        if told is None:
+            names = re.findall(r"[a-z_]+", re.sub(_STRING, "", options))
+            named = next((name for name in names if name != "capture"), "")
+            if named not in _INSTEAD:
+                raise self._wrong(
+                    f'behind a rule stands [capture], or [capture="name"], not {options:.40}', begin
+                )
+            raise self._refused(_INSTEAD[named], f"[{named}]", begin)
+        if rule.upper() == rule:
+            raise self._wrong(f"{rule} is a terminal: what is captured is what a rule reads", begin)
+        if self._path:
+            raise self._refused(
+                "an imported grammar captures nothing; name a rule of your own that is this one",
+                "[capture]",
+                begin,
+            )
+        name = self._json(told[1], found.start("options") + told.start(1)) if told[1] else rule
+        if not name:
+            raise self._wrong("a capture needs a name", begin)
+        self._captures[rule] = str(name)
+        return self._replace(begin, end, "")
+
+    def _other(self, found: re.Match[str]) -> int:
+        begin, end = found.span()
+        operator = found[0].strip()
+        if operator in ("&", "~"):
+            raise self._refused(
+                "no terminal of Lark's is both of two, or all but one; say it by looking ahead, as "
+                "/(?!(?:if|do)\\b)[a-z]+/, or of whole texts: guideway.Lark(…) & guideway.Regex(…)",
+                operator,
+                end - 1,
+            )
+        if found[0].startswith("@"):
+            raise self._refused(
+                f"grammars have names where they are imported: `%import {found[0][1:]}.start`, "
+                "with imports=",
+                found[0],
+                begin,
+            )
+        empty = re.compile(r"\s*\{\s*\}").match(self._text, end)
+        if empty is None:
+            raise self._refused("none of its options has a meaning here", "%llguidance", begin)
+        return self._replace(begin, empty.end(), "")
+
+    def _wrong(self, message: str, at: int) -> SourceError:
+        return SourceError(message, place=self._place(at), text=self._text, position=at)
+
+    def _refused(self, why: str, feature: str, at: int) -> UnsupportedError:
+        return UnsupportedError(
+            f"{feature} is not read here: {why}",
+            feature=feature,
+            place=self._place(at),
+            text=self._text,
+            position=at,
+        )
+
+    def _place(self, at: int) -> str:
+        place = describe_place(self._text, at)
+        return f"{self._path}, {place}" if self._path else place
+
+
+def _is_strings(value: Json) -> bool:
+    return isinstance(value, list) and all(isinstance(each, str) for each in value)

@@ -1,0 +1,342 @@
+"""Lark's LALR(1) table, in time and memory that do not grow with the square of a grammar.
+
+The states are those of the LR(0) automaton; what may follow a rule that is read in one of them is
+found as DeRemer and Pennello do (1982, "Efficient Computation of LALR(1) Look-Ahead Sets"). That is
+how Lark's own analysis works, whose two peculiarities are kept, because its lexer tries the
+terminals that have an action in a state, and no others:
+
+- what is read from the middle of a rule on counts as if it were read from the rule's beginning;
+- rules that may be nothing, and read one another in a circle, share what follows any of them.
+
+Rules and terminals are numbers here, and so are items, places in productions. A set of terminals
+is an integer with a bit for each.
+"""
+
+from collections import defaultdict
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from importlib import import_module
+from itertools import chain
+from typing import Any, Final, TypeAlias, final
+
+from guideway.errors import LimitError
+from guideway.syntax.lark_alike import alike_of
+from guideway.syntax.lark_sets import Sets
+from guideway.syntax.lark_tree import END, Cells, LarkTable, Production
+
+Spend: TypeAlias = Callable[[int], None]
+
+LARGEST: Final = 1 << 27  # entries of a table; most are nothing, and take no memory
+
+_NOTHING: Final = -1  # behind the last symbol of a production
+_ABOVE: Final = -1  # the production of the start alone, which nothing is reduced by
+
+
+def production(rule: Any) -> Production:
+    """One of Lark's rules."""
+    symbols = tuple(str(symbol.name) for symbol in rule.expansion)
+    return Production(str(rule.origin.name), symbols)
+
+
+def tabulate(
+    rules: Sequence[Any], start: str, spend: Spend, strings: Collection[str] = ()
+) -> LarkTable:
+    """The table of Lark's rules.
+
+    Args:
+        rules: Lark's own.
+        start: the rule of whole texts.
+        spend: pays for parts of the table.
+        strings: terminals of which one may stand for all that stand in the same places.
+
+    Raises:
+        GrammarError: Lark's: what follows does not tell which of two rules was read.
+        LimitError: it is too large.
+    """
+    alike = alike_of(rules, strings)
+    merged = dict[Production, Any]()
+    for rule in rules:
+        each = production(rule)
+        symbols = tuple(alike.get(symbol, symbol) for symbol in each.symbols)
+        merged.setdefault(Production(each.rule, symbols), rule)
+    productions, rules = tuple(merged), [*merged.values()]
+    grammar = _Grammar(productions, start)
+    states = _States(grammar, spend)
+    _check_size(len(states.kernels), len(grammar.names))
+    answers = _Answers(grammar, rules, spend)
+    for shifts, follows in zip(states.shifts, _follows(grammar, states, spend), strict=True):
+        answers.add(shifts, follows)
+    shifts, reductions, gotos = states.shifts, answers.reductions, states.gotos
+    return LarkTable(
+        shifts=tuple(map(grammar.named, shifts)),
+        reductions=tuple(map(grammar.named, reductions)),
+        gotos=tuple(map(grammar.named, gotos)),
+        kernels=tuple(map(grammar.places, states.kernels)),
+        productions=productions,
+        start=0,
+        end=states.gotos[0][grammar.symbols[0]],
+        denied=tuple(answers.denied),
+        alike=alike,
+        rules=tuple(grammar.names[: grammar.rules]),
+        terminals=tuple(grammar.names[grammar.rules :]),
+        wanted=tuple(answers.wanted),
+        cells=(Cells.of(shifts), Cells.of(reductions), Cells.of(gotos)),
+    )
+
+
+def _check_size(states: int, symbols: int) -> None:
+    if states * symbols > LARGEST:
+        raise LimitError(
+            f"the automaton of the grammar has {states} states and {symbols} symbols, and more than"
+            f" {LARGEST} entries",
+            limit="entries of the automaton",
+            given=LARGEST,
+            needed=states * symbols,
+        )
+
+
+@final
+class _Grammar:
+    """A grammar in numbers.
+
+    Attributes:
+        rules: how many; they are numbered first, then the terminals.
+        names: of all of them.
+        symbols: behind each item.
+        owner: the production of each item,
+        items: and the first item of each production.
+        rule: of each production,
+        of: and the productions of each rule.
+        begun: of each rule, the first symbols of its productions, and the items behind them;
+        lefts: those of the symbols that are rules.
+        nullable: the rules that may be nothing.
+        rest: of each item, whether all behind it may be nothing.
+    """
+
+    def __init__(self, productions: Sequence[Production], start: str) -> None:
+        rules = dict.fromkeys(each.rule for each in productions)
+        symbols = chain.from_iterable(each.symbols for each in productions)
+        self.rules, self.names = len(rules), list(dict.fromkeys((*rules, END, *symbols)))
+        numbers = {name: number for number, name in enumerate(self.names)}
+        self.symbols, self.owner = [numbers[start], _NOTHING], [_ABOVE, _ABOVE]
+        self.rule = [numbers[each.rule] for each in productions]
+        self.items, self.of = list[int](), [list[int]() for _ in rules]
+        for number, each in enumerate(productions):
+            self.of[self.rule[number]].append(number)
+            self.items.append(len(self.symbols))
+            self.symbols += [*(numbers[name] for name in each.symbols), _NOTHING]
+            self.owner += [number] * (len(each.symbols) + 1)
+        self.begun = [self._begun(numbers) for numbers in self.of]
+        self.lefts = [
+            list(dict.fromkeys(symbol for symbol, _ in begun if symbol < self.rules))
+            for begun in self.begun
+        ]
+        self.nullable = self._nullable()
+        self.rest = self._rest()
+
+    def named(self, moves: Mapping[int, int]) -> dict[str, int]:
+        """The same by name."""
+        return {self.names[symbol]: target for symbol, target in moves.items()}
+
+    def places(self, kernel: Sequence[int]) -> tuple[tuple[int, int], ...]:
+        """Items as productions, and how much of them is read."""
+        owned = ((self.owner[item], item) for item in kernel)
+        return tuple((each, item - self.items[each]) for each, item in owned if each != _ABOVE)
+
+    def bit(self, terminal: int) -> int:
+        """The set of one terminal."""
+        return 1 << terminal - self.rules
+
+    def terminal(self, bit: int) -> int:
+        """The terminal of such a set."""
+        return self.rules + bit.bit_length() - 1
+
+    def _begun(self, productions: Sequence[int]) -> list[tuple[int, int]]:
+        items = (self.items[number] for number in productions)
+        return [(self.symbols[at], at + 1) for at in items if self.symbols[at] != _NOTHING]
+
+    def _nullable(self) -> set[int]:
+        missing, places = [0] * len(self.items), dict[int, list[int]]()
+        for symbol, number in zip(self.symbols[2:], self.owner[2:], strict=True):
+            if symbol != _NOTHING:
+                missing[number] += 1
+                places.setdefault(symbol, []).append(number)
+        found = {self.rule[number] for number, count in enumerate(missing) if not count}
+        todo = [*found]
+        while todo:
+            for number in places.get(todo.pop(), ()):
+                missing[number] -= 1
+                if not missing[number] and self.rule[number] not in found:
+                    found.add(self.rule[number])
+                    todo.append(self.rule[number])
+        return found
+
+    def _rest(self) -> list[bool]:
+        found = list[bool]()
+        for symbol in reversed(self.symbols):
+            found.append(symbol == _NOTHING or (symbol in self.nullable and found[-1]))
+        return found[::-1]
+
+
+@final
+class _States:
+    """The LR(0) automaton.
+
+    Attributes:
+        kernels: of each state, the items that are being read.
+        shifts: the states behind its terminals,
+        gotos: and behind its rules.
+    """
+
+    def __init__(self, grammar: _Grammar, spend: Spend) -> None:
+        self._grammar, self._spend = grammar, spend
+        self.kernels: list[tuple[int, ...]] = [(0,)]
+        self.shifts, self.gotos = list[dict[int, int]](), list[dict[int, int]]()
+        known = {self.kernels[0]: 0}
+        for kernel in self.kernels:  # grows
+            shifts, gotos = dict[int, int](), dict[int, int]()
+            for symbol, items in self._moves(kernel).items():
+                key = tuple(sorted(items))
+                target = known.setdefault(key, len(self.kernels))
+                if target == len(self.kernels):
+                    self.kernels.append(key)
+                (gotos if symbol < grammar.rules else shifts)[symbol] = target
+            self.shifts.append(shifts)
+            self.gotos.append(gotos)
+
+    def _moves(self, kernel: Sequence[int]) -> dict[int, list[int]]:
+        """The items behind each symbol that may come next."""
+        grammar, moves = self._grammar, dict[int, list[int]]()
+        for item in kernel:
+            if grammar.symbols[item] != _NOTHING:
+                moves.setdefault(grammar.symbols[item], []).append(item + 1)
+        opened = [symbol for symbol in moves if symbol < grammar.rules]
+        seen = set(opened)
+        for rule in opened:  # grows
+            self._spend(1 + len(grammar.begun[rule]))
+            for symbol, item in grammar.begun[rule]:
+                moves.setdefault(symbol, []).append(item)
+            more = [left for left in grammar.lefts[rule] if left not in seen]
+            seen.update(more)
+            opened += more
+        return moves
+
+    def way(self, state: int, item: int) -> list[int]:
+        """The states from before an item to the end of its production."""
+        symbols, found = self._grammar.symbols, [state]
+        while symbols[item] != _NOTHING:
+            moves = self.gotos if symbols[item] < self._grammar.rules else self.shifts
+            found.append(moves[found[-1]][symbols[item]])
+            item += 1
+        self._spend(len(found))
+        return found
+
+    def middles(self, state: int) -> dict[int, list[int]]:
+        """Items in the middle of productions of each rule."""
+        grammar, found = self._grammar, defaultdict[int, list[int]](list)
+        for item in self.kernels[state]:
+            if grammar.owner[item] != _ABOVE:
+                found[grammar.rule[grammar.owner[item]]].append(item)
+        return found
+
+
+def _follows(grammar: _Grammar, states: _States, spend: Spend) -> list[dict[int, int]]:
+    """In each state, the productions that have been read, and what may follow them."""
+    nodes = [(state, rule) for state, gotos in enumerate(states.gotos) for rule in gotos]
+    spend(len(nodes))
+    numbers = {node: number for number, node in enumerate(nodes)}
+    targets = [states.gotos[state][rule] for state, rule in nodes]
+    reads = Sets([sum(map(grammar.bit, shifts)) for shifts in states.shifts])
+    empty = grammar.nullable
+    reads.spread([[gotos[rule] for rule in gotos if rule in empty] for gotos in states.gotos])
+    sets = Sets([reads.of(target) for target in targets])
+    sets.add(numbers[0, grammar.symbols[0]], grammar.bit(grammar.rules))
+    circles = dict[int, int]()  # of rules that may be nothing, which share what follows them
+    for number, ((state, rule), target) in enumerate(zip(nodes, targets, strict=True)):
+        if rule in empty and reads.which[state] == reads.which[target]:
+            sets.which[number] = circles.setdefault(reads.which[state], number)
+    includes, ends = [list[int]() for _ in nodes], list[tuple[int, int, int]]()
+    for number, item, way in _ways(grammar, states):
+        for at, place in zip(way, range(item, item + len(way) - 1), strict=False):
+            symbol = grammar.symbols[place]
+            if symbol < grammar.rules and grammar.rest[place + 1]:
+                includes[numbers[at, symbol]].append(number)
+        owner = grammar.owner[item]
+        if item == grammar.items[owner]:
+            ends.append((way[-1], owner, number))
+    sets.spread(includes)
+    found = [dict[int, int]() for _ in states.kernels]
+    for state, owner, number in ends:
+        found[state][owner] = found[state].get(owner, 0) | sets.of(number)
+    return found
+
+
+def _ways(grammar: _Grammar, states: _States) -> Iterator[tuple[int, int, list[int]]]:
+    """For each state and rule that may be read there, the items, and the states to their ends."""
+    number = 0
+    for state, gotos in enumerate(states.gotos):
+        middles = states.middles(state)
+        for rule in gotos:
+            for item in (*(grammar.items[each] for each in grammar.of[rule]), *middles[rule]):
+                yield number, item, states.way(state, item)
+            number += 1
+
+
+@final
+class _Answers:
+    """What to reduce by, conflicts resolved as Lark does: by priority, and by shifting if it can.
+
+    Attributes:
+        reductions: of each state, by terminal.
+        denied: as in a table,
+        wanted: and so is this.
+    """
+
+    def __init__(self, grammar: _Grammar, rules: Sequence[Any], spend: Spend) -> None:
+        self._grammar, self._rules, self._spend = grammar, rules, spend
+        self.reductions, self.denied = list[dict[int, int]](), list[tuple[int, int, str]]()
+        self.wanted = list[int]()
+
+    def add(self, shifts: Mapping[int, int], follows: Mapping[int, int]) -> None:
+        """The next state, and what may follow each production that has been read there."""
+        once = several = 0
+        for follow in follows.values():
+            several |= once & follow
+            once |= follow
+        shifted = sum(map(self._grammar.bit, shifts))
+        unclear = several | once & shifted
+        found = {
+            self._grammar.terminal(bit): number
+            for number, follow in follows.items()
+            for bit in _parts(follow & ~unclear)
+        }
+        for bit in _parts(unclear):
+            numbers = [number for number, follow in follows.items() if follow & bit]
+            terminal = self._grammar.terminal(bit)
+            name = self._grammar.names[terminal]
+            self.denied += ((len(self.reductions), number, name) for number in numbers)
+            best = self._best(numbers, name)
+            if not bit & shifted:
+                found[terminal] = best
+        self._spend(len(found))
+        self.reductions.append(found)
+        self.wanted.append(once | shifted)
+
+    def _best(self, numbers: list[int], terminal: str) -> int:
+        """The one of the highest priority."""
+        ranks = {number: self._rules[number].options.priority or 0 for number in numbers}
+        highest = [number for number in numbers if ranks[number] == max(ranks.values())]
+        if len(highest) > 1:
+            errors: Any = import_module("lark.exceptions")
+            listed = "".join(f"\n\t- {self._rules[number]}" for number in highest)
+            raise errors.GrammarError(
+                f"Reduce/Reduce collision in Terminal({terminal!r}) between the following rules: "
+                f"{listed}"
+            )
+        return highest[0]
+
+
+def _parts(terminals: int) -> Iterator[int]:
+    """A set in sets of one."""
+    while terminals:
+        yield terminals & -terminals
+        terminals &= terminals - 1

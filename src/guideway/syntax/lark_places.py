@@ -1,0 +1,101 @@
+r"""Where in a grammar the regex stands that an error is about.
+
+Lark makes one pattern of a whole terminal. Of `B: "q" | /y(?>a|b)/` that is `(?:(?:y(?>a|b)|q))`,
+which nobody wrote: what an error says of it is looked for in the regexes of the grammar.
+"""
+
+import re
+from collections.abc import Generator, Iterable
+from contextlib import contextmanager
+from itertools import chain
+from typing import Final
+
+from guideway.errors import LimitError, UnsupportedError
+from guideway.syntax.lark_errors import definition
+from guideway.syntax.lark_extensions import SKIPPED
+from guideway.syntax.lark_source import Lark
+from guideway.syntax.lark_tree import LarkTerminal
+from guideway.syntax.source import describe_place
+
+_WRITTEN: Final = re.compile(SKIPPED, re.VERBOSE)
+_LETTER: Final = re.compile(r"\\(?:x..|u.{4}|U.{8}|[^xuU])|.", re.DOTALL)
+_MEANT: Final = {"n": "\n", "f": "\f", "t": "\t", "r": "\r", '"': '"'}
+
+
+@contextmanager
+def regexes_placed(source: Lark, terminals: Iterable[LarkTerminal]) -> Generator[None]:
+    """Errors inside of the pattern of a terminal, with the place of its regex in the grammar."""
+    try:
+        yield
+    except UnsupportedError as error:
+        raise _placed(error, source) from None
+    except LimitError as error:
+        raise _limit_placed(error, source, terminals) from None
+
+
+def _limit_placed(error: LimitError, source: Lark, terminals: Iterable[LarkTerminal]) -> LimitError:
+    """The same error with the place where its terminal is defined, or is written in a rule."""
+    about = next((each for each in terminals if each.pattern == error.text), None)
+    if about is None:
+        return error
+    texts = {path: read.original for path, read in source.extended.items()}
+    alias = re.search(rf"->[ \t]*{about.name}\b", source.text)  # another has its name elsewhere
+    own = (("", found) for found in (definition(about.name, source.text), alias))
+    defined = ((path, definition(about.name, text)) for path, text in texts.items())
+    written = ((path, re.search(re.escape(about.written), text)) for path, text in texts.items())
+    path, found = next((each for each in chain(own, defined, written) if each[1]), ("", None))
+    if found is None:
+        return error
+    where = describe_place(texts[path], found.start())
+    place = f"{path}, {where}" if path else where
+    return error.at(place, text=texts[path], position=found.start())
+
+
+def _placed(error: UnsupportedError, source: Lark) -> UnsupportedError:
+    """The same error; as it is where it has a place, and without a caret where none is found."""
+    if error.place or error.text is None or error.position is None:
+        return error
+    said, _, _ = str(error).partition("\n")
+    found = _longest(error.text, error.position, source)
+    if found is None:
+        return UnsupportedError(said, feature=error.feature)
+    _, path, text, at = found
+    place = describe_place(text, at)
+    place = f"{path}, {place}" if path else place
+    return UnsupportedError(said, feature=error.feature, place=place, text=text, position=at)
+
+
+def _longest(pattern: str, position: int, source: Lark) -> tuple[int, str, str, int] | None:
+    """The longest regex that stands around a position of a pattern.
+
+    Returns:
+        Its length, the path of the grammar, that grammar, and where in it the position is.
+    """
+    best: tuple[int, str, str, int] | None = None
+    for path, read in source.extended.items():
+        for found in _WRITTEN.finditer(read.original):
+            if not found[0].startswith("/") or found[0].startswith("//"):
+                continue
+            text, places = _read(found)
+            begin = pattern.find(text, max(0, position - len(text) + 1), position + len(text))
+            if begin >= 0 and (best is None or len(text) > best[0]):
+                best = len(text), path, read.original, places[position - begin]
+    return best
+
+
+def _read(regex: re.Match[str]) -> tuple[str, list[int]]:
+    """What Lark makes of a regex between slashes, and where each character of it stands."""
+    text, places = "", list[int]()
+    for letter in _LETTER.finditer(regex.string, regex.start() + 1, regex.end() - 1):
+        meant = _meant(letter[0])
+        text += meant
+        places += range(letter.start(), letter.start() + len(meant))
+    return text, places
+
+
+def _meant(letter: str) -> str:
+    """What Lark makes of a character or an escape: most escapes are left to the regex."""
+    if len(letter) == 1:
+        return letter
+    kind, digits = letter[1], letter[2:]
+    return chr(int(digits, 16)) if digits else _MEANT.get(kind, letter)

@@ -1,0 +1,328 @@
+"""A Lark source to its tree, by Lark's own loader.
+
+Lark is imported when this is first called. Nothing of it stays in the tree, and no file is read:
+the imported texts are in the source. What Lark refuses is refused with its words, and with line,
+column and caret where they can be told (`syntax.lark_errors`).
+
+What this module does not know: what a pattern means, which terminal is read where.
+"""
+
+import re
+from collections import Counter
+from collections.abc import Iterable, Mapping
+from contextlib import suppress
+from importlib import import_module
+from itertools import chain
+from typing import Any, Final
+
+from guideway.errors import SourceError, UnsupportedError
+from guideway.syntax.lark_dead import without_dead
+from guideway.syntax.lark_empty import with_empty
+from guideway.syntax.lark_errors import Reading, placed_by_text, refusals, within
+from guideway.syntax.lark_expansions import check_expansions
+from guideway.syntax.lark_extensions import PART, Part
+from guideway.syntax.lark_lalr import Spend, production, tabulate
+from guideway.syntax.lark_sizes import check_size, check_terminals
+from guideway.syntax.lark_source import Lark, read_indenter
+from guideway.syntax.lark_templates import check_arguments, check_templates
+from guideway.syntax.lark_tree import Indentation, LarkGrammar, LarkTable, LarkTerminal
+from guideway.syntax.names import did_you_mean
+from guideway.syntax.regex import parse_regex
+from guideway.syntax.regex_tree import Anchor, Boundary, Look, children, refers_by_number
+from guideway.syntax.substrings import Substring
+
+_NUMBER: Final = re.compile(r"\\[1-9]")
+COLLISION: Final = "Reduce/Reduce"  # how Lark begins to say that it cannot tell rules apart
+MODULE: Final = "file_input"  # what Lark's python.lark calls a whole file
+
+
+def _free(parts: int) -> None:
+    """Pay nothing."""
+    del parts
+
+
+def read_lark(source: Lark, spend: Spend = _free) -> LarkGrammar:
+    r"""The tree of a Lark grammar.
+
+    Args:
+        source: the grammar.
+        spend: pays for work.
+
+    Example:
+        >>> grammar = read_lark(Lark('start: WORD ("," WORD)*\nWORD: /[a-z]+/i'))
+        >>> grammar.rules["start"]
+        (('WORD', '__start_star_0'), ('WORD',))
+        >>> grammar.terminals["WORD"].pattern
+        '(?i:[a-z]+)'
+
+    Raises:
+        SourceError: Lark refuses it.
+    """
+    reading = Reading(source.extended)
+    with refusals(reading):
+        texts = [each.text for each in reading.texts.values()]
+        for text in texts:
+            check_size(text, spend)
+        check_terminals(reading, spend)
+        loaded = _loaded(reading)
+        start = _start(loaded, source.start)
+        indentation = _indentation(loaded, source)
+        keep = {indentation.newline} if indentation is not None else set[str]()
+        uses = check_templates(loaded.rule_defs, reading)
+        check_expansions(loaded.rule_defs, uses, spend, reading)
+        # Lark looks through all rules for each in a row that nothing needs: it is told none is so.
+        names = [str(name) for name, params, *_ in loaded.rule_defs if not params]
+        terminals, rules, ignored = loaded.compile([start, *names], "*")
+        rules = _used(rules, start)
+        check_arguments(rules, loaded.rule_defs, reading)
+        keep |= {*ignored, *(symbol.name for rule in rules for symbol in rule.expansion)}
+        terminals = [terminal for terminal in terminals if terminal.name in keep]
+        parts, terminals = _parts(terminals, source, reading)
+        read = {str(terminal.name): _terminal(terminal, reading) for terminal in terminals}
+        nested = _nested(parts, spend)
+        _check_ignored(ignored, parts)
+        empty = [name for name, terminal in read.items() if _takes_nothing(terminal)]
+        nothing = [name for name in empty if read[name].max_width == 0]
+        _check_items(indentation, read)
+        rules = with_empty(rules, [*_empty(parts, nested), *empty], nothing, reading)
+        strings = {name for name, each in read.items() if each.text is not None}
+        strings -= {*map(str, ignored), *(indentation.names if indentation is not None else ())}
+        table, collision = _read_by(
+            rules, start, source, spend, strings, read.values(), indented=indentation is not None
+        )
+    lined = indentation.names if indentation is not None else frozenset[str]()
+    if table is not None:
+        table = without_dead(table, {*table.terminals[1:]}.difference(read, parts, lined))
+    expansions = dict[str, list[tuple[str, ...]]]()
+    for each in map(production, rules):
+        expansions.setdefault(each.rule, []).append(each.symbols)
+    return LarkGrammar(
+        terminals={name: each for name, each in read.items() if name not in nothing},
+        rules={name: tuple(listed) for name, listed in expansions.items()},
+        start=start,
+        ignored=tuple(name for name in dict.fromkeys(map(str, ignored)) if name not in nothing),
+        table=table,
+        indentation=indentation,
+        parts=parts,
+        nested=nested,
+        collision=collision,
+    )
+
+
+def _loaded(reading: Reading) -> Any:
+    """Lark's own `Grammar`."""
+
+    def find(folder: str | None, path: str) -> tuple[str, str]:
+        for at in (path, f"{folder}/{path}" if folder else path):
+            if at in reading.texts:
+                reading.at = at
+                return at, reading.texts[at].text
+        raise SourceError(f"there is no grammar {path!r} to import")
+
+    loader: Any = import_module("lark.load_grammar")
+    # A name that is no path: Lark would look beside the running script for `%import .name`.
+    return loader.load_grammar(reading.text, "grammar", [find], False)[0]
+
+
+def _start(loaded: Any, start: str) -> str:
+    names = [str(rule[0]) for rule in loaded.rule_defs if not rule[1]]
+    if start in names:
+        return start
+    if start == "start" and MODULE in names:
+        return MODULE
+    near = did_you_mean(start, names) or (f"; there are {', '.join(names)}"[:200] if names else "")
+    raise SourceError(f"there is no rule {start!r}, with which texts begin{near}")
+
+
+def _indentation(loaded: Any, source: Lark) -> Indentation | None:
+    """What the source says, or Python's for a grammar that declares what it needs."""
+    if source.indentation is not None or source.lexer == "dynamic":
+        return source.indentation
+    declared = {str(name) for name, (tree, _) in loaded.term_defs if tree is None}
+    named = {str(name) for name, _ in loaded.term_defs} - declared
+    # Lark is imported here, and an Indenter is one of its classes.
+    indenters: Any = import_module("guideway.syntax.lark_indenter")
+    items = read_indenter(indenters.ItemIndenter)
+    told = items if items.items <= named else read_indenter(indenters.PythonIndenter)
+    return told if told.newline in named and {told.indent, told.dedent} <= declared else None
+
+
+def _check_items(indentation: Indentation | None, read: Mapping[str, LarkTerminal]) -> None:
+    """Refuse items of which nobody knows how much wider their blocks are."""
+    for name in sorted(indentation.items & read.keys()) if indentation is not None else ():
+        if read[name].min_width != read[name].max_width:
+            raise UnsupportedError(
+                f"{name} begins a block that is as much wider as its text: all that it matches has "
+                "to be equally long, one character at least",
+                feature="postlex",
+            )
+
+
+def _used(rules: list[Any], start: str) -> list[Any]:
+    """The rules that others stand on, and so on: no more than Lark leaves out."""
+    inside = dict[Any, list[Any]]()
+    for rule in rules:
+        others = (symbol for symbol in rule.expansion if symbol != rule.origin)
+        inside.setdefault(rule.origin, []).extend(each for each in others if not each.is_term)
+    count = Counter(chain.from_iterable(inside.values()))
+    todo = [name for name in inside if not count[name] and name.name != start]
+    for name in todo:  # grows
+        for other in inside.pop(name):
+            count[other] -= 1
+            if not count[other] and other.name != start:
+                todo.append(other)
+    return [rule for rule in rules if rule.origin in inside]
+
+
+def _terminal(terminal: Any, reading: Reading) -> LarkTerminal:
+    pattern = terminal.pattern
+    written = str(terminal.user_repr())
+    try:
+        if pattern.type != "str":
+            re.compile(pattern.to_regexp())
+    except re.error as error:
+        instead = r"; any letter is [^\W\d_]" if error.msg == r"bad escape \p" else ""
+        said = f"the terminal {written} is no regex as Lark reads them: {error}{instead}"
+        range_of_two = placed_by_text(said, reading)
+        raise range_of_two or reading.wrong(said, str(terminal.name), written) from None
+    solid = pattern.min_width == 0
+    if solid and _looks(str(pattern.to_regexp())):
+        said = (
+            f"the terminal {written} may match nothing, and looks around it: those that look "
+            "around have one character at least, and may be left out with a `?` behind them"
+        )
+        raise reading.wrong(said, str(terminal.name), written)
+    return LarkTerminal(
+        name=str(terminal.name),
+        pattern=str(pattern.to_regexp()),
+        text=str(pattern.value) if pattern.type == "str" else None,
+        flags=frozenset(pattern.flags),
+        priority=int(terminal.priority),
+        min_width=max(int(pattern.min_width), 1),
+        max_width=int(pattern.max_width),
+        length=len(pattern.value),
+        written=written,
+        solid=solid,
+    )
+
+
+def _looks(pattern: str) -> bool:
+    """Whether a pattern looks at what is around a place; what is none is refused later."""
+    with suppress(SourceError, UnsupportedError):
+        todo = [parse_regex(pattern).body]
+        for node in todo:  # grows while we go
+            if isinstance(node, Look | Anchor | Boundary):
+                return True
+            todo += children(node)
+    return False
+
+
+def _counts(terminal: LarkTerminal) -> bool:
+    """Whether a pattern refers to one of its groups by a number; what is none is refused later."""
+    if terminal.text is None and _NUMBER.search(terminal.pattern):
+        with suppress(SourceError, UnsupportedError):
+            return refers_by_number(parse_regex(terminal.pattern))
+    return False
+
+
+def _takes_nothing(terminal: LarkTerminal) -> bool:
+    """Whether the empty text matches."""
+    return terminal.solid and re.fullmatch(terminal.pattern, "") is not None
+
+
+def _parts(
+    terminals: list[Any], source: Lark, reading: Reading
+) -> tuple[dict[str, Part], list[Any]]:
+    """The terminals that stand for what is no Lark, and the others."""
+    parts, others = dict[str, Part](), list[Any]()
+    for terminal in terminals:
+        whole = PART.fullmatch(str(terminal.pattern.value))
+        inside = PART.search(str(terminal.pattern.value)) if source.parts else None
+        if inside is None:
+            others.append(terminal)
+        elif whole is None or terminal.pattern.type != "str":
+            part = source.parts[int(inside[1])]
+            raise reading.told(
+                part, f"{part.written} stands in the terminal {terminal.name} beside something "
+                "else: a rule may be made of both, a terminal is a regex or one of these alone",
+            )  # fmt: skip
+        else:
+            parts[str(terminal.name)] = source.parts[int(whole[1])]
+    return parts, others
+
+
+def _nested(parts: Mapping[str, Part], spend: Spend) -> dict[str, LarkGrammar]:
+    """The trees of nested grammars."""
+    found = dict[str, LarkGrammar]()
+    for name, part in parts.items():
+        if isinstance(part.source, Lark):
+            with within(part):
+                found[name] = read_lark(part.source, spend)
+    return found
+
+
+def _check_ignored(ignored: list[Any], parts: Mapping[str, Part]) -> None:
+    for name in map(str, ignored):
+        if name in parts:
+            raise UnsupportedError(
+                f"{parts[name].written} is ignored: only regexes and strings may be",
+                feature="%ignore",
+                place=parts[name].place,
+            )
+
+
+def _empty(parts: Mapping[str, Part], nested: Mapping[str, LarkGrammar]) -> list[str]:
+    """The parts that may be the empty text."""
+    return [
+        name
+        for name, part in parts.items()
+        if isinstance(part.source, Substring) or (name in nested and _may_be_empty(nested[name]))
+    ]
+
+
+def _may_be_empty(grammar: LarkGrammar) -> bool:
+    rules, missing, places = list[str](), list[int](), dict[str, list[int]]()
+    for rule, expansions in grammar.rules.items():
+        for expansion in expansions:
+            for symbol in expansion:
+                places.setdefault(symbol, []).append(len(rules))
+            rules.append(rule)
+            missing.append(len(expansion))
+    found = {rule for rule, count in zip(rules, missing, strict=True) if not count}
+    todo = [*found]
+    while todo:
+        for place in places.get(todo.pop(), ()):
+            missing[place] -= 1
+            if not missing[place] and rules[place] not in found:
+                found.add(rules[place])
+                todo.append(rules[place])
+    return grammar.start in found
+
+
+def _read_by(
+    rules: list[Any],
+    start: str,
+    source: Lark,
+    spend: Spend,
+    strings: set[str],
+    terminals: Iterable[LarkTerminal],
+    *,
+    indented: bool,
+) -> tuple[LarkTable | None, str]:
+    """The automaton, or why none reads the texts where the source leaves that open."""
+    if source.lexer == "dynamic":
+        return None, ""
+    counting = [each.written for each in terminals if _counts(each)] if source.lexer is None else []
+    if counting and not indented:
+        said = "which its lexer counts together with those of other terminals"
+        return None, f"{counting[0]} refers to a group by its number, {said}"
+    refusal: Any = import_module("lark.exceptions").GrammarError
+    try:
+        return tabulate(rules, start, spend, strings), ""
+    except refusal as error:
+        said = " ".join(str(error).partition("\n\n")[0].split())
+        if indented or not said.startswith(COLLISION):
+            raise
+        if source.lexer is None:
+            return None, said
+        raise refusal(f"{said}; lexer='dynamic', or none at all, takes it") from None

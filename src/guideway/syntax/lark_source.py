@@ -1,0 +1,351 @@
+r"""What a user writes for a Lark grammar: its text, and the texts of grammars that it imports.
+
+Files are read here, when the source is made, and never later: those of `%import` that the lark
+package brings (`common`, `python`, `lark`, `unicode`), those that guideway ships (`guideway.json`),
+and those that `imports=` names. Which they
+are is found by looking for lines that begin with `%import`; reading them properly is left to Lark
+(`syntax.lark`), which is not imported here.
+"""
+
+import re
+from collections.abc import Callable, Iterable, Mapping
+from copy import copy
+from dataclasses import InitVar, dataclass, field, replace
+from functools import lru_cache
+from importlib.util import find_spec
+from os import PathLike
+from pathlib import Path
+from typing import Final, Literal, TypeAlias, cast, final, get_args
+
+from guideway.errors import SourceError, UnsupportedError, brief
+from guideway.syntax.lark_errors import within
+from guideway.syntax.lark_extensions import Extended, Part, check_unmarked, extend
+from guideway.syntax.lark_tree import Indentation
+from guideway.syntax.names import did_you_mean
+from guideway.syntax.shipped import importable
+from guideway.syntax.source import describe_place
+from guideway.syntax.sources import Source, check_option, check_text
+
+Lexer: TypeAlias = Literal["contextual", "dynamic"]
+Imports: TypeAlias = Mapping[str, str] | str | PathLike[str] | Iterable[str | PathLike[str]]
+
+SUFFIX: Final = ".lark"
+_IMPORT: Final = re.compile(
+    r"(?:^|\{)[ \t]*%import[ \t]*(\.?)[ \t]*(\w+(?:[ \t]*\.[ \t]*\w+)*)[ \t]*(\()?", re.MULTILINE
+)
+_DOTTED: Final = re.compile(r"[A-Za-z_0-9]+(?:\.[A-Za-z_0-9]+)*\Z")
+_MOST_FILES: Final = 256
+_MADE_OF: Final = (
+    "process", "_process", "handle_NL", "always_accept", "__init__",
+)  # fmt: skip
+
+
+@final
+@dataclass(frozen=True)
+class Lark(Source):
+    """The texts that a Lark grammar parses, as Lark itself reads it.
+
+    Beside what Lark knows there may stand JSON Schemas, special tokens and a few things more in it
+    (`syntax.lark_extensions`), and terminals that may be empty (`syntax.lark_empty`).
+
+    Example:
+        >>> Lark('start: "a" start | "b"').lexer is None
+        True
+        >>> Lark('start: "x=" %json {"type": "integer"}').parts[0].source.text
+        '{"type": "integer"}'
+
+    Args:
+        text: the grammar.
+        start: the rule of whole texts. Without one, a grammar that has the rule `file_input` and
+            no rule `start`, as Lark's own python.lark, starts with that.
+        lexer: "contextual": what `lark.Lark(text, parser="lalr")` parses, its conflicts between
+            shifting and reducing resolved as Lark resolves them; "dynamic": what
+            `lark.Lark(text, parser="earley", lexer="dynamic")` parses, which takes any grammar.
+            Without one, the first wherever Lark's LALR analysis accepts the grammar, and the
+            second, which is how Lark reads it without options, where that finds two rules that
+            collide, or a terminal refers to one of its groups by a number, and nothing is indented.
+        postlex: a `lark.indenter.Indenter`. Without one, a grammar that has `_NEWLINE` and declares
+            `_INDENT` and `_DEDENT` gets Lark's `PythonIndenter`, or if it has `_ITEM_INDENT`, too,
+            guideway's `ItemIndenter`.
+        imports: where `%import` finds grammars, beside those of the lark package: texts by their
+            names ("numbers", "parts.numbers"), a folder, or several folders.
+
+    Attributes:
+        indentation: what the Indenter is told.
+        files: the grammars that are imported, as (path, text).
+        parts: what stands in them that is no Lark, one after the other.
+        captures: the rules whose texts are found in `result.captures`, and under which name.
+        extended: the texts as Lark gets them, by path; the grammar itself has none.
+
+    Raises:
+        SourceError: an option that does not exist, an imported grammar that is not there, or an
+            extension that is not well formed.
+        UnsupportedError: the postlex is no Indenter, or one with methods of its own; an extension
+            of others that has no meaning here.
+    """
+
+    text: str
+    start: str = "start"
+    lexer: Lexer | None = None
+    postlex: InitVar[object] = None
+    imports: InitVar["Imports | _Texts | None"] = None
+    indentation: Indentation | None = field(init=False, default=None)
+    files: tuple[tuple[str, str], ...] = field(init=False, default=())
+    parts: tuple[Part, ...] = field(init=False, default=())
+    captures: tuple[tuple[str, str], ...] = field(init=False, default=())
+    extended: Mapping[str, Extended] = field(
+        init=False, default_factory=dict[str, Extended], compare=False, repr=False
+    )
+
+    def __post_init__(self, postlex: object, imports: "Imports | _Texts | None") -> None:
+        """Check the options and read what is imported."""
+        check_text(self.text, "a grammar")
+        check_text(self.start, "the name of a rule")
+        if self.lexer is not None:
+            check_option("lexer", self.lexer, get_args(Lexer))
+        if postlex is not None:
+            if self.lexer == "dynamic":
+                raise SourceError("a postlex works on what the contextual lexer has read")
+            object.__setattr__(self, "indentation", read_indenter(postlex))
+        texts = imports if isinstance(imports, _Texts) else _Texts(imports)
+        object.__setattr__(self, "files", _imported(self.text, texts))
+        self._extend()
+
+    def _extend(self) -> None:
+        """Find what is no Lark."""
+        read = {_name(path): text for path, text in self.files}
+
+        def nested(text: str) -> Source:
+            return Lark(text, lexer=self.lexer, imports=read)
+
+        parts, extended = list[Part](), dict[str, Extended]()
+        for path, text in (("", self.text), *self.files):
+            found = extended[path] = extend(text, nested, path, len(parts))
+            parts += found.parts
+        for path, found in extended.items() if parts else ():
+            check_unmarked(found, path)
+        object.__setattr__(self, "parts", tuple(parts))
+        object.__setattr__(self, "captures", extended[""].captures)
+        object.__setattr__(self, "extended", extended)
+
+    def with_parts(self, change: Callable[[Source], Source]) -> "Lark":
+        """The same grammar with what `change` makes of its parts."""
+        if not self.parts:
+            return self
+        found = copy(self)
+        parts = list[Part]()
+        for part in self.parts:
+            with within(part):
+                parts.append(replace(part, source=change(part.source)))
+        object.__setattr__(found, "parts", tuple(parts))
+        return found
+
+    @staticmethod
+    def open(
+        path: str | PathLike[str],
+        *,
+        start: str = "start",
+        lexer: Lexer | None = None,
+        postlex: object = None,
+        imports: Imports | None = None,
+    ) -> "Lark":
+        """The grammar in a file; the other arguments are those of `Lark`.
+
+        What it imports with a dot before the name, as in `%import .numbers.INT`, is also looked for
+        beside it, as Lark does.
+
+        Raises:
+            SourceError: there is no such file, it is no text, or `path` is no path.
+        """
+        file = _checked_path(path)
+        return Lark(_read(file), start, lexer, postlex, _Texts(imports, file.parent))
+
+
+def read_indenter(postlex: object) -> Indentation:
+    """What an Indenter is told: an object, or its class.
+
+    Raises:
+        UnsupportedError: it is something else, or does something else.
+    """
+    kind = postlex if isinstance(postlex, type) else type(postlex)
+    base = next((c for c in kind.__mro__ if f"{c.__module__}.{c.__name__}" == _INDENTER), None)
+    if base is None:
+        raise UnsupportedError(
+            f"a postlex is a lark.indenter.Indenter, not {kind.__name__}", feature="postlex"
+        )
+    known = next((c for c in kind.__mro__ if f"{c.__module__}.{c.__name__}" == _ITEMS), base)
+    for name in (*_MADE_OF, *(("_noted",) if known is not base else ())):
+        if getattr(kind, name) is not getattr(known, name):
+            raise UnsupportedError(
+                f"{kind.__name__} has a method {name} of its own, so that what it does to a text "
+                "is not known; only the attributes of an Indenter may be changed",
+                feature="postlex",
+            )
+    # The names are class attributes as a rule, and may be properties of an object.
+    given = postlex() if isinstance(postlex, type) else postlex
+    told = Indentation(
+        newline=str(getattr(given, "NL_type")),  # noqa: B009  nothing is known of its type
+        opening=frozenset(map(str, getattr(given, "OPEN_PAREN_types"))),  # noqa: B009
+        closing=frozenset(map(str, getattr(given, "CLOSE_PAREN_types"))),  # noqa: B009
+        indent=str(getattr(given, "INDENT_type")),  # noqa: B009
+        dedent=str(getattr(given, "DEDENT_type")),  # noqa: B009
+        tab=int(getattr(given, "tab_len")),  # noqa: B009
+        items=frozenset(map(str, getattr(given, "ITEM_types") if known is not base else ())),  # noqa: B009
+    )
+    brackets = told.opening | told.closing
+    for one, others, what in (
+        ({told.newline}, brackets, "the newline and a bracket"),
+        (told.items, brackets, "an item and a bracket"),
+        (told.items, {told.newline}, "an item and the newline"),
+    ):
+        for name in sorted(one & others):
+            raise UnsupportedError(f"{name} is {what} of {kind.__name__}", feature="postlex")
+    return told
+
+
+_INDENTER: Final = "lark.indenter.Indenter"
+_ITEMS: Final = "guideway.syntax.lark_indenter.ItemIndenter"
+
+
+@final
+class _Texts:
+    """Where imported grammars come from: `beside` has those whose names begin with a dot."""
+
+    def __init__(self, imports: Imports | None, beside: Path | None = None) -> None:
+        self._texts, self._folders, self._beside = dict[str, str](), list[Path](), beside
+        if isinstance(imports, Mapping):
+            for name, text in cast("Mapping[object, object]", imports).items():
+                if not isinstance(name, str) or not _DOTTED.match(name):
+                    raise SourceError(f"imports are texts by names as `a.b`, not {brief(name)}")
+                check_text(text, f"the grammar {name!r}")
+                self._texts[_path(name)] = str(text)
+        elif imports is not None:
+            if not isinstance(imports, str | PathLike | Iterable):  # pyright: ignore[reportUnnecessaryIsInstance]
+                raise SourceError(f"imports are folders, or texts by names, not {brief(imports)}")
+            listed = [imports] if isinstance(imports, str | PathLike) else list(imports)
+            for folder in map(_checked_path, listed):
+                if not _is(folder.is_dir):
+                    given = brief(str(folder))
+                    raise SourceError(f"imports are folders, or texts by names; {given} is none")
+                self._folders.append(folder)
+
+    def find(self, path: str, *, relative: bool) -> str | None:
+        """The text of a grammar by its path in a folder, None if it is nowhere."""
+        if path in self._texts:
+            return self._texts[path]
+        beside = [self._beside] if relative and self._beside is not None else []
+        for folder in (*self._folders, *beside):
+            if _is((folder / path).is_file):
+                return _read(folder / path)
+        return _packaged().get(path)
+
+    def names(self) -> list[str]:
+        """What can be imported by name, folders not searched."""
+        return [_name(path) for path in (*self._texts, *_packaged())]
+
+
+def _imported(text: str, texts: _Texts) -> tuple[tuple[str, str], ...]:
+    """The texts that a grammar imports, and those that they import."""
+    found, todo = dict[str, str](), [("", text)]
+    named = dict[str, set[str]]()
+    while todo:
+        importer, importing = todo.pop()
+        folder = importer.rpartition("/")[0]
+        for mentioned in _IMPORT.finditer(importing):
+            relative, dotted, several = mentioned.groups()
+            dotted = re.sub(r"[ \t]", "", dotted)
+            name = dotted if several else dotted.rpartition(".")[0]
+            if not name:
+                continue  # nothing is named: Lark says so
+            paths = [_path(name)]
+            if relative and folder:
+                paths.append(f"{folder}/{paths[0]}")
+            again = next((path for path in paths if path in found), None)
+            if again is not None:
+                named.setdefault(importer, set()).add(again)
+                continue
+            path, part = _first(paths, texts, relative=bool(relative))
+            if part is None:
+                raise _absent(name, texts, importing, mentioned.start(2), nested=bool(importer))
+            found[path] = part
+            named.setdefault(importer, set()).add(path)
+            todo.append((path, part))
+            if len(found) > _MOST_FILES:
+                raise SourceError(f"a grammar imports {_MOST_FILES} others at most")
+    _check_circles(named)
+    return tuple(found.items())
+
+
+def _check_circles(named: dict[str, set[str]]) -> None:
+    """Refuse grammars that import one another in a circle, which Lark would go round for ever."""
+    while named:
+        importing = set[str]().union(*named.values())
+        ended = [path for path in named if path not in importing or not named[path] & named.keys()]
+        if not ended:
+            listed = ", ".join(sorted(map(_name, named)))
+            raise UnsupportedError(
+                f"grammars that import one another in a circle are not read: {listed:.200}; the "
+                "rules that need each other have to stand in one of them",
+                feature="%import",
+            )
+        for path in ended:
+            del named[path]
+
+
+def _first(paths: list[str], texts: _Texts, *, relative: bool) -> tuple[str, str | None]:
+    for path in paths:
+        text = texts.find(path, relative=relative)
+        if text is not None:
+            return path, text
+    return paths[0], None
+
+
+def _absent(name: str, texts: _Texts, importing: str, place: int, *, nested: bool) -> SourceError:
+    where = "an imported grammar, " if nested else ""
+    return SourceError(
+        f"there is no grammar {name!r} to import{did_you_mean(name, texts.names())}; "
+        "imports= takes texts by name, or folders",
+        place=where + describe_place(importing, place),
+        text=importing,
+        position=place,
+    )
+
+
+def _checked_path(given: object) -> Path:
+    try:
+        return Path(cast("str", given))
+    except TypeError:
+        raise SourceError(f"a path is a str or a pathlib.Path, not {brief(given)}") from None
+
+
+def _is(what: Callable[[], bool]) -> bool:
+    """What `is_dir` or `is_file` says; a name that is too long for any file is none."""
+    try:
+        return what()
+    except OSError:
+        return False
+
+
+def _path(name: str) -> str:
+    return name.replace(".", "/") + SUFFIX
+
+
+def _name(path: str) -> str:
+    return path.removesuffix(SUFFIX).replace("/", ".")
+
+
+@lru_cache(maxsize=1)
+def _packaged() -> Mapping[str, str]:
+    """Those of the lark package by file name, which does not import it, and guideway's own."""
+    found = find_spec("lark")
+    folders = (found.submodule_search_locations or ()) if found is not None else ()
+    files = [file for folder in folders for file in Path(folder, "grammars").glob("*" + SUFFIX)]
+    ours = {f"guideway/{name}{SUFFIX}": text for name, text in importable().items()}
+    return {file.name: _read(file) for file in sorted(files)} | ours
+
+
+def _read(file: Path) -> str:
+    try:
+        return file.read_text(encoding="utf-8")
+    except (OSError, ValueError) as error:  # of bytes that are no text, or a name with a NUL
+        raise SourceError(f"the grammar {str(file)!r} cannot be read: {error}") from None

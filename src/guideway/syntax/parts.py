@@ -1,0 +1,91 @@
+"""The parts of a source: one place that knows which sources are made of others."""
+
+from collections.abc import Callable
+from dataclasses import replace
+from typing import Final
+
+from guideway.errors import LimitError
+from guideway.syntax.gbnf import tokens_of
+from guideway.syntax.json_schema_source import JsonSchema
+from guideway.syntax.lark_source import Lark
+from guideway.syntax.regions import Captured, Region, Regions, Tag, Thinking, Until
+from guideway.syntax.sources import (
+    Both,
+    Either,
+    Gbnf,
+    Inverse,
+    Repetition,
+    Sequence,
+    Source,
+    with_tokens,
+)
+
+DEEPEST: Final = 100
+"""Levels in which sources hold others: each takes Python some calls, of which it allows 1,000."""
+
+
+def check_levels(source: Source) -> None:
+    """Refuse a source that holds others in too many levels.
+
+    Raises:
+        LimitError: there are more than `DEEPEST`.
+    """
+    if isinstance(source, JsonSchema):  # which most are
+        return
+    levels, held = 0, parts_of(source)
+    while held:
+        levels += 1
+        if levels > DEEPEST:
+            raise LimitError(
+                f"the source holds others in more than {DEEPEST} levels",
+                limit="levels of sources",
+                given=DEEPEST,
+            )
+        # What is held twice is looked at once: a + a, of that again, and so on.
+        held = tuple({id(part): part for each in held for part in parts_of(each)}.values())
+
+
+def parts_of(source: Source) -> tuple[Source, ...]:
+    """What `source` is made of, () if of no other source.
+
+    >>> from guideway.syntax.sources import Literal
+    >>> parts_of(Literal("a") + "b")
+    (Literal(text='a'), Literal(text='b'))
+    """
+    found: list[Source] = []
+
+    def keep(part: Source) -> Source:
+        found.append(part)
+        return part
+
+    with_parts(source, keep)
+    return tuple(found)
+
+
+def with_parts(source: Source, change: Callable[[Source], Source]) -> Source:  # noqa: PLR0911  an arm for each
+    """`source` made of what `change` makes of its parts.
+
+    >>> from guideway.syntax.sources import Literal, Text
+    >>> with_parts(Literal("a") + "b", lambda part: Text())
+    Sequence(parts=(Text(), Text()))
+    """
+    match source:
+        case Sequence(parts) | Either(parts) | Both(parts):
+            return replace(source, parts=tuple(map(change, parts)))
+        case Inverse(item) | Repetition(item) | Captured(_, item) | Region(_, item):
+            return replace(source, item=change(item))
+        case Until(stop, _, others):
+            return replace(source, stop=change(stop), others=tuple(map(change, others)))
+        case Tag(begin, item, end):
+            return Tag(change(begin), change(item), change(end))
+        case Thinking(item, begin, end):
+            return Thinking(change(item), change(begin), change(end))
+        case Regions(tags):
+            return replace(source, tags=tuple(with_parts(each, change) for each in tags))
+        case Lark():
+            return source.with_parts(change)
+        case Gbnf():
+            named = dict(source.tokens) or tokens_of(source.text)
+            return with_tokens(source, {name: change(each) for name, each in named.items()})
+        case _:
+            return source

@@ -1,0 +1,89 @@
+"""A Python type → the JSON Schema of the JSON that pydantic reads as a value of it.
+
+    Person ─ pydantic's core schema ─▶ JSON Schema document ─ as any other ─▶ constraint
+
+Two laws hold: `TypeAdapter(T).validate_json` reads every text of the schema without an error, and
+what `dump_json(..., by_alias=True)` writes for a value of T is a text of the schema. Only functions
+of the user's may still object: a validator, also by what it returns where more is asked of that
+(`Field(gt=3)` behind it), and a callable discriminator that finds no tag. So the document is made
+from what pydantic checks, not from the schema that it publishes; where texts are accepted but never
+written, only the written form is on offer: a Decimal stands in quotes, an int is digits, a bool is
+no 1.
+
+Not held, since pydantic's reader gives up on them: values nested deeper than 200 levels, and whole
+numbers of more than 4,300 digits; nor dates of a `FutureDate` once they have come. Not in the
+schema, though pydantic may write them:
+
+- computed fields, fields with `init=False`, and what a serializer of the user's makes;
+- times, durations and infinite floats in the forms that `ser_json_timedelta`, `ser_json_temporal`
+  and `ser_json_inf_nan` ask for: the usual ones are on offer;
+- flags combined, or none of them: an IntFlag is on offer as each of its members;
+- URLs with characters beyond those of `python_types_urls`, international names above all;
+- None as the key of a dict;
+- past and future datetimes less than two days from now;
+- undeclared keys that `extra="allow"` has kept, if a field is read by them too.
+"""
+
+from dataclasses import dataclass
+from functools import lru_cache
+from typing import Any, final
+
+from guideway.syntax.json_schema_source import JsonSchema
+from guideway.syntax.sources import PythonType
+
+
+@final
+@dataclass(frozen=True, slots=True, eq=False)
+class TypeSchema:
+    """A type, as JSON sees it.
+
+    Attributes:
+        schema: the JSON Schema document, draft 2020-12; keys in the order of declaration.
+        adapter: pydantic's TypeAdapter, whose `validate_json` reads a text of the schema. Of a
+            callable it gives the dict of its validated arguments, without those left out.
+    """
+
+    schema: dict[str, Any]
+    adapter: Any
+
+
+def type_schema(type_: object) -> TypeSchema:
+    """The schema of a type; the same type is read once.
+
+    Example:
+        >>> type_schema(list[bool]).schema
+        {'type': 'array', 'items': {'type': 'boolean'}}
+
+    Args:
+        type_: what `pydantic.TypeAdapter` takes, a TypeAdapter, or a callable, whose arguments are
+            meant.
+
+    Raises:
+        SourceError: pydantic says that the type is not well formed.
+        UnsupportedError: pydantic does not know it, or no schema says exactly what it means; with
+            the place in the type.
+        LimitError: it has more than 10,000 parts, each counted wherever it stands.
+    """
+    return _remembered(PythonType(type_))
+
+
+@lru_cache(maxsize=256)
+def _remembered(source: PythonType) -> TypeSchema:
+    from guideway.syntax.python_types_adapter import adapt  # pydantic costs 100 ms
+
+    return TypeSchema(*adapt(source.type))
+
+
+def type_source(source: PythonType) -> JsonSchema:
+    """The JSON texts of a type, as a source: all of them, or those of plain form.
+
+    >>> type_source(PythonType(bool)).text
+    '{"type":"boolean"}'
+
+    Raises:
+        SourceError, UnsupportedError, LimitError: as `type_schema`.
+    """
+    document = type_schema(source.type).schema
+    if source.plain:
+        return JsonSchema(document, "declared", whitespace="natural", spelling="plain")
+    return JsonSchema(document)

@@ -1,0 +1,67 @@
+"""Types whose JSON pydantic's own functions read: the format that they claim, and what comes first.
+
+Before such a function sees a text it is read as a string, or as bytes; what the configuration and
+the type ask of those holds as well. Types that are read by a function alone have no such part.
+"""
+
+from math import inf
+from pathlib import Path, PosixPath, WindowsPath
+
+from guideway.syntax.python_types_hooks import LIMITS
+from guideway.syntax.python_types_place import Core, Place, Schema, side_of, union_parts
+from guideway.syntax.python_types_scalars import read_str
+
+_INSIDE = {
+    "json-or-python": "json_schema",
+    **dict.fromkeys(("function-after", "function-before", "function-wrap"), "schema"),
+}
+
+
+def as_text(claimed: Schema, core: Core, at: Place) -> Schema:
+    """A format, of which pydantic first reads a string, or bytes, as the configuration has it.
+
+    >>> text = {"type": "function-after", "schema": {"type": "str", "max_length": 9}}
+    >>> as_text({"type": "string", "format": "ipv4"}, text, Place("T"))
+    {'type': 'string', 'format': 'ipv4', 'maxLength': 9}
+
+    Raises:
+        UnsupportedError: it cannot be said of the text, or there is no such value here.
+    """
+    text = _first_read(core, at)
+    if text["type"] != "str":
+        return _as_bytes(claimed, text, at)
+    asked = read_str(text, at)
+    limits = {name: asked[name] for name in ("minLength", "maxLength") if name in asked}
+    patterns = [{"pattern": asked["pattern"]}] if "pattern" in asked else asked.get("allOf", [])
+    if "maxLength" in limits:
+        limits["maxLength"] = min(limits["maxLength"], claimed.get("maxLength", inf))
+    if patterns:
+        limits["allOf"] = [*claimed.get("allOf", ()), *patterns]
+    return claimed | limits
+
+
+def _first_read(core: Core, at: Place) -> Core:
+    """What pydantic reads from JSON before its own functions see it."""
+    while core["type"] in ("union", "lax-or-strict", *_INSIDE):
+        if core["type"] == "union":  # of two ways to the same string
+            core = next(union_parts(core))
+        elif core["type"] == "lax-or-strict":
+            core = side_of(core, at)
+        else:
+            cls = core.get("python_schema", {}).get("cls")
+            if cls in (PosixPath, WindowsPath) and not isinstance(Path(), cls):
+                raise at.refuse(cls.__name__, "does not exist on this system", cls.__name__)
+            core = core[_INSIDE[core["type"]]]
+    return core
+
+
+def _as_bytes(claimed: Schema, core: Core, at: Place) -> Schema:
+    at.check_strict(core, ("bytes",))
+    for name in LIMITS:
+        if core.get(name) is not None:  # of the bytes that the text stands for
+            raise at.refuse(name, "is not supported for such a type")
+    encoding = at.config.get("val_json_bytes", "utf8")
+    if core["type"] == "bytes" and encoding != "utf8":
+        what = f"val_json_bytes={encoding!r}"
+        raise at.refuse(what, "is not supported for such a type", "val_json_bytes")
+    return claimed

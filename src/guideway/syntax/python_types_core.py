@@ -1,0 +1,314 @@
+"""pydantic's core schema of a type → a JSON Schema whose texts pydantic reads back as that type.
+
+The walk over the tree, and the nodes that only wrap or combine others; the leaves are in
+`python_types_scalars`, `_containers` and `_objects`. What a schema cannot say is refused with its
+place. Types that are used more than once, recursive ones above all, stand in `$defs` under their
+names.
+"""
+
+import re
+from collections.abc import Callable
+from dataclasses import replace
+from typing import cast, final
+
+from guideway.errors import GuidewayError, SourceError
+from guideway.syntax.json_text import walk
+from guideway.syntax.python_types_claimed import as_text
+from guideway.syntax.python_types_containers import CONTAINERS
+from guideway.syntax.python_types_hooks import (
+    Hook,
+    asked_of_strings,
+    claimed_format,
+    described,
+    is_hidden,
+    is_users,
+    name_of,
+    unwrapped,
+    users_hooks,
+)
+from guideway.syntax.python_types_objects import OBJECTS, fields_of
+from guideway.syntax.python_types_place import (
+    INTEGER,
+    INTEGER_SCHEMA,
+    Core,
+    Place,
+    Schema,
+    side_of,
+    union_parts,
+)
+from guideway.syntax.python_types_scalars import SCALARS
+
+_DEFS = "#/$defs/"
+_STRICT = frozenset(  # what a strict type takes as a Python object only
+    [
+        *("bytes", "decimal", "date", "time", "datetime", "timedelta"),
+        *("tuple", "set", "frozenset", "deque", "ordered-dict", "counter"),
+    ]
+)
+_OF_A_CLASS = ("title", "extra_fields_behavior", "validate_by_alias", "validate_by_name")
+
+
+def read_core(core: Core, at: Place) -> Schema:
+    """The JSON Schema (draft 2020-12) of a core schema.
+
+    >>> read_core({"type": "list", "items_schema": {"type": "str"}}, Place("names"))
+    {'type': 'array', 'items': {'type': 'string'}}
+
+    Raises:
+        UnsupportedError: a part that no schema says exactly, with its place.
+    """
+    reader = _Reader()
+    schema = reader.read(core, at)
+    definitions = reader.definitions
+    if _mentions([schema, definitions], INTEGER):
+        definitions = {**definitions, "integer": INTEGER_SCHEMA}
+    if definitions and "$defs" in schema:  # a user's, with definitions of its own
+        schema = {"allOf": [schema]}
+    return {**schema, "$defs": definitions} if definitions else schema
+
+
+def _mentions(value: object, reference: str) -> bool:
+    parts = (part for _, part in walk(value))
+    return any(isinstance(p, dict) and cast("Schema", p).get("$ref") == reference for p in parts)
+
+
+@final
+class _Reader:
+    """Reads one type; collects the definitions it refers to."""
+
+    def __init__(self) -> None:
+        self.definitions: dict[str, Schema] = {}
+        self._cores: dict[str, Core] = {}
+        self._names: dict[tuple[str, str, bool, bool], str] = {}
+        self._documents: list[Schema] = []
+        self._wrappers: dict[str, Callable[[Core, Place], Schema]] = {
+            "nullable": self._nullable,
+            "union": self._union,
+            "tagged-union": self._tagged,
+            "function-after": self._validated,
+            "function-before": self._validated,
+            "function-wrap": self._validated,
+            "function-plain": self._plain,
+            "lax-or-strict": self._lax,
+            "json-or-python": self._json,
+            "chain": self._chain,
+            "custom-error": self._inner,
+            "missing-sentinel": self._inner,
+            "definitions": self._definitions,
+            "definition-ref": self._reference,
+        }
+
+    def read(self, core: Core, at: Place) -> Schema:
+        """The schema of a node, as its hooks have it."""
+        reading: Callable[[Core], Schema] = lambda inner: self._node(inner, at)  # noqa: E731
+        for hook in users_hooks(core):
+            reading = self._hooked(hook, core, reading, at)
+        return {**reading(core), **described(core)}
+
+    def _hooked(
+        self, hook: Hook, core: Core, reading: Callable[[Core], Schema], at: Place
+    ) -> Callable[[Core], Schema]:
+        handler = _Handler(self, core, reading, at)
+        return lambda inner: self._on_its_own(_told_by(hook, inner, handler, at))
+
+    def _on_its_own(self, schema: Schema) -> Schema:
+        """A user's schema; a name of its own has its references lead to its own definitions."""
+        if "$id" in schema or not schema.keys() & {"$defs", "definitions"}:
+            return schema
+        if schema not in self._documents:
+            self._documents.append(schema)
+        return {"$id": f"urn:guideway:{self._documents.index(schema) + 1}", **schema}
+
+    def _node(self, core: Core, at: Place) -> Schema:
+        kind: str = core["type"]
+        at.check_strict(core, _STRICT)
+        if kind in SCALARS:
+            return SCALARS[kind](core, at)
+        if kind in CONTAINERS:
+            return CONTAINERS[kind](core, at, self.read)
+        if kind in OBJECTS:
+            return OBJECTS[kind](core, at, self.read)
+        if kind in self._wrappers:
+            return self._wrappers[kind](core, at)
+        name = getattr(core.get("cls"), "__qualname__", "")
+        raise at.refuse(f"{kind} {name}".strip(), "has no JSON that is read back as it", kind)
+
+    # Unions
+
+    def _nullable(self, core: Core, at: Place) -> Schema:
+        return _any_of([self.read(core["schema"], at), {"type": "null"}])
+
+    def _union(self, core: Core, at: Place) -> Schema:
+        parts = [part for part in union_parts(core) if not is_hidden(part)]
+        if not parts:
+            raise at.refuse("a union", "of hidden members only has nothing to offer")
+        return _any_of([self.read(part, at) for part in parts])
+
+    def _tagged(self, core: Core, at: Place) -> Schema:
+        """A union whose members say in one key which of them it is; there that key is required."""
+        choices: list[Core] = []
+        for choice in core["choices"].values():
+            if choice not in choices and not is_hidden(choice):
+                choices.append(choice)
+        tag = core["discriminator"]
+        if callable(tag):
+            return _any_of([self.read(choice, at) for choice in choices])
+        # A key, or the name and the alias of the field, as paths of one step.
+        names = [tag] if isinstance(tag, str) else [path[0] for path in tag]
+        return _any_of(
+            [_with_key(self.read(choice, at), self._tag(choice, names, at)) for choice in choices]
+        )
+
+    def _tag(self, core: Core, names: list[str], at: Place) -> str:
+        """That of the names by which the fields of a member are read."""
+        at = at.configured(core.get("config"))
+        match core["type"]:
+            case "definition-ref":
+                return self._tag(at.resolved(core), names, at)
+            case "tagged-union":
+                return self._tag(next(iter(core["choices"].values())), names, at)
+            case "model-fields" | "dataclass-args" | "typed-dict":
+                keys = {field.key for field in fields_of(core, at)}
+                return next(name for name in names if name in keys)
+            case _:
+                return self._tag(core["schema"], names, at)
+
+    # Wrappers
+
+    def _inner(self, core: Core, at: Place) -> Schema:
+        if is_hidden(core):
+            raise at.refuse("MISSING", "is the absence of a value, which has no JSON")
+        return self.read(core["schema"], at)
+
+    def _validated(self, core: Core, at: Place) -> Schema:
+        inner = unwrapped(core, at)
+        if inner is None:
+            return self._claimed(core, core["function"]["function"], at)
+        return self.read(inner, at.behind(core))
+
+    def _plain(self, core: Core, at: Place) -> Schema:
+        if "json_schema_input_schema" in core:
+            return self.read(core["json_schema_input_schema"], at)
+        return self._claimed(core, core["function"]["function"], at)
+
+    def _claimed(self, core: Core, function: object, at: Place) -> Schema:
+        schema = claimed_format(core)
+        text = name_of(function).startswith("EncodedStr.")  # of bytes that have to be UTF-8
+        if schema is None or text:
+            raise at.refuse(
+                f"the validator {name_of(function)}",
+                "decides alone what is valid; say it with WithJsonSchema",
+                name_of(function),
+            )
+        if at.again and name_of(function).startswith("EncodedBytes."):
+            raise at.refuse(
+                "base64", "in a strict defaultdict is decoded twice by pydantic", "strict"
+            )
+        return as_text(schema, core, at)
+
+    def _lax(self, core: Core, at: Place) -> Schema:
+        claimed = claimed_format(core)
+        if claimed is not None:
+            return as_text(claimed, core, at)
+        twice = at.is_strict(core) and core["strict_schema"]["type"] == "chain"
+        return self.read(side_of(core, at), replace(at, again=at.again or twice))
+
+    def _json(self, core: Core, at: Place) -> Schema:
+        return self.read(core["json_schema"], at)
+
+    def _chain(self, core: Core, at: Place) -> Schema:
+        first, *others = core["steps"]
+        for step in others:
+            if step["type"] != "any" and not step["type"].startswith("function-"):
+                after = f"{step['type']} after {first['type']}"
+                raise at.refuse(after, "is not supported", "chain")
+            asked = [] if is_users(first) else asked_of_strings(step)
+            if asked:
+                raise at.refuse(asked[0], "is not supported for such a type")
+        return self.read(first, at)
+
+    # Definitions
+
+    def _definitions(self, core: Core, at: Place) -> Schema:
+        for definition in core["definitions"]:
+            self._cores[definition["ref"]] = definition
+        return self.read(core["schema"], replace(at, definitions=self._cores))
+
+    def _reference(self, core: Core, at: Place) -> Schema:
+        ref: str = core["schema_ref"]
+        # An alias brings no configuration: it is read under that of each place.
+        settings = "" if "config" in self._cores[ref] else _settings(at.config)
+        used = (ref, settings, at.in_python, at.again)
+        if used not in self._names:
+            # Behind a function, or read again, the schema is the same, if it is not refused there.
+            same = next((name for as_, name in self._names.items() if as_[:2] == used[:2]), None)
+            name = self._names[used] = same or self._name(ref)
+            self.definitions.setdefault(name, {})  # known before it is read: it may refer to itself
+            self.definitions[name] |= self.read(self._cores[ref], replace(at, path=name))
+        return {"$ref": _DEFS + self._names[used]}
+
+    def _name(self, ref: str) -> str:
+        cls = self._cores[ref].get("cls")
+        written = getattr(cls, "__name__", None) or ref.rpartition(":")[0].rpartition(".")[2]
+        name = re.sub(r"[^A-Za-z0-9_.-]+", "_", written).strip("_")
+        taken = {"integer", *self._names.values()}
+        numbered = (name if n == 1 else f"{name}{n}" for n in range(1, len(taken) + 2))
+        return next(free for free in numbered if free not in taken)
+
+    def resolve(self, schema: Schema) -> Schema:
+        """The schema that a reference stands for."""
+        own = "$id" in schema  # its references are
+        reference: str = "" if own else schema.get("$ref", "")
+        return self.definitions.get(reference.removeprefix(_DEFS), schema)
+
+
+@final
+class _Handler:
+    """What a JSON Schema function of a type gets to ask for the schema it would have without it."""
+
+    mode = "validation"
+
+    def __init__(
+        self, reader: _Reader, core: Core, reading: Callable[[Core], Schema], at: Place
+    ) -> None:
+        self._reader, self._core, self._reading, self._at = reader, core, reading, at
+
+    def __call__(self, core: Core) -> Schema:
+        """The schema of `core`."""
+        same = core is self._core
+        return self._reading(core) if same else self._reader.read(core, self._at)
+
+    def resolve_ref_schema(self, schema: Schema) -> Schema:
+        """The schema that a reference stands for."""
+        return self._reader.resolve(schema)
+
+
+def _told_by(hook: Hook, core: Core, handler: _Handler, at: Place) -> Schema:
+    """What a JSON Schema function of the user's returns."""
+    try:
+        return dict(hook(core, handler))
+    except GuidewayError:  # of the handler
+        raise
+    except Exception as error:
+        told = f"{type(error).__name__}: {error}"[:300]
+        raise SourceError(f"{name_of(hook)} failed with {told}", place=at.path) from error
+
+
+def _settings(config: Core) -> str:
+    """What a configuration says that may bear on other types than the class that has it."""
+    return repr(sorted((name, said) for name, said in config.items() if name not in _OF_A_CLASS))
+
+
+def _with_key(schema: Schema, key: str) -> Schema:
+    """`schema`, requiring `key` of its objects."""
+    if "anyOf" in schema:
+        return {**schema, "anyOf": [_with_key(part, key) for part in schema["anyOf"]]}
+    return {**schema, "required": [*dict.fromkeys([*schema.get("required", ()), key])]}
+
+
+def _any_of(options: list[Schema]) -> Schema:
+    distinct: list[Schema] = []
+    for option in options:
+        if option not in distinct:
+            distinct.append(option)
+    return distinct[0] if len(distinct) == 1 else {"anyOf": distinct}

@@ -1,0 +1,46 @@
+"""Defaults that pydantic validates (`validate_default`), and whether it takes them.
+
+A field whose default is refused has to be in the text: left out, it would make pydantic refuse the
+whole. What a factory makes is not asked for, and what a function of the user's raises is its own
+matter.
+"""
+
+from typing import Any, cast
+
+from pydantic_core import SchemaError, SchemaValidator, ValidationError
+
+from guideway.syntax.python_types_place import Core, Place
+
+
+def is_default_taken(core: Core, at: Place) -> bool:
+    """Whether a field with this default may be left out.
+
+    >>> number = {"type": "int"}
+    >>> default = {"type": "default", "schema": number, "default": "a", "validate_default": True}
+    >>> is_default_taken(default, Place("T"))
+    False
+    """
+    own = core.get("validate_default")
+    validated = at.config.get("validate_default") if own is None else own
+    if not validated or "default" not in core:
+        return True
+    try:
+        _validator(core, at).get_default_value()
+    except ValidationError:
+        return False
+    except Exception:  # noqa: BLE001  of a function of the user's
+        return True
+    return True
+
+
+def _validator(core: Core, at: Place) -> SchemaValidator:
+    config: Any = dict(at.config)
+    try:
+        return SchemaValidator(cast("Any", core), config)
+    except SchemaError:  # it refers to definitions
+        whole: Any = {
+            "type": "definitions",
+            "schema": core,
+            "definitions": [*at.definitions.values()],
+        }
+        return SchemaValidator(whole, config)

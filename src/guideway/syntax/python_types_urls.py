@@ -1,0 +1,110 @@
+"""URLs that pydantic reads (by Rust's url crate, after the URL Standard), as it writes them.
+
+    https://ada:word@example.com:8080/a?b=c#d    a host by its name, as 127.0.0.1, or as [::1]
+    postgres://a:5432,b:5433/shop                several hosts, where the type has them
+    file:///etc/hosts  mailto:ada@example.com    none, if the type and the scheme do without
+
+Only what pydantic writes is on offer, and of that not all: names of the web's hosts are small
+letters, digits, - and _, in parts none of which is empty or begins with xn-- (no pattern knows
+which names are well formed behind that), the last of which does not begin with 0x; paths, queries
+and fragments hold the characters of RFC 3986 (appendix A), others as %7C; and where a type takes
+several hosts, there is one at least, as pydantic looks for them in paths too.
+"""
+
+import re
+
+from guideway.syntax.python_types_formats import IPV4, IPV6
+from guideway.syntax.python_types_patterns import either, numerals, whole
+from guideway.syntax.python_types_place import Core, Place, Schema
+
+_WEB = ("http", "https", "ws", "wss", "ftp")  # with a host, whose name is checked
+_SCHEME = re.compile("[a-z][a-z0-9+.-]*")
+_FIRST = "abcdefghijklmnopqrstuvwxyz"
+_LETTERS = f"{_FIRST}0123456789+.-"
+
+_ENCODED = "%[0-9A-Fa-f]{2}"
+_SAFE = f"(?:[A-Za-z0-9_.~!$&'()*+,;=:@-]|{_ENCODED})"
+_MORE = f"(?:{_SAFE}|/)*"
+_QUERY = rf"(?:\?(?:{_SAFE}|[/?])*)?(?:#(?:{_SAFE}|[/?])*)?"
+_TAIL = f"(?:/{_MORE})?{_QUERY}"
+_PLAIN = f"(?:/?(?:{_SAFE}{_MORE})?|//(?:/{_MORE})?){_QUERY}"  # without a host
+
+_PORT = f"(?::(?:{numerals(0, 65535)}))?"
+_NAMED = "[a-z0-9_-]"
+_UNCODED = (  # begins with a letter, and not with xn--
+    f"(?:[a-wyz_-]{_NAMED}*|x(?:[a-mo-z0-9_-]{_NAMED}*)?|xn(?:[a-z0-9_]{_NAMED}*)?"
+    f"|xn-(?:[a-z0-9_]{_NAMED}*)?)"
+)
+_LAST = f"(?:{_UNCODED}|[0-9]+[a-wyz_-]{_NAMED}*|(?:[1-9][0-9]*|0[0-9]+)x{_NAMED}*)"  # no number
+_ADDRESS = rf"{IPV4}|\[(?:{IPV6})\]"
+_WEB_HOST = rf"(?:(?:(?:{_UNCODED}|[0-9]{_NAMED}*)\.)*{_LAST}\.?|{_ADDRESS})"
+
+
+def read_url(core: Core, at: Place) -> Schema:
+    """A URL in the form that it is written in.
+
+    Raises:
+        UnsupportedError: no scheme is left.
+    """
+    several = core["type"] == "multi-host-url"
+    comma = "" if several else ","
+    defaults = [core.get("default_host"), core.get("default_port")]
+    hosted = several or bool(core.get("host_required")) or defaults != [None, None]
+    schemes = _schemes(core, at)
+    named = [re.sub("[+.]", r"\\\g<0>", s) for s in schemes if s not in (*_WEB, "file")]
+    named = named if schemes else [_but((*_WEB, "file"))]
+    web = [scheme for scheme in _WEB if not schemes or scheme in schemes]
+    parts: list[str] = []
+    if web:
+        parts.append(f"(?:{either(web)})://{_authority(_WEB_HOST, comma)}{_TAIL}")
+    if named:
+        other = rf"(?:(?:[A-Za-z0-9_.~!$&'()*+{comma};=-]|{_ENCODED})+|\[(?:{IPV6})\])"
+        after = f"//{_authority(other, comma)}{_TAIL}"
+        parts.append(f"(?:{either(named)}):(?:{after if hosted else f'{after}|{_PLAIN}'})")
+    if _has_file(core, schemes):
+        parts.append(f"file://{_WEB_HOST}{'' if hosted else '?'}{_TAIL}")
+    if not parts:
+        raise at.refuse("default_port", "of files, which have none, leaves no URL", "default_port")
+    schema: Schema = {"type": "string", "pattern": whole(either(parts)), "$comment": "url"}
+    if core.get("max_length") is not None:
+        schema["maxLength"] = core["max_length"]
+    if hosted and _has_file(core, schemes):
+        schema["not"] = {"pattern": "^file://localhost(?:[/?#]|$)"}  # a host that is taken away
+    return schema
+
+
+def _has_file(core: Core, schemes: list[str]) -> bool:
+    """Whether files are on offer; pydantic gives them the port that it gives others, and fails."""
+    return core.get("default_port") is None and (not schemes or "file" in schemes)
+
+
+def _schemes(core: Core, at: Place) -> list[str]:
+    """The schemes that a URL may have, none for all; a scheme is read in small letters."""
+    asked: list[str] = core.get("allowed_schemes") or []
+    known = [scheme for scheme in asked if _SCHEME.fullmatch(scheme)]
+    if asked and not known:
+        raise at.refuse("allowed_schemes", "has none that is read: they begin with a small letter")
+    return known
+
+
+def _but(words: tuple[str, ...]) -> str:
+    """The schemes but for `words`.
+
+    >>> [bool(re.fullmatch(_but(("http", "ftp")), word)) for word in ("http", "htt", "httpx", "a")]
+    [False, True, True, True]
+    """
+    parts: list[str] = []
+    for prefix in sorted({word[:end] for word in words for end in range(len(word) + 1)}):
+        following = {w[len(prefix)] for w in words if w.startswith(prefix) and w != prefix}
+        others = [c for c in (_LETTERS if prefix else _FIRST) if c not in following]
+        parts.append(f"{prefix}[{''.join(others)}][a-z0-9+.-]*")
+        if prefix and prefix not in words:
+            parts.append(prefix)
+    return either(parts)
+
+
+def _authority(host: str, comma: str) -> str:
+    """User, host and port; several of them where a comma is no part of any."""
+    user = f"(?:[A-Za-z0-9_.~!$&'()*+{comma}-]|{_ENCODED})"
+    one = f"(?:{user}+(?::{user}+)?@|:{user}+@)?{host}{_PORT}"
+    return one if comma else f"{one}(?:,{one})*"

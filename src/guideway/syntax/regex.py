@@ -1,0 +1,396 @@
+r"""The text of a regular expression to its tree, for the two dialects that are told apart.
+
+python: what `re.compile` takes as a str pattern, all of it refused that it refuses, \p{…} excepted,
+which is taken besides. ecma: what JSON
+Schema's "pattern" holds, ECMA-262 with its u flag; where that would be an error but every engine in
+use agrees (`\-`, a lone `]`), the pattern is taken as Annex B of ECMA-262 has it.
+
+Refused by name: conditional groups, atomic groups, possessive counts, and flag L. Which lookaround
+and which references back have a finite automaton `lowering.regex` knows.
+
+The parser keeps its own stack, one entry for each open parenthesis, so that no pattern can exhaust
+Python's. What a character class or an anchor means is not known here.
+"""
+
+import re
+from collections.abc import Callable
+from dataclasses import dataclass, field, replace
+from typing import ClassVar, final
+
+from guideway.errors import SourceError, brief
+from guideway.syntax.regex_classes import read_class
+from guideway.syntax.regex_escapes import Name, read_escape
+from guideway.syntax.regex_flags import EXCLUSIVE, read_flags, start_mode
+from guideway.syntax.regex_tree import (
+    Alternation,
+    Anchor,
+    Back,
+    Boundary,
+    Dot,
+    Group,
+    Look,
+    Mode,
+    Node,
+    Pattern,
+    Repeat,
+    Sequence,
+    Text,
+)
+from guideway.syntax.regex_width import Width, width
+from guideway.syntax.source import Cursor
+from guideway.syntax.sources import Dialect
+
+MOST_NESTED = 200
+MOST_REPEATED = 2**31
+
+_PLAIN = re.compile(r"[^\\\[{()*+?^$|.]+")
+_PLAIN_VERBOSE = re.compile(r"[^\\\[{()*+?^$|.# \t\n\r\v\f]+")
+_BLANK = re.compile(r"(?:[ \t\n\r\v\f]+|#(?:\\.|[^\\\n])*(?:\n|\Z))+", re.DOTALL)
+_COMMENT = re.compile(r"(?:\\.|[^\\)])*\)", re.DOTALL)
+_BOUNDS = {
+    "python": re.compile(r"\{(?!\})([0-9]*)(,?)([0-9]*)\}"),
+    "ecma": re.compile(r"\{([0-9]+)(,?)([0-9]*)\}"),
+}
+_NO_LOWER_BOUND = re.compile(r"\{,[0-9]+\}")
+_SIGNS: dict[str, tuple[int, int | None]] = {"*": (0, None), "+": (1, None), "?": (0, 1)}
+_LOOK = re.compile("<?[=!]")
+_NAME = re.compile(r"([^>]*)>")
+_REFERENCE_NAME = re.compile(r"([^)]*)\)")
+
+
+def parse_regex(pattern: str, dialect: Dialect = "python", flags: str = "") -> Pattern:
+    r"""The tree of `pattern`.
+
+    >>> parse_regex("a|b").body.options[1].text
+    'b'
+
+    Args:
+        pattern: the regular expression.
+        dialect: "python" (the `re` module, str patterns) or "ecma" (JSON Schema).
+        flags: letters out of "aimsux" for python, "su" for ecma.
+
+    Raises:
+        SourceError: the pattern is not well formed: exactly where `re.compile` raises, for python.
+        UnsupportedError: it uses what the module's first lines refuse, or an unknown \p{…}.
+        LimitError: groups nest more than 200 deep, or a count is beyond 2**31.
+    """
+    if not isinstance(pattern, str):  # pyright: ignore[reportUnnecessaryIsInstance]
+        raise SourceError(f"a pattern is a str, not {type(pattern).__name__}: {brief(pattern)}")
+    return _Parser(pattern, start_mode(dialect, flags), flags).parse()
+
+
+@final
+@dataclass(slots=True)
+class _Open:
+    """A parenthesis that waits for its end; the whole pattern is the first."""
+
+    mode: Mode
+    place: int
+    number: int = 0
+    name: str = ""
+    look: str = ""
+    options: list[Node] = field(default_factory=list[Node])
+    items: list[Node] = field(default_factory=list[Node])
+    option_place: int = 0
+
+
+@final
+class _Parser:
+    def __init__(self, pattern: str, mode: Mode, flags: str) -> None:
+        self._cursor = Cursor(pattern)
+        self._top = _Open(mode, 0)
+        self._outer: list[_Open] = []
+        self._flags_of_all = flags
+        self._names: dict[str, int] = {}
+        self._closed = [False]  # of each capturing group, by number
+        self._closed_last: list[tuple[int, Node]] = []  # capturing groups, not measured yet
+        self._widths: dict[int, Width] = {}  # of the others that are closed
+        self._looks = self._boundaries = self._backs = False
+
+    def parse(self) -> Pattern:
+        cursor = self._cursor
+        while True:
+            if self._top.mode.verbose:
+                cursor.run(_BLANK)
+            at = cursor.position
+            text = cursor.run(_PLAIN_VERBOSE if self._top.mode.verbose else _PLAIN)
+            if text:
+                self._top.items.append(Text(text, self._top.mode, at))
+            elif not cursor.peek():
+                break
+            else:
+                self._actions[cursor.take()](self, at)
+        if self._outer:
+            raise cursor.error(
+                "the group that begins here has no end: ) is missing", self._top.place
+            )
+        body = self._finish(self._top)
+        return Pattern(cursor.text, body, self._looks, self._boundaries, self._backs)
+
+    def _finish(self, group: _Open) -> Node:
+        """The alternation that a group holds; one option or one item stands for itself."""
+        self._end_option(group)
+        if len(group.options) == 1:
+            return group.options[0]
+        return Alternation(tuple(group.options), group.place)
+
+    def _end_option(self, group: _Open) -> None:
+        if len(group.items) == 1:
+            group.options.append(group.items[0])
+        else:
+            group.options.append(Sequence(tuple(group.items), group.option_place))
+        group.items = []
+        group.option_place = self._cursor.position
+
+    def _next_option(self, at: int) -> None:
+        self._end_option(self._top)
+
+    def _escape(self, at: int) -> None:
+        mode = self._top.mode
+        escape = read_escape(self._cursor, mode)
+        if isinstance(escape, Name):
+            self._back(self._number(escape.name, at), at)
+        elif isinstance(escape, Back):
+            self._back(escape.number, at)
+        else:
+            self._boundaries = self._boundaries or isinstance(escape, Boundary)
+            node = Text(chr(escape), mode, at) if isinstance(escape, int) else escape
+            self._top.items.append(node)
+
+    def _back(self, number: int, at: int) -> None:
+        if number >= len(self._closed):
+            raise self._cursor.error(f"there is no group {number} before this place", at)
+        if not self._closed[number]:
+            raise self._cursor.error(f"group {number} is still open here", at)
+        self._backs = True
+        self._top.items.append(Back(number, self._top.mode, at))
+
+    def _number(self, name: str, at: int) -> int:
+        if name not in self._names:
+            raise self._cursor.error("no group before this place has that name", at)
+        return self._names[name]
+
+    def _broken_comment(self, at: int) -> None:
+        """A comment of a verbose pattern that _BLANK leaves over ends in a lone backslash."""
+        raise self._cursor.error(
+            "a backslash at the end escapes nothing", len(self._cursor.text) - 1
+        )
+
+    def _class(self, at: int) -> None:
+        self._top.items.append(read_class(self._cursor, self._top.mode))
+
+    def _dot(self, at: int) -> None:
+        self._top.items.append(Dot(self._top.mode, at))
+
+    def _start_anchor(self, at: int) -> None:
+        self._top.items.append(
+            Anchor("line start" if self._top.mode.multiline else "text start", at)
+        )
+
+    def _end_anchor(self, at: int) -> None:
+        mode = self._top.mode
+        whole = "last line end" if mode.dialect == "python" else "text end"
+        self._top.items.append(Anchor("line end" if mode.multiline else whole, at))
+
+    # counts
+
+    def _sign(self, at: int) -> None:
+        self._repeat(*_SIGNS[self._cursor.text[at]], at)
+
+    def _bounds(self, at: int) -> None:
+        """{m}, {m,}, {m,n}, in Python {,n} and {,} too; any other brace is a character."""
+        cursor, mode = self._cursor, self._top.mode
+        cursor.position = at
+        found = cursor.scan(_BOUNDS[mode.dialect])
+        if found is not None:
+            low = self._count(found[1], at) or 0
+            high = self._count(found[3], at) if found[2] else low
+            if high is not None and high < low:
+                raise cursor.error(f"{found[0]} ends before it begins", at)
+            self._repeat(low, high, at)
+        elif cursor.scan(_NO_LOWER_BOUND) is not None:
+            raise cursor.error("engines disagree on {,n}; write {0,n} for a count", at)
+        else:
+            cursor.position += 1
+            self._top.items.append(Text("{", mode, at))
+
+    def _count(self, digits: str, at: int) -> int | None:
+        if not digits:
+            return None
+        short = digits.lstrip("0") or "0"
+        shown, limit, given = f"{short[:20]}{'…' if len(short) > 20 else ''}", "repetitions", 0
+        if len(short) < 100:
+            given = int(short)
+            if given <= MOST_REPEATED:
+                return given
+        else:  # Python reads no number of 5,000 digits
+            shown, limit, given = f"a count of {len(short)} digits", "digits of a count", len(short)
+        raise self._cursor.exceeded(
+            f"{shown} is more than the {MOST_REPEATED} repetitions that are allowed; leave the "
+            "bound out for any number",
+            limit,
+            given,
+            at,
+        )
+
+    def _repeat(self, low: int, high: int | None, at: int) -> None:
+        cursor, items = self._cursor, self._top.items
+        if not items or isinstance(items[-1], _NOTHING_TO_REPEAT[self._top.mode.dialect]):
+            raise cursor.error(
+                "there is nothing here to repeat; write \\ before it for the sign", at
+            )
+        if isinstance(items[-1], Repeat):
+            raise cursor.error(
+                "this is repeated already; put parentheses around it to repeat that", at
+            )
+        lazy = cursor.match("?")
+        if not lazy and cursor.peek() == "+":
+            if self._top.mode.dialect == "ecma":
+                raise cursor.error("this is repeated already", cursor.position)
+            raise cursor.unsupported(
+                "possessive counts keep what they took, which is another language; drop the +",
+                "possessive quantifier",
+                at,
+            )
+        item = self._last_item()
+        items.append(Repeat(item, low, high, lazy, item.place))
+
+    def _last_item(self) -> Node:
+        """Take the last item off; of a run of characters, the last character only."""
+        item = self._top.items.pop()
+        if isinstance(item, Text) and len(item.text) > 1:
+            self._top.items.append(replace(item, text=item.text[:-1]))
+            return Text(item.text[-1], item.mode, item.place + len(item.text) - 1)
+        return item
+
+    # groups
+
+    def _open(self, at: int) -> None:
+        if len(self._outer) >= MOST_NESTED:
+            raise self._cursor.exceeded(
+                f"groups nest more than {MOST_NESTED} deep",
+                "nesting of groups",
+                MOST_NESTED + 1,
+                at,
+            )
+        if self._cursor.match("?"):
+            self._extension(at)
+        else:
+            self._enter(at, self._top.mode, captures=True)
+
+    def _enter(
+        self, at: int, mode: Mode, captures: bool = False, name: str = "", look: str = ""
+    ) -> None:
+        number = len(self._closed) if captures else 0
+        if captures:
+            self._closed.append(False)
+        self._outer.append(self._top)
+        self._top = _Open(mode, at, number, name, look, option_place=self._cursor.position)
+
+    def _close(self, at: int) -> None:
+        if not self._outer:
+            raise self._cursor.error("this ) closes nothing; write \\) for the character", at)
+        group = self._top
+        body = self._finish(group)
+        self._top = self._outer.pop()
+        if group.look:
+            self._top.items.append(self._look(group.look, body, group.place))
+            return
+        self._top.items.append(Group(body, group.number, group.name, group.place))
+        if group.number:
+            self._closed[group.number] = True
+            self._closed_last.append((group.number, body))
+
+    def _look(self, sign: str, body: Node, at: int) -> Look:
+        self._looks = True
+        ahead = sign in "=!"
+        if not ahead and self._top.mode.dialect == "python":
+            least, most = self._width(body)
+            if least != most:
+                raise self._cursor.error(
+                    "re looks back over a fixed number of characters only; dialect='ecma' does not "
+                    "mind",
+                    at,
+                )
+        return Look(body, ahead, sign[-1] == "!", at)
+
+    def _width(self, body: Node) -> Width:
+        """How long the texts of a part are; few patterns ask, so groups are measured only then."""
+        for number, group in self._closed_last:
+            self._widths[number] = width(group, self._widths)
+        self._closed_last.clear()
+        return width(body, self._widths)
+
+    def _extension(self, at: int) -> None:
+        """What begins with (? says."""
+        cursor, ecma = self._cursor, self._top.mode.dialect == "ecma"
+        self._refuse_extension(at)
+        look = cursor.run(_LOOK)
+        if look:
+            self._enter(at, self._top.mode, look=look)
+        elif cursor.match(":"):
+            self._enter(at, self._top.mode)
+        elif cursor.match("P<") or (ecma and cursor.match("<")):
+            self._enter(at, self._top.mode, captures=True, name=self._name(at))
+        elif not ecma and cursor.match("#"):
+            if cursor.scan(_COMMENT) is None:
+                raise cursor.error("the comment that begins here has no end: ) is missing", at)
+        elif not ecma and cursor.match("P="):
+            found = cursor.scan(_REFERENCE_NAME)
+            self._back(self._number(found[1] if found else "", at), at)
+        else:
+            self._flags(at)
+
+    def _refuse_extension(self, at: int) -> None:
+        cursor, ecma = self._cursor, self._top.mode.dialect == "ecma"
+        for sign, feature in _REFUSED.items():
+            if cursor.text.startswith(sign, cursor.position) and not (ecma and sign == "("):
+                raise cursor.unsupported(f"{feature}s are not supported", feature, at)
+
+    def _name(self, at: int) -> str:
+        cursor = self._cursor
+        found = cursor.scan(_NAME)
+        if found is None:
+            raise cursor.error("the name of this group has no end: > is missing", at)
+        name = found[1]
+        if not name.isidentifier():
+            raise cursor.error(f"{name!r} is no name for a group: letters, digits, _ are", at)
+        if name in self._names:
+            raise cursor.error(f"group {self._names[name]} has the name {name!r} already", at)
+        self._names[name] = len(self._closed)
+        return name
+
+    def _flags(self, at: int) -> None:
+        """(?i) for the whole pattern, at its beginning only; (?i-s:…) for a group."""
+        cursor, top = self._cursor, self._top
+        change = read_flags(cursor, top.mode, at)
+        if change.scoped:
+            self._enter(at, change.mode)
+            return
+        if self._outer or top.options or top.items:
+            raise cursor.error("flags for the whole pattern stand at its beginning", at)
+        self._flags_of_all += change.letters
+        if "a" in self._flags_of_all and "u" in self._flags_of_all:
+            raise cursor.error(EXCLUSIVE, at)
+        top.mode = change.mode
+
+    _actions: "ClassVar[dict[str, Callable[[_Parser, int], None]]]" = {
+        "\\": _escape,
+        "[": _class,
+        "(": _open,
+        ")": _close,
+        "|": _next_option,
+        "^": _start_anchor,
+        "$": _end_anchor,
+        ".": _dot,
+        "{": _bounds,
+        "#": _broken_comment,
+    } | dict.fromkeys("*+?", _sign)
+
+
+# ECMA-262 counts lookaround in Annex B only, and not with its u flag.
+_NOTHING_TO_REPEAT = {"python": (Anchor, Boundary), "ecma": (Anchor, Boundary, Look)}
+_REFUSED = {
+    ">": "atomic group",
+    "(": "conditional group",
+}

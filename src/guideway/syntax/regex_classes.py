@@ -1,0 +1,55 @@
+r"""Bracketed classes of characters, [a-z_], [^"\d], in the two dialects.
+
+python: `]` right after the opening is a character; a hyphen beside a shorthand makes no range.
+ecma: `[]` is no character at all and `[^]` any; a hyphen beside a shorthand is a hyphen, as Annex B
+of ECMA-262 has it. Neither reads set operations ([a-z--b]): the characters stand for themselves, as
+in Python, which only warns that this may change.
+"""
+
+from guideway.syntax.regex_escapes import read_class_escape
+from guideway.syntax.regex_tree import Class, Mode, Range, Shorthand
+from guideway.syntax.source import Cursor
+
+_HYPHEN = ord("-")
+
+
+def read_class(cursor: Cursor, mode: Mode) -> Class:
+    """The class whose opening bracket the cursor has just passed.
+
+    Raises:
+        SourceError: it has no end, or a range that is none.
+    """
+    at = cursor.position - 1
+    negated = cursor.match("^")
+    items: list[int | Range | Shorthand] = []
+    while True:
+        if cursor.peek() == "]" and (items or mode.dialect == "ecma"):
+            cursor.position += 1
+            return Class(tuple(items), negated, mode, at)
+        items += _read_items(cursor, mode, at)
+
+
+def _read_items(cursor: Cursor, mode: Mode, opened: int) -> list[int | Range | Shorthand]:
+    """One member, or the two ends of a range, or what only looks like one."""
+    at = cursor.position
+    low = _read_member(cursor, mode, opened)
+    if not cursor.match("-"):
+        return [low]
+    if cursor.peek() == "]":
+        return [low, _HYPHEN]
+    high = _read_member(cursor, mode, opened)
+    written = cursor.text[at : cursor.position]
+    if isinstance(low, Shorthand) or isinstance(high, Shorthand):
+        if mode.dialect == "ecma":
+            return [low, _HYPHEN, high]
+        raise cursor.error(f"{written} is no range: \\d, \\w and \\s have no first and last", at)
+    if high < low:
+        raise cursor.error(f"{written} is no range: it ends before it begins", at)
+    return [Range(low, high)]
+
+
+def _read_member(cursor: Cursor, mode: Mode, opened: int) -> int | Shorthand:
+    character = cursor.take()
+    if not character:
+        raise cursor.error("the class that begins here has no end: ] is missing", opened)
+    return read_class_escape(cursor, mode) if character == "\\" else ord(character)

@@ -1,0 +1,290 @@
+r"""The tree of a regular expression: what was written, where, and how it is to be read there.
+
+    node            written as
+    Text            abc, and one character by any escape: \n \x41 \N{EM DASH}
+    Class           [a-z\d_], [^"]
+    Shorthand       \d \w \s \D \W \S, \p{Lu} (also inside a Class)
+    Dot             .
+    Anchor          ^ $ \A \Z
+    Boundary        \b \B
+    Look            (?=…) (?!…) (?<=…) (?<!…)
+    Back            \1, (?P=name), \k<name>
+    Group           (…), (?P<name>…), (?:…), (?i:…)
+    Repeat          * + ? {2,5}, and lazily *? +? ?? {2,5}?
+    Sequence        parts in a row: two or more, or none at all
+    Alternation     a|b|c
+
+Flags do not stand in the tree: each leaf carries the Mode that holds at its place. Nothing is
+simplified, and nothing here knows what a mode makes of a leaf: `lowering.regex` does.
+"""
+
+from collections.abc import Iterator
+from dataclasses import field
+from typing import Literal, TypeAlias, assert_never, final
+
+from guideway.syntax.frozen import by_value
+from guideway.syntax.sources import Dialect
+
+AnchorKind: TypeAlias = Literal["text start", "line start", "text end", "line end", "last line end"]
+
+
+@final
+@by_value
+class Mode:
+    """How a pattern is read at some place: its dialect and the flags that hold there.
+
+    Attributes:
+        dialect: whose classes, dots and anchors these are.
+        ignore_case: flag i.
+        multiline: flag m, ^ and $ at every line.
+        dot_all: flag s, the dot matches newlines.
+        verbose: flag x, blanks and comments do not count.
+        ascii: flag a, the shorthands and case hold for ASCII only.
+    """
+
+    dialect: Dialect = "python"
+    ignore_case: bool = False
+    multiline: bool = False
+    dot_all: bool = False
+    verbose: bool = False
+    ascii: bool = False
+
+
+@final
+@by_value
+class Text:
+    """These characters; code points, lone surrogates among them, as they were written."""
+
+    text: str
+    mode: Mode
+    place: int
+
+
+@final
+@by_value
+class Range:
+    """In a Class: the code points from `low` to `high`, both included."""
+
+    low: int
+    high: int
+
+
+@final
+@by_value
+class Shorthand:
+    r"""A named set: "digit", "space", "word"; of \p{…} a category ("Lu"), Any, ASCII, Assigned."""
+
+    name: str
+    negated: bool
+    mode: Mode
+    place: int
+
+
+@final
+@by_value
+class Class:
+    """One character out of the items (code points, ranges, shorthands), or out of all others."""
+
+    items: tuple[int | Range | Shorthand, ...]
+    negated: bool
+    mode: Mode
+    place: int
+
+
+@final
+@by_value
+class Dot:
+    """Any character, newlines excepted as the mode says."""
+
+    mode: Mode
+    place: int
+
+
+@final
+@by_value
+class Anchor:
+    """A condition on a place in the text; "last line end" is also before a newline that ends it."""
+
+    kind: AnchorKind
+    place: int
+
+
+@final
+@by_value
+class Boundary:
+    """A place between a word character and another, or the end; negated, any other place."""
+
+    negated: bool
+    mode: Mode
+    place: int
+
+
+@final
+@by_value
+class Back:
+    """The text that a capturing group has matched, once more."""
+
+    number: int
+    mode: Mode
+    place: int
+
+
+@final
+@by_value
+class Look:
+    """A place after which (`ahead`), or before which, the item matches, or does not (`negated`)."""
+
+    item: "Node"
+    ahead: bool
+    negated: bool
+    place: int
+
+
+@final
+@by_value
+class Group:
+    """Parentheses. `number` counts the capturing ones from 1 and is 0 for all others."""
+
+    item: "Node"
+    number: int
+    name: str
+    place: int
+
+
+@final
+@by_value
+class Repeat:
+    """`low` to `high` times the item (None: any number)."""
+
+    item: "Node"
+    low: int
+    high: int | None
+    lazy: bool
+    place: int
+
+
+@final
+@by_value
+class Sequence:
+    """One item after the other."""
+
+    items: "tuple[Node, ...]"
+    place: int
+
+
+@final
+@by_value
+class Alternation:
+    """Any of the options."""
+
+    options: "tuple[Node, ...]"
+    place: int
+
+
+Leaf: TypeAlias = Text | Class | Shorthand | Dot | Anchor | Boundary | Back
+Node: TypeAlias = Leaf | Look | Group | Repeat | Sequence | Alternation
+
+
+@final
+@by_value
+class Pattern:
+    """A whole pattern: its text and its tree, and whether that holds any Look, Boundary or Back.
+
+    Its hash is that of the text, which says it all: that of the tree is a call for each node.
+    """
+
+    text: str
+    body: Node = field(hash=False)
+    looks: bool = field(default=False, hash=False)
+    boundaries: bool = field(default=False, hash=False)
+    backs: bool = field(default=False, hash=False)
+
+
+def children(node: Node) -> tuple[Node, ...]:
+    """The nodes right below `node`, in order."""
+    match node:
+        case Sequence(items):
+            return items
+        case Alternation(options):
+            return options
+        case Group(item) | Repeat(item) | Look(item):
+            return (item,)
+        case _:
+            return ()
+
+
+def nodes_of(root: Node, stop: frozenset[int] = frozenset()) -> list[Node]:
+    """All nodes from the left, each after what it is part of, without those with these ids."""
+    found, todo = list[Node](), [root]
+    while todo:
+        node = todo.pop()
+        if id(node) not in stop:
+            found.append(node)
+            todo += reversed(children(node))
+    return found
+
+
+def refers_by_number(pattern: Pattern) -> bool:
+    r"""Whether it refers back to a group by its number: by its name is (?P=name).
+
+    >>> from guideway.syntax.regex import parse_regex
+    >>> refers_by_number(parse_regex(r"(a)\1")), refers_by_number(parse_regex(r"(?P<b>a)(?P=b)"))
+    (True, False)
+    """
+    nodes = nodes_of(pattern.body) if pattern.backs else ()
+    return any(isinstance(node, Back) and pattern.text[node.place] == "\\" for node in nodes)
+
+
+def outline(pattern: Pattern) -> Iterator[str]:
+    """The tree as indented lines, each with its offset; never recursive, however deep the tree.
+
+    >>> from guideway.syntax.regex import parse_regex
+    >>> for line in outline(parse_regex("[a-c]x*$")):
+    ...     print(line)
+    0: Sequence
+    0:   Class one of a-c
+    5:   Repeat 0 or more
+    5:     Text 'x'
+    7:   Anchor last line end
+    """
+    todo: list[tuple[int, Node]] = [(0, pattern.body)]
+    while todo:
+        depth, node = todo.pop()
+        yield f"{node.place}: {'  ' * depth}{type(node).__name__} {_describe(node)}".rstrip()
+        todo += [(depth + 1, child) for child in reversed(children(node))]
+
+
+def _describe(node: Node) -> str:  # noqa: PLR0911  one arm for each node
+    match node:
+        case Text(text):
+            return repr(text)
+        case Class(items, negated):
+            return f"{'none' if negated else 'one'} of {' '.join(map(_describe_item, items))}"
+        case Shorthand():
+            return _describe_item(node)
+        case Anchor(kind):
+            return kind
+        case Boundary(negated):
+            return "no" if negated else ""
+        case Back(number):
+            return str(number)
+        case Look(_, ahead, negated):
+            return f"{'not ' if negated else ''}{'ahead' if ahead else 'behind'}"
+        case Group(_, number, name):
+            return f"{number or ''} {name}".strip()
+        case Repeat(_, low, high, lazy):
+            return f"{low} {'or more' if high is None else f'to {high}'}{' lazily' if lazy else ''}"
+        case _:
+            return ""
+
+
+def _describe_item(item: int | Range | Shorthand) -> str:
+    match item:
+        case Shorthand(name, negated):
+            return f"not {name}" if negated else name
+        case Range(low, high):
+            return f"{_describe_item(low)}-{_describe_item(high)}"
+        case int():
+            return ascii(chr(item))[1:-1]
+        case _:
+            assert_never(item)

@@ -1,0 +1,343 @@
+"""Sources with places in them: free text up to a stop, regions in free text, captures.
+
+    until("</think>")                   free text that ends with the first "</think>"
+    tag("<a>", source, "</a>")          a text of the source between two others
+    regions(tag(…), tag(…))             free text in which a trigger begins a tag
+    tagged("<a>", source, "</a>")       the same with one tag
+    thinking(source)                    <think>…</think>, then a text of the source
+    capture("name", source)             a text of the source, found again in `result.captures`
+
+What stops free text, and what begins a tag, is a trigger: any regular source. Free text is read
+from left to right, and the first trigger that is complete ends it; there is none within it. The
+trigger of a tag is its beginning, of a sequence the first part: several tags may have one trigger.
+Where a trigger is a special token, its name spelled out does not stand in the free text either, so
+that the text says where the token is.
+
+All of them are ordinary sources: they stand in sequences, alternatives and repetitions, and may be
+made of any source.
+"""
+
+from abc import ABC, abstractmethod
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import Final, final
+
+from guideway.errors import SourceError, brief
+from guideway.syntax.sources import (
+    Either,
+    Literal,
+    Repetition,
+    Sequence,
+    Source,
+    Text,
+    check_flag,
+    check_text,
+    repeat,
+    source,
+)
+from guideway.syntax.special import Special
+
+
+class Composed(Source, ABC):
+    """Base of the sources that mean no more than another, `spelled_out`, but are read otherwise."""
+
+    __slots__ = ()
+
+    @property
+    @abstractmethod
+    def spelled_out(self) -> Source:
+        """The source that has the same texts."""
+
+
+@final
+@dataclass(frozen=True)
+class Until(Source):
+    """Free text up to a stop.
+
+    Attributes:
+        stop: what it ends with.
+        include: whether the stop belongs to the text; if not, the text holds none, and may end
+            anywhere.
+        others: what else does not stand in the text; of a text with its stop, not before it.
+    """
+
+    stop: Source
+    include: bool = True
+    others: tuple[Source, ...] = ()
+
+
+@final
+@dataclass(frozen=True)
+class Captured(Source):
+    """A text of `item`, which `result.captures` has under `name`."""
+
+    name: str
+    item: Source
+
+    def __post_init__(self) -> None:
+        """Refuse what is no name."""
+        check_text(self.name, "the name of a capture")
+        if not self.name:
+            raise SourceError("a capture needs a name")
+
+
+@final
+@dataclass(frozen=True)
+class Region(Source):
+    """A text of `item`, which is found again as the region `label`: a tag's number, a tool."""
+
+    label: int | str
+    item: Source
+
+
+@final
+@dataclass(frozen=True)
+class Tag(Composed):
+    """A text of `item` between `begin` and `end`; of `Text()` one without `end` in it."""
+
+    begin: Source
+    item: Source
+    end: Source
+
+    @property
+    def trigger(self) -> Source:
+        """What begins it in free text."""
+        return self.begin.parts[0] if isinstance(self.begin, Sequence) else self.begin
+
+    @property
+    def spelled_out(self) -> Source:
+        """As a sequence."""
+        return Sequence((self.begin, *self.behind(0)[-2:]))
+
+    def behind(self, label: int) -> tuple[Source, ...]:
+        """What follows the trigger; what is between as a region."""
+        rest = self.begin.parts[1:] if isinstance(self.begin, Sequence) else ()
+        item = self.item if self.end == Literal("") else _ended(self.item, self.end)
+        return (*rest, Region(label, item), self.end)
+
+
+@final
+@dataclass(frozen=True)
+class Regions(Composed):
+    """Free text with `at_least` to `at_most` tags in it.
+
+    Attributes:
+        tags: whose triggers the free text does not have.
+        at_least: how many there are.
+        at_most: how many there are at most, None: any number.
+        stop_after_first: whether the text ends with the first one.
+    """
+
+    tags: tuple[Tag, ...]
+    at_least: int = 0
+    at_most: int | None = None
+    stop_after_first: bool = False
+
+    @property
+    def spelled_out(self) -> Source:
+        """Free text up to a trigger and its tag, several times, then free text."""
+        triggers = tuple(tag.trigger for tag in self.tags)
+        free = Until(Either(triggers), include=False)
+        if len(triggers) > 1 and _are_apart(triggers):
+            # The same, and one free text for all instead of one for each.
+            begun = [Sequence((t.trigger, *t.behind(n))) for n, t in enumerate(self.tags)]
+            each: Source = Sequence((free, Either(tuple(begun))))
+        else:
+            each = Either(
+                tuple(
+                    Sequence((Until(tag.trigger, others=triggers), *tag.behind(number)))
+                    for number, tag in enumerate(self.tags)
+                )
+            )
+        if self.stop_after_first:
+            return each if self.at_least else Either((free, each))
+        return Sequence((Repetition(each, self.at_least, self.at_most), free))
+
+
+@final
+@dataclass(frozen=True)
+class Thinking(Composed):
+    """Free text between `begin` and `end`, then up to two line breaks and a text of `item`."""
+
+    item: Source
+    begin: Source
+    end: Source
+
+    @property
+    def spelled_out(self) -> Source:
+        """As a sequence."""
+        return Sequence((self.begin, Until(self.end), _GAP, Region(0, self.item)))
+
+    def answer(self, text: str) -> str | None:
+        """What there is of the answer in the beginning of a text; None where it has not begun."""
+        match self.end:
+            case Special(str(name)) | Literal(name):
+                _, ended, answer = text.partition(name)
+                return answer.lstrip("\n") if ended else None
+            case _:
+                return None
+
+
+def _ended(item: Source, end: Source) -> Source:
+    """`item`, free text being up to `end`, captured or not."""
+    if isinstance(item, Captured):
+        return Captured(item.name, _ended(item.item, end))
+    return Until(end, include=False) if isinstance(item, Text) else item
+
+
+_GAP: Final = Repetition(Literal("\n"), 0, 2)
+
+
+def until(*stops: object, include: bool = True) -> Until:
+    """Free text up to the first stop.
+
+    >>> (until("</think>") + Text()).parts[0]
+    Until(stop=Literal(text='</think>'), include=True, others=())
+
+    Args:
+        *stops: strings, special tokens, or other regular sources. The first that is complete, byte
+            by byte, ends the text: of a regex the shortest match.
+        include: whether the stop belongs to the text. If not, the text is any that holds none.
+
+    Raises:
+        SourceError: there is no stop, one is no source, or `include` is neither True nor False.
+    """
+    check_flag("include", include)
+    if not stops:
+        raise SourceError("until needs a stop: a text, a special token, or another regular source")
+    sources = tuple(map(source, stops))
+    return Until(sources[0] if len(sources) == 1 else Either(sources), include)
+
+
+def tag(begin: object, item: object, end: object = "") -> Tag:
+    """A text of `item` between `begin` and `end`.
+
+    >>> tag("<a>", Text(), "</a>").trigger
+    Literal(text='<a>')
+
+    Args:
+        begin: a text, a special token, or another source; in `regions`, what triggers the tag, of a
+            sequence its first part.
+        item: any source. `Text()` is text without `end` in it.
+        end: as `begin`.
+    """
+    return Tag(source(begin), source(item), source(end))
+
+
+def regions(
+    *tags: Tag, at_least: int = 0, at_most: int | None = None, stop_after_first: bool = False
+) -> Regions:
+    """Free text in which the trigger of a tag begins that tag; behind its end free text goes on.
+
+    The value of a text is the list of the values of its regions.
+
+    >>> regions(tag("<a>", Text(), "</a>"), tag("<b>", Text(), "</b>"), at_least=1).at_least
+    1
+
+    Args:
+        *tags: what may stand in the text.
+        at_least: how many tags there are.
+        at_most: how many at most; when there are so many, no trigger comes any more.
+        stop_after_first: whether the text ends with the first tag.
+
+    Raises:
+        SourceError: there is no tag, a trigger never comes, the counts are none, or
+            `stop_after_first` is neither True nor False.
+    """
+    check_flag("stop_after_first", stop_after_first)
+    if not tags:
+        raise SourceError("regions need a tag: guideway.tag(begin, source, end)")
+    for each in tags:
+        if not isinstance(each, Tag):  # pyright: ignore[reportUnnecessaryIsInstance]
+            raise SourceError(
+                f"{brief(each)} is no tag: regions take guideway.tag(begin, source, end)"
+            )
+    repeat(Text(), at_least, at_most)  # refuses what is no count
+    if stop_after_first and (at_least > 1 or at_most is not None):
+        raise SourceError("stop_after_first leaves one tag at most: at_least and at_most say other")
+    _check_triggers([t.trigger.text for t in tags if isinstance(t.trigger, Literal)])
+    return Regions(tags, at_least, at_most, stop_after_first)
+
+
+def _check_triggers(triggers: Iterable[str]) -> None:
+    """Refuse a trigger within which another one is complete."""
+    known = sorted(set(triggers), key=len)
+    for shorter in filter(None, known):
+        for longer in known:
+            if shorter in longer[:-1]:
+                raise SourceError(
+                    f"the trigger {longer!r} never comes: it holds the trigger {shorter!r}, which "
+                    "is complete before it; make both one tag or change one of them"
+                )
+
+
+def _are_apart(triggers: tuple[Source, ...]) -> bool:
+    """Whether what stands before a trigger has no part in any, so that it is free text of its own.
+
+    So it is where no trigger ends as another one, or itself, begins, and none is within another.
+    """
+    texts: list[str] = []
+    for trigger in triggers:
+        match trigger:
+            case Literal(text) | Special(str(text)):
+                texts.append(text)
+            case _:
+                return False
+    ends = {text[n:] for text in texts for n in range(1, len(text))}
+    begins = {text[:n] for text in texts for n in range(1, len(text))}
+    within = any(one in other[:-1] for one in texts for other in texts)
+    return not within and ends.isdisjoint(begins)
+
+
+def tagged(
+    begin: object,
+    item: object,
+    end: object = "",
+    *,
+    at_least: int = 0,
+    at_most: int | None = None,
+    stop_after_first: bool = False,
+) -> Regions:
+    """Free text in which `begin` is followed by a text of `item` and `end`: `regions` of one tag.
+
+    >>> tagged("<a>", int, "</a>").tags[0].end
+    Literal(text='</a>')
+    """
+    one = tag(begin, item, end)
+    return regions(one, at_least=at_least, at_most=at_most, stop_after_first=stop_after_first)
+
+
+def thinking(item: object, begin: object = "<think>", end: object = "</think>") -> Thinking:
+    """Free text between two marks, then a text of `item`: what reasoning models write.
+
+    Its value is that of the item. The marks are special tokens where the vocabulary has them, and
+    texts where it has not.
+
+    >>> thinking(int).end
+    Special(token='</think>', required=False)
+
+    Args:
+        item: any source: a type, a schema, `guideway.tools(...)`.
+        begin: what begins the thinking; None where the chat template has written it already.
+        end: what ends it.
+    """
+    return Thinking(source(item), _mark(begin), _mark(end))
+
+
+def _mark(given: object) -> Source:
+    """A text of a format: the special token of this name, if there is one."""
+    if given is None:
+        return Literal("")
+    return Special(given, required=False) if isinstance(given, str) else source(given)
+
+
+def capture(name: str, item: object) -> Captured:
+    """A text of `item`, found again in `result.captures`: as its value, where it has one.
+
+    >>> capture("year", int).name
+    'year'
+
+    Raises:
+        SourceError: the name is none.
+    """
+    return Captured(name, source(item))

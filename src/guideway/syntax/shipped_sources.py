@@ -1,0 +1,36 @@
+"""A shipped grammar as a source.
+
+Those in Lark may import one another; `%import guideway.json.value` in anybody's grammar is a rule
+of a shipped one, too (`syntax.lark_source`).
+"""
+
+from guideway.syntax.lark_source import Lark
+from guideway.syntax.shipped import importable, paths, shipped
+from guideway.syntax.sources import Gbnf, Source
+
+
+def grammar(name: str) -> Source:
+    """A grammar that guideway ships, as a source.
+
+    Example:
+        >>> grammar("semver").root
+        'root'
+        >>> grammar("semvar")
+        Traceback (most recent call last):
+        guideway.errors.SourceError: no grammar 'semvar'; did you mean 'semver'?: arithmetic...
+
+    Args:
+        name: its name; `guideway grammars` on the command line lists them, as does a wrong one.
+
+    Raises:
+        SourceError: there is none of that name.
+    """
+    return as_source(name, shipped(name).text)
+
+
+def as_source(name: str, text: str) -> Source:
+    """A text in the notation, and with the imports, of the shipped grammar `name`."""
+    if paths()[name].suffix == ".gbnf":
+        return Gbnf(text)
+    # Not itself: python.lark means the one of the lark package.
+    return Lark(text, imports={other: at for other, at in importable().items() if other != name})

@@ -1,0 +1,327 @@
+"""What a user writes: a source denotes a set of texts, and sources combine like sets.
+
+    a + b     a text of a, then one of b          a & b   texts of both
+    a | b     a text of either                    a - b   texts of a that are not in b
+    ~a        any text that is not in a           repeat(a, 1, 3)
+
+Sources are values, equal by content, so that compiling can remember them. `source(x)` says what
+counts as one: a source, a string (that literal), or a Python type. This file only holds what was
+written; `syntax.regex`, `syntax.json_schema` and `syntax.python_types` read it.
+"""
+
+from collections.abc import Iterable, Mapping
+from copy import copy
+from dataclasses import dataclass, field
+from typing import Literal as OneOf
+from typing import Union, cast, final, get_args, get_origin
+
+from guideway.errors import SourceError, brief
+from guideway.syntax.names import did_you_mean
+
+Dialect = OneOf["python", "ecma"]
+DIALECTS: tuple[Dialect, ...] = ("python", "ecma")
+
+
+class Source:
+    """Base of all sources. It carries the operators and nothing else."""
+
+    __slots__ = ()
+
+    def __add__(self, other: object) -> "Source":
+        """A text of this, then one of the other."""
+        return Sequence((*_parts(self, Sequence), source(other)))
+
+    def __radd__(self, other: object) -> "Source":
+        """A text of the other, then one of this."""
+        return Sequence((source(other), self))
+
+    def __or__(self, other: object) -> "Source":
+        """A text of either."""
+        return Either((*_parts(self, Either), source(other)))
+
+    def __ror__(self, other: object) -> "Source":
+        """A text of either."""
+        return Either((source(other), self))
+
+    def __and__(self, other: object) -> "Source":
+        """Texts of both."""
+        return Both((*_parts(self, Both), source(other)))
+
+    def __rand__(self, other: object) -> "Source":
+        """Texts of both."""
+        return Both((source(other), self))
+
+    def __sub__(self, other: object) -> "Source":
+        """Texts of this that are not in the other."""
+        return Both((self, Inverse(source(other))))
+
+    def __rsub__(self, other: object) -> "Source":
+        """Texts of the other that are not in this."""
+        return Both((source(other), Inverse(self)))
+
+    def __invert__(self) -> "Source":
+        """Any text that is not in this."""
+        return Inverse(self)
+
+
+@final
+@dataclass(frozen=True)
+class Regex(Source):
+    """The whole text matches the pattern, as `re.fullmatch` would have it.
+
+    Example:
+        >>> Regex(r"[0-9]{4}").pattern
+        '[0-9]{4}'
+
+    Attributes:
+        pattern: the regular expression.
+        dialect: "python" is the `re` module's; "ecma" is JSON Schema's (ECMA-262 with its u flag).
+        flags: any of "imsxa", as in `(?im)`.
+    """
+
+    pattern: str
+    dialect: Dialect = "python"
+    flags: str = ""
+
+    def __post_init__(self) -> None:
+        """Refuse what is no pattern at all; its syntax is read when compiling."""
+        check_text(self.pattern, "a pattern")
+        check_option("dialect", self.dialect, DIALECTS)
+        if not isinstance(self.flags, str):  # pyright: ignore[reportUnnecessaryIsInstance]
+            given = brief(self.flags)
+            raise SourceError(f"flags are letters of 'imsxau', as in (?im), and not {given}")
+
+
+@final
+@dataclass(frozen=True, init=False)
+class Choice(Source):
+    """One of the given strings.
+
+    Example:
+        >>> Choice(["yes", "no"]).options
+        ('yes', 'no')
+    """
+
+    options: tuple[str, ...]
+
+    def __init__(self, options: Iterable[str]) -> None:
+        """One of `options`; a single string would be read letter by letter, so it is refused."""
+        if isinstance(options, str) or not isinstance(options, Iterable):  # pyright: ignore[reportUnnecessaryIsInstance]
+            raise SourceError(f"Choice takes a list of strings, not {brief(options)}")
+        listed = tuple(options)
+        for option in listed:
+            check_text(option, "an option of Choice")
+        if not listed:
+            raise SourceError("Choice needs at least one option")
+        object.__setattr__(self, "options", tuple(dict.fromkeys(listed)))
+
+
+@final
+@dataclass(frozen=True)
+class Gbnf(Source):
+    """The texts of a grammar as llama.cpp writes them.
+
+    Example:
+        >>> Gbnf('root ::= "a" root | "b"').root
+        'root'
+
+    Attributes:
+        text: the grammar.
+        root: the rule of whole texts.
+        tokens: what the special tokens in it are for a vocabulary, once that is known.
+    """
+
+    text: str
+    root: str = "root"
+    tokens: tuple[tuple[str, Source], ...] = field(init=False, default=())
+
+    def __post_init__(self) -> None:
+        """Refuse what is no text; its rules are read when compiling."""
+        check_text(self.text, "a grammar")
+        check_text(self.root, "the name of a rule")
+
+
+def with_tokens(grammar: Gbnf, tokens: Mapping[str, Source]) -> Gbnf:
+    """The same grammar, its special tokens being these."""
+    found = copy(grammar)
+    object.__setattr__(found, "tokens", tuple(tokens.items()))
+    return found
+
+
+@final
+@dataclass(frozen=True)
+class Text(Source):
+    """Any text: any sequence of whole characters, the empty one included."""
+
+
+@final
+@dataclass(frozen=True)
+class Literal(Source):
+    """Exactly this text; a plain string among sources means the same."""
+
+    text: str
+
+    def __post_init__(self) -> None:
+        """Refuse what is no text."""
+        check_text(self.text, "a literal")
+
+
+@final
+@dataclass(frozen=True)
+class Sequence(Source):
+    """A text of each part, in order: `a + b`."""
+
+    parts: tuple[Source, ...]
+
+
+@final
+@dataclass(frozen=True)
+class Either(Source):
+    """A text of any of the parts: `a | b`."""
+
+    parts: tuple[Source, ...]
+
+
+@final
+@dataclass(frozen=True)
+class Both(Source):
+    """Texts of all parts at once: `a & b`, and with an inverse `a - b`."""
+
+    parts: tuple[Source, ...]
+
+
+@final
+@dataclass(frozen=True)
+class Inverse(Source):
+    """Any text (valid UTF-8) that is not in the item: `~a`."""
+
+    item: Source
+
+
+@final
+@dataclass(frozen=True)
+class Repetition(Source):
+    """`low` to `high` texts of the item in a row (`high` None: any number)."""
+
+    item: Source
+    low: int
+    high: int | None
+
+
+@final
+@dataclass(frozen=True)
+class PythonType(Source):
+    """The JSON of a value of a Python type, as pydantic reads it.
+
+    Attributes:
+        type: anything that `pydantic.TypeAdapter` takes, a TypeAdapter, or a callable, whose
+            arguments are meant.
+        plain: whether to hold the JSON to the form that reads best: keys in declared order, natural
+            whitespace, plain spelling. All forms otherwise. `generate` sets it.
+    """
+
+    type: object
+    plain: bool = False
+
+    def __eq__(self, other: object) -> bool:
+        """Of the same type, its members in the same order: that decides what is read."""
+        if not isinstance(other, PythonType):
+            return NotImplemented
+        return self.plain == other.plain and _is_same(self.type, other.type)
+
+    def __hash__(self) -> int:
+        """By what a type is outside: one that holds itself twice, 30 times, is hashed for ever.
+
+        What does not hash is told apart by identity.
+        """
+        parts = (self.type, *get_args(self.type))
+        try:
+            return hash(tuple(get_origin(part) or part for part in parts))
+        except TypeError:
+            return id(self.type)
+
+
+def _is_same(one: object, other: object) -> bool:
+    """Whether two types are equal and so are their arguments in turn.
+
+    >>> Union[int, bool] == Union[bool, int], _is_same(Union[int, bool], Union[bool, int])
+    (True, False)
+    """
+    if one is other:
+        return True
+    equal = type(one) is type(other) and one == other
+    return equal and all(map(_is_same, get_args(one), get_args(other)))
+
+
+def _parts(item: Source, kind: type[Sequence] | type[Either] | type[Both]) -> tuple[Source, ...]:
+    """What `item` already combines in this way: a | b | c is one node, however long it gets."""
+    return item.parts if isinstance(item, kind) else (item,)
+
+
+def source(value: object) -> Source:
+    """What `value` denotes: a source itself, a string as that literal, or a Python type.
+
+    >>> source("yes")
+    Literal(text='yes')
+
+    Raises:
+        SourceError: it is none of these.
+    """
+    if isinstance(value, Source):
+        return value
+    if isinstance(value, str):
+        return Literal(value)
+    if get_origin(value) is Union and any(isinstance(a, Source) for a in get_args(value)):
+        return Either(tuple(source(a) for a in get_args(value)))
+    if value is None or isinstance(value, (int, float, bytes, list, tuple, set, dict)):
+        given = brief(cast("object", value))
+        raise SourceError(
+            f"{given} is no source: pass a type, a string, or Regex, Choice, JsonSchema, Text"
+            + (" (wrap a schema as guideway.JsonSchema(...))" if isinstance(value, dict) else "")
+        )
+    return PythonType(value)
+
+
+def repeat(item: object, low: int = 0, high: int | None = None) -> Repetition:
+    """`low` to `high` texts of `item`, one after the other.
+
+    >>> repeat(Regex("[a-z]"), 1, 3).high
+    3
+
+    Raises:
+        SourceError: the bounds are no counts, or the wrong way round.
+    """
+    given = f"{brief(low)}, {brief(high)}"
+    for bound in (low,) if high is None else (low, high):
+        if not isinstance(bound, int) or isinstance(bound, bool):  # pyright: ignore[reportUnnecessaryIsInstance]
+            raise SourceError(f"repeat({given}): bounds are whole numbers")
+    if low < 0 or (high is not None and high < low):
+        raise SourceError(f"repeat({given}): bounds are counts, the lower one first")
+    return Repetition(source(item), low, high)
+
+
+def check_text(value: object, what: str) -> None:
+    """Refuse what is no str, and strings with lone surrogates, which no text contains."""
+    if not isinstance(value, str):
+        raise SourceError(f"{what} must be a str, not {brief(value)}")
+    try:
+        value.encode()
+    except UnicodeEncodeError as error:
+        raise SourceError(
+            f"{what} holds a lone surrogate, which no text can contain",
+            place=f"character {error.start}",
+        ) from None
+
+
+def check_flag(name: str, value: object) -> None:
+    """Refuse what is neither True nor False: "no" would be taken for yes."""
+    if not isinstance(value, bool):
+        raise SourceError(f"{name} is {brief(value)}: it is True or False")
+
+
+def check_option(name: str, value: object, allowed: tuple[str, ...]) -> None:
+    """Refuse what is none of the names that an option may have."""
+    if not isinstance(value, str) or value not in allowed:
+        listed = ", ".join(map(repr, allowed))
+        near = did_you_mean(value, allowed)
+        raise SourceError(f"{name}={brief(value)}: it is one of {listed}{near}")

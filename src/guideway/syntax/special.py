@@ -1,0 +1,73 @@
+"""Special tokens as sources: the one thing in a text that is no text.
+
+A special token is produced by its id alone, never by tokens that spell its name, and stands only
+where a source names it. In `result.text`, and where a constraint is asked, it has its name.
+"""
+
+from dataclasses import dataclass
+from typing import Final, final
+
+from guideway.errors import SourceError, brief
+from guideway.syntax.sources import Source, check_flag, check_text
+
+_MOST_IDS: Final = 1 << 32  # more than any vocabulary has
+
+
+@final
+@dataclass(frozen=True)
+class Special(Source):
+    """One special token.
+
+    Attributes:
+        token: its name, or its id.
+        required: whether a vocabulary without it is refused; else its name as a text stands there.
+    """
+
+    token: str | int
+    required: bool = True
+
+    def __post_init__(self) -> None:
+        """Refuse what is neither a name nor an id."""
+        if isinstance(self.token, bool) or not isinstance(self.token, int | str):  # pyright: ignore[reportUnnecessaryIsInstance]
+            raise SourceError(f"a special token has a name or an id, not {brief(self.token)}")
+        if isinstance(self.token, str):
+            check_text(self.token, "the name of a special token")
+        check_flag("required", self.required)
+        if self.token == "" or (isinstance(self.token, int) and not 0 <= self.token < _MOST_IDS):
+            raise SourceError(f"no special token is {brief(self.token)}")
+
+
+@final
+@dataclass(frozen=True)
+class Others(Source):
+    """Tokens one after the other: text, and special tokens, none of them one of some.
+
+    How many tokens a text is made of is nothing that a language knows: so there are none of it or
+    more, or one or more, and no other number.
+
+    Attributes:
+        without: names and ids of those that do not come.
+        least: 0 or 1.
+    """
+
+    without: tuple[str | int, ...]
+    least: int
+
+
+def special(token: str | int, *, required: bool = True) -> Special:
+    """The special token of this name or id, as a source.
+
+    A token that is a text as well ("<tool_call>" of Qwen) may be named too; it is no text then.
+
+    >>> special("<|tool|>") + "x"
+    Sequence(parts=(Special(token='<|tool|>', required=True), Literal(text='x')))
+
+    Args:
+        token: its name as the tokenizer writes it, or its id.
+        required: whether to refuse a vocabulary that has none of that name. If not, the name
+            stands there as a text.
+
+    Raises:
+        SourceError: it is no name and no id, or `required` is neither True nor False.
+    """
+    return Special(token, required)

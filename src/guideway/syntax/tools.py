@@ -1,0 +1,309 @@
+"""Tools that a chat model may call, as a source: replies with calls in the format of its template.
+
+    tools([Weather, search], format="hermes")          text, or calls of these
+    tools([...], choice="required")                    one call or more, and nothing else
+    tools([...], choice="search", parallel=False)      one call of this one
+
+A tool is a pydantic model or another type whose JSON is an object, a callable, whose arguments are
+meant, or the description of a function as OpenAI's and transformers' users write it. Arguments are
+in the form that models write best: keys as declared, natural whitespace, plain spelling.
+"""
+
+import inspect
+import re
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from typing import Any, Final, cast, final
+
+from guideway.errors import SourceError, UnsupportedError, brief
+from guideway.syntax.json_schema_source import JsonSchema
+from guideway.syntax.json_text import read_json
+from guideway.syntax.names import did_you_mean
+from guideway.syntax.parts import parts_of
+from guideway.syntax.python_types import type_schema
+from guideway.syntax.python_types_place import INTEGER
+from guideway.syntax.regions import Composed, Region, Until
+from guideway.syntax.sources import (
+    Either,
+    Literal,
+    PythonType,
+    Repetition,
+    Sequence,
+    Source,
+    Text,
+    check_flag,
+    check_text,
+)
+from guideway.syntax.tool_formats import FORMATS, Format
+from guideway.syntax.tool_parameters import as_json, elements, parameters
+
+CHOICES: Final = ("auto", "required", "none")
+_NAME: Final = re.compile(r"[A-Za-z0-9_.-]{1,64}")
+
+
+@final
+@dataclass(frozen=True)
+class Tool:
+    """One tool.
+
+    Attributes:
+        name: what it is called.
+        arguments: their JSON.
+        given: what was given as the tool.
+        description: what it is for; "" if nobody says.
+    """
+
+    name: str
+    arguments: PythonType | JsonSchema
+    given: object
+    description: str = ""
+
+    @property
+    def schema(self) -> dict[str, Any]:
+        """The description as chat templates take it (`tools=` of `apply_chat_template`)."""
+        arguments = self.arguments
+        parameters: Any = (
+            _published(type_schema(arguments.type).schema)
+            if isinstance(arguments, PythonType)
+            else read_json(arguments.text)
+        )
+        function = {"name": self.name, "description": self.description, "parameters": parameters}
+        return {"type": "function", "function": function}
+
+    def __hash__(self) -> int:
+        """What was given may have none."""
+        return hash((self.name, self.arguments))
+
+
+@final
+@dataclass(frozen=True)
+class Tools(Composed):
+    """Replies that may call tools.
+
+    Attributes:
+        tools: all that may be called; for prompts, also those that `choice` leaves out.
+        format: the name of the format.
+        choice: "auto", "required", "none", or the name of a tool.
+        parallel: whether there may be several calls.
+    """
+
+    tools: tuple[Tool, ...]
+    format: str
+    choice: str
+    parallel: bool
+
+    @property
+    def schemas(self) -> list[dict[str, Any]]:
+        """The descriptions as chat templates take them."""
+        return [tool.schema for tool in self.tools]
+
+    @property
+    def spelled_out(self) -> Source:
+        """Text, or calls, whose arguments are the regions."""
+        form = FORMATS[self.format]
+        free = _free(form)
+        if self.choice == "none":
+            reply = free
+        elif self.choice == "auto":
+            before = () if form.trigger is None else (Until(form.trigger),)
+            reply = Either((free, Sequence((*before, *self._calls(form)[len(before) :]))))
+        else:
+            reply = Sequence(self._calls(form))
+        if form.prelude is None:
+            return reply
+        return Sequence((Repetition(form.prelude, 0, None), reply))
+
+    def _calls(self, form: Format) -> tuple[Source, ...]:
+        """One call or more; the first part is the trigger, where the format has one."""
+        named = [t for t in self.tools if self.choice in (*CHOICES, t.name)]
+        given = [(tool.name, Region(tool.name, self._arguments(tool))) for tool in named]
+        one, *others = (
+            (*head, Either(tuple(Sequence((Literal(name), *middle, of)) for name, of in given)))
+            for head, middle in ((form.head, form.middle), *form.others)
+        )
+        if others:
+            one = (Either((Sequence(one), *map(Sequence, others))),)
+        again: tuple[Source, ...] = ()
+        if self.parallel and form.between is not None:
+            again = (Repetition(Sequence((*form.between, *one, *form.tail)), 0, None),)
+        return (*form.opening, *one, *form.tail, *again, *form.closing)
+
+    def _arguments(self, tool: Tool) -> Source:
+        """The arguments as the format writes them."""
+        if FORMATS[self.format].elements:
+            return elements(parameters(tool.name, tool.arguments))
+        return tool.arguments
+
+    def read(self, tool: Tool, text: str) -> str:
+        """The arguments of a call as JSON."""
+        if FORMATS[self.format].elements:
+            return as_json(parameters(tool.name, tool.arguments), text)
+        return text
+
+
+def _published(document: dict[str, Any]) -> dict[str, Any]:
+    """The schema of a type in the words that models have seen: integers by their type."""
+    said = {name: part for name, part in _told(document).items() if name != "title"}
+    definitions: dict[str, Any] = said.pop("$defs", {})
+    definitions.pop(INTEGER.rpartition("/")[2], None)
+    return {**said, "$defs": definitions} if definitions else said
+
+
+def _told(schema: Any) -> Any:
+    """The schema with references to pydantic's integers as integers."""
+    if isinstance(schema, list):
+        return [_told(part) for part in cast("list[Any]", schema)]
+    if not isinstance(schema, dict):
+        return schema
+    said = {name: _told(part) for name, part in cast("dict[str, Any]", schema).items()}
+    if said.get("$ref") != INTEGER:
+        return said
+    return {"type": "integer", **{name: part for name, part in said.items() if name != "$ref"}}
+
+
+def _free(form: Format) -> Source:
+    """A reply without calls."""
+    if form.text is not None:
+        return form.text
+    return Text() if form.trigger is None else Until(form.trigger, include=False)
+
+
+def tools(
+    given: Iterable[object],
+    format: str = "hermes",  # noqa: A002  the name that users of chat templates expect
+    choice: object = "auto",
+    *,
+    parallel: bool = True,
+) -> Tools:
+    """Replies of a chat model that may call these tools.
+
+    `result.tool_calls` has the calls, which are also the value: their names and their arguments,
+    read as the tool's type says. Where messages are the prompt, the chat template gets the tools.
+
+    >>> def add(a: int, b: int) -> int:
+    ...     "Add two numbers."
+    ...     return a + b
+    >>> tools([add]).schemas[0]["function"]["description"]
+    'Add two numbers.'
+
+    Args:
+        given: pydantic models and other types whose JSON is an object, callables, or dicts
+            `{"type": "function", "function": {"name": ..., "parameters": schema}}`.
+        format: how calls are written: "hermes" (also "qwen"), "qwen3_coder", "llama3",
+            "llama3_python_tag", "mistral", "mistral_v13" or "harmony". Their tokens are special
+            tokens where the vocabulary has them.
+        choice: "auto", text or calls; "required", calls only; "none", no calls; the name of the
+            tool to call, or `{"type": "function", "function": {"name": ...}}`.
+        parallel: whether one reply may have several calls, if the format has that at all.
+
+    Raises:
+        SourceError: there is no tool, two have one name, a format or choice is unknown, or
+            `parallel` is neither True nor False.
+        UnsupportedError: a name cannot stand in a call, or a type's JSON is no object.
+    """
+    listed = () if _is_one(given) else tuple(map(_tool, given))
+    names = [tool.name for tool in listed]
+    if not names:
+        raise SourceError("tools are a list of models, callables or descriptions; there is none")
+    if len(set(names)) < len(names):
+        twice = next(name for name in names if names.count(name) > 1)
+        raise SourceError(f"two tools have the name {twice!r}")
+    if not isinstance(format, str) or format not in FORMATS:  # pyright: ignore[reportUnnecessaryIsInstance]
+        raise SourceError(
+            f"there is no format {brief(format)} for tools; there are {', '.join(FORMATS)}"
+            f"{did_you_mean(format, FORMATS)}"
+        )
+    check_flag("parallel", parallel)
+    return Tools(listed, format, _checked_choice(choice, names), parallel)
+
+
+def _is_one(given: object) -> bool:
+    """Whether this is no list, but a tool by itself, or nothing like it."""
+    return isinstance(given, str | Mapping | type) or not isinstance(given, Iterable)
+
+
+def tools_of(source: Source) -> list[dict[str, Any]]:
+    """The descriptions of the tools that a source is made of, as chat templates take them.
+
+    >>> tools_of(Literal("a") + "b")
+    []
+    """
+    if isinstance(source, Tools):
+        return source.schemas
+    return [schema for part in parts_of(source) for schema in tools_of(part)]
+
+
+def _checked_choice(choice: object, names: list[str]) -> str:
+    wanted = choice
+    if isinstance(choice, Mapping):
+        wanted = _function(cast("Mapping[str, object]", choice)).get("name")
+    allowed = [*CHOICES, *names]
+    if not isinstance(wanted, str) or wanted not in allowed:
+        raise SourceError(
+            f"choice is {brief(cast('object', choice))}: it is one of {', '.join(allowed)}"
+            f"{did_you_mean(wanted, allowed)}"
+        )
+    return wanted
+
+
+def _tool(given: object) -> Tool:
+    if isinstance(given, Mapping):
+        return _described(cast("Mapping[str, object]", given))
+    name = getattr(given, "__name__", None)
+    if not callable(given) or not isinstance(name, str):
+        raise SourceError(f"{brief(given)} is no tool: a model, a callable or a description")
+    _check_name(name)
+    own = not isinstance(given, type) or vars(given).get("__doc__")  # a class inherits it
+    about = (inspect.getdoc(given) or "") if own else ""
+    tool = Tool(name, PythonType(given, plain=True), given, about)
+    _check_object(tool)
+    return tool
+
+
+def _check_name(name: str) -> None:
+    if not _NAME.fullmatch(name) or name in CHOICES:
+        raise UnsupportedError(
+            f"a tool is called {name!r}: names are up to 64 letters, digits, and _ . -, and none "
+            f"of {', '.join(CHOICES)}",
+            feature="name of a tool",
+        )
+
+
+def _check_object(tool: Tool) -> None:
+    whole = schema = tool.schema["function"]["parameters"]
+    prefix, _, name = str(schema.get("$ref", "")).rpartition("/")
+    if prefix == "#/$defs":  # a type that mentions itself
+        schema = whole["$defs"][name]
+    if schema.get("type") != "object":
+        raise _no_object(tool.name)
+
+
+def _no_object(name: str) -> UnsupportedError:
+    return UnsupportedError(
+        f"the arguments of the tool {name} are no JSON object: give a model, a dataclass, a "
+        'TypedDict, a callable, or a schema whose type is "object"',
+        feature="tool whose arguments are no object",
+    )
+
+
+def _described(given: Mapping[str, object]) -> Tool:
+    """The tool of a description, of the Chat Completions form or that of Responses."""
+    function = _function(given)
+    name, parameters = function.get("name"), function.get("parameters", {"type": "object"})
+    about = function.get("description")
+    if about is not None:
+        check_text(about, "the description of a tool")
+    if not isinstance(name, str) or not isinstance(parameters, dict):
+        raise SourceError(f"a description of a tool has a name and parameters; not {brief(given)}")
+    _check_name(name)
+    # Whoever writes none means an object, too: of {} the arguments would else be any JSON.
+    whole: dict[str, Any] = {"type": "object", **cast("dict[str, Any]", parameters)}
+    schema = JsonSchema(whole, "declared", whitespace="natural", spelling="plain")
+    if whole["type"] != "object":
+        raise _no_object(name)
+    return Tool(name, schema, given, str(about or ""))
+
+
+def _function(given: Mapping[str, object]) -> Mapping[str, object]:
+    inner = given.get("function", given)
+    return cast("Mapping[str, object]", inner) if isinstance(inner, Mapping) else {}

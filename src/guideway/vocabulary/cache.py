@@ -1,0 +1,110 @@
+"""What was read from a tokenizer, kept on disk by content: the table of its tokens, and its trie.
+
+Reading llama3's tokenizer takes a second: 0.6 s the tokenizers library needs for the JSON, the rest
+goes into bytes, self-check and trie. What comes out depends on the file and on the code that reads
+it, so both are the key, and nothing else is ever compared.
+
+A file appears complete or not at all (written beside its place, then renamed), and is read only if
+its checksum is right. A folder that is missing, read-only or full only costs the time: nothing here
+raises. The most recent files are kept, older ones removed.
+
+Only what reads tokenizers comes here. Compiling and masking open nothing.
+"""
+
+import contextlib
+import hashlib
+import os
+import tempfile
+from collections.abc import Callable, Sequence
+from functools import cache
+from importlib.metadata import version
+from pathlib import Path
+from typing import Final
+
+import numpy as np
+
+from guideway.vocabulary.array_file import Record, packed, unpacked
+from guideway.vocabulary.flat_trie import FlatTrie
+
+MOST_FILES: Final = 32  # 1 to 10 MB each
+WORTH_TOKENS: Final = 8192  # fewer are sorted faster (3 ms) than a file is found, read and checked
+WORTH_BYTES: Final = 1 << 19  # of a tokenizer.json
+
+
+def cache_folder(kind: str) -> Path:
+    """The folder `kind` under GUIDEWAY_CACHE if that is set, else in the user's cache folder."""
+    from platformdirs import user_cache_dir
+
+    return Path(os.environ.get("GUIDEWAY_CACHE") or user_cache_dir("guideway")) / kind
+
+
+def kept(kind: str, content: Sequence[bytes], make: Callable[[], Record]) -> Record:
+    """What `make` makes of `content`: from the cache, or made and put there."""
+    try:
+        path = cache_folder("vocabularies") / f"{_key(content)}.{kind}"
+    except OSError:  # without its source nobody can say what this code would make
+        return make()
+    with contextlib.suppress(OSError):
+        record = unpacked(path.read_bytes())
+        if record is not None:
+            return record
+    record = make()
+    with contextlib.suppress(OSError):
+        _write(path, packed(record))
+    return record
+
+
+def kept_trie(tokens: Sequence[bytes | None]) -> FlatTrie:
+    """The trie of `tokens`, from the cache if it is there.
+
+    Raises:
+        LimitError: a token is longer than 65,535 bytes.
+    """
+    if len(tokens) < WORTH_TOKENS:
+        return FlatTrie.build(tokens)
+
+    def make() -> Record:
+        trie = FlatTrie.build(tokens)
+        return Record({}, {name: getattr(trie, name) for name in FlatTrie.__slots__})
+
+    spelled = [token or b"" for token in tokens]
+    lengths = np.fromiter(map(len, spelled), np.int32, len(spelled))
+    return FlatTrie(**kept("trie", (b"".join(spelled), lengths.tobytes()), make).arrays)
+
+
+def _key(content: Sequence[bytes]) -> str:
+    """A name for what this code makes of `content`."""
+    digest = hashlib.blake2b(_code(), digest_size=16)
+    for part in content:
+        digest.update(len(part).to_bytes(8, "little"))
+        digest.update(part)
+    return digest.hexdigest()
+
+
+@cache
+def _code() -> bytes:
+    """A digest of the modules that read tokenizers, and of the version of the library they use."""
+    digest = hashlib.blake2b(version("tokenizers").encode())
+    for path in sorted(Path(__file__).parent.glob("*.py")):
+        digest.update(path.read_bytes())
+    return digest.digest()
+
+
+def _write(path: Path, content: bytes) -> None:
+    path.parent.mkdir(parents=True, exist_ok=True)
+    handle, name = tempfile.mkstemp(dir=path.parent, prefix=".new-")
+    try:
+        with os.fdopen(handle, "wb") as file:
+            file.write(content)
+        Path(name).replace(path)
+    except BaseException:
+        Path(name).unlink(missing_ok=True)
+        raise
+    _prune(path.parent)
+
+
+def _prune(folder: Path) -> None:
+    """Remove all but the most recent files, and what an interrupted write left behind."""
+    ages = sorted(((entry.stat().st_mtime, entry) for entry in folder.iterdir()), reverse=True)
+    for _, entry in ages[MOST_FILES:]:
+        entry.unlink(missing_ok=True)

@@ -1,0 +1,131 @@
+"""Which ids end a text.
+
+A model's files disagree about it: the tokenizer's configuration names one id, the generation
+configuration a list, the chat template closes a turn with a third. An id missed is a text that
+never stops, so the answer is their union; what a caller names is taken instead of it.
+"""
+
+import json
+from collections.abc import Callable, Iterable, Mapping
+from pathlib import Path
+from typing import Any, Final
+
+from guideway.errors import ModelError, brief
+from guideway.syntax.names import did_you_mean
+
+# Names of end tokens in use, for a tokenizer that comes without any configuration.
+KNOWN: Final = (
+    "<|eot_id|>",
+    "<|end_of_text|>",
+    "<|im_end|>",
+    "<|endoftext|>",
+    "<end_of_turn>",
+    "<eos>",
+    "</s>",
+)
+
+# The reply in a conversation that is rendered to see what closes it: a word no template contains.
+REPLY: Final = "Guideway"
+
+
+def named_ends(eos: str | int | Iterable[str | int], ids: Mapping[str, int]) -> frozenset[int]:
+    """The end ids that a caller names: a token, an id, or several.
+
+    Raises:
+        ModelError: the vocabulary has no such token.
+
+    Example:
+        >>> sorted(named_ends(["</s>", 7], {"</s>": 2}))
+        [2, 7]
+    """
+    several = [eos] if isinstance(eos, str | int) else eos
+    if not isinstance(several, Iterable):  # pyright: ignore[reportUnnecessaryIsInstance]
+        raise ModelError(f"eos is a token's name, an id, or several of them, not {brief(eos)}")
+    return frozenset(_id_of(one, ids, "eos") for one in several)
+
+
+def ends_beside(folder: Path | None, ids: Mapping[str, int]) -> frozenset[int]:
+    """The end ids named by the configuration files in `folder`, else every well-known one.
+
+    Raises:
+        ModelError: a configuration is no JSON object, or names a token that there is not.
+    """
+    found: set[int] = set()
+    for name, key in (
+        ("generation_config.json", "eos_token_id"),
+        ("tokenizer_config.json", "eos_token"),
+    ):
+        if folder is None or not (folder / name).is_file():
+            continue
+        named = _several(_object(folder / name).get(key))
+        found |= {_id_of(_name(one), ids, f"{name}, {key}") for one in named}
+    return frozenset(found or (ids[name] for name in KNOWN if name in ids))
+
+
+def ends_of(tokenizer: Any, generation_config: Any, added: Mapping[str, int]) -> frozenset[int]:
+    """The end ids of a transformers tokenizer: its own, the generation config's, the chat's.
+
+    Args:
+        tokenizer: a transformers tokenizer.
+        generation_config: transformers' `GenerationConfig`, or None.
+        added: the ids of its added tokens by name.
+    """
+    found: set[int] = set()
+    for source in (tokenizer, generation_config):
+        found.update(_several(getattr(source, "eos_token_id", None)))
+    if getattr(tokenizer, "chat_template", None):
+        template = str(tokenizer.chat_template)
+        found.update(_turn_ends(tokenizer.apply_chat_template, template, added))
+    return frozenset(found)
+
+
+def _turn_ends(
+    render: Callable[..., str], template: str, added: Mapping[str, int]
+) -> Iterable[int]:
+    """The added token that follows a reply in a rendered conversation, if one does."""
+    messages = [{"role": "user", "content": "Hi"}, {"role": "assistant", "content": REPLY}]
+    try:
+        after = render(messages, tokenize=False).partition(REPLY)[2].lstrip()
+    except Exception:  # noqa: BLE001  a template is the model's program: it raises what it likes
+        return [added[name] for name in KNOWN if name in added and name in template]
+    closing = max((name for name in added if after.startswith(name)), key=len, default=None)
+    return [] if closing is None else [added[closing]]
+
+
+def _object(path: Path) -> Mapping[str, Any]:
+    try:
+        value = json.loads(path.read_bytes())
+    except OSError as error:
+        raise ModelError(f"{path} cannot be read: {error.strerror}") from None
+    except (ValueError, RecursionError) as error:
+        raise ModelError(f"{path} is no JSON that can be read: {error}") from None
+    if not isinstance(value, dict):
+        raise ModelError(f"{path} holds {type(value).__name__}, where a JSON object is expected")
+    return value  # pyright: ignore[reportUnknownVariableType]
+
+
+def _several(value: Any) -> Iterable[Any]:
+    """What a configuration gives as nothing, one thing or a list."""
+    if value is None:
+        return ()
+    return value if isinstance(value, list | tuple) else (value,)  # pyright: ignore[reportUnknownVariableType]
+
+
+def _name(token: Any) -> Any:
+    """A token's name or id: configurations write it plain, or as an object with settings."""
+    match token:
+        case {"content": content}:
+            return content
+        case _:
+            return token
+
+
+def _id_of(token: Any, ids: Mapping[str, int], place: str) -> int:
+    if isinstance(token, int):
+        return token
+    if isinstance(token, str) and token in ids:
+        return ids[token]
+    # Only what looks like an end token is compared: 200,000 words would take a second.
+    hint = did_you_mean(token, [name for name in ids if name.startswith(("<", "["))])
+    named = brief(token)
+    raise ModelError(f"{place} names the token {named}, which the vocabulary does not have{hint}")

@@ -1,0 +1,174 @@
+r"""Where a pre-tokenizer splits a text, told while the text grows.
+
+A pattern splits a text into the matches that a backtracking matcher finds, one after the other.
+Whether a match ends at some place may depend on what follows: of `\s+(?!\S)|\s+` the last blank
+before a word goes to the word. So a boundary is first claimed, and the claim is held to what comes:
+
+    items      the ways through the pattern that are open in the piece now, in their order
+    pending    the items of the piece just claimed to have ended, until the next character is known
+    against    ways that would have been preferred to an end that was claimed: none may ever match
+
+A claim at a place is right exactly if some way matches there, and none of those before it ever
+does. What is claimed not to be a boundary is held to the same: ways behind one that matches are
+never tried, so they are dropped.
+
+Characters are numbers here: the set of the pattern's atoms that they are in (`Atoms`).
+"""
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import Final, TypeAlias, final
+
+from guideway.errors import UnsupportedError
+from guideway.vocabulary.split_pattern import Program
+
+Item: TypeAlias = tuple[int, int]  # a step, and atoms of which the next character is none
+
+GPT2: Final = r"'s|'t|'re|'ve|'m|'ll|'d| ?\p{L}+| ?\p{N}+| ?[^\s\p{L}\p{N}]+|\s+(?!\S)|\s+"
+"""What `ByteLevel` splits by."""
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class Claim:
+    """What is claimed of a text so far; a value.
+
+    Attributes:
+        items: the ways through the pattern since the last boundary.
+        against: the ways that must not match.
+        pending: the ways of the piece before, where no character has come since.
+        fresh: whether no character has come since the last boundary.
+    """
+
+    items: tuple[Item, ...]
+    against: frozenset[Item] = frozenset()
+    pending: tuple[Item, ...] = ()
+    fresh: bool = True
+
+
+@final
+class Splitter:
+    r"""One pattern.
+
+    Example:
+        >>> from guideway.vocabulary.split_pattern import read_pattern
+        >>> letters = Splitter(read_pattern("a+|b"))  # an "a" is in atom 0, a "b" in atom 1
+        >>> one = letters.read(letters.start, 0b01)
+        >>> letters.ends(one), letters.read(letters.cut(one), 0b01)
+        (True, None)
+        >>> letters.ends(letters.read(letters.cut(one), 0b10))
+        True
+
+    Attributes:
+        start: before the first character.
+    """
+
+    def __init__(self, program: Program) -> None:
+        """The splitter of a program.
+
+        Raises:
+            UnsupportedError: it matches the empty text.
+        """
+        self._steps = program.steps
+        self._match = len(program.steps) - 1
+        self._closures = dict[int, tuple[Item, ...]]()
+        self._read = dict[tuple[Claim, int], Claim | None]()
+        self._cut = dict[Claim, Claim | None]()
+        self.start = Claim(self._closure(0))
+        if any(step == self._match for step, _ in self.start.items):
+            raise UnsupportedError(
+                "the pattern by which the tokenizer splits texts matches the empty text",
+                feature="pattern of a pre-tokenizer",
+                place="/pre_tokenizer",
+            )
+
+    def read(self, claim: Claim, atoms: int) -> Claim | None:
+        """After a character that is in these atoms, no boundary before it but those claimed.
+
+        None where some claim was wrong.
+        """
+        key = (claim, atoms)
+        if key not in self._read:
+            self._read[key] = self._reading(claim, atoms)
+        return self._read[key]
+
+    def cut(self, claim: Claim) -> Claim | None:
+        """With the claim that the piece ends here, None if it cannot."""
+        if claim not in self._cut:
+            ways = self._until_match(claim.items)
+            after = Claim(self.start.items, claim.against, ways)
+            self._cut[claim] = after if ways and not claim.fresh else None
+        return self._cut[claim]
+
+    def ends(self, claim: Claim) -> bool:
+        """Whether all claims are right if the text ends here, or is empty."""
+        if any(step == self._match for step, _ in claim.against):
+            return False
+        items = claim.pending if claim.fresh else claim.items
+        return not items or any(step == self._match for step, _ in items)
+
+    def covers(self, atoms: int) -> bool:
+        """Whether a character in these atoms is a piece by itself, whatever follows."""
+        after = self.read(self.start, atoms)
+        return after is not None and (self._match, 0) in after.items
+
+    def _reading(self, claim: Claim, atoms: int) -> Claim | None:
+        preferred: tuple[Item, ...] = ()
+        if claim.pending:
+            matches = [
+                at
+                for at, (step, none_of) in enumerate(claim.pending)
+                if step == self._match and not none_of & atoms
+            ]
+            if not matches:
+                return None
+            preferred = claim.pending[: matches[0]]
+        against = frozenset(self._after([*claim.against, *preferred], atoms, stop=False))
+        matched = any(
+            step == self._match and not none_of & atoms for step, none_of in claim.against
+        )
+        items = tuple(self._after(claim.items, atoms, stop=True))
+        if matched or not items or (self._match, 0) in against:
+            return None
+        return Claim(items, against, fresh=False)
+
+    def _after(self, items: Iterable[Item], atoms: int, *, stop: bool) -> list[Item]:
+        """The items after a character; `stop`: those behind one that matches are not tried."""
+        found: dict[Item, None] = {}
+        for step, none_of in items:
+            if none_of & atoms:
+                continue
+            what = self._steps[step]
+            if what[0] == "read":
+                if atoms >> what[1] & 1:
+                    found.update(dict.fromkeys(self._closure(step + 1)))
+            elif stop:
+                break
+        return list(found)
+
+    def _until_match(self, items: tuple[Item, ...]) -> tuple[Item, ...]:
+        """The items down to the first that surely matches, none if none may."""
+        if (self._match, 0) in items:
+            return items[: items.index((self._match, 0)) + 1]
+        return items if any(step == self._match for step, _ in items) else ()
+
+    def _closure(self, start: int) -> tuple[Item, ...]:
+        """What can be read from a step on, in the order of trying."""
+        if start not in self._closures:
+            found: dict[Item, None] = {}
+            seen = set[Item]()
+            stack: list[Item] = [(start, 0)]
+            while stack:
+                at, none_of = stack.pop()
+                if (at, none_of) in seen:
+                    continue
+                seen.add((at, none_of))
+                step = self._steps[at]
+                if step[0] == "fork":
+                    stack += [(step[2], none_of), (step[1], none_of)]
+                elif step[0] == "not":
+                    stack.append((at + 1, none_of | 1 << step[1]))
+                else:
+                    found[at, none_of] = None
+            self._closures[start] = tuple(found)
+        return self._closures[start]

@@ -1,0 +1,168 @@
+"""The bytes of every token of a tokenizer.
+
+Which ids are text:
+
+- a piece of the model's own vocabulary is, as its decoder spells it;
+- an added token marked `special` is not: it controls the model, and decoding leaves it out;
+- an added token not so marked is. Its literal text is encoded to this id and the id decodes to that
+  text, so without it the usual tokens of a text would be forbidden. That holds for runs of line
+  breaks as for "<tool_call>" and "<unused5>": what a name looks like decides nothing, or "</s>"
+  could not stand in a page of HTML;
+- the unknown token is not: nothing tells what it stands for.
+
+What end ids are is `end_ids`' affair. What was read of a large file is kept on disk by its content.
+"""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import final
+
+import numpy as np
+from numpy.typing import NDArray
+
+from guideway.errors import ModelError
+from guideway.vocabulary.array_file import Record
+from guideway.vocabulary.backend import Backend, no_panic
+from guideway.vocabulary.cache import WORTH_BYTES, kept
+from guideway.vocabulary.decoding import Decoding, read_decoding
+from guideway.vocabulary.flat_trie import check_longest
+from guideway.vocabulary.self_check import check
+
+
+@final
+@dataclass(frozen=True, slots=True, eq=False)
+class TokenTable:
+    """What a tokenizer says about its tokens.
+
+    Attributes:
+        tokens: for each id its bytes, None if it is no text.
+        special: names of ids that are no text.
+        added: names of added tokens, special or not.
+        ids: the id of each piece and added token, as the tokenizer writes them.
+        lead: what decoding removes at the beginning of a text.
+        loss: why a text cannot be told from its tokens, "" if it can.
+    """
+
+    tokens: tuple[bytes | None, ...]
+    special: Mapping[str, int]
+    added: Mapping[str, int]
+    ids: Mapping[str, int]
+    lead: bytes
+    loss: str
+
+
+def read_table(backend: Backend) -> TokenTable:
+    """The tokens of `backend`, tried on a few hundred texts.
+
+    Raises:
+        UnsupportedError: its decoder does not work token by token.
+        ModelError: what it does is not what it says.
+        LimitError: a token is longer than 65,535 bytes.
+    """
+    with no_panic("the tokenizer"):
+        return _read(backend)
+
+
+def _read(backend: Backend) -> TokenTable:
+    decoding = read_decoding(backend)
+    special = {token.content: i for i, token in backend.added.items() if token.special}
+    if backend.unknown is not None:
+        special[backend.pieces[backend.unknown] or "<unknown>"] = backend.unknown
+    silent = set(special.values())
+    tokens = tuple(
+        None if piece is None or i in silent else _spell(backend, decoding, i, piece)
+        for i, piece in enumerate(backend.pieces)
+    )
+    check_longest(max((len(token) for token in tokens if token), default=0))  # trials take long
+    check(backend, decoding, tokens)
+    return TokenTable(
+        tokens=tokens,
+        special=special,
+        added={token.content: i for i, token in backend.added.items()},
+        ids=backend.ids,
+        lead=decoding.lead,
+        loss=decoding.loss,
+    )
+
+
+def open_table(source: str | bytes | Path) -> tuple[TokenTable, Path | None]:
+    """The tokens of a tokenizer.json: its path or its folder's, or its content as bytes.
+
+    Returns:
+        The tokens, and the folder the file lies in.
+
+    Raises:
+        ModelError: there is no such file, it is no tokenizer, or does not do what it says.
+        UnsupportedError: its decoder does not work token by token.
+        LimitError: an id is absurdly large, or a token longer than 65,535 bytes.
+    """
+    if isinstance(source, bytes):
+        return _table(source, "the text given"), None
+    path = Path(source)
+    try:
+        if path.is_dir():
+            path /= "tokenizer.json"
+        content = path.read_bytes()
+    except OSError as error:
+        raise ModelError(f"the tokenizer {path} cannot be read: {error.strerror}") from None
+    except ValueError:  # the name has half of a surrogate pair, or a NUL
+        raise ModelError(
+            f"the tokenizer {str(path)!r} cannot be read: no file has that name"
+        ) from None
+    return _table(content, str(path)), path.parent
+
+
+def _table(content: bytes, name: str) -> TokenTable:
+    if len(content) < WORTH_BYTES:
+        return read_table(Backend.load(content, name))
+    return _from_record(
+        kept("table", (content,), lambda: _as_record(read_table(Backend.load(content, name))))
+    )
+
+
+def _as_record(table: TokenTable) -> Record:
+    facts = {
+        "special": dict(table.special),
+        "added": dict(table.added),
+        "lead": table.lead.hex(),
+        "loss": table.loss,
+    }
+    spelled = [token or b"" for token in table.tokens]
+    # The library names them in another order each time.
+    pieces = sorted(table.ids, key=lambda piece: (table.ids[piece], piece))
+    arrays = {
+        "tokens": np.frombuffer(b"".join(spelled), np.uint8),
+        "token_ends": _ends(spelled),
+        "pieces": np.frombuffer("".join(pieces).encode(), np.uint8),
+        "piece_ends": _ends(pieces),  # in characters
+        "piece_ids": np.fromiter((table.ids[piece] for piece in pieces), np.int32, len(pieces)),
+    }
+    return Record(facts, arrays)
+
+
+def _ends(parts: Sequence[str | bytes]) -> NDArray[np.int64]:
+    return np.cumsum(np.fromiter(map(len, parts), np.int64, len(parts)))
+
+
+def _from_record(record: Record) -> TokenTable:
+    facts, arrays = record.facts, record.arrays
+    data, ends = arrays["tokens"].tobytes(), arrays["token_ends"].tolist()
+    tokens = tuple(data[i:j] or None for i, j in zip([0, *ends], ends, strict=False))
+    text, ends = arrays["pieces"].tobytes().decode(), arrays["piece_ends"].tolist()
+    pieces = (text[i:j] for i, j in zip([0, *ends], ends, strict=False))
+    return TokenTable(
+        tokens=tokens,
+        special=facts["special"],
+        added=facts["added"],
+        ids=dict(zip(pieces, arrays["piece_ids"].tolist(), strict=True)),
+        lead=bytes.fromhex(facts["lead"]),
+        loss=facts["loss"],
+    )
+
+
+def _spell(backend: Backend, decoding: Decoding, token: int, piece: str) -> bytes:
+    added = backend.added.get(token)
+    if added is None or added.piece:
+        return decoding.spell(piece)
+    return decoding.spell_added(piece)
