@@ -9,34 +9,50 @@ The type says whose fault it is, the attributes carry the data::
     ├── LimitError           a budget or a count is exceeded (needed / given / allowed)
     ├── TokenRejected        a token that the constraint does not allow was offered
     ├── DeadEndError         no token is left to choose from
-    └── ModelError           the model or its files are missing, broken or misbehave
+    ├── ModelError           the model or its files are missing, broken or misbehave
+    └── InvalidValueError    a generated text is valid, but a validator refuses its value
+
+`GuidewayWarning` says what is probably a mistake. `GenerationInterrupted` is Ctrl-C during a
+generation: a `KeyboardInterrupt`, so `except Exception` does not catch it.
 
 Nothing here knows any other part of guideway.
 """
 
-from typing import Final, final
+from typing import Any, Final, Self, final
 
 _LONGEST: Final = 500  # characters of a message: names, texts and values are the user's
 
 
 class GuidewayError(Exception):
-    """Base of all guideway errors: `except guideway.GuidewayError` catches exactly ours."""
+    """Base of all guideway errors: `except guideway.GuidewayError` catches exactly ours.
+
+    Attributes:
+        row: the place of the prompt in its batch, counted from 0; None outside of batches.
+    """
+
+    row: int | None = None
 
     def __init__(self, message: str) -> None:
         super().__init__(_cut(message, _LONGEST))
 
     def __reduce__(self) -> tuple[object, ...]:
-        """As it is, so that it gets from a worker process to who waits for it."""
-        return _again, (type(self), self.args, self.__dict__)
+        """Pickle the finished message and the attributes, so that worker processes can send it."""
+        return _again, (type(self), self.args), self.__dict__
+
+    def in_row(self, row: int) -> Self:
+        """Name the row of a batch in this error, and return it.
+
+        >>> print(GuidewayError("no token is left").in_row(3))
+        row 3: no token is left
+        """
+        if self.row is None:
+            self.row, self.args = row, (f"row {row}: {self}", *self.args[1:])
+        return self
 
 
-def _again(
-    kind: type[GuidewayError], args: tuple[object, ...], said: dict[str, object]
-) -> GuidewayError:
-    """An error once more; its message has been made of what it was told."""
-    error = kind.__new__(kind, *args)
-    error.__dict__.update(said)
-    return error
+def _again(kind: type[GuidewayError], args: tuple[object, ...]) -> GuidewayError:
+    """An error with its message, before its attributes are set."""
+    return kind.__new__(kind, *args)
 
 
 @final
@@ -166,6 +182,42 @@ class DeadEndError(GuidewayError):
 @final
 class ModelError(GuidewayError):
     """The model, its tokenizer or its files are missing or broken, or its values are no numbers."""
+
+
+@final
+class InvalidValueError(GuidewayError):
+    """A generated text has no value: a validator of the type refuses it.
+
+    The constraint allows the text, because a mask cannot enforce the validator. `__cause__` is
+    pydantic's error, or whatever else the validator raised.
+
+    Attributes:
+        result: the `Result` with the text.
+    """
+
+    result: Any = None
+
+
+class GuidewayWarning(UserWarning):
+    """A call does what it says, and is probably a mistake, or slower than it could be."""
+
+
+@final
+class GenerationInterrupted(KeyboardInterrupt):  # noqa: N818  no error: the user wants it to end
+    """Ctrl-C during a generation.
+
+    Attributes:
+        results: the results so far, in order. Finished texts have their values; for the others
+            `finish_reason` is "interrupted". Rows that have not begun are missing at the end.
+    """
+
+    def __init__(self, results: list[Any]) -> None:
+        self.results = results
+        super().__init__("the generation was interrupted")
+
+    def __reduce__(self) -> tuple[object, ...]:
+        """Pickle the results."""
+        return GenerationInterrupted, (self.results,)
 
 
 def render(message: str, place: str, text: str | None, position: int | None) -> str:
