@@ -1,10 +1,12 @@
 """Whether keys with patterns can be the same: asked of plain text, answered for every spelling."""
 
+import json
 import re
 from itertools import product
 
 import pytest
 
+import guideway as gw
 from guideway.automata.derivative import Derivatives
 from guideway.lowering.expr import both
 from guideway.lowering.json_patterns import (
@@ -17,6 +19,8 @@ from guideway.lowering.json_patterns import (
 from guideway.lowering.json_text import Spelling
 from guideway.lowering.nodes import Expr
 from guideway.syntax.regex import parse_regex
+from guideway.syntax.regex_finding import finds
+from random_walks import BYTES
 
 PATTERNS = (
     *("^a", "a$", "^x-", "^[a-z]+$", "^\\\\", '^"', "\\n", "^.{2}$", "^\\u00e9$", "^[^a]*$"),
@@ -73,3 +77,27 @@ def test_strings_with_any_pattern_are_those_of_each() -> None:
     assert surely_within(of("^a"), of("^a", "^b"))
     assert surely_within(of("^b", "^a"), of("^a", "^b"))
     assert not surely_within(of("^a", "^b"), of("^a", "^c"))
+
+
+FLAGGED = [
+    *(r"(?i)^/subscriptions/[^/]+$", r"(?i)^(yes|no)$", "(?u)^(?=.*B)[a-z]", "(?is)A.B"),
+    *(r"(?m)^b$", r"(?i)(?m)^B$", r"(?a)^\w+$", r"(?u)^(['\"])\w*\1$", "(?x) a # any a"),
+]
+TRIED = ["yes", "No", "yeſ", "ab", "AB", "a\nb", "aB", "é", "'a'", "'a\"", "/SUBSCRIPTIONS/x", ""]
+
+
+@pytest.mark.parametrize("pattern", FLAGGED)
+def test_a_pattern_that_begins_with_flags_is_pythons(pattern: str) -> None:
+    constraint = gw.compile(gw.JsonSchema({"type": "string", "pattern": pattern}), BYTES)
+    for text in TRIED:
+        found = re.search(pattern, text) is not None
+        assert constraint.matches(json.dumps(text)) == found, text
+        assert finds(pattern, text) in (found, None)
+
+
+def test_keys_may_have_a_pattern_with_flags() -> None:
+    schema = {"patternProperties": {"(?i)^x-": {"const": 1}}, "additionalProperties": False}
+    constraint = gw.compile(gw.JsonSchema(schema), BYTES)
+    assert constraint.matches('{"X-a": 1, "x-b": 1}')
+    assert not constraint.matches('{"X-a": 2}')
+    assert not constraint.matches('{"y": 1}')

@@ -68,6 +68,8 @@ def check(whole: dict[str, Any], *, is_text: bool) -> None:
         {"not": {"type": ["number", "boolean", "array", "object"]}},
         {"type": "string", "not": {"const": "a"}},
         {"type": "string", "not": {"not": {"pattern": "a|c"}}},
+        {"type": "string", "pattern": "(?i)^A(?=[BC])"},
+        {"type": "string", "pattern": "(?x) B $ # ends so"},
         {"type": "string", "not": {"type": "string", "enum": []}},
         {"type": ["string", "null"], "not": {"type": "string", "minLength": 1}},
         {"type": "string", "minLength": 3, "maxLength": 1},

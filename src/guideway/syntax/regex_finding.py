@@ -1,4 +1,6 @@
-r"""Whether an ECMA pattern is found in a text, and texts in which it is: a look, not an automaton.
+r"""The patterns of JSON Schema: their trees, and whether they are found in a text, without automata.
+
+A pattern is ECMA-262's. One that begins with flags, (?i) say, is Python's: ECMA-262 has no such thing.
 
 A set of places in the text is an integer, a bit for each; what a node makes of the places where it
 begins are the places where it may end. So nothing is tried twice, and nested counts take no longer
@@ -6,12 +8,13 @@ than the text is long::
 
     a+ in "baa"     begins at 0b0111     one more "a" each time: 0b0100, then 0b1000 beside it
 
-Texts are of printable ASCII, where all dialects agree on classes and ends; of other texts, of
-references back, and of what would take long, nothing is said.
+Texts are of printable ASCII, where all dialects agree on classes and ends. Nothing is said of other
+texts, of references back, of parts that ignore case, and of what would take long.
 
 What this module does not know: automata, and which texts are asked about.
 """
 
+import re
 from collections.abc import Iterator
 from functools import lru_cache
 from typing import Final, final
@@ -42,6 +45,7 @@ _CHOICE: Final = "aA0-_.b/: 1"  # of a class, the first of these; else the least
 _DEEPEST: Final = 64  # nodes within nodes
 _MOST_STEPS: Final = 4000  # nodes looked at
 _LONGEST: Final = 256  # characters
+_FLAGS: Final = re.compile(r"(?:\(\?[A-Za-z]+\))*")
 _WAYS: Final = ((0, 0), (1, 0), (1, 1), (4, 2), (12, 3))  # repetitions, and options or characters
 
 
@@ -51,8 +55,22 @@ class _UnknownError(Exception):
 
 @lru_cache(maxsize=1024)
 def parsed(pattern: str) -> Pattern:
-    """The tree of a well formed pattern."""
-    return parse_regex(pattern, "ecma")
+    """The tree of a well formed pattern.
+
+    >>> parsed("(?i)a").body.mode.ignore_case
+    True
+    """
+    return parse_regex(pattern, "python" if leading_flags(pattern) else "ecma")
+
+
+def leading_flags(pattern: str) -> str:
+    """The flags for the whole pattern, as they stand at its beginning.
+
+    >>> leading_flags("(?im)a"), leading_flags("(?i:a)")
+    ('(?im)', '')
+    """
+    found = _FLAGS.match(pattern)
+    return "" if found is None else found[0]
 
 
 @lru_cache(maxsize=4096)
@@ -106,7 +124,7 @@ class _Finder:
 
     def _leaf(self, node: Leaf, starts: int) -> int:
         match node:
-            case Text(text):
+            case Text(text, mode) if not mode.ignore_case:
                 for char in text:
                     starts = (starts & self._places(frozenset(char))) << 1
                 return starts
@@ -157,6 +175,8 @@ def members(leaf: Class | Shorthand | Dot) -> frozenset[str]:
     """The printable characters of ASCII that a leaf matches."""
     if isinstance(leaf, Dot):
         return _PRINTABLE
+    if leaf.mode.ignore_case:
+        raise _UnknownError
     if isinstance(leaf, Shorthand):
         if leaf.name not in _NAMED:
             raise _UnknownError

@@ -27,6 +27,7 @@ from guideway.syntax.json_schema_tree import (
     Strings,
 )
 from guideway.syntax.json_schema_verdicts import Verdict, denied, every, one, some
+from guideway.syntax.regex_finding import leading_flags
 from guideway.syntax.sources import Both, Choice, Either, Inverse, Regex, Source, Text
 
 MOST_PARTS: Final = 1000
@@ -187,7 +188,7 @@ class _Strings:
             most = "" if high is None else str(high)
             parts.append(_Set(Regex(rf"[\s\S]{{{low},{most}}}")))
         if said.pattern is not None:
-            parts.append(_Set(Regex(rf"[\s\S]*(?:{said.pattern.text})[\s\S]*", "ecma")))
+            parts.append(_Set(_containing(said.pattern.text)))
         return self._both(parts)
 
     # Sets of sets
@@ -245,6 +246,18 @@ class _Strings:
                     needed=needed,
                 )
         return _Set(kind(tuple(each.source for each in once)), None, size, depth)
+
+
+def _containing(pattern: str) -> Regex:
+    """The texts in which a pattern of a schema is found.
+
+    >>> _containing("(?i)a$").pattern
+    '(?i)[\\\\s\\\\S]*(?:a$)[\\\\s\\\\S]*'
+    """
+    flags = leading_flags(pattern)
+    end = "\n)" if "x" in flags else ")"  # a newline ends a comment
+    inside = pattern.removeprefix(flags) + end
+    return Regex(rf"{flags}[\s\S]*(?:{inside}[\s\S]*", "python" if flags else "ecma")
 
 
 def _listed(values: Iterable[str]) -> _Set:
