@@ -1,6 +1,6 @@
 """The official JSON Schema Test Suite, out of the sdist of jsonschema, fetched once into the cache.
 
-A case is one instance of one group; its states, worst first:
+A case is one instance of one group; its states:
 
     U   unsound: an invalid instance is accepted
     i   incomplete: a valid instance is not accepted
@@ -45,7 +45,6 @@ DRAFTS: Final = {
     "draft2019-09": "https://json-schema.org/draft/2019-09/schema",
     "draft2020-12": "https://json-schema.org/draft/2020-12/schema",
 }
-WORST_FIRST: Final = "Uixo."
 ORDERS: Final = ("any", "declared")
 
 
@@ -65,38 +64,40 @@ class Part:
 
 
 def parts() -> list[Part]:
-    """The mandatory files of five drafts, and the formats of the latest."""
+    """All files of five drafts, optional ones and formats included."""
     root = suite() / "tests"
-    files = [file for draft in DRAFTS for file in sorted((root / draft).glob("*.json"))]
-    files += sorted((root / "draft2020-12" / "optional" / "format").glob("*.json"))
+    files = [file for draft in DRAFTS for file in sorted((root / draft).rglob("*.json"))]
     names = [file.relative_to(root).as_posix() for file in files]
     return [Part(name, order) for name in names for order in ORDERS]
 
 
+def groups(part: Part) -> list[dict[str, Any]]:
+    """The groups of a file: a description, a schema and its tests."""
+    return json.loads((suite() / "tests" / part.file).read_bytes())
+
+
 def judge(part: Part) -> str:
     """The state of each case of a file, in order, a space between groups."""
-    groups: list[dict[str, Any]] = json.loads((suite() / "tests" / part.file).read_bytes())
-    return " ".join(_group(part, group) for group in groups)
+    return " ".join(_group(part, group) for group in groups(part))
 
 
 def _group(part: Part, group: dict[str, Any]) -> str:
     tests = group["tests"]
-    schema = group["schema"]
-    if isinstance(schema, dict):
-        schema = {"$schema": DRAFTS[part.draft], **schema}
     try:
-        engine = machine(schema, part)
+        engine = Derivatives(lower_json_schema(source(part, group["schema"])))
     except GuidewayError:
         return "x" * len(tests)
     return "".join(_state(engine, test["data"], test["valid"], part.order) for test in tests)
 
 
-def machine(schema: Any, part: Part) -> Derivatives:
+def source(part: Part, schema: Any) -> JsonSchema:
+    """A schema of a file, with the documents that it may refer to."""
+    if isinstance(schema, dict):
+        schema = {"$schema": DRAFTS[part.draft], **schema}
     # A schema that names no other document is not asked to read sixty of them.
     named = any(word in json.dumps(schema) for word in ("http", '"$ref": "', "$dynamicRef"))
     resources = dict(_resources(part.draft)) if named else None
-    source = JsonSchema(schema, key_order=part.order, resources=resources)  # type: ignore[arg-type]
-    return Derivatives(lower_json_schema(source))
+    return JsonSchema(schema, key_order=part.order, resources=resources)  # type: ignore[arg-type]
 
 
 def _state(engine: Derivatives, instance: Any, valid: bool, order: str) -> str:
@@ -138,29 +139,18 @@ def write_baseline(states: dict[str, str]) -> None:
     BASELINE.write_text("".join(f"{part} {found}\n" for part, found in states.items()))
 
 
-def worse(found: str, before: str) -> bool:
-    """Whether some case is in a worse state than before."""
-    rank = WORST_FIRST.index
-    return len(found) != len(before) or any(
-        rank(now) < rank(then)
-        for now, then in zip(found, before, strict=True)
-        if " " not in (now, then)
-    )
-
-
 def table(states: dict[str, str]) -> str:
     """How many cases of each draft are in which state, with any key order."""
     lines = [f"{'':14}{'cases':>7}{'right':>7}{'refused':>9}{'incomplete':>12}{'unsound':>9}"]
-    for row in (*DRAFTS, "formats"):
-        texts = [
+    for draft in DRAFTS:
+        found = [
             text
             for part, text in states.items()
-            if part.endswith(" any")
-            and row == ("formats" if "/format/" in part else part.split("/")[0])
+            if part.startswith(f"{draft}/") and part.endswith(" any")
         ]
-        text = "".join(texts).replace(" ", "")
+        text = "".join(found).replace(" ", "")
         counts = f"{len(text):7}{text.count('.'):7}{text.count('x'):9}"
-        lines.append(f"{row:14}{counts}{text.count('i'):12}{text.count('U'):9}")
+        lines.append(f"{draft:14}{counts}{text.count('i'):12}{text.count('U'):9}")
     return "\n".join(lines)
 
 
