@@ -203,7 +203,7 @@ class GuidewayWarning(UserWarning):
 
 
 @final
-class GenerationInterrupted(KeyboardInterrupt):  # noqa: N818  no error: the user wants it to end
+class GenerationInterrupted(KeyboardInterrupt):
     """Ctrl-C during a generation.
 
     Attributes:
