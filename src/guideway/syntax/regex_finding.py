@@ -1,6 +1,6 @@
-r"""The patterns of JSON Schema: their trees, and whether they are found in a text, without automata.
+r"""The patterns of JSON Schema: their trees, and a look whether a text has them, without automata.
 
-A pattern is ECMA-262's. One that begins with flags, (?i) say, is Python's: ECMA-262 has no such thing.
+A pattern is ECMA-262's. One that begins with flags, (?i) say, is Python's: ECMA-262 has none there.
 
 A set of places in the text is an integer, a bit for each; what a node makes of the places where it
 begins are the places where it may end. So nothing is tried twice, and nested counts take no longer

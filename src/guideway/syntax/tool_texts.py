@@ -249,10 +249,10 @@ class _Strings:
 
 
 def _containing(pattern: str) -> Regex:
-    """The texts in which a pattern of a schema is found.
+    r"""The texts in which a pattern of a schema is found.
 
     >>> _containing("(?i)a$").pattern
-    '(?i)[\\\\s\\\\S]*(?:a$)[\\\\s\\\\S]*'
+    '(?i)[\\s\\S]*(?:a$)[\\s\\S]*'
     """
     flags = leading_flags(pattern)
     end = "\n)" if "x" in flags else ")"  # a newline ends a comment
