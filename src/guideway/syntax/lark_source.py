@@ -42,7 +42,7 @@ _MADE_OF: Final = (
 
 @final
 @dataclass(frozen=True)
-class Lark(Source):
+class Lark(Source[str]):
     """The texts that a Lark grammar parses, as Lark itself reads it.
 
     Beside what Lark knows there may stand JSON Schemas, special tokens and a few things more in it

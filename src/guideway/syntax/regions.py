@@ -20,16 +20,18 @@ made of any source.
 from abc import ABC, abstractmethod
 from collections.abc import Iterable
 from dataclasses import dataclass
-from typing import Final, final
+from typing import TYPE_CHECKING, Any, Final, final, overload
 
 from guideway.errors import SourceError, brief
 from guideway.syntax.sources import (
     Either,
     Literal,
+    Read,
     Repetition,
     Sequence,
     Source,
     Text,
+    Value_co,
     check_flag,
     check_text,
     repeat,
@@ -37,8 +39,11 @@ from guideway.syntax.sources import (
 )
 from guideway.syntax.special import Special
 
+if TYPE_CHECKING:
+    from guideway.syntax.sources import Written
 
-class Composed(Source, ABC):
+
+class Composed(Source[Value_co], ABC):
     """Base of the sources that mean no more than another, `spelled_out`, but are read otherwise."""
 
     __slots__ = ()
@@ -51,7 +56,7 @@ class Composed(Source, ABC):
 
 @final
 @dataclass(frozen=True)
-class Until(Source):
+class Until(Source[str]):
     """Free text up to a stop.
 
     Attributes:
@@ -68,11 +73,11 @@ class Until(Source):
 
 @final
 @dataclass(frozen=True)
-class Captured(Source):
+class Captured(Source[Value_co]):
     """A text of `item`, which `result.captures` has under `name`."""
 
     name: str
-    item: Source
+    item: Source[Value_co]
 
     def __post_init__(self) -> None:
         """Refuse what is no name."""
@@ -83,20 +88,20 @@ class Captured(Source):
 
 @final
 @dataclass(frozen=True)
-class Region(Source):
+class Region(Source[Value_co]):
     """A text of `item`, which is found again as the region `label`: a tag's number, a tool."""
 
     label: int | str
-    item: Source
+    item: Source[Value_co]
 
 
 @final
 @dataclass(frozen=True)
-class Tag(Composed):
+class Tag(Composed[Value_co]):
     """A text of `item` between `begin` and `end`; of `Text()` one without `end` in it."""
 
     begin: Source
-    item: Source
+    item: Source[Value_co]
     end: Source
 
     @property
@@ -118,7 +123,7 @@ class Tag(Composed):
 
 @final
 @dataclass(frozen=True)
-class Regions(Composed):
+class Regions(Composed[list[Read]]):
     """Free text with `at_least` to `at_most` tags in it.
 
     Attributes:
@@ -128,7 +133,7 @@ class Regions(Composed):
         stop_after_first: whether the text ends with the first one.
     """
 
-    tags: tuple[Tag, ...]
+    tags: tuple[Tag[Read], ...]
     at_least: int = 0
     at_most: int | None = None
     stop_after_first: bool = False
@@ -156,10 +161,10 @@ class Regions(Composed):
 
 @final
 @dataclass(frozen=True)
-class Thinking(Composed):
+class Thinking(Composed[Value_co]):
     """Free text between `begin` and `end`, then up to two line breaks and a text of `item`."""
 
-    item: Source
+    item: Source[Value_co]
     begin: Source
     end: Source
 
@@ -209,6 +214,10 @@ def until(*stops: object, include: bool = True) -> Until:
     return Until(sources[0] if len(sources) == 1 else Either(sources), include)
 
 
+@overload
+def tag(begin: object, item: "Written[Read] | type[Read]", end: object = "") -> "Tag[Read]": ...
+@overload
+def tag(begin: object, item: object, end: object = "") -> Tag: ...
 def tag(begin: object, item: object, end: object = "") -> Tag:
     """A text of `item` between `begin` and `end`.
 
@@ -225,8 +234,11 @@ def tag(begin: object, item: object, end: object = "") -> Tag:
 
 
 def regions(
-    *tags: Tag, at_least: int = 0, at_most: int | None = None, stop_after_first: bool = False
-) -> Regions:
+    *tags: Tag[Read],
+    at_least: int = 0,
+    at_most: int | None = None,
+    stop_after_first: bool = False,
+) -> Regions[Read]:
     """Free text in which the trigger of a tag begins that tag; behind its end free text goes on.
 
     The value of a text is the list of the values of its regions.
@@ -289,6 +301,17 @@ def _are_apart(triggers: tuple[Source, ...]) -> bool:
     return not within and ends.isdisjoint(begins)
 
 
+@overload
+def tagged(
+    begin: object,
+    item: "Written[Read] | type[Read]",
+    end: object = "",
+    *,
+    at_least: int = 0,
+    at_most: int | None = None,
+    stop_after_first: bool = False,
+) -> "Regions[Read]": ...
+@overload
 def tagged(
     begin: object,
     item: object,
@@ -297,7 +320,16 @@ def tagged(
     at_least: int = 0,
     at_most: int | None = None,
     stop_after_first: bool = False,
-) -> Regions:
+) -> Regions[Any]: ...
+def tagged(
+    begin: object,
+    item: object,
+    end: object = "",
+    *,
+    at_least: int = 0,
+    at_most: int | None = None,
+    stop_after_first: bool = False,
+) -> Regions[Any]:
     """Free text in which `begin` is followed by a text of `item` and `end`: `regions` of one tag.
 
     >>> tagged("<a>", int, "</a>").tags[0].end
@@ -307,6 +339,12 @@ def tagged(
     return regions(one, at_least=at_least, at_most=at_most, stop_after_first=stop_after_first)
 
 
+@overload
+def thinking(
+    item: "Written[Read] | type[Read]", begin: object = "<think>", end: object = "</think>"
+) -> "Thinking[Read]": ...
+@overload
+def thinking(item: object, begin: object = "<think>", end: object = "</think>") -> Thinking: ...
 def thinking(item: object, begin: object = "<think>", end: object = "</think>") -> Thinking:
     """Free text between two marks, then a text of `item`: what reasoning models write.
 
@@ -331,6 +369,10 @@ def _mark(given: object) -> Source:
     return Special(given, required=False) if isinstance(given, str) else source(given)
 
 
+@overload
+def capture(name: str, item: "Written[Read] | type[Read]") -> "Captured[Read]": ...
+@overload
+def capture(name: str, item: object) -> Captured: ...
 def capture(name: str, item: object) -> Captured:
     """A text of `item`, found again in `result.captures`: as its value, where it has one.
 

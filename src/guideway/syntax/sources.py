@@ -7,13 +7,29 @@
 Sources are values, equal by content, so that compiling can remember them. `source(x)` says what
 counts as one: a source, a string (that literal), or a Python type. This file only holds what was
 written; `syntax.regex`, `syntax.json_schema` and `syntax.python_types` read it.
+
+Type checkers know a source by the type of its values: `Source[int]`.
 """
 
+import re
 from collections.abc import Iterable, Mapping
 from copy import copy
 from dataclasses import dataclass, field
+from typing import (
+    TYPE_CHECKING,
+    Any,
+    Generic,
+    TypeAlias,
+    Union,
+    cast,
+    final,
+    get_args,
+    get_origin,
+    overload,
+)
 from typing import Literal as OneOf
-from typing import Union, cast, final, get_args, get_origin
+
+from typing_extensions import TypeVar
 
 from guideway.errors import SourceError, brief
 from guideway.syntax.names import did_you_mean
@@ -21,12 +37,26 @@ from guideway.syntax.names import did_you_mean
 Dialect = OneOf["python", "ecma"]
 DIALECTS: tuple[Dialect, ...] = ("python", "ecma")
 
+Value_co = TypeVar("Value_co", covariant=True, default=Any)
+Read = TypeVar("Read", default=str)
+"""The type of the values of a source; of strings and patterns `str`."""
+if TYPE_CHECKING:
+    from pydantic import TypeAdapter
+    from typing_extensions import TypeForm
 
-class Source:
+    Written: TypeAlias = "Source[Read] | TypeAdapter[Read] | re.Pattern[str] | str"
+    """A source whose values have the type `Read`."""
+
+
+class Source(Generic[Value_co]):
     """Base of all sources. It carries the operators and nothing else."""
 
     __slots__ = ()
 
+    @overload
+    def __add__(self: "Source[str]", other: "Written[str]") -> "Source[str]": ...
+    @overload
+    def __add__(self, other: object) -> "Source": ...
     def __add__(self, other: object) -> "Source":
         """A text of this, then one of the other."""
         return Sequence((*_parts(self, Sequence), source(other)))
@@ -35,6 +65,10 @@ class Source:
         """A text of the other, then one of this."""
         return Sequence((source(other), self))
 
+    @overload
+    def __or__(self, other: "Written[Read] | type[Read]") -> "Source[Value_co | Read]": ...
+    @overload
+    def __or__(self, other: object) -> "Source": ...
     def __or__(self, other: object) -> "Source":
         """A text of either."""
         return Either((*_parts(self, Either), source(other)))
@@ -51,7 +85,7 @@ class Source:
         """Texts of both."""
         return Both((source(other), self))
 
-    def __sub__(self, other: object) -> "Source":
+    def __sub__(self, other: object) -> "Source[Value_co]":
         """Texts of this that are not in the other."""
         return Both((self, Inverse(source(other))))
 
@@ -59,14 +93,14 @@ class Source:
         """Texts of the other that are not in this."""
         return Both((source(other), Inverse(self)))
 
-    def __invert__(self) -> "Source":
+    def __invert__(self) -> "Source[str]":
         """Any text that is not in this."""
         return Inverse(self)
 
 
 @final
 @dataclass(frozen=True)
-class Regex(Source):
+class Regex(Source[str]):
     """The whole text matches the pattern, as `re.fullmatch` would have it.
 
     Example:
@@ -94,7 +128,7 @@ class Regex(Source):
 
 @final
 @dataclass(frozen=True, init=False)
-class Choice(Source):
+class Choice(Source[str]):
     """One of the given strings.
 
     Example:
@@ -118,7 +152,7 @@ class Choice(Source):
 
 @final
 @dataclass(frozen=True)
-class Gbnf(Source):
+class Gbnf(Source[str]):
     """The texts of a grammar as llama.cpp writes them.
 
     Example:
@@ -150,13 +184,13 @@ def with_tokens(grammar: Gbnf, tokens: Mapping[str, Source]) -> Gbnf:
 
 @final
 @dataclass(frozen=True)
-class Text(Source):
+class Text(Source[str]):
     """Any text: any sequence of whole characters, the empty one included."""
 
 
 @final
 @dataclass(frozen=True)
-class Literal(Source):
+class Literal(Source[str]):
     """Exactly this text; a plain string among sources means the same."""
 
     text: str
@@ -192,7 +226,7 @@ class Both(Source):
 
 @final
 @dataclass(frozen=True)
-class Inverse(Source):
+class Inverse(Source[str]):
     """Any text (valid UTF-8) that is not in the item: `~a`."""
 
     item: Source
@@ -200,7 +234,7 @@ class Inverse(Source):
 
 @final
 @dataclass(frozen=True)
-class Repetition(Source):
+class Repetition(Source[str]):
     """`low` to `high` texts of the item in a row (`high` None: any number)."""
 
     item: Source
@@ -210,7 +244,7 @@ class Repetition(Source):
 
 @final
 @dataclass(frozen=True)
-class PythonType(Source):
+class PythonType(Source[Value_co]):
     """The JSON of a value of a Python type, as pydantic reads it.
 
     Attributes:
@@ -258,6 +292,12 @@ def _parts(item: Source, kind: type[Sequence] | type[Either] | type[Both]) -> tu
     return item.parts if isinstance(item, kind) else (item,)
 
 
+@overload
+def source(value: "Written[Read]") -> "Source[Read]": ...
+@overload
+def source(value: "TypeForm[Read]") -> "Source[Read]": ...
+@overload
+def source(value: object) -> Source: ...
 def source(value: object) -> Source:
     """What `value` denotes: a source itself, a string as that literal, or a Python type.
 
@@ -268,7 +308,7 @@ def source(value: object) -> Source:
         SourceError: it is none of these.
     """
     if isinstance(value, Source):
-        return value
+        return cast("Source", value)
     if isinstance(value, str):
         return Literal(value)
     if get_origin(value) is Union and any(isinstance(a, Source) for a in get_args(value)):

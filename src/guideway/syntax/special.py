@@ -15,7 +15,7 @@ _MOST_IDS: Final = 1 << 32  # more than any vocabulary has
 
 @final
 @dataclass(frozen=True)
-class Special(Source):
+class Special(Source[str]):
     """One special token.
 
     Attributes:
@@ -39,7 +39,7 @@ class Special(Source):
 
 @final
 @dataclass(frozen=True)
-class Others(Source):
+class Others(Source[str]):
     """Tokens one after the other: text, and special tokens, none of them one of some.
 
     How many tokens a text is made of is nothing that a language knows: so there are none of it or

@@ -20,7 +20,7 @@ _WORDS: Final = re.compile(r"\w+|\s+|[^\w\s]+")
 
 @final
 @dataclass(frozen=True)
-class Substring(Source):
+class Substring(Source[str]):
     """Some of the chunks, one after the other as they stand, or none.
 
     Attributes:
