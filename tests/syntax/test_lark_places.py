@@ -155,5 +155,5 @@ def test_what_is_defined_nowhere_has_no_place():
 
 
 def test_what_is_no_printed_character_is_told():
-    error = refused('\ufeffstart: "a"')
-    assert "'\\ufeff' begins nothing here" in str(error)
+    error = refused('\u200bstart: "a"')
+    assert "'\\u200b' begins nothing here" in str(error)

@@ -15,7 +15,7 @@ from guideway.syntax.json_schema import parse_json_schema
 from guideway.syntax.json_schema_keywords import LATEST, READ, Draft, find_draft
 from guideway.syntax.json_schema_parts import read_pattern
 from guideway.syntax.json_schema_resources import parts_of
-from guideway.syntax.json_schema_source import JsonSchema
+from guideway.syntax.json_schema_source import Formats, JsonSchema
 from guideway.syntax.json_schema_tree import Address
 from guideway.syntax.json_schema_values import FORMATS, Keywords, kind_of
 from guideway.syntax.json_text import Json, extend, read_json, show
@@ -113,7 +113,7 @@ def schema_keywords(source: JsonSchema) -> Iterator[Enforced]:
         raw = read_json(text)
         said = raw if isinstance(raw, dict) else {}
         draft = find_draft(said.get("$schema"), uri, draft)
-        yield from _Listing(uri, draft, read).of(raw)
+        yield from _Listing(uri, draft, read, source.formats).of(raw)
 
 
 def _place(address: Address) -> str:
@@ -126,8 +126,8 @@ def _place(address: Address) -> str:
 class _Listing:
     """Lists one document; `read` are the addresses of the schemas that are used."""
 
-    def __init__(self, uri: str, draft: Draft, read: set[str]) -> None:
-        self._uri, self._draft, self._read = uri, draft, read
+    def __init__(self, uri: str, draft: Draft, read: set[str], formats: Formats) -> None:
+        self._uri, self._draft, self._read, self._formats = uri, draft, read, formats
 
     def of(self, root: Json) -> Iterator[Enforced]:
         """The keywords of `root` and of the schemas in it, in their order."""
@@ -148,6 +148,8 @@ class _Listing:
         return "unused", "nothing refers to the schema it stands in"
 
     def _standing(self, raw: Mapping[str, Json], name: str) -> tuple[Standing, str]:
+        if name == "format" and self._formats == "annotation":
+            return "annotation", 'formats="annotation"'
         first, last = READ.get(name, (0, 0))
         if not first <= self._draft <= last:
             return self._silent(name)
@@ -158,6 +160,8 @@ class _Listing:
             return "inert", why
         if name == "format" and raw[name] not in FORMATS:
             return "annotation", "no format of the specification"
+        if self._formats == "annotation":
+            raw = {name: value for name, value in raw.items() if name != "format"}
         return "merged" if name in _MERGED else "exact", _how(raw, name)
 
     def _silent(self, name: str) -> tuple[Standing, str]:

@@ -84,7 +84,7 @@ def read_file(path: Path) -> str:
         typer.BadParameter: there is none, or it is no UTF-8.
     """
     try:
-        return path.read_text(encoding="utf-8")
+        return path.read_text(encoding="utf-8-sig")
     except FileNotFoundError:
         near = _near(path.name, _names_in(path.parent))
         raise typer.BadParameter(f"there is no file {str(path)!r}{near}") from None

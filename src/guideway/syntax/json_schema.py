@@ -84,6 +84,7 @@ def parse_json_schema(source: JsonSchema, raw: Json = None, name: str = "") -> D
     dynamic = (source.text, *(text for _, text in source.resource_texts))
     library = Library(Catalogue(given, source.resource_texts, has_dynamic(dynamic), name=name))
     reader = _Reader(library, strict=source.formats == "strict")
+    reader.formats = source.formats != "annotation"
     document = Document(reader.read(), reader.schemas)
     check_loops(document)
     return document
@@ -147,7 +148,7 @@ class _Reader:
     """Reads places until none is left."""
 
     def __init__(self, library: Library, *, strict: bool) -> None:
-        self._library, self._strict = library, strict
+        self._library, self._strict, self.formats = library, strict, True
         self._todo: list[Address] = []
         self.places: dict[Address, Place] = {}
         self.schemas = {NEVER: Schema(NEVER, ("false",), kinds=frozenset())}
@@ -190,6 +191,8 @@ class _Reader:
             )
         place = outer.entered()
         said = asserted(raw, place.scope.draft, place.scope.resource.keywords)
+        if not self.formats:
+            said.pop("format", None)
         if "$ref" in raw and place.scope.draft <= 7:  # there, what stands beside $ref is ignored
             said = {"$ref": raw["$ref"]}
         keywords = Keywords(said, place.shown)

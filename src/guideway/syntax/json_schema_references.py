@@ -146,8 +146,8 @@ class Library:
         found = self._catalogue.find(uri)
         if found is None:
             raise UnsupportedError(
-                f"{what} leaves this schema; nothing is fetched, so pass what it "
-                "means as JsonSchema(..., resources={uri: schema})",
+                f"{what} leaves this schema, and nothing is fetched: pass the schema that it names "
+                "as JsonSchema(..., resources={uri: schema}), or the folder where its file is",
                 feature="$ref",
                 place=at,
             )

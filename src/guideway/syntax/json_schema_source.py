@@ -7,18 +7,24 @@ properties. `syntax.json_schema` reads it; this file only checks the options.
 from collections.abc import Mapping
 from dataclasses import InitVar, dataclass, field
 from functools import cached_property
-from typing import Any, Final, Literal, TypeAlias, cast, final, get_args
+from os import PathLike
+from typing import Any, Final, Literal, TypeAlias, TypedDict, Unpack, cast, final, get_args
 
 from guideway.errors import GuidewayError, SourceError, brief
 from guideway.syntax.collecting import pause, resume
+from guideway.syntax.files import MARK, checked_path, decode_json, holds, read_file
+from guideway.syntax.json_schema_drafts import meta_schemas
+from guideway.syntax.json_schema_files import files_of
+from guideway.syntax.json_schema_unformatted import drop_formats
 from guideway.syntax.json_text import Json, copy_json, read_json, write_plain
 from guideway.syntax.sources import Source, check_option, check_text
 
 KeyOrder: TypeAlias = Literal["any", "declared"]
 WhitespaceName: TypeAlias = Literal["any", "compact", "natural"]
 Spelling: TypeAlias = Literal["any", "plain"]
-Formats: TypeAlias = Literal["known", "strict"]
-Schema: TypeAlias = "Mapping[str, Any] | bool | str"
+Formats: TypeAlias = Literal["known", "strict", "annotation"]
+Schema: TypeAlias = "Mapping[str, Any] | bool | str | bytes"
+Resources: TypeAlias = "Mapping[str, Schema] | str | PathLike[str]"
 
 _KEY_ORDERS: Final[tuple[str, ...]] = get_args(KeyOrder)
 _WHITESPACE_NAMES: Final[tuple[str, ...]] = get_args(WhitespaceName)
@@ -72,6 +78,16 @@ class Whitespace:
             )
 
 
+class Options(TypedDict, total=False):
+    """Keyword arguments of `JsonSchema`."""
+
+    key_order: KeyOrder
+    whitespace: WhitespaceName | Whitespace
+    spelling: Spelling
+    formats: Formats
+    resources: "Resources | None"
+
+
 @final
 @dataclass(frozen=True)
 class JsonSchema(Source):
@@ -82,7 +98,8 @@ class JsonSchema(Source):
         '{"type":"integer"}'
 
     Args:
-        schema: the schema: a dict, a bool, or JSON text.
+        schema: the schema: a dict, a bool, or JSON text (str, or bytes as `json.loads` takes them;
+            a byte order mark is skipped).
         key_order: "any", or "declared": keys come in the order in which the schemas that hold name
             them in `properties`, those with `$ref` and branches after the schema itself; then those
             that are only in `required`, or that `dependentRequired` asks for, then all others.
@@ -100,15 +117,19 @@ class JsonSchema(Source):
             a power of ten; other multiples are written without: 0.00000025, not 2.5e-7. Two schemas
             of the same values may differ in such texts alone.
         formats: "known": the formats of the specification are asserted, and names that it does not
-            have are annotations; "strict": those are refused.
-        resources: schemas by URI that `$ref` may name; nothing is ever fetched.
+            have are annotations; "strict": those are refused; "annotation": all formats are
+            annotations, as in 2019-09 and 2020-12 by default.
+        resources: schemas that `$ref` may name: a dict of schemas by URI, or a folder, in which
+            files are found by their paths and by their `$id`. The meta-schemas of the drafts are
+            known without. Nothing is ever fetched.
 
     Attributes:
         text: the schema as JSON text.
         resource_texts: the resources as (URI, JSON text).
 
     Raises:
-        SourceError: an option that does not exist, or a schema that is no JSON value.
+        SourceError: an option that does not exist, a schema that is no JSON value, or a file that
+            cannot be read.
     """
 
     schema: InitVar[Schema]
@@ -116,16 +137,18 @@ class JsonSchema(Source):
     whitespace: WhitespaceName | Whitespace = "any"
     spelling: Spelling = "any"
     formats: Formats = "known"
-    resources: InitVar[Mapping[str, Schema] | None] = None
+    resources: InitVar["Resources | None"] = None
     text: str = field(init=False)
     resource_texts: tuple[tuple[str, str], ...] = field(init=False, default=())
 
-    def __post_init__(self, schema: Schema, resources: Mapping[str, Schema] | None) -> None:
+    def __post_init__(self, schema: Schema, resources: "Resources | None") -> None:
         """Check the options and keep the schema as text."""
         check_option("key_order", self.key_order, _KEY_ORDERS)
         if not isinstance(self.whitespace, Whitespace):
             check_option("whitespace", self.whitespace, _WHITESPACE_NAMES)
         check_option("spelling", self.spelling, _SPELLINGS)
+        if brief(self.formats) == "'annotations'":  # the same in the plural
+            object.__setattr__(self, "formats", "annotation")
         check_option("formats", self.formats, _FORMATS)
         paused = pause()
         try:
@@ -133,14 +156,29 @@ class JsonSchema(Source):
         finally:
             resume(paused)
 
+    @staticmethod
+    def open(path: str | PathLike[str], **options: Unpack[Options]) -> "JsonSchema":
+        """The schema in a file; the options are those of `JsonSchema`.
+
+        References to other files are looked up in the folder of the file, unless there are
+        `resources=`.
+
+        Raises:
+            SourceError: there is no such file, it is not UTF-8, or `path` is no path.
+        """
+        file = checked_path(path)
+        options.setdefault("resources", file.parent)
+        return JsonSchema(read_file(file, "the schema"), **options)
+
     @cached_property
     def value(self) -> Json:
-        """What `read_json` makes of the text; nobody changes it.
+        """The schema as a JSON value, without formats that are annotations; nobody changes it.
 
         Raises:
             SourceError, LimitError: as `read_json`.
         """
-        return read_json(self.text)
+        read = read_json(self.text)
+        return drop_formats(read) if self.formats == "annotation" else read
 
     @cached_property
     def compact(self) -> str | None:
@@ -154,16 +192,25 @@ class JsonSchema(Source):
 def _keep(source: JsonSchema, schema: object, resources: object) -> None:
     text, value = _copied(schema, "a schema")
     object.__setattr__(source, "text", text)
-    if not isinstance(schema, str):  # where the properties keep it
-        source.__dict__["value"], source.__dict__["compact"] = value, text
-    object.__setattr__(source, "resource_texts", _resource_texts(resources))
+    if not isinstance(schema, str | bytes) and source.formats != "annotation":
+        source.__dict__["value"], source.__dict__["compact"] = value, text  # as the properties do
+    given = _resource_texts(text, resources)
+    known = meta_schemas((text, *(other for _, other in given)), (uri for uri, _ in given))
+    object.__setattr__(source, "resource_texts", given + known)
 
 
-def _resource_texts(resources: object) -> tuple[tuple[str, str], ...]:
+def _resource_texts(text: str, resources: object) -> tuple[tuple[str, str], ...]:
     if resources is None:
         return ()
+    if isinstance(resources, str | PathLike):
+        folder = checked_path(cast("str | PathLike[str]", resources))
+        if not holds(folder.is_dir):
+            raise SourceError(f"resources={brief(str(folder))} is not a folder")
+        return files_of(folder, read_json(text))
     if not isinstance(resources, Mapping):
-        raise SourceError(f"resources are a dict of schemas by URI, not {brief(resources)}")
+        raise SourceError(
+            f"resources are a dict of schemas by URI, or a folder, not {brief(resources)}"
+        )
     listed = cast("Mapping[object, object]", resources).items()
     return tuple((_uri(uri), _copied(part, f"resource {brief(uri)}")[0]) for uri, part in listed)
 
@@ -177,9 +224,12 @@ def _uri(uri: object) -> str:
 
 def _copied(schema: object, what: str) -> tuple[str, Json]:
     """The JSON text of a schema and its value, that of a text being the text."""
+    if isinstance(schema, bytes):
+        schema = decode_json(schema, what)
     if isinstance(schema, str):
         check_text(schema, what)
-        return schema, schema
+        text = schema.removeprefix(MARK)
+        return text, text
     if isinstance(schema, dict | Mapping | bool):
         return copy_json(schema if isinstance(schema, bool) else dict(schema))  # pyright: ignore[reportUnknownArgumentType]
     raise SourceError(f"{what} is a dict, a bool or JSON text, not {brief(schema)}")

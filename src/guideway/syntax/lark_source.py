@@ -18,6 +18,7 @@ from pathlib import Path
 from typing import Final, Literal, TypeAlias, cast, final, get_args
 
 from guideway.errors import SourceError, UnsupportedError, brief
+from guideway.syntax.files import MARK, checked_path, holds, read_file
 from guideway.syntax.lark_errors import within
 from guideway.syntax.lark_extensions import Extended, Part, check_unmarked, extend
 from guideway.syntax.lark_tree import Indentation
@@ -100,6 +101,7 @@ class Lark(Source[str]):
     def __post_init__(self, postlex: object, imports: "Imports | _Texts | None") -> None:
         """Check the options and read what is imported."""
         check_text(self.text, "a grammar")
+        object.__setattr__(self, "text", self.text.removeprefix(MARK))
         check_text(self.start, "the name of a rule")
         if self.lexer is not None:
             check_option("lexer", self.lexer, get_args(Lexer))
@@ -157,8 +159,9 @@ class Lark(Source[str]):
         Raises:
             SourceError: there is no such file, it is no text, or `path` is no path.
         """
-        file = _checked_path(path)
-        return Lark(_read(file), start, lexer, postlex, _Texts(imports, file.parent))
+        file = checked_path(path)
+        text = read_file(file, "the grammar")
+        return Lark(text, start, lexer, postlex, _Texts(imports, file.parent))
 
 
 def read_indenter(postlex: object) -> Indentation:
@@ -218,13 +221,13 @@ class _Texts:
                 if not isinstance(name, str) or not _DOTTED.match(name):
                     raise SourceError(f"imports are texts by names as `a.b`, not {brief(name)}")
                 check_text(text, f"the grammar {name!r}")
-                self._texts[_path(name)] = str(text)
+                self._texts[_path(name)] = str(text).removeprefix(MARK)
         elif imports is not None:
             if not isinstance(imports, str | PathLike | Iterable):  # pyright: ignore[reportUnnecessaryIsInstance]
                 raise SourceError(f"imports are folders, or texts by names, not {brief(imports)}")
             listed = [imports] if isinstance(imports, str | PathLike) else list(imports)
-            for folder in map(_checked_path, listed):
-                if not _is(folder.is_dir):
+            for folder in map(checked_path, listed):
+                if not holds(folder.is_dir):
                     given = brief(str(folder))
                     raise SourceError(f"imports are folders, or texts by names; {given} is none")
                 self._folders.append(folder)
@@ -235,8 +238,8 @@ class _Texts:
             return self._texts[path]
         beside = [self._beside] if relative and self._beside is not None else []
         for folder in (*self._folders, *beside):
-            if _is((folder / path).is_file):
-                return _read(folder / path)
+            if holds((folder / path).is_file):
+                return read_file(folder / path, "the grammar")
         return _packaged().get(path)
 
     def names(self) -> list[str]:
@@ -311,21 +314,6 @@ def _absent(name: str, texts: _Texts, importing: str, place: int, *, nested: boo
     )
 
 
-def _checked_path(given: object) -> Path:
-    try:
-        return Path(cast("str", given))
-    except TypeError:
-        raise SourceError(f"a path is a str or a pathlib.Path, not {brief(given)}") from None
-
-
-def _is(what: Callable[[], bool]) -> bool:
-    """What `is_dir` or `is_file` says; a name that is too long for any file is none."""
-    try:
-        return what()
-    except OSError:
-        return False
-
-
 def _path(name: str) -> str:
     return name.replace(".", "/") + SUFFIX
 
@@ -341,11 +329,4 @@ def _packaged() -> Mapping[str, str]:
     folders = (found.submodule_search_locations or ()) if found is not None else ()
     files = [file for folder in folders for file in Path(folder, "grammars").glob("*" + SUFFIX)]
     ours = {f"guideway/{name}{SUFFIX}": text for name, text in importable().items()}
-    return {file.name: _read(file) for file in sorted(files)} | ours
-
-
-def _read(file: Path) -> str:
-    try:
-        return file.read_text(encoding="utf-8")
-    except (OSError, ValueError) as error:  # of bytes that are no text, or a name with a NUL
-        raise SourceError(f"the grammar {str(file)!r} cannot be read: {error}") from None
+    return {file.name: read_file(file, "the grammar") for file in sorted(files)} | ours

@@ -32,6 +32,7 @@ from typing import Literal as OneOf
 from typing_extensions import TypeVar
 
 from guideway.errors import SourceError, brief
+from guideway.syntax.files import MARK
 from guideway.syntax.names import did_you_mean
 
 Dialect = OneOf["python", "ecma"]
@@ -172,6 +173,7 @@ class Gbnf(Source[str]):
     def __post_init__(self) -> None:
         """Refuse what is no text; its rules are read when compiling."""
         check_text(self.text, "a grammar")
+        object.__setattr__(self, "text", self.text.removeprefix(MARK))
         check_text(self.root, "the name of a rule")
 
 

@@ -1,0 +1,37 @@
+"""JSON Schemas without `format`, for `formats="annotation"`.
+
+Schemas that a keyword nobody knows holds are found through the references to them: OpenAPI's
+`#/components/schemas/User`.
+"""
+
+from typing import Any
+
+from guideway.errors import GuidewayError
+from guideway.syntax.json_schema_keywords import LATEST, find_draft
+from guideway.syntax.json_schema_resources import parts_of
+from guideway.syntax.json_schema_targets import Targets
+from guideway.syntax.json_text import Json
+
+
+def drop_formats(root: Json) -> Json:
+    """The same value, its schemas changed in place.
+
+    >>> drop_formats({"format": "date", "const": {"format": "date"}})
+    {'const': {'format': 'date'}}
+
+    Left to the reader are schemas that only a reference by URI or anchor leads to.
+    """
+    said: Any = root.get("$schema") if isinstance(root, dict) else None
+    try:
+        targets = Targets(root, find_draft(said, "", LATEST))
+    except GuidewayError:  # which reading the schema says
+        return root
+    todo, seen = [root], set[int]()
+    while todo:
+        raw = todo.pop()
+        if isinstance(raw, dict) and id(raw) not in seen:
+            seen.add(id(raw))
+            raw.pop("format", None)
+            todo += (part for _, part in parts_of("", raw))
+            todo.append(targets.get(raw.get("$ref")))
+    return root
