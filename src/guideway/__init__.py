@@ -53,7 +53,8 @@ if TYPE_CHECKING:
     from guideway.logits.classifier_sources import classifier, fudge
     from guideway.logits.lexicon import Lexicon
     from guideway.sampling.settings import Sampling
-    from guideway.syntax.json_schema_source import JsonSchema, Whitespace
+    from guideway.syntax.json_schema_source import JsonSchema
+    from guideway.syntax.json_style import Whitespace
     from guideway.syntax.lark_indenter import ItemIndenter
     from guideway.syntax.lark_source import Lark
     from guideway.syntax.regions import capture, regions, tag, tagged, thinking, until
@@ -167,7 +168,7 @@ HOMES: Final = {
     "UnsupportedError": "guideway.errors",
     "Vocabulary": "guideway.vocabulary.spellings",
     "Watermark": "guideway.api.watermark",
-    "Whitespace": "guideway.syntax.json_schema_source",
+    "Whitespace": "guideway.syntax.json_style",
     "allocate_token_bitmask": "guideway.logits.bitmask",
     "apply_token_bitmask_inplace": "guideway.logits.bitmask",
     "cache_info": "guideway.constraints.caches",

@@ -11,7 +11,7 @@ import guideway as gw
 from guideway.automata.decided import Decisions
 from guideway.lowering.json_both import apart
 from guideway.lowering.sources import lower_source
-from guideway.syntax.json_schema_source import Whitespace
+from guideway.syntax.json_style import Whitespace
 
 VALUES: list[Any] = [
     *(

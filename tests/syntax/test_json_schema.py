@@ -7,8 +7,9 @@ import pytest
 
 from guideway.errors import SourceError, UnsupportedError
 from guideway.syntax.json_schema import LooseParts, parse_json_schema
-from guideway.syntax.json_schema_source import JsonSchema, Whitespace
+from guideway.syntax.json_schema_source import JsonSchema
 from guideway.syntax.json_schema_tree import KINDS, Bound
+from guideway.syntax.json_style import Whitespace
 
 DRAFT_4 = "http://json-schema.org/draft-04/schema#"
 DRAFT_7 = "http://json-schema.org/draft-07/schema#"

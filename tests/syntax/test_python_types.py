@@ -19,7 +19,8 @@ from type_samples import NOT_WRITTEN_BACK, TYPES, Level, Options, Person, Point,
 
 
 def machine(type_: Any, plain: bool = False) -> Derivatives:
-    return Derivatives(lower_source(PythonType(type_, plain)))
+    source = PythonType(type_)
+    return Derivatives(lower_source(source.plain_form if plain else source))
 
 
 def walk(language: Derivatives, choose: random.Random, length: int) -> str:
@@ -173,7 +174,7 @@ def test_texts_that_are_no_value_or_no_usual_spelling_are_not_on_offer(name: str
 
 
 def test_plain_form_keeps_the_declared_order_and_natural_whitespace() -> None:
-    source = type_source(PythonType(Point, plain=True))
+    source = type_source(PythonType(Point).plain_form)
     assert (source.key_order, source.whitespace, source.spelling) == (
         "declared",
         "natural",

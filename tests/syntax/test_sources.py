@@ -6,6 +6,7 @@ from typing import Optional, Union
 import pytest
 
 from guideway.errors import SourceError
+from guideway.syntax.json_schema_source import JsonSchema
 from guideway.syntax.sources import (
     Both,
     Choice,
@@ -67,8 +68,21 @@ def test_types_are_equal_if_their_members_come_in_the_same_order():
 
 def test_types_are_equal_to_their_like_alone():
     assert PythonType(OneOf[1]) != PythonType(OneOf[2])
-    assert PythonType(int) != PythonType(int, plain=True)
+    assert PythonType(int) != PythonType(int, spelling="plain")
     assert PythonType(int) != Regex("[0-9]+")
+
+
+def test_a_type_takes_the_options_of_a_schema():
+    compact = source(dict[str, int], whitespace="compact")
+    assert compact == PythonType(dict[str, int], whitespace="compact")
+    assert compact.plain_form == PythonType(dict[str, int], "declared", "compact", "plain")
+    assert source(int).plain_form == PythonType(int, "declared", "natural", "plain")
+    assert source(Union[int, A], spelling="plain") == Either((PythonType(int, spelling="plain"), A))  # noqa: UP007
+    with pytest.raises(SourceError, match="whitespace='tight': it is one of"):
+        source(int, whitespace="tight")
+    for other in (A, "text", JsonSchema({})):
+        with pytest.raises(SourceError, match="are options of a Python type"):
+            source(other, spelling="plain")
 
 
 def test_types_that_do_not_hash_are_told_apart_by_identity():

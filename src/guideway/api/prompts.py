@@ -73,6 +73,8 @@ def read_source(given: object) -> Source | None:
 
     >>> read_source({"type": "integer"}).spelling
     'plain'
+    >>> read_source(source(int, whitespace="compact")).style
+    ('declared', 'compact', 'plain')
     """
     if given is None:
         return None
@@ -84,11 +86,7 @@ def read_source(given: object) -> Source | None:
 
 def plain(given: Source) -> Source:
     """`given` with its Python types in plain form, however deep in a combination."""
-    return (
-        PythonType(given.type, plain=True)
-        if isinstance(given, PythonType)
-        else with_parts(given, plain)
-    )
+    return given.plain_form if isinstance(given, PythonType) else with_parts(given, plain)
 
 
 def read_choices(given: object) -> list[str]:

@@ -21,8 +21,9 @@ from functools import reduce
 from guideway.lowering.json_schema import Lowering
 from guideway.lowering.nodes import Expr
 from guideway.syntax.json_schema import parse_json_schema
-from guideway.syntax.json_schema_source import JsonSchema, Whitespace, WhitespaceName
+from guideway.syntax.json_schema_source import JsonSchema
 from guideway.syntax.json_schema_tree import Document, Schema
+from guideway.syntax.json_style import Whitespace, WhitespaceName
 
 ROOT = "both#"
 

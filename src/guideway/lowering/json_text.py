@@ -32,7 +32,8 @@ from guideway.lowering.unicode import (
     intersection,
     points,
 )
-from guideway.syntax.json_schema_source import JsonSchema, Whitespace
+from guideway.syntax.json_schema_source import JsonSchema
+from guideway.syntax.json_style import Whitespace
 
 QUOTE = literal('"')
 _BACKSLASH = literal("\\")

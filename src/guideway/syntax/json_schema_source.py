@@ -16,66 +16,15 @@ from guideway.syntax.files import MARK, checked_path, decode_json, holds, read_f
 from guideway.syntax.json_schema_drafts import meta_schemas
 from guideway.syntax.json_schema_files import files_of
 from guideway.syntax.json_schema_unformatted import drop_formats
+from guideway.syntax.json_style import KeyOrder, Spelling, Whitespace, WhitespaceName
 from guideway.syntax.json_text import Json, copy_json, read_json, write_plain
-from guideway.syntax.sources import Source, check_option, check_text
+from guideway.syntax.sources import Source, check_option, check_style, check_text
 
-KeyOrder: TypeAlias = Literal["any", "declared"]
-WhitespaceName: TypeAlias = Literal["any", "compact", "natural"]
-Spelling: TypeAlias = Literal["any", "plain"]
 Formats: TypeAlias = Literal["known", "strict", "annotation"]
 Schema: TypeAlias = "Mapping[str, Any] | bool | str | bytes"
 Resources: TypeAlias = "Mapping[str, Schema] | str | PathLike[str]"
 
-_KEY_ORDERS: Final[tuple[str, ...]] = get_args(KeyOrder)
-_WHITESPACE_NAMES: Final[tuple[str, ...]] = get_args(WhitespaceName)
-_SPELLINGS: Final[tuple[str, ...]] = get_args(Spelling)
 _FORMATS: Final[tuple[str, ...]] = get_args(Formats)
-
-
-@final
-@dataclass(frozen=True, slots=True)
-class Whitespace:
-    """Bounded whitespace: enough for what people and `json.dumps` write, too little to run away.
-
-    There may be, each of it or nothing at all:
-
-    - up to `spaces` spaces after `:`;
-    - after `{`, `[` and `,`, and before `}` and `]`, up to `spaces` spaces, or, if `newline`, a
-      newline and up to `indent` spaces.
-
-    None stands before `:` or `,`, and none around the whole text. The defaults are what
-    `whitespace="natural"` means. They contain `json.dumps(value)`, and with `indent=2` up to 16
-    levels of brackets, with `indent=4` up to 8.
-
-    Attributes:
-        spaces: the most spaces in a row on one line.
-        newline: whether lines may be broken.
-        indent: the most spaces after a newline.
-
-    Raises:
-        SourceError: a count is negative or no count.
-
-    Example:
-        >>> Whitespace(spaces=0, newline=False)  # what "compact" means
-        Whitespace(spaces=0, newline=False, indent=32)
-    """
-
-    spaces: int = 1
-    newline: bool = True
-    indent: int = 32
-
-    def __post_init__(self) -> None:
-        """Check the counts."""
-        for name in ("spaces", "indent"):
-            given: object = getattr(self, name)
-            if not isinstance(given, int) or isinstance(given, bool) or given < 0:
-                raise SourceError(
-                    f"Whitespace({name}=...) is a count of spaces, not {brief(given)}"
-                )
-        if not isinstance(self.newline, bool):  # pyright: ignore[reportUnnecessaryIsInstance]
-            raise SourceError(
-                f"Whitespace(newline=...) is True or False, not {brief(self.newline)}"
-            )
 
 
 class Options(TypedDict, total=False):
@@ -143,10 +92,7 @@ class JsonSchema(Source):
 
     def __post_init__(self, schema: Schema, resources: "Resources | None") -> None:
         """Check the options and keep the schema as text."""
-        check_option("key_order", self.key_order, _KEY_ORDERS)
-        if not isinstance(self.whitespace, Whitespace):
-            check_option("whitespace", self.whitespace, _WHITESPACE_NAMES)
-        check_option("spelling", self.spelling, _SPELLINGS)
+        check_style(self.key_order, self.whitespace, self.spelling)
         if brief(self.formats) == "'annotations'":  # the same in the plural
             object.__setattr__(self, "formats", "annotation")
         check_option("formats", self.formats, _FORMATS)

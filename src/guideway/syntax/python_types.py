@@ -75,7 +75,7 @@ def _remembered(source: PythonType) -> TypeSchema:
 
 
 def type_source(source: PythonType) -> JsonSchema:
-    """The JSON texts of a type, as a source: all of them, or those of plain form.
+    """The JSON texts of a type, as a source, in the form that it asks for.
 
     >>> type_source(PythonType(bool)).text
     '{"type":"boolean"}'
@@ -83,7 +83,10 @@ def type_source(source: PythonType) -> JsonSchema:
     Raises:
         SourceError, UnsupportedError, LimitError: as `type_schema`.
     """
-    document = type_schema(source.type).schema
-    if source.plain:
-        return JsonSchema(document, "declared", whitespace="natural", spelling="plain")
-    return JsonSchema(document)
+    key_order, whitespace, spelling = source.style
+    return JsonSchema(
+        type_schema(source.type).schema,
+        key_order or "any",
+        whitespace=whitespace or "any",
+        spelling=spelling or "any",
+    )

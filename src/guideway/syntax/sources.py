@@ -33,6 +33,7 @@ from typing_extensions import TypeVar
 
 from guideway.errors import SourceError, brief
 from guideway.syntax.files import MARK
+from guideway.syntax.json_style import KeyOrder, Spelling, Style, Whitespace, WhitespaceName
 from guideway.syntax.names import did_you_mean
 
 Dialect = OneOf["python", "ecma"]
@@ -249,21 +250,47 @@ class Repetition(Source[str]):
 class PythonType(Source[Value_co]):
     """The JSON of a value of a Python type, as pydantic reads it.
 
+    The options are those of `JsonSchema`; None: `compile` reads it as "any", and `generate` as the
+    form that models write best (`plain_form`).
+
     Attributes:
         type: anything that `pydantic.TypeAdapter` takes, a TypeAdapter, or a callable, whose
             arguments are meant.
-        plain: whether to hold the JSON to the form that reads best: keys in declared order, natural
-            whitespace, plain spelling. All forms otherwise. `generate` sets it.
+        key_order: "any", or "declared".
+        whitespace: "any", "compact", "natural", or a `Whitespace`.
+        spelling: "any", or "plain".
+
+    Raises:
+        SourceError: an option that does not exist.
     """
 
     type: object
-    plain: bool = False
+    key_order: KeyOrder | None = None
+    whitespace: WhitespaceName | Whitespace | None = None
+    spelling: Spelling | None = None
+
+    def __post_init__(self) -> None:
+        """Check the options; a type is read when compiling."""
+        check_style(*("any" if given is None else given for given in self.style))
+
+    @property
+    def style(self) -> Style:
+        """The three options."""
+        return self.key_order, self.whitespace, self.spelling
+
+    @property
+    def plain_form(self) -> "PythonType":
+        """The same type: keys in declared order, natural whitespace, plain spelling, if not set."""
+        key_order, whitespace, spelling = self.style
+        return PythonType(
+            self.type, key_order or "declared", whitespace or "natural", spelling or "plain"
+        )
 
     def __eq__(self, other: object) -> bool:
         """Of the same type, its members in the same order: that decides what is read."""
         if not isinstance(other, PythonType):
             return NotImplemented
-        return self.plain == other.plain and _is_same(self.type, other.type)
+        return self.style == other.style and _is_same(self.type, other.type)
 
     def __hash__(self) -> int:
         """By what a type is outside: one that holds itself twice, 30 times, is hashed for ever.
@@ -297,31 +324,67 @@ def _parts(item: Source, kind: type[Sequence] | type[Either] | type[Both]) -> tu
 @overload
 def source(value: "Written[Read]") -> "Source[Read]": ...
 @overload
-def source(value: "TypeForm[Read]") -> "Source[Read]": ...
+def source(
+    value: "TypeForm[Read]",
+    *,
+    key_order: KeyOrder | None = None,
+    whitespace: WhitespaceName | Whitespace | None = None,
+    spelling: Spelling | None = None,
+) -> "Source[Read]": ...
 @overload
-def source(value: object) -> Source: ...
-def source(value: object) -> Source:
+def source(
+    value: object,
+    *,
+    key_order: KeyOrder | None = None,
+    whitespace: WhitespaceName | Whitespace | None = None,
+    spelling: Spelling | None = None,
+) -> Source: ...
+def source(
+    value: object,
+    *,
+    key_order: KeyOrder | None = None,
+    whitespace: WhitespaceName | Whitespace | None = None,
+    spelling: Spelling | None = None,
+) -> Source:
     """What `value` denotes: a source itself, a string as that literal, or a Python type.
 
     >>> source("yes")
     Literal(text='yes')
+    >>> source(list[int], whitespace="compact").whitespace
+    'compact'
+
+    Args:
+        value: a source, a string, or a Python type.
+        key_order: of a type: "any", or "declared", as of `JsonSchema`.
+        whitespace: of a type: "any", "compact", "natural", or a `Whitespace`.
+        spelling: of a type: "any", or "plain".
 
     Raises:
-        SourceError: it is none of these.
+        SourceError: it is none of these, or an option is given for something that is no type.
     """
-    if isinstance(value, Source):
-        return cast("Source", value)
-    if isinstance(value, str):
-        return Literal(value)
+    style: Style = key_order, whitespace, spelling
+    if isinstance(value, Source | str):
+        if style != (None, None, None):
+            raise SourceError(
+                "key_order, whitespace and spelling are options of a Python type, and "
+                f"{brief(cast('object', value))} is none; JsonSchema(...) takes them itself"
+            )
+        return Literal(value) if isinstance(value, str) else cast("Source", value)
     if get_origin(value) is Union and any(isinstance(a, Source) for a in get_args(value)):
-        return Either(tuple(source(a) for a in get_args(value)))
+        parts: tuple[object, ...] = get_args(value)
+        return Either(
+            tuple(
+                cast("Source", part) if isinstance(part, Source) else PythonType(part, *style)
+                for part in parts
+            )
+        )
     if value is None or isinstance(value, (int, float, bytes, list, tuple, set, dict)):
         given = brief(cast("object", value))
         raise SourceError(
             f"{given} is no source: pass a type, a string, or Regex, Choice, JsonSchema, Text"
             + (" (wrap a schema as guideway.JsonSchema(...))" if isinstance(value, dict) else "")
         )
-    return PythonType(value)
+    return PythonType(value, *style)
 
 
 def repeat(item: object, low: int = 0, high: int | None = None) -> Repetition:
@@ -367,3 +430,15 @@ def check_option(name: str, value: object, allowed: tuple[str, ...]) -> None:
         listed = ", ".join(map(repr, allowed))
         near = did_you_mean(value, allowed)
         raise SourceError(f"{name}={brief(value)}: it is one of {listed}{near}")
+
+
+def check_style(key_order: object, whitespace: object, spelling: object) -> None:
+    """Refuse options of spelling that do not exist.
+
+    Raises:
+        SourceError: one of them.
+    """
+    check_option("key_order", key_order, get_args(KeyOrder))
+    if not isinstance(whitespace, Whitespace):
+        check_option("whitespace", whitespace, get_args(WhitespaceName))
+    check_option("spelling", spelling, get_args(Spelling))

@@ -255,7 +255,7 @@ def _tool(given: object) -> Tool:
     _check_name(name)
     own = not isinstance(given, type) or vars(given).get("__doc__")  # a class inherits it
     about = (inspect.getdoc(given) or "") if own else ""
-    tool = Tool(name, PythonType(given, plain=True), given, about)
+    tool = Tool(name, PythonType(given).plain_form, given, about)
     _check_object(tool)
     return tool
 
