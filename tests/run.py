@@ -5,8 +5,9 @@
 
 The quick checks run in two lanes, as CI has two cores; what each says is printed when it is done.
 Where one fails pytest does not begin, and the exit status is that of the first that failed. The
-settings of all tools are in pyproject.toml; nothing here installs or changes anything, but
-`tests/warm.py` fills the user's cache folder, as any use of guideway does.
+settings of all tools are in pyproject.toml and mkdocs.yml; nothing here installs or changes
+anything, but mkdocs builds the documentation into `site`, and `tests/warm.py` fills the user's
+cache folder, as any use of guideway does.
 """
 
 import subprocess
@@ -26,6 +27,7 @@ LANES: list[dict[str, list[str]]] = [
         "ruff check": [str(SCRIPTS / "ruff"), "check", "."],
         "ruff format": [str(SCRIPTS / "ruff"), "format", "--check", "."],
         "import-linter": [str(SCRIPTS / "lint-imports")],
+        "mkdocs": [PYTHON, "-m", "mkdocs", "build", "--strict", "--quiet"],
         "caches": [PYTHON, str(ROOT / "tests" / "warm.py")],
     },
 ]

@@ -17,7 +17,10 @@ PACKAGE = ROOT / "src" / "guideway"
 MODULES = sorted(PACKAGE.rglob("*.py"))
 LINES_AT_MOST = 800
 FORBIDDEN = {"utils", "util", "common", "helpers", "helper", "misc", "shared", "lib"}
-TOP_LEVEL = {"src", "grammars", "tests", "examples", "pyproject.toml", "README.md", "LICENSE"}
+TOP_LEVEL = {
+    *("src", "grammars", "tests", "examples", "docs"),
+    *("pyproject.toml", "mkdocs.yml", "README.md", "LICENSE"),
+}
 
 
 def name(path: Path) -> str:
@@ -54,8 +57,9 @@ def test_the_top_level_holds_what_the_readme_says_and_nothing_else() -> None:
     assert {top for top in tops if not top.startswith(".")} <= TOP_LEVEL
 
 
-def test_every_stage_folder_is_in_the_map_of_the_readme() -> None:
-    mapped = set(re.findall(r"^\| `(\w+)/` \|", readme(), flags=re.MULTILINE))
+def test_every_stage_folder_is_in_the_map_of_the_documentation() -> None:
+    page = (ROOT / "docs" / "how-it-works.md").read_text(encoding="utf-8")
+    mapped = set(re.findall(r"^\| `(\w+)/` \|", page, flags=re.MULTILINE))
     assert mapped == {path.parent.name for path in PACKAGE.glob("*/__init__.py")}
 
 
