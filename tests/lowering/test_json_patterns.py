@@ -101,3 +101,21 @@ def test_keys_may_have_a_pattern_with_flags() -> None:
     assert constraint.matches('{"X-a": 1, "x-b": 1}')
     assert not constraint.matches('{"X-a": 2}')
     assert not constraint.matches('{"y": 1}')
+
+
+@pytest.mark.parametrize("pattern", [r"(?i)^(?<n>A)\z", r"^(?i)A$", r"(?i:^a)$", r"(?i)^\x{41}$"])
+def test_flags_hold_beside_what_python_does_not_have(pattern: str) -> None:
+    constraint = gw.compile(gw.JsonSchema({"type": "string", "pattern": pattern}), BYTES)
+    assert [
+        text for text in ("a", "A", "b", "aa", "a\n") if constraint.matches(json.dumps(text))
+    ] == [
+        "a",
+        "A",
+    ]
+
+
+def test_flags_that_are_wrong_are_refused_where_they_stand() -> None:
+    for pattern, error in (("(?i)^(?<n>a", gw.SourceError), ("a(?m)$", gw.UnsupportedError)):
+        with pytest.raises(error) as caught:
+            gw.compile(gw.JsonSchema({"type": "string", "pattern": pattern}), BYTES)
+        assert "/pattern" in str(caught.value)

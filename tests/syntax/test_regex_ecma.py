@@ -1,13 +1,18 @@
 """The dialect of JSON Schema's patterns: ECMA-262 with its u flag."""
 
+import re
 from typing import Any
 
 import pytest
 
+from guideway.automata.derivative import Derivatives
 from guideway.errors import SourceError, UnsupportedError
+from guideway.lowering.expr import alt, both, complement
+from guideway.lowering.regex import lower_regex
 from guideway.syntax.regex import parse_regex
 from guideway.syntax.regex_escapes import PROPERTIES
 from guideway.syntax.regex_tree import Anchor, Class, Dot, Mode, Sequence, Shorthand, Text
+from json_schemas import matches
 
 ECMA = Mode("ecma")
 
@@ -76,9 +81,9 @@ def test_what_annex_b_lets_through_is_a_character(pattern: str) -> None:
     ("pattern", "position", "words"),
     [
         ("a{,5}", 1, "{0,5}"[:3]),
-        (r"\A", 0, "is ^"),
-        (r"\Z", 0, "is $"),
-        (r"\z", 0, "$ in JSON Schema"),
+        (r"[\A]", 1, "is ^"),
+        (r"[\Z]", 1, "is $"),
+        (r"[\z]", 1, "$ in JSON Schema"),
         (r"\a", 0, r"\x07"),
         (r"\U0001F600", 0, r"\u{…}"),
         (r"\N{EM DASH}", 0, r"\u{…}"),
@@ -88,9 +93,14 @@ def test_what_annex_b_lets_through_is_a_character(pattern: str) -> None:
         (r"\c1", 0, "takes a letter"),
         (r"\u{110000}", 0, "10FFFF"),
         (r"\u12", 0, "4 hexadecimal digits"),
-        (r"\pL", 0, "braces"),
+        (r"\pX", 0, "braces"),
+        (r"\x{110000}", 0, "10FFFF"),
+        (r"\x4", 0, "2 hexadecimal digits"),
+        ("(?#a", 0, "no end"),
+        ("a(?x)b", 1, "the flags are i, s"),
+        ("(?u:a)", 0, "the flags are i, s"),
+        ("(?i-i:a)", 0, "both on and off"),
         ("a*+", 2, "repeated already"),
-        ("(?#a)", 0, "no extension"),
         ("(?(1)a)", 0, "no extension"),
         ("^*", 1, "nothing here to repeat"),
     ],
@@ -104,7 +114,8 @@ def test_an_error_points_at_what_is_wrong(pattern: str, position: int, words: st
 
 @pytest.mark.parametrize(
     ("pattern", "feature"),
-    [("(?i)a", "inline flags"), ("(?i:a)", "inline flags"), (r"\p{Script=Greek}", r"\p{Script=…}"),
+    [("(?i)a", "inline flags"), ("(?m:^a)", "flag m"), ("a(?m)^b", "flag m"),
+     ("[[:^alpha:]]", "[:^…:]"), (r"\p{Script=Greek}", r"\p{Script=…}"),
      (r"\p{Greek}", r"\p{Greek}"), ("(?>a)", "atomic group")],
 )  # fmt: skip
 def test_what_is_not_supported_is_refused_by_name(pattern: str, feature: str) -> None:
@@ -127,7 +138,41 @@ def test_an_unknown_property_has_a_near_name() -> None:
 
 
 def test_flags_of_javascript_are_refused_by_name() -> None:
-    with pytest.raises(UnsupportedError, match="flag i"):
-        body("a", "i")
+    with pytest.raises(UnsupportedError, match="what a line is to flag m"):
+        body("a", "m")
+    with pytest.raises(UnsupportedError, match="flag v"):
+        body("a", "v")
     with pytest.raises(SourceError, match="'x' is no flag"):
         body("a", "x")
+
+
+TEXTS = ("", "a", "A", "b", "ab", "aB", "AB", "Ab", "aa", "aA", "a\n", "a.b", "a\nb", "é", "É", "_")
+
+
+def found(pattern: str, text: str) -> bool:
+    engine = Derivatives(lower_regex(parse_regex(pattern, "ecma")))
+    return matches(engine, text)
+
+
+@pytest.mark.parametrize("pattern", [
+    "(?i:a)b", "a(?i:b)", "(?i:a(?-i:b))", "(?i:[ab]+)", "(?i:[^a]b?)", "(?s:a.b)", "a.b",
+    "(?is:A.B)", "(?P<x>a)b", "(?P<x>[ab])(?P=x)", r"\Aab?\Z", r"a\Z", r"(?:\Aa|b)(?#no text)",
+    "(?i:é)", "(?i:a|É)",
+])  # fmt: skip
+def test_flavours_are_read_as_python_reads_them(pattern: str) -> None:
+    for text in TEXTS:
+        assert found(pattern, text) == bool(re.fullmatch(pattern, text)), text
+
+
+@pytest.mark.parametrize(
+    ("pattern", "alike"),
+    [(r"a\z", r"a\Z"), (r"\x{61}\x{00062}?", "ab?"), (r"\pL", r"\p{L}"), (r"\PL+", r"\P{L}+"),
+     ("a(?i)b", "a(?i:b)"), ("a(?i)b|a", "a(?i:b)|(?i:a)"), ("(a(?i)b)?a", "(a(?i:b))?a"),
+     ("^(?i)a(?-i)b", "^(?i:a)b"), ("a(?s).", "a(?s:.)"), ("[[:alpha:]_]+", "[A-Za-z_]+"),
+     ("[^[:alnum:]é]", "[^A-Za-z0-9é]"), ("[[:punct:]]", r"[!-\/:-@\[-`{-~]"),
+     ("[[:space:][:upper:]]b?", r"[\t-\r A-Z]b?"), ("[[:nothing]", r"[\[:nothing]")],
+)  # fmt: skip
+def test_flavours_mean_the_same_as_what_is_longer(pattern: str, alike: str) -> None:
+    one, other = (lower_regex(parse_regex(each, "ecma")) for each in (pattern, alike))
+    engine = Derivatives(alt(both(one, complement(other)), both(other, complement(one))))
+    assert not engine.has_text(engine.start())

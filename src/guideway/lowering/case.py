@@ -1,8 +1,11 @@
-"""Which characters match one another when Python ignores case.
+"""Which characters match one another when Python or ECMA-262 ignores case.
 
 Python compares simple lower case, one character for one: with `(?i)` a character x matches a
 literal c if lower(x) is lower(c), or one of the few lower-case letters that share an upper case
 with it (`i` and `ı`, `s` and `ſ`, `σ` and `ς`).
+
+ECMA-262 compares simple case folding, as RE2 and Rust do: characters match that fold to the same
+one.
 
 The tables come from `str.lower` and `str.upper` of the running Python, whose Unicode version `re`
 uses too. The tests compare them with `re` on every character.
@@ -95,6 +98,36 @@ def unicode_case() -> Case:
         for low in family
     }
     return _case(lower, points(map(ord, _cased_characters())), alike)
+
+
+def folded_alike(ranges: CodePoints) -> CodePoints:
+    """The characters of a set, and those that differ from one of them in case only: ECMA-262.
+
+    >>> folded_alike(((0x6B, 0x6B),))  # k, K, and the Kelvin sign
+    ((75, 75), (107, 107), (8490, 8490))
+    """
+    families, within = _families()
+    moving = list(members(intersection(ranges, within)))
+    spend(4 * len(moving))
+    return union(ranges, points(other for code in moving for other in families[code]))
+
+
+@cache
+def _families() -> tuple[Mapping[int, tuple[int, ...]], CodePoints]:
+    """The characters that fold to the same as each, and all that there are of them."""
+    found: dict[str, list[int]] = {}
+    for char in _cased_characters():
+        found.setdefault(_fold(char), []).append(ord(char))
+    families = {
+        code: tuple(family) for family in found.values() if len(family) > 1 for code in family
+    }
+    return families, points(families)
+
+
+def _fold(char: str) -> str:
+    """Simple case folding: the full one where it is one character, else lower case."""
+    folded, low = char.casefold(), char.lower()
+    return folded if len(folded) == 1 else low if len(low) == 1 else char
 
 
 @cache

@@ -9,7 +9,8 @@ r"""What the leaves of a regular expression stand for: sets of code points.
 Classes under flag i follow `re` to the letter: if anything in the class has case, a character
 matches when its lower case is among the items' lower cases, or in one of the shorthands. Beyond the
 BMP `re` compares ranges with upper case too, and single characters without lowering them (so that
-`(?i)[𐐀x]` does not match 𐐀, while `(?i)𐐀` does); so do we.
+`(?i)[𐐀x]` does not match 𐐀, while `(?i)𐐀` does); so do we. In ecma a class has all characters that
+differ from one of its own in case only, before it is negated.
 """
 
 import re
@@ -19,7 +20,7 @@ from functools import cache, lru_cache
 from itertools import groupby, pairwise
 from typing import TypeAlias, assert_never
 
-from guideway.lowering.case import Case, ascii_case, unicode_case, upper_case
+from guideway.lowering.case import Case, ascii_case, folded_alike, unicode_case, upper_case
 from guideway.lowering.unicode import (
     ALL,
     CodePoints,
@@ -49,7 +50,9 @@ _PYTHON = {"digit": r"\d+", "word": r"\w+"}
 def literal_points(char: str, mode: Mode) -> CodePoints:
     """The characters that a literal character matches."""
     code = ord(char)
-    return _case(mode).literal(code) if mode.ignore_case else ((code, code),)
+    if mode.ignore_case and mode.dialect == "python":
+        return _case(mode).literal(code)
+    return _alike(((code, code),), mode)
 
 
 def dot_points(dot: Dot) -> CodePoints:
@@ -68,7 +71,9 @@ def shorthand_points(shorthand: Shorthand) -> CodePoints:
         found = _ecma_space() if shorthand.name == "space" else _ASCII[shorthand.name]
     else:
         found = _ASCII[shorthand.name] if mode.ascii else _python(shorthand.name)
-    return inverse(found) if shorthand.negated else found
+    if shorthand.name == "word":  # which has ſ and the Kelvin sign then
+        found = _alike(found, mode)
+    return _alike(inverse(found) if shorthand.negated else found, mode)
 
 
 def leaf_points(node: Class | Shorthand | Dot) -> CodePoints:
@@ -96,8 +101,16 @@ def class_points(node: Class) -> CodePoints:
 
 @lru_cache(maxsize=512)
 def _class_points(items: tuple[ClassItem, ...], negated: bool, mode: Mode) -> CodePoints:
-    found = _folded(items, mode) if mode.ignore_case else union(*map(_plain, items))
+    if mode.ignore_case and mode.dialect == "python":
+        found = _folded(items, mode)
+    else:
+        found = _alike(union(*map(_plain, items)), mode)
     return inverse(found) if negated else found
+
+
+def _alike(ranges: CodePoints, mode: Mode) -> CodePoints:
+    """A set, and where case is ignored in ECMA-262 what differs from it in case only."""
+    return folded_alike(ranges) if mode.ignore_case and mode.dialect == "ecma" else ranges
 
 
 def _plain(item: ClassItem) -> CodePoints:

@@ -1,9 +1,10 @@
 r"""The text of a regular expression to its tree, for the two dialects that are told apart.
 
-python: what `re.compile` takes as a str pattern, all of it refused that it refuses, \p{…} excepted,
-which is taken besides. ecma: what JSON
-Schema's "pattern" holds, ECMA-262 with its u flag; where that would be an error but every engine in
-use agrees (`\-`, a lone `]`), the pattern is taken as Annex B of ECMA-262 has it.
+python: what `re.compile` takes as a str pattern; what it refuses is refused, except \p{…}.
+ecma: what JSON Schema's "pattern" holds, ECMA-262 with its u flag. Where that would be an error and
+all engines that take the pattern agree, it is taken: `\-` and a lone `]` as Annex B of ECMA-262 has
+them; `(?P<n>…)`, `(?P=n)`, `(?#…)`, `\A`, `\z`, `\Z`, `\x{41}`, `\pL`, `[[:alpha:]]` and flags
+behind the beginning as RE2 and Python write them.
 
 Refused by name: conditional groups, atomic groups, possessive counts, and flag L. Which lookaround
 and which references back have a finite automaton `lowering.regex` knows.
@@ -67,7 +68,7 @@ def parse_regex(pattern: str, dialect: Dialect = "python", flags: str = "") -> P
     Args:
         pattern: the regular expression.
         dialect: "python" (the `re` module, str patterns) or "ecma" (JSON Schema).
-        flags: letters out of "aimsux" for python, "su" for ecma.
+        flags: letters out of "aimsux" for python, "isu" for ecma.
 
     Raises:
         SourceError: the pattern is not well formed: exactly where `re.compile` raises, for python.
@@ -332,10 +333,10 @@ class _Parser:
             self._enter(at, self._top.mode)
         elif cursor.match("P<") or (ecma and cursor.match("<")):
             self._enter(at, self._top.mode, captures=True, name=self._name(at))
-        elif not ecma and cursor.match("#"):
+        elif cursor.match("#"):
             if cursor.scan(_COMMENT) is None:
                 raise cursor.error("the comment that begins here has no end: ) is missing", at)
-        elif not ecma and cursor.match("P="):
+        elif cursor.match("P="):
             found = cursor.scan(_REFERENCE_NAME)
             self._back(self._number(found[1] if found else "", at), at)
         else:
@@ -361,13 +362,21 @@ class _Parser:
         return name
 
     def _flags(self, at: int) -> None:
-        """(?i) for the whole pattern, at its beginning only; (?i-s:…) for a group."""
+        """(?i-s:…) for a group; (?i) for the whole pattern at its beginning, in ecma behind it."""
         cursor, top = self._cursor, self._top
         change = read_flags(cursor, top.mode, at)
         if change.scoped:
             self._enter(at, change.mode)
             return
-        if self._outer or top.options or top.items:
+        begins = not (self._outer or top.options or top.items)
+        if top.mode.dialect == "ecma":
+            if begins:
+                raise cursor.unsupported(
+                    "flags at the beginning are Python's: give them as flags=", "inline flags", at
+                )
+            top.mode = change.mode
+            return
+        if not begins:
             raise cursor.error("flags for the whole pattern stand at its beginning", at)
         self._flags_of_all += change.letters
         if "a" in self._flags_of_all and "u" in self._flags_of_all:

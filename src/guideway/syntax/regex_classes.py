@@ -2,15 +2,25 @@ r"""Bracketed classes of characters, [a-z_], [^"\d], in the two dialects.
 
 python: `]` right after the opening is a character; a hyphen beside a shorthand makes no range.
 ecma: `[]` is no character at all and `[^]` any; a hyphen beside a shorthand is a hyphen, as Annex B
-of ECMA-262 has it. Neither reads set operations ([a-z--b]): the characters stand for themselves, as
-in Python, which only warns that this may change.
+of ECMA-262 has it; `[[:alpha:]]` is POSIX's class, of ASCII, as RE2 has it. Neither reads set
+operations ([a-z--b]): the characters stand for themselves, as in Python, which only warns that this
+may change.
 """
+
+import re
 
 from guideway.syntax.regex_escapes import read_class_escape
 from guideway.syntax.regex_tree import Class, Mode, Range, Shorthand
 from guideway.syntax.source import Cursor
 
 _HYPHEN = ord("-")
+_NAMED = re.compile(r"\[:(\^?)(\w+):\]")
+_POSIX = {
+    "alnum": "09AZaz", "alpha": "AZaz", "ascii": "\0\x7f", "blank": "\t\t  ",
+    "cntrl": "\0\x1f\x7f\x7f", "digit": "09", "graph": "!~", "lower": "az",
+    "print": " ~", "punct": "!/:@[`{~",
+    "space": "\t\r  ", "upper": "AZ", "word": "09AZ__az", "xdigit": "09AFaf",
+}  # fmt: skip
 
 
 def read_class(cursor: Cursor, mode: Mode) -> Class:
@@ -32,6 +42,10 @@ def read_class(cursor: Cursor, mode: Mode) -> Class:
 def _read_items(cursor: Cursor, mode: Mode, opened: int) -> list[int | Range | Shorthand]:
     """One member, or the two ends of a range, or what only looks like one."""
     at = cursor.position
+    named = cursor.scan(_NAMED) if mode.dialect == "ecma" else None
+    if named is not None and named[2] in _POSIX:
+        return _posix(cursor, named[1], named[2], at)
+    cursor.position = at
     low = _read_member(cursor, mode, opened)
     if not cursor.match("-"):
         return [low]
@@ -46,6 +60,16 @@ def _read_items(cursor: Cursor, mode: Mode, opened: int) -> list[int | Range | S
     if high < low:
         raise cursor.error(f"{written} is no range: it ends before it begins", at)
     return [Range(low, high)]
+
+
+def _posix(cursor: Cursor, negated: str, name: str, at: int) -> list[int | Range | Shorthand]:
+    """The ranges of a class of POSIX."""
+    if negated:
+        raise cursor.unsupported(
+            f"[:^{name}:] within a class is not supported; write [^[:{name}:]]", "[:^…:]", at
+        )
+    ends = map(ord, _POSIX[name])
+    return [Range(low, next(ends)) for low in ends]
 
 
 def _read_member(cursor: Cursor, mode: Mode, opened: int) -> int | Shorthand:

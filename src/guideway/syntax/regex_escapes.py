@@ -3,8 +3,8 @@ r"""What a backslash means, in the two dialects: \n \x41 \N{EM DASH} \d \A \1.
 python: as the `re` module of Python 3.11 to 3.13 reads a str pattern, and \p{…}, \P{…} besides,
 which `re` does not have: general categories, as in the other dialect. ecma: ECMA-262 §22.2.1 with
 the u flag, beside which the identity escapes of Annex B are let through for what is no letter or
-digit, `\-` and `\_` say, as schemas in the wild use them. Case, classes and anchors are not decided
-here: an escape is only named.
+digit, `\-` and `\_` say, as schemas in the wild use them, and what RE2 and Python have: \A, \z, \Z,
+\x{41}, \pL. Case, classes and anchors are not decided here: an escape is only named.
 """
 
 import re
@@ -46,6 +46,7 @@ _THREE_OCTAL = re.compile("[0-7]{3}")
 _ONE_OR_TWO_DIGITS = re.compile("[0-9]{1,2}")
 _NAMED_REFERENCE = re.compile(r"k<([^>]*)>")
 _BRACED_NAME = re.compile(r"\{([^}]*)\}")
+_ONE_LETTER = re.compile("([CLMNPSZ])")
 
 # Unicode's general categories: property value aliases of UAX #44, §5.7.1.
 _CATEGORIES = """
@@ -76,7 +77,7 @@ def read_escape(cursor: Cursor, mode: Mode) -> Escape:
         return Boundary(letter == "B", mode, at)
     if letter in _NUMERALS:
         return _read_number(cursor, mode, at)
-    if letter in ("A", "Z") and mode.dialect == "python":
+    if letter and letter in ("AZ" if mode.dialect == "python" else "AZz"):
         cursor.position += 1
         return Anchor("text start" if letter == "A" else "text end", at)
     named = cursor.scan(_NAMED_REFERENCE) if mode.dialect == "ecma" else None
@@ -96,7 +97,8 @@ def read_class_escape(cursor: Cursor, mode: Mode) -> int | Shorthand:
     if letter in _SHORTHANDS:
         return Shorthand(_SHORTHANDS[letter], letter.isupper(), mode, at)
     if letter == "x":
-        return _read_hex(cursor, 2, at)
+        braced = cursor.scan(_BRACED_HEX) if mode.dialect == "ecma" else None
+        return _code_point(cursor, braced[1], at) if braced else _read_hex(cursor, 2, at)
     if mode.dialect == "python":
         return _read_python(cursor, mode, letter, at)
     return _read_ecma(cursor, mode, letter, at)
@@ -208,7 +210,8 @@ def _read_control(cursor: Cursor, at: int) -> int:
 
 def _read_property(cursor: Cursor, mode: Mode, at: int) -> Shorthand:
     negated = cursor.text[at + 1] == "P"
-    named = cursor.scan(_BRACED_NAME)
+    short = _ONE_LETTER if mode.dialect == "ecma" else _BRACED_NAME
+    named = cursor.scan(_BRACED_NAME) or cursor.scan(short)
     if named is None:
         raise cursor.error("\\p takes the name of a property in braces, \\p{Lu} say", at)
     kind, equals, value = named[1].partition("=")

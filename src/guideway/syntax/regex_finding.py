@@ -16,9 +16,11 @@ What this module does not know: automata, and which texts are asked about.
 
 import re
 from collections.abc import Iterator
+from contextlib import suppress
 from functools import lru_cache
 from typing import Final, final
 
+from guideway.errors import GuidewayError, SourceError
 from guideway.syntax.regex import parse_regex
 from guideway.syntax.regex_tree import (
     Alternation,
@@ -60,7 +62,16 @@ def parsed(pattern: str) -> Pattern:
     >>> parsed("(?i)a").body.mode.ignore_case
     True
     """
-    return parse_regex(pattern, "python" if leading_flags(pattern) else "ecma")
+    flags = leading_flags(pattern)
+    if not flags:
+        return parse_regex(pattern, "ecma")
+    try:
+        return parse_regex(pattern, "python")
+    except SourceError:
+        letters = re.sub(r"\W", "", flags)
+        with suppress(GuidewayError):  # (?i)(?<name>…) is of neither: flags as RE2 has them
+            return parse_regex(f"(?{letters}:{pattern.removeprefix(flags)})", "ecma")
+        raise
 
 
 def leading_flags(pattern: str) -> str:

@@ -3,6 +3,8 @@
     i  ignore case        m  ^ and $ at every line      s  the dot matches newlines
     x  blanks and comments do not count                 a, u  shorthands and case are ASCII, Unicode
 
+The ecma dialect has i, m and s for a part of a pattern, (?i:…), as ECMA-262 has since 2025; flags
+behind the beginning, a(?i)b, hold to the end of their group there, as in RE2, Rust, PCRE and Java.
 Which flag holds where is the parser's affair.
 """
 
@@ -16,8 +18,16 @@ from guideway.syntax.source import Cursor
 from guideway.syntax.sources import DIALECTS, Dialect, check_option
 
 _LETTERS = re.compile("[A-Za-z]*")
+_FLAGS: dict[Dialect, str] = {"python": "aimsux", "ecma": "isu"}
+_NAMED: dict[Dialect, str] = {
+    "python": "Python are a, i, m, s, u, x",
+    "ecma": "JSON Schema's patterns are i, s, u",
+}
 _SWITCHES = {"i": "ignore_case", "m": "multiline", "s": "dot_all", "x": "verbose"}
 EXCLUSIVE = "flags a and u exclude each other"
+_LINES = (
+    "engines disagree on what a line is to flag m: begin the pattern with (?m) for Python's lines"
+)
 _LOCALE = "flag L depends on the locale of the process, and Python has it for bytes only"
 
 
@@ -47,15 +57,12 @@ def start_mode(dialect: Dialect, flags: str) -> Mode:
     check_option("dialect", dialect, DIALECTS)
     mode = Mode(dialect)
     for flag in flags:
-        if flag == "L" or (dialect == "ecma" and flag in "imvygd"):
-            raise UnsupportedError(
-                _LOCALE
-                if flag == "L"
-                else f"flag {flag} is not supported for JSON Schema's patterns",
-                feature=f"flag {flag}",
-            )
-        if flag not in ("aimsux" if dialect == "python" else "su"):
-            raise SourceError(f"{flag!r} is no flag; the flags of Python are a, i, m, s, u, x")
+        if flag == "L" or (dialect == "ecma" and flag in "mvygd"):
+            other = f"flag {flag} is not supported for JSON Schema's patterns"
+            why = {"L": _LOCALE, "m": _LINES}.get(flag, other)
+            raise UnsupportedError(why, feature=f"flag {flag}")
+        if flag not in _FLAGS[dialect]:
+            raise SourceError(f"{flag!r} is no flag; the flags of {_NAMED[dialect]}")
         mode = _switch(mode, flag, on=True)
     if "a" in flags and "u" in flags:
         raise SourceError(EXCLUSIVE)
@@ -67,20 +74,18 @@ def read_flags(cursor: Cursor, mode: Mode, at: int) -> Change:
 
     Raises:
         SourceError: there is no such flag or extension, or flags contradict one another.
-        UnsupportedError: flag L; flags inside a pattern of the ecma dialect.
+        UnsupportedError: flag L; flag m in the ecma dialect.
     """
     on = cursor.run(_LETTERS)
     turns_off = cursor.match("-")
     off = cursor.run(_LETTERS) if turns_off else ""
     end = cursor.take()
-    _check(cursor, on, off, at)
-    if end not in (":", ")") or (turns_off and (not off or end == ")")) or not (on or off):
+    _check(cursor, mode, on + off, at)
+    _check_both(cursor, on, off, at)
+    behind = end == ")" and mode.dialect == "python"  # where Python turns nothing off
+    if end not in (":", ")") or (turns_off and (not off or behind)) or not (on or off):
         raise cursor.error(
             "(? begins no extension that is known; (?i), (?i-s:…), (?:…), (?P<name>…) are", at
-        )
-    if mode.dialect == "ecma":
-        raise cursor.unsupported(
-            "flags inside a pattern are not supported in JSON Schema's patterns", "inline flags", at
         )
     for flag in on:
         mode = _switch(mode, flag, on=True)
@@ -89,14 +94,20 @@ def read_flags(cursor: Cursor, mode: Mode, at: int) -> Change:
     return Change(mode, end == ":", on)
 
 
-def _check(cursor: Cursor, on: str, off: str, at: int) -> None:
-    if "L" in on + off:
+def _check(cursor: Cursor, mode: Mode, letters: str, at: int) -> None:
+    ecma = mode.dialect == "ecma"
+    if "L" in letters:
         raise cursor.unsupported(_LOCALE, "flag L", at)
-    unknown = [flag for flag in on + off if flag not in "aimsux"]
+    if ecma and "m" in letters:
+        raise cursor.unsupported(_LINES, "flag m", at)
+    allowed = "is" if ecma else _FLAGS["python"]
+    unknown = [flag for flag in letters if flag not in allowed]
     if unknown:
-        raise cursor.error(
-            f"(?{unknown[0]} is no flag or extension; the flags are a, i, m, s, u, x", at
-        )
+        listed = "i, s" if ecma else "a, i, m, s, u, x"
+        raise cursor.error(f"(?{unknown[0]} is no flag or extension; the flags are {listed}", at)
+
+
+def _check_both(cursor: Cursor, on: str, off: str, at: int) -> None:
     if "a" in on and "u" in on:
         raise cursor.error(EXCLUSIVE, at)
     if "a" in off or "u" in off:
