@@ -13,7 +13,6 @@ import pytest
 import torch
 from torch import Tensor
 from transformers.generation import logits_process
-from transformers.generation.stopping_criteria import StoppingCriteria
 from transformers.models.bart import BartConfig, BartForConditionalGeneration
 from transformers.models.llama import LlamaConfig, LlamaForCausalLM
 
@@ -252,6 +251,7 @@ def test_models_with_an_encoder_are_held_from_their_first_token() -> None:
     torch.manual_seed(0)
     sizes: dict[str, Any] = {"d_model": 16, "vocab_size": WIDTH, "decoder_start_token_id": PAD}
     sizes |= {"bos_token_id": None, "eos_token_id": END, "pad_token_id": PAD, "init_std": 0.8}
+    sizes["forced_eos_token_id"] = END
     for side in ("encoder", "decoder"):
         sizes |= {
             f"{side}_{k}": v for k, v in (("layers", 1), ("attention_heads", 2), ("ffn_dim", 16))
@@ -316,19 +316,6 @@ def test_rows_that_ended_get_pads_while_others_go_on() -> None:
     assert texts(rows, 1) == [b"a", b"b" * 12]
 
 
-def test_a_row_that_a_criterion_of_the_caller_stops_gets_pads_and_no_error() -> None:
-    class First(StoppingCriteria):
-        def __call__(self, input_ids: Tensor, scores: Any, **more: Any) -> Any:
-            return torch.tensor([input_ids.shape[1] > 4, False])
-
-    rows = model().generate(
-        **batch(b"?", b"?"), max_new_tokens=16, stopping_criteria=[First()],
-        logits_processor=[LogitsProcessor(gw.Regex("b{12}"), BYTES)],
-    )  # fmt: skip
-    assert set(rows[0, 5:].tolist()) == {PAD}
-    assert texts(rows[1:], 1) == [b"b" * 12]
-
-
 def test_the_prompt_may_hold_the_beginning_of_the_text() -> None:
     held = LogitsProcessor(gw.Choice(["hello there", "help"]), BYTES, prompt_length=2)
     assert generate(batch(b"> hello"), held) == [b" there"]
@@ -371,24 +358,23 @@ class Forced(logits_process.LogitsProcessor):
         return forced
 
 
-@pytest.mark.parametrize("mode", ["greedy", "prompt lookup", "a draft model"])
-def test_a_text_that_another_processor_made_leave_the_language_is_an_error(mode: str) -> None:
+@pytest.mark.parametrize("mode", ["greedy", "beams"])
+def test_another_processor_that_leaves_no_token_is_a_dead_end(mode: str) -> None:
     held = LogitsProcessor(WORD, BYTES)
-    with pytest.raises(gw.TokenRejected, match=r"row 0 left the language at its token 1.*b'7'"):
+    with pytest.raises(gw.DeadEndError, match=r"row 0.*another processor: Forced"):
         model().generate(
             **batch(b"?"), max_new_tokens=16, **settings(mode),
-            logits_processor=[held, Forced(ord("7"), 2)],
+            logits_processor=[Forced(ord("7"), 2), held],
         )  # fmt: skip
     assert whole(WORD, generate(batch(b"?"), held))  # nothing of it stays
 
 
-def test_a_beam_that_another_processor_made_leave_the_language_never_comes_back() -> None:
-    held = LogitsProcessor(WORD, BYTES)
-    with pytest.raises(gw.DeadEndError, match="no token is left in row 0"):
-        model().generate(
-            **batch(b"?"), max_new_tokens=16, num_beams=3,
-            logits_processor=[held, Forced(ord("7"), 2)],
-        )  # fmt: skip
+def test_a_text_that_the_caller_made_leave_the_language_is_an_error() -> None:
+    def changed(model: Any, input_ids: Tensor, logits_processor: Any, **more: Any) -> Any:
+        return logits_processor(torch.tensor([[63, 97, 55]]), torch.zeros(1, WIDTH))
+
+    with pytest.raises(gw.TokenRejected, match=r"row 0 left the language at its token 1.*b'7'"):
+        generate(batch(b"?"), LogitsProcessor(WORD, BYTES), custom_generate=changed)
 
 
 def test_scores_that_are_no_numbers_and_rows_without_a_token_are_our_errors() -> None:
@@ -400,7 +386,7 @@ def test_scores_that_are_no_numbers_and_rows_without_a_token_are_our_errors() ->
     with pytest.raises(gw.DeadEndError, match="no token is left in row 0"):
         held(ids, torch.full_like(scores, -math.inf))
     with pytest.raises(gw.DeadEndError, match="min_new_tokens"):
-        generate(batch(b"?"), LogitsProcessor("ab", BYTES), min_new_tokens=5)
+        held(ids, scores - math.inf)
 
 
 def test_the_scores_that_were_given_are_left_as_they_are() -> None:
@@ -486,10 +472,10 @@ def test_wrong_arguments_are_told(
 @pytest.mark.parametrize(
     ("given", "message"),
     [
-        ({"prompt_length": -1}, "prompt_length is -1"),
-        ({"prompt_length": True}, "prompt_length is True"),
-        ({"max_new_tokens": 0}, "max_new_tokens is 0"),
-        ({"joint": " "}, "joint is ' ': it must be bytes"),
+        ({"prompt_length": -1}, "prompt_length must be a whole number of at least 0, got -1"),
+        ({"prompt_length": True}, "prompt_length must be .*got True"),
+        ({"max_new_tokens": 0}, "max_new_tokens must be .*at least 1, got 0"),
+        ({"joint": " "}, "joint must be bytes, got ' '"),
     ],
 )
 def test_wrong_numbers_are_told(given: dict[str, Any], message: str) -> None:

@@ -8,7 +8,6 @@ import pytest
 import torch
 from torch import Tensor
 from transformers.generation import logits_process
-from transformers.generation.stopping_criteria import StoppingCriteria
 
 import guideway as gw
 import small_models
@@ -140,9 +139,9 @@ def test_leaves_with_a_prompt_of_their_own_need_to_know_what_was_asked() -> None
     assert generate(held, PROMPTS) == own
     with pytest.raises(gw.UnsupportedError, match=r"another prompt.*prompts=\[…\]"):
         generate(LogitsProcessor(WORDS, guidance=guided), PROMPTS)
-    with pytest.raises(gw.SourceError, match="3 prompts= for the 2 prompts"):
+    with pytest.raises(gw.SourceError, match="prompts= has 3 prompts, and generate has 2"):
         generate(held, PROMPTS[:2])
-    with pytest.raises(gw.SourceError, match=r"prompts\[0\] is not what the prompt's tokens say"):
+    with pytest.raises(gw.SourceError, match=r"prompts\[0\] does not match"):
         generate(LogitsProcessor(WORDS, guidance=guided, prompts=["A dog"]), ["A cat"])
 
 
@@ -159,14 +158,16 @@ def test_one_processor_serves_any_calls_also_after_an_exception() -> None:
     held = LogitsProcessor(WORDS, guidance=guided)
     first = generate(held, PROMPTS)
 
-    class Stop(StoppingCriteria):
-        def __call__(self, input_ids: Tensor, scores: Any, **more: Any) -> Any:
+    class Stop(logits_process.LogitsProcessor):
+        def __call__(self, input_ids: Tensor, scores: Tensor) -> Tensor:
             if input_ids.shape[1] > 8:
                 raise KeyError("stopped")
-            return torch.zeros(len(input_ids), dtype=torch.bool)
+            return scores
 
     with pytest.raises(KeyError, match="stopped"):
-        generate(held, PROMPTS[::-1], stopping_criteria=[Stop()])
+        BASE.language_model.module.generate(
+            **inputs(PROMPTS[::-1]), logits_processor=[Stop(), held], max_new_tokens=40
+        )
     assert generate(held, PROMPTS) == first
     longer = [PROMPTS[0] + first[0]]
     assert generate(held, longer) == generate(LogitsProcessor(WORDS, guidance=guided), longer)
@@ -204,8 +205,12 @@ class Ending:
 @pytest.mark.parametrize(
     ("guided", "settings", "message"),
     [
-        ("proxy tuning", {"prompt_lookup_num_tokens": 3}, "assisted decoding do not go together"),
-        ("proxy tuning", {"assistant_model": 1}, "assisted decoding do not go together"),
+        (
+            "proxy tuning",
+            {"prompt_lookup_num_tokens": 3},
+            "guidance does not go with assisted decoding",
+        ),
+        ("proxy tuning", {"assistant_model": 1}, "guidance does not go with assisted decoding"),
         ("others", {}, r"none of the leaves \(expert, anti\)"),
         ("own pair", {}, "one of a GeDi pair"),
     ],
@@ -233,18 +238,18 @@ def test_guidance_needs_the_tokens_of_the_prompts() -> None:
             wrong["input_ids"] = wrong["input_ids"][:, 1:]
         with pytest.raises(gw.UnsupportedError, match="the tokens of the whole prompt"):
             module.generate(**wrong, logits_processor=[held], max_new_tokens=9, pad_token_id=0)
-    with pytest.raises(gw.UnsupportedError, match="which only a running generate"):
+    with pytest.raises(gw.UnsupportedError, match="only a running generate"):
         LogitsProcessor(WORDS, guidance=EXPRESSIONS["proxy tuning"], prompt_length=1)(
             torch.ones(1, 1, dtype=torch.int64), torch.zeros(1, BASE.vocabulary.width)
         )
 
 
 def test_wrong_arguments_are_told() -> None:
-    with pytest.raises(gw.SourceError, match=r"guidance is a guideway\.Model, not Llama"):
+    with pytest.raises(gw.SourceError, match=r"guidance must be a guideway\.Model, got Llama"):
         LogitsProcessor(WORDS, guidance=BASE.language_model.module)
-    with pytest.raises(gw.SourceError, match="prompts are for guidance"):
+    with pytest.raises(gw.SourceError, match="prompts= is for guidance="):
         LogitsProcessor(WORDS, BASE.vocabulary, prompts=["a"])
-    with pytest.raises(gw.ModelError, match="models of another vocabulary"):
+    with pytest.raises(gw.ModelError, match="have another vocabulary"):
         LogitsProcessor(WORDS, gw.Vocabulary([bytes([b]) for b in range(256)]), guidance=BASE)
 
 

@@ -255,6 +255,11 @@ class CompiledConstraint:
                 return False
             return self._canonical is None or self._canonical.spells(readings)
 
+    def spells(self, token: int) -> bool:
+        """Whether a token spells text, or is a special token where the source names any."""
+        known = self._spelled.tokens
+        return 0 <= token < len(known) and bool(known[token])
+
     def marked(self, tokens: Iterable[int]) -> bytes:
         """What tokens spell, with marks where special tokens stand (`lowering.special`)."""
         known = self._spelled.tokens

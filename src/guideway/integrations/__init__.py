@@ -1,1 +1,1 @@
-"""What runs us: other libraries' loops over our constraints and expressions, one file for each."""
+"""Constraints and expressions in the loops of other libraries, one module for each library."""

@@ -1,11 +1,11 @@
-"""Where a text stands, looked up by its tokens: the state of loops that keep none.
+"""The state of a text, looked up by its tokens: for loops that keep no state.
 
 A loop that reorders rows, rolls them back, drafts ahead or mixes calls asks for a row by the tokens
-it has so far. Nothing but these tokens decides the answer, so it is right for any such loop; that
-the state of the tokens before is remembered only makes it quick. What was forgotten is found again
-by reading the tokens from the first one.
+it has so far. Only these tokens decide the answer, so it is right for any such loop. The states of
+recent texts are remembered, which makes it quick; a forgotten one is found again by reading the
+tokens from the first one.
 
-What this module does not know: where a text begins in a row, prompts, logits, other libraries.
+This module does not know where a text begins in a row, prompts, logits or other libraries.
 """
 
 import hashlib
@@ -22,7 +22,7 @@ from guideway.constraints.compiled import CompiledConstraint, DecodeState
 from guideway.errors import TokenRejected
 from guideway.masks.bits import Row, unpack
 
-MOST: Final = 1 << 14  # texts that are remembered, some hundred bytes each
+MOST: Final = 1 << 14  # remembered texts, some hundred bytes each
 
 
 @final
@@ -31,8 +31,8 @@ class Outside:
     """A text that left the language.
 
     Attributes:
-        place: which of its tokens left it, from 0.
-        error: why.
+        place: the place of the token that left it, from 0.
+        error: the reason.
     """
 
     place: int
@@ -45,6 +45,10 @@ Standing: TypeAlias = DecodeState | Outside
 @final
 class Prefixes:
     """The states of one constraint, by the tokens that lead to them. Safe to share among threads.
+
+    Attributes:
+        constraint: the language of the texts.
+        start: the state of the empty text.
 
     Example:
         >>> import guideway as gw
@@ -59,23 +63,23 @@ class Prefixes:
     def __init__(
         self, constraint: CompiledConstraint, joint: bytes = b"", *, most: int = MOST
     ) -> None:
-        """No text is known yet but the empty one.
+        """Know the empty text only.
 
         Args:
             constraint: the language of the texts.
             joint: bytes that the tokens spell before the text itself.
-            most: how many texts are remembered.
+            most: the number of texts that are remembered.
         """
         self.constraint = constraint
-        self._start = constraint.start(joint)
+        self.start = constraint.start(joint)
         self._known: OrderedDict[bytes, Standing] = OrderedDict()
         self._most = most
         self._lock = threading.Lock()
 
     def after(self, tokens: NDArray[np.int64]) -> Standing:
-        """Where the text of these tokens stands. Whatever follows an end id changes nothing."""
+        """The state after these tokens. Tokens after an end id change nothing."""
         if not len(tokens):
-            return self._start
+            return self.start
         key = _key(tokens)
         with self._lock:
             found = self._known.get(key)
@@ -104,17 +108,17 @@ class Prefixes:
     def count(
         self, enough: int, left: int | None = None, offered: Collection[int] | None = None
     ) -> int:
-        """How many sequences of tokens make a text, end ids told apart: at most `enough`.
+        """Count the token sequences that make a text, each end id apart: at most `enough`.
 
-        What has begun can be ended, so each beginning is a sequence at least: `enough` different
-        ones suffice, and mostly the first tokens are that many.
+        Each beginning can be ended, so it is one sequence at least. Mostly the first tokens are
+        enough.
 
         Args:
             enough: where to stop counting.
-            left: how many tokens a sequence may have.
-            offered: the end ids that there are, if not all of the vocabulary's.
+            left: the number of tokens that a sequence may have.
+            offered: the end ids that may come, if not all of the vocabulary's.
         """
-        ends, ended, begun = self.constraint.vocabulary.eos_ids, 0, [self._start]
+        ends, ended, begun = self.constraint.vocabulary.eos_ids, 0, [self.start]
         while begun and ended + len(begun) < enough and left != 0:
             longer = list[DecodeState]()
             for state in begun:
@@ -126,7 +130,7 @@ class Prefixes:
         return min(enough, ended + len(begun))
 
     def _read(self, tokens: NDArray[np.int64]) -> Standing:
-        standing: Standing = self._start
+        standing: Standing = self.start
         for place, token in enumerate(tokens.tolist()):
             standing = self._following(standing, token, place)
         return standing

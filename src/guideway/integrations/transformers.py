@@ -3,25 +3,28 @@
     model.generate(**inputs, logits_processor=[LogitsProcessor(Person, vocabulary)])
     model.generate(**inputs, prefix_allowed_tokens_fn=prefix_allowed_tokens_fn(Person, vocabulary))
 
-Both hold no text and no row: what may come next is decided by the tokens of a row and by the call
-that is running (`transformers_call`). So they are right in each mode, and one may be used for any
-number of calls, at the same time too:
+Neither keeps texts or rows: the tokens of a row and the running call (`transformers_call`) decide
+what may come next. So they are right in each mode, and one serves any number of calls, also at the
+same time:
 
-    greedy, sampling, several sequences   rows of one prompt stand together
+    greedy, sampling, several sequences   the rows of one prompt are neighbours
     beams, sampled or not                 a beam that left the language never comes back
     a draft model, prompt lookup          the draft is held to the constraint as well
     batches                               padded on the left; one source for all, or one each
-    inputs_embeds, static caches          where there is no prompt, texts begin with the row
+    inputs_embeds, static caches          without prompt tokens, texts begin with the row
 
 Several beams of one prompt are several texts where there are as many. Where filters or other
 processors leave fewer, transformers fills up with pads, as it does without a constraint.
 
-`generate_batch` (continuous batching) takes no processors of users, and shows those it has the last
-token of each row alone: that is refused, as is what would cut texts in half. `generate` with
-`cache_implementation="paged"` is the same thing, and drops `logits_processor` without calling it:
-only the prefix function is refused there, by transformers.
+Settings that would cut a text, or ban tokens in its middle, are refused by name before the first
+token, or taken into account exactly (`transformers_settings` has the table).
 
-What this module does not know: where texts stand, what expressions say.
+`generate_batch` (continuous batching) takes no processors of users, and shows its own only the last
+token of each row: it is refused. `generate` with `cache_implementation="paged"` is the same, and
+drops `logits_processor` without calling it, so nothing here can refuse it; the prefix function is
+refused there, by transformers.
+
+This module does not know the states of texts, or expressions.
 """
 
 import math
@@ -39,17 +42,21 @@ from guideway.errors import DeadEndError, LimitError, ModelError, SourceError, U
 from guideway.integrations.prefixes import Outside
 from guideway.integrations.transformers_call import Call
 from guideway.integrations.transformers_guidance import Guidance
+from guideway.integrations.transformers_settings import check_alone, check_last
 from guideway.integrations.transformers_texts import Asked, Texts
 from guideway.logits.mask import unpack, upload
 from guideway.masks.bits import Row, words
 from guideway.masks.bits import unpack as ids_of
 
 LOST: Final = -1e20  # a score that no beam recovers from, and that no temperature makes infinite
+LIKELY: Final = 256  # tokens of a row that are judged for a minimum of tokens, if it is sampled
 
 
 @final
 class LogitsProcessor(logits_process.LogitsProcessor):
-    """Holds the texts that transformers generates to a constraint, and guides them.
+    """A processor that holds the texts of transformers to a constraint, and guides them.
+
+    It has to be the last of `logits_processor`: a processor after it could undo the constraint.
 
     Example:
         >>> import guideway as gw, torch
@@ -75,24 +82,24 @@ class LogitsProcessor(logits_process.LogitsProcessor):
         max_new_tokens: int | None = None,
         joint: bytes = b"",
     ) -> None:
-        """A processor for any number of calls.
+        """Compile the source.
 
         Args:
-            source: what texts must be, as in `guideway.Model.generate`: a Python type, a source, a
-                JSON Schema as a dict, a compiled constraint, None for any text; or a list of these,
-                one for each prompt of a batch.
+            source: the language of the texts, as in `guideway.Model.generate`: a Python type, a
+                source, a JSON Schema as a dict, a compiled constraint, None for any text; or a list
+                of these, one for each prompt of a batch.
             vocabulary: the model's tokens, as wide as its logits: `guideway.Vocabulary
-                .from_transformers(tokenizer, width, model.generation_config)`. Not needed where a
-                source is compiled, or with `guidance`.
-            guidance: an expression of which the model that generates is a leaf
+                .from_transformers(tokenizer, width, model.generation_config)`. Not needed for a
+                compiled constraint, or with `guidance`.
+            guidance: an expression with the model that generates as one leaf
                 (`guideway.load(model, tokenizer)`). The other leaves are run here.
-            prompts: what the prompts' tokens say, texts or chat messages, one for each: for leaves
-                that read another prompt, and for classifiers.
-            prompt_length: how many tokens stand before the text in each row: in loops that are not
+            prompts: the prompts as texts or chat messages, one for each row of the batch: for
+                leaves that read another prompt, and for classifiers.
+            prompt_length: the number of tokens before the text in each row: in loops that are not
                 `generate`, or where the prompt holds the beginning of the text.
-            max_new_tokens: how long texts may become, if shorter than generate lets them.
-            joint: bytes that the model spells before the text and that do not belong to it: what a
-                chat template puts there, or `vocabulary.lead` for a model with an encoder.
+            max_new_tokens: the most tokens of a text, if fewer than `generate` allows.
+            joint: bytes that the model spells before the text and that do not belong to it: those
+                of a chat template, or `vocabulary.lead` for a model with an encoder.
 
         Raises:
             SourceError, UnsupportedError, UnsatisfiableError, LimitError: as `guideway.compile`.
@@ -100,17 +107,17 @@ class LogitsProcessor(logits_process.LogitsProcessor):
         """
         self._guidance = None if guidance is None else Guidance(guidance, prompts)
         if self._guidance is None and prompts is not None:
-            raise SourceError("prompts are for guidance, and there is none")
+            raise SourceError("prompts= is for guidance=, which is missing")
         given = vocabulary
         if self._guidance is not None and vocabulary is None:
             given = self._guidance.vocabulary
         self._texts = Texts(source, given, joint, prompt_length, max_new_tokens)
         if self._guidance is not None and self._guidance.vocabulary != self._texts.vocabulary:
-            raise ModelError("guidance is by models of another vocabulary than the constraint's")
+            raise ModelError("the models of guidance= have another vocabulary than the constraint")
 
     @torch.no_grad()
     def __call__(self, input_ids: Tensor, scores: Tensor) -> Tensor:
-        """The scores with −∞ for what may not come next.
+        """Return the scores with −∞ for each token that may not come next.
 
         Args:
             input_ids: [rows, tokens], the prompts with their padding, and the texts.
@@ -118,11 +125,11 @@ class LogitsProcessor(logits_process.LogitsProcessor):
 
         Raises:
             TokenRejected: a row's text left the language: something else chose its tokens.
-            DeadEndError: nothing that may come next has a score.
-            LimitError: a text cannot end before it is cut off, or there are fewer texts than
-                beams to return.
+            DeadEndError: no token that may come next has a score.
+            LimitError: a text cannot end before it is cut off or has to end before the minimum, or
+                there are fewer texts than beams to return.
             ModelError: the scores are no numbers, or not of this vocabulary.
-            UnsupportedError: the mode cannot be right, by name.
+            UnsupportedError: a mode or a setting contradicts the constraint, by its name.
         """
         if input_ids.dim() != 2 or len(input_ids) != len(scores):
             raise UnsupportedError(
@@ -131,21 +138,26 @@ class LogitsProcessor(logits_process.LogitsProcessor):
                 feature="continuous batching",
             )
         call = self._texts.call(len(input_ids))
+        if self._texts.constrained:
+            check_last(call.values, self)
         self._check_width(scores.shape[1])
         tokens = input_ids.cpu().numpy()
         asked = [self._texts.asked(call, row, each) for row, each in enumerate(tokens)]
         allowed = self._unpacked(asked, scores)
+        if tokens.shape[1] < call.least:
+            self._leave_out_short(call, tokens, scores, allowed)
         if self._guidance is None:
             made = scores.masked_fill(~allowed, -math.inf)
         else:
             made = self._guidance.scores(call, tokens, scores, allowed)
-        made = _settled(call, asked, made, scores)
+        held = [self._texts.held_back(call, each, tokens.shape[1]) for each in asked]
+        made = _settled(call, asked, _ended(made, scores, allowed, held), scores)
         if call.sampled and tokens.shape[1] + 1 == call.end:
             _check_enough(call, made, tokens)
         return made
 
     def __deepcopy__(self, memo: dict[int, Any]) -> "LogitsProcessor":
-        """Itself: no text and no row is in it, so settings that hold it can be copied."""
+        """Itself: it holds no text and no row, so settings with it can be copied."""
         return self
 
     def _check_width(self, width: int) -> None:
@@ -156,8 +168,23 @@ class LogitsProcessor(logits_process.LogitsProcessor):
                 f"the model's own tokenizer, with width={width}"
             )
 
+    def _leave_out_short(
+        self, call: Call, tokens: NDArray[np.int64], scores: Tensor, allowed: Tensor
+    ) -> None:
+        """Take out of `allowed` likely tokens after which a text ends before the minimum."""
+        ends = sorted(self._texts.vocabulary.eos_ids)
+        for row, each in enumerate(tokens):
+            open_ = allowed[row].clone()
+            open_[ends] = False
+            many = min(int(open_.sum()), LIKELY)
+            best = scores[row].masked_fill(~open_, -math.inf).topk(many).indices
+            likely = cast("list[int]", best.tolist())  # pyright: ignore[reportUnknownMemberType]
+            short = self._texts.too_short(call, row, each, likely)
+            if len(short) < int(open_.sum()):
+                allowed[row, short] = False
+
     def _unpacked(self, asked: Sequence[Asked], scores: Tensor) -> Tensor:
-        """Which tokens may come next, as wide as the scores."""
+        """The tokens that may come next, [rows, vocabulary]."""
         width = self._texts.vocabulary.width
         anything = np.full(words(width), 0xFFFFFFFF, np.uint32)
         rows: list[Row] = [each if isinstance(each, np.ndarray) else anything for each in asked]
@@ -172,10 +199,11 @@ def prefix_allowed_tokens_fn(
     max_new_tokens: int | None = None,
     joint: bytes = b"",
 ) -> Callable[[int, Tensor], list[int]]:
-    """The constraint as the `prefix_allowed_tokens_fn` of `generate`.
+    """Return the constraint as the `prefix_allowed_tokens_fn` of `generate`.
 
-    The same as `LogitsProcessor`, for places that take nothing else; a list of ids is made for each
-    row, which takes milliseconds where everything may follow.
+    For places that take no `LogitsProcessor`. It makes a list of ids for each row, which takes
+    milliseconds where anything may follow, and it sees no scores: so it refuses a minimum of
+    tokens, several sampled beams, and other processors.
 
     Example:
         >>> import guideway as gw, torch
@@ -185,21 +213,24 @@ def prefix_allowed_tokens_fn(
         ([0], [1, 2])
 
     Args:
-        source: what texts must be, or a list of that for the prompts of a batch.
+        source: the language of the texts, or a list of sources for the prompts of a batch.
         vocabulary: the model's tokens.
         prompt_length: as in `LogitsProcessor`.
         max_new_tokens: as in `LogitsProcessor`.
         joint: as in `LogitsProcessor`.
 
     Raises:
-        SourceError, UnsupportedError, UnsatisfiableError, LimitError: as `guideway.compile`; what
-            the function raises is said at `LogitsProcessor`.
+        SourceError, UnsupportedError, UnsatisfiableError, LimitError: as `guideway.compile`. The
+            function itself raises as `LogitsProcessor`.
     """
     texts = Texts(source, vocabulary, joint, prompt_length, max_new_tokens)
     everything = list(range(texts.vocabulary.width))
 
     def allowed(batch_id: int, input_ids: Tensor) -> list[int]:
         call = texts.call()
+        if texts.constrained:
+            check_alone(call.values)
+            texts.check_least(call, batch_id * call.beams)
         if call.sampled and call.wanted > 1:
             raise UnsupportedError(
                 "several sampled beams need LogitsProcessor: a prefix function sees no scores, and "
@@ -219,7 +250,7 @@ def _flat(input_ids: Tensor) -> NDArray[np.int64]:
 
 
 def _check_enough(call: Call, made: Tensor, tokens: NDArray[np.int64]) -> None:
-    """Refuse to end with fewer texts than beams are returned: the others would be no texts."""
+    """Refuse to return more beams than became texts: transformers would fill up with pads."""
     if call.wanted == 1 or call.done is None or call.scored is None:
         return
     ways = cast("list[int]", (made > LOST).sum(1).tolist())  # pyright: ignore[reportUnknownMemberType]
@@ -237,7 +268,7 @@ def _check_enough(call: Call, made: Tensor, tokens: NDArray[np.int64]) -> None:
 
 
 def _settled(call: Call, asked: Sequence[Asked], made: Tensor, scores: Tensor) -> Tensor:
-    """The scores with lost rows out of the way, once it is clear that the others are sound."""
+    """Check that rows have sound scores, and give those of lost beams a score below all others."""
     held = [row for row, each in enumerate(asked) if isinstance(each, np.ndarray)]
     lost = [row for row, each in enumerate(asked) if isinstance(each, Outside)]
     if held:
@@ -252,17 +283,35 @@ def _settled(call: Call, asked: Sequence[Asked], made: Tensor, scores: Tensor) -
             if left == -math.inf:
                 lost.append(row)
                 if call.beams == 1:
-                    raise _dead_end(row)
+                    raise _dead_end(call, row)
     for first in range(0, len(asked), call.copies) if call.beams > 1 else ():
         if set(range(first, first + call.copies)) <= set(lost):
-            raise _dead_end(first)
+            raise _dead_end(call, first)
     if lost:
         made[lost] = LOST
     return made
 
 
-def _dead_end(row: int) -> DeadEndError:
+def _ended(made: Tensor, scores: Tensor, allowed: Tensor, held: Sequence[bool]) -> Tensor:
+    """The scores with those of end ids restored where only they may come before a minimum.
+
+    transformers gives end ids no score there, and the text would have no token left. They get the
+    lowest score of the row: among beams, one that reaches the minimum goes first.
+    """
+    for row in (row for row, each in enumerate(held) if each):
+        low = scores[row].masked_fill(scores[row] == -math.inf, math.inf).amin()
+        made[row] = torch.where(allowed[row], low.clamp(max=0.0), -math.inf)
+    return made
+
+
+def _dead_end(call: Call, row: int) -> DeadEndError:
+    others = [
+        type(each).__name__
+        for each in call.values.get("prepared_logits_processor", ())
+        if not isinstance(each, LogitsProcessor)
+    ]
+    named = f": {', '.join(others)}" if others else " (min_new_tokens, suppress_tokens, …)"
     return DeadEndError(
         f"no token is left in row {row}: each that may come next was given no probability by the "
-        "model, or by another processor (min_new_tokens, suppress_tokens, bad_words_ids, …)"
+        f"model, or by another processor{named}"
     )

@@ -1,32 +1,38 @@
-"""Which call of `generate` a processor works for.
+"""The call of `generate` that a processor works for.
 
-transformers hands a processor token ids and scores, and nothing else: not where the prompt ends,
-how many rows belong to it, how long the text may become, or whether the ids are a draft. A
-processor that keeps what it saw first, or guesses from what it saw before, is wrong as soon as it
-is used again, in a chat whose prompt is the text before and a token more, or in assisted decoding,
-which goes back and asks about several places. But `generate` is running while it asks, and knows.
-So the running functions are looked through, from the innermost on:
+transformers hands a processor token ids and scores only. It does not say where the prompt ends, how
+many rows belong to it, how long the text may become, or whether the ids are a draft. A processor
+that remembers its first call, or guesses from earlier ones, fails when it is used again, in a chat
+whose prompt is the last text and one more token, or in assisted decoding, which goes back and asks
+about several places. But `generate` is running during the call, and its variables say all of this.
+This module reads them from the stack, from the innermost frame on:
 
-    function                what is read
-    _sample                 which rows are not finished
-    _beam_search            how many beams are, and which rows only fill up
-    _assisted_decoding      how many tokens of the row are settled, the rest being a draft
-    generate                the prompts, the configuration; a draft's own is passed over
+    function                variables
+    _sample                 the rows that are not finished
+    _beam_search            the number of finished beams, and the rows that only fill up
+    _assisted_decoding      the number of settled tokens of the row; the others are a draft
+    generate                the prompts and the configuration; a draft's own is skipped
 
-That is so in each mode and at each step, and depends on no earlier call. Where a name is not there
-(another loop, another version) nothing is assumed: the caller is told to say it.
+This works in each mode and at each step, and depends on no earlier call. Where a name is missing
+(another loop, another version) nothing is assumed: the caller is asked to say it.
 
-What this module does not know: constraints, scores.
+This module does not know constraints or scores.
 """
 
 import inspect
 from collections.abc import Mapping
-from dataclasses import dataclass
-from typing import Any, Final, cast, final
+from dataclasses import dataclass, field
+from typing import Any, Final, final
 
 from torch import Tensor
 
 from guideway.errors import UnsupportedError
+from guideway.integrations.transformers_settings import (
+    banned_tokens,
+    end_ids,
+    last_length,
+    listed,
+)
 
 HOME: Final = "transformers.generation.utils"
 BEAMS: Final = ("is_sent_finished", "beam_scores", "running_beam_scores")
@@ -40,33 +46,43 @@ class Call:
     """What is known of a call.
 
     Attributes:
-        start: how many tokens each row had before the text: the prompt with its padding.
-        rows: how many rows there are, all copies of all prompts.
-        given: how many prompts there are; the rows of one prompt stand together.
+        start: the number of tokens of each row before the text: the prompt with its padding.
+        rows: the number of rows, all copies of all prompts.
+        given: the number of prompts; the rows of one prompt are neighbours.
         end: the number of tokens, prompt included, at which a row is cut off.
+        ended: whether an end id has to follow at `end`.
+        least: the number of tokens, prompt included, before which no end id comes.
         ends: the ids at which a row stops; None if it does not.
-        stops: the texts at which a row stops.
-        beams: how many beams a prompt has.
-        drafted: whether tokens are drafted ahead by something else than the model.
-        settled: how many tokens of a row can no longer be taken back; None for all.
-        unfinished: which rows go on; None if that is not known.
-        wanted: how many beams of a prompt are returned; 1 without beams.
+        banned: the ids that never come.
+        first: the id that transformers forces before the text; None if it forces none.
+        last: the ids that transformers forces where a row is cut off.
+        beams: the number of beams of a prompt.
+        drafted: whether something else than the model drafts tokens ahead.
+        settled: the number of tokens of a row that cannot be taken back; None for all.
+        unfinished: for each row whether it goes on; None if that is not known.
+        wanted: the number of beams of a prompt that are returned; 1 without beams.
         sampled: whether tokens are drawn at random.
-        done: how many beams of each prompt are finished; None if that is not known.
-        scored: which rows have a score, and are not there to fill up; None if that is not known.
+        done: the number of finished beams of each prompt; None if that is not known.
+        scored: for each row whether it has a score and does not only fill up; None if that is not
+            known.
         prompt: the tokens of the prompts, [rows, start]; None if they are not known.
-        attention: which of them are no padding; None if all are.
-        model: what generates; None if it is not known.
-        whole: whether the prompt's tokens are all that the model reads: no embeddings, and no cache
-            of a part before them.
+        attention: the prompts' tokens that are no padding; None if all are.
+        model: the model that generates; None if it is not known.
+        whole: whether the model reads the prompt's tokens and nothing else: no embeddings, and no
+            cache of a part before them.
+        values: the variables of the running `generate`.
     """
 
     start: int
     rows: int
     given: int
     end: int | None = None
+    ended: bool = False
+    least: int = 0
     ends: frozenset[int] | None = None
-    stops: tuple[str, ...] = ()
+    banned: frozenset[int] = frozenset()
+    first: int | None = None
+    last: frozenset[int] = frozenset()
     beams: int = 1
     drafted: bool = False
     settled: int | None = None
@@ -79,10 +95,11 @@ class Call:
     attention: Tensor | None = None
     model: Any = None
     whole: bool = False
+    values: Mapping[str, Any] = field(default_factory=dict[str, Any])
 
     @property
     def copies(self) -> int:
-        """How many rows each prompt has."""
+        """The number of rows of each prompt."""
         return self.rows // self.given
 
 
@@ -125,14 +142,18 @@ def _call(values: Mapping[str, Any], inner: Mapping[str, Mapping[str, Any]]) -> 
         finished, ended, running = (searching[each] for each in BEAMS)
         done = tuple(map(int, (finished & (ended > FILLED)).sum(1).tolist()))
         scored = tuple(map(bool, (running > FILLED).flatten().tolist()))
-    more = values.get("model_kwargs", {})
+    start: int = values["input_ids_length"]
+    forced = getattr(config, "forced_bos_token_id", None) if start <= 1 else None
     return Call(
-        start=values["input_ids_length"],
+        start=start,
         rows=len(values["input_ids"]),
         given=values["batch_size"],
-        end=config.max_length,
-        ends=_ids(config.eos_token_id),
-        stops=_texts(config.stop_strings),
+        end=last_length(values),
+        least=max(config.min_length or 0, start + (config.min_new_tokens or 0)),
+        ends=end_ids(values),
+        banned=banned_tokens(config),
+        first=forced,
+        last=frozenset(listed(getattr(config, "forced_eos_token_id", None))),
         beams=config.num_beams,
         drafted=bool(assisting),
         settled=assisting.get("cur_len"),
@@ -142,9 +163,10 @@ def _call(values: Mapping[str, Any], inner: Mapping[str, Mapping[str, Any]]) -> 
         done=done,
         scored=scored,
         prompt=values["input_ids"],
-        attention=more.get("attention_mask"),
+        attention=values.get("model_kwargs", {}).get("attention_mask"),
         model=values["self"],
-        whole=_whole(values),
+        whole=forced is None and _whole(values),
+        values=values,
     )
 
 
@@ -157,16 +179,3 @@ def _whole(values: Mapping[str, Any]) -> bool:
     attention = values["model_kwargs"].get("attention_mask")
     read = read if attention is None else attention.shape[1]
     return arguments.get("past_key_values") is None or read == length
-
-
-def _texts(given: str | list[str] | None) -> tuple[str, ...]:
-    return (given,) if isinstance(given, str) else tuple(given or ())
-
-
-def _ids(given: Any) -> frozenset[int] | None:
-    """The ids of an end, which are one, several, a tensor of them, or none."""
-    if given is None:
-        return None
-    if isinstance(given, Tensor):
-        return frozenset(cast("list[int]", given.flatten().tolist()))  # pyright: ignore[reportUnknownMemberType]
-    return frozenset(cast("list[int]", given) if isinstance(given, list | tuple) else (given,))

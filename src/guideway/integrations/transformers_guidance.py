@@ -1,17 +1,17 @@
-"""Guidance in transformers' loop: an expression of which the model that generates is one leaf.
+"""Guidance in transformers' loop: an expression with the model that generates as one leaf.
 
-Its scores are what transformers has; the other leaves are read here, each with its prompt, as one
-batch with a cache. The cache is that of the rows asked about last, by their tokens: rows that come
-back in another order (beams) are selected, rows that go on are extended by their token, and any
-others are read from the beginning. So nothing depends on the order of calls.
+transformers computes the scores of this leaf. The other leaves are run here, each with its prompt,
+as one batch with a cache. The cache belongs to the rows of the last call, by their tokens: rows in
+another order (beams) are selected, rows with one more token are extended, and any others are read
+from the beginning. So nothing depends on the order of calls.
 
-What cannot be done is refused: a draft would ask for every leaf at each of its tokens, and prompts
-of which the tokens are not there cannot be read by others.
+Two things are refused: drafts, which would run every leaf at each of their tokens, and prompts
+without tokens, which other leaves cannot read.
 
-A watermark has its place after the expression and before transformers' own stages: where `scores`
+A watermark would act after the expression and before transformers' own stages: where `scores`
 returns.
 
-What this module does not know: constraints, where texts begin.
+This module does not know constraints, or where texts begin.
 """
 
 import threading
@@ -43,10 +43,10 @@ Tokens = NDArray[np.int64]
 @final
 @dataclass(frozen=True, slots=True, eq=False)
 class _Read:
-    """What the other leaves have read.
+    """The rows that the other leaves have read.
 
     Attributes:
-        keys: what each row was: its prompt's padding and its tokens.
+        keys: each row, as its prompt's padding and its tokens.
         cache: the models' caches of these rows.
         logits: the logits of each leaf after them.
     """
@@ -58,24 +58,24 @@ class _Read:
 
 @final
 class Guidance:
-    """An expression with the caches of those of its leaves that transformers does not run.
+    """An expression with the caches of the leaves that transformers does not run.
 
     Attributes:
-        vocabulary: that of the expression.
+        vocabulary: the vocabulary of the expression.
     """
 
     def __init__(self, model: Model, prompts: Any = None) -> None:
-        """Nothing is read yet.
+        """Check the arguments; nothing is read yet.
 
         Args:
             model: the expression.
-            prompts: what the prompts say, one for each of a batch.
+            prompts: the prompts as texts or messages, one for each of a batch.
 
         Raises:
-            SourceError: it is no model, or the prompts are none.
+            SourceError: `model` is no model, or `prompts` are no prompts.
         """
         if not isinstance(model, Model):  # pyright: ignore[reportUnnecessaryIsInstance]
-            raise SourceError(f"guidance is a guideway.Model, not {type(model).__name__}")
+            raise SourceError(f"guidance must be a guideway.Model, got {type(model).__name__}")
         self._ensemble = Ensemble(model.node)
         self._prompts = None if prompts is None else split_prompts(prompts)[0]
         self.vocabulary: Vocabulary = self._ensemble.vocabulary
@@ -86,18 +86,18 @@ class Guidance:
         self._asks = any(not isinstance(term, GediTerm) and term.prompt for term in terms)
 
     def scores(self, call: Call, tokens: Tokens, scores: Tensor, allowed: Tensor) -> Tensor:
-        """The expression's values, −∞ for what may not come next.
+        """Compute the expression's values, with −∞ for tokens that may not come next.
 
-        They are logarithms of probabilities before the constraint, as beams add them up.
+        They are logarithms of probabilities before the constraint, since beams add them up.
 
         Args:
             call: the call that is running.
             tokens: [rows, tokens].
-            scores: [rows, vocabulary], those of the model that generates.
+            scores: [rows, vocabulary], from the model that generates.
             allowed: [rows, vocabulary], the tokens that may come next.
 
         Raises:
-            UnsupportedError: the mode, or the expression in it, by name.
+            UnsupportedError: the mode or the expression cannot be handled, by name.
             ModelError: a model gave NaN or +∞.
         """
         leaf = self._leaf(call)
@@ -126,20 +126,19 @@ class Guidance:
         """The leaf whose logits are the scores."""
         if call.model is None or call.prompt is None:
             raise UnsupportedError(
-                "guidance needs the prompts, which only a running generate of transformers has",
+                "guidance needs the prompts, and only a running generate of transformers has them",
                 feature="guidance in another loop",
             )
         if call.drafted:
             raise UnsupportedError(
-                "guidance and assisted decoding do not go together: each drafted token would ask "
-                "all other leaves, and be taken back with them. Leave assistant_model and "
-                "prompt_lookup_num_tokens out",
+                "guidance does not go with assisted decoding: each drafted token would run all "
+                "other leaves. Leave assistant_model and prompt_lookup_num_tokens out",
                 feature="guidance in assisted decoding",
             )
         if not call.whole:
             raise UnsupportedError(
-                "guidance needs the tokens of the whole prompt: no inputs_embeds, no encoder, and "
-                "no cache of a part of it",
+                "guidance needs the tokens of the whole prompt: it does not go with inputs_embeds, "
+                "an encoder, or a cache of a part of the prompt",
                 feature="guidance without the prompt's tokens",
             )
         for leaf in self._ensemble.leaves:
@@ -151,8 +150,8 @@ class Guidance:
                 return leaf
         names = ", ".join(leaf.name for leaf in self._ensemble.leaves)
         raise UnsupportedError(
-            f"the model that generates is none of the leaves ({names}), by itself and with the "
-            "first one's vocabulary: build the expression on guideway.load(model, tokenizer)",
+            f"the model that generates is none of the leaves ({names}), or not a plain one with "
+            "the vocabulary of the first: build the expression on guideway.load(model, tokenizer)",
             feature="guidance by other models alone",
         )
 
@@ -162,7 +161,7 @@ class Guidance:
         marks = [np.packbits(mask).tobytes() for mask in _real(call)]
         keys = [mark + row.tobytes() for mark, row in zip(marks, tokens, strict=True)]
         before = [mark + row[:-1].tobytes() for mark, row in zip(marks, tokens, strict=True)]
-        last, self._read = self._read, None  # a cache that was extended is of no more use
+        last, self._read = self._read, None  # an extended cache cannot be used again
         places = {} if last is None else {key: place for place, key in enumerate(last.keys)}
         known = self._known(beside, call, tokens[:, call.start :])
         if last is not None and all(key in places for key in keys):
@@ -183,7 +182,7 @@ class Guidance:
         return made
 
     def _known(self, beside: Ensemble, call: Call, text: Tokens) -> Tensor:
-        """The texts' tokens, with a harmless one for those after the end that a model lacks."""
+        """The texts' tokens; tokens after the end that a model lacks are replaced."""
         alignments = [each.alignment for each in beside.backbones if each.alignment is not None]
         lacking = np.zeros(self.vocabulary.width, np.bool_)
         for alignment in alignments:
@@ -213,15 +212,15 @@ class Guidance:
         main = tuple(prompt.tolist())
         if not main:
             raise UnsupportedError(
-                f"prompt {place} is empty: the other leaves have nothing to begin with",
+                f"prompt {place} is empty: the other leaves need a token to begin with",
                 feature="guidance after an empty prompt",
             )
         if said is not None:
             found = [each.tokens for each in read_prompts(self._ensemble, said)]
             if main != found[self._ensemble.contexts.index(reading(leaf).context)]:
                 raise SourceError(
-                    f"prompts[{place}] is not what the prompt's tokens say: {main[:8]}… is read, "
-                    f"and its own tokens are {found[0][:8]}…"
+                    f"prompts[{place}] does not match the prompt of generate: its tokens are "
+                    f"{found[0][:8]}…, and generate reads {main[:8]}…"
                 )
             return tuple(found)
         parts: list[tuple[int, ...]] = [()] * len(self._ensemble.contexts)
@@ -232,8 +231,8 @@ class Guidance:
                 views = self._ensemble.contexts[context].views
                 if any(not isinstance(view, LastToken) for view in views):
                     raise UnsupportedError(
-                        "a leaf reads another prompt, which cannot be made of tokens: say what the "
-                        "prompts are, prompts=[…]",
+                        "a leaf reads another prompt, which cannot be made from tokens: give the "
+                        "prompts as texts or messages, prompts=[…]",
                         feature="prompted leaf without prompts=",
                     )
                 read = own[-1:] if views else own
@@ -245,7 +244,7 @@ class Guidance:
             return None
         if len(self._prompts) != call.given:
             raise SourceError(
-                f"{len(self._prompts)} prompts= for the {call.given} prompts of generate"
+                f"prompts= has {len(self._prompts)} prompts, and generate has {call.given}"
             )
         return self._prompts[place]
 
@@ -253,7 +252,7 @@ class Guidance:
         """The texts as classifiers read them."""
         if self._asks and self._prompts is None:
             raise UnsupportedError(
-                "a classifier reads the prompt, which tokens alone do not say: prompts=[…]",
+                "a classifier reads the prompt as text: give it as prompts=[…]",
                 feature="classifier of prompts without prompts=",
             )
         each = list[TextContext]()
@@ -270,7 +269,7 @@ class Guidance:
         return sorted(self.vocabulary.eos_ids)
 
     def _joined_ends(self, allowed: Tensor) -> Tensor:
-        """An end is one event, at the first end id, wherever several models come together."""
+        """`allowed` with all ends at the first end id: several models know one end only."""
         ends = self._ends
         if len(ends) < 2:
             return allowed
@@ -279,7 +278,7 @@ class Guidance:
         return joined
 
     def _stopping(self, values: Tensor, call: Call) -> Tensor:
-        """The values with the end at an id at which generate stops."""
+        """The values with the end at an id where generate stops."""
         ends = self._ends
         stops = (call.ends or frozenset()) & self.vocabulary.eos_ids
         if not stops or ends[0] in stops:
@@ -298,7 +297,7 @@ def _extended(
 
 
 def _real(call: Call) -> NDArray[np.bool_]:
-    """Which tokens of each row's prompt are no padding."""
+    """The tokens of each row's prompt that are no padding."""
     if call.attention is None:
         return np.ones((call.rows, call.start), np.bool_)
     return call.attention[:, : call.start].bool().cpu().numpy()

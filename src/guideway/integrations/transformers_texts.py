@@ -1,20 +1,23 @@
-"""What may come next in each row of a call of `generate`.
+"""The tokens that may come next in each row of a call of `generate`.
 
-A row is a prompt and a text; the text decides, by its tokens (`prefixes`). Around that:
+A row is a prompt and a text; the tokens of the text decide (`prefixes`). Around that:
 
-- a row that is finished is left as it is: what it gets are pads;
+- a finished row is left as it is: it gets pads;
 - a row without a constraint is left as it is;
-- what generate would cut off is ended before: the tokens that are left decide with the text;
-- of the end ids those are offered at which generate stops;
-- a text outside the language is an error, except where it is one that can never be taken: a beam
-  with a token that was not allowed has no score, and a draft is only a proposal.
+- a text ends before `generate` would cut it: the tokens that are left decide with the text;
+- no end id comes before the minimum of the call, unless nothing else may come;
+- only those end ids are offered at which `generate` stops;
+- tokens that a setting bans everywhere are missing from the vocabulary of the constraint;
+- a text outside the language is an error, except where it can never be taken: a beam with a token
+  that was not allowed has no score, and a draft is only a proposal.
 
-What this module does not know: scores, expressions.
+This module does not know scores or expressions.
 """
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import replace
-from typing import Any, TypeAlias, cast, final
+from functools import lru_cache
+from typing import Any, Final, TypeAlias, cast, final
 
 import numpy as np
 from numpy.typing import NDArray
@@ -22,19 +25,23 @@ from numpy.typing import NDArray
 from guideway.api.prompts import read_source
 from guideway.constraints.compile import compile as compile_source
 from guideway.constraints.compiled import CompiledConstraint
+from guideway.engine.limits import FUEL, longest_path
 from guideway.errors import LimitError, ModelError, SourceError, TokenRejected, UnsupportedError
 from guideway.integrations.prefixes import Outside, Prefixes
 from guideway.integrations.transformers_call import Call, running_call
+from guideway.integrations.transformers_settings import check_settings
 from guideway.masks.bits import Row, pack
 from guideway.vocabulary.spellings import Vocabulary
 
 Asked: TypeAlias = Row | Outside | None
 """The tokens that may come next; a text that left the language; None where anything may come."""
 
+VOCABULARIES: Final = 4  # with banned tokens left out; each has a trie of its own
+
 
 @final
 class Texts:
-    """The constraints of the rows, and where each row's text stands.
+    """The constraints of the rows, and the state of each row's text.
 
     Attributes:
         vocabulary: the tokens of all constraints.
@@ -48,14 +55,14 @@ class Texts:
         prompt_length: int | None,
         max_new_tokens: int | None,
     ) -> None:
-        """Compile what is not compiled yet.
+        """Compile the sources.
 
         Raises:
             SourceError, UnsupportedError, UnsatisfiableError, LimitError: as `guideway.compile`.
             ModelError: a constraint is for another vocabulary.
         """
         if not isinstance(joint, bytes):  # pyright: ignore[reportUnnecessaryIsInstance]
-            raise SourceError(f"joint is {joint!r}: it must be bytes")
+            raise SourceError(f"joint must be bytes, got {joint!r}")
         self._start = _count(prompt_length, "prompt_length", 0)
         self._most = _count(max_new_tokens, "max_new_tokens", 1)
         listed = isinstance(source, list)
@@ -63,21 +70,22 @@ class Texts:
         if not sources:
             raise SourceError("the list of sources is empty: give one for each prompt")
         self.vocabulary = _vocabulary(sources, vocabulary)
-        made: dict[int, Prefixes] = {}
-        self._each = [_prefixes(each, self.vocabulary, joint, made) for each in sources]
+        self._sources, self._joint = sources, joint
+        self._each = _all_prefixes(sources, self.vocabulary, joint)
+        self._without = lru_cache(VOCABULARIES)(self._compiled_without)
         self._listed = listed
 
     def call(self, rows: int | None = None) -> Call:
-        """The call that is running, or what is known without one.
+        """The call that is running, or the little that is known without one.
 
         Args:
-            rows: how many rows there are; None if that is not known.
+            rows: the number of rows; None if that is not known.
 
         Raises:
-            UnsupportedError: nothing is running, and where texts begin was not said; or generate
-                would cut a constrained text.
-            SourceError: there is another number of prompts than of sources.
-            ModelError: generate stops at other ids than the vocabulary.
+            UnsupportedError: nothing is running and `prompt_length` was not given; or a setting
+                of `generate` would cut a constrained text.
+            SourceError: the number of prompts is not the number of sources.
+            ModelError: `generate` stops at other ids than the vocabulary.
         """
         call = running_call()
         count = len(self._each)
@@ -92,7 +100,7 @@ class Texts:
         elif rows is not None and rows != call.rows:
             raise UnsupportedError(
                 f"generate began with {call.rows} rows, and {rows} are asked about: which prompt "
-                "is whose cannot be told",
+                "each belongs to is not known",
                 feature="rows that come or go",
             )
         if self._listed and (count != call.given or call.rows % count):
@@ -100,37 +108,49 @@ class Texts:
                 f"{count} sources for {call.given if call.model is not None else call.rows} "
                 "prompts: give one for all, or one each"
             )
-        if any(self._each):
-            _check_stops(call)
+        if self.constrained and call.values:
+            check_settings(call.values)
             if call.ends is not None:
-                self._check_ends(call.ends)
+                self._check_ends(call.ends, call.banned)
+            self._check_forced(call)
         return self._limited(call)
 
+    @property
+    def constrained(self) -> bool:
+        """Whether any row has a constraint."""
+        return any(self._each)
+
     def asked(self, call: Call, row: int, tokens: NDArray[np.int64]) -> Asked:
-        """What may come next in a row with these tokens, its prompt among them.
+        """The tokens that may come next in a row.
+
+        Args:
+            call: the call that is running.
+            row: the number of the row.
+            tokens: all its tokens, the prompt included.
 
         Raises:
             TokenRejected: its text left the language.
-            LimitError: it cannot end before it is cut off.
+            LimitError: it cannot end before it is cut off, or has to end before the minimum.
             SourceError: it is shorter than its prompt.
         """
-        place = row // call.copies if self._listed else 0
-        if place >= len(self._each):
-            raise SourceError(f"there is no source for row {row}: there are {len(self._each)}")
-        prefixes = self._each[place]
+        prefixes = self._prefixes_of(call, row)
         if prefixes is None or not (call.unfinished is None or call.unfinished[row]):
             return None
         if len(tokens) < call.start:
+            if call.first is not None:
+                return None  # transformers forces this token, which is no text
             raise SourceError(
                 f"prompt_length is {call.start}, and row {row} has {len(tokens)} tokens"
             )
-        if call.wanted > 1 and len(tokens) == call.start:
-            _check_several(prefixes, call)
+        if len(tokens) == call.start:
+            _check_least(prefixes, call)
+            if call.wanted > 1:
+                _check_several(prefixes, call)
         standing = prefixes.after(tokens[call.start :])
         if isinstance(standing, Outside):
             self._check_outside(standing, call, row)
             return standing
-        left = self._left(call, len(tokens))
+        left = _left(call, len(tokens))
         try:
             found = prefixes.row(standing, left)
         except LimitError as error:
@@ -141,33 +161,105 @@ class Texts:
                 given=left,
                 needed=error.needed,
             ) from None
-        return self.offered(found, call)
+        offered = self.offered(found, call)
+        if len(tokens) < call.least and not standing.ended:
+            rest = offered & ~self._ends
+            return rest if rest.any() else offered
+        return offered
 
     def offered(self, row: Row, call: Call) -> Row:
-        """A row without the end ids at which generate would go on."""
+        """A row without the end ids at which `generate` would go on."""
         ends = self.vocabulary.eos_ids
-        if not call.ends or ends <= call.ends:
-            return row
-        return row & ~pack(sorted(ends - call.ends), self.vocabulary.width)
+        unused = (ends - call.ends if call.ends else frozenset[int]()) | (ends & call.banned)
+        return row & ~pack(sorted(unused), self.vocabulary.width) if unused else row
 
-    def _left(self, call: Call, length: int) -> int | None:
-        """How many tokens a row may still get; None if there is no limit.
+    def held_back(self, call: Call, found: Asked, length: int) -> bool:
+        """Whether a row has only end ids, which `generate` gives no score before the minimum."""
+        if length >= call.least or not isinstance(found, np.ndarray):
+            return False
+        return not (found & ~self._ends).any()
 
-        What follows where generate cuts rows off is of no interest (drafts are asked about it); a
-        limit of our own is one that generate does not know, where an end has to come.
+    def check_least(self, call: Call, row: int) -> None:
+        """Refuse a minimum of tokens that a text of the row may not reach.
+
+        Raises:
+            UnsupportedError: the shortest text has fewer tokens than the minimum of the call.
         """
-        if call.end is None:
-            return None
-        own = self._most is not None and call.end == call.start + self._most
-        return max(call.end - length, 0) if own or length < call.end else None
+        prefixes = self._prefixes_of(call, row)
+        least = call.least - call.start
+        if prefixes is not None and prefixes.constraint.distance(prefixes.start) < least:
+            raise UnsupportedError(
+                f"min_new_tokens={least} needs LogitsProcessor: a prefix function sees no scores, "
+                "and cannot keep a text going",
+                feature="prefix_allowed_tokens_fn with min_new_tokens",
+            )
+
+    def too_short(
+        self, call: Call, row: int, tokens: NDArray[np.int64], likely: Iterable[int]
+    ) -> list[int]:
+        """The tokens after which the text has to end before the minimum of the call.
+
+        As in guideway's own generate, one that takes too long to judge is allowed.
+
+        Args:
+            call: the call that is running.
+            row: the number of the row.
+            tokens: all its tokens, the prompt included.
+            likely: tokens that may come next, the most probable first. Where the first one is
+                taken, the search ends with one that is long enough.
+        """
+        prefixes = self._prefixes_of(call, row)
+        missing = call.least - len(tokens) - 1
+        if prefixes is None or missing < 1 or len(tokens) < call.start:
+            return []
+        standing = prefixes.after(tokens[call.start :])
+        if isinstance(standing, Outside):
+            return []
+        constraint, short = prefixes.constraint, list[int]()
+        for token in likely:
+            after = constraint.advance(standing, token)
+            longest = longest_path(constraint, after, missing, fuel=FUEL)
+            if longest is not None and longest < missing:
+                short.append(token)
+            elif not call.sampled and call.beams == 1:
+                break
+        return short
+
+    @property
+    def _ends(self) -> Row:
+        return pack(sorted(self.vocabulary.eos_ids), self.vocabulary.width)
+
+    def _prefixes_of(self, call: Call, row: int) -> Prefixes | None:
+        place = row // call.copies if self._listed else 0
+        if place >= len(self._each):
+            raise SourceError(f"there is no source for row {row}: there are {len(self._each)}")
+        prefixes = self._each[place]
+        if prefixes is None or not call.banned:
+            return prefixes
+        banned = frozenset(filter(prefixes.constraint.spells, call.banned))
+        return self._without(banned)[place] if banned else prefixes
+
+    def _compiled_without(self, banned: frozenset[int]) -> list[Prefixes | None]:
+        """The same constraints for a vocabulary without some tokens."""
+        if any(isinstance(source, CompiledConstraint) for source in self._sources):
+            raise UnsupportedError(
+                f"generate bans {len(banned)} tokens of text (suppress_tokens, bad_words_ids or "
+                "sequence_bias), and a constraint is compiled already: give the source itself, "
+                "which is compiled without them",
+                feature="suppress_tokens",
+            )
+        return _all_prefixes(self._sources, without(self.vocabulary, banned), self._joint)
 
     def _limited(self, call: Call) -> Call:
-        """The call with the numbers that were given."""
+        """The call with the limits of the caller, and without the tokens that are forced."""
         start = call.start if self._start is None else self._start
-        end = call.end
-        if self._most is not None:
-            end = start + self._most if end is None else min(end, start + self._most)
-        return replace(call, start=start, end=end)
+        start += call.first is not None and self._start is None
+        end, ended = call.end, False
+        if call.last and end is not None:
+            end, ended = end - 1, True
+        if self._most is not None and (end is None or start + self._most <= end):
+            end, ended = start + self._most, True
+        return replace(call, start=start, end=end, ended=ended)
 
     def _check_outside(self, outside: Outside, call: Call, row: int) -> None:
         if call.beams > 1 or (
@@ -182,9 +274,9 @@ class Texts:
             spelling=error.spelling,
         )
 
-    def _check_ends(self, ends: frozenset[int]) -> None:
+    def _check_ends(self, ends: frozenset[int], banned: frozenset[int]) -> None:
         known, tokens = self.vocabulary.eos_ids, self.vocabulary.tokens
-        for end in sorted(ends - known):
+        for end in sorted(ends - known - banned):
             if end < len(tokens) and tokens[end]:
                 raise UnsupportedError(
                     f"generate stops at token {end} ({tokens[end]!r}), which is text: a text that "
@@ -196,19 +288,75 @@ class Texts:
                 f"generate stops at {sorted(ends)}, and the texts end with {sorted(known)}: pass "
                 "eos_token_id=, or make the vocabulary with these end ids"
             )
+        if ends & known <= banned:
+            raise UnsupportedError(
+                f"suppress_tokens bans each id that ends a text, {sorted(ends & known)}",
+                feature="suppress_tokens",
+            )
+
+    def _check_forced(self, call: Call) -> None:
+        """Refuse forced tokens that would become a part of the text, or end none."""
+        tokens, ends = self.vocabulary.tokens, self.vocabulary.eos_ids & (call.ends or frozenset())
+        first = call.first
+        if first is not None:
+            text = first < len(tokens) and tokens[first]
+            if text or first in self.vocabulary.eos_ids or call.values["input_ids_length"] == 0:
+                raise UnsupportedError(
+                    f"forced_bos_token_id={first} would stand in the text, outside the constraint. "
+                    "Pass forced_bos_token_id=None",
+                    feature="forced_bos_token_id",
+                )
+        if call.last and not call.last & ends:
+            raise UnsupportedError(
+                f"forced_eos_token_id={sorted(call.last)} is no end of a text: texts end with "
+                f"{sorted(ends)}. Pass forced_eos_token_id=None",
+                feature="forced_eos_token_id",
+            )
 
 
-def _check_stops(call: Call) -> None:
-    if call.stops:
-        raise UnsupportedError(
-            f"stop_strings={list(call.stops)} would cut texts wherever they occur, and a text that "
-            "is cut is not in the language. Leave them out: a constraint ends its texts",
-            feature="stop_strings",
+def without(vocabulary: Vocabulary, banned: frozenset[int]) -> Vocabulary:
+    """A vocabulary in which some ids spell nothing and have no name."""
+    tokens = [None if n in banned else each for n, each in enumerate(vocabulary.tokens)]
+    special = {name: n for name, n in vocabulary.special.items() if n not in banned}
+    return Vocabulary(
+        tokens,
+        vocabulary.eos_ids,
+        width=vocabulary.width,
+        lead=vocabulary.lead,
+        special=special,
+        loss=vocabulary.loss,
+    )
+
+
+def _left(call: Call, length: int) -> int | None:
+    """How many tokens a row may still get; None if there is no limit.
+
+    Drafts go on after the place where `generate` cuts rows off, and nothing is enforced there,
+    except where an end has to come.
+    """
+    if call.end is None:
+        return None
+    return max(call.end - length, 0) if call.ended or length < call.end else None
+
+
+def _check_least(prefixes: Prefixes, call: Call) -> None:
+    """Refuse a minimum that no text of the constraint has."""
+    least = call.least - call.start
+    if least < 1:
+        return
+    longest = longest_path(prefixes.constraint, prefixes.start, least)
+    if longest is not None and longest < least:
+        raise LimitError(
+            f"the longest text of the constraint has {longest} tokens, and min_new_tokens (or "
+            f"min_length) asks for {least}",
+            limit="min_new_tokens",
+            given=least,
+            needed=longest,
         )
 
 
 def _check_several(prefixes: Prefixes, call: Call) -> None:
-    """Refuse to return more beams than there are texts: what fills up is none."""
+    """Refuse to return more beams than there are texts: transformers would fill up with pads."""
     left = None if call.end is None else call.end - call.start
     found = prefixes.count(call.wanted, left, call.ends)
     if found < call.wanted:
@@ -224,7 +372,7 @@ def _count(given: object, name: str, least: int) -> int | None:
     if given is None:
         return None
     if not isinstance(given, int) or isinstance(given, bool) or given < least:
-        raise SourceError(f"{name} is {given!r}: it must be a whole number, {least} or more")
+        raise SourceError(f"{name} must be a whole number of at least {least}, got {given!r}")
     return given
 
 
@@ -245,10 +393,17 @@ def _vocabulary(sources: Sequence[Any], given: Any) -> Vocabulary:
     return given
 
 
+def _all_prefixes(
+    sources: Sequence[Any], vocabulary: Vocabulary, joint: bytes
+) -> list[Prefixes | None]:
+    """The states of each source; equal ones share them."""
+    made: dict[int, Prefixes] = {}
+    return [_prefixes(each, vocabulary, joint, made) for each in sources]
+
+
 def _prefixes(
     source: Any, vocabulary: Vocabulary, joint: bytes, made: dict[int, Prefixes]
 ) -> Prefixes | None:
-    """The states of a source; those of equal ones are shared."""
     if isinstance(source, CompiledConstraint):
         constraint = source
     else:
