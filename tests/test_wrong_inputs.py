@@ -187,7 +187,7 @@ CASES = [
         "a number for what a tool is for",
         lambda: gw.tools([{"name": "a", "description": 3}]),
         gw.SourceError,
-        ("the description of a tool must be a str, not 3",),
+        ("the description of the tool a must be a str, not 3",),
     ),
     Wrong(
         "a word for whether a special token is required",

@@ -18,6 +18,8 @@ generation: a `KeyboardInterrupt`, so `except Exception` does not catch it.
 Nothing here knows any other part of guideway.
 """
 
+import warnings
+from inspect import currentframe
 from typing import Any, Final, Self, final
 
 _LONGEST: Final = 500  # characters of a message: names, texts and values are the user's
@@ -200,6 +202,14 @@ class InvalidValueError(GuidewayError):
 
 class GuidewayWarning(UserWarning):
     """A call does what it says, and is probably a mistake, or slower than it could be."""
+
+
+def warn(message: str) -> None:
+    """Issue a `GuidewayWarning` that points at the first caller outside of guideway."""
+    frame, level = currentframe(), 1
+    while frame is not None and frame.f_globals.get("__name__", "").startswith("guideway."):
+        frame, level = frame.f_back, level + 1
+    warnings.warn(message, GuidewayWarning, stacklevel=level - 1)
 
 
 @final

@@ -72,7 +72,10 @@ def test_tools_are_described_as_chat_templates_take_them():
     bare = {"type": "function", "function": {"name": "bare"}}
     source = gw.tools([flat, bare], "llama3")
     assert len({source, gw.tools([flat, bare], "llama3")}) == 1
-    assert gw.compile(source, PLAIN).matches('{"name": "bare", "parameters": {"z": [null]}}')
+    constraint = gw.compile(source, PLAIN)
+    assert constraint.matches('{"name": "flat", "parameters": {"z": [null]}}')
+    assert constraint.matches('{"name": "bare", "parameters": {}}')
+    assert not constraint.matches('{"name": "bare", "parameters": {"z": [null]}}')
 
 
 def test_arguments_are_an_object_whether_the_description_says_so_or_not():
@@ -103,12 +106,32 @@ def test_arguments_are_an_object_whether_the_description_says_so_or_not():
         ),
         (lambda: gw.tools([add, add]), "two tools have the name 'add'"),
         (lambda: gw.tools([{"type": "function", "name": "auto"}]), "'auto'"),
-        (lambda: gw.tools([{"function": 1}]), "has a name and parameters"),
+        (lambda: gw.tools([{"function": 1}]), "function of a tool holds a description, not 1"),
         (lambda: gw.tools([add], "herms"), "did you mean 'hermes'"),
         (lambda: gw.tools([add], choice="ad"), "did you mean 'add'"),
         (lambda: gw.tools([add], choice={"function": {}}), "one of auto, required, none, add"),
+        (
+            lambda: gw.tools([add], choice={"type": "any", "disable_parallel_tool_use": True}),
+            "one of auto, required, none, add",
+        ),
     ],
 )
 def test_what_is_no_tool_is_refused(attempt, message):
     with pytest.raises((gw.SourceError, gw.UnsupportedError), match=re.escape(message)):
         attempt()
+
+
+@pytest.mark.parametrize(
+    ("choice", "alike"),
+    [
+        ({"type": "function", "function": {"name": "add"}}, "add"),
+        ({"function": {"name": "add"}}, "add"),
+        ({"type": "function", "name": "add"}, "add"),
+        ({"type": "tool", "name": "add"}, "add"),
+        ({"type": "any"}, "required"),
+        ({"type": "auto"}, "auto"),
+        ({"type": "none"}, "none"),
+    ],
+)
+def test_choices_are_those_of_the_clients(choice, alike):
+    assert gw.tools([add], choice=choice) == gw.tools([add], choice=alike)

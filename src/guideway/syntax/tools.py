@@ -5,14 +5,15 @@
     tools([...], choice="search", parallel=False)      one call of this one
 
 A tool is a pydantic model or another type whose JSON is an object, a callable, whose arguments are
-meant, or the description of a function as OpenAI's and transformers' users write it. Arguments are
-in the form that models write best: keys as declared, natural whitespace, plain spelling.
+meant, or a description as a vendor writes it (`syntax.tool_descriptions`). Arguments are in the
+form that models write best: keys as declared, natural whitespace, plain spelling.
 """
 
 import inspect
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
+from itertools import chain
 from typing import Any, Final, cast, final
 
 from guideway.errors import SourceError, UnsupportedError, brief
@@ -32,8 +33,8 @@ from guideway.syntax.sources import (
     Source,
     Text,
     check_flag,
-    check_text,
 )
+from guideway.syntax.tool_descriptions import as_mapping, function_of, read_descriptions
 from guideway.syntax.tool_formats import FORMATS, Format
 from guideway.syntax.tool_parameters import as_json, elements, parameters
 
@@ -187,13 +188,15 @@ def tools(
     'Add two numbers.'
 
     Args:
-        given: pydantic models and other types whose JSON is an object, callables, or dicts
-            `{"type": "function", "function": {"name": ..., "parameters": schema}}`.
+        given: pydantic models and other types whose JSON is an object, callables, or descriptions:
+            `{"type": "function", "function": {"name": ..., "parameters": schema}}` as OpenAI has
+            it, those of Anthropic, MCP, Gemini, Amazon Bedrock and smolagents, also as objects.
         format: how calls are written: "hermes" (also "qwen"), "qwen3_coder", "llama3",
             "llama3_python_tag", "mistral", "mistral_v13" or "harmony". Their tokens are special
             tokens where the vocabulary has them.
         choice: "auto", text or calls; "required", calls only; "none", no calls; the name of the
-            tool to call, or `{"type": "function", "function": {"name": ...}}`.
+            tool to call; or a dict as OpenAI and Anthropic have it:
+            `{"type": "function", "function": {"name": ...}}`, `{"type": "tool", "name": ...}`.
         parallel: whether one reply may have several calls, if the format has that at all.
 
     Raises:
@@ -201,7 +204,7 @@ def tools(
             `parallel` is neither True nor False.
         UnsupportedError: a name cannot stand in a call, or a type's JSON is no object.
     """
-    listed = () if _is_one(given) else tuple(map(_tool, given))
+    listed = () if _is_one(given) else tuple(chain.from_iterable(map(_tools, given)))
     names = [tool.name for tool in listed]
     if not names:
         raise SourceError("tools are a list of models, callables or descriptions; there is none")
@@ -236,7 +239,7 @@ def tools_of(source: Source) -> list[dict[str, Any]]:
 def _checked_choice(choice: object, names: list[str]) -> str:
     wanted = choice
     if isinstance(choice, Mapping):
-        wanted = _function(cast("Mapping[str, object]", choice)).get("name")
+        wanted = _named(cast("Mapping[str, Any]", choice))
     allowed = [*CHOICES, *names]
     if not isinstance(wanted, str) or wanted not in allowed:
         raise SourceError(
@@ -246,9 +249,34 @@ def _checked_choice(choice: object, names: list[str]) -> str:
     return wanted
 
 
-def _tool(given: object) -> Tool:
-    if isinstance(given, Mapping):
-        return _described(cast("Mapping[str, object]", given))
+def _named(choice: Mapping[str, Any]) -> object:
+    """What OpenAI's or Anthropic's `tool_choice` says; None where it says more."""
+    inside, keys = function_of(choice), set(choice)
+    if set(inside) == {"name"} and keys <= {"type", "function"}:
+        return inside["name"]
+    if keys == {"type", "name"}:
+        return choice["name"]
+    kind = choice["type"] if keys == {"type"} else None
+    return "required" if kind == "any" else kind
+
+
+def _tools(given: object) -> Iterator[Tool]:
+    """The tool that something is, or the tools that a description lists."""
+    described = as_mapping(given)
+    if described is None:
+        yield _typed(given)
+        return
+    for one in read_descriptions(described):
+        _check_name(one.name)
+        # Whoever says no type means an object, too: of {} the arguments would else be any JSON.
+        whole = {"type": "object", **one.parameters}
+        if whole["type"] != "object":
+            raise _no_object(one.name)
+        schema = JsonSchema(whole, "declared", whitespace="natural", spelling="plain")
+        yield Tool(one.name, schema, given, one.about)
+
+
+def _typed(given: object) -> Tool:
     name = getattr(given, "__name__", None)
     if not callable(given) or not isinstance(name, str):
         raise SourceError(f"{brief(given)} is no tool: a model, a callable or a description")
@@ -284,26 +312,3 @@ def _no_object(name: str) -> UnsupportedError:
         'TypedDict, a callable, or a schema whose type is "object"',
         feature="tool whose arguments are no object",
     )
-
-
-def _described(given: Mapping[str, object]) -> Tool:
-    """The tool of a description, of the Chat Completions form or that of Responses."""
-    function = _function(given)
-    name, parameters = function.get("name"), function.get("parameters", {"type": "object"})
-    about = function.get("description")
-    if about is not None:
-        check_text(about, "the description of a tool")
-    if not isinstance(name, str) or not isinstance(parameters, dict):
-        raise SourceError(f"a description of a tool has a name and parameters; not {brief(given)}")
-    _check_name(name)
-    # Whoever writes none means an object, too: of {} the arguments would else be any JSON.
-    whole: dict[str, Any] = {"type": "object", **cast("dict[str, Any]", parameters)}
-    schema = JsonSchema(whole, "declared", whitespace="natural", spelling="plain")
-    if whole["type"] != "object":
-        raise _no_object(name)
-    return Tool(name, schema, given, str(about or ""))
-
-
-def _function(given: Mapping[str, object]) -> Mapping[str, object]:
-    inner = given.get("function", given)
-    return cast("Mapping[str, object]", inner) if isinstance(inner, Mapping) else {}

@@ -1,0 +1,217 @@
+"""Descriptions of tools, as vendors write them, in one form.
+
+    OpenAI, Mistral        {"type": "function", "function": {"name", "description", "parameters"}}
+    OpenAI's Responses     {"type": "function", "name", "description", "parameters"}
+    Anthropic              {"name", "description", "input_schema"}
+    MCP                    {"name", "description", "inputSchema"}
+    Amazon Bedrock         {"toolSpec": {"name", "description", "inputSchema": {"json": schema}}}
+    Gemini                 {"functionDeclarations": [{"name", "description", "parameters"}]}, types
+                           in capitals, or a JSON Schema as "parametersJsonSchema"
+    smolagents             {"name", "description", "inputs": {"city": {"type", "description"}}}
+
+A description may also be an object of pydantic's, as MCP and Google's client have them. Keys that
+say nothing about arguments are known by name. Every other key is refused if it may be a schema, and
+a `GuidewayWarning` if it may not, so that no schema is dropped silently. A tool without a schema
+has no arguments, as OpenAI has it.
+"""
+
+from collections.abc import Callable, Collection, Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any, Final, cast, final
+
+from guideway.errors import SourceError, UnsupportedError, brief, warn
+from guideway.syntax.names import did_you_mean, near
+from guideway.syntax.sources import check_text
+
+_ANNOTATIONS: Final = frozenset(
+    (
+        *("type", "name", "description", "title", "strict", "annotations", "icons", "_meta"),
+        *("outputSchema", "output_schema", "output_type", "return", "response"),
+        *("responseJsonSchema", "response_json_schema", "behavior", "execution"),
+        *("cache_control", "input_examples", "defer_loading", "allowed_callers"),
+        *("eager_input_streaming", "cachePoint"),
+    )
+)
+_LISTS: Final = ("functionDeclarations", "function_declarations")
+_INSIDE: Final = ("function", "toolSpec")
+_NO_ARGUMENTS: Final[dict[str, Any]] = {
+    "type": "object",
+    "properties": {},
+    "additionalProperties": False,
+}
+_WITH_SCHEMA: Final = ("function", "custom", None)  # values of "type"
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class Description:
+    """One tool.
+
+    Attributes:
+        name: what it is called.
+        about: what it is for; "" if nobody says.
+        parameters: the JSON Schema of its arguments.
+    """
+
+    name: str
+    about: str
+    parameters: dict[str, Any]
+
+
+def as_mapping(given: object) -> Mapping[str, Any] | None:
+    """A description as a dict, None for anything else.
+
+    >>> as_mapping(3) is None
+    True
+    """
+    if isinstance(given, Mapping):
+        return cast("Mapping[str, Any]", given)
+    if isinstance(given, type):
+        return None
+    if hasattr(given, "__pydantic_fields_set__"):
+        model: Any = given
+        return model.model_dump(mode="json", by_alias=True, exclude_none=True)
+    inputs, name = getattr(given, "inputs", None), getattr(given, "name", None)
+    if isinstance(inputs, Mapping) and isinstance(name, str):  # a tool of smolagents
+        return {"name": name, "description": getattr(given, "description", ""), "inputs": inputs}
+    return None
+
+
+def read_descriptions(given: Mapping[str, Any]) -> Iterator[Description]:
+    """The tools that a description is about: one, or those that Gemini lists.
+
+    >>> [tool] = read_descriptions({"name": "f", "input_schema": {"type": "object"}})
+    >>> tool.name, tool.parameters
+    ('f', {'type': 'object'})
+
+    Raises:
+        SourceError: the description has no name, or a key that is not known.
+        UnsupportedError: the arguments are not JSON.
+    """
+    given = {key: value for key, value in given.items() if value is not None}
+    for key in (*_LISTS, *_INSIDE):
+        if key in given:
+            _check_keys(given, {key})
+            listed: list[Any] = given[key] if key in _LISTS else [given[key]]
+            for one in listed if isinstance(listed, list) else [listed]:  # pyright: ignore[reportUnnecessaryIsInstance]
+                if not isinstance(one, Mapping):
+                    raise SourceError(f"{key} of a tool holds a description, not {brief(one)}")
+                yield from read_descriptions(cast("Mapping[str, Any]", one))
+            return
+    yield _read(given)
+
+
+def function_of(given: Mapping[str, Any]) -> Mapping[str, Any]:
+    """What is inside of `{"type": "function", "function": {...}}`, or the dict itself."""
+    inner = given.get("function", given)
+    return cast("Mapping[str, Any]", inner) if isinstance(inner, Mapping) else {}
+
+
+def _read(given: Mapping[str, Any]) -> Description:
+    name, about = given.get("name"), given.get("description", "")
+    if not isinstance(name, str):
+        raise SourceError(f"a description of a tool has a name; not {brief(given)}")
+    check_text(about, f"the description of the tool {name}")
+    if given.get("type") not in _WITH_SCHEMA:
+        raise SourceError(
+            f"the tool {name} has the type {brief(given['type'])}: only functions have arguments "
+            "that a schema describes"
+        )
+    _check_keys(given, _SCHEMAS)
+    keys = [key for key in _SCHEMAS if key in given]
+    if len(keys) > 1:
+        raise SourceError(f"the tool {name} has {' and '.join(keys)}: which one is meant?")
+    if not keys:
+        return Description(name, about, dict(_NO_ARGUMENTS))
+    [key] = keys
+    if not isinstance(given[key], Mapping):
+        raise SourceError(f"{key} of the tool {name} is a dict, not {brief(given[key])}")
+    return Description(
+        name, about, _SCHEMAS[key](name, dict(cast("Mapping[str, Any]", given[key])))
+    )
+
+
+def _check_keys(given: Mapping[str, Any], read: Collection[str]) -> None:
+    """Refuse, or warn of, keys that nobody reads."""
+    for key, value in given.items():
+        if key in read or key in _ANNOTATIONS:
+            continue
+        about = f"{key!r} in the description of the tool {given.get('name', '')}".rstrip()
+        meant = did_you_mean(key, _SCHEMAS)
+        if isinstance(value, Mapping | list | type) or key in _SCHEMAS or near(key, _SCHEMAS):
+            raise SourceError(
+                f"{about} is not known, and may be a schema{meant}; schemas are read from "
+                f"{', '.join(_SCHEMAS)}"
+            )
+        warn(f"{about} is not known, and says nothing here")
+
+
+# Schemas
+
+
+def _json_schema(name: str, schema: dict[str, Any]) -> dict[str, Any]:
+    """A JSON Schema, or one of Gemini, whose types are in capitals."""
+    kind = schema.get("type")
+    return _lowered(schema) if isinstance(kind, str) and kind.isupper() else schema
+
+
+def _bedrock(name: str, schema: dict[str, Any]) -> dict[str, Any]:
+    """MCP's schema, or Bedrock's, which is within "json"."""
+    return schema["json"] if schema.keys() == {"json"} else schema
+
+
+def _lowered(schema: dict[str, Any]) -> dict[str, Any]:
+    """A schema of Gemini: names of types, `nullable`, and counts that are strings."""
+    said = dict(schema)
+    for key in _COUNTS & said.keys():
+        said[key] = int(said[key])
+    for key in ("items", "additionalProperties"):
+        if isinstance(said.get(key), dict):
+            said[key] = _lowered(said[key])
+    if "properties" in said:
+        said["properties"] = {name: _lowered(part) for name, part in said["properties"].items()}
+    if "anyOf" in said:
+        said["anyOf"] = [_lowered(part) for part in said["anyOf"]]
+    if "type" in said:
+        said["type"] = said["type"].lower()
+    return _with_null(said)
+
+
+def _with_null(said: dict[str, Any]) -> dict[str, Any]:
+    """A schema without `nullable`: null is one of its values, if that says so."""
+    if not said.pop("nullable", False):
+        return said
+    return {"anyOf": [said, {"type": "null"}]}
+
+
+def _inputs(name: str, given: dict[str, Any]) -> dict[str, Any]:
+    """The schema of what smolagents calls inputs; one that may be null may be left out."""
+    properties: dict[str, Any] = {}
+    for key, part in given.items():
+        if not isinstance(part, Mapping):
+            raise SourceError(f"the input {key!r} of the tool {name} is a dict, not {brief(part)}")
+        said = dict(cast("Mapping[str, Any]", part))
+        kind = said.get("type")
+        if kind in ("image", "audio"):
+            raise UnsupportedError(
+                f"the input {key!r} of the tool {name} has the type {kind}, which is not JSON",
+                feature=f"input of type {kind}",
+            )
+        if kind == "any":
+            del said["type"]
+        properties[key] = _with_null(said)
+    required = [key for key, part in given.items() if not part.get("nullable")]
+    return {"type": "object", "properties": properties, "required": required}
+
+
+_COUNTS: Final = frozenset(
+    ("minItems", "maxItems", "minLength", "maxLength", "minProperties", "maxProperties")
+)
+_SCHEMAS: Final[dict[str, Callable[[str, dict[str, Any]], dict[str, Any]]]] = {
+    "parameters": _json_schema,
+    "input_schema": _json_schema,
+    "inputSchema": _bedrock,
+    "parametersJsonSchema": _json_schema,
+    "parameters_json_schema": _json_schema,
+    "inputs": _inputs,
+}
