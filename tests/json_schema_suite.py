@@ -14,7 +14,6 @@ Remote documents and metaschemas are passed as resources; nothing is fetched whi
 
 import hashlib
 import json
-import os
 import subprocess
 import sys
 import tarfile
@@ -26,12 +25,12 @@ from pathlib import Path
 from typing import Any, Final
 
 import jsonschema_specifications
-import platformdirs
 
 from guideway.automata.derivative import Derivatives
 from guideway.errors import GuidewayError
 from guideway.lowering.json_schema import lower_json_schema
 from guideway.syntax.json_schema_source import JsonSchema
+from guideway.vocabulary.cache import cache_folder
 from json_schemas import matches
 
 VERSION: Final = "4.26.0"
@@ -157,8 +156,7 @@ def table(states: dict[str, str]) -> str:
 @cache
 def suite() -> Path:
     """The folder with `tests` and `remotes`."""
-    root = os.environ.get("GUIDEWAY_CACHE") or platformdirs.user_cache_dir("guideway", False)
-    target = Path(root) / "suites" / f"jsonschema-{VERSION}"
+    target = cache_folder("suites") / f"jsonschema-{VERSION}"
     if not target.is_dir():
         target.parent.mkdir(parents=True, exist_ok=True)
         with tempfile.TemporaryDirectory(dir=target.parent, prefix=".new-") as scratch:

@@ -11,7 +11,6 @@ of test runs may do this at the same time. GUIDEWAY_CACHE moves the cache.
 import hashlib
 import importlib.metadata
 import importlib.util
-import os
 import shutil
 import subprocess
 import sys
@@ -22,8 +21,7 @@ from functools import cache
 from pathlib import Path
 from typing import Final
 
-import platformdirs
-
+from guideway.vocabulary.cache import cache_folder
 from guideway.vocabulary.spellings import Vocabulary
 
 VERSION: Final = "3.7.2"
@@ -72,8 +70,7 @@ def tokenizer_folder(name: str) -> Path:
 
 
 def _cached(name: str, make: Callable[[Path], None]) -> Path:
-    root = os.environ.get("GUIDEWAY_CACHE") or platformdirs.user_cache_dir("guideway", False)
-    target = Path(root) / "tokenizers" / name
+    target = cache_folder("tokenizers") / name
     if target.is_dir():
         return target
     target.parent.mkdir(parents=True, exist_ok=True)

@@ -66,6 +66,8 @@ if TYPE_CHECKING:
     from guideway.vocabulary.healing import heal
     from guideway.vocabulary.spellings import Vocabulary
 
+__version__ = "0.2.0"  # the only place: pyproject.toml reads it
+
 __all__ = [
     "Budget",
     "CacheInfo",
@@ -214,7 +216,12 @@ if not TYPE_CHECKING:  # a type checker would take every misspelt name for one o
         home = HOMES.get(name)
         if home is None:
             raise AttributeError(f"module 'guideway' has no attribute {name!r}")
-        value = getattr(import_module(home), name)
+        try:
+            value = getattr(import_module(home), name)
+        except ModuleNotFoundError as error:
+            from guideway.extras import explained
+
+            raise explained(error, f"guideway.{name}") from None
         globals()[name] = value
         return value
 

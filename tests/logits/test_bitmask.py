@@ -1,5 +1,8 @@
 """Bitmasks against sets, in the loop that serving engines write."""
 
+import math
+
+import numpy as np
 import pytest
 import torch
 from hypothesis import given
@@ -7,6 +10,7 @@ from hypothesis import strategies as st
 
 import guideway as gw
 from guideway.errors import ModelError, SourceError
+from guideway.masks.bits import pack
 
 widths = st.integers(1, 100)
 
@@ -61,3 +65,31 @@ def test_a_matcher_and_a_bitmask_make_a_decoding_loop():
         taken.append(int(logits.argmax()))
         assert matcher.accept_token(taken[-1])
     assert taken == [0, 1, 2, 3]
+
+
+@given(widths.flatmap(lambda w: st.tuples(st.just(w), st.sets(st.integers(0, w - 1)))))
+def test_arrays_and_tensors_are_taken_in_any_combination(case):
+    width, allowed = case
+    row = pack(allowed, width)  # uint32, and not writable
+    expected = [0.0 if token in allowed else -math.inf for token in range(width)]
+    tensor = torch.from_numpy(row.view(np.int32).copy())
+    for bitmask in (row, row.view(np.int32), tensor, tensor.view(torch.uint32)):
+        for logits in (np.zeros(width, np.float32), torch.zeros(width)):
+            gw.apply_token_bitmask_inplace(logits, bitmask)
+            assert logits.tolist() == expected
+
+
+def test_logits_that_are_a_part_of_an_array_are_changed_in_place():
+    whole = np.zeros((4, 6), np.float16)
+    gw.apply_token_bitmask_inplace(whole[::2, ::2], np.array([[0b101], [0b110]], np.int32))
+    assert np.isinf(whole).nonzero()[0].tolist() == [0, 2]
+    assert np.isinf(whole).nonzero()[1].tolist() == [2, 0]
+    tensor = torch.zeros(4, 6)
+    gw.apply_token_bitmask_inplace(tensor[::2, ::2], np.array([[0b101], [0b110]], np.int32))
+    assert tensor.isinf().nonzero().tolist() == [[0, 2], [2, 0]]
+
+
+@pytest.mark.parametrize("dtype", [np.int64, np.float32, np.uint8])
+def test_a_bitmask_of_another_type_is_refused(dtype):
+    with pytest.raises(ModelError, match=f"has the type int32, not {np.dtype(dtype)}"):
+        gw.apply_token_bitmask_inplace(np.zeros((1, 8)), np.zeros((1, 1), dtype))

@@ -10,6 +10,7 @@ from typing import Annotated, NoReturn
 
 import typer
 
+from guideway import __version__
 from guideway.cli import bench
 from guideway.cli.choose import choose
 from guideway.cli.detect import detect
@@ -37,9 +38,7 @@ app.add_typer(bench.app, epilog=EXITS)
 
 def _show_version(wanted: bool) -> None:
     if wanted:
-        from importlib.metadata import version
-
-        typer.echo(f"guideway {version('guideway')}")
+        typer.echo(f"guideway {__version__}")
         raise typer.Exit
 
 

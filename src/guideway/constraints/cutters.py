@@ -1,5 +1,6 @@
 """The cutter of a tokenizer: made once, as reading its merges takes 1 to 7 seconds."""
 
+import sys
 from threading import Lock
 from typing import Final
 
@@ -27,14 +28,14 @@ def cutter_of(tokenizer: object, vocabulary: Vocabulary) -> Cutter:
         ModelError: it is no such tokenizer, or not that of the vocabulary.
         UnsupportedError: how it cuts texts is not followed, by name.
     """
-    from tokenizers import Tokenizer
-
     if isinstance(tokenizer, bool):
         raise SourceError(
             f"canonical is {tokenizer}: to compile a source it must be the vocabulary's tokenizer, "
             "or None"
         )
-    inner = tokenizer if isinstance(tokenizer, Tokenizer) else fast_backend(tokenizer)
+    library = sys.modules.get("tokenizers")  # where it is not loaded, nothing is of its classes
+    own = library is not None and isinstance(tokenizer, library.Tokenizer)
+    inner = tokenizer if own else fast_backend(tokenizer)
     with _lock:
         for known, own, cutter in _made:
             if known is inner and own == vocabulary:

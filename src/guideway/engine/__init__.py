@@ -1,1 +1,5 @@
 """The loop: models, sequences, steps."""
+
+from guideway.extras import require
+
+require("torch", "guideway.engine")

@@ -149,8 +149,8 @@ def _key(sources: Iterable[Path]) -> str:
 
 def _folder(key: str) -> Path | None:
     """The folder for compiled code, None if nothing can be written there."""
-    folder = cache_folder("kernels") / key
     with suppress(OSError):
+        folder = cache_folder("kernels") / key
         folder.mkdir(parents=True, exist_ok=True)
         probe = folder / "probe"
         probe.touch()

@@ -8,7 +8,7 @@ tokenizer says of itself; what that means for bytes is `decoding`'s affair.
 """
 
 import json
-from collections.abc import Generator, Mapping, Sequence
+from collections.abc import Generator, Iterable, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any, Final, Self, final
@@ -52,6 +52,7 @@ class Backend:
         unknown: the id that stands for what cannot be encoded, if there is one.
         byte_fallback: whether the model spells what it does not know as "<0xE2>" pieces.
         normalizer: configuration of the normaliser, None if there is none; so for the other two.
+        tokenizer: the library's object that encodes and decodes; None if the library is missing.
     """
 
     pieces: Sequence[str | None]
@@ -101,15 +102,7 @@ class Backend:
             )
             for number, token in tokenizer.get_added_tokens_decoder().items()
         }
-        count = 1 + max((*ids.values(), *added), default=-1)
-        if count > MOST_IDS:
-            raise LimitError(
-                f"the tokenizer names id {count - 1}; ids up to {MOST_IDS - 1} can be read",
-                limit="token ids",
-                given=count,
-                needed=MOST_IDS,
-            )
-        pieces: list[str | None] = [None] * count
+        pieces: list[str | None] = [None] * checked_count([*ids.values(), *added])
         for piece, number in ids.items():
             pieces[number] = piece
         byte_fallback, unknown = _model_settings(model, pieces)
@@ -146,6 +139,23 @@ class Backend:
     def decode(self, ids: Sequence[int]) -> str:
         """The text that the tokenizer itself makes of `ids`."""
         return self.tokenizer.decode(ids, skip_special_tokens=False)
+
+
+def checked_count(ids: Iterable[int]) -> int:
+    """The number of ids from 0 to the largest of `ids`.
+
+    Raises:
+        LimitError: the largest id is absurdly large.
+    """
+    count = 1 + max(ids, default=-1)
+    if count > MOST_IDS:
+        raise LimitError(
+            f"the tokenizer names id {count - 1}; ids up to {MOST_IDS - 1} can be read",
+            limit="token ids",
+            given=count,
+            needed=MOST_IDS,
+        )
+    return count
 
 
 @contextmanager

@@ -14,6 +14,7 @@ Only what reads tokenizers comes here. Compiling and masking open nothing.
 import contextlib
 import hashlib
 import os
+import sys
 import tempfile
 from collections.abc import Callable, Sequence
 from functools import cache
@@ -23,6 +24,7 @@ from typing import Final
 
 import numpy as np
 
+from guideway.extras import installed
 from guideway.vocabulary.array_file import Record, packed, unpacked
 from guideway.vocabulary.flat_trie import FlatTrie
 
@@ -32,10 +34,30 @@ WORTH_BYTES: Final = 1 << 19  # of a tokenizer.json
 
 
 def cache_folder(kind: str) -> Path:
-    """The folder `kind` under GUIDEWAY_CACHE if that is set, else in the user's cache folder."""
-    from platformdirs import user_cache_dir
+    """The folder `kind` under GUIDEWAY_CACHE if that is set, else in the user's cache folder.
 
-    return Path(os.environ.get("GUIDEWAY_CACHE") or user_cache_dir("guideway")) / kind
+    Raises:
+        OSError: neither is there.
+    """
+    named = os.environ.get("GUIDEWAY_CACHE")
+    return (Path(named) if named else _caches_of_user() / "guideway") / kind
+
+
+def _caches_of_user() -> Path:
+    """The folder that the system has for caches.
+
+    Raises:
+        OSError: the user has no home folder.
+    """
+    try:
+        home = Path.home()
+    except RuntimeError:
+        raise FileNotFoundError("there is no home folder; set GUIDEWAY_CACHE to a folder") from None
+    if sys.platform == "win32":
+        return Path(os.environ.get("LOCALAPPDATA") or home / "AppData" / "Local")
+    if sys.platform == "darwin":
+        return home / "Library" / "Caches"
+    return Path(os.environ.get("XDG_CACHE_HOME") or home / ".cache")
 
 
 def kept(kind: str, content: Sequence[bytes], make: Callable[[], Record]) -> Record:
@@ -84,7 +106,8 @@ def _key(content: Sequence[bytes]) -> str:
 @cache
 def _code() -> bytes:
     """A digest of the modules that read tokenizers, and of the version of the library they use."""
-    digest = hashlib.blake2b(version("tokenizers").encode())
+    library = version("tokenizers") if installed("tokenizers") else ""
+    digest = hashlib.blake2b(library.encode())
     for path in sorted(Path(__file__).parent.glob("*.py")):
         digest.update(path.read_bytes())
     return digest.digest()

@@ -22,12 +22,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from guideway.errors import ModelError
+from guideway.extras import installed
 from guideway.vocabulary.array_file import Record
 from guideway.vocabulary.backend import Backend, no_panic
 from guideway.vocabulary.cache import WORTH_BYTES, kept
 from guideway.vocabulary.decoding import Decoding, read_decoding
 from guideway.vocabulary.flat_trie import check_longest
 from guideway.vocabulary.self_check import check
+from guideway.vocabulary.tokenizer_file import broken_file, read_file
 
 
 @final
@@ -53,7 +55,7 @@ class TokenTable:
 
 
 def read_table(backend: Backend) -> TokenTable:
-    """The tokens of `backend`, tried on a few hundred texts.
+    """The tokens of `backend`, tried on a few hundred texts if it can encode.
 
     Raises:
         UnsupportedError: its decoder does not work token by token.
@@ -75,7 +77,8 @@ def _read(backend: Backend) -> TokenTable:
         for i, piece in enumerate(backend.pieces)
     )
     check_longest(max((len(token) for token in tokens if token), default=0))  # trials take long
-    check(backend, decoding, tokens)
+    if backend.tokenizer is not None:
+        check(backend, decoding, tokens)
     return TokenTable(
         tokens=tokens,
         special=special,
@@ -115,10 +118,15 @@ def open_table(source: str | bytes | Path) -> tuple[TokenTable, Path | None]:
 
 def _table(content: bytes, name: str) -> TokenTable:
     if len(content) < WORTH_BYTES:
+        return _read_content(content, name)
+    return _from_record(kept("table", (content,), lambda: _as_record(_read_content(content, name))))
+
+
+def _read_content(content: bytes, name: str) -> TokenTable:
+    if installed("tokenizers"):
         return read_table(Backend.load(content, name))
-    return _from_record(
-        kept("table", (content,), lambda: _as_record(read_table(Backend.load(content, name))))
-    )
+    with broken_file(name):
+        return read_table(read_file(content))
 
 
 def _as_record(table: TokenTable) -> Record:

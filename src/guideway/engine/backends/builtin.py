@@ -62,8 +62,15 @@ def builtin_folder() -> Path:
 
 
 def cache_root() -> Path:
-    """The folder for models: under GUIDEWAY_CACHE if that is set, else the user's cache folder."""
-    return cache_folder("models")
+    """The folder for models: under GUIDEWAY_CACHE if that is set, else in the user's cache folder.
+
+    Raises:
+        ModelError: neither is there.
+    """
+    try:
+        return cache_folder("models")
+    except OSError as error:
+        raise ModelError(f"the built-in model is kept in the cache folder: {error}") from None
 
 
 def packaged_file() -> Path:

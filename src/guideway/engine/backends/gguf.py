@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import Any, Final
 
 from guideway.errors import ModelError
+from guideway.extras import require
 
 # llama.cpp's names of the tensors of a block, and transformers'.
 BLOCK: Final = {
@@ -43,6 +44,7 @@ def convert(path: Path, folder: Path, advance: Callable[[float], object]) -> Non
     Raises:
         ModelError: it is another kind of model.
     """
+    require("gguf", "reading a .gguf file")
     from gguf import GGUFReader
 
     reader = GGUFReader(path)

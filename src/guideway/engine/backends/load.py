@@ -24,6 +24,7 @@ import torch
 from guideway.engine.backends.builtin import NAME, builtin_folder
 from guideway.engine.backends.transformers import TransformersModel
 from guideway.errors import ModelError
+from guideway.extras import require
 from guideway.logits.transfer import device_of
 
 HUB_ID: Final = re.compile(r"[A-Za-z0-9][\w.-]*(/[\w.-]+)?")
@@ -85,6 +86,7 @@ def _located(source: str | Path) -> tuple[str, dict[str, Any]]:
     if path.suffix == ".gguf":
         if not path.is_file():
             raise ModelError(f"there is no file {str(source)!r}")
+        require("gguf", "reading a .gguf file")
         return str(path.parent), {"gguf_file": path.name, "local_files_only": True}
     if path.is_dir():
         if not (path / "config.json").is_file():
