@@ -18,8 +18,8 @@ MODULES = sorted(PACKAGE.rglob("*.py"))
 LINES_AT_MOST = 800
 FORBIDDEN = {"utils", "util", "common", "helpers", "helper", "misc", "shared", "lib"}
 TOP_LEVEL = {
-    *("src", "grammars", "tests", "examples", "docs"),
-    *("pyproject.toml", "mkdocs.yml", "README.md", "LICENSE"),
+    *("src", "grammars", "tests", "examples", "docs", "pyproject.toml", "mkdocs.yml"),
+    *("README.md", "CHANGELOG.md", "CONTRIBUTING.md", "LICENSE"),
 }
 
 
