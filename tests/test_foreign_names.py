@@ -1,0 +1,253 @@
+"""Names of other libraries that guideway uses and that they do not document as fixed.
+
+A release that renames one of them, or changes its parameters, fails here by that name; other tests
+would fail too, but not say why. Names that a library documents are left to those.
+"""
+
+import inspect
+import re
+import warnings
+from importlib import import_module
+from typing import Any, get_args
+
+import pytest
+from lark.indenter import PythonIndenter
+from pydantic import AnyUrl, Secret, TypeAdapter
+from pydantic_core import core_schema
+from tokenizers import Tokenizer
+
+from small_tokenizers import sentencepiece
+
+# What is called, and with which parameters; None where it is no call.
+CALLED: dict[str, tuple[str, ...] | None] = {
+    # syntax: a grammar as Lark itself reads it
+    "lark.load_grammar.load_grammar": (
+        "grammar",
+        "source",
+        "import_paths",
+        "global_keep_all_tokens",
+    ),
+    "lark.load_grammar.Grammar.compile": ("self", "start", "terminals_to_keep"),
+    "lark.grammar.Rule": ("origin", "expansion", "order", "alias", "options"),
+    "lark.grammar.NonTerminal": ("name",),
+    "lark.grammar.Symbol.is_term": None,
+    "lark.grammar.RuleOptions": ("keep_all_tokens", "expand1", "priority"),
+    "lark.lexer.TerminalDef": ("name", "pattern", "priority"),
+    "lark.lexer.TerminalDef.user_repr": ("self",),
+    "lark.lexer.PatternStr.to_regexp": ("self",),
+    "lark.lexer.PatternStr.min_width": None,
+    "lark.lexer.PatternStr.max_width": None,
+    "lark.lexer.PatternStr.type": None,
+    "lark.exceptions.GrammarError": None,
+    "lark.exceptions.LarkError": None,
+    "lark.exceptions.UnexpectedInput.pos_in_stream": None,
+    "lark.indenter.Indenter.process": ("self", "stream"),
+    "lark.indenter.Indenter.NL_type": None,
+    "lark.indenter.Indenter.OPEN_PAREN_types": None,
+    "lark.indenter.Indenter.CLOSE_PAREN_types": None,
+    "lark.indenter.Indenter.INDENT_type": None,
+    "lark.indenter.Indenter.DEDENT_type": None,
+    "lark.indenter.Indenter.tab_len": None,
+    # masks.kernels: how numba puts a kernel together
+    "numba.core.codegen.JITCodeLibrary.add_llvm_module": ("self", "ll_module"),
+    "numba.core.codegen.JITCodeLibrary.finalize": ("self",),
+    "numba.core.codegen.JITCodeLibrary.enable_object_caching": ("self",),
+    "numba.core.codegen.JITCodeLibrary._optimize_final_module": ("self",),
+    "numba.core.codegen.CPUCodegen._module_pass_manager": ("self",),
+    "numba.core.compiler.CompilerBase.define_pipelines": ("self",),
+    "numba.core.compiler.DefaultPassBuilder.define_nopython_pipeline": ("state", "name"),
+    "numba.core.typing.templates.make_intrinsic_template": ("handle", "defn", "name"),
+    "numba.core.types.Function": None,
+    "numba.core.types.CPointer": None,
+    "numba.extending.typeof_impl.register": None,
+    "numba.extending.intrinsic": None,
+    "numba.np.arrayobj.make_array": ("array_type",),
+    "numba.config.CACHE_DIR": None,
+    "llvmlite.binding.parse_assembly": ("llvmir", "context"),
+    "llvmlite.binding.Linkage.internal": None,
+    "llvmlite.binding.get_host_cpu_name": (),
+    "llvmlite.ir.FunctionType": ("return_type", "args"),
+    "llvmlite.ir.Function": ("module", "ftype", "name"),
+    # syntax: a type as pydantic reads it
+    "pydantic.errors.PydanticUserError": None,
+    "pydantic.errors.PydanticSchemaGenerationError": None,
+    "pydantic.errors.PydanticUndefinedAnnotation": None,
+    "pydantic_core.SchemaValidator": ("schema", "config"),
+    "pydantic_core.SchemaError": None,
+    # vocabulary: a tokenizer as the library knows it
+    "tokenizers.Tokenizer.get_added_tokens_decoder": ("self",),
+    "tokenizers.Tokenizer.get_vocab": ("self", "with_added_tokens"),
+    # engine: models and tokenizers of transformers
+    "transformers.models.auto.modeling_auto.AutoModelForCausalLM.from_pretrained": None,
+    "transformers.models.auto.tokenization_auto.AutoTokenizer.from_pretrained": None,
+    "transformers.PreTrainedTokenizerFast.backend_tokenizer": None,
+    "transformers.PreTrainedTokenizerFast.apply_chat_template": None,
+    "transformers.PreTrainedModel.can_generate": None,
+    "transformers.PreTrainedModel.get_decoder": None,
+    "transformers.PreTrainedModel.get_output_embeddings": None,
+    "transformers.PreTrainedConfig.get_text_config": None,
+    "transformers.DynamicCache.reorder_cache": ("self", "beam_idx"),
+    "transformers.models.llama.modeling_llama.LlamaForCausalLM.forward": (
+        "self",
+        "input_ids",
+        "attention_mask",
+        "position_ids",
+        "past_key_values",
+        "use_cache",
+        "logits_to_keep",
+    ),
+    "transformers.utils.logging.is_progress_bar_enabled": (),
+    "transformers.utils.logging.disable_progress_bar": (),
+    "transformers.utils.logging.enable_progress_bar": (),
+    "transformers.utils.logging.get_verbosity": (),
+    "transformers.utils.logging.set_verbosity": ("verbosity",),
+    "transformers.utils.logging.set_verbosity_error": (),
+    "transformers.generation.logits_process.LogitsProcessor.__call__": (
+        "self",
+        "input_ids",
+        "scores",
+    ),
+    "huggingface_hub.try_to_load_from_cache": ("repo_id", "filename"),
+    "huggingface_hub.HfApi.model_info": ("self", "repo_id", "timeout"),
+}
+# integrations.transformers_call reads these from the frames of a running `generate`.
+MIXIN = "transformers.generation.utils.GenerationMixin"
+LOCALS: dict[str, tuple[str, ...]] = {
+    "generate": (
+        "self",
+        "input_ids",
+        "input_ids_length",
+        "batch_size",
+        "generation_config",
+        "generation_mode_kwargs",
+        "model_kwargs",
+        "kwargs",
+    ),
+    "_sample": ("unfinished_sequences",),
+    "_beam_search": ("is_sent_finished", "beam_scores", "running_beam_scores"),
+    "_assisted_decoding": ("cur_len",),
+}
+# Kinds of core schemas that `syntax.python_types*` and `api.partial` tell apart.
+KINDS = """
+    any none bool int float decimal str bytes date time datetime timedelta literal enum is-instance
+    is-subclass callable list tuple set frozenset generator dict function-after function-before
+    function-wrap function-plain default nullable union tagged-union chain lax-or-strict
+    json-or-python typed-dict model-fields model dataclass-args dataclass call custom-error json url
+    multi-host-url definitions definition-ref uuid complex missing-sentinel typed-dict-field
+    model-field dataclass-field
+"""
+VALIDATORS = {  # `syntax.python_types_hooks` knows these functions of pydantic by name
+    "Secret.__get_pydantic_core_schema__.<locals>.<lambda>": Secret[int],
+    "_BaseUrl.__get_pydantic_core_schema__.<locals>.wrap_val": AnyUrl,
+}
+
+
+def found(path: str) -> Any:
+    """What a dotted path names."""
+    parts = path.split(".")
+    for count in range(len(parts) - 1, 0, -1):
+        try:
+            value: Any = import_module(".".join(parts[:count]))
+        except ModuleNotFoundError:
+            continue
+        for part in parts[count:]:
+            value = getattr(value, part)
+        return value
+    raise ModuleNotFoundError(path)
+
+
+@pytest.mark.parametrize("path", CALLED)
+def test_a_name_is_there_and_takes_what_it_is_given(path: str) -> None:
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # a deprecation is for other tests: the name is there
+        value = found(path)
+    parameters = CALLED[path]
+    if parameters is not None:
+        known = inspect.signature(value).parameters
+        assert [name for name in known if name in parameters] == [*parameters]
+        required = [
+            n for n, p in known.items() if p.default is p.empty and p.kind < p.VAR_POSITIONAL
+        ]
+        assert set(required) <= {*parameters}
+
+
+@pytest.mark.parametrize("function", LOCALS)
+def test_a_running_generate_has_the_variables_that_are_read(function: str) -> None:
+    code = inspect.unwrap(getattr(found(MIXIN), function)).__code__
+    assert {*LOCALS[function]} <= {*code.co_varnames, *code.co_cellvars}
+
+
+def test_a_grammar_of_lark_has_the_attributes_that_are_read() -> None:
+    load = found("lark.load_grammar.load_grammar")
+    grammar, _ = load('start: "a" | B\nB: /b/i\n%declare C\n%ignore " "', "grammar", [], False)
+    assert [str(name) for name, parameters, tree, options in grammar.rule_defs] == ["start"]
+    assert {str(name) for name, (tree, priority) in grammar.term_defs if tree is None} == {"C"}
+    terminals, rules, ignored = grammar.compile(["start"], "*")
+    assert {str(each.name) for each in terminals} >= {"A", "B"}
+    assert all(isinstance(each.pattern.flags, tuple | frozenset) for each in terminals)
+    assert [str(symbol.name) for rule in rules for symbol in rule.expansion] == ["A", "B"]
+    assert all(rule.options.priority is None and rule.alias is None for rule in rules)
+    assert len(ignored) == 1
+
+
+def test_an_indenter_of_lark_counts_brackets_and_widths() -> None:
+    indenter = PythonIndenter()
+    list(indenter.process(iter([])))
+    assert (indenter.paren_level, indenter.indent_level) == (0, [0])
+
+
+def test_a_code_library_of_numba_has_a_module_to_link_into() -> None:
+    codegen = found("numba.core.registry.cpu_target").target_context.codegen()
+    library = found("numba.core.codegen.JITCodeLibrary")(codegen, "it")
+    assert callable(library._final_module.link_in)
+    assert library._codegen is codegen
+    assert len(codegen._module_pass_manager()) == 2
+
+
+def test_the_kinds_of_core_schemas_are_those_that_are_read() -> None:
+    kinds = {*get_args(core_schema.CoreSchemaType), *get_args(core_schema.CoreSchemaFieldType)}
+    assert {*re.findall(r"\S+", KINDS)} <= kinds
+
+
+@pytest.mark.parametrize("name", VALIDATORS)
+def test_a_validator_of_pydantic_has_the_name_by_which_it_is_known(name: str) -> None:
+    def functions(part: Any) -> Any:
+        if isinstance(part, dict):
+            yield from (part[key] for key in ("function",) if callable(part.get(key)))
+            yield from (name for inner in part.values() for name in functions(inner))
+        elif isinstance(part, list | tuple):
+            yield from (name for inner in part for name in functions(inner))
+
+    adapter = TypeAdapter(VALIDATORS[name])
+    assert isinstance(adapter._config, dict | None)
+    assert adapter._type is VALIDATORS[name]
+    assert name in {function.__qualname__ for function in functions(adapter.core_schema)}
+
+
+def test_parts_of_a_tokenizer_say_what_they_are() -> None:
+    tokenizer: Any = Tokenizer.from_buffer(sentencepiece())
+    for part in ("model", "normalizer", "decoder"):
+        assert b'"type"' in getattr(tokenizer, part).__getstate__()
+    assert tokenizer.model.unk_token == "<unk>"
+    assert tokenizer.model.byte_fallback is True
+    added = tokenizer.get_added_tokens_decoder()[0]
+    assert (added.content, added.special, added.lstrip, added.rstrip) == (
+        "<unk>",
+        True,
+        False,
+        False,
+    )
+
+
+def test_a_cache_of_transformers_is_a_list_of_layers() -> None:
+    cache = found("transformers.DynamicCache")()
+    assert isinstance(cache.layers, list)
+
+
+def test_a_generation_config_has_what_is_read() -> None:
+    config = found("transformers.GenerationConfig")()
+    for name in (
+        *("max_length", "eos_token_id", "stop_strings", "num_beams"),
+        *("num_return_sequences", "do_sample"),
+    ):
+        assert hasattr(config, name), name
