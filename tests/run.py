@@ -29,6 +29,7 @@ LANES: list[dict[str, list[str]]] = [
         "import-linter": [str(SCRIPTS / "lint-imports")],
         "mkdocs": [PYTHON, "-m", "mkdocs", "build", "--strict", "--quiet"],
         "caches": [PYTHON, str(ROOT / "tests" / "warm.py")],
+        "wheel": [PYTHON, str(ROOT / "tests" / "wheel.py")],
     },
 ]
 
