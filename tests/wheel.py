@@ -22,6 +22,8 @@ import zipfile
 from pathlib import Path
 from typing import Final
 
+from guideway.vocabulary.cache import cache_folder
+
 ROOT: Final = Path(__file__).resolve().parent.parent
 HEAVY: Final = ("torch", "transformers", "tokenizers", "gguf", "typer", "rich", "jaxtyping")
 CORE: Final = f"""
@@ -59,17 +61,19 @@ def main() -> None:
     """
     with tempfile.TemporaryDirectory() as folder:
         work = Path(folder)
-        run(sys.executable, "-m", "build", "--outdir", str(work / "dist"), str(ROOT))
+        run(sys.executable, "-m", "build", "--outdir", str(work / "dist"), str(ROOT), cwd=work)
         (sdist,), (wheel,) = (list((work / "dist").glob(form)) for form in ("*.tar.gz", "*.whl"))
         look_into(sdist, wheel)
         venv.create(work / "venv", with_pip=True)
         (python,) = (work / "venv").glob("bin/python")
-        run(str(python), "-m", "pip", "install", "--quiet", str(wheel))
+        run(str(python), "-m", "pip", "install", "--quiet", str(wheel), cwd=work)
         said = run(str(python), "-c", CORE, cwd=work)
         assert str(work) in said, said
         refused = run(str(python.with_name("guideway")), "--help", cwd=work, status=3)
         assert 'pip install "guideway[cli]"' in refused, refused
-        with_extras(python, wheel)
+        (work / "cache").mkdir(exist_ok=True)
+        (work / "cache" / "models").symlink_to(cache_folder("models"))  # converted already
+        with_extras(python, wheel, work)
         shutil.copytree(ROOT / "examples", work / "examples")
         command = first_command()
         found = run(str(python.with_name("guideway")), *command, cwd=work)
@@ -87,7 +91,7 @@ def look_into(sdist: Path, wheel: Path) -> None:
     assert {"README.md", "LICENSE", "CHANGELOG.md", "tests/run.py"} <= sources, sorted(sources)
 
 
-def with_extras(python: Path, wheel: Path) -> None:
+def with_extras(python: Path, wheel: Path, work: Path) -> None:
     """Install the extras of the wheel, with the packages of the running environment in sight."""
     inner = subprocess.run(
         [str(python), "-c", "import sysconfig; print(sysconfig.get_path('purelib'))"],
@@ -97,7 +101,7 @@ def with_extras(python: Path, wheel: Path) -> None:
     ).stdout.strip()
     visible = f"{sysconfig.get_path('purelib')}\n{sysconfig.get_path('platlib')}\n"
     (Path(inner) / "running.pth").write_text(visible, encoding="utf-8")
-    run(str(python), "-m", "pip", "install", "--quiet", f"{wheel}[torch,cli]")
+    run(str(python), "-m", "pip", "install", "--quiet", f"{wheel}[torch,cli]", cwd=work)
 
 
 def first_command() -> list[str]:
@@ -108,9 +112,10 @@ def first_command() -> list[str]:
     return found[1].split()
 
 
-def run(*command: str, cwd: Path = ROOT, status: int = 0) -> str:
-    """What a command prints; its environment has nothing of this checkout."""
+def run(*command: str, cwd: Path, status: int = 0) -> str:
+    """What a command prints; its environment has nothing of this checkout, and a cache of its own."""
     environment = {k: v for k, v in os.environ.items() if k not in {"PYTHONPATH", "VIRTUAL_ENV"}}
+    environment["GUIDEWAY_CACHE"] = str(cwd / "cache")
     done = subprocess.run(
         command,
         cwd=cwd,

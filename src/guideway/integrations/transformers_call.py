@@ -178,4 +178,5 @@ def _whole(values: Mapping[str, Any]) -> bool:
     read = getattr(values["generation_config"], "_mask_length", None)
     attention = values["model_kwargs"].get("attention_mask")
     read = read if attention is None else attention.shape[1]
-    return arguments.get("past_key_values") is None or read == length
+    past = arguments.get("cache", arguments.get("past_key_values"))  # renamed in transformers 5.24
+    return past is None or read == length

@@ -90,6 +90,8 @@ class TransformersModel:
         longest = getattr(module.config.get_text_config(), "max_position_embeddings", None)
         self.context: int | None = longest if isinstance(longest, int) and longest > 0 else None
         self._accepted = inspect.signature(module.forward).parameters
+        # transformers 5.24 renamed it, for arguments and outputs.
+        self._past = "cache" if "cache" in self._accepted else "past_key_values"
         self._blocks = blocks_of(module)
         self._adapters: WeakKeyDictionary[Adapter, dict[str, Prepared]] = WeakKeyDictionary()
 
@@ -228,7 +230,7 @@ class TransformersModel:
         last: bool,
     ) -> tuple[Any, Float[Tensor, "heads batch some vocabulary"]]:
         """One forward; `starts` is the position of each row's first column."""
-        arguments: dict[str, Any] = {"attention_mask": None}
+        arguments: dict[str, Any] = {"attention_mask": None, self._past: cache.past}
         if cache.attention is not None:
             arguments["attention_mask"] = cache.attention.long()
         if "position_ids" in self._accepted:
@@ -237,9 +239,9 @@ class TransformersModel:
         if last and "logits_to_keep" in self._accepted:
             arguments["logits_to_keep"] = 1  # a long prompt's logits would fill the memory
         with self._varied(cache.adapters, exits):
-            output = self.module(tokens, past_key_values=cache.past, use_cache=True, **arguments)
+            output = self.module(tokens, use_cache=True, **arguments)
         logits = output.logits.float()
-        return output.past_key_values, logits.unflatten(0, (1 + len(exits), len(tokens)))
+        return getattr(output, self._past), logits.unflatten(0, (1 + len(exits), len(tokens)))
 
     def _varied(
         self, adapters: Sequence[Adapter | None], exits: Sequence[int]
