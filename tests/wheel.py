@@ -113,7 +113,7 @@ def first_command() -> list[str]:
 
 
 def run(*command: str, cwd: Path, status: int = 0) -> str:
-    """What a command prints; its environment has nothing of this checkout, and a cache of its own."""
+    """What a command prints; it sees nothing of this checkout, and has a cache of its own."""
     environment = {k: v for k, v in os.environ.items() if k not in {"PYTHONPATH", "VIRTUAL_ENV"}}
     environment["GUIDEWAY_CACHE"] = str(cwd / "cache")
     done = subprocess.run(
