@@ -209,7 +209,7 @@ def warn(message: str) -> None:
     frame, level = currentframe(), 1
     while frame is not None and frame.f_globals.get("__name__", "").startswith("guideway."):
         frame, level = frame.f_back, level + 1
-    warnings.warn(message, GuidewayWarning, stacklevel=level - 1)
+    warnings.warn(message, GuidewayWarning, stacklevel=level)
 
 
 @final
