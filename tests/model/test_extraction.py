@@ -72,7 +72,8 @@ def test_every_answer_to_all_is_an_object_of_its_type(
 
 
 def check(result: "Result", task: Task, settings: str) -> None:
-    assert (result.error, result.finish_reason) == (None, "stop")
+    assert result.error is None
+    assert result.finish_reason in {"stop", "length"}
     assert isinstance(result.value, task.type)
     assert result.value == task.type.model_validate_json(result.text)
     assert len(result.tokens) <= SETTINGS[settings].max_new_tokens

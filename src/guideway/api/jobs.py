@@ -127,7 +127,7 @@ class Call:
             failed = {
                 n: self.retried(jobs[n], result, attempt)
                 for n, result in results.items()
-                if result.error and result.finish_reason == "stop"
+                if result.error
             }
             if not failed or _interrupted(results.values()):
                 break
@@ -351,7 +351,7 @@ def read_result(job: Job, done: Completion) -> Result:
     constraint = job.request.constraint
     if job.source is None or constraint is None:
         value = done.text
-    elif done.finish_reason == "stop":
+    elif done.finish_reason != "interrupted":
         spelled = constraint.marked(done.tokens).removeprefix(job.request.joint)
         data = beginning(spelled, len(done.text.encode()))  # before a stop string
         value, error = read_value(job.source, data, constraint.vocabulary)

@@ -25,7 +25,10 @@ class Result:
             arithmetic and its own nuclei and plausible sets, before classifiers.
         log_z: logarithm of the mass that the constraint allowed, summed over all steps; 0 for free
             text. How far the sample is from the model's own distribution.
-        finish_reason: "stop", "length" (free text only) or "interrupted".
+        finish_reason: "stop" where the model ended the text. "length" where `max_new_tokens`
+            changed it: free text was cut, or a token was not allowed because the text could not
+            have ended in time, and another one was chosen. The text is in the language all the
+            same. "interrupted" in the results of `guideway.GenerationInterrupted`.
         error: why the value could not be had although the text is in the language: a validator of
             the type refused it, or the text is not whole.
         stats: time, memory, and the share of probability that the constraint removed.
@@ -60,6 +63,15 @@ class Result:
     attempts: int | None = None
     captures: Mapping[str, Any] = field(default_factory=dict[str, Any])
     tool_calls: tuple[ToolCall, ...] = ()
+
+    @property
+    def shortened(self) -> bool:
+        """Whether the text would be another one with a larger `max_new_tokens`.
+
+        At exactly `max_new_tokens` a text that may end there counts as whole: the model is not
+        asked for one token more.
+        """
+        return self.finish_reason == "length"
 
     def __str__(self) -> str:
         """The text."""

@@ -6,7 +6,7 @@ to the limits, so that no text is cut in half:
 - a token after which the rest would not fit into `most` tokens is refused, and the row becomes
   `mask_within`, or comes nearer to it; what is drawn in the end fits. (Asking for `mask_within` at
   every step would be the same and cost a distance for each token that may follow; this asks for
-  one.)
+  one.) `crowded` counts these refusals: the budget has changed the choice;
 - before `least` tokens end ids are not offered, and a token that leads to where only an end can
   come is refused. If that leaves nothing, the end comes early: a whole text goes before a minimum.
 
@@ -53,6 +53,7 @@ class Free:
     """Any text: every id that spells something, and the end ids."""
 
     over: Final = False
+    crowded: Final = 0
 
     def __init__(self, vocabulary: Vocabulary, least: int, taken: Taken = ()) -> None:
         """No end ids before `least` tokens, nor before what was `taken` back is spelled."""
@@ -75,8 +76,9 @@ class Free:
         """Whether a token of `row` may be taken: always."""
         return True
 
-    def narrow(self) -> None:
-        """Nothing to leave out."""
+    def narrow(self) -> bool:
+        """Whether anything is left out: never."""
+        return False
 
     def fits(self, token: int) -> bool:
         """Whether a token of `row` leaves room for an end: always."""
@@ -99,7 +101,11 @@ class Free:
 
 @final
 class Held:
-    """A place in a constraint, and the tokens that are left."""
+    """A place in a constraint, and the tokens that are left.
+
+    Attributes:
+        crowded: the number of tokens refused here because no end would fit after them.
+    """
 
     def __init__(
         self,
@@ -119,7 +125,8 @@ class Held:
         self._constraint, self._least, self._most = constraint, least, most
         self._ends = end_row(constraint.vocabulary)
         self._state = constraint.start(joint)
-        self._count = self._refused = self._crowded = 0
+        self._count = self._refused = self.crowded = 0
+        self._narrowed = False
         self._row: Row | None = None
         self._joint = joint
         self._free: bool | None = None  # until someone asks
@@ -142,13 +149,17 @@ class Held:
             self._row = self._unended(self._constraint.mask(self._state))
         return self._row
 
-    def narrow(self) -> None:
-        """Leave out of `row` everything after which the rest would not fit, before it is asked.
+    def narrow(self) -> bool:
+        """Remove from `row` all tokens after which no end would fit; return whether there were any.
 
-        For those that look at what a row offers, and not only at what is drawn from it.
+        For searches that use the probabilities of a whole row, and not only of the token drawn.
         """
+        if self._narrowed:
+            return False
+        before, self._narrowed = self.row(), True
         fitting = self._constraint.mask_within(self._state, self._most - self._count)
         self._row = self._unended(fitting)
+        return not np.array_equal(self._row, before)
 
     def choices(self, tokens: Sequence[int]) -> Choices | None:
         """Between which tokens the constraint leaves the choice, and what was chosen so far.
@@ -173,7 +184,8 @@ class Held:
         if self._free is not None:
             self._chosen = (*self._chosen, token) if self._free else self._chosen
             self._judged, self._free = self._count + 1, None
-        self._count, self._refused, self._crowded = self._count + 1, 0, 0
+        self._count, self._refused, self.crowded = self._count + 1, 0, 0
+        self._narrowed = False
         return True
 
     def admits(self, token: int) -> bool:
@@ -200,8 +212,8 @@ class Held:
         left = self._most - self._count
         if self._constraint.fits(self._constraint.advance(self._state, token), left - 1):
             return True
-        self._crowded += 1
-        if self._crowded <= tries:
+        self.crowded += 1
+        if self.crowded <= tries:
             fitting = self._constraint.mask_without(self._state, token, left)
         else:
             fitting = self._constraint.mask_within(self._state, left)

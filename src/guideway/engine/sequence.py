@@ -8,6 +8,11 @@ The rules of ending, in the order in which they are looked at:
 3. only end ids could follow: "stop", without asking the model once more, unless `asks_end`;
 4. no tokens are left: "stop" where the constraint accepts, as `cursor` has seen to, else "length".
 
+A text is "length" in all four cases where the budget has changed it: `max_new_tokens` took a token
+away that would have been chosen. A draw knows that without more work: the token is drawn from what
+the constraint allows, and refused. A search prefers tokens by a rank, and the budget has changed
+the text from where it took away a token of a rank that is no lower (`lost`).
+
 What this module does not know: logits, devices, other rows.
 """
 
@@ -42,6 +47,9 @@ class Sequence:
         asks_end: whether an end id is waited for where nothing else could follow: what compares
             whole texts by their probability counts it in all of them alike.
         closing: whether it is waited for now.
+        lost: the greatest rank of the tokens that the budget has taken away from this step; −∞
+            where it took none away.
+        shortened: whether the budget has changed the text so far.
     """
 
     def __init__(self, number: int, request: Request, vocabulary: Vocabulary, most: int) -> None:
@@ -54,7 +62,8 @@ class Sequence:
         compared = how.search == "beams" or (how.search is None and how.best_of is not None)
         by_model = how.best_by in (None, "logprob")
         self.asks_end = compared and by_model and bool(vocabulary.eos_ids)
-        self.closing = False
+        self.closing = self.shortened = False
+        self.lost = -math.inf
         self._least = request.sampling.min_new_tokens
         rules = Rules.of(request.sampling, vocabulary)
         self.history = History.begin(rules, request.prompt, request.joint, request.taken)
@@ -65,6 +74,7 @@ class Sequence:
         self._log_allowed: list[float] = []
         self._log_end = 0.0
         self._events = 0  # tokens that have been told
+        self._crowded = 0  # refusals of the cursor that are known
         self._mask_time = 0.0
         self._began = self._first = self._last = time.perf_counter()
 
@@ -99,7 +109,12 @@ class Sequence:
         return self._cursor.choices(self.tokens)
 
     def take(
-        self, token: int, logprob: float, log_allowed: float, surprise: float | None = None
+        self,
+        token: int,
+        logprob: float,
+        log_allowed: float,
+        surprise: float | None = None,
+        rank: float = math.inf,
     ) -> bool:
         """Append a token that was drawn from `row`, or refuse it: then `row` has become narrower.
 
@@ -108,21 +123,25 @@ class Sequence:
             logprob: the model's log-probability of it.
             log_allowed: the log of the model's probability of all of `row`.
             surprise: what mirostat learns from it.
+            rank: what a search prefers it by; a draw prefers the tokens that it drew before.
         """
         began = time.perf_counter()
         ends, held = token in self.vocabulary.eos_ids, self.constrained
-        taken = ends or self._cursor.take(token)
+        taken = ends or self._kept(self._cursor.take(token))
         over = taken and not ends and self._cursor.over
         self._note_time(began)
         if not taken:
             return False
+        self.shortened = self.shortened or -math.inf < self.lost >= rank
+        self.lost = -math.inf
         self._last = time.perf_counter()
         if not self._log_allowed:
             self._first = self._last
         # Free text leaves out special tokens and padding, which is no constraint.
         self._log_allowed.append(log_allowed if held else 0.0)
         if ends:
-            self.finish_reason, self._log_end = "stop", logprob
+            self._log_end = logprob
+            self._end("stop")
             return True
         self.tokens.append(token)
         self.history = self.history.after(token, surprise)
@@ -130,27 +149,37 @@ class Sequence:
         self._transcript.push(self.vocabulary.shown(token))
         self.closing = over and self.asks_end and len(self.tokens) < self.most
         if self._stopped() or (over and not self.closing):
-            self.finish_reason = "stop"
+            self._end("stop")
         elif len(self.tokens) >= self.most:
             held = self.constrained and not self.request.free
             whole = held and self._cursor.accepts
-            self.finish_reason = "stop" if whole else "length"
+            self._end("stop" if whole else "length")
         return True
 
-    def admits(self, token: int) -> bool:
+    def admits(self, token: int, rank: float = math.inf) -> bool:
         """Whether a token of `row` may be taken; if not, `row` has become narrower."""
-        return token in self.vocabulary.eos_ids or self._cursor.admits(token)
+        if token in self.vocabulary.eos_ids:
+            return True
+        return self._kept(self._cursor.admits(token), rank)
 
-    def narrow(self) -> None:
-        """Leave out of `row` what would not fit into `most` tokens, before any of it is drawn."""
+    def narrow(self) -> bool:
+        """Remove from `row` what does not fit into `most` tokens; return whether there was any."""
         began = time.perf_counter()
-        if self.finish_reason is None:
-            self._cursor.narrow()
+        narrower = self._cursor.narrow()
         self._note_time(began)
+        return narrower
 
-    def fits(self, token: int) -> bool:
+    def fits(self, token: int, rank: float = math.inf) -> bool:
         """Whether a token of `row` leaves room for an end; if not, `row` has only those that do."""
-        return token in self.vocabulary.eos_ids or self._cursor.fits(token)
+        if token in self.vocabulary.eos_ids:
+            return True
+        return self._kept(self._cursor.fits(token), rank)
+
+    def shorten(self) -> None:
+        """Note that the budget has changed the text."""
+        self.shortened = True
+        if self.finish_reason is not None:
+            self._end(self.finish_reason)
 
     def fork(self) -> "Sequence":
         """The same row, which grows on its own: neither sees what happens to the other."""
@@ -222,6 +251,16 @@ class Sequence:
             mass_removed=sum(removed) / max(1, len(removed)),
             peak_memory=memory,
         )
+
+    def _kept(self, taken: bool, rank: float = math.inf) -> bool:
+        """`taken`; where it is False because of the budget, the rank of the token is noted."""
+        if not taken and self._cursor.crowded > self._crowded:
+            self.lost = max(self.lost, rank)
+        self._crowded = self._cursor.crowded
+        return taken
+
+    def _end(self, reason: FinishReason) -> None:
+        self.finish_reason = "length" if self.shortened and reason == "stop" else reason
 
     def _place(self) -> Cursor:
         request = self.request

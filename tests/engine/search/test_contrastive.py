@@ -218,7 +218,7 @@ def test_limits_hold_and_other_searches_stand_beside_it():
     together = subject.generate(prompts, source, sampling=settings)
     for prompt, how, result in zip(prompts, settings, together, strict=True):
         assert result.text == subject.generate(prompt, source, sampling=how).text
-        assert result.finish_reason == "stop"
+        assert result.finish_reason in {"stop", "length"}
     assert together[0].text in {"000000011", "1111111"}
 
 

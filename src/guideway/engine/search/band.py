@@ -34,7 +34,7 @@ import torch
 from jaxtyping import Float
 from torch import Tensor
 
-from guideway.engine.search.base import Scores
+from guideway.engine.search.base import Scores, share_losses
 from guideway.engine.search.picks import Pick, best
 from guideway.engine.sequence import Sequence
 from guideway.sampling.noise import branch, gumbel
@@ -212,13 +212,24 @@ class Band:
         last = row.steps + 1 >= row.most  # then all that comes ends
         while True:
             picks = best(ranks, logs, scores, count)
-            admitted = [self.going[pick.place].row.admits(pick.token) for pick in picks]
-            if not all(admitted):
+            rows = [beam.row for beam in self.going]
+            refused = [p for p in picks if not rows[p.place].admits(p.token, p.rank)]
+            if refused:
+                self._miss([pick for pick in refused if rows[pick.place].lost >= pick.rank])
                 return None
+            share_losses(rows)
             found = self._sorted(picks, taken)
             if last or len(found.going) >= self.rules.beams or not len(picks) == count < LOOKED:
                 return _Grown(found.going[: self.rules.beams], found.ended)
             count *= 4
+
+    def _miss(self, lost: list[Pick]) -> None:
+        """Shorten the texts that have ended and are worse than what the budget takes away."""
+        steps = self.going[0].row.steps + 1
+        best = max((self.rules.normed(pick.log, steps) for pick in lost), default=-math.inf)
+        for beam in (*self.ended, *self.closing):
+            if self._rank(beam) < best:
+                beam.row.shorten()
 
     def _sorted(self, picks: list[Pick], taken: Counter[int]) -> "_Grown":
         """What goes on, the best first, and what ends."""

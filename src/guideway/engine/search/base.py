@@ -8,6 +8,7 @@ Laws:
 
 - `step` takes only tokens that `Sequence.admits`; where one is refused, the row's mask has become
   narrower, and the search asks for new scores by answering None, with its rows as they were;
+- a search says by which rank it prefers a token, so that rows know what the budget has changed;
 - a search that has no rows left has ended its round, and `begin` says whether there is another;
   each round begins with rows that have no tokens, after the prompt.
 
@@ -137,6 +138,16 @@ def read_next(search: Search) -> list[int]:
     if isinstance(search, Looking):
         return [*search.read]
     return [row.tokens[-1] for row in search.rows]
+
+
+def share_losses(rows: Listed[Sequence]) -> None:
+    """Let all of these rows miss what the budget has taken away from one of them.
+
+    They compete: a row that goes on may do so only because a better one could not.
+    """
+    lost = max(row.lost for row in rows)
+    for row in rows:
+        row.lost = lost
 
 
 def blamed(sampling: Sampling) -> str:

@@ -13,6 +13,9 @@ A text's score is the mean of this over what was chosen. One step is one forward
 read as rows of the batch, the best one is kept with its cache, and its scores give the next
 candidates.
 
+Where the budget takes a candidate away, it is read too, as one more row: only its state tells
+whether it would have been chosen.
+
 What this module does not know: models, constraints.
 """
 
@@ -49,6 +52,7 @@ class Contrastive:
         self._count: int = sampling.top_k or CANDIDATES
         self._text = root
         self._chances: Tensor | None = None  # of the candidates
+        self._free = dict[int, float]()  # those without the budget, and their chances
         self._worth = 0.0  # of all that was chosen
         self._seen: Tensor | None = None  # directions of the states of the tokens before them
 
@@ -66,10 +70,13 @@ class Contrastive:
             self._seen = directions
             return 0
         likeness = (directions[:, 0] @ self._seen.T).amax(1)
-        worth = (1 - self._alpha) * self._chances - self._alpha * likeness
+        worth = self._worths(self._chances, likeness)
         place = int(worth.argmax())
         self._worth += float(worth[place])
         self._text = self.rows[place]
+        if len(likeness) > len(worth) and self._best_free(likeness) != place:
+            self._text.shorten()
+        self._free.clear()
         self._seen = torch.cat([self._seen, directions[place]])
         self.rows, self.read = [self._text], self.read[place : place + 1]
         if self._text.finish_reason is not None:
@@ -85,18 +92,34 @@ class Contrastive:
                 f"no token is left at step {row.steps} of row {row.number}: the model gives no "
                 "probability to any token that may come next, or bad_words_ids forbid it"
             )
-        admitted = [self._text.admits(token) for token in tokens]
+        self._chances = scores.logs[0, tokens].exp()
+        if not self._free:
+            self._free.update(zip(tokens, numbers(self._chances), strict=True))
+        admitted = [self._text.admits(token, rank=0.0) for token in tokens]
         if not all(admitted):
             return None
+        missed = [token for token in self._free if token not in tokens]
+        if self._text.lost == -math.inf:  # `min_new_tokens` has taken them away
+            missed = []
         self.rows = [scores.child(self._text, 0, token) for token in tokens]
-        self.read = tokens
-        self._chances = scores.logs[0, tokens].exp()
-        return [0] * len(tokens)
+        self.rows += [self._text.fork() for _ in missed]
+        self.read = tokens + missed
+        return [0] * len(self.rows)
 
     def completions(self, memory: int) -> list[Completion]:
         """The text; if interrupted, what there is."""
         score = self._worth / max(1, self._text.steps)
         return [replace(self._text.completion(memory), score=score)]
+
+    def _worths(
+        self, chances: Float[Tensor, "some"], likeness: Float[Tensor, "all"]
+    ) -> Float[Tensor, "some"]:
+        return (1 - self._alpha) * chances - self._alpha * likeness[: len(chances)]
+
+    def _best_free(self, likeness: Float[Tensor, "all"]) -> int:
+        """The place of the candidate that would be chosen without the budget."""
+        chances = likeness.new_tensor([self._free.get(token, -1.0) for token in self.read])
+        return int(self._worths(chances, likeness).where(chances >= 0, -math.inf).argmax())
 
 
 def _most_probable(logs: Float[Tensor, "vocabulary"], count: int) -> list[int]:

@@ -41,7 +41,7 @@ class Pick:
     def child(self, row: Sequence) -> Sequence:
         """The row with the token, which it admits."""
         child = row.fork()
-        child.take(self.token, self.logprob, self.kept)
+        child.take(self.token, self.logprob, self.kept, rank=self.rank)
         return child
 
 

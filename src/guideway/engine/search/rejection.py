@@ -60,6 +60,7 @@ class Rejection:
         self._wave = list[Walk]()  # all that set out together
         self._drawn = 0
         self._accepted = dict[int, Sequence]()
+        self._lost: float = math.inf  # the first number of a text that the budget refused
 
     def begin(self) -> bool:
         """Draw more texts, unless there are enough."""
@@ -98,7 +99,10 @@ class Rejection:
         made = list[Completion]()
         last = -1
         for number in sorted(self._accepted)[: self._count]:
-            done = self._accepted[number].completion(memory)
+            row = self._accepted[number]
+            if number > self._lost:  # without the budget, that text might be here
+                row.shorten()
+            done = row.completion(memory)
             made.append(replace(done, attempts=number - last))
             last = number
         unfinished = (*self.rows, self._root)[0]
@@ -113,6 +117,8 @@ class Rejection:
             return
         if not walk.row.admits(found.token):
             walk.refuse(found)
+            if walk.row.lost > -math.inf:
+                self._lost = min(self._lost, number)
             return
         walk.go(found)
         if walk.row.whole:

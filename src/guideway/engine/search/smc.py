@@ -147,7 +147,8 @@ class Smc:
             slot = self._slots[number]
             if found.total == DEAD or slot.offered is not None:
                 continue
-            if not all(slot.row.fits(token) for token in (found.token, found.other)):
+            # The second token is only looked at: its loss changes nothing.
+            if not (slot.row.fits(found.token) and slot.row.fits(found.other, -math.inf)):
                 slot.offered = found.total
                 fit = False
         return fit

@@ -40,10 +40,11 @@ from jaxtyping import Float
 from torch import Tensor
 
 from guideway.engine.request import Completion
-from guideway.engine.search.base import Kind, Scores
+from guideway.engine.search.base import Kind, Scores, share_losses
 from guideway.engine.search.picks import Pick
 from guideway.engine.sequence import Sequence
 from guideway.errors import DeadEndError
+from guideway.masks.bits import has
 from guideway.sampling.noise import branch, gumbel, stream
 
 CERTAIN: Final = 5.0  # exp(exp(5)) is beyond what a float tells from infinity: q is 1
@@ -74,7 +75,6 @@ class StochasticBeams:
     def __init__(self, root: Sequence) -> None:
         """A search that begins with this row, which has no tokens."""
         request = root.request
-        root.narrow()
         self.kind: Kind = "local"
         self._begun = False
         self._count = request.sampling.num_beams
@@ -103,11 +103,14 @@ class StochasticBeams:
         """The nodes of the greatest numbers, those that have ended among them."""
         going = self._going
         picks = self._picks(scores, going)
+        if _narrowed(going, picks):
+            return None
+        share_losses(self.rows)
         found: list[Pick | Node] = [node for node in self._nodes if node.row.finish_reason]
         found = sorted([*found, *picks], key=_number, reverse=True)
         kept = found[: self._count]
         taken = [each for each in kept if isinstance(each, Pick)]
-        admitted = [going[pick.place].row.admits(pick.token) for pick in taken]
+        admitted = [going[pick.place].row.admits(pick.token, pick.rank) for pick in taken]
         if not all(admitted):
             return None
         if not kept:
@@ -195,9 +198,21 @@ def conditioned(
     return target - moved.clamp(min=0) - moved.abs().neg().exp().log1p()
 
 
+def _narrowed(nodes: Listed[Node], picks: Listed[Pick]) -> bool:
+    """Whether the budget takes tokens away from these nodes: the probabilities of others rise.
+
+    A node notes the greatest number of a pick that it takes away.
+    """
+    narrower = {place for place, node in enumerate(nodes) if node.row.narrow()}
+    for pick in picks:
+        row = nodes[pick.place].row
+        if pick.place in narrower and not has(row.row(), pick.token):
+            row.lost = max(row.lost, pick.rank)
+    return bool(narrower)
+
+
 def _child(node: Node, pick: Pick) -> Node:
     row = pick.child(node.row)
-    row.narrow()
     return Node(row, pick.log, pick.rank, branch(node.key, pick.token))
 
 
