@@ -26,7 +26,6 @@ if TYPE_CHECKING:
         published,
     )
     from guideway.api.result import Part, Result
-    from guideway.api.tool_calls import ToolCall
     from guideway.api.watermark import Watermark
     from guideway.automata.budget import Budget
     from guideway.constraints.batch import fill_bitmask
@@ -62,7 +61,7 @@ if TYPE_CHECKING:
     from guideway.syntax.sources import Choice, Gbnf, Regex, Text, repeat, source
     from guideway.syntax.special import special
     from guideway.syntax.substrings import substring
-    from guideway.syntax.tools import tools
+    from guideway.syntax.tools import ToolCall, tools
     from guideway.vocabulary.healing import heal
     from guideway.vocabulary.spellings import Vocabulary
 
@@ -165,7 +164,7 @@ HOMES: Final = {
     "SourceError": "guideway.errors",
     "Text": "guideway.syntax.sources",
     "TokenRejected": "guideway.errors",
-    "ToolCall": "guideway.api.tool_calls",
+    "ToolCall": "guideway.syntax.tools",
     "UnsatisfiableError": "guideway.errors",
     "UnsupportedError": "guideway.errors",
     "Vocabulary": "guideway.vocabulary.spellings",

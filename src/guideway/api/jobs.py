@@ -12,8 +12,7 @@ from guideway.api.best import Drawn, best, model_score, widened
 from guideway.api.describe import describe
 from guideway.api.prompts import Prompt, is_chat, read_sampling, read_source, spread
 from guideway.api.result import Part, Result
-from guideway.api.tool_calls import called
-from guideway.api.values import partial_value, read_captures, read_value
+from guideway.api.values import called, partial_value, read_captures, read_value
 from guideway.constraints.compile import compile as compile_source
 from guideway.constraints.compiled import CompiledConstraint
 from guideway.engine.ensemble import Ensemble, Prompts

@@ -1,18 +1,21 @@
 """`load`: from a name, a folder, a file or an object to a `Model`."""
 
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from guideway.api.model import Model
 from guideway.engine.backends.load import load as load_backend
+
+if TYPE_CHECKING:
+    import torch
 
 
 def load(
     source: str | Path | Any,
     tokenizer: Any = None,
     *,
-    device: Any = None,
-    dtype: Any = None,
+    device: "str | torch.device | None" = None,
+    dtype: "str | torch.dtype | None" = None,
     name: str | None = None,
 ) -> Model:
     """The model that `source` names, ready to generate.
@@ -22,7 +25,8 @@ def load(
             model.
         tokenizer: the tokenizer of a transformers model that is given as an object.
         device: where it runs ("cpu", "cuda", …): a GPU if there is one, if not given.
-        dtype: type of its weights: float32 on a CPU, the checkpoint's own on a GPU, if not given.
+        dtype: the type of its weights, or its name ("bf16", "fp16", "float32", …; "auto": the
+            checkpoint's own). If not given, float32 on a CPU and "auto" on a GPU.
         name: how it is printed in expressions; from `source` if not given.
 
     Raises:

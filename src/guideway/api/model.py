@@ -8,7 +8,7 @@ import asyncio
 from collections.abc import AsyncIterator, Callable, Iterable, Iterator, Mapping
 from functools import cached_property
 from pathlib import Path
-from typing import Any, final
+from typing import TYPE_CHECKING, Any, TypeVar, final, overload
 
 from torch import Tensor
 
@@ -29,8 +29,8 @@ from guideway.api.arithmetic import (
 from guideway.api.choices import probabilities
 from guideway.api.cost import Cost, cost_of, told
 from guideway.api.jobs import Call, checked_retries, grown
-from guideway.api.prompts import split_prompts
-from guideway.api.result import Part
+from guideway.api.prompts import Prompt, split_prompts
+from guideway.api.result import Part, Result
 from guideway.engine.adapter import Adapter
 from guideway.engine.ensemble import Ensemble
 from guideway.engine.loop import Decoding
@@ -55,6 +55,21 @@ from guideway.logits.expr import (
 )
 from guideway.logits.marked import Whole, show_whole, unmarked
 from guideway.vocabulary.spellings import Vocabulary
+
+if TYPE_CHECKING:
+    from typing_extensions import TypeForm, Unpack
+
+    from guideway.api.arguments import (
+        Each,
+        OneArguments,
+        Prompts,
+        SeveralArguments,
+        StreamArguments,
+        Untyped,
+    )
+    from guideway.syntax.sources import Read, Written
+
+Value = TypeVar("Value")
 
 
 @final
@@ -290,6 +305,41 @@ class Model:
         """The model under another name in what is printed."""
         return Model.of(named(self.node, name))
 
+    # One prompt gives one result, num_return_sequences and lists of prompts give a list: by the
+    # first overload that fits.
+    @overload
+    def generate(  # pyright: ignore[reportOverlappingOverload]
+        self, prompt: Prompt, source: "Written[Read] | None" = None, **more: "Unpack[OneArguments]"
+    ) -> "Result[Read]": ...
+    @overload
+    def generate(  # pyright: ignore[reportOverlappingOverload]
+        self, prompt: Prompt, source: "TypeForm[Value]", **more: "Unpack[OneArguments]"
+    ) -> "Result[Value]": ...
+    @overload
+    def generate(  # pyright: ignore[reportOverlappingOverload]
+        self, prompt: Prompt, source: "Untyped", **more: "Unpack[OneArguments]"
+    ) -> "Result[Any]": ...
+    @overload
+    def generate(
+        self,
+        prompt: "Prompts[Each]",
+        source: "Written[Read] | None" = None,
+        **more: "Unpack[SeveralArguments]",
+    ) -> "list[Result[Read]]": ...
+    @overload
+    def generate(
+        self,
+        prompt: "Prompts[Each]",
+        source: "TypeForm[Value]",
+        **more: "Unpack[SeveralArguments]",
+    ) -> "list[Result[Value]]": ...
+    @overload
+    def generate(
+        self,
+        prompt: "Prompts[Each]",
+        source: "Untyped | list[Any]",
+        **more: "Unpack[SeveralArguments]",
+    ) -> "list[Result[Any]]": ...
     def generate(
         self,
         prompt: Any,
@@ -320,6 +370,8 @@ class Model:
 
         Returns:
             A `Result`; a list of them, in order, where several prompts or sequences were asked for.
+            Type checkers know `result.value` by the source. They take a number of sequences that
+            is a variable for more than one.
             Of a search there are fewer where no more texts are found.
 
         Raises:
@@ -332,10 +384,58 @@ class Model:
         results = call.results(jobs := call.jobs(), checked_retries(retries))
         return results if call.batch or jobs[0].kept > 1 else results[0]
 
+    @overload
+    async def agenerate(
+        self, prompt: Prompt, source: "Written[Read] | None" = None, **more: "Unpack[OneArguments]"
+    ) -> "Result[Read]": ...
+    @overload
+    async def agenerate(
+        self, prompt: Prompt, source: "TypeForm[Value]", **more: "Unpack[OneArguments]"
+    ) -> "Result[Value]": ...
+    @overload
+    async def agenerate(
+        self, prompt: Prompt, source: "Untyped", **more: "Unpack[OneArguments]"
+    ) -> "Result[Any]": ...
+    @overload
+    async def agenerate(
+        self,
+        prompt: "Prompts[Each]",
+        source: "Written[Read] | None" = None,
+        **more: "Unpack[SeveralArguments]",
+    ) -> "list[Result[Read]]": ...
+    @overload
+    async def agenerate(
+        self,
+        prompt: "Prompts[Each]",
+        source: "TypeForm[Value]",
+        **more: "Unpack[SeveralArguments]",
+    ) -> "list[Result[Value]]": ...
+    @overload
+    async def agenerate(
+        self,
+        prompt: "Prompts[Each]",
+        source: "Untyped | list[Any]",
+        **more: "Unpack[SeveralArguments]",
+    ) -> "list[Result[Any]]": ...
     async def agenerate(self, prompt: Any, source: Any = None, **arguments: Any) -> Any:
         """`generate` in a thread of its own, so that an event loop goes on meanwhile."""
         return await asyncio.to_thread(self.generate, prompt, source, **arguments)
 
+    @overload
+    def stream(
+        self,
+        prompt: Prompt,
+        source: "Written[Read] | None" = None,
+        **more: "Unpack[StreamArguments]",
+    ) -> "Iterator[Part[Read]]": ...
+    @overload
+    def stream(
+        self, prompt: Prompt, source: "TypeForm[Value]", **more: "Unpack[StreamArguments]"
+    ) -> "Iterator[Part[Value]]": ...
+    @overload
+    def stream(
+        self, prompt: Prompt, source: "Untyped", **more: "Unpack[StreamArguments]"
+    ) -> "Iterator[Part[Any]]": ...
     def stream(
         self,
         prompt: Any,
@@ -359,6 +459,21 @@ class Model:
         call = self._call(prompt, source, *more)
         return grown(job := call.only_job(), Decoding(self._ensemble, [job.request]))
 
+    @overload
+    def astream(
+        self,
+        prompt: Prompt,
+        source: "Written[Read] | None" = None,
+        **more: "Unpack[StreamArguments]",
+    ) -> "AsyncIterator[Part[Read]]": ...
+    @overload
+    def astream(
+        self, prompt: Prompt, source: "TypeForm[Value]", **more: "Unpack[StreamArguments]"
+    ) -> "AsyncIterator[Part[Value]]": ...
+    @overload
+    def astream(
+        self, prompt: Prompt, source: "Untyped", **more: "Unpack[StreamArguments]"
+    ) -> "AsyncIterator[Part[Any]]": ...
     async def astream(
         self, prompt: Any, source: Any = None, **arguments: Any
     ) -> AsyncIterator[Part]:
@@ -367,7 +482,7 @@ class Model:
         while (part := await asyncio.to_thread(next, parts, None)) is not None:
             yield part
 
-    def choose(self, prompt: Any, choices: Iterable[str]) -> dict[str, float]:
+    def choose(self, prompt: Prompt, choices: Iterable[str]) -> dict[str, float]:
         """The probability of each choice after the prompt, given that it is one of them.
 
         Each choice is scored by its canonical tokens; where one begins another, the end of the text

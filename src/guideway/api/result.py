@@ -2,17 +2,21 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Any, final
+from typing import Any, Generic, final
 
-from guideway.api.tool_calls import ToolCall
+from typing_extensions import TypeVar
+
 from guideway.engine.request import FinishReason, Population, Stats
 from guideway.engine.trace import TracedStep
 from guideway.errors import GuidewayError
+from guideway.syntax.tools import ToolCall
+
+Value_co = TypeVar("Value_co", covariant=True, default=Any)
 
 
 @final
 @dataclass(frozen=True, slots=True)
-class Result:
+class Result(Generic[Value_co]):
     """One generated text and what it means. `str(result)` is the text.
 
     Attributes:
@@ -47,7 +51,7 @@ class Result:
         tool_calls: the calls, where the source is `guideway.tools(...)`.
     """
 
-    value: Any
+    value: Value_co
     text: str
     tokens: tuple[int, ...]
     logprobs: tuple[float, ...]
@@ -80,7 +84,7 @@ class Result:
 
 @final
 @dataclass(frozen=True, slots=True)
-class Part:
+class Part(Generic[Value_co]):
     """What has been generated so far, while it grows.
 
     Attributes:
@@ -93,8 +97,8 @@ class Part:
 
     delta: str
     text: str
-    value: Any
-    result: Result | None = None
+    value: Value_co | None
+    result: Result[Value_co] | None = None
 
     def __str__(self) -> str:
         """The new text."""

@@ -12,18 +12,17 @@ everything else        the text itself
 
 import json
 from collections.abc import Iterator, Mapping
-from typing import Any, TypeAlias
+from typing import Any, TypeAlias, TypeGuard, cast
 
 from guideway.api.lark_reading import counted
 from guideway.api.reading import belongs, find_places, has_places, parts_read
-from guideway.api.tool_calls import ToolCall
 from guideway.errors import GuidewayError
 from guideway.lowering.special import shown
 from guideway.syntax.json_schema_source import JsonSchema
 from guideway.syntax.lark_source import Lark
 from guideway.syntax.regions import Captured, Composed, Region, Regions, Tag, Thinking
 from guideway.syntax.sources import Both, Either, PythonType, Repetition, Sequence, Source
-from guideway.syntax.tools import Tools
+from guideway.syntax.tools import ToolCall, Tools
 from guideway.vocabulary.spellings import Vocabulary
 
 Value: TypeAlias = tuple[Any, GuidewayError | None]
@@ -154,6 +153,16 @@ def _called(source: Tools, data: bytes, vocabulary: Vocabulary | None) -> Value:
             calls.append(ToolCall(tool.name, value, written, tool.given))
             failed = failed or error
     return tuple(calls), failed
+
+
+def called(value: object) -> tuple[ToolCall, ...]:
+    """The calls that a value consists of, () if it is something else."""
+    return value if _are_calls(value) else ()
+
+
+def _are_calls(value: object) -> TypeGuard[tuple[ToolCall, ...]]:
+    items = cast("tuple[object, ...]", value) if isinstance(value, tuple) else (None,)
+    return all(isinstance(item, ToolCall) for item in items)
 
 
 def _plain(data: bytes) -> str:

@@ -2,7 +2,7 @@
 
 import os
 from dataclasses import asdict
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 
 import typer
 
@@ -49,12 +49,12 @@ def healed(prompt: "str | list[dict[str, str]]", *, heal: bool) -> dict[str, boo
 def answer(
     model: "Model",
     prompt: "str | list[dict[str, str]]",
-    source: object,
+    source: Any,
     settings: dict[str, Any],
 ) -> "Result":
     """One result for one prompt."""
     with busy("generating"):
-        return model.generate(prompt, source, **settings)
+        return cast("Result", model.generate(prompt, source, **settings))
 
 
 def show(result: "Result", *, as_json: bool) -> None:

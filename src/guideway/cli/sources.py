@@ -36,7 +36,7 @@ LOCATED: Final = re.compile(r"(?P<where>[^:]+):(?P<name>[A-Za-z_][\w.]*)")
 PATTERN: Final = re.compile(r"/(?P<pattern>.*)/(?P<flags>[a-z]*)", re.DOTALL)
 
 
-def read_source(written: str) -> object:
+def read_source(written: str) -> Any:
     """The source or Python type that `written` names.
 
     >>> read_source("/[0-9]{4}/i")

@@ -77,8 +77,27 @@ class Tool:
 
 
 @final
+@dataclass(frozen=True, slots=True)
+class ToolCall:
+    """One call of a tool.
+
+    Attributes:
+        name: of the tool.
+        arguments: what they are read as: a pydantic model, a dict of a callable's arguments, or the
+            JSON's data; None where a validator refused them (`result.error`).
+        text: the arguments as they were written, in JSON.
+        tool: what was given as the tool: `call.tool(**call.arguments)` runs a callable.
+    """
+
+    name: str
+    arguments: Any
+    text: str
+    tool: Any
+
+
+@final
 @dataclass(frozen=True)
-class Tools(Composed):
+class Tools(Composed[tuple[ToolCall, ...]]):
     """Replies that may call tools.
 
     Attributes:

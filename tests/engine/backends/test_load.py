@@ -60,6 +60,42 @@ def test_another_precision(folder: Path):
     assert logits.dtype == torch.float32
 
 
+@pytest.mark.parametrize(
+    ("name", "dtype"),
+    [
+        ("bf16", torch.bfloat16),
+        ("bfloat16", torch.bfloat16),
+        ("torch.bfloat16", torch.bfloat16),
+        ("fp16", torch.float16),
+        ("FP32", torch.float32),
+        ("float64", torch.float64),
+        ("auto", torch.float16),
+    ],
+)
+def test_the_name_of_a_precision(
+    folder: Path, tmp_path: Path, name: str, dtype: torch.dtype
+) -> None:
+    own = AutoModelForCausalLM.from_pretrained(folder, dtype=torch.float16)
+    own.save_pretrained(tmp_path)
+    tokenizer(folder).save_pretrained(tmp_path)
+    assert load(tmp_path, device="cpu", dtype=name).module.dtype == dtype
+
+
+@pytest.mark.parametrize("name", ["bfloat61", "int8", "torch.", ""])
+def test_the_name_of_no_precision_is_refused(folder: Path, name: Any) -> None:
+    with pytest.raises(ModelError, match=r"dtype is .*: it must be a torch\.dtype, or one of"):
+        load(folder, device="cpu", dtype=name)
+    with pytest.raises(ModelError, match=r"did you mean 'bfloat16'"):
+        load(folder, device="cpu", dtype="bflaot16")
+
+
+def test_an_object_is_not_moved(folder: Path) -> None:
+    module = AutoModelForCausalLM.from_pretrained(folder)
+    for wanted in ({"device": "cpu"}, {"dtype": "bf16"}):
+        with pytest.raises(ModelError, match="move this one before"):
+            load(module, tokenizer(folder), **wanted)
+
+
 def test_an_object_with_its_tokenizer(folder: Path):
     module = AutoModelForCausalLM.from_pretrained(folder).train()
     model = load(module, tokenizer(folder))

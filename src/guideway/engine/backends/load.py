@@ -23,11 +23,20 @@ import torch
 
 from guideway.engine.backends.builtin import NAME, builtin_folder
 from guideway.engine.backends.transformers import TransformersModel
-from guideway.errors import ModelError
+from guideway.errors import ModelError, brief
 from guideway.extras import require
 from guideway.logits.transfer import device_of
+from guideway.syntax.names import did_you_mean
 
 HUB_ID: Final = re.compile(r"[A-Za-z0-9][\w.-]*(/[\w.-]+)?")
+DTYPES: Final = {
+    **dict.fromkeys(("float32", "fp32", "f32", "float"), torch.float32),
+    **dict.fromkeys(("bfloat16", "bf16"), torch.bfloat16),
+    **dict.fromkeys(("float16", "fp16", "f16", "half"), torch.float16),
+    **dict.fromkeys(("float64", "fp64", "f64", "double"), torch.float64),
+    "auto": "auto",
+}
+"""Names for the type of the weights; "auto" is the checkpoint's own, as in transformers."""
 BY_HAND: Final = (
     "To provide it by hand, put its config.json, tokenizer.json, tokenizer_config.json and "
     "*.safetensors into a folder and load that folder, or load a .gguf file. The built-in model "
@@ -40,29 +49,53 @@ def load(
     tokenizer: Any = None,
     *,
     device: str | torch.device | None = None,
-    dtype: torch.dtype | None = None,
+    dtype: str | torch.dtype | None = None,
 ) -> TransformersModel:
     """The model that `source` names.
 
     Args:
         source: a built-in name, a folder, a .gguf file, a hub id, or a transformers model.
         tokenizer: the tokenizer of a transformers model that is given as an object.
-        device: where it runs: a GPU if there is one, if not given. A model that is given as an
-            object stays where it is.
-        dtype: of the weights: float32 on a CPU, what the checkpoint has on a GPU, if not given.
+        device: where it runs: a GPU if there is one, if not given.
+        dtype: the type of the weights, or its name ("bf16", "float16", …; "auto": the checkpoint's
+            own). If not given, float32 on a CPU and "auto" on a GPU.
 
     Raises:
         ModelError: it is not there, not readable, or not complete, saying what was tried.
         UnsupportedError: its tokenizer does not decode token by token.
     """
     if not isinstance(source, str | Path):
+        _check_unmoved(device, dtype)
         return _given(source, tokenizer)
     place = device_of(device)
-    precision = dtype or (torch.float32 if place.type == "cpu" else "auto")
+    precision = _precision(dtype) or (torch.float32 if place.type == "cpu" else "auto")
     name, arguments = _located(source)
     with _quiet():
         module, read = _read(name, {**arguments, "dtype": precision}, arguments)
     return TransformersModel(module.to(place), tokenizer or read)
+
+
+def _precision(given: object) -> torch.dtype | str | None:
+    """The type of the weights that `given` names."""
+    if given is None or isinstance(given, torch.dtype):
+        return given
+    name = given.removeprefix("torch.").lower() if isinstance(given, str) else ""
+    if name not in DTYPES:
+        raise ModelError(
+            f"dtype is {brief(given)}: it must be a torch.dtype, or one of {', '.join(DTYPES)}"
+            f"{did_you_mean(name, DTYPES)}"
+        )
+    return DTYPES[name]
+
+
+def _check_unmoved(device: object, dtype: object) -> None:
+    """Refuse a device or a dtype for a model that is given as an object."""
+    for name, given in (("device", device), ("dtype", dtype)):
+        if given is not None:
+            raise ModelError(
+                f"{name} is for models that guideway loads; move this one before: "
+                f"guideway.load(model.to({given!r}), tokenizer)"
+            )
 
 
 def _given(module: Any, tokenizer: Any) -> TransformersModel:

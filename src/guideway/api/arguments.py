@@ -1,0 +1,45 @@
+"""What may stand in a call of a model, for type checkers. Nothing here runs."""
+
+from collections.abc import Callable, Mapping
+from typing import Any, Literal, TypeAlias, TypeVar
+
+from guideway.api.prompts import Prompt
+from guideway.sampling.arguments import SamplingArguments
+from guideway.sampling.settings import Sampling
+
+Each = TypeVar("Each", bound=Prompt)
+Prompts: TypeAlias = Prompt | list[Each]
+Untyped: TypeAlias = Mapping[str, Any] | Callable[..., Any]
+"""A source whose values have no type that is known: a JSON Schema, a callable."""
+
+
+class _Arguments(SamplingArguments, total=False):
+    """Those that all calls have."""
+
+    schema_in_prompt: bool
+    trace: bool | int
+    heal: bool
+    canonical: bool
+
+
+class StreamArguments(_Arguments, total=False):
+    """Those of `stream`."""
+
+    sampling: Sampling | None
+    num_return_sequences: Literal[1]
+    n: Literal[1]
+
+
+class OneArguments(StreamArguments, total=False):
+    """Those of `generate` for one prompt, which gives one result."""
+
+    retries: int
+
+
+class SeveralArguments(_Arguments, total=False):
+    """Those of `generate` for several prompts or sequences, which gives a list."""
+
+    sampling: Sampling | list[Sampling] | None
+    num_return_sequences: int
+    n: int
+    retries: int
