@@ -3,7 +3,7 @@
 You will see, for each share of tokens that was replaced by others, the mean z and how many of the
 texts are still found (z above 4); what a detector with another key says; and where in a longer text
 the marked part is. A replaced token spoils two pairs of tokens. Measured on 500 texts of 200 tokens
-(those of `guideway bench watermark`, README), mean z and share found:
+(those of `python -m tests.benchmarks watermark`, README), mean z and share found:
 
     replaced    0 %    5 %   10 %   20 %   30 %   40 %   50 %
     z          6.71   5.89   5.22   4.13   3.30   2.56   2.00

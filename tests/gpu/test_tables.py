@@ -13,8 +13,8 @@ import torch
 from torch import Tensor
 
 import guideway as gw
+from benchmarks.tables import LLAMA3, SCHEMA, OnDevice, captured, made_vocabulary
 from elsewhere import waits
-from guideway.cli.bench_tables import LLAMA3, SCHEMA, OnDevice, captured, made_vocabulary
 from guideway.constraints.compiled import CompiledConstraint
 from guideway.logits.mask import apply_mask, unpack
 from guideway.masks.bits import words

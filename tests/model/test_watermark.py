@@ -3,8 +3,8 @@
 import pytest
 
 import guideway as gw
-from guideway.cli.bench_watermark import KEY, by_chance, of_prose, wilson
-from guideway.cli.bench_watermark_texts import Marked, Plan, pieces, read_texts
+from benchmarks.watermark import KEY, by_chance, of_prose, wilson
+from benchmarks.watermark_texts import Marked, Plan, pieces, read_texts
 
 
 @pytest.mark.model

@@ -28,7 +28,7 @@ import yaml
 from lark import load_grammar
 
 import guideway as gw
-from guideway.cli.bench_grammars_written import lark_reads
+from benchmarks.grammars_written import lark_reads
 from guideway.constraints.compiled import CompiledConstraint
 from guideway.syntax.shipped import importable, paths, shipped
 

@@ -11,7 +11,6 @@ from typing import Annotated, NoReturn
 import typer
 
 from guideway import __version__
-from guideway.cli import bench
 from guideway.cli.choose import choose
 from guideway.cli.detect import detect
 from guideway.cli.exits import EXITS, NO_MODEL, REFUSED
@@ -33,7 +32,6 @@ app = typer.Typer(
 )
 for command in (extract, generate, choose, detect, explain, grammars, warmup):
     app.command(epilog=EXITS)(command)
-app.add_typer(bench.app, epilog=EXITS)
 
 
 def _show_version(wanted: bool) -> None:

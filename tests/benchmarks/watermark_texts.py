@@ -1,4 +1,4 @@
-"""Texts for `guideway bench watermark`: read, generated, and kept.
+"""Texts for benchmark `watermark`: read, generated, and kept.
 
 A line of JSON a text, in a file whose name is made of everything that decides what is in it. A text
 is appended when its batch is done, and never made again.

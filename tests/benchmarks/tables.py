@@ -1,4 +1,4 @@
-"""`guideway bench tables`: what a constraint costs in each step of a loop on a GPU.
+"""Benchmark `tables`: what a constraint costs in each step of a loop on a GPU.
 
 The loop is a stand-in model's forward, the mask, the most probable token, the next state. Four of
 them take turns, and the figures are medians:

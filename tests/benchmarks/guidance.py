@@ -1,4 +1,4 @@
-"""`guideway bench guidance`: a step of an expression beside the steps of its models alone.
+"""Benchmark `guidance`: a step of an expression beside the steps of its models alone.
 
 What is timed is one token of free text, drawn at a temperature from a nucleus, against the forwards
 of the same models on the same rows and nothing else. Both take turns, and the figure is the median

@@ -5,8 +5,8 @@ import json
 import pytest
 
 import guideway as gw
-from guideway.cli import bench_guidance
-from guideway.cli.main import run
+from benchmarks import guidance
+from benchmarks.commands import run
 from guideway.engine.fake import FakeModel
 
 BYTES = gw.Vocabulary([bytes([b]) for b in range(256)] + [b"<eos>"], {256})
@@ -22,19 +22,19 @@ def deep(monkeypatch: pytest.MonkeyPatch) -> None:
     def opened(name: str) -> gw.Model:
         return gw.Model(FakeModel(BYTES, block(0), exits=[block(n) for n in range(1, 16)]))
 
-    monkeypatch.setattr(bench_guidance, "open_model", opened)
+    monkeypatch.setattr(guidance, "open_model", opened)
 
 
 def left(*arguments: str) -> int:
     with pytest.raises(SystemExit) as done:
-        run(["bench", "guidance", "--steps", "4", "--rounds", "2", *arguments])
+        run(["guidance", "--steps", "4", "--rounds", "2", *arguments])
     return int(done.value.code or 0)
 
 
 def test_there_is_a_line_for_each_expression(capsys) -> None:
     assert left() == 0
     lines = capsys.readouterr().out.splitlines()
-    assert lines[0] == bench_guidance.HEAD
+    assert lines[0] == guidance.HEAD
     assert [line.split()[:3] for line in lines[1:]] == [
         ["model", "1", "1"],
         ["cfg", "1", "2"],

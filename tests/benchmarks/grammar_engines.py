@@ -1,4 +1,4 @@
-"""The engines that `guideway bench grammars` asks, behind the face of those of `bench masks`."""
+"""The engines that benchmark `grammars` asks, behind the face of those of `masks`."""
 
 import time
 from collections.abc import Callable, Generator
@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from guideway.cli.bench_engines import Begin, GuidewayText, LlguidanceText, XgrammarText
+from benchmarks.mask_engines import Begin, GuidewayText, LlguidanceText, XgrammarText
 from guideway.constraints.compile import compile as compile_source
 from guideway.syntax.shipped import paths
 from guideway.syntax.shipped_sources import as_source

@@ -1,4 +1,4 @@
-"""The engines that `guideway bench masks` runs side by side, behind one face.
+"""The engines that benchmark `masks` runs side by side, behind one face.
 
 guideway's own two are always there: the one that `guideway.compile` gives, and the plain one, which
 steps through derivatives and walks the trie with numpy, and which the tests hold against the first.

@@ -6,9 +6,9 @@ from pathlib import Path
 import pytest
 
 import guideway as gw
-from guideway.cli import bench_grammar_engines
-from guideway.cli.bench_grammars_written import lark_reads
-from guideway.cli.main import run
+from benchmarks import grammar_engines
+from benchmarks.commands import run
+from benchmarks.grammars_written import lark_reads
 from guideway.engine.fake import FakeModel
 from small_tokenizers import sentencepiece
 
@@ -25,7 +25,7 @@ def tokenizer(tmp_path: Path) -> Path:
 
 def left(*arguments: str) -> int:
     with pytest.raises(SystemExit) as done:
-        run(["bench", "grammars", *arguments])
+        run(["grammars", *arguments])
     return int(done.value.code or 0)
 
 
@@ -58,7 +58,7 @@ def test_what_an_engine_refuses_or_judges_otherwise_is_told(tokenizer, capsys, m
         raise ValueError("a dialect\nof its own")
 
     engines = {"lax": lambda one, text: Text, "strict": refusing}
-    monkeypatch.setattr(bench_grammar_engines, "grammar_engines", lambda *_: engines)
+    monkeypatch.setattr(grammar_engines, "grammar_engines", lambda *_: engines)
     assert left("--tokenizer", str(tokenizer), "--rounds", "1", "--grammar", "json") == 0
     shown = capsys.readouterr()
     assert [row.split()[:3] for row in shown.out.splitlines()] == [

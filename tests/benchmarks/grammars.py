@@ -1,4 +1,4 @@
-"""`guideway bench grammars`: the shipped grammars in guideway, in other engines, and under a model.
+"""Benchmark `grammars`: the shipped grammars in guideway, in other engines, and under a model.
 
 Each engine that is here gets each grammar as it stands: those in Lark and those in GBNF, which
 llguidance converts and xgrammar reads as its own notation. What it takes must judge the examples
@@ -19,8 +19,8 @@ from guideway.cli.console import busy, print_json, print_line, warn
 from guideway.cli.options import BUILT_IN, AsJson
 
 if TYPE_CHECKING:
-    from guideway.cli.bench_engines import Begin
-    from guideway.cli.bench_grammar_engines import Take
+    from benchmarks.grammar_engines import Take
+    from benchmarks.mask_engines import Begin
     from guideway.syntax.shipped import Shipped
     from guideway.vocabulary.backend import Backend
 
@@ -78,7 +78,7 @@ def grammars(
 
     llguidance and xgrammar take part if they are installed (pip install llguidance xgrammar).
     """
-    from guideway.cli.bench_grammars_written import write
+    from benchmarks.grammars_written import write
     from guideway.syntax.shipped import paths, shipped
 
     chosen = [shipped(name) for name in grammar or paths()]
@@ -123,8 +123,8 @@ def measure(
     Raises:
         typer.BadParameter: there is no such engine here.
     """
-    from guideway.cli.bench_engines import opened
-    from guideway.cli.bench_grammar_engines import grammar_engines
+    from benchmarks.grammar_engines import grammar_engines
+    from benchmarks.mask_engines import opened
     from guideway.constraints.warmup import warmup
 
     backend, vocabulary = opened(tokenizer)
@@ -169,7 +169,7 @@ def compiled(one: "Shipped", take: "Take", rounds: int) -> "tuple[Begin, float, 
     Each round's text has another comment, so that nothing compiled before is handed out; what
     counts is the quickest round.
     """
-    from guideway.cli.bench_grammar_engines import reading_apart
+    from benchmarks.grammar_engines import reading_apart
 
     loads, firsts = list[float](), list[float]()
     begin: Begin | None = None
@@ -194,7 +194,7 @@ def is_lark(one: "Shipped") -> bool:
 
 def lark_itself(one: "Shipped", rounds: int) -> float:
     """Seconds in which Lark makes its own parser of a grammar, in the quickest round."""
-    from guideway.cli.bench_grammars_written import lark_maker
+    from benchmarks.grammars_written import lark_maker
 
     make, spent = lark_maker(one.name), list[float]()
     for _ in range(rounds):

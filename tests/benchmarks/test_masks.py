@@ -7,9 +7,9 @@ import numpy as np
 import pytest
 from jsonschema import Draft202012Validator
 
-from guideway.cli import bench, bench_engines
-from guideway.cli.bench_cases import CASES
-from guideway.cli.main import run
+from benchmarks import mask_engines, masks
+from benchmarks.commands import run
+from benchmarks.mask_cases import CASES
 from small_tokenizers import sentencepiece
 
 
@@ -23,7 +23,7 @@ def tokenizer(tmp_path: Path) -> Path:
 
 def left(*arguments: str) -> int:
     with pytest.raises(SystemExit) as done:
-        run(["bench", *arguments])
+        run([*arguments])
     return int(done.value.code or 0)
 
 
@@ -72,7 +72,7 @@ def test_the_table_has_a_row_for_each_engine_and_says_what_was_refused(
         return lambda: text
 
     engines = {"first": compiled, "second": stopping}
-    monkeypatch.setattr(bench_engines, "engines", lambda backend, vocabulary: engines)
+    monkeypatch.setattr(mask_engines, "engines", lambda backend, vocabulary: engines)
     assert left("masks", "--tokenizer", str(tokenizer.parent), "--rounds", "1", "--by-schema") == 0
     shown = capsys.readouterr()
     rows = shown.out.splitlines()[2:4]
@@ -85,10 +85,10 @@ def test_the_table_has_a_row_for_each_engine_and_says_what_was_refused(
 
 def test_each_schema_has_a_row_where_that_is_asked_for() -> None:
     timings = {
-        "one": bench.Timings(steps={"a": [1e-6, 3e-6], "b": [5e-6]}),
-        "other": bench.Timings(steps={"b": [7e-6]}),
+        "one": masks.Timings(steps={"a": [1e-6, 3e-6], "b": [5e-6]}),
+        "other": masks.Timings(steps={"b": [7e-6]}),
     }
-    rows = [row.split() for row in bench.schema_lines(timings)]
+    rows = [row.split() for row in masks.schema_lines(timings)]
     assert rows == [
         ["one", "other"],
         ["a", "2.0", "3.0"],
@@ -104,12 +104,12 @@ def test_an_engine_that_is_not_here_is_named_with_those_that_are(tokenizer, caps
 
 def test_figures_are_percentiles_in_the_units_that_they_claim() -> None:
     steps = [number * 1e-6 for number in range(1, 1001)]
-    figures = bench.summed(
-        "x", bench.Timings(steps={"a": steps[:10], "b": steps[10:]}, firsts=[0.001, 0.003])
+    figures = masks.summed(
+        "x", masks.Timings(steps={"a": steps[:10], "b": steps[10:]}, firsts=[0.001, 0.003])
     )
     assert figures.mean == pytest.approx(500.5)
     assert [figures.p50, figures.p99, figures.p999] == pytest.approx(
         np.percentile(np.arange(1, 1001), [50, 99, 99.9]).tolist()
     )
     assert figures.first_p50 == pytest.approx(2)
-    assert bench.summed("y", bench.Timings()).p999 == 0
+    assert masks.summed("y", masks.Timings()).p999 == 0

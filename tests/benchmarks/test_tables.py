@@ -10,8 +10,8 @@ from types import SimpleNamespace
 import pytest
 import torch
 
-from guideway.cli import bench_tables
-from guideway.cli.main import run
+from benchmarks import tables
+from benchmarks.commands import run
 
 SMALL = ("--width", "700", "--layers", "1", "--hidden", "16", "--steps", "2", "--rounds", "2")
 CPU = torch.device("cpu")
@@ -19,14 +19,14 @@ CPU = torch.device("cpu")
 
 def left(*arguments: str) -> int:
     with pytest.raises(SystemExit) as done:
-        run(["bench", "tables", *SMALL, *arguments])
+        run(["tables", *SMALL, *arguments])
     return int(done.value.code or 0)
 
 
 def test_there_is_a_line_for_each_loop_and_size(capsys) -> None:
     assert left("--batch", "1", "--batch", "3") == 0
     lines = capsys.readouterr().out.splitlines()
-    assert lines[0] == bench_tables.HEAD
+    assert lines[0] == tables.HEAD
     loops = ("free", "tables", "masks")
     assert [tuple(line.split()[:2]) for line in lines[1:]] == [
         (rows, loop) for rows in ("1", "3") for loop in loops
@@ -34,7 +34,7 @@ def test_there_is_a_line_for_each_loop_and_size(capsys) -> None:
 
 
 def test_a_device_that_is_not_there_is_told(capsys) -> None:
-    assert left("--device", "banana") == 3
+    assert left("--device", "banana") == 1
     assert "device 'banana' cannot be used here" in capsys.readouterr().err
 
 
@@ -48,14 +48,14 @@ def test_figures_are_json_too(capsys) -> None:
 
 
 def test_tables_masks_and_what_is_compiled_choose_the_same_tokens() -> None:
-    constraint = bench_tables.compiled(bench_tables.made_vocabulary(700))
-    forward = bench_tables.Forward(700, 1, 16, CPU)
-    asking = bench_tables.Masks(constraint, forward, 3)
+    constraint = tables.compiled(tables.made_vocabulary(700))
+    forward = tables.Forward(700, 1, 16, CPU)
+    asking = tables.Masks(constraint, forward, 3)
     asking._tokens.copy_(torch.tensor([1, 5, 9]))
-    kinds = [bench_tables.OnDevice(constraint, 3, CPU, anew=True) for _ in range(2)]
+    kinds = [tables.OnDevice(constraint, 3, CPU, anew=True) for _ in range(2)]
     tokens = [asking._tokens.clone() for _ in kinds]
-    plain = partial(bench_tables._tables, forward, tokens[0], kinds[0])
-    fused = partial(bench_tables._fused, forward, tokens[1], kinds[1], kinds[1].choice)
+    plain = partial(tables._tables, forward, tokens[0], kinds[0])
+    fused = partial(tables._fused, forward, tokens[1], kinds[1], kinds[1].choice)
     states = [constraint.start()] * 3
     ended = 0
     for _ in range(120):
@@ -85,10 +85,10 @@ def test_what_a_graph_reads_lives_as_long_as_the_graph(monkeypatch) -> None:
         "graph": contextlib.nullcontext,
     }.items():
         monkeypatch.setattr(torch.cuda, name, stand_in)
-    tables = torch.zeros(3)
-    loop = bench_tables.captured(partial(torch.Tensor.add_, tables, 1), torch.device("cuda"))
-    place = weakref.ref(tables)
-    del tables
+    read = torch.zeros(3)
+    loop = tables.captured(partial(torch.Tensor.add_, read, 1), torch.device("cuda"))
+    place = weakref.ref(read)
+    del read
     gc.collect()
     kept = place()
     assert kept is not None, "a graph knows an address alone"
@@ -98,6 +98,6 @@ def test_what_a_graph_reads_lives_as_long_as_the_graph(monkeypatch) -> None:
 
 
 def test_the_vocabulary_has_every_byte_and_no_spelling_twice() -> None:
-    vocabulary = bench_tables.made_vocabulary(5000)
+    vocabulary = tables.made_vocabulary(5000)
     assert vocabulary.width == len(set(vocabulary.tokens)) == 5000
     assert vocabulary.closed

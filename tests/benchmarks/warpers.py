@@ -1,4 +1,4 @@
-"""`guideway bench warpers`: what choosing a token costs, beside transformers' processors.
+"""Benchmark `warpers`: what choosing a token costs, beside transformers' processors.
 
 Both get the same rows, normal noise with the deviation of a language model's logits, and take turns
 at each round. The figure is the best of the rounds, which is disturbed least by what else the

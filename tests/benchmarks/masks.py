@@ -1,4 +1,4 @@
-"""`guideway bench masks`: how long masks take, here, on this machine, beside other engines.
+"""Benchmark `masks`: how long masks take, here, on this machine, beside other engines.
 
 Engines take turns with each schema in one process, in another order each time, so that what else
 the machine does hits all alike. A schema compiled a second time carries another comment: no engine
@@ -13,25 +13,13 @@ from typing import TYPE_CHECKING, Annotated, Any, Final, final
 
 import typer
 
-from guideway.cli.bench_grammars import grammars
-from guideway.cli.bench_guidance import guidance
-from guideway.cli.bench_tables import tables
-from guideway.cli.bench_warpers import warpers
-from guideway.cli.bench_watermark import watermark
 from guideway.cli.console import busy, print_json, print_line, warn
 from guideway.cli.options import AsJson
 
 if TYPE_CHECKING:
-    from guideway.cli.bench_cases import Case
-    from guideway.cli.bench_engines import Compile
+    from benchmarks.mask_cases import Case
+    from benchmarks.mask_engines import Compile
     from guideway.vocabulary.backend import Backend
-
-app = typer.Typer(name="bench", help="Measure, and print the figures.", no_args_is_help=True)
-app.command()(tables)
-app.command()(warpers)
-app.command()(guidance)
-app.command()(watermark)
-app.command()(grammars)
 
 HEAD: Final = (
     f"{'':12}{'mask + commit, µs':^36}{'compile + first mask, ms':^28}\n"
@@ -75,7 +63,6 @@ class Figures:
     wrong: list[str]
 
 
-@app.command()
 def masks(
     tokenizer: Annotated[
         Path | None,
@@ -96,8 +83,8 @@ def masks(
     compiles a schema and computes the first mask, then goes through texts that the schema allows,
     a mask and a commit for each token.
     """
-    from guideway.cli.bench_cases import CASES
-    from guideway.cli.bench_engines import engines, opened
+    from benchmarks.mask_cases import CASES
+    from benchmarks.mask_engines import engines, opened
     from guideway.constraints.warmup import warmup
 
     with busy("measuring"):

@@ -1,7 +1,7 @@
-"""The schemas that `guideway bench masks` measures, each with texts that it allows.
+"""The schemas that benchmark `masks` measures, each with texts that it allows.
 
 Fifteen small ones, written for this purpose, after what programs ask models for: records, calls of
-tools, trees, choices, formats, bounds. `tests/cli/test_bench.py` checks that each text is allowed.
+tools, trees, choices, formats, bounds. `test_masks.py` checks that each text is allowed.
 """
 
 from typing import Any, Final

@@ -1,9 +1,9 @@
-"""`guideway bench watermark`: how often a mark is found in texts of a model, and in other texts.
+"""Benchmark `watermark`: how often a mark is found in texts of a model, and in other texts.
 
 Prompts are 50 tokens of the texts given; the model goes on from each, marked. Unmarked texts are
 pieces of the same texts, of others, and of Python's documentation, as long as the marked ones. With
 `--records` the model writes JSON instead: once with green tokens chosen among what the schema
-allows, once in the whole vocabulary. What was generated is kept (`cli.bench_watermark_texts`): a
+allows, once in the whole vocabulary. What was generated is kept (`watermark_texts`): a
 run that was interrupted goes on where it was, and one that was done before only counts.
 """
 
@@ -19,10 +19,10 @@ from guideway.cli.console import busy, print_json, print_line
 from guideway.cli.options import BUILT_IN, AsJson
 
 if TYPE_CHECKING:
+    from benchmarks.watermark_texts import Marked, Plan
     from guideway.api.detect import Detection
     from guideway.api.model import Model
     from guideway.api.watermark import Watermark
-    from guideway.cli.bench_watermark_texts import Marked, Plan
 
 ABOVE: Final = 4.0  # z of a text that is found
 KEY: Final = "guideway bench watermark"
@@ -88,10 +88,10 @@ def watermark(
 ) -> None:
     """How often a watermark is found in marked texts, and in unmarked ones.
 
-    Example: guideway bench watermark tales.txt --count 50 --unmarked 200
+    Example: python -m tests.benchmarks watermark tales.txt --count 50 --unmarked 200
     """
     import guideway as gw
-    from guideway.cli.bench_watermark_texts import Plan, pieces, read_texts
+    from benchmarks.watermark_texts import Plan, pieces, read_texts
 
     corpus = read_texts(texts or [])
     loaded = gw.load(model, dtype=dtype)
@@ -132,8 +132,8 @@ def of_prose(model: "Model", mark: "Watermark", marked: "Sequence[Marked]") -> l
 
 def of_records(model: "Model", mark: "Watermark", plan: "Plan") -> list[Figure]:
     """Marked JSON: green tokens in the whole vocabulary, and among those that are allowed."""
+    from benchmarks.watermark_texts import RECORDS
     from guideway.api.prompts import read_source
-    from guideway.cli.bench_watermark_texts import RECORDS
     from guideway.constraints.compile import compile as compile_source
 
     schema = compile_source(read_source(RECORDS), model.vocabulary)

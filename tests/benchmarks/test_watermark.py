@@ -1,4 +1,4 @@
-"""`guideway bench watermark`: its statistics, and a run with few texts."""
+"""Benchmark `watermark`: its statistics, and a run with few texts."""
 
 import json
 from pathlib import Path
@@ -7,10 +7,10 @@ import pytest
 from typer.testing import CliRunner
 
 import guideway
+from benchmarks import watermark_texts
+from benchmarks.commands import app
+from benchmarks.watermark import by_chance, figure, wilson
 from guideway.api.model import Model
-from guideway.cli import bench_watermark_texts
-from guideway.cli.bench import app
-from guideway.cli.bench_watermark import by_chance, figure, wilson
 
 
 def test_intervals_are_wilsons_and_chances_exact() -> None:
@@ -26,9 +26,9 @@ def test_intervals_are_wilsons_and_chances_exact() -> None:
 def test_short_paragraphs_are_left_out(tmp_path: Path) -> None:
     file = tmp_path / "tales.tab"
     file.write_text("A title\t" + "word " * 60 + "\n\nshort\n\n" + "more\n" * 60)
-    kept = bench_watermark_texts.read_texts([file]).split("\n\n")
+    kept = watermark_texts.read_texts([file]).split("\n\n")
     assert [each[:4] for each in kept] == ["word", "more"]
-    assert len(bench_watermark_texts.read_texts([])) > 100_000
+    assert len(watermark_texts.read_texts([])) > 100_000
 
 
 @pytest.mark.model
@@ -36,9 +36,9 @@ def test_a_run_says_what_was_found_and_goes_on_where_it_was(
     built_in: Model, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
     monkeypatch.setattr(guideway, "load", lambda name, dtype: built_in)
-    monkeypatch.setattr(bench_watermark_texts, "cache_folder", lambda kind: tmp_path / kind)
+    monkeypatch.setattr(watermark_texts, "cache_folder", lambda kind: tmp_path / kind)
     schema = {"type": "array", "items": {"enum": ["a", "b"]}, "minItems": 2, "maxItems": 3}
-    monkeypatch.setattr(bench_watermark_texts, "RECORDS", schema)
+    monkeypatch.setattr(watermark_texts, "RECORDS", schema)
     few = ["watermark", "--tokens", "16", "--unmarked", "30", "--entropies", "1"]
     first = CliRunner().invoke(app, [*few, "--count", "1", "--json"])
     assert first.exit_code == 0, (first.output, first.exception)

@@ -1,0 +1,29 @@
+"""The command line of the benchmarks: each command is a module of this folder."""
+
+import sys
+from collections.abc import Sequence
+
+import typer
+
+from benchmarks.grammars import grammars
+from benchmarks.guidance import guidance
+from benchmarks.masks import masks
+from benchmarks.tables import tables
+from benchmarks.warpers import warpers
+from benchmarks.watermark import watermark
+from guideway.errors import GuidewayError
+
+app = typer.Typer(
+    help="Measure guideway, and print the figures.", no_args_is_help=True, add_completion=False
+)
+for command in (masks, tables, warpers, guidance, watermark, grammars):
+    app.command()(command)
+
+
+def run(arguments: Sequence[str] | None = None) -> None:
+    """Run the command that `arguments` (by default those of the process) name, and exit."""
+    try:
+        app(args=arguments, prog_name="python -m tests.benchmarks")
+    except GuidewayError as error:
+        typer.echo(f"{type(error).__name__}: {error}", err=True)
+        sys.exit(1)
