@@ -7,7 +7,9 @@ would fail too, but not say why. Names that a library documents are left to thos
 import inspect
 import re
 import warnings
+from dataclasses import fields
 from importlib import import_module
+from pathlib import Path
 from typing import Any, get_args
 
 import pytest
@@ -18,6 +20,7 @@ from tokenizers import Tokenizer
 
 from small_tokenizers import sentencepiece
 
+INTEGRATIONS = Path(__file__).resolve().parent.parent / "src" / "guideway" / "integrations"
 # What is called, and with which parameters; None where it is no call.
 CALLED: dict[str, tuple[str, ...] | None] = {
     # syntax: a grammar as Lark itself reads it
@@ -92,7 +95,6 @@ CALLED: dict[str, tuple[str, ...] | None] = {
         "input_ids",
         "attention_mask",
         "position_ids",
-        "past_key_values",
         "use_cache",
         "logits_to_keep",
     ),
@@ -110,30 +112,23 @@ CALLED: dict[str, tuple[str, ...] | None] = {
     "huggingface_hub.try_to_load_from_cache": ("repo_id", "filename"),
     "huggingface_hub.HfApi.model_info": ("self", "repo_id", "timeout"),
 }
-# integrations.transformers_call reads these from the frames of a running `generate`.
+# integrations.transformers_call reads these from the frames of a running `generate`; what it reads
+# from that of `generate` itself is found in its source.
 MIXIN = "transformers.generation.utils.GenerationMixin"
 LOCALS: dict[str, tuple[str, ...]] = {
-    "generate": (
-        "self",
-        "input_ids",
-        "input_ids_length",
-        "batch_size",
-        "generation_config",
-        "generation_mode_kwargs",
-        "model_kwargs",
-        "kwargs",
-    ),
+    "generate": (),
     "_sample": ("unfinished_sequences",),
     "_beam_search": ("is_sent_finished", "beam_scores", "running_beam_scores"),
     "_assisted_decoding": ("cur_len",),
 }
+READ = re.compile(r"""\bvalues(?:\.get\(|\[)"(\w+)""")
 # Kinds of core schemas that `syntax.python_types*` and `api.partial` tell apart.
 KINDS = """
     any none bool int float decimal str bytes date time datetime timedelta literal enum is-instance
     is-subclass callable list tuple set frozenset generator dict function-after function-before
     function-wrap function-plain default nullable union tagged-union chain lax-or-strict
     json-or-python typed-dict model-fields model dataclass-args dataclass call custom-error json url
-    multi-host-url definitions definition-ref uuid complex missing-sentinel typed-dict-field
+    multi-host-url definitions definition-ref uuid complex typed-dict-field
     model-field dataclass-field
 """
 VALIDATORS = {  # `syntax.python_types_hooks` knows these functions of pydantic by name
@@ -173,8 +168,13 @@ def test_a_name_is_there_and_takes_what_it_is_given(path: str) -> None:
 
 @pytest.mark.parametrize("function", LOCALS)
 def test_a_running_generate_has_the_variables_that_are_read(function: str) -> None:
+    names = {*LOCALS[function]}
+    if function == "generate":
+        sources = [path.read_text(encoding="utf-8") for path in INTEGRATIONS.glob("*.py")]
+        names = {name for source in sources for name in READ.findall(source)}
+        assert {"input_ids", "generation_config"} <= names
     code = inspect.unwrap(getattr(found(MIXIN), function)).__code__
-    assert {*LOCALS[function]} <= {*code.co_varnames, *code.co_cellvars}
+    assert names <= {*code.co_varnames, *code.co_cellvars}
 
 
 def test_a_grammar_of_lark_has_the_attributes_that_are_read() -> None:
@@ -237,6 +237,15 @@ def test_parts_of_a_tokenizer_say_what_they_are() -> None:
         False,
         False,
     )
+
+
+def test_a_model_takes_and_gives_its_cache_by_one_of_two_names() -> None:
+    parameters = inspect.signature(
+        found("transformers.models.llama.modeling_llama.LlamaForCausalLM.forward")
+    ).parameters
+    output = found("transformers.modeling_outputs.CausalLMOutputWithPast")
+    (name,) = {"cache", "past_key_values"} & {*parameters}
+    assert name in {field.name for field in fields(output)}
 
 
 def test_a_cache_of_transformers_is_a_list_of_layers() -> None:

@@ -2,6 +2,7 @@
 
 from itertools import product
 
+import interegular
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -13,6 +14,8 @@ from regex_samples import oracle, reader, trees
 
 WORDS = ["".join(word) for size in range(5) for word in product("ab\n", repeat=size)]
 SIMPLE = trees(["a", "b", "ab", "[ab]", ".", "", r"\n", "^", "$", "a{2}"], 5)
+PLAIN = trees(["a", "b", "ab", "[ab]", "a{2}", "(?:aab){1,3}", "[^a]"], 5)
+ALPHABET = interegular.fsm.Alphabet.from_groups("a", "b", {interegular.fsm.anything_else})
 
 
 @pytest.mark.untraced
@@ -36,6 +39,20 @@ def test_operators_are_those_of_sets(left: str, right: str, operator: str) -> No
     machine = Derivatives(lower_source(combined & gw.Regex(r"[ab\n]*")))
     if belonging:
         assert machine.shortest(machine.start()).decode() == min(belonging, key=in_order)
+
+
+@given(PLAIN, PLAIN)
+def test_whole_languages_meet_and_hold_each_other_as_automata_say(left: str, right: str) -> None:
+    # Words of a few characters cannot say that of languages with long ones.
+    one, other = (interegular.parse_pattern(text).to_fsm(ALPHABET) for text in (left, right))
+    a, b = gw.Regex(left), gw.Regex(right)
+    for source, empty in (
+        (a & b, one.isdisjoint(other)),
+        (a - b, one.issubset(other)),
+        (b - a, other.issubset(one)),
+    ):
+        machine = Derivatives(lower_source(source))
+        assert machine.alive(machine.start()) != empty
 
 
 def in_order(text: str) -> tuple[int, bytes]:

@@ -166,3 +166,37 @@ def test_reading_a_vocabulary_reads_its_trie_so_that_compiling_opens_nothing(tmp
     done = subprocess.run(command, capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stderr
     assert json.loads(path.read_text())
+
+
+@pytest.mark.parametrize(
+    ("platform", "variables", "place"),
+    [
+        ("linux", {}, "home/.cache/guideway/it"),
+        ("linux", {"XDG_CACHE_HOME": "caches"}, "caches/guideway/it"),
+        ("darwin", {"XDG_CACHE_HOME": "caches"}, "home/Library/Caches/guideway/it"),
+        ("win32", {}, "home/AppData/Local/guideway/it"),
+        ("win32", {"LOCALAPPDATA": "local"}, "local/guideway/it"),
+        ("linux", {"GUIDEWAY_CACHE": "own"}, "own/it"),
+    ],
+)
+def test_caches_lie_where_the_system_has_them(
+    monkeypatch: pytest.MonkeyPatch, platform: str, variables: dict[str, str], place: str
+) -> None:
+    for name in ("GUIDEWAY_CACHE", "XDG_CACHE_HOME", "LOCALAPPDATA"):
+        monkeypatch.delenv(name, raising=False)
+    for name, value in variables.items():
+        monkeypatch.setenv(name, value)
+    monkeypatch.setattr(Path, "home", lambda: Path("home"))
+    monkeypatch.setattr(sys, "platform", platform)
+    assert cache.cache_folder("it") == Path(place)
+
+
+def test_without_a_home_folder_the_variable_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
+    def homeless() -> Path:
+        raise RuntimeError("Could not determine home directory.")
+
+    monkeypatch.delenv("GUIDEWAY_CACHE", raising=False)
+    monkeypatch.setattr(Path, "home", homeless)
+    with pytest.raises(OSError, match="set GUIDEWAY_CACHE to a folder"):
+        cache.cache_folder("it")
+    assert len(Vocabulary.from_tokenizer_json(byte_level()).tokens) == 20
