@@ -1,5 +1,6 @@
 """Replies that call tools: read by parsers written for the formats, beside ours."""
 
+import ast
 import json
 import re
 from collections.abc import Callable
@@ -13,7 +14,19 @@ import guideway as gw
 from guideway.api.values import read_value
 from guideway.engine.fake import FakeModel
 from guideway.syntax.tool_formats import FORMATS
-from tool_samples import CALLS, MARKED, MARKS, PLAIN, TOOLS, Calls, Weather, add, said, written
+from tool_samples import (
+    CALLS,
+    GEMMA_4,
+    MARKED,
+    MARKS,
+    PLAIN,
+    TOOLS,
+    Calls,
+    Weather,
+    add,
+    said,
+    written,
+)
 
 
 def hermes(text: str) -> Calls:
@@ -66,9 +79,104 @@ def harmony(text: str) -> Calls:
     return [(called[1], json.loads(called[2]))] if called else []
 
 
+def deepseek_v3(text: str) -> Calls:
+    one = (
+        r"<｜tool▁call▁begin｜>function<｜tool▁sep｜>(.*?)\n```json\n(.*?)\n```<｜tool▁call▁end｜>"
+    )
+    return [(name, json.loads(rest)) for name, rest in re.findall(one, text, re.DOTALL)]
+
+
+def deepseek_v31(text: str) -> Calls:
+    one = r"<｜tool▁call▁begin｜>(.*?)<｜tool▁sep｜>(.*?)<｜tool▁call▁end｜>"
+    return [(name, json.loads(rest)) for name, rest in re.findall(one, text, re.DOTALL)]
+
+
+def deepseek_v32(text: str) -> Calls:
+    one = r'<｜DSML｜parameter name="(.*?)" string="(.*?)">(.*?)</｜DSML｜parameter>'
+    each = r'<｜DSML｜invoke name="(.*?)">\n(.*?)</｜DSML｜invoke>'
+    return [
+        (
+            name,
+            {
+                key: value if is_text == "true" else json.loads(value)
+                for key, is_text, value in re.findall(one, body, re.DOTALL)
+            },
+        )
+        for name, body in re.findall(each, text, re.DOTALL)
+    ]
+
+
+def kimi_k2(text: str) -> Calls:
+    one = r"functions\.(.*?):\d+<\|tool_call_argument_begin\|>(.*?)<\|tool_call_end"
+    return [(name, json.loads(rest)) for name, rest in re.findall(one, text, re.DOTALL)]
+
+
+def of_type(tool: str, key: str, value: str) -> Any:
+    """A value as vLLM's parsers read it: by the type in the schema of the tool."""
+    schema = gw.tools(TOOLS, "llama3").schemas[[t for t, _ in CALLS].index(tool)]
+    said = schema["function"]["parameters"]["properties"][key]
+    texts = said.get("type") == "string" or isinstance(said.get("enum", [0])[0], str)
+    return value if texts else json.loads(value)
+
+
+def glm(text: str) -> Calls:
+    pair = r"<arg_key>(.*?)</arg_key>\n?<arg_value>(.*?)</arg_value>"
+    each = r"<tool_call>([^\n<]*)(.*?)</tool_call>"
+    return [
+        (name, {k: of_type(name, k, v) for k, v in re.findall(pair, body, re.DOTALL)})
+        for name, body in re.findall(each, text, re.DOTALL)
+    ]
+
+
+def minimax_m1(text: str) -> Calls:
+    found = re.search(r"<tool_calls>\n(.*)</tool_calls>", text, re.DOTALL)
+    listed = json.loads("[" + re.sub(r"\}\n(?=\{)", "},", found[1]) + "]") if found else []
+    return [(call["name"], call["arguments"]) for call in listed]
+
+
+def minimax_m2(text: str) -> Calls:
+    pair = r'<parameter name="(.*?)">(.*?)</parameter>'
+    each = r'<invoke name="(.*?)">(.*?)</invoke>'
+    return [
+        (name, {k: of_type(name, k, v) for k, v in re.findall(pair, body, re.DOTALL)})
+        for name, body in re.findall(each, text, re.DOTALL)
+    ]
+
+
+def pythonic(text: str) -> Calls:
+    if not text.startswith("["):
+        return []
+    listed: Any = ast.parse(text, mode="eval").body
+    return [
+        (call.func.id, {key.arg: ast.literal_eval(key.value) for key in call.keywords})
+        for call in listed.elts
+    ]
+
+
+def gemma(begin: str, end: str, quote: str) -> Callable[[str], Calls]:
+    def read(text: str) -> Calls:
+        each = rf"{re.escape(begin)}call:(\w+)(\{{.*?\}}){re.escape(end)}"
+        return [
+            (name, json.loads(re.sub(r"(\w+):", r'"\1":', body.replace(quote, '"'))))
+            for name, body in re.findall(each, text, re.DOTALL)
+        ]
+
+    return read
+
+
 PARSERS: dict[str, Callable[[str], Calls]] = {
     "hermes": hermes,
-    "qwen": hermes,
+    "deepseek_v3": deepseek_v3,
+    "deepseek_v31": deepseek_v31,
+    "deepseek_v32": deepseek_v32,
+    "kimi_k2": kimi_k2,
+    "glm4": glm,
+    "glm47": glm,
+    "minimax_m1": minimax_m1,
+    "minimax_m2": minimax_m2,
+    "pythonic": pythonic,
+    "functiongemma": gemma("<start_function_call>", "<end_function_call>", "<escape>"),
+    "gemma4": gemma(*GEMMA_4),
     "mistral": mistral,
     "mistral_v13": mistral_v13,
     "llama3": llama3,
@@ -101,7 +209,7 @@ def test_what_models_say_is_read_the_same_by_other_parsers(form, vocabulary):
         "?",
         gw.tools(TOOLS, form, choice="required"),
         num_return_sequences=2,
-        max_new_tokens=120,
+        max_new_tokens=200,
         seed=4,
     )
     for reply in replies:

@@ -11,7 +11,7 @@ from guideway.api.values import read_value
 from guideway.errors import SourceError, UnsupportedError
 from guideway.syntax.json_schema_source import JsonSchema
 from guideway.syntax.tool_parameters import as_json, elements, parameters
-from tool_samples import MARKED, PLAIN
+from tool_samples import MARKED, PLAIN, QWEN
 
 CODE = "def f():\n    return '</parameter>'"
 
@@ -84,9 +84,9 @@ def test_a_schema_may_name_its_parts():
         ("a", True, False),
         ("b", False, False),
     ]
-    constraint = gw.compile(elements(listed), PLAIN)
+    constraint = gw.compile(elements(listed, QWEN), PLAIN)
     assert constraint.matches("<parameter=a>\nx\n</parameter>\n<parameter=b>\n[]\n</parameter>\n")
-    assert as_json(listed, "<parameter=b>\n[]\n</parameter>\n") == '{"b": []}'
+    assert as_json(listed, "<parameter=b>\n[]\n</parameter>\n", QWEN) == '{"b": []}'
     assert constraint.matches("")
 
 
@@ -127,13 +127,15 @@ def test_a_schema_that_is_not_well_formed_is_refused_as_any_other(schema: Any, s
 def test_a_string_that_no_value_is_may_be_left_out_only():
     text = '{"type": "string", "minLength": 5, "maxLength": 2}'
     listed = {"a": json.loads(text), "b": {"enum": []}, "c": {"type": ["string"], "maxLength": 1}}
-    constraint = gw.compile(elements(parameters("f", JsonSchema({"properties": listed}))), PLAIN)
+    constraint = gw.compile(
+        elements(parameters("f", JsonSchema({"properties": listed})), QWEN), PLAIN
+    )
     assert constraint.matches("<parameter=c>\nx\n</parameter>\n")
     for name in "ab":
         assert not constraint.matches(f"<parameter={name}>\nxxx\n</parameter>\n")
     whole = {"properties": listed, "required": ["a"]}
     with pytest.raises(gw.UnsatisfiableError):
-        gw.compile(elements(parameters("f", JsonSchema(whole))), PLAIN)
+        gw.compile(elements(parameters("f", JsonSchema(whole)), QWEN), PLAIN)
 
 
 def test_a_string_behind_a_long_chain_of_names_stands_as_it_is():
@@ -143,7 +145,7 @@ def test_a_string_behind_a_long_chain_of_names_stands_as_it_is():
         "$defs": names | {"r400": {"const": "x"}},
     }
     (one,) = parameters("f", JsonSchema(schema))
-    assert gw.compile(elements((one,)), PLAIN).matches("<parameter=a>\nx\n</parameter>\n")
+    assert gw.compile(elements((one,), QWEN), PLAIN).matches("<parameter=a>\nx\n</parameter>\n")
 
 
 def test_harmony_names_who_is_called_behind_the_channel_or_the_role():

@@ -11,7 +11,7 @@ import guideway as gw
 from guideway.errors import LimitError, UnsupportedError
 from guideway.syntax.json_schema_source import JsonSchema
 from guideway.syntax.tool_parameters import as_json, elements, parameters
-from tool_samples import PLAIN
+from tool_samples import PLAIN, QWEN
 
 STRING, NULL, NUMBER = {"type": "string"}, {"type": "null"}, {"type": "integer"}
 TEXTS = ["", "a", "b", "ab", "abc", "null", "1", "true", "[]", '"a"', '{"a": "b"}', "é"]
@@ -30,11 +30,11 @@ def check(whole: dict[str, Any], *, is_text: bool) -> None:
     listed = parameters("f", JsonSchema(whole))
     one = next(each for each in listed if each.name == "a")
     assert one.is_text == is_text
-    constraint = gw.compile(elements((one,)) + "", PLAIN)
+    constraint = gw.compile(elements((one,), QWEN) + "", PLAIN)
     for text in TEXTS:
         written = f"<parameter=a>\n{text}\n</parameter>\n"
         try:
-            read = json.loads(as_json((one,), written))
+            read = json.loads(as_json((one,), written, QWEN))
         except ValueError:
             assert not constraint.matches(written)
             continue

@@ -7,9 +7,11 @@ from typing import Optional
 import pytest
 
 import guideway as gw
-from guideway.syntax.tool_formats import FORMATS
+from guideway.syntax.tool_formats import ALIASES, FORMATS, format_name
 from guideway.syntax.tools import tools_of
 from tool_samples import CALLS, MARKED, PLAIN, SEARCH, TOOLS, Weather, add, said, written
+
+DIRECT = ("llama3", "pythonic")  # whose replies are calls from their first character on
 
 
 @pytest.mark.parametrize("form", FORMATS)
@@ -40,7 +42,7 @@ def test_calls_are_written_as_templates_write_them(form):
     for wrong in (text[:-1], text.replace("Rome", "Bern"), text.replace("Weather", "Wetter")):
         assert not free.matches(wrong)
     before = "I look. " + text
-    assert free.matches(before) == (FORMATS[form].trigger is not None or form == "llama3")
+    assert free.matches(before) == (FORMATS[form].trigger is not None or form in DIRECT)
     assert not required.matches(before)
 
 
@@ -108,6 +110,9 @@ def test_arguments_are_an_object_whether_the_description_says_so_or_not():
         (lambda: gw.tools([{"type": "function", "name": "auto"}]), "'auto'"),
         (lambda: gw.tools([{"function": 1}]), "function of a tool holds a description, not 1"),
         (lambda: gw.tools([add], "herms"), "did you mean 'hermes'"),
+        (lambda: gw.tools([add], 3), "there is no format 3 for tools; there are hermes"),
+        (lambda: gw.tools([{"name": "a-b"}], "pythonic"), "no function called 'a-b'"),
+        (lambda: gw.tools([{"name": "a.class"}], "pythonic"), "no function called 'a.class'"),
         (lambda: gw.tools([add], choice="ad"), "did you mean 'add'"),
         (lambda: gw.tools([add], choice={"function": {}}), "one of auto, required, none, add"),
         (
@@ -135,3 +140,28 @@ def test_what_is_no_tool_is_refused(attempt, message):
 )
 def test_choices_are_those_of_the_clients(choice, alike):
     assert gw.tools([add], choice=choice) == gw.tools([add], choice=alike)
+
+
+@pytest.mark.parametrize(
+    ("name", "form"),
+    [
+        ("gpt-oss", "harmony"),
+        ("DeepSeek-R1", "deepseek_v3"),
+        ("DeepSeek-V3.1", "deepseek_v31"),
+        ("GLM-4.5", "glm4"),
+        ("Kimi-K2", "kimi_k2"),
+        ("qwen", "hermes"),
+        ("llama4_pythonic", "pythonic"),
+        ("minimax-m2", "minimax_m2"),
+        ("Hermes", "hermes"),
+    ],
+)
+def test_a_format_has_the_names_of_models_too(name, form):
+    assert gw.tools([add], name) == gw.tools([add], form)
+
+
+def test_every_alias_is_the_name_of_a_format_and_no_format():
+    assert set(ALIASES.values()) <= FORMATS.keys()
+    assert not ALIASES.keys() & FORMATS.keys()
+    for name in (*FORMATS, *ALIASES):
+        assert format_name(name.upper().replace("_", "-")) == ALIASES.get(name, name)

@@ -1,6 +1,6 @@
-r"""Arguments of tools as elements, one for each, as Qwen3-Coder writes them.
+r"""Arguments of tools as elements, one for each argument.
 
-    <parameter=city>            a string stands as it is, on lines of its own
+    <parameter=city>            a string stands as it is; this is Qwen3-Coder's form
     Oslo
     </parameter>
     <parameter=days>            everything else is JSON
@@ -8,7 +8,8 @@ r"""Arguments of tools as elements, one for each, as Qwen3-Coder writes them.
     </parameter>
 
 Parameters come in the order in which the schema has them, those that are not required or not at
-all. A string does not hold the end of its element. One that may be null is null where it says null.
+all. No value holds the end of its element. One that may be a string or null is null where it says
+null, but for forms that mark strings.
 
 What this module does not know: what is around the elements.
 """
@@ -16,24 +17,55 @@ What this module does not know: what is around the elements.
 import json
 import re
 from dataclasses import dataclass
-from typing import Final, final
+from functools import lru_cache
+from typing import Final, TypeAlias, final
 
-from guideway.errors import UnsupportedError
+from guideway.errors import SourceError, UnsupportedError, brief
 from guideway.syntax.json_schema import parse_json_schema
 from guideway.syntax.json_schema_part import part_of
 from guideway.syntax.json_schema_source import JsonSchema
 from guideway.syntax.json_schema_tree import Document, Schema
 from guideway.syntax.python_types import type_source
 from guideway.syntax.regions import Until
-from guideway.syntax.sources import Both, Literal, PythonType, Repetition, Sequence, Source
+from guideway.syntax.sources import (
+    Both,
+    Either,
+    Literal,
+    PythonType,
+    Repetition,
+    Sequence,
+    Source,
+)
+from guideway.syntax.special import Special
 from guideway.syntax.tool_texts import texts_of
 
-END: Final = "\n</parameter>"
-_ELEMENT: Final = re.compile(r"<parameter=([^>\n]*)>\n(.*?)\n</parameter>\n", re.DOTALL)
-_UNBROKEN: Final = Until(Literal(END), include=False)
-_NAME: Final = re.compile(r"[^>\s]+\Z")
+Parts: TypeAlias = tuple[Source, ...]
+
+_NAME: Final = re.compile(r"[^<>\s\"]+\Z")
 _REFERENCE: Final = frozenset(("$ref", "type"))
 _OBJECT: Final = frozenset(("type", "properties", "required", "additionalProperties"))
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class Elements:
+    """How elements are written: begin, name, middle, value, end, behind.
+
+    Attributes:
+        begin: before the name.
+        middle: between the name and the value; of a string where `json` is another form.
+        end: behind the value, which does not hold it.
+        behind: behind the end.
+        json: between the name and a value that is no string; None: as `middle`.
+        none: what stands where there are no elements.
+    """
+
+    begin: Parts
+    middle: Parts
+    end: Source
+    behind: Parts = ()
+    json: Parts | None = None
+    none: str = ""
 
 
 @final
@@ -44,7 +76,7 @@ class Parameter:
     Attributes:
         name: of the property.
         required: whether it is always there.
-        value: what stands between the lines.
+        value: the JSON of its values, or the strings as they stand.
         is_text: whether that is the string itself, and no JSON.
         may_be_null: whether the text `null` is no string.
     """
@@ -87,41 +119,81 @@ def parameters(tool: str, arguments: PythonType | JsonSchema) -> tuple[Parameter
         if texts is None:
             found.append(Parameter(name, required, part_of(source, address), False))
         else:
-            text = Both((texts[0], _UNBROKEN))
-            value = text | "null" if texts[1] else text
-            found.append(Parameter(name, required, value, True, texts[1]))
+            found.append(Parameter(name, required, texts[0], True, texts[1]))
     return tuple(found)
 
 
-def elements(listed: tuple[Parameter, ...]) -> Source:
+def elements(listed: tuple[Parameter, ...], form: Elements) -> Source:
     """All arguments as elements."""
-    each = [
-        Sequence((Literal(f"<parameter={one.name}>\n"), one.value, Literal(f"{END}\n")))
-        for one in listed
-    ]
-    return Sequence(
-        tuple(
-            element if one.required else Repetition(element, 0, 1)
-            for one, element in zip(listed, each, strict=True)
-        )
+    each = [_element(one, form) for one in listed]
+    parts = tuple(
+        element if one.required else Repetition(element, 0, 1)
+        for one, element in zip(listed, each, strict=True)
     )
+    if not form.none or any(one.required for one in listed):
+        return Sequence(parts)
+    first = [Sequence((element, *parts[at:])) for at, element in enumerate(each, 1)]
+    return Either((Literal(form.none), *first))
 
 
-def as_json(listed: tuple[Parameter, ...], text: str) -> str:
-    r"""The arguments that elements have, as JSON.
+def _element(one: Parameter, form: Elements) -> Source:
+    unbroken = Until(form.end, include=False)
+    name, value = Literal(one.name), Both((one.value, unbroken))
+    plain = form.middle if form.json is None else form.json
+    written: list[Source] = []
+    if not one.is_text:
+        written.append(Sequence((*plain, value)))
+    elif form.json is None and one.may_be_null:
+        written.append(Sequence((*form.middle, value | "null")))
+    else:
+        written.append(Sequence((*form.middle, value)))
+        if one.may_be_null:
+            written.append(Sequence((*plain, Literal("null"))))
+    inside = written[0] if len(written) == 1 else Either(tuple(written))
+    return Sequence((*form.begin, name, inside, form.end, *form.behind))
 
-    >>> listed = parameters("f", JsonSchema({"properties": {"a": {"type": "string"}, "b": {}}}))
-    >>> as_json(listed, "<parameter=a>\n1\n</parameter>\n<parameter=b>\n[2]\n</parameter>\n")
-    '{"a": "1", "b": [2]}'
+
+def as_json(listed: tuple[Parameter, ...], text: str, form: Elements) -> str:
+    """The arguments that elements have, as JSON.
+
+    Args:
+        listed: the parameters of the tool.
+        text: the elements; special tokens are their names.
+        form: how they are written.
     """
     known = {one.name: one for one in listed}
     found: list[str] = []
-    for name, value in _ELEMENT.findall(text):
+    for name, middle, value in _pattern(form).findall(text):
         one = known[name]
-        null = one.may_be_null and value == "null"
-        written = json.dumps(value, ensure_ascii=False) if one.is_text and not null else value
+        marked = form.json is not None
+        is_text = middle == _spelled(form.middle) if marked else one.is_text
+        null = not marked and one.may_be_null and value == "null"
+        written = json.dumps(value, ensure_ascii=False) if is_text and not null else value
         found.append(f"{json.dumps(name, ensure_ascii=False)}: {written}")
     return "{" + ", ".join(found) + "}"
+
+
+@lru_cache(maxsize=32)
+def _pattern(form: Elements) -> re.Pattern[str]:
+    """The names, middles and values of elements."""
+    middles = {_spelled(form.middle), _spelled(form.json or form.middle)}
+    begin, middle = re.escape(_spelled(form.begin)), "|".join(map(re.escape, middles))
+    end = re.escape(_spelled((form.end, *form.behind)))
+    return re.compile(rf"{begin}([^<>\s\"]+?)({middle})(.*?){end}", re.DOTALL)
+
+
+def _spelled(parts: Parts) -> str:
+    """The text of literals, special tokens and sequences of them."""
+    found = ""
+    for part in parts:
+        match part:
+            case Literal(text) | Special(str(text)):
+                found += text
+            case Sequence(inside):
+                found += _spelled(inside)
+            case _:
+                raise SourceError(f"{brief(part)} is no text")
+    return found
 
 
 def _arguments(tool: str, document: Document) -> Schema:

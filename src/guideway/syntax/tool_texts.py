@@ -68,12 +68,33 @@ def texts_of(document: Document, root: Address, place: str) -> tuple[Source, boo
         UnsupportedError: a string has a format.
         LimitError: too much is said of strings.
     """
-    order = _in_order(root, lambda address: document.schemas[address].in_place)
-    told = {kind: _verdicts(document, order, kind) for kind in KINDS}
-    allowed = {kind for kind in KINDS if told[kind][root] is not False}
+    told = kinds_of(document, root)
+    allowed = {kind for kind in KINDS if told[kind] is not False}
     if "string" not in allowed or not allowed <= _TEXTS:
         return None
-    return _Strings(document, told["string"], place).of(root).source, "null" in allowed
+    return strings_of(document, root, place), "null" in allowed
+
+
+def kinds_of(document: Document, root: Address) -> dict[Kind, Verdict]:
+    """Whether a schema allows all values of each kind, or none; None where it may allow some."""
+    order = _in_order(root, lambda address: document.schemas[address].in_place)
+    return {kind: _verdicts(document, order, kind)[root] for kind in sorted(KINDS)}
+
+
+def strings_of(document: Document, root: Address, place: str) -> Source:
+    """The strings that a schema allows.
+
+    Raises:
+        UnsupportedError, LimitError: as `texts_of`.
+    """
+    order = _in_order(root, lambda address: document.schemas[address].in_place)
+    return _Strings(document, _verdicts(document, order, "string"), place).of(root).source
+
+
+def has_boolean(document: Document, root: Address, value: bool) -> bool:
+    """Whether a schema allows a boolean."""
+    order = _in_order(root, lambda address: document.schemas[address].in_place)
+    return _verdicts(document, order, value)[root] is True
 
 
 def _in_order(root: Address, parts: Callable[[Address], Iterable[Address]]) -> list[Address]:
@@ -87,13 +108,13 @@ def _in_order(root: Address, parts: Callable[[Address], Iterable[Address]]) -> l
     return list(found)
 
 
-def _verdicts(document: Document, order: list[Address], kind: Kind) -> _Verdicts:
+def _verdicts(document: Document, order: list[Address], kind: Kind | bool) -> _Verdicts:
     """Whether all instances of a kind satisfy a schema, or none, or nobody says. Of null: surely.
 
     Args:
         document: the tree.
         order: the schemas, parts first.
-        kind: what is asked about.
+        kind: what is asked about; a boolean is asked about alone.
     """
     known: _Verdicts = {}
     for address in order:
@@ -108,8 +129,10 @@ def _verdicts(document: Document, order: list[Address], kind: Kind) -> _Verdicts
     return known
 
 
-def _itself(schema: Schema, kind: Kind) -> Verdict:
+def _itself(schema: Schema, kind: Kind | bool) -> Verdict:
     """The same of what a schema says without others."""
+    if isinstance(kind, bool):
+        return "boolean" in schema.kinds and kind in schema.booleans
     if kind not in schema.kinds:
         return False
     match kind:

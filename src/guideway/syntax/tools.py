@@ -35,8 +35,9 @@ from guideway.syntax.sources import (
     check_flag,
 )
 from guideway.syntax.tool_descriptions import as_mapping, function_of, read_descriptions
-from guideway.syntax.tool_formats import FORMATS, Format
-from guideway.syntax.tool_parameters import as_json, elements, parameters
+from guideway.syntax.tool_formats import FORMATS, Format, format_name
+from guideway.syntax.tool_literals import Literals, is_name, literals, literals_as_json
+from guideway.syntax.tool_parameters import Elements, as_json, elements, parameters
 
 CHOICES: Final = ("auto", "required", "none")
 _NAME: Final = re.compile(r"[A-Za-z0-9_.-]{1,64}")
@@ -150,15 +151,23 @@ class Tools(Composed[tuple[ToolCall, ...]]):
 
     def _arguments(self, tool: Tool) -> Source:
         """The arguments as the format writes them."""
-        if FORMATS[self.format].elements:
-            return elements(parameters(tool.name, tool.arguments))
-        return tool.arguments
+        match FORMATS[self.format].arguments:
+            case Elements() as form:
+                return elements(parameters(tool.name, tool.arguments), form)
+            case Literals() as form:
+                return literals(tool.name, tool.arguments, form)
+            case None:
+                return tool.arguments
 
     def read(self, tool: Tool, text: str) -> str:
         """The arguments of a call as JSON."""
-        if FORMATS[self.format].elements:
-            return as_json(parameters(tool.name, tool.arguments), text)
-        return text
+        match FORMATS[self.format].arguments:
+            case Elements() as form:
+                return as_json(parameters(tool.name, tool.arguments), text, form)
+            case Literals() as form:
+                return literals_as_json(text, form)
+            case None:
+                return text
 
 
 def _published(document: dict[str, Any]) -> dict[str, Any]:
@@ -210,9 +219,12 @@ def tools(
         given: pydantic models and other types whose JSON is an object, callables, or descriptions:
             `{"type": "function", "function": {"name": ..., "parameters": schema}}` as OpenAI has
             it, those of Anthropic, MCP, Gemini, Amazon Bedrock and smolagents, also as objects.
-        format: how calls are written: "hermes" (also "qwen"), "qwen3_coder", "llama3",
-            "llama3_python_tag", "mistral", "mistral_v13" or "harmony". Their tokens are special
-            tokens where the vocabulary has them.
+        format: how calls are written: "hermes" (Qwen 2.5 and 3), "qwen3_coder", "llama3",
+            "llama3_python_tag", "pythonic" (Llama 3.2 and 4, Gemma 3), "mistral", "mistral_v13",
+            "harmony" (gpt-oss), "deepseek_v3" (R1 too), "deepseek_v31", "deepseek_v32", "kimi_k2",
+            "glm4" (4.5 and 4.6), "glm47", "minimax_m1", "minimax_m2", "functiongemma", "gemma4".
+            Names of models are known, too: "gpt-oss", "DeepSeek-R1". The tokens of a format are
+            special tokens where the vocabulary has them.
         choice: "auto", text or calls; "required", calls only; "none", no calls; the name of the
             tool to call; or a dict as OpenAI and Anthropic have it:
             `{"type": "function", "function": {"name": ...}}`, `{"type": "tool", "name": ...}`.
@@ -230,13 +242,15 @@ def tools(
     if len(set(names)) < len(names):
         twice = next(name for name in names if names.count(name) > 1)
         raise SourceError(f"two tools have the name {twice!r}")
-    if not isinstance(format, str) or format not in FORMATS:  # pyright: ignore[reportUnnecessaryIsInstance]
-        raise SourceError(
-            f"there is no format {brief(format)} for tools; there are {', '.join(FORMATS)}"
-            f"{did_you_mean(format, FORMATS)}"
-        )
+    form = format_name(format)
+    if form == "pythonic":
+        for name in names:
+            if not all(map(is_name, name.split("."))):
+                raise UnsupportedError(
+                    f"Python has no function called {name!r}", feature="name of a tool"
+                )
     check_flag("parallel", parallel)
-    return Tools(listed, format, _checked_choice(choice, names), parallel)
+    return Tools(listed, form, _checked_choice(choice, names), parallel)
 
 
 def _is_one(given: object) -> bool:
