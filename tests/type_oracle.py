@@ -1,19 +1,26 @@
 """What a type has on offer, beside what pydantic reads."""
 
+import random
+from collections.abc import Iterable
 from typing import Any
 
 from pydantic import TypeAdapter, ValidationError
 
 import guideway as gw
-from random_walks import BYTES
+from random_walks import BYTES, text_of
 
 
-def is_read(type_: Any, text: str) -> bool:
+def is_read(type_: Any, text: str, refused: type[Exception] = ValidationError) -> bool:
     try:
         TypeAdapter(type_).validate_json(text)
-    except ValidationError:
+    except refused:
         return False
     return True
+
+
+def is_valid(type_: Any, text: str) -> bool:
+    """The same; where a bound compares with nothing there, pydantic raises a TypeError."""
+    return is_read(type_, text, Exception)
 
 
 def check_offers(type_: Any, offered: list[str], beyond: list[str]) -> None:
@@ -25,3 +32,14 @@ def check_offers(type_: Any, offered: list[str], beyond: list[str]) -> None:
     for text in beyond:
         assert not is_read(type_, text), text
         assert not constraint.matches(text), text
+
+
+def check_alike(type_: Any, texts: Iterable[str], walks: int = 0) -> None:
+    """Of `texts` those are on offer that pydantic reads, and it reads all of some random texts."""
+    constraint = gw.compile(type_, BYTES)
+    for text in texts:
+        assert constraint.matches(text) == is_valid(type_, text), text
+    chance = random.Random(repr(type_))
+    for _ in range(walks):
+        text = text_of(constraint, chance, 40).decode()
+        assert is_read(type_, text), text

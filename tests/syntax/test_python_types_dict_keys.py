@@ -4,19 +4,24 @@ import re
 from collections import Counter
 from decimal import Decimal
 from enum import Enum
+from fractions import Fraction
+from ipaddress import IPv4Network
 from pathlib import Path
 from typing import Annotated, Any, Literal, Optional
+from zoneinfo import ZoneInfo
 
 import pydantic.networks
 import pytest
 from pydantic import (
     AfterValidator,
     Base64Bytes,
+    Base64Str,
     BaseModel,
     BeforeValidator,
-    ByteSize,
     EmailStr,
     Field,
+    ImportString,
+    IPvAnyAddress,
     RootModel,
     Secret,
     TypeAdapter,
@@ -27,7 +32,7 @@ import guideway as gw
 from guideway.errors import UnsupportedError
 from guideway.syntax.python_types import type_schema
 from random_walks import BYTES
-from type_oracle import check_offers, is_read
+from type_oracle import check_alike, check_offers, is_read
 
 A_OR_B = Annotated[str, Field(pattern="^a")] | Annotated[str, Field(pattern="^b")]
 Short = TypeAliasType("Short", Annotated[str, Field(max_length=2)])
@@ -124,10 +129,26 @@ def test_two_texts_of_one_key_are_not_counted_as_two() -> None:
 
 
 def test_keys_that_a_validator_of_pydantics_decides_alone_are_refused() -> None:
-    message = re.escape("ByteSize._validate decides alone")
+    message = "the validator import_string decides alone"
     with pytest.raises(UnsupportedError, match=message) as refused:
-        type_schema(dict[ByteSize, int])
-    assert refused.value.place == "dict[ByteSize, int]{key}"
+        type_schema(dict[ImportString[Any], int])
+    assert refused.value.place.endswith("{key}")
+
+
+@pytest.mark.parametrize(
+    ("kind", "texts"),
+    [
+        (complex, ["1+2j", "a"]),
+        (Fraction, ["1/2", "a"]),
+        (ZoneInfo, ["UTC", "a"]),
+        (IPv4Network, ["10.0.0.0/8", "10.0.0.1/8"]),
+        (IPvAnyAddress, ["10.0.0.0", "::", "a"]),
+        (Base64Str, ["aGk=", "aGk"]),
+        (re.Pattern[str], ["a+", "("]),
+    ],
+)
+def test_types_written_as_strings_are_keys(kind: Any, texts: list[str]) -> None:
+    check_alike(dict[kind, int], [f'{{"{text}":1}}' for text in texts], walks=1)
 
 
 class Equal(Enum):  # noqa: PLW1641

@@ -3,9 +3,20 @@
 import base64
 import os
 import re
-from ipaddress import AddressValueError, IPv4Address, IPv4Interface, IPv6Address, IPv6Interface
+from collections.abc import Hashable
+from fractions import Fraction
+from ipaddress import (
+    AddressValueError,
+    IPv4Address,
+    IPv4Interface,
+    IPv4Network,
+    IPv6Address,
+    IPv6Interface,
+    IPv6Network,
+)
 from pathlib import Path, PosixPath, PurePosixPath, PureWindowsPath, WindowsPath
 from typing import Annotated, Any
+from zoneinfo import ZoneInfo
 
 import pydantic.networks
 import pytest
@@ -14,22 +25,36 @@ from hypothesis import strategies as st
 from pydantic import (
     AfterValidator,
     Base64Bytes,
+    Base64Str,
+    Base64UrlStr,
+    ByteSize,
     ConfigDict,
     EmailStr,
     Field,
+    IPvAnyAddress,
+    IPvAnyInterface,
+    IPvAnyNetwork,
     NewPath,
     StringConstraints,
+    TypeAdapter,
     create_model,
 )
 
 from guideway.errors import UnsupportedError
 from guideway.syntax.python_types import type_schema
-from guideway.syntax.python_types_formats import FORMATS, other_words
-from type_oracle import check_offers
+from guideway.syntax.python_types_formats import (
+    BASE64,
+    BASE64_URL,
+    FORMATS,
+    ascii_digits,
+    base64_texts,
+    other_words,
+)
+from type_oracle import check_alike, check_offers
 
 
 def matches(name: str, text: str) -> bool:
-    return re.search(FORMATS[name]["pattern"], text) is not None
+    return re.search(FORMATS[name]()["pattern"], text) is not None
 
 
 @given(st.ip_addresses(v=6))
@@ -69,8 +94,73 @@ def test_interfaces_of_version_6_have_a_length_that_there_is(address: Any, lengt
 
 @given(st.binary(max_size=12))
 def test_bytes_are_on_offer_in_base64(data: bytes) -> None:
-    assert matches("base64", base64.b64encode(data).decode())
-    assert matches("base64url", base64.urlsafe_b64encode(data).decode())
+    written = [base64.b64encode(data), base64.urlsafe_b64encode(data)]
+    for digits, text in zip((BASE64, BASE64_URL), written, strict=True):
+        counted = base64_texts(digits, len(data), len(data))
+        for low, high in ((0, None), (len(data), len(data)), (len(data) + 1, None)):
+            counted = re.fullmatch(base64_texts(digits, low, high), text.decode())
+            assert (counted is not None) is (low <= len(data))
+
+
+@given(st.binary(max_size=7))
+def test_texts_of_ascii_are_told_by_their_base64(data: bytes) -> None:
+    pattern = base64_texts(ascii_digits(BASE64_URL))
+    text = base64.urlsafe_b64encode(data).decode()
+    assert (re.fullmatch(pattern, text) is not None) is data.isascii()
+
+
+NETWORKS = ["ipv4network", "ipv6network", "ipvanynetwork"]
+
+
+@given(st.ip_addresses(v=4), st.integers(0, 32), st.booleans())
+def test_networks_have_no_host(address: Any, length: int, hosted: bool) -> None:
+    network = IPv4Network(f"{address}/{length}", strict=False)
+    text = f"{address}/{length}" if hosted else str(network)
+    allowed = text == str(network)
+    assert [matches(name, text) for name in NETWORKS] == [allowed, False, allowed]
+
+
+@given(st.ip_addresses(v=6), st.integers(0, 128), st.booleans())
+def test_networks_of_version_6_have_no_host(address: Any, length: int, hosted: bool) -> None:
+    network = IPv6Network(f"{address}/{length}", strict=False)
+    text = f"{address}/{length}" if hosted else str(network)
+    if matches("ipv6network", text):
+        assert str(IPv6Network(text)) == str(network)
+    else:  # a host, or zeros that are left out before the end
+        assert text != str(network) or not str(network.network_address).endswith("::")
+
+
+@pytest.mark.parametrize(
+    ("kind", "texts"),
+    [
+        (Base64Str, ['"aGk="', '"aGk"', '""', '"aGkh"']),
+        (Base64UrlStr, ['"aGk="', '"fn5-"', '"aGk"']),
+        (ByteSize, ["1", "0", "-1", "1.5", '"1.5 MB"', '"1KiB"', '"10b"', '"2 k"', '"1 foo"']),
+        (Annotated[ByteSize, Field(ge=1024)], ["1024", "1"]),
+        (IPvAnyAddress, ['"127.0.0.1"', '"::1"', '"1.2.3"']),
+        (IPvAnyInterface, ['"127.0.0.1/8"', '"::1/64"', '"::1/129"']),
+        (IPvAnyNetwork, ['"127.0.0.0/8"', '"2001:db8::/32"', '"127.0.0.1/8"']),
+        (IPv4Network, ['"10.0.0.0/8"', '"10.0.0.1/8"', '"10.0.0.0/33"']),
+        (IPv6Network, ['"2001:db8::/32"', '"2001:db8::1/32"', '"::/0"']),
+        (ZoneInfo, ['"UTC"', '"Europe/Berlin"', '"Europe/Nowhere"', "1"]),
+        (re.Pattern, ['"a+"', '"(a|b)*?[^x-z]{2}"', '"("', '"*"', r'"\\d{1,3}$"', '"a{3,1}"']),
+        (re.Pattern[str], ['"^(?:x(?=y))?$"', '"[a"', '"(((a)))"']),
+        (complex, ['"1+2j"', '"-1.5e3-2j"', '"2j"', '"1.5"', '"a"', '"1+j2"', "true"]),
+        (Fraction, ['"1/2"', '"-3"', '"0"', '"1/0"', '"a"']),
+        (Annotated[Fraction, Field(gt=0)], ['"1/2"', '"-1/2"', '"0"']),
+        (Annotated[Fraction, Field(le=0)], ['"1/2"', '"-1/2"', '"0"']),
+        (Hashable, ['"a"', "1", "null", "[]", "{}"]),
+    ],
+)
+def test_types_whose_json_pydantic_reads_back(kind: Any, texts: list[str]) -> None:
+    check_alike(kind, texts, walks=8)
+
+
+def test_what_is_written_of_numbers_and_zones_is_on_offer() -> None:
+    values = [1 + 2j, -2.5e-7j, complex(1e300, -0.0), 3 + 0j, Fraction(-7, 3), Fraction(10**40)]
+    for value in [*values, ZoneInfo("UTC"), re.compile("^a+(b|c)?$"), IPv4Network("10.0.0.0/8")]:
+        kind: Any = re.Pattern if isinstance(value, re.Pattern) else type(value)
+        check_alike(kind, [TypeAdapter(kind).dump_json(value).decode()])
 
 
 @given(st.text("on", max_size=5) | st.sampled_from(["one", "ones", "two", "o"]))
@@ -152,16 +242,16 @@ def test_the_configuration_holds_for_addresses(monkeypatch: pytest.MonkeyPatch) 
     assert long["maxLength"] == 254
 
 
-def test_what_is_asked_of_a_string_that_a_format_has_read_is_refused(
+def test_what_is_asked_of_a_string_that_a_format_has_read_holds_beside_it(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     monkeypatch.setattr(pydantic.networks, "import_email_validator", lambda: None)
-    with pytest.raises(UnsupportedError, match="pattern is not supported for such a type"):
-        type_schema(Annotated[EmailStr, Field(pattern="^a")])
+    matched = type_schema(Annotated[EmailStr, Field(pattern="^a")]).schema
+    assert matched["allOf"][-1] == {"pattern": "^a"}
     lowered = Annotated[EmailStr, StringConstraints(to_lower=True)]
     assert type_schema(lowered).schema == type_schema(EmailStr).schema
     users = Annotated[str, AfterValidator(str), Field(pattern="^a")]
-    assert type_schema(users).schema == {"type": "string"}
+    assert type_schema(users).schema == {"type": "string", "pattern": "^a"}
 
 
 def test_paths_of_another_system_are_refused() -> None:

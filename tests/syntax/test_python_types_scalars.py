@@ -148,7 +148,7 @@ def test_the_configuration_of_a_model_holds_for_its_strings() -> None:
     assert (parts["usual"]["minLength"], parts["usual"]["maxLength"]) == (1, 4)
     assert parts["usual"]["$comment"] == "no blanks at either end"
     assert parts["own"] == {"type": "string", "minLength": 1, "maxLength": 9}
-    assert parts["matched"]["pattern"] == r"a(?:\n)?$"
+    assert parts["matched"]["pattern"] == "(?u)a$"
     assert parts["matched"]["$comment"] == "pattern a$"
 
 
@@ -336,16 +336,6 @@ def test_a_set_asks_for_distinct_items_only_if_duplicates_would_leave_too_few() 
 @pytest.mark.parametrize(
     ("type_", "message"),
     [
-        (Annotated[float, Field(multiple_of=0.5)], "multiple_of is not supported for float"),
-        (Annotated[Decimal, Field(multiple_of=2)], "multiple_of is not supported for Decimal"),
-        (Annotated[bytes, Field(max_length=2)], "a length is not supported for bytes"),
-        (Annotated[bytes, Field(min_length=2)], "a length is not supported for bytes"),
-        (
-            Annotated[dt.datetime, Field(ge=dt.datetime(2024, 1, 1))],
-            "is not supported for datetime",
-        ),
-        (Annotated[dt.time, Field(lt=dt.time(12))], "is not supported for time"),
-        (Annotated[dt.timedelta, Field(gt=dt.timedelta(1))], "is not supported for timedelta"),
         (Bytes, "b'raw' has no JSON that would be read back as it"),
         (Tuples, "(1, 2) has no JSON"),
         (Literal[2**63], "9223372036854775808 in a choice is not supported beyond 64 bits"),

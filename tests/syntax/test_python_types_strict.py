@@ -1,21 +1,28 @@
 """Strict types: behind a function pydantic gives them what JSON became in Python."""
 
 import datetime as dt
+import re
 from collections import Counter, OrderedDict, defaultdict, deque
 from decimal import Decimal
 from enum import Enum, IntEnum
+from fractions import Fraction
+from ipaddress import IPv4Network
 from pathlib import Path
 from typing import Annotated, Any
 from uuid import UUID
+from zoneinfo import ZoneInfo
 
 import pytest
 from pydantic import (
     AfterValidator,
     Base64Bytes,
+    Base64Str,
     BaseModel,
     BeforeValidator,
+    ByteSize,
     ConfigDict,
     Field,
+    IPvAnyAddress,
     PlainValidator,
     SecretBytes,
     SecretStr,
@@ -68,6 +75,12 @@ SAMPLES = [
     (Level, '"low"'),
     (Path, '"a"'),
     (SecretStr, '"a"'),
+    (IPv4Network, '"10.0.0.0/8"'),
+    (IPvAnyAddress, '"::"'),
+    (ZoneInfo, '"UTC"'),
+    (re.Pattern, '"a+"'),
+    (ByteSize, '"1 kB"'),
+    (Base64Str, '"YQ=="'),
     (Annotated[defaultdict[str, int], Field(min_length=1)], '{"a":1}'),
 ]
 PYTHONS = [
@@ -89,6 +102,8 @@ PYTHONS = [
     (dict[dt.date, int], '{"2020-01-01":1}'),
     (dict[Number, int], '{"1":1}'),
     (Base64Bytes, '"YQ=="'),
+    (complex, '"1+2j"'),
+    (Fraction, '"1/2"'),
     (SecretBytes, '"a"'),
     (list[SecretBytes], '["a"]'),
     (dict[SecretBytes, int], '{"a":1}'),

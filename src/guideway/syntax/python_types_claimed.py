@@ -6,8 +6,13 @@ the type ask of those holds as well. Types that are read by a function alone hav
 
 from math import inf
 from pathlib import Path, PosixPath, WindowsPath
+from typing import Any
 
-from guideway.syntax.python_types_hooks import LIMITS
+from pydantic.types import Base64Encoder, Base64UrlEncoder
+
+from guideway.syntax.python_types_formats import BASE64, BASE64_URL, ascii_digits, base64_texts
+from guideway.syntax.python_types_hooks import LENGTHS, name_of
+from guideway.syntax.python_types_patterns import whole
 from guideway.syntax.python_types_place import Core, Place, Schema, side_of, union_parts
 from guideway.syntax.python_types_scalars import read_str
 
@@ -40,6 +45,29 @@ def as_text(claimed: Schema, core: Core, at: Place) -> Schema:
     return claimed | limits
 
 
+_ENCODERS = {Base64Encoder: BASE64, Base64UrlEncoder: BASE64_URL}
+
+
+def as_encoded(core: Core, at: Place) -> Schema:
+    """The base64 of bytes, or of a string; what a user's encoder takes is its own affair.
+
+    Raises:
+        UnsupportedError: as `as_text`, or the bytes would be decoded twice.
+    """
+    function: Any = core["function"]["function"]
+    digits = _ENCODERS.get(function.__self__.encoder)
+    if digits is None:
+        return as_text({"type": "string"}, core, at)
+    if at.again:
+        raise at.refuse("base64", "in a strict defaultdict is decoded twice by pydantic", "strict")
+    if name_of(function) == "EncodedStr.decode_str":
+        digits = ascii_digits(digits)
+    low = max((asked.get("min_length", 0) for asked in core.get("more", ())), default=0)
+    highs = [asked["max_length"] for asked in core.get("more", ()) if "max_length" in asked]
+    pattern = whole(base64_texts(digits, low, min(highs, default=None)))
+    return as_text({"type": "string", "pattern": pattern, "$comment": "base64"}, core, at)
+
+
 def _first_read(core: Core, at: Place) -> Core:
     """What pydantic reads from JSON before its own functions see it."""
     while core["type"] in ("union", "lax-or-strict", *_INSIDE):
@@ -57,7 +85,7 @@ def _first_read(core: Core, at: Place) -> Core:
 
 def _as_bytes(claimed: Schema, core: Core, at: Place) -> Schema:
     at.check_strict(core, ("bytes",))
-    for name in LIMITS:
+    for name in LENGTHS:
         if core.get(name) is not None:  # of the bytes that the text stands for
             raise at.refuse(name, "is not supported for such a type")
     encoding = at.config.get("val_json_bytes", "utf8")

@@ -6,26 +6,19 @@ for a value: "3", "true", "2024-05-01".
 """
 
 from collections.abc import Callable, Iterator, Mapping
-from decimal import Decimal
-from sys import float_info
 from typing import Any, TypeAlias, cast
 
 from guideway.syntax.python_types_bounds import BOUNDS, bounds_of
-from guideway.syntax.python_types_hooks import unwrapped
-from guideway.syntax.python_types_patterns import FRACTION, integers, numerals, unsigned_to, whole
+from guideway.syntax.python_types_limits import unwrapped
+from guideway.syntax.python_types_patterns import FINITE, LONGEST_INTEGER, integers, whole
 from guideway.syntax.python_types_place import Core, Place, Read, Schema, union_parts
 from guideway.syntax.python_types_scalars import literal_values, refuse_long
 
 Keys: TypeAlias = "list[str] | Schema"
 Container: TypeAlias = Callable[[Core, Place, Read], Schema]
 
-LONGEST_INTEGER = 4300  # digits; beyond, Python's int() refuses
-_FLOAT_KEY = (  # plain, or scientific with one digit before the point, and never infinite
-    rf"-?(?:(?:0|[1-9][0-9]{{0,{float_info.max_10_exp - 1}}}){FRACTION}"
-    rf"|[0-9]{FRACTION}[eE](?:-[0-9]{{1,3}}|\+?(?:{numerals(0, float_info.max_10_exp - 1)}))"
-    rf"|(?:{unsigned_to(Decimal(repr(float_info.max).partition('e')[0]), exclusive=False)})"
-    rf"[eE]\+?{float_info.max_10_exp})"
-)
+HASHED = ("null", "boolean", "number", "string")
+"""The JSON values that Python hashes."""
 _DISTINCT = frozenset(("int", "bool", "enum", "date"))
 _UNHASHABLE = frozenset(("list", "deque", "dict", "set", "typed-dict", "ordered-dict", "counter"))
 _VALIDATED = ("function-after", "function-before", "function-wrap")
@@ -45,7 +38,7 @@ def read_set(core: Core, at: Place, read: Read) -> Schema:
         raise at.child("[]").refuse("a set", "of items that may be unhashable is not supported")
     schema = read_array(core, at, read)
     if items["type"] == "any":
-        schema["items"] = {"type": ["null", "boolean", "number", "string"]}
+        schema["items"] = {"type": [*HASHED]}
     if (core.get("min_length") or 0) > 1:
         if not _is_told_apart(items, at):
             raise at.refuse("min_length", "is not supported for sets of these items", "min_length")
@@ -193,7 +186,7 @@ def _plain_keys(core: Core, at: Place, read: Read, numbers: bool) -> Keys:
             digits = integers(*_range(core, at), LONGEST_INTEGER)
             return {"pattern": whole(digits), "$comment": "integer"}
         case "float" if not _is_bounded(core):
-            return {"pattern": whole(_FLOAT_KEY), "$comment": "number"}
+            return {"pattern": whole(f"-?{FINITE}"), "$comment": "number"}
         case _:
             return _string(core, at, read)
 

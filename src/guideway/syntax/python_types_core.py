@@ -7,25 +7,25 @@ names.
 """
 
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Hashable
 from dataclasses import replace
 from typing import cast, final
 
 from guideway.errors import GuidewayError, SourceError
 from guideway.syntax.json_text import walk
-from guideway.syntax.python_types_claimed import as_text
-from guideway.syntax.python_types_containers import CONTAINERS
+from guideway.syntax.python_types_claimed import as_encoded, as_text
+from guideway.syntax.python_types_containers import CONTAINERS, HASHED
+from guideway.syntax.python_types_formats import BYTE_SIZE
 from guideway.syntax.python_types_hooks import (
+    ENCODED,
     Hook,
-    asked_of_strings,
     claimed_format,
     described,
     is_hidden,
-    is_users,
     name_of,
-    unwrapped,
     users_hooks,
 )
+from guideway.syntax.python_types_limits import first_of, unwrapped
 from guideway.syntax.python_types_objects import OBJECTS, fields_of
 from guideway.syntax.python_types_place import (
     INTEGER,
@@ -42,7 +42,7 @@ _DEFS = "#/$defs/"
 _STRICT = frozenset(  # what a strict type takes as a Python object only
     [
         *("bytes", "decimal", "date", "time", "datetime", "timedelta"),
-        *("tuple", "set", "frozenset", "deque", "ordered-dict", "counter"),
+        *("complex", "fraction", "tuple", "set", "frozenset", "deque", "ordered-dict", "counter"),
     ]
 )
 _OF_A_CLASS = ("title", "extra_fields_behavior", "validate_by_alias", "validate_by_name")
@@ -181,28 +181,36 @@ class _Reader:
         return self.read(core["schema"], at)
 
     def _validated(self, core: Core, at: Place) -> Schema:
+        name = name_of(core["function"]["function"])
+        if name in ENCODED:
+            return as_encoded(core, at)
+        if name == "ByteSize._validate":
+            return self._size(core["schema"], at)
         inner = unwrapped(core, at)
         if inner is None:
-            return self._claimed(core, core["function"]["function"], at)
+            return self._claimed(core, name, at)
         return self.read(inner, at.behind(core))
+
+    def _size(self, core: Core, at: Place) -> Schema:
+        """Bytes, or a text with their unit where no bound compares them."""
+        if core["type"] != "union":
+            return self.read(core, at)
+        return _any_of([self.read(core["choices"][1], at), dict(BYTE_SIZE)])
 
     def _plain(self, core: Core, at: Place) -> Schema:
         if "json_schema_input_schema" in core:
             return self.read(core["json_schema_input_schema"], at)
-        return self._claimed(core, core["function"]["function"], at)
+        return self._claimed(core, name_of(core["function"]["function"]), at)
 
-    def _claimed(self, core: Core, function: object, at: Place) -> Schema:
+    def _claimed(self, core: Core, name: str, at: Place) -> Schema:
         schema = claimed_format(core)
-        text = name_of(function).startswith("EncodedStr.")  # of bytes that have to be UTF-8
-        if schema is None or text:
+        if name == "pattern_bytes_validator":
+            raise at.refuse("a pattern of bytes", "has no JSON: a string is no bytes", "Pattern")
+        if schema is None:
             raise at.refuse(
-                f"the validator {name_of(function)}",
-                "decides alone what is valid; say it with WithJsonSchema",
-                name_of(function),
-            )
-        if at.again and name_of(function).startswith("EncodedBytes."):
-            raise at.refuse(
-                "base64", "in a strict defaultdict is decoded twice by pydantic", "strict"
+                f"the validator {name}",
+                "decides alone what is valid; say with WithJsonSchema what JSON there is",
+                name,
             )
         return as_text(schema, core, at)
 
@@ -217,15 +225,9 @@ class _Reader:
         return self.read(core["json_schema"], at)
 
     def _chain(self, core: Core, at: Place) -> Schema:
-        first, *others = core["steps"]
-        for step in others:
-            if step["type"] != "any" and not step["type"].startswith("function-"):
-                after = f"{step['type']} after {first['type']}"
-                raise at.refuse(after, "is not supported", "chain")
-            asked = [] if is_users(first) else asked_of_strings(step)
-            if asked:
-                raise at.refuse(asked[0], "is not supported for such a type")
-        return self.read(first, at)
+        if core["steps"][-1].get("cls") is Hashable:
+            return {"type": [*HASHED]}
+        return self.read(first_of(core, at), at)
 
     # Definitions
 

@@ -1,9 +1,20 @@
 """What pydantic's types with validators of their own hold, by the format that they claim.
 
-Of e-mail addresses those are on offer that the email-validator package takes and keeps as they are,
-in their usual form: ASCII, no quotes, the domain in small letters and none that is reserved. Paths
-of files and folders are any text, since only the machine tells whether they are there.
+Some have fewer texts on offer than pydantic reads:
+
+- e-mail addresses are those that the email-validator package keeps as they are, in their usual
+  form: ASCII, no quotes, the domain in small letters and none that is reserved;
+- texts in base64 (`Base64Str`) are ASCII;
+- IPv6 networks have their :: at the end; regular expressions have no names, references and flags,
+  and groups nested three deep.
+
+Paths of files and folders are any text, since only the machine tells whether they are there. The
+names of time zones are those of this machine.
 """
+
+from collections.abc import Callable
+from typing import TypeAlias
+from zoneinfo import available_timezones
 
 from guideway.syntax.python_types_patterns import either
 from guideway.syntax.python_types_place import Schema
@@ -50,39 +61,132 @@ def other_words(words: tuple[str, ...]) -> str:
 _LETTERS = "abcdefghijklmnopqrstuvwxyz"
 _EMAIL = rf"^{_ATOM}(?:\.{_ATOM})*@(?:{_LABEL}\.)+(?:{other_words(_RESERVED)})$"
 
-_BASE64 = "^(?:{0}{{4}})*(?:{0}[AQgw]==|{0}{{2}}[AEIMQUYcgkosw048]=)?$"
-BASE64_URL = _BASE64.format("[A-Za-z0-9_-]")
 
-FORMATS: dict[str, Schema] = {
-    "ipv4": {"type": "string", "format": "ipv4"},
-    "ipv6": {"type": "string", "pattern": f"^(?:{IPV6})$", "$comment": "IPv6 address"},
-    "ipv4interface": {
-        "type": "string",
-        "pattern": f"^{IPV4}/(?:3[0-2]|[12]?[0-9])$",
-        "$comment": "IPv4 address with its prefix length",
-    },
-    "ipv6interface": {
-        "type": "string",
-        "pattern": f"^(?:{IPV6})/(?:12[0-8]|1[01][0-9]|[1-9]?[0-9])$",
-        "$comment": "IPv6 address with its prefix length",
-    },
-    "email": {
-        "type": "string",
-        "maxLength": 254,  # RFC 5321, as the two lengths below
-        "allOf": [
-            {"pattern": _EMAIL},
-            {"pattern": "^[^@]{1,64}@"},
-            {"pattern": r"@(?:[^.]{1,63}\.)*[^.]{1,63}$"},
-        ],
-        "$comment": "email",
-    },
-    "path": {"type": "string", "$comment": "path"},
-    "file-path": {"type": "string", "$comment": "path of a file"},
-    "directory-path": {"type": "string", "$comment": "path of a folder"},
-    "base64": {
-        "type": "string",
-        "pattern": _BASE64.format("[A-Za-z0-9+/]"),
-        "$comment": "base64",
-    },
-    "base64url": {"type": "string", "pattern": BASE64_URL, "$comment": "base64url"},
+Digits: TypeAlias = tuple[str, ...]
+"""Four digits in base64, those of three bytes, a class each."""
+BASE64: Digits = ("[A-Za-z0-9+/]",) * 4
+BASE64_URL: Digits = ("[A-Za-z0-9_-]",) * 4
+
+
+def base64_texts(digits: Digits, low: int = 0, high: int | None = None) -> str:
+    """The base64 of so many bytes, with its padding, as a part of a pattern.
+
+    >>> import re
+    >>> texts = base64_texts(BASE64, 1, 2)
+    >>> [bool(re.fullmatch(texts, text)) for text in ("", "aGk=", "aaaa")]
+    [False, True, False]
+    """
+    parts: list[str] = []
+    one, two = f"{digits[0]}[AQgw]==", f"{digits[0]}{digits[1]}[AEIMQUYcgkosw048]="
+    for rest, end in enumerate(("", one, two)):
+        least = -(-max(0, low - rest) // 3)
+        most = "" if high is None else (high - rest) // 3
+        if most == "" or most >= least:
+            parts.append(f"(?:{''.join(digits)}){{{least},{most}}}{end}")
+    return either(parts)
+
+
+def ascii_digits(digits: Digits) -> Digits:
+    """Of the digits of three bytes, those of bytes below 128."""
+    return "[A-Za-f]", "[A-HQ-Xg-nw-z0-3]", "[ABEFIJMNQRUVYZcdghklopstwx014589]", digits[3]
+
+
+# Networks, sizes, patterns
+
+
+def _network4() -> str:
+    """IPv4 networks: all bits behind the prefix are zero."""
+    parts: list[str] = []
+    for prefix in range(33):
+        octets = [_OCTET] * (prefix // 8)
+        if prefix % 8:
+            octets.append(f"(?:{'|'.join(map(str, range(0, 256, 1 << 8 - prefix % 8)))})")
+        parts.append(rf"{r'[.]'.join([*octets, *['0'] * (4 - len(octets))])}/{prefix}")
+    return "|".join(parts)
+
+
+def _network6() -> str:
+    """IPv6 networks: as many groups as the prefix needs, or fewer; the others are :: at the end."""
+    parts = ["::/0"]
+    for prefix in range(1, 129):
+        others = (prefix - 1) // 16  # groups before the last one
+        fewer = f"(?:(?:{_GROUP}:){{1,{others}}}|:):" if others else "::"
+        full = f"(?:{_GROUP}:){{{others}}}{_leading_bits(prefix - 16 * others)}"
+        parts.append(f"(?:{fewer}|{full}{'' if others == 7 else '::'})/{prefix}")
+    return "|".join(parts)
+
+
+def _leading_bits(bits: int) -> str:
+    """A group of 16 bits of which only the first ones may be set.
+
+    >>> _leading_bits(8), _leading_bits(6)
+    ('(?:0{1,4}|[0-9a-fA-F]{1,2}00)', '(?:0{1,4}|[0-9a-fA-F]{0,1}[048cC]00)')
+    """
+    digits, rest = divmod(bits, 4)
+    if digits == 4:
+        return _GROUP
+    if rest == 0:
+        return f"(?:0{{1,4}}|[0-9a-fA-F]{{1,{digits}}}{'0' * (4 - digits)})"
+    ends = "".join(dict.fromkeys("".join(f"{n:x}{n:X}" for n in range(0, 16, 1 << 4 - rest))))
+    return f"(?:0{{1,4}}|[0-9a-fA-F]{{0,{digits}}}[{ends}]{'0' * (3 - digits)})"
+
+
+_SIZE = "[kKmMgGtTpPeE]"
+
+
+def _regex(depth: int) -> str:
+    """Python's regular expressions: no names, references and flags, groups so deep in groups."""
+    escape = r"\\[dDsSwWnrtfv.^$*+?()[\]{}|\\/-]"
+    inside = rf"(?:a-z|A-Z|0-9|[A-Za-z0-9 _.,:;!@#%&*+=(){{}}|?$/<>'\"~`-]|{escape})"
+    atom = rf"[^\\^$*+?()[\]{{}}|\x00-\x1f]|\.|{escape}|\[\^?{inside}+\]"
+    if depth:
+        atom += rf"|\((?:\?:|\?[=!])?(?:{_regex(depth - 1)})\)"
+    count = r"[*+?]\??|\{(?:[0-9]{1,3},?|0,[0-9]{1,3}|1,[1-9][0-9]{0,2})\}"
+    row = rf"(?:[\^$]|\\[bB]|(?:{atom})(?:{count})?)*"
+    return rf"{row}(?:\|{row})*"
+
+
+def _of(pattern: str, called: str) -> Schema:
+    return {"type": "string", "pattern": f"^(?:{pattern})$", "$comment": called}
+
+
+BYTE_SIZE = _of(
+    rf"[0-9]{{1,15}}(?:\.[0-9]{{1,15}})? ?(?:(?:{_SIZE}[iI]?)?[bB](?:it)?|{_SIZE})?",
+    "size such as 1.5 GB",
+)
+"""Sizes with their units that `ByteSize` reads."""
+
+
+_INTERFACE4 = rf"{IPV4}/(?:3[0-2]|[12]?[0-9])"
+_INTERFACE6 = rf"(?:{IPV6})/(?:12[0-8]|1[01][0-9]|[1-9]?[0-9])"
+_ADDRESSES: Schema = {
+    "type": "string",
+    "maxLength": 254,  # RFC 5321, as the two lengths below
+    "allOf": [
+        {"pattern": _EMAIL},
+        {"pattern": "^[^@]{1,64}@"},
+        {"pattern": r"@(?:[^.]{1,63}\.)*[^.]{1,63}$"},
+    ],
+    "$comment": "email",
 }
+
+FORMATS: dict[str, Callable[[], Schema]] = {
+    "ipv4": lambda: {"type": "string", "format": "ipv4"},
+    "ipv6": lambda: _of(IPV6, "IPv6 address"),
+    "ipv4interface": lambda: _of(_INTERFACE4, "IPv4 address with its prefix length"),
+    "ipv6interface": lambda: _of(_INTERFACE6, "IPv6 address with its prefix length"),
+    "ipv4network": lambda: _of(_network4(), "IPv4 network such as 10.0.0.0/8"),
+    "ipv6network": lambda: _of(_network6(), "IPv6 network such as 2001:db8::/32"),
+    "ipvanyaddress": lambda: _of(f"{IPV4}|{IPV6}", "IP address"),
+    "ipvanyinterface": lambda: _of(
+        f"{_INTERFACE4}|{_INTERFACE6}", "IP address with its prefix length"
+    ),
+    "ipvanynetwork": lambda: _of(f"{_network4()}|{_network6()}", "IP network such as 10.0.0.0/8"),
+    "email": lambda: _ADDRESSES,
+    "path": lambda: {"type": "string", "$comment": "path"},
+    "file-path": lambda: {"type": "string", "$comment": "path of a file"},
+    "directory-path": lambda: {"type": "string", "$comment": "path of a folder"},
+    "zoneinfo": lambda: {"type": "string", "enum": sorted(available_timezones())},
+    "regex": lambda: _of(_regex(3), "regular expression"),
+}
+"""The texts of types by the format that pydantic claims for them."""

@@ -2,7 +2,8 @@
 
 A validator that a user wrote may reject what the schema allows: pydantic then says so when the text
 is parsed. One of pydantic's own is part of the type, so it is either known here to reject nothing
-more, or turned into constraints, or refused.
+more, or turned into constraints (`python_types_limits`), or refused. The wrappers that pydantic
+puts around v1 validators and around predicates of annotated_types call the user's function.
 
 A JSON Schema that a user gave (`WithJsonSchema`, `__get_pydantic_json_schema__`) is taken at its
 word. `json_schema_extra` describes and does not validate, so only descriptions are taken from it.
@@ -10,53 +11,56 @@ word. `json_schema_extra` describes and does not validate, so only descriptions 
 
 from collections.abc import Callable, Mapping
 from functools import partial
-from math import lcm
+from inspect import getclosurevars
 from typing import Any, TypeAlias, cast, final
+
+from annotated_types import Predicate
 
 from guideway.errors import GuidewayError
 from guideway.syntax.json_text import copy_json
-from guideway.syntax.python_types_bounds import BOUNDS, outer_bound, own_bound, written
+from guideway.syntax.python_types_bounds import BOUNDS
 from guideway.syntax.python_types_formats import FORMATS
-from guideway.syntax.python_types_place import Core, Place, Schema, side_of, union_parts
+from guideway.syntax.python_types_place import Core, Schema
+from guideway.syntax.python_types_regex import SHAPES
 
 Hook: TypeAlias = Callable[[Core, Any], Schema]
 
-_HARMLESS = (
-    "SecretStr",
-    "SecretBytes",
-    "Secret.__get_pydantic_core_schema__.<locals>.<lambda>",
-    "sequence_validator",
-    "defaultdict_validator",
-    "deque_validator",
+_UNCHANGED = (
+    *("sequence_validator", "defaultdict_validator", "deque_validator"),
     "_BaseUrl.__get_pydantic_core_schema__.<locals>.wrap_val",
     "_BaseMultiHostUrl.__get_pydantic_core_schema__.<locals>.wrap_val",
 )
-LIMITS = (*BOUNDS, "multiple_of", "min_length", "max_length", "pattern")
-"""Constraints by their names in core schemas."""
+SAME = (*_UNCHANGED, "EmailStr._validate")
+"""Functions of pydantic's that return what they are given, as far as constraints go."""
+SECRET = ("SecretStr", "SecretBytes")
+"""Classes of pydantic's that are as long as what they hide."""
+ENCODED = ("EncodedBytes.decode", "EncodedStr.decode_str")
+"""Functions of pydantic's that decode a text."""
+_HARMLESS = (*_UNCHANGED, *SECRET, "Secret.__get_pydantic_core_schema__.<locals>.<lambda>")
+_PREDICATE = "apply_known_metadata.<locals>.val_func"
+_OF_STRINGS = "apply_known_metadata.<locals>._apply_constraint_with_incompatibility_info"
+_OF_USERS = "pydantic._internal._decorators_v1"
+LENGTHS = ("min_length", "max_length")
+_ASKED = frozenset((*BOUNDS, "multiple_of", *LENGTHS, "max_digits", "decimal_places"))
 
 
 def is_own(function: object) -> bool:
-    """Whether pydantic, or the standard library, brings this function."""
-    home = str(getattr(_inner(function), "__module__", "")).partition(".")[0]
-    return home in ("pydantic", "ipaddress", "pathlib")
-
-
-def is_harmless(function: object) -> bool:
-    """Whether one of pydantic's own validators takes all that its schema allows."""
-    return getattr(_inner(function), "__qualname__", "") in _HARMLESS
-
-
-def asked_of_strings(core: Core) -> list[str]:
-    """What one of pydantic's functions checks by having a string read once more."""
-    own = core["type"] == "function-wrap" and is_own(core["function"]["function"])
-    again: Core = core["schema"] if own else {}
-    changing = ("type", "to_lower", "to_upper", "strip_whitespace")  # these reject nothing
-    return [name for name in again if name not in changing] if again.get("type") == "str" else []
+    """Whether pydantic brings this function, and calls no function of the user's in it."""
+    inner = _inner(function)
+    home = str(getattr(inner, "__module__", ""))
+    return (
+        home.partition(".")[0] == "pydantic" and home != _OF_USERS and name_of(inner) != _PREDICATE
+    )
 
 
 def is_users(core: Core) -> bool:
     """Whether a function of the user's is the core schema."""
     return "function" in core and not is_own(core["function"]["function"])
+
+
+def is_harmless(function: object) -> bool:
+    """Whether one of pydantic's own validators takes all that its schema allows."""
+    return name_of(function) in _HARMLESS
 
 
 def name_of(function: object) -> str:
@@ -71,13 +75,26 @@ def _inner(function: object) -> object:
     return getattr(function, "__func__", function)
 
 
-def constraints_of(function: object) -> dict[str, Any] | None:
-    """The constraint that one of pydantic's validators checks, None for any other function."""
-    own = is_own(function)
-    if not own or not isinstance(function, partial):
-        return None
-    keywords = cast("partial[Any]", function).keywords
-    return keywords if keywords and all(name in LIMITS for name in keywords) else None
+def asked_by(core: Core) -> dict[str, Any]:
+    """The constraints that a function checks on the value that its schema gives, by their names.
+
+    Empty for a function that does anything else.
+    """
+    function = core["function"]["function"]
+    name = name_of(function)
+    if name == _PREDICATE:
+        said = getclosurevars(function).nonlocals.get("annotation")
+        tested = said.func if isinstance(said, Predicate) else None
+        shape = getattr(tested, "__name__", "")
+        return {"shape": shape} if shape in SHAPES and tested is getattr(str, shape) else {}
+    if not is_own(function):
+        return {}
+    if name == "forbid_inf_nan_check":
+        return {"allow_inf_nan": False}
+    if name == _OF_STRINGS:
+        return {name: value for name, value in core["schema"].items() if name != "type"}
+    keywords: dict[str, Any] = getattr(function, "keywords", {})
+    return dict(keywords) if _ASKED.issuperset(keywords) else {}
 
 
 def hooks_of(core: Core) -> list[Hook]:
@@ -118,7 +135,7 @@ def claimed_format(core: Core) -> Schema | None:
     """The schema of a type of pydantic's own that no core schema describes, None for others."""
     claims = [hook(core, _Nothing()) for hook in hooks_of(core) if is_own(hook)]
     known = [FORMATS[claim["format"]] for claim in claims if claim.get("format") in FORMATS]
-    return dict(known[-1]) if known else None
+    return dict(known[-1]()) if known else None
 
 
 @final
@@ -150,75 +167,3 @@ def is_json(value: object) -> bool:
     except GuidewayError:
         return False
     return True
-
-
-def unwrapped(core: Core, at: Place) -> Core | None:
-    """What a validator is put around, with what it asks of that; None if it decides alone.
-
-    Raises:
-        UnsupportedError: as `constrained`.
-    """
-    function = core["function"]["function"]
-    constraints = constraints_of(function)
-    if constraints is not None:
-        return constrained(core["schema"], constraints, at)
-    if not is_own(function) or is_harmless(function):
-        return core.get("json_schema_input_schema", core["schema"])
-    return None
-
-
-def constrained(core: Core, constraints: Mapping[str, Any], at: Place) -> Core:
-    """`core`, with constraints that pydantic checks after reading it.
-
-    Raises:
-        UnsupportedError: they are said about a type that cannot say them itself.
-        SourceError: the type refers to itself.
-    """
-    core, at = at.following(core)
-    kind = core["type"]
-    if kind == "union":
-        parts = [constrained(part, constraints, at) for part in union_parts(core)]
-        return {**core, "choices": parts}
-    if kind == "lax-or-strict" and claimed_format(core) is None:
-        return constrained(side_of(core, at), constraints, at)
-    if kind in ("nullable", "default"):  # no constraint holds for None
-        return constrained(core["schema"], constraints, at)
-    if kind in ("function-after", "function-before", "function-wrap"):
-        function = core["function"]["function"]
-        if not is_own(function):  # what it returns is checked, not what is written
-            return core
-        return {**core, "schema": constrained(core["schema"], constraints, at)}
-    if not all(kind in _TAKEN_BY[name] for name in constraints):
-        listed = ", ".join(f"{name}={written(value)}" for name, value in constraints.items())
-        raise at.refuse(listed, f"is not supported for {kind}", next(iter(constraints)))
-    both = {name: _both(core, name, value, at) for name, value in constraints.items()}
-    return {**core, **both}
-
-
-_NUMBERS: frozenset[str] = frozenset(("int", "float", "decimal", "date"))
-_SIZED: frozenset[str] = frozenset(
-    ("str", "list", "tuple", "set", "frozenset", "dict", "bytes", "deque")
-)
-_NEVER: frozenset[str] = frozenset()
-_TAKEN_BY: dict[str, frozenset[str]] = {
-    **dict.fromkeys(BOUNDS, _NUMBERS),
-    "multiple_of": frozenset(("int",)),
-    "pattern": _NEVER,
-    "min_length": _SIZED,
-    "max_length": _SIZED,
-}
-
-
-def _both(core: Core, name: str, value: Any, at: Place) -> Any:
-    """What `core` asks under this name, and `value` as well."""
-    own: Any = core.get(name)
-    if name == "multiple_of":
-        if type(value) is not int or value == 0:  # the rest of a float is rounded
-            raise at.refuse(f"{name}={written(value)}", "is not supported for int", name)
-        return lcm(1 if own is None else int(own), value)
-    if name in BOUNDS:
-        value = outer_bound(core["type"], name, value, at)
-        own = None if own is None else own_bound(core["type"], name, own, at)
-    if own is None:
-        return value
-    return max(own, value) if name in ("ge", "gt", "min_length") else min(own, value)

@@ -11,11 +11,13 @@ What this module does not know: schemas, pydantic.
 """
 
 from decimal import Decimal
+from sys import float_info
 
 DIGITS = "[0-9]*"
 FRACTION = r"(?:\.[0-9]+)?"
 ZERO = r"0(?:\.0+)?(?:E[+-][0-9]{1,5})?"  # as str(Decimal) writes it
 NUMERAL = "(?:0|[1-9][0-9]*)"
+LONGEST_INTEGER = 4300  # digits; beyond, Python's int() refuses
 NOTHING = "[^\\s\\S]"  # matches no text: no character is neither
 
 
@@ -105,7 +107,7 @@ def _signed_from(low: Decimal, exclusive: bool, negative: str) -> str:
 def _magnitude_from(low: Decimal, exclusive: bool) -> str:
     """Unsigned plain decimals of `low` (0 or more) and above."""
     units, fraction = _split(low)
-    equal = _fraction_from(fraction, exclusive)
+    equal = fraction_from(fraction, exclusive)
     greater = f"(?:{numerals(units + 1, None)}){FRACTION}"
     return f"{units}{equal}|{greater}"
 
@@ -113,7 +115,7 @@ def _magnitude_from(low: Decimal, exclusive: bool) -> str:
 def unsigned_to(high: Decimal, exclusive: bool) -> str:
     """Unsigned plain decimals up to `high` (above 0)."""
     units, fraction = _split(high)
-    parts = [f"{units}{_fraction_to(fraction, exclusive)}"]
+    parts = [f"{units}{fraction_to(fraction, exclusive)}"]
     if units:
         parts.append(f"(?:{numerals(0, units - 1)}){FRACTION}")
     return either(parts)
@@ -124,7 +126,7 @@ def _split(value: Decimal) -> tuple[int, str]:
     return int(units), fraction.rstrip("0")
 
 
-def _fraction_from(digits: str, exclusive: bool) -> str:
+def fraction_from(digits: str, exclusive: bool) -> str:
     """Fractions, their point included, of 0.`digits` and above; none at all is 0."""
     more = "0*[1-9][0-9]*"
     if not digits:
@@ -138,7 +140,7 @@ def _fraction_from(digits: str, exclusive: bool) -> str:
     return rf"\.(?:{either(parts)})"
 
 
-def _fraction_to(digits: str, exclusive: bool) -> str:
+def fraction_to(digits: str, exclusive: bool) -> str:
     """Fractions, their point included or none at all, up to 0.`digits`."""
     if not digits:
         return NOTHING if exclusive else r"(?:\.0+)?"
@@ -210,3 +212,11 @@ def _count(low: int, high: int | None) -> str:
     if low == high:
         return "[0-9]" if low == 1 else f"[0-9]{{{low}}}"
     return f"[0-9]{{{low},{'' if high is None else high}}}"
+
+
+FINITE = (  # unsigned floats: plain, or scientific with one digit before the point
+    rf"(?:(?:0|[1-9][0-9]{{0,{float_info.max_10_exp - 1}}}){FRACTION}"
+    rf"|[0-9]{FRACTION}[eE](?:-[0-9]{{1,3}}|\+?(?:{numerals(0, float_info.max_10_exp - 1)}))"
+    rf"|(?:{unsigned_to(Decimal(repr(float_info.max).partition('e')[0]), exclusive=False)})"
+    rf"[eE]\+?{float_info.max_10_exp})"
+)

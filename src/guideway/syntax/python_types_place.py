@@ -31,6 +31,7 @@ class Place:
         in_python: whether a function has made Python objects of the JSON that stands there.
         again: whether what is read of the JSON is read once more, as a Python object.
         followed: the references that lead here and into no part of the value.
+        plain: whether numbers in strings are held to what their type can tell apart.
     """
 
     path: str
@@ -39,6 +40,7 @@ class Place:
     in_python: bool = False
     again: bool = False
     followed: frozenset[str] = frozenset()
+    plain: bool = False
 
     def child(self, step: str) -> "Place":
         """A part of this."""

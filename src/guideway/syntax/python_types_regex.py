@@ -1,29 +1,35 @@
-r"""Patterns of Rust's and of Python's regular expressions, said in ECMA-262 for JSON Schema.
+r"""Patterns of types, for JSON Schema: those of `re` as they are, those of Rust said in ECMA-262.
 
 pydantic searches with Rust's regex crate, or with `re` where it is told to (`regex_engine`, or a
-compiled pattern). Both read \d, \w, \s and the dot differently from ECMA-262, and Python's $ lets a
-newline follow::
+compiled pattern). JSON Schema here reads a pattern that begins with flags as Python's, so a pattern
+of `re` only gets the flags that hold anyway: `(?u)^a$`. Rust reads some things differently from
+ECMA-262 and from `re`::
 
-    written          Rust                    Python                      printed
-    \d               Nd                      Nd                          \p{Nd}
-    \w               Alphabetic, M, Nd, Pc   str.isalnum and _           [\p{L}\p{M}…]
-    .                all but \n              all but \n                  [^\n]
-    $                end of the text         also before a last newline  $, (?:\n)?$
+    written          Rust                              printed
+    \d               Nd                                \p{Nd}
+    \w               Alphabetic, M, Nd, Pc             [\p{L}\p{M}…]
+    .                all but \n                        [^\n]
+    $                end of the text                   $
+    (?i)s            simple case folding               [sS\u{17f}]
+    \b               between \w and the others         (?<=…)(?!…)|(?<!…)(?=…)
 
-The pattern is parsed by `syntax.regex` and printed from its tree. What ECMA-262 cannot say, case
-folding above all, is refused by name. A newer Unicode than Python's may be in Rust's tables: where
-a class is negated, code points that Python does not know are left out, and of the unassigned ones
-those are on offer that stay so, so that no text is offered that pydantic might reject. Nor are
-those on offer whose category has changed since Unicode 14, where that decides.
+The pattern is parsed by `syntax.regex`, in the spelling of `re`, and printed from its tree. A newer
+Unicode than Python's may be in Rust's tables: where a class is negated, code points that Python
+does not know are left out, and of the unassigned ones those are on offer that stay so, so that no
+text is offered that pydantic might reject. Nor are those on offer whose category has changed since
+Unicode 14, where that decides.
 """
 
 import re
 from dataclasses import replace
-from typing import Literal, TypeAlias
+from functools import cache
+from itertools import chain
+from typing import Final, Literal, TypeAlias
 
 from guideway.errors import GuidewayError, UnsupportedError
 from guideway.syntax.python_types_place import Place
 from guideway.syntax.regex import parse_regex
+from guideway.syntax.regex_finding import leading_flags, parsed
 from guideway.syntax.regex_tree import (
     Alternation,
     Anchor,
@@ -33,6 +39,7 @@ from guideway.syntax.regex_tree import (
     Dot,
     Group,
     Look,
+    Mode,
     Node,
     Range,
     Repeat,
@@ -43,23 +50,18 @@ from guideway.syntax.regex_tree import (
 )
 
 Engine: TypeAlias = Literal["rust", "python"]
+Item: TypeAlias = int | Range | Shorthand
 
 _RUST_SPACE = r"\t-\r \u{85}\u{a0}\u{1680}\u{2000}-\u{200a}\u{2028}\u{2029}\u{202f}\u{205f}\u{3000}"
-_SETS: dict[tuple[str, str], str] = {
-    ("rust", "digit"): r"\p{Nd}",
-    ("rust", "space"): _RUST_SPACE,
+_SETS = {
+    "digit": r"\p{Nd}",
+    "space": _RUST_SPACE,
     # UTS #18's word characters. Of the alphabetic ones that are no letter, letter number or mark,
     # there are the circled and squared letters only.
-    ("rust", "word"): (
+    "word": (
         r"\p{L}\p{M}\p{Nd}\p{Nl}\p{Pc}\u{200c}\u{200d}\u{24b6}-\u{24e9}"
         r"\u{1f130}-\u{1f149}\u{1f150}-\u{1f169}\u{1f170}-\u{1f189}"
     ),
-    ("python", "digit"): r"\p{Nd}",
-    ("python", "space"): r"\u{1c}-\u{1f}" + _RUST_SPACE,
-    ("python", "word"): r"_\p{L}\p{N}",
-    ("ascii", "digit"): "0-9",
-    ("ascii", "space"): r"\t-\r ",
-    ("ascii", "word"): "_0-9A-Za-z",
 }
 # Code points that no version of Unicode assigns.
 _NEVER = r"\u{fdd0}-\u{fdef}" + "".join(
@@ -73,11 +75,61 @@ _MOVED = {
 }
 _SIGNS: dict[tuple[int, int | None], str] = {(0, None): "*", (1, None): "+", (0, 1): "?"}
 _ONE_PROPERTY = re.compile(r"\\p\{\w+\}")
-_RUST_ONLY = re.compile(r"\\[<>]|\\b\{")
-_REFUSED = {Look: "lookaround", Boundary: "word boundary", Back: "backreference"}
-_COUNT = re.compile(r"\{[\s0-9,]*\}")  # with blanks, which ECMA-262 takes for text
-_RUST_ANCHORS = {r"\A": "^", r"\z": "$"}
 _FLAGS = {re.IGNORECASE: "i", re.MULTILINE: "m", re.DOTALL: "s", re.VERBOSE: "x", re.ASCII: "a"}
+
+_POSIX = {
+    "alpha": "A-Za-z",
+    "digit": "0-9",
+    "alnum": "0-9A-Za-z",
+    "upper": "A-Z",
+    "lower": "a-z",
+    "word": "0-9A-Za-z_",
+    "xdigit": "0-9A-Fa-f",
+    "space": r"\t-\r ",
+    "blank": r"\t ",
+    "punct": r"!-/:-@\[-`{-~",
+    "graph": "!-~",
+    "print": " -~",
+    "ascii": r"\x00-\x7f",
+    "cntrl": r"\x00-\x1f\x7f",
+}
+_OF_RUST: Final = re.compile(  # what is spelled otherwise there, and every other escape
+    r"(?P<boundary>\\[<>]|\\b\{)|\\(?P<anchor>[Az])|\\[xuU]\{(?P<code>[0-9A-Fa-f]+)\}"
+    r"|\\(?P<sign>[pP])(?P<letter>\w)|\\.|\(\?<(?P<name>\w+)>|\{(?P<count>[\s0-9,]*)\}",
+    re.DOTALL,
+)
+_IN_CLASS: Final = re.compile(
+    r"\[:(?P<posix>\^?\w+):\]|(?P<nested>\[|&&|--|~~)"
+    r"|\\[xuU]\{(?P<code>[0-9A-Fa-f]+)\}|\\(?P<sign>[pP])(?P<letter>\w)|\\.",
+    re.DOTALL,
+)
+_ELSEWHERE: Final = re.compile(r"\\a|\[\^?\]")  # what ECMA-262 reads otherwise
+_CLASS: Final = re.compile(r"\[\^?\]?(?:\[:\^?\w+:\]|\\.|[^\]\\])*\]", re.DOTALL)
+_CASED: Final = (  # the blocks that have letters with case, as of Unicode 17
+    *((0x41, 0x2E00), (0xA640, 0xAC00), (0xFB00, 0xFB18), (0xFF21, 0xFF5B), (0x10400, 0x11900)),
+    *((0x16E40, 0x16EE0), (0x1E900, 0x1E944)),
+)
+_SINCE_UNICODE_15_1: Final = {0x1FD3: 0x390, 0x1FE3: 0x3B0, 0xFB06: 0xFB05}
+
+_NO_UPPER = (  # and, beside letters, no roman numerals and circled and squared letters
+    r"[^\p{Lu}\p{Lt}\u2160-\u216f\u24b6-\u24cf"
+    r"\u{1f130}-\u{1f149}\u{1f150}-\u{1f169}\u{1f170}-\u{1f189}]*"
+)
+_NO_LOWER = r"[^\p{Ll}\p{Lt}\p{Lm}\p{M}\u{aa}\u{ba}\u2170-\u217f\u24d0-\u24e9]*"
+SHAPES: Final = {
+    "isascii": r"^[\x00-\x7f]*$",
+    "isalpha": r"^\p{L}+$",
+    "isalnum": r"^[\p{L}\p{N}]+$",
+    **dict.fromkeys(("isdigit", "isdecimal"), r"^\p{Nd}+$"),
+    "islower": rf"^{_NO_UPPER}\p{{Ll}}{_NO_UPPER}$",
+    "isupper": rf"^{_NO_LOWER}\p{{Lu}}{_NO_LOWER}$",
+}
+"""Strings for which a method of `str` is true; fewer of `isdigit`, `islower` and `isupper`."""
+
+
+def unchanged(case: str) -> str:
+    """The pattern of texts that Rust leaves alone: "to_lower", or "to_upper"."""
+    return f"^{_NO_UPPER if case == 'to_lower' else _NO_LOWER}$".replace("]", r"\p{Cn}]", 1)
 
 
 def trimmed() -> str:
@@ -87,26 +139,35 @@ def trimmed() -> str:
 
 
 def translate(pattern: str | re.Pattern[str], engine: Engine, at: Place) -> str:
-    r"""The same search in ECMA-262.
+    r"""The same search, as JSON Schema reads it.
 
     >>> translate(r"^\d{3}$", "rust", Place("zip"))
     '^\\p{Nd}{3}$'
+    >>> translate(r"^\d{3}$", "python", Place("zip"))
+    '(?u)^\\d{3}$'
 
     Raises:
-        UnsupportedError: it uses what ECMA-262 or guideway does not have, by name.
+        UnsupportedError: it uses what guideway does not have, by name.
     """
     try:
         if isinstance(pattern, re.Pattern):
             flags = "".join(letter for flag, letter in _FLAGS.items() if pattern.flags & flag)
-            return _print(parse_regex(pattern.pattern, "python", flags).body, "python", True)
-        if engine == "python":
-            return _print(parse_regex(pattern, "python").body, "python", True)
-        return _from_rust(pattern)
+            return _flagged(pattern.pattern, flags)
+        return _flagged(pattern, "") if engine == "python" else _from_rust(pattern)
     except GuidewayError as error:
         message = str(error).partition("\n")[0]
         feature = getattr(error, "feature", "") or "pattern"
         why = f"cannot be honoured: {message}"
         raise at.refuse(f"the pattern {_text(pattern)!r}", why, feature) from None
+
+
+def _flagged(pattern: str, flags: str) -> str:
+    """A pattern of `re` with its flags in front, u if there are none."""
+    own = leading_flags(pattern)
+    letters = dict.fromkeys(flags + re.sub(r"\W", "", own))
+    told = f"(?{''.join(letters) or 'u'}){pattern.removeprefix(own)}"
+    parsed(told)
+    return told
 
 
 def _unsupported(feature: str, hint: str = "") -> UnsupportedError:
@@ -118,33 +179,53 @@ def _text(pattern: str | re.Pattern[str]) -> str:
 
 
 def _from_rust(pattern: str) -> str:
-    plain = _plain_classes(pattern)
-    body = parse_regex(plain, "ecma").body
-    return _print(body, "rust", True) if _differs(body) else plain
+    as_python = _respelled(pattern)
+    body = parse_regex(as_python, "python").body
+    changed = as_python != pattern or _ELSEWHERE.search(pattern) or _differs(body)
+    return _print(body) if changed else pattern
 
 
-def _plain_classes(pattern: str) -> str:
-    """`pattern`, if its classes are no more than ECMA-262's; anchors and counts in its spelling."""
-    if _RUST_ONLY.search(pattern):
-        raise _unsupported("a word boundary")
-    printed: list[str] = []
-    opened = -1  # where the class began
+def _respelled(pattern: str) -> str:
+    """A pattern of Rust's in the spelling of `re`."""
+    parts: list[str] = []
     at = 0
     while at < len(pattern):
-        part = pattern[at : at + 2] if pattern[at] == "\\" else pattern[at]
-        if opened < 0:
-            opened = at if part == "[" else -1
-            count = _COUNT.match(pattern, at)
-            part = count[0] if count else part
-            printed.append(re.sub(r"\s", "", part) if count else _RUST_ANCHORS.get(part, part))
+        found = _CLASS.match(pattern, at)
+        if found:
+            opened = re.match(r"\[\^?\]?", found[0])
+            begun = opened[0] if opened else ""
+            parts.append(begun + _IN_CLASS.sub(_in_class, found[0][len(begun) : -1]) + "]")
         else:
-            first = pattern[opened + 1 : at] in ("", "^")
-            if part == "[" or (part == "]" and first) or pattern[at : at + 2] in ("&&", "--", "~~"):
-                raise _unsupported("a class inside a class")
-            opened = -1 if part == "]" else opened
-            printed.append(part)
-        at += len(part)
-    return "".join(printed)
+            found = _OF_RUST.match(pattern, at)
+            parts.append(_outside(found) if found else pattern[at])
+        at = found.end() if found else at + 1
+    return "".join(parts)
+
+
+def _outside(found: re.Match[str]) -> str:
+    if found["boundary"]:
+        raise _unsupported("a word boundary")
+    if found["anchor"]:
+        return r"\A" if found["anchor"] == "A" else r"\Z"
+    if found["name"]:
+        return f"(?P<{found['name']}>"
+    if found["count"] is not None:
+        return re.sub(r"\s", "", found[0])
+    return _escape(found)
+
+
+def _in_class(found: re.Match[str]) -> str:
+    if found["posix"] in _POSIX:
+        return _POSIX[found["posix"]]
+    if found["posix"] or found["nested"]:
+        raise _unsupported("a class inside a class")
+    return _escape(found)
+
+
+def _escape(found: re.Match[str]) -> str:
+    if found["code"]:
+        return f"\\U{int(found['code'], 16):08x}"
+    return f"\\{found['sign']}{{{found['letter']}}}" if found["sign"] else found[0]
 
 
 def _differs(root: Node) -> bool:
@@ -152,33 +233,50 @@ def _differs(root: Node) -> bool:
     todo = [root]
     while todo:
         node = todo.pop()
-        shorthands = node.items if isinstance(node, Class) else (node,)
-        if isinstance(node, Dot | Look | Boundary | Back) or any(
-            isinstance(item, Shorthand) for item in shorthands
-        ):
+        items = node.items if isinstance(node, Class) else (node,)
+        lines = isinstance(node, Anchor) and node.kind.startswith("line")
+        cased = isinstance(node, Text | Class) and node.mode.ignore_case
+        named = any(isinstance(item, Shorthand) for item in items)
+        if lines or cased or named or isinstance(node, Dot | Boundary):
             return True
         todo.extend(children(node))
     return False
 
 
-def _print(node: Node, engine: Engine, last: bool) -> str:
-    """`node` in ECMA-262; `last`: nothing follows it."""
+def _print(node: Node) -> str:  # noqa: C901, PLR0911  an arm for each node
+    """`node` in ECMA-262."""
     match node:
         case Sequence(items):
-            ends = [last and index == len(items) for index in range(1, len(items) + 1)]
-            return "".join(_print(item, engine, end) for item, end in zip(items, ends, strict=True))
+            return "".join(map(_print, items))
         case Alternation(options):
-            return "|".join(_print(option, engine, last) for option in options)
+            return "|".join(map(_print, options))
         case Group(item):
-            return f"(?:{_print(item, engine, last)})"
+            return f"(?:{_print(item)})"
         case Repeat(item, low, high):
-            return f"{_print(item, engine, False)}{_count(low, high)}"
+            return f"{_print(item)}{_count(low, high)}"
         case Anchor(kind):
-            return _print_anchor(kind, last)
-        case Look() | Boundary() | Back():
-            raise _unsupported(_REFUSED[type(node)])
-        case _:
-            return _print_leaf(node, engine)
+            return _ANCHORS[kind]
+        case Boundary(negated):
+            return _print_boundary(negated)
+        case Text(text, mode):
+            return "".join(_print_character(ord(char), mode) for char in text)
+        case Dot(mode):
+            return r"[\s\S]" if mode.dot_all else r"[^\n]"
+        case Shorthand():
+            return _print_class((node,), False, node.mode)
+        case Class(items, negated, mode):
+            return _print_class(items, negated, mode)
+        case Look() | Back():  # which Rust does not have
+            raise _unsupported(type(node).__name__)
+
+
+_ANCHORS: Final[dict[str, str]] = {
+    "text start": "^",
+    "text end": "$",
+    "last line end": "$",  # as `re` has it; Rust's is the end of the text
+    "line start": r"(?<![^\n])",
+    "line end": r"(?![^\n])",
+}
 
 
 def _count(low: int, high: int | None) -> str:
@@ -188,91 +286,75 @@ def _count(low: int, high: int | None) -> str:
     return f"{{{low}}}" if low == high else f"{{{low},{'' if high is None else high}}}"
 
 
-def _print_leaf(node: Text | Class | Shorthand | Dot, engine: Engine) -> str:
-    if node.mode.ignore_case:
-        raise _unsupported("flag i")
-    match node:
-        case Text(text):
-            return "".join(map(_character, map(ord, text)))
-        case Dot(mode):
-            return r"[\s\S]" if mode.dot_all else r"[^\n]"
-        case Shorthand():
-            return _print_class((node,), False, engine)
-        case _:
-            return _print_class(node.items, node.negated, engine)
-
-
-def _print_anchor(kind: str, last: bool) -> str:
-    match kind:
-        case "text start":
-            return "^"
-        case "text end":
-            return "$"
-        case "last line end" if last:
-            return r"(?:\n)?$"
-        case "last line end":
-            raise _unsupported("$ before the end of a pattern", "; write \\Z")
-        case _:
-            raise _unsupported("flag m")
-
-
-def _print_class(items: tuple[int | Range | Shorthand, ...], negated: bool, engine: Engine) -> str:
+def _print_boundary(negated: bool) -> str:
+    """Between a character of words and none; those that Python does not know are neither."""
+    word, perhaps = f"[{_SETS['word']}]", f"[{_SETS['word']}\\p{{Cn}}]"
     if negated:
-        return _print_others(items, engine)
-    apart = [item for item in items if _is_negated(item) or _moved(item, engine)]
-    inside = [_item(item, engine, True) for item in items if item not in apart]
+        return f"(?:(?<={word})(?={word})|(?<!{perhaps})(?!{perhaps}))"
+    return f"(?:(?<={word})(?!{perhaps})|(?<!{perhaps})(?={word}))"
+
+
+def _print_character(code: int, mode: Mode) -> str:
+    if mode.ignore_case and len(_orbit(code)) > 1:
+        return f"[{''.join(map(_character, _orbit(code)))}]"
+    return _character(code)
+
+
+def _print_class(items: tuple[Item, ...], negated: bool, mode: Mode) -> str:
+    if mode.ignore_case:
+        items = _folded(items)
+    if negated:
+        return _print_others(items, mode)
+    apart = [item for item in items if _is_negated(item) or _moved(item)]
+    inside = [_item(item, True) for item in items if item not in apart]
     if len(items) == 1 and _ONE_PROPERTY.fullmatch("".join(inside)):
         return inside[0]
     options = [f"[{''.join(inside)}]"] if inside else []
-    options += [_print_apart(item, engine) for item in apart]
+    options += [_print_apart(item) for item in apart]
     return options[0] if len(options) == 1 else f"(?:{'|'.join(options)})"
 
 
-def _print_apart(item: int | Range | Shorthand, engine: Engine) -> str:
+def _print_apart(item: Item) -> str:
     """What is only said by what it is not."""
-    part = _item(item, engine, False)
-    left_out = part + _unknown(engine) if _is_negated(item) else part.replace("p", "P", 1)
-    return f"[^{left_out}{_moved(item, engine)}]"
+    part = _item(item, False)
+    left_out = part + r"\p{Cn}" if _is_negated(item) else part.replace("p", "P", 1)
+    return f"[^{left_out}{_moved(item)}]"
 
 
-def _print_others(items: tuple[int | Range | Shorthand, ...], engine: Engine) -> str:
+def _print_others(items: tuple[Item, ...], mode: Mode) -> str:
     """The characters that are not in a class."""
     match items:
         case (Shorthand(negated=True) as item,):
-            return _print_class((replace(item, negated=False),), False, engine)
+            return _print_class((replace(item, negated=False),), False, mode)
         case _ if any(map(_is_negated, items)):
             raise _unsupported("the opposite of a class that holds \\D, \\S or \\W")
         case _:
             pass
-    inside = "".join(_item(item, engine, False) for item in items)
-    named = any(isinstance(item, Shorthand) for item in items)
-    left_out = "".join(_moved(item, engine) for item in items)
-    return f"[^{inside}{_unknown(engine) if named else ''}{left_out}]"
+    inside = "".join(_item(item, False) for item in items)
+    named = mode.ignore_case or any(isinstance(item, Shorthand) for item in items)
+    left_out = "".join(map(_moved, items))
+    unknown = r"\p{Cn}" if named else ""
+    return f"[^{inside}{unknown}{left_out}]"
 
 
-def _unknown(engine: Engine) -> str:
-    return r"\p{Cn}" if engine == "rust" else ""
-
-
-def _moved(item: int | Range | Shorthand, engine: Engine) -> str:
+def _moved(item: Item) -> str:
     """The characters whose being in a category depends on the version of Unicode."""
-    return _MOVED.get(item.name, "") if engine == "rust" and isinstance(item, Shorthand) else ""
+    return _MOVED.get(item.name, "") if isinstance(item, Shorthand) else ""
 
 
-def _is_negated(item: int | Range | Shorthand) -> bool:
+def _is_negated(item: Item) -> bool:
     return isinstance(item, Shorthand) and item.negated
 
 
-def _item(item: int | Range | Shorthand, engine: Engine, meant: bool) -> str:
+def _item(item: Item, meant: bool) -> str:
     """An item of a class; `meant`: what it holds is on offer, not what it leaves."""
     match item:
         case Range(low, high):
             return f"{_character(low)}-{_character(high)}"
-        case Shorthand(name) if meant and engine == "rust" and name in _UNASSIGNED:
+        case Shorthand(name) if meant and name in _UNASSIGNED:
             return _UNASSIGNED[name]
         case Shorthand(name):
-            tables = "ascii" if item.mode.ascii else engine
-            return _SETS.get((tables, name), f"\\p{{{name}}}")
+            return _SETS.get(name, f"\\p{{{name}}}")
         case _:
             return _character(item)
 
@@ -284,3 +366,43 @@ def _character(code: int) -> str:
     if character.isascii() and character.isprintable():
         return f"\\{character}"
     return f"\\u{{{code:x}}}"
+
+
+# Case
+
+
+def _folded(items: tuple[Item, ...]) -> tuple[Item, ...]:
+    """The items of a class, and what is the same but for case."""
+    more: list[int] = []
+    for item in items:
+        if isinstance(item, Shorthand):
+            if item.name not in _SETS:
+                raise _unsupported("a property under flag i")
+            continue
+        low, high = (item.low, item.high) if isinstance(item, Range) else (item, item)
+        cased = (code for code in _orbits() if low <= code <= high)
+        more += (other for code in cased for other in _orbit(code))
+    return (*items, *dict.fromkeys(more))
+
+
+def _orbit(code: int) -> tuple[int, ...]:
+    """The characters that are the same but for case: by simple case folding, as Rust has it.
+
+    >>> "".join(map(chr, _orbit(ord("s"))))
+    'Ssſ'
+    """
+    return _orbits().get(code, (code,))
+
+
+@cache
+def _orbits() -> dict[int, tuple[int, ...]]:
+    found: dict[int, list[int]] = {}
+    for code in chain(*(range(low, high) for low, high in _CASED)):
+        found.setdefault(_fold(code), []).append(code)
+    return {code: tuple(alike) for alike in found.values() if len(alike) > 1 for code in alike}
+
+
+def _fold(code: int) -> int:
+    char = chr(_SINCE_UNICODE_15_1.get(code, code))
+    folded = (folded for folded in (char.casefold(), char.lower(), char) if len(folded) == 1)
+    return ord(next(folded))

@@ -12,8 +12,8 @@ stays so; a date to come may have come before it is read. Datetimes, of which th
 day it is, lie two days apart from it, and those nearer are not on offer.
 """
 
-from collections.abc import Callable
-from datetime import UTC, date, datetime, timedelta
+from collections.abc import Callable, Iterator
+from datetime import UTC, date, datetime, time, timedelta
 from decimal import Decimal
 from enum import Enum
 from math import inf, isfinite, nextafter
@@ -22,18 +22,25 @@ from typing import Any, TypeAlias
 
 from guideway.syntax.json_text import MAX_DIGITS
 from guideway.syntax.python_types_bounds import BOUNDS, bounds_of, written
-from guideway.syntax.python_types_decimals import decimal_patterns
-from guideway.syntax.python_types_formats import BASE64_URL
-from guideway.syntax.python_types_patterns import ordered, whole
+from guideway.syntax.python_types_decimals import decimal_patterns, multiples
+from guideway.syntax.python_types_formats import BASE64_URL, base64_texts
+from guideway.syntax.python_types_hooks import LENGTHS
+from guideway.syntax.python_types_patterns import FINITE, LONGEST_INTEGER, ordered, whole
 from guideway.syntax.python_types_place import Core, Place, Schema, integer
-from guideway.syntax.python_types_regex import translate, trimmed
-from guideway.syntax.python_types_times import DATETIME, DURATION, TIME, ZONE
+from guideway.syntax.python_types_regex import SHAPES, translate, trimmed, unchanged
+from guideway.syntax.python_types_times import (
+    DATETIME,
+    DURATION,
+    TIME,
+    ZONE,
+    bounded,
+    bounded_duration,
+)
 from guideway.syntax.python_types_urls import read_url
 
 Scalar: TypeAlias = Callable[[Core, Place], Schema]
 
 _BOUNDS = {"ge": "minimum", "gt": "exclusiveMinimum", "le": "maximum", "lt": "exclusiveMaximum"}
-LENGTHS = {"min_length": "minLength", "max_length": "maxLength"}
 _WORDS = {
     "ge": "of at least {}",
     "gt": "above {}",
@@ -41,6 +48,7 @@ _WORDS = {
     "lt": "below {}",
     "max_digits": "with at most {} digits",
     "decimal_places": "with at most {} decimal places",
+    "multiple_of": "a multiple of {}",
 }
 NO_YEAR_ZERO = "^0{0,3}[1-9]"
 
@@ -69,9 +77,10 @@ def read_int(core: Core, at: Place) -> Schema:
 
 
 def read_float(core: Core, at: Place) -> Schema:
-    """A finite number; open bounds become closed ones of the next float, as texts are rounded."""
-    if "multiple_of" in core:
-        raise at.refuse("multiple_of", "is not supported for float")
+    """A finite number; open bounds become closed ones of the next float, as texts are rounded.
+
+    A multiple is one of the decimal number; pydantic allows for the rounding of floats.
+    """
     bounds = bounds_of(core, at)
     greatest = float_info.max  # beyond, pydantic reads infinity, which it writes as null
     lows, highs = [-greatest, bounds.get("ge", -inf)], [greatest, bounds.get("le", inf)]
@@ -81,6 +90,9 @@ def read_float(core: Core, at: Place) -> Schema:
     if low == inf or high == -inf:
         raise at.refuse(_in_words("a float", bounds), "is not finite")
     schema: Schema = {"type": "number", "minimum": low, "maximum": high}
+    if "multiple_of" in core:
+        multiple = abs(core["multiple_of"])
+        schema["multipleOf"] = int(multiple) if multiple == int(multiple) else multiple
     if "gt" in bounds or "lt" in bounds:
         schema["$comment"] = _in_words("number", {name: core[name] for name in bounds})
     return schema
@@ -88,21 +100,47 @@ def read_float(core: Core, at: Place) -> Schema:
 
 def read_decimal(core: Core, at: Place) -> Schema:
     """A decimal number in quotes."""
-    if "multiple_of" in core:
-        raise at.refuse("multiple_of", "is not supported for Decimal")
     bounds = bounds_of(core, at)
     infinite = core.get("allow_inf_nan", at.config.get("allow_inf_nan"))
-    if any(name in core for name in BOUNDS):
+    names = ("max_digits", "decimal_places", "whole_digits", "multiple_of")
+    asked = {name: core[name] for name in names if name in core}
+    if any(name in core for name in (*BOUNDS, "multiple_of")):
         infinite = False
-    asked = {name: core[name] for name in ("max_digits", "decimal_places") if name in core}
     if asked.get("max_digits") == 0:
         raise at.refuse("max_digits=0", "leaves no number, as 0 has a digit", "max_digits")
     if (asked.get("decimal_places") or 0) > MAX_DIGITS:
         raise at.refuse(
             "decimal_places", f"of more than {MAX_DIGITS} is not supported", "decimal_places"
         )
-    patterns = decimal_patterns({**asked, **bounds}, infinite=bool(infinite))
+    patterns = decimal_patterns({**asked, **bounds}, infinite=bool(infinite), plain=at.plain)
+    if "multiple_of" in asked:
+        found = multiples(Decimal(str(asked["multiple_of"])))
+        if not found:
+            told = f"multiple_of={asked['multiple_of']}"
+            why = "is not supported for Decimal; products of 2 and 5, by a power of ten, are"
+            raise at.refuse(told, why, "multiple_of")
+        patterns += found
     return _string(*patterns, called=_in_words("decimal", {**bounds, **asked}))
+
+
+def read_fraction(core: Core, at: Place) -> Schema:
+    """A whole number, or a numerator and a denominator, in quotes."""
+    sign = "-?"
+    for name in (*BOUNDS, "multiple_of"):
+        if core.get(name) is not None and (core[name] != 0 or name == "multiple_of"):
+            raise at.refuse(f"{name}={core[name]}", "is not supported for Fraction", name)
+        if core.get(name) is not None:
+            sign = "-" if name in ("lt", "le") else ""
+    digits = f"[1-9][0-9]{{0,{LONGEST_INTEGER - 1}}}"
+    zero = "" if "gt" in core or "lt" in core else "|0"
+    called = _in_words("fraction", core)
+    return _string(whole(f"{sign}{digits}(?:/{digits})?{zero}"), called=called)
+
+
+def read_complex(core: Core, at: Place) -> Schema:
+    """A complex number in quotes, as Python writes it: "1+2j"."""
+    part = FINITE
+    return _string(whole(f"-?{part}|(?:-?{part}[+-]|-?){part}j"), called="complex number")
 
 
 def _string(*patterns: str, called: str = "") -> Schema:
@@ -117,43 +155,63 @@ def _string(*patterns: str, called: str = "") -> Schema:
 
 def read_str(core: Core, at: Place) -> Schema:
     """A string; `strip_whitespace` means one that has nothing to strip."""
+    settings = {name.removeprefix("str_"): said for name, said in at.config.items()}
+    patterns, told = list[str](), list[str]()
+    lows, highs = [0], list[int]()
+    cases: list[str] = []  # in which the parts before write the string
+    for part in ({**settings, **_said(core)}, *core.get("more", ())):
+        if "pattern" in part:
+            named = part.get("regex_engine") or at.config.get("regex_engine")
+            engine = "python" if named == "python-re" else "rust"
+            patterns.append(translate(part["pattern"], engine, at))
+            written = getattr(part["pattern"], "pattern", part["pattern"])
+            told += [f"pattern {written}"] if written != patterns[-1] else []
+        if part.get("strip_whitespace"):
+            patterns.append(trimmed())
+        if part.get("ascii_only") or "shape" in part:
+            patterns.append(SHAPES[part.get("shape", "isascii")])
+        if cases and part.keys() & {"pattern", *LENGTHS}:
+            patterns += map(unchanged, cases)
+        lows += [part["min_length"]] if "min_length" in part else []
+        highs += [part["max_length"]] if "max_length" in part else []
+        cases += [name for name in ("to_lower", "to_upper") if part.get(name)]
+    blanks = "no blanks at either end" if trimmed() in patterns else ""
+    schema = _string(*dict.fromkeys(patterns), called=", ".join(told) or blanks)
+    schema |= {"minLength": max(lows)} if any(lows) else {}
+    return schema | ({"maxLength": min(highs)} if highs else {})
 
-    def setting(name: str) -> Any:
-        return core[name] if core.get(name) is not None else at.config.get(f"str_{name}")
 
-    patterns: list[str] = []
-    told = ""
-    if core.get("pattern") is not None:
-        named = core.get("regex_engine") or at.config.get("regex_engine")
-        patterns.append(
-            translate(core["pattern"], "python" if named == "python-re" else "rust", at)
-        )
-        written = getattr(core["pattern"], "pattern", core["pattern"])
-        told = "" if written == patterns[0] else f"pattern {written}"
-    if setting("strip_whitespace"):
-        patterns.append(trimmed())
-        told = told or "no blanks at either end"
-    if core.get("ascii_only"):
-        patterns.append(r"^[\x00-\x7f]*$")
-    schema = _string(*patterns, called=told)
-    schema |= {key: setting(name) for name, key in LENGTHS.items() if setting(name) is not None}
-    return schema
+def _said(core: Core) -> dict[str, Any]:
+    return {name: value for name, value in core.items() if value is not None}
 
 
 def read_bytes(core: Core, at: Place) -> Schema:
-    """Text, or base64 or hexadecimal digits, as `val_json_bytes` says."""
+    """Text, or base64 or hexadecimal digits, as `val_json_bytes` says.
+
+    Of text, JSON Schema counts characters, and pydantic bytes: a least number is one of characters,
+    and a greatest one is exact where the characters have the same number of bytes at most.
+    """
     low, high = core.get("min_length") or 0, core.get("max_length")
     match at.config.get("val_json_bytes", "utf8"):
         case "hex":
             digits = f"(?:[0-9a-fA-F]{{2}}){{{low},{'' if high is None else high}}}"
             return _string(whole(digits), called="hexadecimal")
-        case _ if low > 1 or high is not None:
-            raise at.refuse("a length", "is not supported for bytes: JSON counts characters")
         case "base64":
-            schema = _string(BASE64_URL, called="base64url")
+            return _string(whole(base64_texts(BASE64_URL, low, high)), called="base64url")
         case _:
-            schema = _string()
-    return {**schema, "minLength": low} if low else schema
+            return limited_bytes(low, high)
+
+
+def limited_bytes(low: int, high: int | None) -> Schema:
+    """Texts of so many bytes."""
+    schema: Schema = {"type": "string"} | ({"minLength": low} if low else {})
+    if high is None:
+        return schema
+    ways = [
+        {"pattern": f"^[\\0-\\u{{{last:x}}}]*$", "maxLength": high // size}
+        for size, last in enumerate((0x7F, 0x7FF, 0xFFFF, 0x10FFFF), 1)
+    ]
+    return schema | {"allOf": [{"anyOf": ways}], "$comment": f"at most {high} bytes"}
 
 
 def read_date(core: Core, at: Place) -> Schema:
@@ -187,29 +245,54 @@ def _in_words(kind: str, core: Core) -> str:
 
 def read_time(core: Core, at: Place) -> Schema:
     """A time of the day, seconds optional."""
-    _refuse_bounds(core, at, "time")
-    return _string(whole(TIME + _zone(core, at)), called="time")
+    return _times(core, at, time, TIME, "time")
 
 
 def read_datetime(core: Core, at: Place) -> Schema:
     """A date and a time, offset optional."""
-    _refuse_bounds(core, at, "datetime")
-    bounds = _by_the_clock(core, timedelta(days=1))
-    days = [f"^(?:{_compared(name, day)})T" for name, day in bounds]
-    called = " ".join([*_moment(core), "date-time"])
-    return _string(whole(DATETIME + _zone(core, at)), *days, called=called)
+    schema = _times(core, at, datetime, DATETIME, "date-time")
+    if "now_op" in core:
+        bounds = _by_the_clock(core, timedelta(days=1))
+        days = [{"pattern": f"^(?:{_compared(name, day)})T"} for name, day in bounds]
+        schema = {**schema, "allOf": [*schema.get("allOf", ()), *days]}
+    return schema
+
+
+def _times(core: Core, at: Place, cls: type[Any], form: str, kind: str) -> Schema:
+    """Times, or dates with times, that keep their bounds."""
+    bounds = list(_bounds_of_times(core, cls, kind, at))
+    patterns = [bounded(name, bound, mixed=mixed) for name, bound, mixed in bounds]
+    words = {name: bound.isoformat() for name, bound, _ in bounds}
+    called = _in_words(" ".join([*_moment(core), kind]), words)
+    return _string(whole(form + _zone(core, at)), *patterns, called=called)
 
 
 def read_timedelta(core: Core, at: Place) -> Schema:
     """A duration of up to 999999999 days."""
-    _refuse_bounds(core, at, "timedelta")
-    return _string(whole(DURATION), called="ISO 8601 duration")
+    if "multiple_of" in core:
+        raise at.refuse("multiple_of", "is not supported for timedelta")
+    bounds = list(_bounds_of_times(core, timedelta, "timedelta", at))
+    patterns = [bounded_duration(name, bound) for name, bound, _ in bounds]
+    words = {name: bound for name, bound, _ in bounds}
+    return _string(whole(DURATION), *patterns, called=_in_words("ISO 8601 duration", words))
 
 
-def _refuse_bounds(core: Core, at: Place, what: str) -> None:
-    for name in BOUNDS:
-        if name in core:
-            raise at.refuse(f"{name}={core[name]!r}", f"is not supported for {what}", name)
+def _bounds_of_times(
+    core: Core, cls: type[Any], kind: str, at: Place
+) -> Iterator[tuple[str, Any, bool]]:
+    """The bounds, and whether values with and without an offset are compared with one another.
+
+    pydantic's own bounds are; those that a function of pydantic's checks are compared by Python.
+    """
+    for said, own in ((core, True), *((more, False) for more in core.get("more", ()))):
+        for name in BOUNDS:
+            bound: Any = said.get(name)
+            if own and cls is datetime and type(bound) is date:
+                bound = datetime(bound.year, bound.month, bound.day)
+            if bound is not None and not isinstance(bound, cls):
+                raise at.refuse(f"{name}={bound!r}", f"is not supported for {kind}", name)
+            if bound is not None:
+                yield name, bound, own
 
 
 def _zone(core: Core, at: Place) -> str:
@@ -328,6 +411,8 @@ SCALARS: dict[str, Scalar] = {
     "int": read_int,
     "float": read_float,
     "decimal": read_decimal,
+    "fraction": read_fraction,
+    "complex": read_complex,
     "str": read_str,
     "bytes": read_bytes,
     "date": read_date,

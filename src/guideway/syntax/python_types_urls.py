@@ -12,6 +12,7 @@ several hosts, there is one at least, as pydantic looks for them in paths too.
 """
 
 import re
+from collections.abc import Iterator
 
 from guideway.syntax.python_types_formats import IPV4, IPV6
 from guideway.syntax.python_types_patterns import either, numerals, whole
@@ -28,6 +29,9 @@ _MORE = f"(?:{_SAFE}|/)*"
 _QUERY = rf"(?:\?(?:{_SAFE}|[/?])*)?(?:#(?:{_SAFE}|[/?])*)?"
 _TAIL = f"(?:/{_MORE})?{_QUERY}"
 _PLAIN = f"(?:/?(?:{_SAFE}{_MORE})?|//(?:/{_MORE})?){_QUERY}"  # without a host
+
+_SHORTEST = 2  # a URL is a scheme and a colon at least
+_WRITTEN = f"^(?!(?:{either([*_WEB, 'file'])})://[^/?#]*(?:[?#]|$))"  # without a / to be added
 
 _PORT = f"(?::(?:{numerals(0, 65535)}))?"
 _NAMED = "[a-z0-9_-]"
@@ -70,7 +74,20 @@ def read_url(core: Core, at: Place) -> Schema:
         schema["maxLength"] = core["max_length"]
     if hosted and _has_file(core, schemes):
         schema["not"] = {"pattern": "^file://localhost(?:[/?#]|$)"}  # a host that is taken away
-    return schema
+    limits = [limit for asked in core.get("more", ()) for limit in _limits(asked)]
+    return schema | ({"allOf": limits} if limits else {})
+
+
+def _limits(asked: Core) -> Iterator[Schema]:
+    """Lengths of a URL as it is written: with a / behind its host, without a usual port.
+
+    A port and an address of version 6 may be written shorter, so they stand beside no least length.
+    """
+    low, high = asked.get("min_length", 0), asked.get("max_length")
+    if low > _SHORTEST:
+        yield {"minLength": low, "not": {"pattern": r"^[^/]*//[^/?#]*(?::[0-9]+(?:[,/?#]|$)|\[)"}}
+    if high is not None:
+        yield {"anyOf": [{"maxLength": high - 1}, {"maxLength": high, "pattern": _WRITTEN}]}
 
 
 def _has_file(core: Core, schemes: list[str]) -> bool:

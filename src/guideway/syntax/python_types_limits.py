@@ -1,0 +1,380 @@
+"""Constraints that pydantic checks on what a schema or a function returns: where they hold in JSON.
+
+    Annotated[int, AfterValidator(f), Field(ge=3)]      ge=3 is checked on what f returns
+
+A constraint behind a function of the user's holds for the JSON value, as if the function returned
+what it is given: a mask can have no other reading, and the JSON Schema that pydantic publishes has
+the same. It is never dropped: where the value cannot have such a constraint, or the function's
+annotation says that it returns another kind of value, the type is refused by name. Behind a
+`json_schema_input_type` it holds for values of the kind that the type itself has.
+
+What this module does not know: how a constraint is written in JSON Schema.
+"""
+
+from collections.abc import Callable, Mapping
+from datetime import date, datetime, time, timedelta
+from decimal import Decimal
+from fractions import Fraction
+from math import frexp, lcm
+from typing import Any, Final, TypeAlias, cast, get_origin, get_type_hints
+
+from pydantic_core import SchemaValidator
+
+from guideway.errors import UnsupportedError
+from guideway.syntax.python_types_bounds import BOUNDS, outer_bound, own_bound, written
+from guideway.syntax.python_types_hooks import (
+    ENCODED,
+    LENGTHS,
+    SAME,
+    SECRET,
+    asked_by,
+    claimed_format,
+    is_harmless,
+    is_own,
+    name_of,
+    users_hooks,
+)
+from guideway.syntax.python_types_place import Core, Place, side_of, union_parts
+
+Asked: TypeAlias = Mapping[str, Any]
+Check: TypeAlias = Callable[[Any], Any]
+
+_NUMBERS: Final = frozenset((*BOUNDS, "multiple_of", "allow_inf_nan"))
+_COUNTED: Final = frozenset(LENGTHS)
+_TAKEN: Final[dict[str, frozenset[str]]] = {
+    **dict.fromkeys(("int", "float", "fraction"), _NUMBERS),
+    "decimal": _NUMBERS | {"max_digits", "decimal_places"},
+    **dict.fromkeys(("date", "time", "datetime", "timedelta"), frozenset(BOUNDS)),
+    "str": _COUNTED
+    | {"pattern", "shape", "ascii_only", "strip_whitespace", "to_lower", "to_upper"},
+    **dict.fromkeys(("list", "tuple", "set", "frozenset", "deque", "bytes"), _COUNTED),
+    **dict.fromkeys(("dict", "frozendict", "ordered-dict", "counter"), _COUNTED),
+    **dict.fromkeys(("url", "multi-host-url"), _COUNTED),
+}
+_GROUPS: Final = {  # kinds of values, of which one stands for another
+    **dict.fromkeys(("int", "float", "decimal", "fraction"), "number"),
+    **dict.fromkeys(("list", "tuple", "set", "frozenset", "deque"), "array"),
+    **dict.fromkeys(("dict", "frozendict", "ordered-dict", "counter"), "object"),
+    **{kind: kind for kind in ("str", "bytes", "date", "time", "datetime", "timedelta")},
+}
+_CLASSES: Final[dict[type, str]] = {
+    **dict.fromkeys((int, float, Decimal, Fraction), "number"),
+    **dict.fromkeys((list, tuple, set, frozenset), "array"),
+    dict: "object",
+    str: "str",
+    bytes: "bytes",
+    date: "date",
+    time: "time",
+    datetime: "datetime",
+    timedelta: "timedelta",
+}
+_INNER: Final = {"default": "schema", "custom-error": "schema", "json-or-python": "json_schema"}
+_ANY: Core = {"type": "any"}
+_INPUT: Final = "json_schema_input_schema"
+
+
+def unwrapped(core: Core, at: Place) -> Core | None:
+    """What a validator is put around, with what it asks of that; None if it decides alone.
+
+    Raises:
+        UnsupportedError: as `limited`.
+    """
+    function = core["function"]["function"]
+    asked = asked_by(core)
+    if asked and is_own(function):
+        return limited(core["schema"], asked, function, at)
+    if asked and _is_text(core):
+        return limited(core["schema"], asked, function, at)
+    if not is_own(function) or is_harmless(function):
+        return core.get(_INPUT, core["schema"])
+    return None
+
+
+def _is_text(core: Core) -> bool:
+    """Whether predicates, and nothing else, are put around a string."""
+    while core["type"] == "function-after" and asked_by(core):
+        core = core["schema"]
+    return core["type"] == "str"
+
+
+def first_of(core: Core, at: Place) -> Core:
+    """The first step of a chain, with what the others ask of it.
+
+    Raises:
+        UnsupportedError: another step is no function, or as `limited`.
+    """
+    first, *others = core["steps"]
+    for step in others:
+        asked = asked_by(step) if step["type"].startswith("function-") else {}
+        if asked:
+            check = SchemaValidator(step["schema"]).validate_python
+            first = limited(first, asked, check, at)
+        elif step["type"] != "any" and not step["type"].startswith("function-"):
+            after = f"{step['type']} after {first['type']}"
+            raise at.refuse(after, "is not supported", "chain")
+    return first
+
+
+def limited(core: Core, asked: Asked, check: Check, at: Place) -> Core:
+    """`core`, for the values that satisfy constraints too.
+
+    Args:
+        core: a core schema.
+        asked: the constraints, by their names in core schemas.
+        check: pydantic's function that raises for a value that does not satisfy them.
+        at: the place.
+
+    Raises:
+        UnsupportedError: they cannot be said of such a value, or no value satisfies them.
+        SourceError: the type refers to itself.
+    """
+    found = _limited(core, asked, check, at)
+    if found is None:
+        raise at.refuse(_told(asked), "leaves no value", next(iter(asked)))
+    return found
+
+
+def _limited(core: Core, asked: Asked, check: Check, at: Place) -> Core | None:
+    core, at = at.following(core)
+    kind: str = core["type"]
+    if users_hooks(core):
+        told = f"{_told(asked)} behind a JSON Schema of the user's"
+        raise at.refuse(told, "is not supported; say it in that schema", next(iter(asked)))
+    if kind in _INNER:
+        return _inside(core, _INNER[kind], asked, check, at)
+    make = _MADE.get(kind)
+    return _with(core, asked, at) if make is None else make(core, asked, check, at)
+
+
+def _inside(core: Core, name: str, asked: Asked, check: Check, at: Place) -> Core | None:
+    inner = _limited(core[name], asked, check, at)
+    return None if inner is None else {**core, name: inner}
+
+
+def _union(core: Core, asked: Asked, check: Check, at: Place) -> Core | None:
+    parts = [_limited(part, asked, check, at) for part in union_parts(core)]
+    kept = [part for part in parts if part is not None]
+    return {**core, "choices": kept} if kept else None
+
+
+def _tagged(core: Core, asked: Asked, check: Check, at: Place) -> Core | None:
+    parts = {tag: _limited(part, asked, check, at) for tag, part in core["choices"].items()}
+    kept = {tag: part for tag, part in parts.items() if part is not None}
+    return {**core, "choices": kept} if kept else None
+
+
+def _nullable(core: Core, asked: Asked, check: Check, at: Place) -> Core | None:
+    return _limited(core["schema"], asked, check, at)  # None satisfies no constraint
+
+
+def _lax(core: Core, asked: Asked, check: Check, at: Place) -> Core | None:
+    if claimed_format(core) is not None:
+        return _with(core, asked, at)
+    return _limited(side_of(core, at), asked, check, at)
+
+
+def _json(core: Core, asked: Asked, check: Check, at: Place) -> Core | None:
+    return _inside({"schema": _ANY, **core}, "schema", asked, check, at)
+
+
+def _chain(core: Core, asked: Asked, check: Check, at: Place) -> Core | None:
+    first = _limited(core["steps"][0], asked, check, at)
+    return None if first is None else {**core, "steps": [first, *core["steps"][1:]]}
+
+
+def _any(core: Core, asked: Asked, check: Check, at: Place) -> Core | None:
+    return _any_of(set(), asked, check, at)
+
+
+def _any_of(groups: set[str], asked: Asked, check: Check, at: Place) -> Core | None:
+    """Any JSON values that can have the constraints: of these groups, if there are any."""
+    taking = [kind for kind in ("int", "float", "str", "list", "dict") if _takes(kind, asked)]
+    if "multiple_of" in asked:
+        taking = [kind for kind in taking if kind == "int"]  # the rest of a float is rounded
+    kinds = [kind for kind in taking if _GROUPS[kind] in groups] or taking
+    if not kinds:
+        return _with(_ANY, asked, at)
+    return _union(
+        {"type": "union", "choices": [{"type": kind} for kind in kinds]}, asked, check, at
+    )
+
+
+def _listed(core: Core, asked: Asked, check: Check, at: Place) -> Core | None:
+    """Of listed values those that pydantic takes."""
+    name = "members" if core["type"] == "enum" else "expected"
+    values = [True, False] if core["type"] == "bool" else core[name]
+    kept = [value for value in values if _is_taken(value, check)]
+    if core["type"] == "bool":
+        core, name = {"type": "literal"}, "expected"
+    return {**core, name: kept} if kept else None
+
+
+def _is_taken(value: object, check: Check) -> bool:
+    try:
+        check(value)
+    except Exception:  # noqa: BLE001  also a TypeError, where there is no comparison
+        return False
+    return True
+
+
+def _none(core: Core, asked: Asked, check: Check, at: Place) -> None:
+    """None satisfies no constraint."""
+
+
+# Functions
+
+
+def _behind(core: Core, asked: Asked, check: Check, at: Place) -> Core | None:
+    """A function around a schema, or alone."""
+    function = core["function"]["function"]
+    name = name_of(function)
+    if not is_own(function):
+        return _behind_users(core, asked, check, at)
+    if name == "ByteSize._validate":  # texts with units are not compared
+        return _inside({**core, "schema": core["schema"]["choices"][1]}, "schema", asked, check, at)
+    if name in ENCODED and _COUNTED.issuperset(asked):
+        return {**core, "more": (*core.get("more", ()), asked)}
+    same = name in SAME or bool(asked_by(core)) or (name in SECRET and _COUNTED.issuperset(asked))
+    if not same:
+        raise at.refuse(_told(asked), f"is not supported for {name}", next(iter(asked)))
+    return _inside(core, "schema", asked, check, at)
+
+
+def _behind_users(core: Core, asked: Asked, check: Check, at: Place) -> Core | None:
+    function = core["function"]["function"]
+    groups = _groups(_output(core), at)
+    try:
+        if core["type"] != "function-before" and _returned(function) not in (None, *groups):
+            raise at.refuse(_told(asked), "is about another kind of value")
+        if _INPUT not in core:
+            return _inside(core, "schema", asked, check, at)
+        declared: Core = core[_INPUT]
+        found = _alike(declared, groups, asked, check, at)
+    except UnsupportedError:
+        raise at.refuse(
+            f"{_told(asked)} behind the validator {name_of(function)}",
+            "cannot be held by what the validator is given; check it in the validator, or say with "
+            "WithJsonSchema what JSON there is",
+            next(iter(asked)),
+        ) from None
+    return None if found is None else {**core, _INPUT: found}
+
+
+def _alike(core: Core, groups: set[str], asked: Asked, check: Check, at: Place) -> Core | None:
+    """A declared input: of its members, those of the type's own kind are limited."""
+    core, at = at.following(core)
+    if core["type"] == "any":
+        return _any_of(groups, asked, check, at)
+    if core["type"] == "union":
+        parts = [_alike(part, groups, asked, check, at) for part in union_parts(core)]
+        kept = [part for part in parts if part is not None]
+        return {**core, "choices": kept} if kept else None
+    if core["type"] == "nullable":
+        inner = _alike(core["schema"], groups, asked, check, at)
+        return {"type": "none"} if inner is None else {**core, "schema": inner}
+    alike = _GROUPS.get(core["type"]) in groups
+    return _limited(core, asked, check, at) if alike else core
+
+
+def _output(core: Core) -> Core:
+    """The schema of the type that has a function of the user's."""
+    serialized: Core = core.get("serialization") or {}
+    return core.get("schema") or serialized.get("schema") or _ANY
+
+
+def _groups(core: Core, at: Place) -> set[str]:
+    """The groups of a type's values, as far as they are known."""
+    core, at = at.following(core)
+    if core["type"] == "union":
+        return set[str]().union(*(_groups(part, at) for part in union_parts(core)))
+    inner = core.get("schema") or core.get("json_schema")
+    group = _GROUPS.get(core["type"])
+    return {group} if group else _groups(inner, at) if inner else set()
+
+
+def _returned(function: object) -> str | None:
+    """The group of what a function says it returns, None if that is not known."""
+    try:
+        hint: Any = get_type_hints(cast("Any", function)).get("return")
+    except Exception:  # noqa: BLE001  of names that nobody knows; builtins have no hints
+        return None
+    return _CLASSES.get(get_origin(hint) or hint)
+
+
+# Schemas that hold constraints themselves
+
+
+def _with(core: Core, asked: Asked, at: Place) -> Core:
+    kind: str = core["type"]
+    if not _takes(kind, asked):
+        raise at.refuse(_told(asked), f"is not supported for {kind}", next(iter(asked)))
+    if kind == "date" or _GROUPS.get(kind) == "number":
+        digits = _whole_digits(core, asked)
+        return {**core, **{name: _both(core, name, asked[name], at) for name in asked}, **digits}
+    if asked.keys() <= _COUNTED and kind not in ("str", "url", "multi-host-url"):
+        return {**core, **{name: _both(core, name, asked[name], at) for name in asked}}
+    return {**core, "more": (*core.get("more", ()), asked)}
+
+
+def _takes(kind: str, asked: Asked) -> bool:
+    return asked.keys() <= _TAKEN.get(kind, frozenset())
+
+
+def _whole_digits(core: Core, asked: Asked) -> dict[str, int | None]:
+    """How many digits a decimal may have before the point, where counts are asked twice."""
+    if core["type"] != "decimal" or asked.keys().isdisjoint(("max_digits", "decimal_places")):
+        return {}
+    found: list[int] = [] if core.get("whole_digits") is None else [core["whole_digits"]]
+    for said in (asked, *(() if "whole_digits" in core else (core,))):
+        total, places = said.get("max_digits"), said.get("decimal_places")
+        if total is not None and places is not None:
+            found.append(max(0, total - places))
+    return {"whole_digits": min(found, default=None)}
+
+
+def _both(core: Core, name: str, value: Any, at: Place) -> Any:
+    """What `core` asks under this name, and `value` as well."""
+    own: Any = core.get(name)
+    if name == "multiple_of":
+        return _multiple(core, own, value, at)
+    if name in BOUNDS:
+        value = outer_bound(core["type"], name, value, at)
+        own = None if own is None else own_bound(core["type"], name, own, at)
+    if own is None:
+        return value
+    return max(own, value) if name in ("ge", "gt", "min_length") else min(own, value)
+
+
+def _multiple(core: Core, own: Any, value: Any, at: Place) -> Any:
+    """A multiple that Python's % checks, and not pydantic's own comparison."""
+    kind: str = core["type"]
+    if kind == "int" and type(value) is int and value != 0:
+        return lcm(1 if own is None else int(own), value)
+    exact = {
+        "decimal": isinstance(value, int | Decimal),
+        "float": isinstance(value, int | float) and value != 0 and frexp(value)[0] in (0.5, -0.5),
+    }
+    if not exact.get(kind) or own not in (None, value):  # the rest of a float is rounded
+        raise at.refuse(
+            f"multiple_of={written(value)}", f"is not supported for {kind}", "multiple_of"
+        )
+    return value
+
+
+def _told(asked: Asked) -> str:
+    return ", ".join(f"{name}={written(value)}" for name, value in asked.items())
+
+
+_MADE: Final[dict[str, Callable[[Core, Asked, Check, Place], Core | None]]] = {
+    **dict.fromkeys(("function-after", "function-before", "function-wrap"), _behind),
+    "function-plain": _behind,
+    **dict.fromkeys(("bool", "literal", "enum"), _listed),
+    "union": _union,
+    "tagged-union": _tagged,
+    "nullable": _nullable,
+    "none": _none,
+    "lax-or-strict": _lax,
+    "json": _json,
+    "chain": _chain,
+    "any": _any,
+}

@@ -1,0 +1,390 @@
+"""Constraints behind validators: they hold for the JSON value, in every kind of type."""
+
+import dataclasses
+import datetime as dt
+import json
+import re
+import warnings
+from collections import namedtuple
+from collections.abc import Callable
+from decimal import Decimal
+from typing import Annotated, Any, Literal, Optional
+
+import pytest
+from annotated_types import (
+    Ge,
+    Interval,
+    IsAscii,
+    IsDigits,
+    Len,
+    LowerCase,
+    MultipleOf,
+    Not,
+    Predicate,
+    Unit,
+    UpperCase,
+)
+from hypothesis import given
+from hypothesis import strategies as st
+from pydantic import (
+    AfterValidator,
+    BaseModel,
+    BeforeValidator,
+    Field,
+    PlainValidator,
+    SecretStr,
+    Strict,
+    StringConstraints,
+    TypeAdapter,
+    WithJsonSchema,
+    WrapValidator,
+    create_model,
+    field_validator,
+    model_validator,
+    root_validator,
+    validator,
+)
+from typing_extensions import TypeAliasType, TypedDict
+
+import guideway as gw
+from guideway.errors import UnsupportedError
+from random_walks import BYTES
+from type_oracle import check_alike, is_valid
+
+
+def same(value: Any) -> Any:
+    return value
+
+
+def wrap(value: Any, handler: Any) -> Any:
+    return handler(value)
+
+
+VALIDATORS = {
+    "after": AfterValidator(same),
+    "before": BeforeValidator(same),
+    "wrap": WrapValidator(wrap),
+}
+BOUNDED: dict[str, tuple[Any, Any, list[str]]] = {
+    "ge": (int, Field(ge=3), ["2", "3", "99"]),
+    "interval": (int, Interval(gt=1, le=4), ["1", "2", "4", "5"]),
+    "multiple": (int, MultipleOf(3), ["3", "4", "-6"]),
+    "share": (float, Field(gt=0, lt=1), ["0.0", "0.5", "1.0", "-0.5"]),
+    "half": (float, Field(multiple_of=0.5), ["0.5", "1.5", "0.3", "-2.0"]),
+    "finite": (float, Field(allow_inf_nan=False), ["1.5", "1"]),
+    "money": (Decimal, Field(max_digits=4, decimal_places=1), ['"12.5"', '"12.55"', '"1234"']),
+    "nickels": (Decimal, Field(multiple_of=Decimal("0.05")), ['"0.15"', '"0.16"', '"3"']),
+    "price": (Decimal, Field(ge=0, le=Decimal("9.99")), ['"9.99"', '"-1"', '"10"', '"0"']),
+    "most": (str, Field(max_length=3), ['"abc"', '"abcd"', '""']),
+    "least": (str, Len(2), ['"ab"', '"a"']),
+    "pattern": (str, Field(pattern="^[a-z]+$"), ['"ab"', '"A1"', '""']),
+    "python": (str, Field(pattern=re.compile("^(?=.*b)[a-z]+$")), ['"ab"', '"aa"']),
+    "strip": (str, StringConstraints(strip_whitespace=True, min_length=1), ['"a"', '""']),
+    "lower": (str, StringConstraints(to_lower=True, pattern="^[a-z]+$"), ['"ab"', '"1"']),
+    "upper": (str, StringConstraints(to_upper=True, pattern="^[A-Z]+$"), ['"AB"', '"1"']),
+    "items": (list[int], Field(max_length=2), ["[1,2]", "[1,2,3]", "[]"]),
+    "set": (set[int], Field(min_length=2), ["[1,2]", "[1,1]", "[1]"]),
+    "row": (tuple[int, ...], Field(min_length=1), ["[1]", "[]"]),
+    "members": (dict[str, int], Field(min_length=1), ['{"a":1}', "{}"]),
+    "day": (dt.date, Field(ge=dt.date(2024, 2, 1)), ['"2024-02-01"', '"2024-01-31"']),
+    "naive": (
+        dt.datetime,
+        Field(lt=dt.datetime(2024, 2, 1)),
+        ['"2024-01-31T23:59:59"', '"2024-02-01T00:00:00"', '"2024-01-01T00:00:00Z"'],
+    ),
+    "aware": (
+        dt.datetime,
+        Field(ge=dt.datetime(2024, 2, 1, tzinfo=dt.UTC)),
+        ['"2024-02-01T00:00:00Z"', '"2024-01-31T23:59:59Z"', '"2024-03-01T00:00:00"'],
+    ),
+    "clock": (dt.time, Field(ge=dt.time(9, 30)), ['"09:30:00"', '"09:29:59"', '"10:00:00Z"']),
+    "span": (dt.timedelta, Field(le=dt.timedelta(hours=2)), ['"PT2H"', '"PT121M"', '"-PT3H"']),
+    "bytes": (bytes, Field(max_length=2), ['"ab"', '"abc"', '"é"', '"éa"']),
+    "flag": (bool, Field(ge=1), ["true", "false"]),
+    "literal": (Literal["a", "bbb"], Field(max_length=2), ['"a"', '"bbb"']),
+    "strict": (int, Strict(), ["1"]),
+    "optional": (Optional[int], Field(ge=3), ["2", "3"]),  # noqa: UP045  as people write it
+}
+
+
+def limited(kind: Any, validators: list[Any], bound: Any) -> Any:
+    for one in validators:
+        kind = Annotated[kind, one]
+    return Annotated[kind, bound]
+
+
+@pytest.mark.parametrize("place", VALIDATORS)
+@pytest.mark.parametrize("name", BOUNDED)
+def test_a_bound_behind_a_validator_holds(name: str, place: str) -> None:
+    kind, bound, texts = BOUNDED[name]
+    bounded = limited(kind, [VALIDATORS[place]], bound)
+    check_alike(bounded, texts, walks=2)
+    check_alike(limited(kind, [*VALIDATORS.values()], bound), texts)
+
+
+ALONE = [
+    *("ge", "interval", "multiple", "share", "finite", "most", "least", "pattern", "python"),
+    *("strip", "items", "set", "row", "members"),
+]
+
+
+@pytest.mark.parametrize("name", ALONE)
+def test_a_bound_behind_a_validator_alone_holds_for_the_kind_of_its_type(name: str) -> None:
+    kind, bound, texts = BOUNDED[name]
+    alone = limited(kind, [PlainValidator(same)], bound)
+    check_alike(alone, texts, walks=3)
+    for text in ("null", "[[],[],[]]", '"Other!"', '{"a":1}'):
+        assert is_valid(alone, text) or not gw.compile(alone, BYTES).matches(text)
+
+
+@pytest.mark.parametrize("name", ["money", "nickels", "half", "day", "naive", "clock", "span"])
+def test_a_bound_that_no_json_value_has_is_refused_behind_a_validator_alone(name: str) -> None:
+    kind, bound, _ = BOUNDED[name]
+    with pytest.raises(UnsupportedError, match="behind the validator same cannot be held"):
+        gw.compile(limited(kind, [PlainValidator(same)], bound), BYTES)
+
+
+def holders(part: Any) -> dict[str, tuple[Any, Callable[[str], str]]]:
+    """Types that hold another, and how they are written."""
+    row: Any = namedtuple("Row", ["part"])
+    row.__annotations__ = {"part": part}
+    return {
+        "list": (list[part], "[{}]".format),
+        "dict": (dict[str, part], '{{"a":{}}}'.format),
+        "tuple": (tuple[part, int], "[{},1]".format),
+        "optional": (part | None, "{}".format),
+        "model": (create_model("M", part=(part, ...)), '{{"part":{}}}'.format),
+        "optional field": (create_model("M", part=(part | None, None)), '{{"part":{}}}'.format),
+        "dataclass": (dataclasses.make_dataclass("D", [("part", part)]), '{{"part":{}}}'.format),
+        "typed dict": (TypedDict("T", {"part": part}), '{{"part":{}}}'.format),  # pyright: ignore[reportGeneralTypeIssues]
+        "named tuple": (row, "[{}]".format),
+        "alias": (TypeAliasType("Named", part), "{}".format),
+        "narrowed": (Annotated[TypeAliasType("Named", part), Field(description="x")], "{}".format),
+    }
+
+
+@pytest.mark.parametrize("holder", holders(int))
+@pytest.mark.parametrize("name", ["ge", "most", "pattern", "items", "price", "naive"])
+def test_a_bound_behind_a_validator_holds_wherever_it_stands(name: str, holder: str) -> None:
+    kind, bound, texts = BOUNDED[name]
+    made, written = holders(limited(kind, [VALIDATORS["after"]], bound))[holder]
+    check_alike(made, map(written, texts), walks=1)
+
+
+Checked = Annotated[int, AfterValidator(same)]
+Named = TypeAliasType("Named", Checked)
+
+
+class Review(BaseModel):
+    stars: Checked | None = Field(None, ge=1, le=5)
+    votes: list[Annotated[Checked, Field(ge=0, le=9)]] = []
+    named: Annotated[Named, Field(le=3)] = 0
+    plain: Checked = Field(0, ge=-1)
+    both: Annotated[Checked | str | None, Field(description="no bound")] = None
+
+
+def test_a_named_type_with_a_validator_is_narrowed() -> None:
+    members = ["stars", "votes", "named", "plain"]
+    texts = [
+        json.dumps({name: [n] if name == "votes" else n}) for n in (-2, 3, 99) for name in members
+    ]
+    check_alike(Review, texts, walks=3)
+
+
+class Decorated(BaseModel):
+    number: int = Field(ge=3)
+    text: Annotated[str, Field(max_length=2)]
+
+    @field_validator("number", "text", mode="after")
+    @classmethod
+    def after(cls, value: Any) -> Any:
+        return value
+
+    @field_validator("number", mode="before")
+    @classmethod
+    def before(cls, value: Any) -> Any:
+        return value
+
+    @field_validator("number", mode="wrap")
+    @classmethod
+    def around(cls, value: Any, handler: Any) -> Any:
+        return handler(value)
+
+    @model_validator(mode="wrap")
+    @classmethod
+    def whole(cls, value: Any, handler: Any) -> Any:
+        return handler(value)
+
+
+with warnings.catch_warnings():
+    warnings.simplefilter("ignore", DeprecationWarning)
+
+    class First(BaseModel):
+        """As pydantic 1 had it."""
+
+        number: int = Field(ge=3)
+        text: Annotated[str, Field(max_length=2)]
+        parts: list[Annotated[int, Field(le=3)]] = []
+
+        @validator("number")
+        def number_is(cls, value: Any) -> Any:  # noqa: N805
+            return value
+
+        @validator("text", pre=True)
+        def text_is(cls, value: Any, values: Any) -> Any:  # noqa: N805
+            return value
+
+        @validator("parts", each_item=True, always=True)
+        def part_is(cls, value: Any) -> Any:  # noqa: N805
+            return value
+
+        @root_validator(pre=True)
+        def before(cls, values: Any) -> Any:  # noqa: N805
+            return values
+
+        @root_validator(skip_on_failure=True)
+        def after(cls, values: Any) -> Any:  # noqa: N805
+            return values
+
+
+@pytest.mark.parametrize("model", [Decorated, First])
+def test_decorators_of_both_kinds_leave_the_bounds_of_fields(model: Any) -> None:
+    whole = {"number": 3, "text": "ab"}
+    changed = [{"number": 2}, {"text": "abc"}, {"number": 9}]
+    check_alike(model, [json.dumps(whole | more) for more in changed], walks=2)
+
+
+def test_v1_validators_speak_themselves() -> None:
+    class Loud(BaseModel):
+        name: str
+
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", DeprecationWarning)
+
+            @validator("name")
+            def is_loud(cls, value: str) -> str:  # noqa: N805
+                assert value.isupper(), "not loud"
+                return value
+
+    assert gw.compile(Loud, BYTES).matches('{"name":"a"}')
+    assert not is_valid(Loud, '{"name":"a"}')
+
+
+def even(value: int) -> bool:
+    return value % 2 == 0
+
+
+@pytest.mark.parametrize(
+    ("kind", "texts", "spoken"),
+    [
+        (Annotated[int, Predicate(even), Ge(3)], ["2", "4"], "5"),
+        (Annotated[int, Not(even)], ["3"], "4"),
+        (Annotated[int, Ge(1), Unit("m")], ["0", "1"], None),
+        (IsAscii[str], ['"a"', '"é"'], None),
+        (LowerCase[str], ['"ab"', '"aB"', '"1"', '"éa"', '"Éa"'], None),
+        (UpperCase[str], ['"AB"', '"aB"', '"1"', '"ÉA"'], None),
+        (IsDigits[str], ['"12"', '"1a"', '""', '"٣"'], None),
+        (Annotated[str, Predicate(str.isalpha)], ['"aé"', '"a1"', '""'], None),
+        (Annotated[str, Predicate(str.isalnum)], ['"aé1"', '"a-"', '"½"'], None),
+        (
+            Annotated[IsAscii[str], Predicate(str.isupper), Field(max_length=2)],
+            ['"A"', '"ABC"', '"É"'],
+            None,
+        ),
+        (Annotated[str, Predicate(str.istitle)], ['"Ab"'], '"ab"'),
+        (Annotated[str, AfterValidator(str.lower), Predicate(str.islower)], ['"AB"'], '"1"'),
+        (Annotated[int | str, Predicate(bool)], ["1", '"a"'], '""'),
+    ],
+)
+def test_predicates_are_validators_and_those_of_str_hold(
+    kind: Any, texts: list[str], spoken: str | None
+) -> None:
+    check_alike(kind, texts)
+    if spoken is not None:
+        assert gw.compile(kind, BYTES).matches(spoken)
+        assert not is_valid(kind, spoken)
+    else:
+        check_alike(kind, [], walks=5)
+
+
+def split(text: str) -> list[str]:
+    return text.split(",")
+
+
+@pytest.mark.parametrize(
+    ("kind", "message"),
+    [
+        (Annotated[str, AfterValidator(len), Field(ge=3)], "ge=3 behind the validator len"),
+        (Annotated[str, AfterValidator(split), Field(max_length=3)], "the validator split cannot"),
+        (Annotated[BaseModel, AfterValidator(same), Field(ge=3)], "behind the validator same"),
+        (Annotated[bool, AfterValidator(same), Field(ge=2)], "ge=2 leaves no value"),
+        (
+            Annotated[float, AfterValidator(same), Field(multiple_of=0.1)],
+            "multiple_of=0.1 behind the validator same",
+        ),
+        (Annotated[SecretStr, Field(ge=3)], "ge=3 is not supported for SecretStr"),
+    ],
+)
+def test_bounds_that_the_value_cannot_have_are_refused_by_name(kind: Any, message: str) -> None:
+    with pytest.raises(UnsupportedError, match=re.escape(message)):
+        gw.compile(kind, BYTES)
+
+
+def test_a_declared_input_is_limited_where_it_is_of_the_kind_of_the_type() -> None:
+    told = BeforeValidator(same, json_schema_input_type=int | str | None)
+    constraint = gw.compile(Annotated[int, told, Field(ge=3)], BYTES)
+    allowed = [text for text in ("2", "3", '"2"', "null") if constraint.matches(text)]
+    assert allowed == ["3", '"2"', "null"]
+    told = BeforeValidator(split, json_schema_input_type=str)
+    constraint = gw.compile(Annotated[list[str], told, Field(max_length=2)], BYTES)
+    assert constraint.matches('"a,b"')
+    told = PlainValidator(same, json_schema_input_type=list[int] | str)
+    constraint = gw.compile(Annotated[list[int], told, Field(max_length=1)], BYTES)
+    allowed = [text for text in ("[1]", "[1,2]", '"abc"') if constraint.matches(text)]
+    assert allowed == ["[1]", '"abc"']
+
+
+def test_a_schema_of_the_users_is_taken_at_its_word() -> None:
+    said = WithJsonSchema({"type": ["integer", "string"]})
+    assert gw.compile(Annotated[int, said, AfterValidator(same), Field(ge=3)], BYTES).matches('"a"')
+    either = Annotated[int, said] | Annotated[float, Field(description="or this")]
+    with pytest.raises(UnsupportedError, match="ge=3 behind a JSON Schema of the user's"):
+        gw.compile(Annotated[either, Field(ge=3)], BYTES)
+
+
+NUMBERS = st.integers(-20, 20)
+
+
+@st.composite
+def numeric(draw: st.DrawFn) -> tuple[Any, list[str]]:
+    """A number with bounds between validators, and texts near the bounds."""
+    kind: Any = draw(st.sampled_from([int, float, Decimal, int | float]))
+    for _ in range(draw(st.integers(1, 4))):
+        name = draw(st.sampled_from(["ge", "gt", "le", "lt", "multiple_of", "validator", "none"]))
+        value = draw(NUMBERS)
+        if name == "validator":
+            kind = Annotated[kind, draw(st.sampled_from([*VALIDATORS.values()]))]
+        elif name == "none":
+            kind = Annotated[kind | None, Field(description="or none")]
+        elif name != "multiple_of":
+            kind = Annotated[kind, Field(**{name: value})]
+        elif draw(st.booleans()):
+            kind = Annotated[kind, Field(multiple_of=draw(st.sampled_from([1, 2, 4])))]
+    values = draw(st.lists(st.integers(-22, 22), min_size=3, max_size=6))
+    quoted = '"{}"' if "Decimal" in repr(kind) else "{}"
+    return kind, [quoted.format(value) for value in values]
+
+
+@given(numeric())
+def test_bounds_and_validators_may_stand_in_any_order(made: tuple[Any, list[str]]) -> None:
+    kind, texts = made
+    try:
+        TypeAdapter(kind)
+    except TypeError:
+        return
+    try:
+        check_alike(kind, texts)
+    except gw.UnsatisfiableError:
+        assert not any(is_valid(kind, text) for text in texts)
+    except UnsupportedError:  # by name: no value is left, or a float whose rest is rounded
+        pass
