@@ -127,13 +127,6 @@ def test_several_sequences_come_in_order_and_repeat_with_the_seed(model):
     assert [r.text for r in again[4:]] == [r.text for r in first]
 
 
-def test_a_validator_that_no_mask_can_enforce_is_an_error_with_the_text_kept():
-    result = spelling('{"number":3}').generate("x\0", Even)
-    assert result.text == '{"number":3}'
-    assert result.value is None
-    assert "odd" in str(result.error)
-
-
 def test_retries_ask_again():
     results = [
         gw.Model(FakeModel.random(VOCABULARY, seed)).generate(
@@ -144,7 +137,9 @@ def test_retries_ask_again():
     assert all(result.error is None for result in results)
     assert all(result.value.number % 2 == 0 for result in results)
     without = [
-        gw.Model(FakeModel.random(VOCABULARY, seed)).generate("x", Even, max_new_tokens=20)
+        gw.Model(FakeModel.random(VOCABULARY, seed)).generate(
+            "x", Even, max_new_tokens=20, on_invalid="return"
+        )
         for seed in range(6)
     ]
     assert any(result.error for result in without)
@@ -246,9 +241,18 @@ def test_lists_must_fit_the_batch(model):
         model.generate(["a", "b"], sampling=[gw.Sampling()])
 
 
-def test_settings_are_given_once(model):
-    with pytest.raises(gw.SourceError, match="not both"):
-        model.generate("x", sampling=gw.Sampling(), temperature=1.0)
+def test_an_argument_wins_over_the_settings_beside_it(model):
+    base = gw.Sampling(seed=1, max_new_tokens=9)
+    result = model.generate("x", sampling=base, max_tokens=4)
+    assert result == model.generate("x", seed=1, max_new_tokens=4)
+    rows = model.generate(["x", "y"], sampling=[base, gw.Sampling(seed=2)], max_new_tokens=4)
+    assert rows[0] == result
+    assert rows[1] == model.generate("y", seed=2, max_new_tokens=4)
+    with pytest.raises(gw.LimitError, match="min_new_tokens"):
+        model.generate("x", sampling=base, min_new_tokens=20)
+
+
+def test_settings_are_those_of_a_sampling(model):
     with pytest.raises(gw.SourceError, match=r"guideway\.Sampling"):
         model.generate("x", sampling={"temperature": 1.0})
     with pytest.raises(gw.UnsupportedError, match="temperature"):

@@ -111,7 +111,7 @@ def test_a_model_that_gives_what_is_allowed_no_probability_is_told_with_step_and
     row = [0.0, -math.inf] + [0.0] * 5
     aab, a = gw.compile(gw.Regex("aab"), LETTERS), gw.compile(gw.Regex("a"), LETTERS)
     two = [Request((0,), a), Request((0,), aab)]
-    with pytest.raises(gw.DeadEndError, match="step 2 of row 1"):
+    with pytest.raises(gw.DeadEndError, match="row 1: no token is left at step 2"):
         generate(FakeModel(LETTERS, lambda _: row), two)
 
 

@@ -77,10 +77,10 @@ def drawn(
     requests = [Request((0,), None, sampling, sample=row) for row in range(len(masks))]
     plan = Plan.of(requests, histories, CPU)
     seen: dict[str, torch.Tensor] = {}
-    steps, numbers = [step] * len(masks), list(range(len(masks)))
+    steps = [step] * len(masks)
     allowed = unpack(upload(masks, WIDTH, CPU), WIDTH)
     rows = Rows.whole(logits)
-    return draw(rows, allowed, plan, histories, steps, numbers, seen.__setitem__), seen
+    return draw(rows, allowed, plan, histories, steps, seen.__setitem__), seen
 
 
 @pytest.mark.parametrize("kind", [torch.float32, torch.bfloat16])
@@ -140,16 +140,20 @@ def test_a_model_that_gives_no_numbers_is_at_fault_whatever_the_settings(bad: fl
     logits, masks = some_logits(), some_masks()
     logits[2, 9] = bad
     for settings in FILTERS:
-        with pytest.raises(ModelError, match="at step 0 of row 2"):
-            drawn({**settings, "seed": 1}, logits, masks)
+        done, _ = drawn({**settings, "seed": 1}, logits, masks)
+        assert [*done.errors] == [2]
+        assert isinstance(done.errors[2], ModelError)
+        assert "infinite logits at step 0" in str(done.errors[2])
 
 
 @pytest.mark.parametrize("settings", FILTERS, ids=str)
 def test_a_row_without_probability_is_a_dead_end_whatever_the_settings(settings: dict[str, object]):
     logits, masks = some_logits(), some_masks()
     masks[3] = pack([60, 70], WIDTH)
-    with pytest.raises(DeadEndError, match="no token is left at step 0 of row 3: the model gives"):
-        drawn({**settings, "seed": 1}, logits, masks)
+    done, _ = drawn({**settings, "seed": 1}, logits, masks)
+    assert [*done.errors] == [3]
+    assert isinstance(done.errors[3], DeadEndError)
+    assert "no token is left at step 0: the model gives" in str(done.errors[3])
 
 
 def test_where_an_expression_keeps_nothing_it_says_so():
@@ -158,8 +162,9 @@ def test_where_an_expression_keeps_nothing_it_says_so():
     sampling = Sampling()
     history = History.begin(Rules.of(sampling, WORDS), [1])
     plan = Plan.of([Request((0,), None, sampling)], [history], CPU)
-    with pytest.raises(DeadEndError, match="filters of the expression leave none"):
-        draw(rows, torch.ones(1, WIDTH, dtype=torch.bool), plan, [history], [0], [0])
+    done = draw(rows, torch.ones(1, WIDTH, dtype=torch.bool), plan, [history], [0])
+    assert isinstance(done.errors[0], DeadEndError)
+    assert "filters of the expression leave none" in str(done.errors[0])
 
 
 def test_each_stage_is_seen_in_its_order_and_nothing_that_is_off():

@@ -178,7 +178,7 @@ def test_filters_that_leave_nothing_are_a_dead_end():
     one = FakeModel.table(LETTERS, [[9.0, 0, 0, -9]] * 4)
     other = FakeModel.table(LETTERS, [[0, 9.0, 0, -9]] * 4)
     node = total([(1, Nucleus(leaf(one), 0.5)), (1, Nucleus(leaf(other), 0.5))])
-    with pytest.raises(gw.DeadEndError, match="step 0 of row 0"):
+    with pytest.raises(gw.DeadEndError, match="row 0: no token is left at step 0"):
         generate(Ensemble(node), [Request((0,), others=((0,),))])
 
 

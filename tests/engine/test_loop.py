@@ -1,8 +1,11 @@
+import math
+
 import pytest
 
 from guideway.engine.fake import FakeModel
 from guideway.engine.loop import Decoding, generate
 from guideway.engine.request import Completion, Request
+from guideway.errors import GuidewayError, ModelError
 from guideway.sampling.settings import Sampling
 from guideway.vocabulary.spellings import Vocabulary
 
@@ -65,7 +68,7 @@ def test_rows_end_at_different_times():
     assert len({len(done.tokens) for done in together}) > 2
 
 
-def test_an_interrupt_returns_what_is_there():
+def test_after_an_interrupt_there_is_what_was_done_before():
     calls = 0
 
     def logits(prefix: tuple[int, ...]) -> list[float]:
@@ -76,5 +79,24 @@ def test_an_interrupt_returns_what_is_there():
         return [1.0] + [0.0] * 7
 
     decoding = Decoding(FakeModel(LETTERS, logits), [Request((0,))])
-    assert [event.finish_reason for event in decoding] == [None, None, None, "interrupted"]
-    assert decoding.completions[0].text == "aaa"
+    events = list[str]()
+    with pytest.raises(KeyboardInterrupt):
+        events.extend(event.text for event in decoding)
+    (done,) = decoding.completions
+    assert (done.text, done.finish_reason) == ("aaa", "interrupted")
+
+
+def test_a_row_that_fails_leaves_the_others_as_they_are():
+    def logits(prefix: tuple[int, ...]) -> list[float]:
+        return [math.nan if prefix[:2] == (1, 0) else 1.0] + [0.0] * 7
+
+    requests = [Request((n,), sampling=Sampling(max_new_tokens=4)) for n in range(3)]
+    model, failed = FakeModel(LETTERS, logits), dict[int, GuidewayError]()
+    decoding = Decoding(model, requests, failed.__setitem__)
+    events = list(decoding)
+    first, second, third = decoding.completions
+    assert [first, third] == [generate(model, [requests[n]])[0] for n in (0, 2)]
+    assert (second.text, second.finish_reason, second.error) == ("a", "error", failed[1])
+    assert [event.finish_reason for event in events if event.row == 1] == [None, "error"]
+    with pytest.raises(ModelError, match=r"^row 1: the model gave NaN .* at step 1"):
+        generate(model, requests)

@@ -1,9 +1,11 @@
 """What may stand in a call of a model, for type checkers. Nothing here runs."""
 
 from collections.abc import Callable, Mapping
-from typing import Any, Literal, TypeAlias, TypeVar
+from typing import Any, Literal, TypeAlias, TypedDict, TypeVar
 
 from guideway.api.prompts import Prompt
+from guideway.api.running import Wrong
+from guideway.engine.backends.progress import Progress
 from guideway.sampling.arguments import SamplingArguments
 from guideway.sampling.settings import Sampling
 
@@ -20,6 +22,16 @@ class _Arguments(SamplingArguments, total=False):
     trace: bool | int
     heal: bool
     canonical: bool
+    on_invalid: Wrong
+
+
+class _RunArguments(TypedDict, total=False):
+    """Those of `generate` alone."""
+
+    retries: int
+    on_error: Wrong
+    batch_size: int | None
+    progress: Progress
 
 
 class StreamArguments(_Arguments, total=False):
@@ -30,16 +42,13 @@ class StreamArguments(_Arguments, total=False):
     n: Literal[1]
 
 
-class OneArguments(StreamArguments, total=False):
+class OneArguments(StreamArguments, _RunArguments, total=False):
     """Those of `generate` for one prompt, which gives one result."""
 
-    retries: int
 
-
-class SeveralArguments(_Arguments, total=False):
+class SeveralArguments(_Arguments, _RunArguments, total=False):
     """Those of `generate` for several prompts or sequences, which gives a list."""
 
     sampling: Sampling | list[Sampling] | None
     num_return_sequences: int
     n: int
-    retries: int

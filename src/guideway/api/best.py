@@ -9,8 +9,7 @@
     a function    whatever it says of the text; each different text is asked about once
 
 Ties go by the model's log-probability. Texts that have no value, because a validator refused it or
-the keyboard interrupted, are not judged: their score is −∞, and they come last. So do those that a
-judge was not asked about because it was interrupted itself.
+the keyboard interrupted, are not judged: their score is −∞, and they come last.
 
 What this module does not know: how texts are drawn.
 """
@@ -99,11 +98,8 @@ def _judged(drawn: Sequence[Drawn]) -> Known:
         if isinstance(judge, str) or judge is None or not texts:
             continue
         scores = _classified(judge, texts) if _is_classifier(judge) else _said(judge, texts)
-        try:
-            for text, score in zip(texts, scores, strict=True):
-                known[key, text] = score
-        except KeyboardInterrupt:  # what was drawn is not lost
-            break
+        for text, score in zip(texts, scores, strict=True):
+            known[key, text] = score
     return known
 
 
@@ -143,7 +139,7 @@ def _ranked(drawn: Drawn, known: Known) -> list[Result]:
     if judge == "majority":
         whole = _by_majority(whole, len(by_model))
     elif judge is not None and judge != "logprob":
-        scores = [known.get((id(judge), _read(drawn, each)), -math.inf) for each in whole]
+        scores = [known[id(judge), _read(drawn, each)] for each in whole]
         whole = [replace(each, score=n) for each, n in zip(whole, scores, strict=True)]
         whole.sort(key=_own, reverse=True)  # stable: ties stay in the order of the model
     return [*whole, *rest]

@@ -1,28 +1,24 @@
-"""One call as rows: a prompt with its source each, requests, runs, results.
+"""One call as jobs: a prompt with its source each, and the request made of them.
 
-What this module does not know: what is written in an expression; it runs as an ensemble.
+What this module does not know: what is written in an expression; how jobs run.
 """
 
-import contextlib
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Final, final
 
-from guideway.api.best import Drawn, best, model_score, widened
+from guideway.api.best import widened
 from guideway.api.describe import describe
 from guideway.api.prompts import Prompt, is_chat, read_sampling, read_source, spread
-from guideway.api.result import Part, Result
-from guideway.api.values import called, partial_value, read_captures, read_value
+from guideway.api.result import Result
 from guideway.constraints.compile import compile as compile_source
 from guideway.constraints.compiled import CompiledConstraint
 from guideway.engine.ensemble import Ensemble, Prompts
-from guideway.engine.loop import Decoding
+from guideway.engine.limits import checked
 from guideway.engine.prompt import Prompt as Read
-from guideway.engine.request import Completion, Request
-from guideway.engine.search.loop import find
+from guideway.engine.request import Request
 from guideway.engine.views import read
 from guideway.errors import GuidewayError, SourceError, UnsupportedError
-from guideway.lowering.special import beginning
 from guideway.sampling.settings import Sampling
 from guideway.syntax.sources import Source, Text
 from guideway.syntax.tools import tools_of
@@ -48,6 +44,22 @@ class Job:
     source: Source | None
     request: Request
     place: int = 0
+    number: int = 0
+    kept: int = 1
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class Failed:
+    """A prompt of which no request can be made.
+
+    Attributes:
+        error: why.
+        number: of the prompt, among those of the call.
+        kept: how many texts of the prompt there would be.
+    """
+
+    error: GuidewayError
     number: int = 0
     kept: int = 1
 
@@ -91,15 +103,30 @@ class Call:
             if not isinstance(given, bool):  # pyright: ignore[reportUnnecessaryIsInstance]
                 raise SourceError(f"{name} is {given!r}: it must be True or False")
 
-    def jobs(self) -> list[Job]:
-        """The rows, each sample of each prompt one of them."""
+    def jobs(self, *, keep_errors: bool = False) -> list[Job | Failed]:
+        """The rows, each sample of each prompt one of them.
+
+        Args:
+            keep_errors: whether a wrong row is a `Failed` among the others.
+
+        Raises:
+            GuidewayError: a row is wrong. In a batch, the error names the row.
+        """
         count = len(self.prompts)
         given = spread(self.source, count, batch=self.batch, what="sources")
-        sources = [read_source(each) for each in given]
         each = spread(self.sampling, count, batch=self.batch, what="settings")
-        samplings = [read_sampling(one, self.settings) for one in each]
-        rows = zip(self.prompts, sources, samplings, strict=True)
-        return [job for n, row in enumerate(rows) for job in self._jobs_of(n, *row)]
+        rows = zip(self.prompts, given, each, strict=True)
+        found = list[Job | Failed]()
+        for number, row in enumerate(rows):
+            try:
+                found += self._jobs_of(number, *row)
+            except GuidewayError as error:
+                if self.batch:
+                    error.in_row(number)
+                if not keep_errors:
+                    raise
+                found.append(Failed(error, number))
+        return found
 
     def only_job(self) -> Job:
         """The one row of a call for a stream.
@@ -107,54 +134,14 @@ class Call:
         Raises:
             UnsupportedError: there are several.
         """
-        jobs = self.jobs()
-        how = jobs[0].request.sampling
-        if self.batch or len(jobs) > 1 or how.search or how.best_of:
-            raise UnsupportedError(
-                "stream takes one prompt and draws one sequence: use generate for more",
-                feature="stream of several sequences",
-            )
-        return jobs[0]
-
-    def results(self, jobs: list[Job], retries: int) -> list[Result]:
-        """What comes out of all rows; those that a validator refuses are asked again.
-
-        Of what is drawn for `best_of`, the best. After an interrupt nothing more is asked.
-        """
-        results = self.run(jobs)
-        for attempt in range(1, retries + 1):
-            failed = {
-                n: self.retried(jobs[n], result, attempt)
-                for n, result in results.items()
-                if result.error
-            }
-            if not failed or _interrupted(results.values()):
+        for job in self.jobs():
+            if self.batch or not isinstance(job, Job) or _several(job.request.sampling):
                 break
-            again = self.run([*failed.values()])
-            results |= {n: again[place] for place, n in enumerate(failed) if place in again}
-        return _kept(jobs, results)
-
-    def run(self, jobs: list[Job]) -> dict[int, Result]:
-        """What comes out of each job, those left out of which a search finds nothing more.
-
-        Rows that are drawn by themselves run as one batch, those of searches as another, unless
-        the keyboard interrupted the first one.
-        """
-        drawn = {n: job.request for n, job in enumerate(jobs) if not job.request.sampling.search}
-        decoding = Decoding(self.ensemble, [*drawn.values()])
-        with contextlib.suppress(KeyboardInterrupt):  # one that comes between two steps
-            for _ in decoding:
-                pass
-        done = dict(zip(drawn, decoding.completions, strict=True))
-        run = not _interrupted(done.values())
-        searched = {id(job.request): job.request for job in jobs if job.request.sampling.search}
-        each = find(self.ensemble, [*searched.values()], run=run)
-        found = dict(zip(searched, each, strict=True))
-        for n, job in enumerate(jobs):
-            texts = found.get(id(job.request), [])
-            if job.place < len(texts):
-                done[n] = texts[job.place]
-        return {n: read_result(jobs[n], done[n]) for n in sorted(done)}
+            return job
+        raise UnsupportedError(
+            "stream takes one prompt and draws one sequence: use generate for more",
+            feature="stream of several sequences",
+        )
 
     def retried(self, job: Job, result: Result, attempt: int) -> Job:
         """The job once more, with what was wrong said after the answer.
@@ -176,15 +163,15 @@ class Call:
         shifted = job.request.sample + attempt * sampling.num_return_sequences
         return replace(job, request=replace(job.request, sampling=sampling, sample=shifted))
 
-    def _jobs_of(
-        self, number: int, prompt: Prompt, source: Source | None, sampling: Sampling
-    ) -> list[Job]:
+    def _jobs_of(self, number: int, prompt: Prompt, given: object, settings: object) -> list[Job]:
         """Those of one prompt."""
+        source, sampling = read_source(given), read_sampling(settings, self.settings)
         asked = prompt
         if self.shown and source is not None:
             asked = _with_description(prompt, source)
         wide = widened(sampling)
         request = self._request(asked, source, wide)
+        checked(request, self.ensemble)
         requests = [*request.samples()]
         if wide.search is not None:
             if self.trace:
@@ -241,8 +228,9 @@ def canonical_constraint(ensemble: Ensemble, source: Source | None) -> CompiledC
     return compile_source(whole, ensemble.vocabulary, canonical=tokenizer)
 
 
-def _interrupted(texts: Iterable[Result | Completion]) -> bool:
-    return any(text.finish_reason == "interrupted" for text in texts)
+def _several(sampling: Sampling) -> bool:
+    """Whether more than one sequence is looked at."""
+    return bool(sampling.num_return_sequences > 1 or sampling.search or sampling.best_of)
 
 
 def _drawn(sampling: Sampling) -> Sampling:
@@ -256,21 +244,6 @@ def _drawn(sampling: Sampling) -> Sampling:
         diversity_penalty=None,
         penalty_alpha=None,
     )
-
-
-def _kept(jobs: list[Job], results: dict[int, Result]) -> list[Result]:
-    """All results in order, those of a `best_of` after their judge."""
-    prompts = dict[int, list[int]]()
-    for n in results:
-        prompts.setdefault(jobs[n].number, []).append(n)
-    found = {number: [results[n] for n in own] for number, own in prompts.items()}
-    judged = {
-        number: Drawn(found[number], job.request.sampling, job.kept, job.request.asked)
-        for number, own in prompts.items()
-        if (job := jobs[own[0]]).request.sampling.best_of is not None
-    }
-    found |= dict(zip(judged, best([*judged.values()]), strict=True))
-    return [result for own in found.values() for result in own]
 
 
 def read_prompts(
@@ -317,17 +290,6 @@ def check_lossless(ensemble: Ensemble) -> None:
         )
 
 
-def checked_retries(retries: object) -> int:
-    """`retries` as a count.
-
-    Raises:
-        SourceError: it is none.
-    """
-    if not isinstance(retries, int) or isinstance(retries, bool) or retries < 0:
-        raise SourceError(f"retries is {retries!r}: it must be a count")
-    return retries
-
-
 def checked_trace(trace: object) -> int:
     """`trace` as the number of tokens to keep of each stage.
 
@@ -339,53 +301,6 @@ def checked_trace(trace: object) -> int:
     if not isinstance(trace, int) or trace < 0:
         raise SourceError(f"trace is {trace!r}: it must be True, False or a count of tokens")
     return trace
-
-
-def read_result(job: Job, done: Completion) -> Result:
-    """What came out of a row, with its value."""
-    sampling = job.request.sampling
-    value: Any = None
-    error: GuidewayError | None = None
-    captures: Mapping[str, Any] = {}
-    constraint = job.request.constraint
-    if job.source is None or constraint is None:
-        value = done.text
-    elif done.finish_reason != "interrupted":
-        spelled = constraint.marked(done.tokens).removeprefix(job.request.joint)
-        data = beginning(spelled, len(done.text.encode()))  # before a stop string
-        value, error = read_value(job.source, data, constraint.vocabulary)
-        captures, missing = read_captures(job.source, data, constraint.vocabulary)
-        error = error or missing
-    return Result(
-        value=value,
-        text=done.text,
-        tokens=done.tokens,
-        logprobs=done.logprobs,
-        log_z=done.log_z,
-        finish_reason=done.finish_reason,
-        error=error,
-        stats=done.stats,
-        seed=done.seed,
-        trace=done.trace,
-        score=done.score if sampling.best_of is None else model_score(done, sampling),
-        weight=done.weight,
-        population=done.population,
-        attempts=done.attempts,
-        captures=captures,
-        tool_calls=called(value),
-    )
-
-
-def grown(job: Job, decoding: Decoding) -> Iterator[Part]:
-    """The text of a row as it grows; the last part holds the result."""
-    text = ""
-    for event in decoding:
-        text += event.text
-        if event.finish_reason is None:
-            yield Part(event.text, text, partial_value(job.source, text))
-            continue
-        result = read_result(job, decoding.completions[0])
-        yield Part(event.text, text, result.value, result)
 
 
 def _with_description(prompt: Prompt, source: Source) -> Prompt:

@@ -4,7 +4,7 @@ A loaded model is an expression of one leaf, so both are the same class. A call 
 by row (`api.jobs`), `engine` runs the rows as one batch, and texts become values (`api.values`).
 """
 
-import asyncio
+import contextlib
 from collections.abc import AsyncIterator, Callable, Iterable, Iterator, Mapping
 from functools import cached_property
 from pathlib import Path
@@ -28,15 +28,16 @@ from guideway.api.arithmetic import (
 )
 from guideway.api.choices import probabilities
 from guideway.api.cost import Cost, cost_of, told
-from guideway.api.jobs import Call, checked_retries, grown
+from guideway.api.jobs import Call
 from guideway.api.prompts import Prompt, split_prompts
 from guideway.api.result import Part, Result
+from guideway.api.running import Manner, run, stream
 from guideway.engine.adapter import Adapter
 from guideway.engine.ensemble import Ensemble
-from guideway.engine.loop import Decoding
 from guideway.engine.model import LanguageModel
 from guideway.engine.prompt import PromptReader
 from guideway.engine.reading import Reading
+from guideway.engine.stopping import in_thread
 from guideway.errors import SourceError
 from guideway.logits.classifier import ClassifierTerm
 from guideway.logits.expr import (
@@ -348,6 +349,10 @@ class Model:
         sampling: Any = None,
         schema_in_prompt: bool = False,
         retries: int = 0,
+        on_invalid: Any = "raise",
+        on_error: Any = "raise",
+        batch_size: int | None = None,
+        progress: Any = False,
         trace: bool | int = False,
         heal: bool = False,
         canonical: bool = False,
@@ -362,6 +367,14 @@ class Model:
             sampling: the settings as a `Sampling`; in a batch also a list.
             schema_in_prompt: whether to describe the type in the prompt.
             retries: how often to ask again where a validator of the type refuses the value.
+            on_invalid: "raise" an error where a validator refuses the value in the end, or "return"
+                a result with that `error`.
+            on_error: "raise" the first error of a row, with the number of the row, or "return" a
+                result with that `error`, where it fails or a validator refuses its value.
+            batch_size: how many prompts run at once; by default as many as have 64 rows. Texts do
+                not depend on it.
+            progress: True for a bar on standard error, or a function that is called with the
+                number of rows done and of all rows.
             trace: of how many tokens results tell what each stage did at each step; 5 for True.
             heal: whether the last tokens of a text prompt are written again (`guideway.heal`).
             canonical: whether only those tokens come that encoding the text (with what `heal`
@@ -378,11 +391,14 @@ class Model:
             SourceError, UnsupportedError, UnsatisfiableError: as `guideway.compile`.
             LimitError: no text of the source fits into `max_new_tokens`, naming what is needed.
             ModelError: the model gave values that are no numbers.
+            InvalidValueError: a validator refused the value; `result` has the text.
+            GenerationInterrupted: Ctrl-C, a `KeyboardInterrupt`; `results` has what there is.
         """
         more = (sampling, settings, schema_in_prompt, trace, heal, canonical)
         call = self._call(prompt, source, *more)
-        results = call.results(jobs := call.jobs(), checked_retries(retries))
-        return results if call.batch or jobs[0].kept > 1 else results[0]
+        manner = Manner(retries, on_invalid, on_error, batch_size, progress)
+        results, several = run(call, manner)
+        return results if several else results[0]
 
     @overload
     async def agenerate(
@@ -418,8 +434,11 @@ class Model:
         **more: "Unpack[SeveralArguments]",
     ) -> "list[Result[Any]]": ...
     async def agenerate(self, prompt: Any, source: Any = None, **arguments: Any) -> Any:
-        """`generate` in a thread of its own, so that an event loop goes on meanwhile."""
-        return await asyncio.to_thread(self.generate, prompt, source, **arguments)
+        """`generate` in a thread of its own, so that an event loop goes on meanwhile.
+
+        Where the task is cancelled, the thread ends with its current step.
+        """
+        return await in_thread(self.generate, prompt, source, **arguments)
 
     @overload
     def stream(
@@ -443,6 +462,7 @@ class Model:
         *,
         sampling: Any = None,
         schema_in_prompt: bool = False,
+        on_invalid: Any = "raise",
         trace: bool | int = False,
         heal: bool = False,
         canonical: bool = False,
@@ -451,13 +471,19 @@ class Model:
         """The text as it grows, with what can be read from it already.
 
         One prompt, one sequence, no retries; other arguments and errors are those of `generate`.
+        Closing the iterator, or leaving it, ends the generation and frees its cache.
 
         Yields:
             Parts; the last one holds the whole `Result`.
+
+        Raises:
+            InvalidValueError: a validator refused the value. It comes in place of the last part;
+                with `on_invalid="return"` the last part has the result with that `error`.
+            GenerationInterrupted: Ctrl-C during a step; `results` has the text so far.
         """
         more = (sampling, settings, schema_in_prompt, trace, heal, canonical)
         call = self._call(prompt, source, *more)
-        return grown(job := call.only_job(), Decoding(self._ensemble, [job.request]))
+        return stream(call, on_invalid)
 
     @overload
     def astream(
@@ -477,10 +503,18 @@ class Model:
     async def astream(
         self, prompt: Any, source: Any = None, **arguments: Any
     ) -> AsyncIterator[Part]:
-        """`stream` for `async for`: each step runs in a thread."""
-        parts = await asyncio.to_thread(self.stream, prompt, source, **arguments)
-        while (part := await asyncio.to_thread(next, parts, None)) is not None:
-            yield part
+        """`stream` for `async for`: each step runs in a thread.
+
+        Where the task is cancelled, the generation ends with its current step.
+        """
+        parts: Any = await in_thread(self.stream, prompt, source, **arguments)
+        try:
+            while (part := await in_thread(next, parts, None)) is not None:
+                yield part
+        finally:
+            with contextlib.suppress(ValueError):  # a step runs, and the generator ends with it
+                parts.close()
+            del parts
 
     def choose(self, prompt: Prompt, choices: Iterable[str]) -> dict[str, float]:
         """The probability of each choice after the prompt, given that it is one of them.

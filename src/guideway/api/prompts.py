@@ -5,7 +5,7 @@ batch; then sources and settings may be lists of the same length.
 """
 
 from collections.abc import Iterable, Mapping, Sequence
-from typing import Final, TypeAlias, TypeGuard, cast
+from typing import TypeAlias, TypeGuard, cast
 
 from guideway.errors import SourceError
 from guideway.sampling.settings import Sampling
@@ -103,20 +103,13 @@ def read_choices(given: object) -> list[str]:
     return texts
 
 
-SETTINGS_AND_ARGUMENTS: Final = "give settings as guideway.Sampling or as arguments, not both"
-
-
 def read_sampling(given: object, arguments: Mapping[str, object]) -> Sampling:
-    """The settings of a row: a `Sampling`, or keyword arguments.
+    """The settings of a row: a `Sampling`, keyword arguments, or both: an argument wins.
 
     Raises:
-        SourceError: both, or something else.
+        SourceError: `given` is something else.
         UnsupportedError, LimitError: as `Sampling`.
     """
-    if given is None:
-        return Sampling.of(arguments)
-    if not isinstance(given, Sampling):
+    if given is not None and not isinstance(given, Sampling):
         raise SourceError(f"sampling is {given!r}: it must be a guideway.Sampling")
-    if arguments:
-        raise SourceError(f"{SETTINGS_AND_ARGUMENTS}: {', '.join(arguments)}")
-    return given
+    return Sampling.of(arguments, given)

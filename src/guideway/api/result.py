@@ -8,7 +8,7 @@ from typing_extensions import TypeVar
 
 from guideway.engine.request import FinishReason, Population, Stats
 from guideway.engine.trace import TracedStep
-from guideway.errors import GuidewayError
+from guideway.errors import GuidewayError, InvalidValueError
 from guideway.syntax.tools import ToolCall
 
 Value_co = TypeVar("Value_co", covariant=True, default=Any)
@@ -32,9 +32,11 @@ class Result(Generic[Value_co]):
         finish_reason: "stop" where the model ended the text. "length" where `max_new_tokens`
             changed it: free text was cut, or a token was not allowed because the text could not
             have ended in time, and another one was chosen. The text is in the language all the
-            same. "interrupted" in the results of `guideway.GenerationInterrupted`.
-        error: why the value could not be had although the text is in the language: a validator of
-            the type refused it, or the text is not whole.
+            same. "interrupted" in the results of `guideway.GenerationInterrupted`, "error" where
+            the row failed.
+        error: why there is no value: an `InvalidValueError` where a validator of the type refused
+            it (with `on_invalid="return"`), or what a row of a batch failed with (with
+            `on_error="return"`); its `row` is the place of the prompt.
         stats: time, memory, and the share of probability that the constraint removed.
         seed: the seed of the random choices, None where there were none.
         trace: for each step what each stage did to the distribution, where it was asked for;
@@ -76,6 +78,26 @@ class Result(Generic[Value_co]):
         asked for one token more.
         """
         return self.finish_reason == "length"
+
+    @staticmethod
+    def failed(error: GuidewayError) -> "Result[Any]":
+        """The result of a row that gave no text."""
+        return Result(None, "", (), (), 0.0, "error", error, Stats())
+
+    def unwrap(self) -> Value_co:
+        """The value.
+
+        Raises:
+            GuidewayError: `error`, if there is one.
+            InvalidValueError: the text was interrupted.
+        """
+        if self.error is not None:
+            raise self.error
+        if self.finish_reason == "interrupted":
+            error = InvalidValueError("there is no value: the text was interrupted")
+            error.result = self
+            raise error
+        return self.value
 
     def __str__(self) -> str:
         """The text."""

@@ -16,7 +16,7 @@ from typing import Any, TypeAlias, TypeGuard, cast
 
 from guideway.api.lark_reading import counted
 from guideway.api.reading import belongs, find_places, has_places, parts_read
-from guideway.errors import GuidewayError
+from guideway.errors import GuidewayError, InvalidValueError
 from guideway.lowering.special import shown
 from guideway.syntax.json_schema_source import JsonSchema
 from guideway.syntax.lark_source import Lark
@@ -217,7 +217,7 @@ def _read_type(type_: object, text: str) -> tuple[Any, GuidewayError | None]:
 
 
 def _refused(error: Exception) -> GuidewayError:
-    wrapped = GuidewayError(f"the text is refused: {error}")
+    wrapped = InvalidValueError(f"the value is refused: {error}")
     wrapped.__cause__ = error
     return wrapped
 

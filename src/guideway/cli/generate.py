@@ -72,4 +72,4 @@ def generate(
     if as_json or SEARCHES & settings.keys():
         show(answer(loaded, asked, held, settings), as_json=as_json)
     else:
-        show_parts(loaded.stream(asked, held, **settings))
+        show_parts(loaded.stream(asked, held, on_invalid="return", **settings))

@@ -52,9 +52,15 @@ def answer(
     source: Any,
     settings: dict[str, Any],
 ) -> "Result":
-    """One result for one prompt."""
-    with busy("generating"):
-        return cast("Result", model.generate(prompt, source, **settings))
+    """One result for one prompt; after Ctrl-C the one so far."""
+    from guideway.errors import GenerationInterrupted
+
+    settings = {**settings, "on_invalid": "return"}
+    try:
+        with busy("generating"):
+            return cast("Result", model.generate(prompt, source, **settings))
+    except GenerationInterrupted as interrupt:
+        return interrupt.results[0]
 
 
 def show(result: "Result", *, as_json: bool) -> None:
@@ -68,10 +74,15 @@ def show(result: "Result", *, as_json: bool) -> None:
 
 def show_parts(parts: "Iterator[Part]") -> None:
     """Print a text as it comes, and leave as `leave` says."""
+    from guideway.errors import GenerationInterrupted
+
     result = None
-    for part in parts:
-        print_piece(part.delta)
-        result = part.result
+    try:
+        for part in parts:
+            print_piece(part.delta)
+            result = part.result
+    except GenerationInterrupted as interrupt:
+        result = interrupt.results[0]
     print_line("")
     if result is not None:
         leave(result)

@@ -23,8 +23,8 @@ from torch import Tensor
 from guideway.engine.marking import Marking, early, late
 from guideway.engine.penalties import Penalties
 from guideway.engine.request import Request
-from guideway.engine.spread import Spread, centred, check_logits
-from guideway.errors import DeadEndError
+from guideway.engine.spread import Spread, centred, logits_error
+from guideway.errors import DeadEndError, GuidewayError
 from guideway.logits.rows import LEAST, Rows
 from guideway.logits.surprise import surprises
 from guideway.logits.transfer import send
@@ -89,12 +89,16 @@ class Drawn:
             constraint holds any row.
         surprises: of the tokens, in bits, as mirostat found them; None where it is off in all rows,
             or the row had one token only.
+        errors: why rows have no token, by their places: a `ModelError` where the model gave NaN or
+            +∞; a `DeadEndError` where nothing is allowed, the model gives all that is allowed no
+            probability, or bad words forbid it.
     """
 
     tokens: list[int]
     logprobs: list[float]
     log_allowed: list[float]
     surprises: list[float | None]
+    errors: dict[int, GuidewayError]
 
     def choice(self, row: int) -> tuple[int, float, float, float | None]:
         """Token, log-probability, log of the allowed mass and surprise of one row."""
@@ -108,7 +112,6 @@ def draw(
     plan: Plan,
     histories: Sequence[History],
     steps: Sequence[int],
-    numbers: Sequence[int],
     watch: Watch | None = None,
     marking: Marking | None = None,
 ) -> Drawn:
@@ -120,14 +123,8 @@ def draw(
         plan: the settings of each row.
         histories: what was before, of each row.
         steps: how many tokens each row has had: with its stream, the counter of its noise.
-        numbers: which request each row is, for messages.
         watch: told the name of each stage, the constraint first, and the rows after it.
         marking: the watermark of this step.
-
-    Raises:
-        ModelError: the model gave NaN or +∞.
-        DeadEndError: nothing is allowed, the model gives all that is allowed no probability, or bad
-            words forbid it.
     """
     spread = Spread.of(rows, allowed, held=plan.held)
     values, reported, total, kept = spread.values, spread.reported, spread.total, spread.kept
@@ -151,20 +148,21 @@ def draw(
         return cast("list[list[float]]", stacked.tolist())  # pyright: ignore[reportUnknownMemberType]
 
     back = drawn(values)
-    places = [f"step {step} of row {number}" for step, number in zip(steps, numbers, strict=True)]
-    for place, where in enumerate(places):
-        check_logits(back[3][place], where)
     if not all(log > -math.inf for log in back[1]) and (moved := centred(values)) is not None:
         back = drawn(moved)
     if watch is not None:
         for stage in told:
             watch(*stage)
-    for place, where in enumerate(places):
-        if not back[1][place] > -math.inf:
+    errors = dict[int, GuidewayError]()
+    for place, step in enumerate(steps):
+        if (error := logits_error(back[3][place], step)) is not None:
+            errors[place] = error
+        elif not back[1][place] > -math.inf:
             possible = rows.values[place][rows.support[place] & allowed[place]] > -math.inf
-            raise _dead_end(values[place], histories[place], where, filtered=bool(possible.any()))
+            filtered = bool(possible.any())
+            errors[place] = _dead_end(values[place], histories[place], step, filtered=filtered)
     surprise = [None if math.isnan(each) else each for each in back[4]]
-    return Drawn([int(token) for token in back[0]], back[1], back[2], surprise)
+    return Drawn([int(token) for token in back[0]], back[1], back[2], surprise, errors)
 
 
 def _choose(
@@ -209,7 +207,7 @@ def _never_left_out(vocabulary: Vocabulary) -> tuple[int, ...]:
 
 
 def _dead_end(
-    values: Float[Tensor, "vocabulary"], history: History, where: str, *, filtered: bool
+    values: Float[Tensor, "vocabulary"], history: History, step: int, *, filtered: bool
 ) -> DeadEndError:
     """Why nothing may be drawn: bad words, filters of the expression, or the model."""
     if bool((values > -math.inf).any()):  # a bias or a penalty never bans
@@ -220,4 +218,4 @@ def _dead_end(
         reason = "the filters of the expression leave none of those that may come next"
     else:
         reason = "the model gives no probability to any token that may come next"
-    return DeadEndError(f"no token is left at {where}: {reason}")
+    return DeadEndError(f"no token is left at step {step}: {reason}")

@@ -6,7 +6,6 @@ at different speeds.
 What this module does not know: logits, prompts as text, values.
 """
 
-import contextlib
 import time
 from collections.abc import Iterator
 from collections.abc import Sequence as Requests
@@ -17,16 +16,18 @@ from guideway.engine.limits import checked
 from guideway.engine.marking import check_markable
 from guideway.engine.memory import peak_memory
 from guideway.engine.model import LanguageModel
-from guideway.engine.request import Completion, Event, Request
+from guideway.engine.request import Completion, Event, OnError, Request, raise_error
 from guideway.engine.sequence import Sequence
 from guideway.engine.step import Batch, step
+from guideway.engine.stopping import check_stop
 
 
 @final
 class Decoding:
     """A batch being generated: iterate to run it, then read `completions`.
 
-    An interrupt from the keyboard ends it in order: rows that were not done are "interrupted".
+    After a `KeyboardInterrupt`, too, `completions` has what there is: rows that were not done are
+    "interrupted".
 
     Example:
         >>> from guideway.engine.fake import FakeModel
@@ -38,8 +39,18 @@ class Decoding:
         (['b', ''], 'b')
     """
 
-    def __init__(self, model: LanguageModel[Any] | Ensemble, requests: Requests[Request]) -> None:
+    def __init__(
+        self,
+        model: LanguageModel[Any] | Ensemble,
+        requests: Requests[Request],
+        on_error: OnError = raise_error,
+    ) -> None:
         """Check the requests; nothing is computed yet.
+
+        Args:
+            model: what gives the logits.
+            requests: the rows.
+            on_error: what happens where a row fails; if it returns, the others go on.
 
         Raises:
             LimitError: a request cannot come out right within its limits.
@@ -47,6 +58,7 @@ class Decoding:
             UnsupportedError: a watermark needs sampling.
         """
         self._ensemble = ensemble = Ensemble.of(model)
+        self._on_error = on_error
         check_markable(ensemble.mark, requests)
         self._rows = [
             Sequence(number, request, ensemble.vocabulary, checked(request, ensemble))
@@ -59,6 +71,7 @@ class Decoding:
         Raises:
             ModelError: the model gave NaN or +∞.
             DeadEndError: it gave everything that is allowed no probability.
+            CancelledError: the task that waits for this was cancelled.
         """
         began = time.perf_counter()
         for row in self._rows:
@@ -69,14 +82,12 @@ class Decoding:
         if not going:
             return
         batch = Batch.of(going, self._ensemble.device)
-        try:
-            while batch.rows:
-                rows, batch = batch.rows, step(self._ensemble, batch)
-                for row in rows:
-                    yield row.event()
-        except KeyboardInterrupt:
-            for row in batch.rows:
-                row.interrupt()
+        while batch.rows:
+            check_stop()
+            rows, batch = batch.rows, step(self._ensemble, batch)
+            for row in rows:
+                if row.error is not None:
+                    self._on_error(row.number, row.error)
                 yield row.event()
 
     @property
@@ -93,7 +104,6 @@ def generate(model: LanguageModel[Any] | Ensemble, requests: Requests[Request]) 
         LimitError, ModelError, DeadEndError: as `Decoding`.
     """
     decoding = Decoding(model, requests)
-    with contextlib.suppress(KeyboardInterrupt):  # one that comes between two steps
-        for _ in decoding:
-            pass
+    for _ in decoding:
+        pass
     return decoding.completions

@@ -2,15 +2,18 @@
 
 import math
 import secrets
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field, replace
 from typing import Final, Literal, TypeAlias, final
 
 from guideway.constraints.compiled import CompiledConstraint
 from guideway.engine.trace import TracedStep
+from guideway.errors import GuidewayError
 from guideway.sampling.settings import Sampling
 
-FinishReason: TypeAlias = Literal["stop", "length", "interrupted"]
+FinishReason: TypeAlias = Literal["stop", "length", "interrupted", "error"]
+OnError: TypeAlias = Callable[[int, GuidewayError], object]
+"""Is told which request failed and why; it raises, or the others go on."""
 DEFAULT: Final = Sampling()
 
 
@@ -67,6 +70,11 @@ class Request:
             yield replace(self, sampling=sampling, sample=sample)
 
 
+def raise_error(row: int, error: GuidewayError) -> None:
+    """Raise the error of a row, with its number."""
+    raise error.in_row(row)
+
+
 @final
 @dataclass(frozen=True, slots=True)
 class Event:
@@ -98,14 +106,18 @@ class Stats:
         mass_removed: mean share of the model's probability that the constraint took away, per step.
         peak_memory: the most bytes held so far: of the device's memory on a GPU, else by the whole
             process (0 where the system does not say).
+        prompt_tokens: tokens of the prompt that the model read, those of a chat template included.
+        completion_tokens: tokens of the text, end ids left out.
     """
 
-    time_to_first_token: float
-    time_per_output_token: float
-    tokens_per_second: float
-    mask_time: float
-    mass_removed: float
-    peak_memory: int
+    time_to_first_token: float = 0.0
+    time_per_output_token: float = 0.0
+    tokens_per_second: float = 0.0
+    mask_time: float = 0.0
+    mass_removed: float = 0.0
+    peak_memory: int = 0
+    prompt_tokens: int = 0
+    completion_tokens: int = 0
 
 
 @final
@@ -159,7 +171,7 @@ class Completion:
         log_end: the model's own log-probability of the end id, 0 where none was drawn.
         finish_reason: "stop" (an end id, a stop string, or nothing more could follow), "length"
             (max_new_tokens cut free text, or took a token away that would have been chosen) or
-            "interrupted".
+            "interrupted". "error" where the row failed.
         seed: the seed of its random choices, None where none were made.
         stats: what it cost.
         trace: what each stage of each step did, where it was asked for.
@@ -170,6 +182,7 @@ class Completion:
         population: what sequential Monte Carlo ended with; the text is a draw from it.
         attempts: how many texts rejection drew for this one: it, and those given up since the one
             before.
+        error: why the row failed.
     """
 
     tokens: tuple[int, ...]
@@ -185,6 +198,7 @@ class Completion:
     population: Population | None = None
     attempts: int | None = None
     log_end: float = 0.0
+    error: GuidewayError | None = None
 
     @property
     def log_z(self) -> float:

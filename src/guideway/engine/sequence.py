@@ -25,6 +25,7 @@ from guideway.engine.cursor import Choices, Cursor, Free, Held
 from guideway.engine.request import Completion, Event, FinishReason, Request, Stats
 from guideway.engine.trace import TracedStep
 from guideway.engine.transcript import Transcript
+from guideway.errors import GuidewayError
 from guideway.logits.contexts import TextContext
 from guideway.masks.bits import Row
 from guideway.sampling.history import History
@@ -50,6 +51,7 @@ class Sequence:
         lost: the greatest rank of the tokens that the budget has taken away from this step; −∞
             where it took none away.
         shortened: whether the budget has changed the text so far.
+        error: why it failed; None where it did not.
     """
 
     def __init__(self, number: int, request: Request, vocabulary: Vocabulary, most: int) -> None:
@@ -57,6 +59,7 @@ class Sequence:
         self.request = request
         self.tokens: list[int] = []
         self.finish_reason: FinishReason | None = None
+        self.error: GuidewayError | None = None
         self.number, self.vocabulary, self.most = number, vocabulary, most
         how = request.sampling
         compared = how.search == "beams" or (how.search is None and how.best_of is not None)
@@ -221,9 +224,9 @@ class Sequence:
         text = self._transcript.take(final=self.finish_reason is not None)
         return Event(self.number, token, text, self.finish_reason)
 
-    def interrupt(self) -> None:
-        """End here, if it has not ended."""
-        self.finish_reason = self.finish_reason or "interrupted"
+    def fail(self, error: GuidewayError) -> None:
+        """End here, because of an error of this row alone."""
+        self.finish_reason, self.error = "error", error
 
     def completion(self, memory: int) -> Completion:
         """What came out; `memory` bytes were in use at most."""
@@ -238,6 +241,7 @@ class Sequence:
             seed=sampling.seed if sampling.samples else None,
             stats=self._stats(memory),
             trace=tuple(self._trace) if self.request.trace else None,
+            error=self.error,
         )
 
     def _stats(self, memory: int) -> Stats:
@@ -250,6 +254,8 @@ class Sequence:
             mask_time=self._mask_time,
             mass_removed=sum(removed) / max(1, len(removed)),
             peak_memory=memory,
+            prompt_tokens=len(self.request.prompt),
+            completion_tokens=count,
         )
 
     def _kept(self, taken: bool, rank: float = math.inf) -> bool:

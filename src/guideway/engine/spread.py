@@ -67,14 +67,11 @@ def centred(
     return torch.where(far, values - highest, values) if bool(far.any()) else None
 
 
-def check_logits(total: float, where: str) -> None:
-    """Refuse what a model gave, by the logarithm of its whole mass.
-
-    Raises:
-        ModelError: it is NaN or +∞.
-    """
-    if math.isnan(total) or total == math.inf:
-        raise ModelError(
-            f"the model gave NaN or infinite logits at {where}: its weights or its precision are "
-            "at fault (float16 overflows; try float32 or bfloat16)"
-        )
+def logits_error(total: float, step: int) -> ModelError | None:
+    """The error of a row of logits, by the logarithm of its whole mass: NaN or +∞ is no mass."""
+    if not (math.isnan(total) or total == math.inf):
+        return None
+    return ModelError(
+        f"the model gave NaN or infinite logits at step {step}: its weights or its precision are "
+        "at fault (float16 overflows; try float32 or bfloat16)"
+    )

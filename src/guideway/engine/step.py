@@ -43,12 +43,7 @@ class Batch:
 
 
 def step(ensemble: Ensemble, batch: Batch) -> Batch:
-    """One token more in every row, and the batch of those that go on.
-
-    Raises:
-        ModelError: a model gave NaN or +∞.
-        DeadEndError: everything that is allowed has no probability.
-    """
+    """One token more in every row, and the batch of those that go on; a row may fail."""
     rows = batch.rows
     cache, logits = forward(ensemble, batch)
     places = list(range(len(rows)))
@@ -59,9 +54,12 @@ def step(ensemble: Ensemble, batch: Batch) -> Batch:
             plan = plan_of(going, ensemble.device)
         recorder = _recorder(ensemble, going)
         drawn = _drawn(ensemble, cache, logits, going, places, plan, recorder)
-        refused = [n for n, row in enumerate(going) if not row.take(*drawn.choice(n))]
+        for n, error in drawn.errors.items():
+            going[n].fail(error)
+        fine = [n for n in range(len(going)) if n not in drawn.errors]
+        refused = [n for n in fine if not going[n].take(*drawn.choice(n))]
         if recorder is not None:
-            _note(recorder, drawn, going, refused)
+            _note(recorder, drawn, going, {*fine} - {*refused})
         places = [places[n] for n in refused]
     kept = [place for place, row in enumerate(rows) if row.finish_reason is None]
     if len(kept) == len(rows):
@@ -98,7 +96,6 @@ def _drawn(
         plan,
         [row.history for row in rows],
         [len(row.tokens) for row in rows],
-        [row.number for row in rows],
         watch,
         marking,
     )
@@ -110,10 +107,10 @@ def _recorder(ensemble: Ensemble, rows: list[Sequence]) -> Recorder | None:
     return Recorder(ensemble.vocabulary, count) if count else None
 
 
-def _note(recorder: Recorder, drawn: Drawn, rows: list[Sequence], refused: list[int]) -> None:
+def _note(recorder: Recorder, drawn: Drawn, rows: list[Sequence], taken: set[int]) -> None:
     """Keep the step in each row that wants it and took its token."""
     for place, row in enumerate(rows):
-        if row.request.trace and place not in refused:
+        if row.request.trace and place in taken:
             token, logprob, log_allowed, _ = drawn.choice(place)
             row.note(recorder.step(place, token, logprob, log_allowed))
 

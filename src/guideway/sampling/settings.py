@@ -9,7 +9,7 @@ What this module does not know: whether a constraint can meet the limits (`engin
 
 import difflib
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, fields, replace
 from typing import Any, Final, TypeAlias, final
 
 import numpy as np
@@ -223,8 +223,8 @@ class Sampling:
         return f"Sampling({', '.join(shown)})"
 
     @classmethod
-    def of(cls, arguments: Mapping[str, object]) -> "Sampling":
-        r"""The settings of these keyword arguments.
+    def of(cls, arguments: Mapping[str, object], base: "Sampling | None" = None) -> "Sampling":
+        r"""The settings of these keyword arguments; all others are those of `base`.
 
         Raises:
             UnsupportedError: a name that is not (or not yet) an argument; with the nearest one.
@@ -233,6 +233,8 @@ class Sampling:
         Example:
             >>> Sampling.of({"stop_strings": ["\n"]}).stops
             ('\n',)
+            >>> Sampling.of({"top_k": 5}, Sampling(top_k=3, top_p=0.9))
+            Sampling(top_k=5, top_p=0.9)
             >>> Sampling.of({"temprature": 1})
             Traceback (most recent call last):
             guideway.errors.UnsupportedError: 'temprature' is no sampling argument; did you mean ...
@@ -247,7 +249,7 @@ class Sampling:
             # A number of numpy is one of Python's.
             known[proper] = value.item() if isinstance(value, np.number) else value
         check(known)
-        return cls(**known)  # pyright: ignore[reportArgumentType]
+        return replace(cls() if base is None else base, **known)
 
     @classmethod
     def preset(cls, name: object, **settings: Any) -> "Sampling":

@@ -19,6 +19,7 @@ from guideway.engine.request import Completion, Request
 from guideway.engine.search.loop import find
 from guideway.sampling.noise import branch, gumbel, stream
 from guideway.sampling.settings import Sampling
+from interrupts import interrupted
 
 if TYPE_CHECKING:
     from guideway.api.model import Model
@@ -346,7 +347,7 @@ def test_beams_that_cannot_go_on_are_gone_and_the_others_stay():
 
     found = held("ab+|b{3}", b"ab", logits, num_beams=2, num_return_sequences=2)
     assert [done.text for done in found] == ["bbb"]
-    with pytest.raises(gw.DeadEndError, match="no beam is left at step 1 of row 0"):
+    with pytest.raises(gw.DeadEndError, match="row 0: no beam is left at step 1"):
         held("ab+", b"ab", logits, num_beams=2)
 
 
@@ -377,6 +378,7 @@ def test_an_interrupted_search_gives_what_it_has():
             raise KeyboardInterrupt
         return [0.0, 1.0, -9.0]
 
-    found = find(FakeModel(BITS, logits), [Request((0,), sampling=Sampling(num_beams=2))])[0]
+    two = Request((0,), sampling=Sampling(num_beams=2))
+    (found,) = interrupted(FakeModel(BITS, logits), [two])
     assert [done.finish_reason for done in found] == ["interrupted"]
     assert len(found[0].tokens) == 3

@@ -10,6 +10,7 @@ from guideway.engine.fake import FakeModel
 from guideway.engine.request import Completion, Request
 from guideway.engine.search.loop import find
 from guideway.sampling.settings import Sampling
+from interrupts import interrupted
 
 BITS = gw.Vocabulary([b"0", b"1", b"<eos>"], eos_ids={2})
 
@@ -124,6 +125,7 @@ def test_an_interrupt_while_the_prompt_is_read_leaves_no_numbers_that_are_none()
         raise KeyboardInterrupt
 
     for settings in EMPTY.values():
-        found = find(FakeModel(BITS, logits), [Request((0,), sampling=Sampling.of(settings))])[0]
+        request = Request((0,), sampling=Sampling.of(settings))
+        (found,) = interrupted(FakeModel(BITS, logits), [request])
         assert {done.finish_reason for done in found} == {"interrupted"}
         assert found[0].score is None or found[0].score == found[0].score

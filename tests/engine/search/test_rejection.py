@@ -12,6 +12,7 @@ from guideway.engine.request import Completion, Request
 from guideway.engine.search.loop import find
 from guideway.engine.search.rejection import Rejection
 from guideway.sampling.settings import Sampling
+from interrupts import interrupted
 from open_law import open_law, shares
 
 BITS = gw.Vocabulary([b"0", b"1", b"<eos>"], eos_ids={2})
@@ -73,7 +74,7 @@ def test_too_many_attempts_are_an_error_that_says_what_was_learned():
 @pytest.mark.parametrize("mode", EXACT)
 def test_filters_that_leave_nothing_of_the_language_are_a_dead_end(mode: str):
     model = FakeModel(BITS, lambda prefix: [9.0, 0.0, 0.0])
-    with pytest.raises(gw.DeadEndError, match="row 0"):
+    with pytest.raises(gw.DeadEndError, match=r"^row 0: no"):
         drawn(model, gw.Regex("1"), exactness=mode, top_k=1)
 
 
@@ -146,7 +147,9 @@ def test_an_interrupt_gives_what_there_is(monkeypatch: pytest.MonkeyPatch):
 
     for mode in EXACT:
         calls = 0
-        done = drawn(FakeModel(BITS, logits), gw.Regex("[01]{5}"), exactness=mode, max_new_tokens=9)
+        constraint = gw.compile(gw.Regex("[01]{5}"), BITS)
+        sampling = Sampling(seed=3, exactness=mode, max_new_tokens=9)
+        (done,) = interrupted(FakeModel(BITS, logits), [Request((0,), constraint, sampling)])
         assert (done[0].finish_reason, done[0].tokens == ()) in (
             ("stop", False),
             ("interrupted", False),

@@ -17,6 +17,7 @@ from guideway.engine.search.loop import find
 from guideway.engine.search.stochastic import conditioned, weight
 from guideway.sampling.noise import gumbel, keys, streams
 from guideway.sampling.settings import Sampling
+from interrupts import interrupted
 
 BITS = gw.Vocabulary([b"0", b"1", b"<eos>"], eos_ids={2})
 PATTERN = "[01]{1,2}"
@@ -223,7 +224,7 @@ def test_filters_and_temperature_are_those_of_ordinary_samples():
 def test_where_nothing_has_a_probability_there_is_a_dead_end():
     model = FakeModel(BITS, lambda prefix: [-math.inf] * 3)
     sampling = Sampling(num_beams=2, stochastic_beams=True, seed=1)
-    with pytest.raises(gw.DeadEndError, match="no beam is left at step 0 of row 0"):
+    with pytest.raises(gw.DeadEndError, match="row 0: no beam is left at step 0"):
         find(model, [Request((0,), sampling=sampling)])
 
 
@@ -234,6 +235,6 @@ def test_an_interrupted_search_gives_what_it_has_without_weights():
         return [0.0, 1.0, -9.0]
 
     sampling = Sampling(num_beams=2, num_return_sequences=2, stochastic_beams=True, seed=1)
-    found = find(FakeModel(BITS, logits), [Request((0,), sampling=sampling)])[0]
+    (found,) = interrupted(FakeModel(BITS, logits), [Request((0,), sampling=sampling)])
     assert [done.finish_reason for done in found] == ["interrupted"] * 2
     assert [done.weight for done in found] == [None, None]

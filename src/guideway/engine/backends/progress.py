@@ -1,13 +1,52 @@
-"""A progress bar on the terminal, and none where stderr is not one."""
+"""Progress bars on standard error."""
 
 import sys
 from collections.abc import Callable, Generator
 from contextlib import contextmanager
+from typing import TypeAlias
+
+Progress: TypeAlias = bool | Callable[[int, int], object]
+"""Whether to show a bar, or a function of what is done and of all there is to do."""
+
+
+@contextmanager
+def shown(progress: Progress, total: int) -> Generator[Callable[[int], object], None, None]:
+    """Show the rows that are done while the block runs; it gets a function that adds some.
+
+    Example:
+        >>> counts = []
+        >>> with shown(lambda done, total: counts.append((done, total)), 3) as add:
+        ...     add(2), add(0), add(1)
+        (None, None, None)
+        >>> counts
+        [(2, 3), (3, 3)]
+    """
+    done = 0
+
+    def add(count: int) -> None:
+        nonlocal done
+        done += count
+        if count and callable(progress):
+            progress(done, total)
+
+    if progress is not True:
+        yield add
+        return
+    from rich.console import Console
+    from rich.progress import BarColumn, MofNCompleteColumn, TimeRemainingColumn
+    from rich.progress import Progress as Bar
+
+    columns = (BarColumn(), MofNCompleteColumn(), TimeRemainingColumn())
+    with Bar(*columns, console=Console(stderr=True)) as bar:
+        task = bar.add_task("generating", total=total)
+        yield lambda count: bar.advance(task, count)
 
 
 @contextmanager
 def progress_bar(title: str) -> Generator[Callable[[float], object], None, None]:
-    """A bar on stderr while the block runs; it gets a function that adds a share of the work.
+    """A bar while the block runs, and none where stderr is no terminal.
+
+    The block gets a function that adds a share of the work.
 
     Example:
         >>> with progress_bar("Reading") as advance:

@@ -52,8 +52,8 @@ class Asap:
             return False
         if self.trie.bound == DEAD or self._failed >= TRIES:
             raise DeadEndError(
-                f"no text is found in row {self._root.number}: the model and the settings leave "
-                f"nothing of the constraint after any of {self._failed} beginnings"
+                f"no text is found: the model and the settings leave nothing of the "
+                f"constraint after any of {self._failed} beginnings"
                 f"{blamed(self._root.request.sampling)}"
             )
         self._number += 1

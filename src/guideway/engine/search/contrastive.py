@@ -87,10 +87,9 @@ class Contrastive:
         """The candidates for the next token."""
         tokens = _most_probable(scores.logs[0], self._count)
         if not tokens:
-            row = self._text
             raise DeadEndError(
-                f"no token is left at step {row.steps} of row {row.number}: the model gives no "
-                "probability to any token that may come next, or bad_words_ids forbid it"
+                f"no token is left at step {self._text.steps}: the model gives no probability to "
+                "any token that may come next, or bad_words_ids forbid it"
             )
         self._chances = scores.logs[0, tokens].exp()
         if not self._free:

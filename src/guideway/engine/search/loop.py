@@ -1,11 +1,11 @@
 """The loop over searches: those of all prompts run as one batch, step by step, round by round.
 
-Prompts are read once; their cache is kept, and every round begins with a copy of it.
+Prompts are read once; their cache is kept, and every round begins with a copy of it. A search that
+fails leaves the batch, and the others go on where the caller wants that.
 
 What this module does not know: what a search does with its rows.
 """
 
-import contextlib
 import time
 from collections.abc import Sequence as Listed
 from dataclasses import dataclass
@@ -13,29 +13,178 @@ from typing import Any, final
 
 import torch
 
-from guideway.engine.ensemble import Ensemble, EnsembleCache, Logits, Prompts, States
+from guideway.engine.ensemble import Ensemble, EnsembleCache, Logits, States
 from guideway.engine.limits import checked
 from guideway.engine.marking import check_markable
 from guideway.engine.memory import peak_memory
 from guideway.engine.model import LanguageModel
-from guideway.engine.request import Completion, Request
-from guideway.engine.search.base import Kind, Looking, Search, read_next
+from guideway.engine.request import Completion, OnError, Request, raise_error
+from guideway.engine.search.base import Kind, Looking, read_next
 from guideway.engine.search.made import certain, search_for
 from guideway.engine.search.scores import Plans, scores
 from guideway.engine.sequence import Sequence
+from guideway.engine.stopping import check_stop
+from guideway.errors import GuidewayError
 
 
-def find(
-    model: LanguageModel[Any] | Ensemble, requests: Listed[Request], *, run: bool = True
-) -> list[list[Completion]]:
+@final
+class Searching:
+    """The searches of a batch: run it, then read `completions`.
+
+    After a `KeyboardInterrupt`, too, `completions` has what there is.
+    """
+
+    def __init__(
+        self,
+        model: LanguageModel[Any] | Ensemble,
+        requests: Listed[Request],
+        on_error: OnError = raise_error,
+    ) -> None:
+        """Check the requests; nothing is computed yet.
+
+        Args:
+            model: what gives the logits.
+            requests: what is looked for.
+            on_error: what happens where a search fails; if it returns, the others go on.
+
+        Raises:
+            LimitError: a request cannot come out right within its limits.
+            ModelError: a constraint is for another vocabulary.
+            UnsupportedError: there is a watermark of a kind that needs a draw.
+        """
+        self._ensemble = ensemble = Ensemble.of(model)
+        self._on_error = on_error
+        check_markable(ensemble.mark, requests)
+        self._roots = [
+            Sequence(number, request, ensemble.vocabulary, checked(request, ensemble))
+            for number, request in enumerate(requests)
+        ]
+        began = time.perf_counter()
+        for root in self._roots:
+            root.begin(began)
+        unfinished = [root for root in self._roots if root.finish_reason is None]
+        self._searches = {root.number: search_for(root) for root in unfinished}
+        self._plans = Plans(ensemble.device)
+
+    def run(self) -> None:
+        """Run all searches to their ends.
+
+        Raises:
+            ModelError: the model gave NaN or +∞.
+            DeadEndError: nothing that is allowed has a probability.
+            LimitError: rejection found no text in `max_attempts`.
+            CancelledError: the task that waits for this was cancelled.
+        """
+        if not self._searches:
+            return
+        check_stop()
+        looked = any(isinstance(each, Looking) for each in self._searches.values())
+        states = States() if looked else None
+        prompts = [self._roots[number].request.prompts for number in self._searches]
+        begun = _Forward(*self._ensemble.prefill(prompts, states), states)
+        places = {number: place for place, number in enumerate(self._searches)}
+        while numbers := self._begin():
+            self._round(_selected(self._ensemble, begun, [places[n] for n in numbers]))
+
+    @property
+    def completions(self) -> list[list[Completion]]:
+        """What was found for each request, the best first; one with an error where it failed."""
+        memory = peak_memory(self._ensemble.device)
+        return [self._found(root, memory) for root in self._roots]
+
+    def _found(self, root: Sequence, memory: int) -> list[Completion]:
+        if root.number in self._searches:
+            return self._searches[root.number].completions(memory)
+        if root.error is None:
+            try:
+                return certain(root, memory)
+            except GuidewayError as error:
+                self._fail(root.number, error)
+        return [root.completion(memory)]
+
+    def _fail(self, number: int, error: GuidewayError) -> None:
+        """End a search, because of an error of it alone."""
+        self._on_error(number, error)
+        self._roots[number].fail(error)
+        self._searches.pop(number, None)
+
+    def _begin(self) -> list[int]:
+        """The next round: for each row the number of its search."""
+        rows = list[int]()
+        for number, search in [*self._searches.items()]:
+            try:
+                if search.begin():
+                    rows += [number] * len(search.rows)
+            except GuidewayError as error:
+                self._fail(number, error)
+        return rows
+
+    def _round(self, forward: "_Forward") -> None:
+        """All rows of the searches to their ends."""
+        while parents := self._stepped(forward):
+            check_stop()
+            cache, looked = forward.cache, forward.states is not None
+            if parents != list(range(cache.rows)):
+                cache = self._ensemble.select(cache, parents)
+            searches = self._searches.values()
+            if looked:
+                read = [token for search in searches for token in read_next(search)]
+            else:
+                read = [row.tokens[-1] for search in searches for row in search.rows]
+            last = torch.tensor(read, device=self._ensemble.device)[:, None]
+            states = States() if looked else None
+            cache, logits = self._ensemble.extend(cache, last, states)
+            forward = _Forward(cache, {leaf: each[:, 0] for leaf, each in logits.items()}, states)
+
+    def _stepped(self, forward: "_Forward") -> list[int]:
+        """A step of every search that has rows: where each row of the next batch comes from."""
+        places = dict[int, list[int]]()
+        begin = 0
+        for number, search in self._searches.items():
+            own = [*range(begin, begin := begin + len(search.rows))]
+            if own and forward.states is not None and isinstance(search, Looking):
+                place = search.look([forward.states[place] for place in own])
+                own = own[place : place + len(search.rows)]
+            places[number] = own
+        parents = dict[int, list[int]]()
+        waiting = [number for number, own in places.items() if own]
+        while waiting:  # more than once only where a limit refuses a token
+            again = list[int]()
+            kinds: list[Kind] = [self._searches[number].kind for number in waiting]
+            for kind in dict.fromkeys(kinds):
+                group = [n for n, own in zip(waiting, kinds, strict=True) if own == kind]
+                for number, found in self._asked(forward, group, places, kind).items():
+                    if found is None:
+                        again.append(number)
+                    else:
+                        parents[number] = [places[number][place] for place in found]
+            waiting = again
+        return [place for number in sorted(parents) for place in parents[number]]
+
+    def _asked(
+        self, forward: "_Forward", group: list[int], places: dict[int, list[int]], kind: Kind
+    ) -> dict[int, Listed[int] | None]:
+        """What searches of one kind answer to their scores; those that fail are left out."""
+        rows = [row for number in group for row in self._searches[number].rows]
+        where = [place for number in group for place in places[number]]
+        made = scores(self._ensemble, forward.cache, forward.logits, rows, where, kind, self._plans)
+        answers = dict[int, Listed[int] | None]()
+        begin = 0
+        for number in group:
+            own = made.part(begin, begin := begin + len(places[number]))
+            search = self._searches[number]
+            try:
+                for row in search.rows:
+                    if row.error is not None:
+                        raise row.error
+                answers[number] = search.step(own)
+            except GuidewayError as error:
+                self._fail(number, error)
+        return answers
+
+
+def find(model: LanguageModel[Any] | Ensemble, requests: Listed[Request]) -> list[list[Completion]]:
     """What is found for each request, the best first.
-
-    Args:
-        model: what gives the logits.
-        requests: what is looked for.
-        run: False if the call was interrupted before.
-
-    An interrupt from the keyboard ends it in order, with what there is.
 
     Example:
         >>> from guideway.engine.fake import FakeModel
@@ -48,36 +197,11 @@ def find(
         [['b', 'ab']]
 
     Raises:
-        LimitError: a request cannot come out right within its limits.
-        ModelError: a constraint is for another vocabulary, or the model gave NaN or +∞.
-        DeadEndError: nothing that is allowed has a probability.
-        UnsupportedError: there is a watermark of a kind that needs a draw.
+        GuidewayError: as `Searching`.
     """
-    ensemble = Ensemble.of(model)
-    check_markable(ensemble.mark, requests)
-    roots = [
-        Sequence(number, request, ensemble.vocabulary, checked(request, ensemble))
-        for number, request in enumerate(requests)
-    ]
-    began = time.perf_counter()
-    for root in roots:
-        root.begin(began)
-    searches = {n: search_for(root) for n, root in enumerate(roots) if root.finish_reason is None}
-    if run and searches:
-        with contextlib.suppress(KeyboardInterrupt):
-            _run(ensemble, [requests[n].prompts for n in searches], [*searches.values()])
-    memory = peak_memory(ensemble.device)
-    return [
-        searches[n].completions(memory) if n in searches else certain(root, memory)
-        for n, root in enumerate(roots)
-    ]
-
-
-def _run(ensemble: Ensemble, prompts: Listed[Prompts], searches: Listed[Search]) -> None:
-    states = States() if any(isinstance(each, Looking) for each in searches) else None
-    begun, plans = _Forward(*ensemble.prefill(prompts, states), states), Plans(ensemble.device)
-    while parents := [n for n, each in enumerate(searches) if each.begin() for _ in each.rows]:
-        _round(ensemble, searches, _selected(ensemble, begun, parents), plans)
+    searching = Searching(model, requests)
+    searching.run()
+    return searching.completions
 
 
 @final
@@ -88,59 +212,6 @@ class _Forward:
     cache: EnsembleCache
     logits: Logits
     states: States | None
-
-
-def _round(ensemble: Ensemble, searches: Listed[Search], forward: _Forward, plans: Plans) -> None:
-    """All rows of the searches to their ends."""
-    while True:
-        parents = _stepped(ensemble, searches, forward, plans)
-        if not parents:
-            return
-        cache = forward.cache
-        if parents != list(range(cache.rows)):
-            cache = ensemble.select(cache, parents)
-        if forward.states is None:
-            read = [row.tokens[-1] for search in searches for row in search.rows]
-        else:
-            read = [token for search in searches for token in read_next(search)]
-        last = torch.tensor(read, device=ensemble.device)[:, None]
-        states = None if forward.states is None else States()
-        cache, logits = ensemble.extend(cache, last, states)
-        forward = _Forward(cache, {leaf: each[:, 0] for leaf, each in logits.items()}, states)
-
-
-def _stepped(
-    ensemble: Ensemble, searches: Listed[Search], forward: _Forward, plans: Plans
-) -> list[int]:
-    """A step of every search that has rows: where each row of the next batch comes from."""
-    places = dict[int, list[int]]()
-    begin = 0
-    for number, search in enumerate(searches):
-        own = [*range(begin, begin := begin + len(search.rows))]
-        if own and forward.states is not None and isinstance(search, Looking):
-            place = search.look([forward.states[place] for place in own])
-            own = own[place : place + len(search.rows)]
-        places[number] = own
-    parents = dict[int, list[int]]()
-    waiting = [number for number, own in places.items() if own]
-    while waiting:  # more than once only where a limit refuses a token
-        again = list[int]()
-        kinds: list[Kind] = [searches[number].kind for number in waiting]
-        for kind in dict.fromkeys(kinds):
-            group = [number for number in waiting if searches[number].kind == kind]
-            rows = [row for number in group for row in searches[number].rows]
-            where = [place for number in group for place in places[number]]
-            made = scores(ensemble, forward.cache, forward.logits, rows, where, kind, plans)
-            begin = 0
-            for number in group:
-                own = places[number]
-                found = searches[number].step(made.part(begin, begin := begin + len(own)))
-                if found is None:
-                    again.append(number)
-                else:
-                    parents[number] = [own[place] for place in found]
-        waiting = again
-    return [place for number in sorted(parents) for place in parents[number]]
 
 
 def _selected(ensemble: Ensemble, forward: _Forward, rows: list[int]) -> _Forward:

@@ -129,13 +129,13 @@ class Rejection:
         bound = self.trie.bound
         if bound == DEAD:
             raise DeadEndError(
-                f"no text is left in row {self._root.number}: the model and the settings give no "
-                f"probability to any text of the constraint{blamed(self._root.request.sampling)}"
+                "no text is left: the model and the settings give no probability to any text of "
+                f"the constraint{blamed(self._root.request.sampling)}"
             )
         left = self._most - (self._drawn - 1 - max(self._accepted, default=-1))
         if left <= 0:
             raise LimitError(
-                f"none of {self._most} texts drawn for row {self._root.number} is in the language: "
+                f"none of {self._most} texts drawn is in the language: "
                 f"of {self._drawn} {len(self._accepted)} were accepted, and at most a share of "
                 f"{math.exp(bound):.1e} of all that the model may say now can be. "
                 'Raise max_attempts, or take exactness="smc", which gives weighted texts whatever '

@@ -10,7 +10,7 @@ from guideway.engine.ensemble import Ensemble, EnsembleCache, Logits
 from guideway.engine.marking import Marking, early, late
 from guideway.engine.search.base import Kind, Scores, numbers
 from guideway.engine.sequence import Sequence
-from guideway.engine.spread import Spread, centred, check_logits
+from guideway.engine.spread import Spread, centred, logits_error
 from guideway.engine.step import plan_of
 from guideway.logits.evaluate import Step, evaluate
 from guideway.logits.expr import Leaf
@@ -48,7 +48,7 @@ def scores(
     kind: Kind,
     plans: Plans,
 ) -> Scores:
-    """The scores of some rows of a batch.
+    """The scores of some rows of a batch; a row fails where a model gave NaN or +∞.
 
     Args:
         ensemble: the expression.
@@ -58,9 +58,6 @@ def scores(
         places: where they are in the batch.
         kind: what scores are.
         plans: the settings of the rows of this call.
-
-    Raises:
-        ModelError: a model gave NaN or +∞.
     """
     width, device = ensemble.vocabulary.width, ensemble.device
     allowed = unpack(upload([row.row() for row in rows], width, device), width)
@@ -112,8 +109,9 @@ def _of_all(ensemble: Ensemble, state: Step, rows: Listed[Sequence], kind: Kind)
     """What an expression says, not normalised over what is allowed."""
     made = evaluate(ensemble.node, state)
     spread = Spread.of(made, state.allowed, held=any(row.constrained for row in rows))
-    for place, total in enumerate(numbers(spread.total)):
-        check_logits(total, f"step {rows[place].steps} of row {rows[place].number}")
+    for row, total in zip(rows, numbers(spread.total), strict=True):
+        if (error := logits_error(total, row.steps)) is not None:
+            row.fail(error)
     values = spread.values
     if kind == "beam":
         whole = spread.total if made.own is None else log_mass(values)

@@ -182,8 +182,8 @@ class Smc:
         logs = [slot.log for slot in self._slots]
         if max(logs) == DEAD:
             raise DeadEndError(
-                f"none of {len(logs)} particles is left at step {steps} of row {self._root.number}:"
-                " the settings, limits or the critic leave nothing of what the constraint allows"
+                f"none of {len(logs)} particles is left at step {steps}: the settings, limits or "
+                "the critic leave nothing of what the constraint allows"
                 f"{blamed(self._root.request.sampling)}"
             )
         numbers = range(len(logs))

@@ -1,0 +1,319 @@
+"""The jobs of a call, run, and read as results.
+
+    jobs ─▶ batches ─▶ drawn, then searched ─▶ read ─▶ asked again ─▶ the best ─▶ in order
+
+- A row that fails, or whose value a validator refuses, raises its error, which names the row in a
+  list of prompts. With `on_error="return"` the error stays in the result, and the others go on.
+- Ctrl-C raises `GenerationInterrupted`, which has the results so far.
+- A list of prompts runs in batches. The text of a row does not depend on its batch.
+
+What this module does not know: how prompts become requests.
+"""
+
+import logging
+import time
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, replace
+from typing import Any, Final, Literal, TypeAlias, final
+
+from guideway.api.best import Drawn, best, model_score
+from guideway.api.jobs import Call, Failed, Job
+from guideway.api.result import Part, Result
+from guideway.api.values import called, partial_value, read_captures, read_value
+from guideway.engine.backends.progress import Progress, shown
+from guideway.engine.loop import Decoding
+from guideway.engine.request import Completion
+from guideway.engine.search.loop import Searching
+from guideway.errors import GenerationInterrupted, GuidewayError, InvalidValueError, SourceError
+from guideway.lowering.special import beginning
+
+Wrong: TypeAlias = Literal["raise", "return"]
+AT_ONCE: Final = 64  # rows of a batch, unless `batch_size` says how many prompts
+
+logger: Final = logging.getLogger(__name__)
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class Manner:
+    """How the rows of a call run.
+
+    Attributes:
+        retries: how often to ask again where a validator refuses a value.
+        on_invalid: what happens to a value that is refused in the end.
+        on_error: what happens to a row that fails.
+        batch_size: how many prompts run at once; None for as many as have `AT_ONCE` rows.
+        progress: whether to show a bar, or a function of the rows done and all rows.
+
+    Raises:
+        SourceError: one of them is something else.
+    """
+
+    retries: int = 0
+    on_invalid: Wrong = "raise"
+    on_error: Wrong = "raise"
+    batch_size: int | None = None
+    progress: Progress = False
+
+    def __post_init__(self) -> None:
+        """Check what was given."""
+        counts = _is_count(self.retries), _is_count(self.batch_size) and self.batch_size != 0
+        for right, name, wanted in (
+            (counts[0], "retries", "a count"),
+            (self.on_invalid in ("raise", "return"), "on_invalid", '"raise" or "return"'),
+            (self.on_error in ("raise", "return"), "on_error", '"raise" or "return"'),
+            (self.batch_size is None or counts[1], "batch_size", "a count from 1, or None"),
+            (
+                isinstance(self.progress, bool) or callable(self.progress),
+                "progress",
+                "True, False or a function of two counts",
+            ),
+        ):
+            if not right:
+                raise SourceError(f"{name} is {getattr(self, name)!r}: it must be {wanted}")
+
+
+def _is_count(given: object) -> bool:
+    return isinstance(given, int) and not isinstance(given, bool) and given >= 0
+
+
+def run(call: Call, manner: Manner) -> tuple[list[Result], bool]:
+    """The results of a call, and whether several were asked for.
+
+    Raises:
+        GenerationInterrupted: Ctrl-C; it has the results so far.
+        InvalidValueError: a validator refused a value, and `retries` did not help.
+        GuidewayError: a row failed.
+    """
+    began = time.perf_counter()
+    jobs = call.jobs(keep_errors=manner.on_error == "return")
+    done = list[Result]()
+    with shown(manner.progress, len(jobs)) as report:
+        for own in _batches(jobs, manner.batch_size):
+            batch = _Batch(call, manner, own, report)
+            try:
+                batch.run()
+                done += batch.kept()
+            except KeyboardInterrupt:
+                raise GenerationInterrupted([*done, *batch.kept(judged=False)]) from None
+    _log(done, time.perf_counter() - began)
+    return done, call.batch or jobs[0].kept > 1
+
+
+def _log(done: list[Result], seconds: float) -> None:
+    logger.info(
+        "generated %d texts in %.2f s: %d prompt tokens, %d completion tokens, %d shortened, "
+        "%d with an error",
+        len(done),
+        seconds,
+        sum(result.stats.prompt_tokens for result in done),
+        sum(result.stats.completion_tokens for result in done),
+        sum(result.shortened for result in done),
+        sum(result.error is not None for result in done),
+    )
+
+
+def _batches(jobs: list[Job | Failed], size: int | None) -> Iterator[list[Job | Failed]]:
+    """The jobs of some prompts at a time."""
+    prompts = dict[int, list[Job | Failed]]()
+    for job in jobs:
+        prompts.setdefault(job.number, []).append(job)
+    batch, count = list[Job | Failed](), 0
+    for own in prompts.values():
+        more = len(own) if size is None else 1
+        if batch and count + more > (size or AT_ONCE):
+            yield batch
+            batch, count = list[Job | Failed](), 0
+        batch, count = batch + own, count + more
+    yield batch
+
+
+@final
+class _Batch:
+    """The jobs of some prompts, and what came out of them so far, by their places."""
+
+    def __init__(
+        self,
+        call: Call,
+        manner: Manner,
+        jobs: list[Job | Failed],
+        report: Callable[[int], object],
+    ) -> None:
+        self._call, self._manner, self._jobs, self._report = call, manner, jobs, report
+        self._found = {
+            n: Result.failed(job.error) for n, job in enumerate(jobs) if isinstance(job, Failed)
+        }
+
+    def run(self) -> None:
+        """Run all jobs; ask again where a validator refuses a value.
+
+        Raises:
+            KeyboardInterrupt: Ctrl-C; the results so far are kept.
+            GuidewayError: a row failed, and `on_error` says to raise.
+        """
+        jobs = {n: job for n, job in enumerate(self._jobs) if isinstance(job, Job)}
+        self._report(len(self._found))
+        self._run(jobs, self._report)
+        for attempt in range(1, self._manner.retries + 1):
+            refused = {
+                n: self._call.retried(jobs[n], result, attempt)
+                for n, result in self._found.items()
+                if isinstance(result.error, InvalidValueError)
+            }
+            if not refused:
+                break
+            logger.info("asking %d rows again (%d)", len(refused), attempt)
+            self._run(refused, lambda count: None)
+
+    def _run(self, jobs: Mapping[int, Job], report: Callable[[int], object]) -> None:
+        """Run jobs: those that are drawn by themselves, then searches, of which some share one."""
+        drawn = [n for n, job in jobs.items() if not job.request.sampling.search]
+        searched = dict[int, list[int]]()
+        for n, job in jobs.items():
+            if job.request.sampling.search:
+                searched.setdefault(id(job.request), []).append(n)
+        shared = [*searched.values()]
+        decoding = Decoding(
+            self._call.ensemble,
+            [jobs[n].request for n in drawn],
+            lambda row, error: self._fail(drawn[row], error),
+        )
+        searching = Searching(
+            self._call.ensemble,
+            [jobs[own[0]].request for own in shared],
+            lambda row, error: self._fail(shared[row][0], error),
+        )
+
+        def read() -> None:
+            for n, done in zip(drawn, decoding.completions, strict=True):
+                self._keep(n, jobs[n], done)
+            for own, found in zip(shared, searching.completions, strict=True):
+                for n, done in zip(own, found, strict=False):  # a search may find fewer
+                    self._keep(n, jobs[n], done)
+
+        try:
+            for event in decoding:
+                report(event.finish_reason is not None)
+            searching.run()
+        except KeyboardInterrupt:
+            read()
+            raise
+        read()
+        report(sum(map(len, shared)))
+
+    def _fail(self, n: int, error: GuidewayError) -> None:
+        if self._call.batch:
+            error.in_row(self._jobs[n].number)
+        if self._manner.on_error == "raise":
+            raise error
+
+    def _keep(self, n: int, job: Job, done: Completion) -> None:
+        if n not in self._found or done.finish_reason != "interrupted":
+            self._found[n] = read_result(job, done)
+
+    def kept(self, *, judged: bool = True) -> list[Result]:
+        """All results in order, those of a `best_of` after their judge, or after the model.
+
+        Raises:
+            InvalidValueError: a validator refused a value, and that is to be raised.
+        """
+        prompts = dict[int, list[int]]()
+        for n in sorted(self._found):
+            prompts.setdefault(self._jobs[n].number, []).append(n)
+        found = {number: [self._found[n] for n in own] for number, own in prompts.items()}
+        compared = dict[int, Drawn]()
+        for number, own in prompts.items():
+            job = self._jobs[own[0]]
+            if isinstance(job, Job) and (how := job.request.sampling).best_of is not None:
+                how = how if judged else replace(how, best_by=None)
+                compared[number] = Drawn(found[number], how, job.kept, job.request.asked)
+        found |= dict(zip(compared, best([*compared.values()]), strict=True))
+        for number, results in found.items():
+            for result in results:
+                self._settle(number, result, raises=judged)
+        return [result for results in found.values() for result in results]
+
+    def _settle(self, number: int, result: Result, *, raises: bool) -> None:
+        """Let an error of a value know its result, and raise it."""
+        error = result.error
+        if isinstance(error, InvalidValueError):
+            error.result = result
+            if self._call.batch:
+                error.in_row(number)
+            if raises and self._manner.on_invalid == self._manner.on_error == "raise":
+                raise error
+
+
+def read_result(job: Job, done: Completion) -> Result:
+    """What came out of a row, with its value."""
+    sampling = job.request.sampling
+    value: Any = None
+    error = done.error
+    captures: Mapping[str, Any] = {}
+    constraint = job.request.constraint
+    if job.source is None or constraint is None:
+        value = done.text if error is None else None
+    elif done.finish_reason in ("stop", "length"):
+        spelled = constraint.marked(done.tokens).removeprefix(job.request.joint)
+        data = beginning(spelled, len(done.text.encode()))  # before a stop string
+        value, error = read_value(job.source, data, constraint.vocabulary)
+        captures, missing = read_captures(job.source, data, constraint.vocabulary)
+        error = error or missing
+    return Result(
+        value=value,
+        text=done.text,
+        tokens=done.tokens,
+        logprobs=done.logprobs,
+        log_z=done.log_z,
+        finish_reason=done.finish_reason,
+        error=error,
+        stats=done.stats,
+        seed=done.seed,
+        trace=done.trace,
+        score=done.score if sampling.best_of is None else model_score(done, sampling),
+        weight=done.weight,
+        population=done.population,
+        attempts=done.attempts,
+        captures=captures,
+        tool_calls=called(value),
+    )
+
+
+def stream(call: Call, on_invalid: Wrong) -> Iterator[Part]:
+    """The text of a row as it grows; the last part has the result.
+
+    Raises:
+        GenerationInterrupted: Ctrl-C while a step runs; it has the result so far.
+        InvalidValueError: a validator refused the value. It comes in place of the last part.
+    """
+    manner = Manner(on_invalid=on_invalid)
+    job = call.only_job()
+    return _grown(job, Decoding(call.ensemble, [job.request], _raise), manner)
+
+
+def _raise(row: int, error: GuidewayError) -> None:
+    raise error
+
+
+def _grown(job: Job, decoding: Decoding, manner: Manner) -> Iterator[Part]:
+    text = ""
+    try:
+        for event in decoding:
+            text += event.text
+            if event.finish_reason is None:
+                yield Part(event.text, text, partial_value(job.source, text))
+                continue
+            result = _read_alone(job, decoding)
+            if manner.on_invalid == "raise" and result.error is not None:
+                raise result.error
+            _log([result], result.stats.time_to_first_token)
+            yield Part(event.text, text, result.value, result)
+    except KeyboardInterrupt:
+        raise GenerationInterrupted([_read_alone(job, decoding)]) from None
+
+
+def _read_alone(job: Job, decoding: Decoding) -> Result:
+    result = read_result(job, decoding.completions[0])
+    if isinstance(result.error, InvalidValueError):
+        result.error.result = result
+    return result
