@@ -118,6 +118,12 @@ def cases() -> Iterator[object]:
             yield pytest.param(path, id=page_name(path), marks=marks)
 
 
+@pytest.fixture(scope="module", autouse=True)
+def kernels() -> None:
+    """Compile what is missing now: it is said on standard error."""
+    gw.warmup()
+
+
 @pytest.mark.parametrize("path", list(cases()))
 def test_the_snippets_of_a_page_print_what_it_shows(
     path: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
