@@ -30,6 +30,7 @@ def merged(parts: list[Numbers]) -> Numbers:
         (max(lower, key=lambda bound: (bound.value, bound.exclusive)),) if lower else (),
         (min(upper, key=lambda bound: (bound.value, not bound.exclusive)),) if upper else (),
         tuple(multiples),
+        any(part.double for part in parts),
     )
     if made.values is None:
         return made

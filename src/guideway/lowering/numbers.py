@@ -28,6 +28,7 @@ from guideway.lowering.alternatives import either
 from guideway.lowering.expr import EMPTY, EPSILON, alt, both, concat, literal, optional, repeat
 from guideway.lowering.nodes import Expr
 from guideway.lowering.number_constants import spellings
+from guideway.lowering.number_doubles import doubles, is_beyond
 from guideway.lowering.number_far import is_far
 from guideway.lowering.number_forms import (
     ANY_EXPONENT,
@@ -88,6 +89,9 @@ def lower_numbers(numbers: Numbers, *, plain: bool = False) -> Expr:
     parts: list[Expr] = []
     if numbers.values is not None:
         parts.append(_one_of(sorted(numbers.values), plain))
+    elif numbers.double and shape == _PLAIN:
+        parts.append(doubles())
+        lower, upper = (None if is_beyond(bound) else bound for bound in (lower, upper))
     if lower is not None or upper is not None:
         beside = _beside(factors)
         parts.append(_range(lower, upper, shape, beside))

@@ -140,7 +140,8 @@ def _format(keywords: Keywords, strict: bool) -> str | None:
 def read_numbers(keywords: Keywords, types: frozenset[str], draft: Draft) -> Numbers:
     """What a schema says about numbers."""
     integer = "integer" in types and "number" not in types
-    if keywords.raw.keys().isdisjoint(_OF_NUMBERS):
+    double = keywords.raw.get("format") == "double"
+    if keywords.raw.keys().isdisjoint(_OF_NUMBERS) and not double:
         return _PLAIN[integer, integer and draft == 4]
     lower = _bounds(keywords, "minimum", "exclusiveMinimum", draft)
     upper = _bounds(keywords, "maximum", "exclusiveMaximum", draft)
@@ -154,7 +155,7 @@ def read_numbers(keywords: Keywords, types: frozenset[str], draft: Draft) -> Num
             place=keywords.place("multipleOf"),
         )
     multiples = () if multiple is None else (multiple,)
-    return Numbers(None, integer, integer and draft == 4, lower, upper, multiples)
+    return Numbers(None, integer, integer and draft == 4, lower, upper, multiples, double)
 
 
 def _bounds(keywords: Keywords, closed: str, open_: str, draft: Draft) -> tuple[Bound, ...]:

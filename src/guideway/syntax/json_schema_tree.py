@@ -48,7 +48,17 @@ class Strings:
 @final
 @by_value
 class Numbers:
-    """What a schema says about numbers; `digits` is draft-04's integer, which 1.0 is not."""
+    """What a schema says about numbers.
+
+    Attributes:
+        values: the numbers allowed, None for all.
+        integer: whether only whole ones are.
+        digits: draft-04's integer, which 1.0 is not.
+        lower: bounds.
+        upper: the same.
+        multiples: what they are multiples of.
+        double: format "double", which limits the digits of plain spelling.
+    """
 
     values: frozenset[Decimal] | None = None
     integer: bool = False
@@ -56,6 +66,7 @@ class Numbers:
     lower: tuple[Bound, ...] = ()
     upper: tuple[Bound, ...] = ()
     multiples: tuple[Decimal, ...] = ()
+    double: bool = False
 
 
 @final

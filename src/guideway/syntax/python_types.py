@@ -47,16 +47,17 @@ class TypeSchema:
     adapter: Any
 
 
-def type_schema(type_: object) -> TypeSchema:
+def type_schema(type_: object, *, plain: bool = False) -> TypeSchema:
     """The schema of a type; the same type is read once.
-
-    Example:
-        >>> type_schema(list[bool]).schema
-        {'type': 'array', 'items': {'type': 'boolean'}}
 
     Args:
         type_: what `pydantic.TypeAdapter` takes, a TypeAdapter, or a callable, whose arguments are
             meant.
+        plain: whether decimals in strings end where more digits tell nothing apart.
+
+    Example:
+        >>> type_schema(list[bool]).schema
+        {'type': 'array', 'items': {'type': 'boolean'}}
 
     Raises:
         SourceError: pydantic says that the type is not well formed.
@@ -64,14 +65,14 @@ def type_schema(type_: object) -> TypeSchema:
             the place in the type.
         LimitError: it has more than 10,000 parts, each counted wherever it stands.
     """
-    return _remembered(PythonType(type_))
+    return _remembered(PythonType(type_, spelling="plain" if plain else None))
 
 
 @lru_cache(maxsize=256)
 def _remembered(source: PythonType) -> TypeSchema:
     from guideway.syntax.python_types_adapter import adapt  # pydantic costs 100 ms
 
-    return TypeSchema(*adapt(source.type))
+    return TypeSchema(*adapt(source.type, plain=source.spelling == "plain"))
 
 
 def type_source(source: PythonType) -> JsonSchema:
@@ -85,7 +86,7 @@ def type_source(source: PythonType) -> JsonSchema:
     """
     key_order, whitespace, spelling = source.style
     return JsonSchema(
-        type_schema(source.type).schema,
+        type_schema(source.type, plain=spelling == "plain").schema,
         key_order or "any",
         whitespace=whitespace or "any",
         spelling=spelling or "any",

@@ -37,8 +37,8 @@ _UNNAMED = {
 }
 
 
-def adapt(type_: object) -> tuple[Schema, TypeAdapter[Any]]:
-    """The JSON Schema of a type's values, and what reads them.
+def adapt(type_: object, *, plain: bool = False) -> tuple[Schema, TypeAdapter[Any]]:
+    """The JSON Schema of a type's values, in plain spelling or any, and what reads them.
 
     Raises:
         SourceError: pydantic says that the type is not well formed.
@@ -60,7 +60,7 @@ def adapt(type_: object) -> tuple[Schema, TypeAdapter[Any]]:
         adapter = _adapter(type_)
         core: Any = adapter.core_schema
         config: Any = dict(getattr(adapter, "_config", None) or {})
-        schema = read_core(dict(core), Place(name, config))
+        schema = read_core(dict(core), Place(name, config, plain=plain))
     if _is_callable(type_):
         schema |= {"title": name} | _documented(type_)
     return schema, adapter

@@ -89,7 +89,7 @@ def read_float(core: Core, at: Place) -> Schema:
     low, high = max(lows), min(highs)
     if low == inf or high == -inf:
         raise at.refuse(_in_words("a float", bounds), "is not finite")
-    schema: Schema = {"type": "number", "minimum": low, "maximum": high}
+    schema: Schema = {"type": "number", "format": "double", "minimum": low, "maximum": high}
     if "multiple_of" in core:
         multiple = abs(core["multiple_of"])
         schema["multipleOf"] = int(multiple) if multiple == int(multiple) else multiple
