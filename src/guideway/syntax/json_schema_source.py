@@ -64,8 +64,8 @@ class JsonSchema(Source):
             digits before the point, or zeros behind it, as beside bounds), `0.01e2` where it is a
             whole number between bounds (2), and any spelling only where no bound is. Beside
             `multipleOf` exponents are read where the factor is 1 to 12 by a power of ten; other
-            multiples are written without: 0.00000025, not 2.5e-7. Two schemas of the same values may
-            differ in such texts alone.
+            multiples are written without: 0.00000025, not 2.5e-7. Two schemas of the same values
+            may differ in such texts alone.
         formats: "known": the formats of the specification are asserted, and names that it does not
             have are annotations; "strict": those are refused; "annotation": all formats are
             annotations, as in 2019-09 and 2020-12 by default.
