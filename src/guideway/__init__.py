@@ -5,6 +5,7 @@ that constraints cost no torch, and a command's `--help` no numpy (PEP 562). The
 mirrored under `TYPE_CHECKING` for type checkers and editors; a test compares the two.
 """
 
+import logging
 from importlib import import_module
 from typing import TYPE_CHECKING, Final
 
@@ -207,6 +208,8 @@ HOMES: Final = {
     "warmup": "guideway.constraints.warmup",
 }
 """Where each public name lives."""
+
+logging.getLogger("guideway").addHandler(logging.NullHandler())
 
 if not TYPE_CHECKING:  # a type checker would take every misspelt name for one of these
 

@@ -248,8 +248,17 @@ def render(message: str, place: str, text: str | None, position: int | None) -> 
     return f"{head}\n  {shown}\n  {' ' * (position - start - cut)}^"
 
 
-def brief(value: object) -> str:
-    """A value of the user's for a message: how Python writes it, in 60 characters at most.
+def one_line(text: str) -> str:
+    r"""A text for a `repr`: one line of at most 200 characters, cut in its middle.
+
+    >>> one_line("array([1,\n       2])"), len(one_line("x" * 300))
+    ('array([1, 2])', 199)
+    """
+    return _cut(" ".join(map(str.strip, text.splitlines())), 200)
+
+
+def brief(value: object, most: int = 60) -> str:
+    """A value of the user's for a message: how Python writes it, in `most` characters at most.
 
     >>> brief("yes"), len(brief("yes" * 40)), brief(10**5000)
     ("'yes'", 59, 'a very large int')
@@ -262,7 +271,7 @@ def brief(value: object) -> str:
         text = f"a deeply nested {type(value).__name__}"
     except Exception:  # noqa: BLE001  a __repr__ is the user's program: it raises what it likes
         text = f"a {type(value).__name__} that cannot be shown"
-    return _cut(text, 60)
+    return _cut(text, most)
 
 
 def _cut(text: str, most: int) -> str:

@@ -1,13 +1,17 @@
 """`load`: from a name, a folder, a file or an object to a `Model`."""
 
+import logging
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from time import perf_counter
+from typing import TYPE_CHECKING, Any, Final
 
 from guideway.api.model import Model
 from guideway.engine.backends.load import load as load_backend
 
 if TYPE_CHECKING:
     import torch
+
+logger: Final = logging.getLogger(__name__)
 
 
 def load(
@@ -33,7 +37,10 @@ def load(
         ModelError: it is not there, not readable, or not complete, saying what was tried and how to
             provide it by hand.
     """
+    began = perf_counter()
     backend = load_backend(source, tokenizer, device=device, dtype=dtype)
+    seconds = perf_counter() - began
+    logger.info("loaded %s on %s in %.1f s", _name(source), backend.device, seconds)
     return Model(backend, backend.tokenizer, name=name or _name(source))
 
 

@@ -38,7 +38,7 @@ from guideway.engine.model import LanguageModel
 from guideway.engine.prompt import PromptReader
 from guideway.engine.reading import Reading
 from guideway.engine.stopping import in_thread
-from guideway.errors import SourceError
+from guideway.errors import SourceError, one_line
 from guideway.logits.classifier import ClassifierTerm
 from guideway.logits.expr import (
     GediTerm,
@@ -157,8 +157,8 @@ class Model:
         return cost_of(self._ensemble)
 
     def __repr__(self) -> str:
-        """The expression."""
-        return f"Model({show_whole(self.whole)})"
+        """The expression, shortened; `str` has all of it."""
+        return one_line(f"Model({show_whole(self.whole)})")
 
     def __str__(self) -> str:
         """The expression, its leaves, and what a token costs."""

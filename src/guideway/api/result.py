@@ -6,9 +6,10 @@ from typing import Any, Generic, final
 
 from typing_extensions import TypeVar
 
+from guideway.api.notebook import tokens_html
 from guideway.engine.request import FinishReason, Population, Stats
 from guideway.engine.trace import TracedStep
-from guideway.errors import GuidewayError, InvalidValueError
+from guideway.errors import GuidewayError, InvalidValueError, brief, one_line
 from guideway.syntax.tools import ToolCall
 
 Value_co = TypeVar("Value_co", covariant=True, default=Any)
@@ -51,6 +52,9 @@ class Result(Generic[Value_co]):
         captures: what each `guideway.capture` of the source has, by its name: the value of a type
             or schema, else a text. A list where there may be several of the name.
         tool_calls: the calls, where the source is `guideway.tools(...)`.
+        pieces: what each token spells; "�" for a part of a character.
+        log_allowed: for each step, an end id's too, the logarithm of the probability of all tokens
+            that the constraint allowed; 0 for free text. `log_z` is their sum.
     """
 
     value: Value_co
@@ -69,6 +73,8 @@ class Result(Generic[Value_co]):
     attempts: int | None = None
     captures: Mapping[str, Any] = field(default_factory=dict[str, Any])
     tool_calls: tuple[ToolCall, ...] = ()
+    pieces: tuple[str, ...] = ()
+    log_allowed: tuple[float, ...] = ()
 
     @property
     def shortened(self) -> bool:
@@ -103,6 +109,24 @@ class Result(Generic[Value_co]):
         """The text."""
         return self.text
 
+    def __repr__(self) -> str:
+        """The value, or why there is none, and how the text ended."""
+        shown = f"value={brief(self.value, 110)}"
+        if self.error is not None:
+            shown = f"error={brief(self.error, 60)}, text={brief(self.text, 50)}"
+        how = f"finish_reason={self.finish_reason!r}"
+        return one_line(f"Result({shown}, {how}, {len(self.tokens)} tokens)")
+
+    def _repr_html_(self) -> str:
+        """The tokens in a notebook, shaded by what the constraint removed."""
+        facts = [
+            f"{len(self.tokens)} tokens",
+            f"{self.stats.tokens_per_second:.1f} per second",
+            f"finish_reason {self.finish_reason!r}",
+            *([] if self.error is None else [f"error: {brief(self.error)}"]),
+        ]
+        return tokens_html(self.pieces, self.logprobs, self.log_allowed, facts)
+
 
 @final
 @dataclass(frozen=True, slots=True)
@@ -125,3 +149,10 @@ class Part(Generic[Value_co]):
     def __str__(self) -> str:
         """The new text."""
         return self.delta
+
+    def __repr__(self) -> str:
+        """The new text, and the value so far; the whole result at the end."""
+        shown = f"delta={brief(self.delta, 40)}"
+        if self.result is not None:
+            return one_line(f"Part({shown}, result={brief(self.result, 140)})")
+        return one_line(f"Part({shown}, value={brief(self.value, 130)})")

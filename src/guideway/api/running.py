@@ -26,6 +26,7 @@ from guideway.engine.request import Completion
 from guideway.engine.search.loop import Searching
 from guideway.errors import GenerationInterrupted, GuidewayError, InvalidValueError, SourceError
 from guideway.lowering.special import beginning
+from guideway.vocabulary.spellings import Vocabulary
 
 Wrong: TypeAlias = Literal["raise", "return"]
 AT_ONCE: Final = 64  # rows of a batch, unless `batch_size` says how many prompts
@@ -209,7 +210,7 @@ class _Batch:
 
     def _keep(self, n: int, job: Job, done: Completion) -> None:
         if n not in self._found or done.finish_reason != "interrupted":
-            self._found[n] = read_result(job, done)
+            self._found[n] = read_result(job, done, self._call.ensemble.vocabulary)
 
     def kept(self, *, judged: bool = True) -> list[Result]:
         """All results in order, those of a `best_of` after their judge, or after the model.
@@ -244,7 +245,7 @@ class _Batch:
                 raise error
 
 
-def read_result(job: Job, done: Completion) -> Result:
+def read_result(job: Job, done: Completion, vocabulary: Vocabulary) -> Result:
     """What came out of a row, with its value."""
     sampling = job.request.sampling
     value: Any = None
@@ -276,6 +277,8 @@ def read_result(job: Job, done: Completion) -> Result:
         attempts=done.attempts,
         captures=captures,
         tool_calls=called(value),
+        pieces=tuple(vocabulary.shown(token).decode(errors="replace") for token in done.tokens),
+        log_allowed=done.log_allowed,
     )
 
 
@@ -286,34 +289,34 @@ def stream(call: Call, on_invalid: Wrong) -> Iterator[Part]:
         GenerationInterrupted: Ctrl-C while a step runs; it has the result so far.
         InvalidValueError: a validator refused the value. It comes in place of the last part.
     """
-    manner = Manner(on_invalid=on_invalid)
+    raises = Manner(on_invalid=on_invalid).on_invalid == "raise"
     job = call.only_job()
-    return _grown(job, Decoding(call.ensemble, [job.request], _raise), manner)
+    decoding = Decoding(call.ensemble, [job.request], _raise)
+
+    def read() -> Result:
+        result = read_result(job, decoding.completions[0], call.ensemble.vocabulary)
+        if isinstance(result.error, InvalidValueError):
+            result.error.result = result
+        return result
+
+    def grown() -> Iterator[Part]:
+        text, began = "", time.perf_counter()
+        try:
+            for event in decoding:
+                text += event.text
+                if event.finish_reason is None:
+                    yield Part(event.text, text, partial_value(job.source, text))
+                    continue
+                result = read()
+                if raises and result.error is not None:
+                    raise result.error
+                _log([result], time.perf_counter() - began)
+                yield Part(event.text, text, result.value, result)
+        except KeyboardInterrupt:
+            raise GenerationInterrupted([read()]) from None
+
+    return grown()
 
 
 def _raise(row: int, error: GuidewayError) -> None:
     raise error
-
-
-def _grown(job: Job, decoding: Decoding, manner: Manner) -> Iterator[Part]:
-    text = ""
-    try:
-        for event in decoding:
-            text += event.text
-            if event.finish_reason is None:
-                yield Part(event.text, text, partial_value(job.source, text))
-                continue
-            result = _read_alone(job, decoding)
-            if manner.on_invalid == "raise" and result.error is not None:
-                raise result.error
-            _log([result], result.stats.time_to_first_token)
-            yield Part(event.text, text, result.value, result)
-    except KeyboardInterrupt:
-        raise GenerationInterrupted([_read_alone(job, decoding)]) from None
-
-
-def _read_alone(job: Job, decoding: Decoding) -> Result:
-    result = read_result(job, decoding.completions[0])
-    if isinstance(result.error, InvalidValueError):
-        result.error.result = result
-    return result

@@ -6,6 +6,7 @@ A compiled constraint is remembered by the content of its source, its vocabulary
 that compiling in a loop costs a dictionary look-up.
 """
 
+import logging
 from collections.abc import Callable
 from functools import reduce
 from time import perf_counter
@@ -45,6 +46,7 @@ from guideway.syntax.sources import Source, source
 from guideway.vocabulary.cutter import Cutter
 from guideway.vocabulary.spellings import Vocabulary
 
+logger: Final = logging.getLogger(__name__)
 Told = TypeVar("Told")
 Parts: TypeAlias = tuple[Source, Vocabulary, Budget, Cutter | None]
 
@@ -150,7 +152,9 @@ def _remembered(
             if isinstance(error, LimitError):
                 raise placed(what, error) from None
             raise
-        remembered.put(key, made, perf_counter() - began)
+        seconds = perf_counter() - began
+        logger.debug("compiled %s in %.3f s", type(what).__name__, seconds)
+        remembered.put(key, made, seconds)
     return made
 
 

@@ -14,7 +14,7 @@ from typing import Any, Final, TypeAlias, final
 
 import numpy as np
 
-from guideway.errors import LimitError, UnsupportedError
+from guideway.errors import LimitError, UnsupportedError, brief, one_line
 from guideway.sampling.checks import check, wrong
 from guideway.sampling.order import read_order
 from guideway.sampling.presets import preset
@@ -216,11 +216,11 @@ class Sampling:
         """
         given = ((each.name, getattr(self, each.name), each.default) for each in fields(self))
         shown = [
-            f"{name}={value!r}"
+            f"{name}={brief(value)}"
             for name, value, default in given
             if type(value) is not type(default) or value != default
         ]
-        return f"Sampling({', '.join(shown)})"
+        return one_line(f"Sampling({', '.join(shown)})")
 
     @classmethod
     def of(cls, arguments: Mapping[str, object], base: "Sampling | None" = None) -> "Sampling":

@@ -303,7 +303,7 @@ class Vocabulary:
 
     def __repr__(self) -> str:
         """Sizes and end ids; the tokens would fill pages."""
-        ends = sorted(self.eos_ids)
+        ends = brief(sorted(self.eos_ids))
         return f"Vocabulary({len(self.tokens)} tokens, width {self.width}, end ids {ends})"
 
 

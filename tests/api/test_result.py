@@ -1,0 +1,130 @@
+"""What results show of themselves: one line, HTML, counts, log messages."""
+
+import html.parser
+import logging
+from typing import Any
+
+import numpy as np
+import pytest
+from pydantic import BaseModel
+
+import guideway as gw
+from guideway.api.result import Result
+from guideway.engine.fake import FakeModel
+from guideway.engine.request import Stats
+
+VOCABULARY = gw.Vocabulary([bytes((b,)) for b in range(256)] + [b"<eos>"], {256})
+MODEL = gw.Model(FakeModel.random(VOCABULARY))
+
+
+class Person(BaseModel):
+    name: str
+    notes: list[str]
+
+
+class Rude:
+    def __repr__(self) -> str:
+        raise KeyError("no")
+
+
+def result(value: Any, text: str = "", error: gw.GuidewayError | None = None) -> Result:
+    return Result(value, text, (), (), 0.0, "error" if error else "stop", error, Stats())
+
+
+SHOWN: dict[str, Any] = {
+    "a value": result(Person(name="Ada", notes=["x" * 500])),
+    "an array": result(np.zeros((40, 40))),
+    "a text of lines": result("a\nb" * 400),
+    "no repr": result(Rude()),
+    "an error": result(None, "[" * 500, gw.SourceError("wrong\n" * 90)),
+    "a part": gw.Part("a\n" * 90, "a\n" * 900, {"a": ["b"] * 90}),
+    "the last part": gw.Part("", "x" * 900, "x" * 900, result("x" * 900, "x" * 900)),
+    "settings": gw.Sampling(bad_words_ids=[f"word {n}" for n in range(90)], top_k=5, top_p=0.5),
+    "a vocabulary": gw.Vocabulary([b"a"] * 500, range(100, 400)),
+    "a model": sum(
+        [gw.Model(FakeModel.random(VOCABULARY), name=f"m{n}") for n in range(90)], MODEL
+    ),
+}
+
+
+@pytest.mark.parametrize("name", SHOWN)
+def test_a_repr_is_one_line_of_at_most_200_characters(name: str):
+    shown = repr(SHOWN[name])
+    assert len(shown) <= 200
+    assert shown.isprintable()
+
+
+def test_a_repr_says_what_matters():
+    assert repr(MODEL.generate("x", int, max_new_tokens=2, seed=1)).startswith("Result(value=")
+    assert repr(result(3)) == "Result(value=3, finish_reason='stop', 0 tokens)"
+    failed = result(None, "{", gw.SourceError("wrong"))
+    assert "SourceError('wrong')" in repr(failed)
+    assert "text='{'" in repr(failed)
+    assert repr(gw.Part("a", "ba", "ba")) == "Part(delta='a', value='ba')"
+
+
+class Read(html.parser.HTMLParser):
+    """The text, and the titles of spans, of HTML whose tags are balanced."""
+
+    def __init__(self, source: str) -> None:
+        super().__init__()
+        self.text, self.titles, self.open = "", list[str](), list[str]()
+        self.feed(source)
+        self.close()
+        assert not self.open
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        self.open.append(tag)
+        self.titles += [value or "" for name, value in attrs if name == "title"]
+
+    def handle_endtag(self, tag: str) -> None:
+        assert self.open.pop() == tag
+
+    def handle_data(self, data: str) -> None:
+        self.text += data
+
+
+@pytest.mark.parametrize("source", [None, gw.Regex("<script>[&\"'<>]{5}</script>")])
+def test_html_has_the_tokens_escaped_and_what_became_of_them(source: Any):
+    made = MODEL.generate("x", source, max_new_tokens=40, seed=3)
+    read = Read(made._repr_html_())
+    assert read.text.startswith("".join(made.pieces))
+    assert len(read.titles) == len(made.tokens)
+    assert all("probability" in title for title in read.titles)
+    assert "<script>" not in made._repr_html_()
+    assert f"{len(made.tokens)} tokens" in read.text
+
+
+def test_html_of_an_error_says_it():
+    assert "SourceError" in Read(result(None, "", gw.SourceError("<b>"))._repr_html_()).text
+
+
+def test_pieces_and_allowed_mass_are_those_of_the_tokens():
+    made = MODEL.generate("x", gw.Regex("é{2}"), seed=1)
+    assert len(made.pieces) == len(made.tokens) == 4
+    assert made.log_z == pytest.approx(sum(made.log_allowed))
+
+
+def test_tokens_are_counted():
+    results = MODEL.generate(["four", "x"], gw.Regex("[ab]{3}"), num_return_sequences=2, seed=1)
+    assert [r.stats.prompt_tokens for r in results] == [4, 4, 1, 1]
+    assert all(r.stats.completion_tokens == len(r.tokens) == 3 for r in results)
+    beams = MODEL.generate("four", gw.Regex("[ab]{3}"), num_beams=2)
+    assert (beams.stats.prompt_tokens, beams.stats.completion_tokens) == (4, 3)
+
+
+def test_the_log_says_what_was_done(caplog: pytest.LogCaptureFixture):
+    with caplog.at_level(logging.DEBUG, logger="guideway"):
+        MODEL.generate(["four", "x"], gw.Regex("[cd]{3}!?"), seed=1)
+        _ = [*MODEL.stream("four", max_new_tokens=2)]
+    said = [record.getMessage() for record in caplog.records]
+    assert any(line.startswith("compiled Regex in ") for line in said)
+    assert any(line.startswith("generated 2 texts in ") for line in said)
+    assert "5 prompt tokens" in next(line for line in said if "generated 2" in line)
+    assert any(line.startswith("generated 1 texts in ") for line in said)
+
+
+def test_the_log_is_silent_unless_asked(capsys: pytest.CaptureFixture[str]):
+    assert any(isinstance(h, logging.NullHandler) for h in logging.getLogger("guideway").handlers)
+    MODEL.generate("x", int, max_new_tokens=2, seed=1)
+    assert capsys.readouterr() == ("", "")
