@@ -32,3 +32,15 @@ def text_of(constraint: CompiledConstraint, chance: random.Random, most: int) ->
         text.append(token)
         state = constraint.advance(state, token)
     return bytes(text)
+
+
+def masks_along(constraint: CompiledConstraint) -> list[bytes]:
+    """The masks along a shortest way to an end, the lowest ids first."""
+    state, found = constraint.start(), list[bytes]()
+    while left := constraint.distance(state):
+        row = constraint.mask(state)
+        found.append(row.tobytes())
+        tokens = [t for t in range(len(row) * 32) if int(row[t // 32]) >> t % 32 & 1]
+        following = (constraint.advance(state, token) for token in tokens)
+        state = next(after for after in following if constraint.distance(after) < left)
+    return found

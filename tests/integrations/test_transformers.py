@@ -3,20 +3,23 @@ weights: what comes out is always whole and in the language, whatever was asked 
 
 import copy
 import math
+import pickle
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from functools import cache
-from typing import Any
+from typing import Annotated, Any
 
 import numpy as np
 import pytest
 import torch
+from pydantic import AfterValidator
 from torch import Tensor
 from transformers.generation import logits_process
 from transformers.models.bart import BartConfig, BartForConditionalGeneration
 from transformers.models.llama import LlamaConfig, LlamaForCausalLM
 
 import guideway as gw
+from guideway.constraints.compiled import CompiledConstraint
 from guideway.integrations.transformers import LogitsProcessor, prefix_allowed_tokens_fn
 
 END, OTHER_END, PAD, WIDTH = 256, 257, 258, 264
@@ -498,3 +501,27 @@ def test_settings_that_hold_a_processor_can_be_copied():
     assert copied["logits_processor"] is not settings["logits_processor"]
     rows = [model().generate(**batch(b"a"), **each, do_sample=False) for each in (settings, copied)]
     assert rows[0].equal(rows[1])
+
+
+@pytest.mark.parametrize(
+    "source", [WORD, {"type": "integer"}, NUMBERS, [WORD, None], gw.compile(WORD, BYTES)], ids=repr
+)
+def test_processors_and_prefix_functions_are_pickled_with_their_sources(source: Any) -> None:
+    settings = {
+        "prompt_length": None,
+        "max_new_tokens": 9,
+        "joint": b"x" if source is WORD else b"",
+    }
+    given = None if isinstance(source, CompiledConstraint) else BYTES
+    prompts = batch(b"a", b"bc") if isinstance(source, list) else batch(b"a")
+    for made in (
+        LogitsProcessor(source, given, **settings),
+        prefix_allowed_tokens_fn(source, given, max_new_tokens=9),
+    ):
+        assert generate(prompts, pickle.loads(pickle.dumps(made))) == generate(prompts, made)
+
+
+def test_a_source_that_pickle_cannot_hold_is_refused_by_name() -> None:
+    processor = LogitsProcessor(Annotated[int, AfterValidator(lambda value: value)], BYTES)
+    with pytest.raises(gw.UnsupportedError, match=r"the source .* cannot be pickled"):
+        pickle.dumps(processor)

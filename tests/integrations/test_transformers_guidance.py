@@ -1,6 +1,7 @@
 """Guidance in transformers' loop: what comes out is what our own engine says, token for token, and
 what cannot be done is refused by name. Models of random weights over a real tokenizer."""
 
+import pickle
 from functools import cache
 from typing import Any
 
@@ -260,3 +261,9 @@ def test_a_model_that_gives_no_numbers_is_our_error() -> None:
     guided = BASE + Model(TransformersModel(broken, TOKENIZER), TOKENIZER)
     with pytest.raises(gw.ModelError, match="NaN or infinite"):
         generate(LogitsProcessor(WORDS, guidance=guided), PROMPTS[:1])
+
+
+def test_models_are_not_pickled() -> None:
+    guided = next(iter(EXPRESSIONS.values()))
+    with pytest.raises(gw.UnsupportedError, match="holds models, which are not pickled"):
+        pickle.dumps(LogitsProcessor(WORDS, guidance=guided))

@@ -154,8 +154,16 @@ def _remembered(
             raise
         seconds = perf_counter() - began
         logger.debug("compiled %s in %.3f s", type(what).__name__, seconds)
+        made.made_from(what, (_compiled_again, (what, vocabulary, limits, canonical)))
         remembered.put(key, made, seconds)
     return made
+
+
+def _compiled_again(
+    what: Source, vocabulary: Vocabulary, budget: Budget, canonical: object
+) -> CompiledConstraint:
+    """What a pickle of a constraint is."""
+    return compile(what, vocabulary, budget, canonical=canonical)
 
 
 def _compile(

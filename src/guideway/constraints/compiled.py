@@ -12,7 +12,7 @@ end, and no other is ever offered.
 from collections.abc import Callable, Iterable, Sequence
 from functools import cached_property
 from operator import index
-from typing import SupportsIndex, TypeAlias, final
+from typing import Any, Self, SupportsIndex, TypeAlias, final
 
 from guideway.automata.budget import Budget, Meter
 from guideway.automata.decided import Decisions
@@ -37,7 +37,7 @@ from guideway.masks.memory import Held, track
 from guideway.masks.rows import Rows
 from guideway.masks.state import State
 from guideway.masks.states import States
-from guideway.syntax.sources import source
+from guideway.syntax.sources import Source, source
 from guideway.syntax.special import Special
 from guideway.vocabulary.cutter import Cutter
 from guideway.vocabulary.spellings import Vocabulary
@@ -57,8 +57,11 @@ class CompiledConstraint:
         >>> constraint.mask(state).tolist(), constraint.accepts(state)
         ([10], True)
 
+    A pickle holds the source, the vocabulary and the budget, and loading it compiles them again.
+
     Attributes:
         vocabulary: the vocabulary it was compiled for.
+        source: what it was compiled from.
     """
 
     def __init__(
@@ -82,6 +85,8 @@ class CompiledConstraint:
         self._spelled = vocabulary if spelled is None else spelled
         self._expr, self._machine, self._graph = expr, machine, graph
         self._budget, self._names, self._ends = budget, names, vocabulary.eos_ids
+        self.source: Source | None = None
+        self._again: tuple[Any, ...] = ()
         self._canonical: CanonicalStates | None = None
         self._states: States | ExploredStates | CanonicalStates
         if cutter is not None:
@@ -93,6 +98,26 @@ class CompiledConstraint:
             self._states = ExploredStates(expr, graph, self._rows, self._spelled)
         self._lock = self._states.lock  # masks and all else ask the same recognizer
         track(self)
+
+    def made_from(self, source: Source, again: tuple[Any, ...]) -> None:
+        """Note what it was compiled from, and how pickles compile it: a function, arguments."""
+        self.source, self._again = source, again
+
+    def __copy__(self) -> Self:
+        """Itself: it is immutable."""
+        return self
+
+    def __deepcopy__(self, memo: dict[int, Any]) -> Self:
+        """Itself: it is immutable."""
+        return self
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        """Compile again where it is loaded.
+
+        Raises:
+            UnsupportedError: a type or a function in the source cannot be pickled.
+        """
+        return self._again
 
     def start(self, lead: bytes | None = None) -> DecodeState:
         """The state before the first token.

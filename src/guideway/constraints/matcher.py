@@ -4,7 +4,7 @@ The methods are those of xgrammar's and llguidance's matchers. Since states are 
 is a list of them: rolling back forgets the last few, forking copies the list.
 """
 
-from typing import Protocol, Self, final
+from typing import Any, Protocol, Self, final
 
 import numpy as np
 from numpy.typing import NDArray
@@ -44,6 +44,7 @@ class Matcher:
         """A cursor before the first token."""
         self.constraint = constraint
         self._history: list[DecodeState] = [constraint.start()]
+        self._tokens: list[int] = []
 
     @property
     def state(self) -> DecodeState:
@@ -58,6 +59,7 @@ class Matcher:
             self._history.append(self.constraint.advance(self.state, token))
         except TokenRejected:
             return False
+        self._tokens.append(token)
         return True
 
     def fill_next_token_bitmask(self, bitmask: Bitmask, row: int = 0) -> None:
@@ -104,20 +106,44 @@ class Matcher:
                 needed=most,
             )
         del self._history[len(self._history) - tokens :]
+        del self._tokens[len(self._tokens) - tokens :]
 
     def fork(self) -> Self:
         """An independent cursor at the same place."""
         other = type(self)(self.constraint)
-        other._history = list(self._history)
+        other._history, other._tokens = list(self._history), list(self._tokens)
         return other
+
+    __copy__ = fork
+
+    def __deepcopy__(self, memo: dict[int, Any]) -> Self:
+        """As `fork`: constraints and states are immutable."""
+        return self.fork()
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        """The constraint, and the tokens that were accepted.
+
+        Raises:
+            UnsupportedError: as pickling the constraint.
+        """
+        return _at, (self.constraint, tuple(self._tokens))
 
     def reset(self) -> None:
         """Back before the first token."""
         del self._history[1:]
+        self._tokens.clear()
 
     def is_terminated(self) -> bool:
         """Whether an end id was taken, or nothing can follow at all."""
         return self.state.ended or not self.constraint.mask(self.state).any()
+
+
+def _at(constraint: CompiledConstraint, tokens: tuple[int, ...]) -> Matcher:
+    """A matcher that has accepted these tokens."""
+    matcher = Matcher(constraint)
+    for token in tokens:
+        matcher.accept_token(token)
+    return matcher
 
 
 def as_array(row: object) -> NDArray[np.generic]:

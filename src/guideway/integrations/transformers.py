@@ -29,6 +29,7 @@ This module does not know the states of texts, or expressions.
 
 import math
 from collections.abc import Callable, Sequence
+from functools import lru_cache, partial
 from typing import Any, Final, cast, final
 
 import numpy as np
@@ -160,6 +161,20 @@ class LogitsProcessor(logits_process.LogitsProcessor):
         """Itself: it holds no text and no row, so settings with it can be copied."""
         return self
 
+    def __getstate__(self) -> dict[str, Any]:
+        """The sources, compiled again where they are loaded.
+
+        Raises:
+            UnsupportedError: a source holds what cannot be pickled, or there is `guidance=`.
+        """
+        if self._guidance is not None:
+            raise UnsupportedError(
+                "a LogitsProcessor with guidance= holds models, which are not pickled: make it in "
+                "the process that runs them",
+                feature="pickle",
+            )
+        return vars(self)
+
     def _check_width(self, width: int) -> None:
         known = self._texts.vocabulary.width
         if width != known:
@@ -224,25 +239,33 @@ def prefix_allowed_tokens_fn(
             function itself raises as `LogitsProcessor`.
     """
     texts = Texts(source, vocabulary, joint, prompt_length, max_new_tokens)
-    everything = list(range(texts.vocabulary.width))
+    return partial(_allowed, texts)
 
-    def allowed(batch_id: int, input_ids: Tensor) -> list[int]:
-        call = texts.call()
-        if texts.constrained:
-            check_alone(call.values)
-            texts.check_least(call, batch_id * call.beams)
-        if call.sampled and call.wanted > 1:
-            raise UnsupportedError(
-                "several sampled beams need LogitsProcessor: a prefix function sees no scores, and "
-                "cannot tell whether enough of them become texts",
-                feature="prefix_allowed_tokens_fn with several sampled beams",
-            )
-        # transformers counts prompts here where there are beams, and rows where there are none.
-        found = texts.asked(call, batch_id * call.beams, _flat(input_ids))
-        # A text outside the language is a beam without a score, whatever may follow it.
-        return ids_of(found).tolist() if isinstance(found, np.ndarray) else everything
 
-    return allowed
+def _allowed(texts: Texts, batch_id: int, input_ids: Tensor) -> list[int]:
+    """The tokens that may come next in a row."""
+    call = texts.call()
+    if texts.constrained:
+        check_alone(call.values)
+        texts.check_least(call, batch_id * call.beams)
+    if call.sampled and call.wanted > 1:
+        raise UnsupportedError(
+            "several sampled beams need LogitsProcessor: a prefix function sees no scores, and "
+            "cannot tell whether enough of them become texts",
+            feature="prefix_allowed_tokens_fn with several sampled beams",
+        )
+    # transformers counts prompts here where there are beams, and rows where there are none.
+    found = texts.asked(call, batch_id * call.beams, _flat(input_ids))
+    # A text outside the language is a beam without a score, whatever may follow it.
+    if isinstance(found, np.ndarray):
+        return ids_of(found).tolist()
+    return _everything(texts.vocabulary.width)
+
+
+@lru_cache(maxsize=4)
+def _everything(width: int) -> list[int]:
+    """All ids; nobody changes the list."""
+    return list(range(width))
 
 
 def _flat(input_ids: Tensor) -> NDArray[np.int64]:

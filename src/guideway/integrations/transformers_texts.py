@@ -31,6 +31,7 @@ from guideway.integrations.prefixes import Outside, Prefixes
 from guideway.integrations.transformers_call import Call, running_call
 from guideway.integrations.transformers_settings import check_settings
 from guideway.masks.bits import Row, pack
+from guideway.syntax.pickled import check_pickled
 from guideway.vocabulary.spellings import Vocabulary
 
 Asked: TypeAlias = Row | Outside | None
@@ -74,6 +75,17 @@ class Texts:
         self._each = _all_prefixes(sources, self.vocabulary, joint)
         self._without = lru_cache(VOCABULARIES)(self._compiled_without)
         self._listed = listed
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        """The sources, compiled again where they are loaded.
+
+        Raises:
+            UnsupportedError: one of them holds what cannot be pickled.
+        """
+        for source in self._sources:
+            check_pickled(source, "the source")
+        sources = self._sources if self._listed else self._sources[0]
+        return Texts, (sources, self.vocabulary, self._joint, self._start, self._most)
 
     def call(self, rows: int | None = None) -> Call:
         """The call that is running, or the little that is known without one.

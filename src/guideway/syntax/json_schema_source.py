@@ -25,6 +25,7 @@ Schema: TypeAlias = "Mapping[str, Any] | bool | str | bytes"
 Resources: TypeAlias = "Mapping[str, Schema] | str | PathLike[str]"
 
 _FORMATS: Final[tuple[str, ...]] = get_args(Formats)
+_READ: Final = ("value", "compact")
 
 
 class Options(TypedDict, total=False):
@@ -116,6 +117,10 @@ class JsonSchema(Source):
         file = checked_path(path)
         options.setdefault("resources", file.parent)
         return JsonSchema(read_file(file, "the schema"), **options)
+
+    def __getstate__(self) -> dict[str, Any]:
+        """All but what is read from the text again."""
+        return {name: held for name, held in vars(self).items() if name not in _READ}
 
     @cached_property
     def value(self) -> Json:

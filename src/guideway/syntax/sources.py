@@ -19,6 +19,7 @@ from typing import (
     TYPE_CHECKING,
     Any,
     Generic,
+    Self,
     TypeAlias,
     Union,
     cast,
@@ -35,6 +36,7 @@ from guideway.errors import SourceError, brief
 from guideway.syntax.files import MARK
 from guideway.syntax.json_style import KeyOrder, Spelling, Style, Whitespace, WhitespaceName
 from guideway.syntax.names import did_you_mean
+from guideway.syntax.pickled import check_pickled
 
 Dialect = OneOf["python", "ecma"]
 DIALECTS: tuple[Dialect, ...] = ("python", "ecma")
@@ -94,6 +96,10 @@ class Source(Generic[Value_co]):
     def __rsub__(self, other: object) -> "Source":
         """Texts of the other that are not in this."""
         return Both((source(other), Inverse(self)))
+
+    def __deepcopy__(self, memo: dict[int, Any]) -> Self:
+        """Itself: sources are values."""
+        return self
 
     def __invert__(self) -> "Source[str]":
         """Any text that is not in this."""
@@ -291,6 +297,19 @@ class PythonType(Source[Value_co]):
         if not isinstance(other, PythonType):
             return NotImplemented
         return self.style == other.style and _is_same(self.type, other.type)
+
+    def __copy__(self) -> Self:
+        """Itself."""
+        return self
+
+    def __getstate__(self) -> dict[str, Any]:
+        """The type by reference.
+
+        Raises:
+            UnsupportedError: pickle cannot hold it.
+        """
+        check_pickled(self.type, "the type")
+        return vars(self)
 
     def __hash__(self) -> int:
         """By what a type is outside: one that holds itself twice, 30 times, is hashed for ever.

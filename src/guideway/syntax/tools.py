@@ -21,6 +21,7 @@ from guideway.syntax.json_schema_source import JsonSchema
 from guideway.syntax.json_text import read_json
 from guideway.syntax.names import did_you_mean
 from guideway.syntax.parts import parts_of
+from guideway.syntax.pickled import check_pickled
 from guideway.syntax.python_types import type_schema
 from guideway.syntax.python_types_place import INTEGER
 from guideway.syntax.regions import Composed, Region, Until
@@ -71,6 +72,15 @@ class Tool:
         )
         function = {"name": self.name, "description": self.description, "parameters": parameters}
         return {"type": "function", "function": function}
+
+    def __getstate__(self) -> dict[str, Any]:
+        """All of it; what was given as the tool is pickled, too.
+
+        Raises:
+            UnsupportedError: pickle cannot hold that.
+        """
+        check_pickled(self.given, "the tool")
+        return vars(self)
 
     def __hash__(self) -> int:
         """What was given may have none."""

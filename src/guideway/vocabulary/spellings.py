@@ -288,8 +288,16 @@ class Vocabulary:
         """A hash of the content."""
         return hash(self.fingerprint)
 
+    def __copy__(self) -> Self:
+        """Itself: it is immutable."""
+        return self
+
+    def __deepcopy__(self, memo: dict[int, Any]) -> Self:
+        """Itself: it is immutable."""
+        return self
+
     def __reduce__(self) -> tuple[Callable[[], "Vocabulary"], tuple[()]]:
-        """Copies and pickles hold the content, and build their own trie."""
+        """A pickle holds the content, and builds its own trie."""
         again = partial(
             Vocabulary,
             self.tokens,
