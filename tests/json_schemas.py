@@ -36,7 +36,8 @@ NUMBERS = (0, 1, -1, 2, 3, 10, -10, 12, 99, 100, 0.5, -0.5, 1.5, 2.25, -7.75, 10
 
 
 def machine(schema: Any, **options: Any) -> Derivatives:
-    return Derivatives(lower_json_schema(JsonSchema(schema, **options)))
+    """Reads any whitespace unless an option says otherwise."""
+    return Derivatives(lower_json_schema(JsonSchema(schema, **{"whitespace": "any", **options})))
 
 
 def matches(engine: Derivatives, text: str | bytes) -> bool:

@@ -1,45 +1,45 @@
-"""Every check of the project; pytest, with its coverage gate, comes last.
+"""Run every check of the project.
 
-    python tests/run.py                    all checks: what CI runs
-    python tests/run.py -k regex --no-cov  the same, with arguments for pytest
+    python tests/run.py                 all checks: what CI runs
+    python tests/run.py -k regex        the same, with arguments for pytest
+    python tests/run.py --nightly       also the slow tests, and branch coverage with its gate
 
-The quick checks run in two lanes, as CI has two cores; what each says is printed when it is done.
-Where one fails pytest does not begin, and the exit status is that of the first that failed. The
-settings of all tools are in pyproject.toml and mkdocs.yml; nothing here installs or changes
-anything, but mkdocs builds the documentation into `site`, and `tests/warm.py` fills the user's
-cache folder, as any use of guideway does.
+Quick checks come first. If one fails, pytest does not start. Then pytest runs, and beside it the
+checks that take a minute or more; their output comes after pytest's. The exit status is that of the
+first check that failed. The settings of all tools are in pyproject.toml. Nothing is installed or
+changed here, except that `tests/warm.py` fills the user's cache folder.
 """
 
 import subprocess
 import sys
 import sysconfig
-import threading
 import time
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent
 SCRIPTS = Path(sysconfig.get_path("scripts"))
 PYTHON = sys.executable
 
-LANES: list[dict[str, list[str]]] = [
-    {"pyright": [PYTHON, "-m", "pyright", "--pythonpath", PYTHON]},
-    {
-        "ruff check": [str(SCRIPTS / "ruff"), "check", "."],
-        "ruff format": [str(SCRIPTS / "ruff"), "format", "--check", "."],
-        "import-linter": [str(SCRIPTS / "lint-imports")],
-        "mkdocs": [PYTHON, "-m", "mkdocs", "build", "--strict", "--quiet"],
-        "caches": [PYTHON, str(ROOT / "tests" / "warm.py")],
-        "wheel": [PYTHON, str(ROOT / "tests" / "wheel.py")],
-    },
-]
+QUICK: dict[str, list[str]] = {
+    "ruff check": [str(SCRIPTS / "ruff"), "check", "."],
+    "ruff format": [str(SCRIPTS / "ruff"), "format", "--check", "."],
+    "import-linter": [str(SCRIPTS / "lint-imports")],
+    "caches": [PYTHON, str(ROOT / "tests" / "warm.py")],
+}
+BESIDE: dict[str, list[str]] = {
+    "pyright": [PYTHON, "-m", "pyright", "--pythonpath", PYTHON],
+    "wheel": [PYTHON, str(ROOT / "tests" / "wheel.py")],
+    "mkdocs": [PYTHON, "-m", "mkdocs", "build", "--strict", "--quiet"],
+}
 
-# Tests are shuffled, by the same seed in every run: what CI says is to depend on the commit alone.
-# `pytest` called by hand takes a new seed each time and prints it.
-# Two processes, as CI has two cores; a file's tests stay together, as they share what is costly,
-# but for those that are not traced (tests/runs.py).
-PYTEST = [PYTHON, "-m", "pytest", "--cov=guideway", "--randomly-seed=20261121"]
-# Files begin in the order of tests/conftest.py, not those of the most tests first.
+# The seed is fixed, so that CI's verdict depends on the commit alone. `pytest` called by hand takes
+# a new seed each time and prints it. Two processes, as CI has two cores; the tests of a file stay
+# together, because they share what is costly (tests/runs.py).
+PYTEST = [PYTHON, "-m", "pytest", "--randomly-seed=20261121"]
+# Files start in the order of tests/conftest.py, not those with the most tests first.
 PYTEST += ["-n", "2", "--dist", "loadfile", "--no-loadscope-reorder"]
+NIGHTLY = ["--cov=guideway", "-m", ""]  # no marker is left out
 
 
 def say(text: str) -> None:
@@ -47,41 +47,44 @@ def say(text: str) -> None:
     sys.stderr.flush()
 
 
-def check(name: str, command: list[str], failed: dict[str, int]) -> None:
-    """Run one check, say all that it said, and remember the exit status if it is not 0."""
-    begun = time.perf_counter()
+def check(name: str, command: list[str]) -> tuple[int, str]:
+    """Run one check; its exit status, and its output under a heading."""
+    started = time.perf_counter()
     done = subprocess.run(
         command, cwd=ROOT, check=False, stdout=subprocess.PIPE, stderr=subprocess.STDOUT
     )
-    said = done.stdout.decode(errors="replace")
-    say(f"\n── {name} ({time.perf_counter() - begun:.0f} s)\n{said}")
-    if done.returncode:
-        failed[name] = done.returncode
-
-
-def lane(checks: dict[str, list[str]], failed: dict[str, int]) -> None:
-    """Run checks one after the other; all of them, so that all mistakes are told at once."""
-    for name, command in checks.items():
-        check(name, command, failed)
+    output = done.stdout.decode(errors="replace")
+    return done.returncode, f"\n── {name} ({time.perf_counter() - started:.0f} s)\n{output}"
 
 
 def main(arguments: list[str]) -> int:
-    """Run the checks; the exit status of the first that fails, else 0."""
+    """Run the checks; the exit status of the first that failed, else 0."""
     failed: dict[str, int] = {}
-    threads = [threading.Thread(target=lane, args=(checks, failed)) for checks in LANES]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join()
+
+    def report(name: str, done: tuple[int, str]) -> None:
+        status, output = done
+        say(output)
+        if status:
+            failed[name] = status
+
+    for name, command in QUICK.items():
+        report(name, check(name, command))
     if not failed:
-        say("\n── pytest\n")
-        status = subprocess.run([*PYTEST, *arguments], cwd=ROOT, check=False).returncode
-        if not status:
-            return 0
-        failed["pytest"] = status
+        if "--nightly" in arguments:
+            arguments = [*NIGHTLY, *(each for each in arguments if each != "--nightly")]
+        with ThreadPoolExecutor(1) as beside:
+            waiting = {
+                name: beside.submit(check, name, command) for name, command in BESIDE.items()
+            }
+            say("\n── pytest\n")
+            status = subprocess.run([*PYTEST, *arguments], cwd=ROOT, check=False).returncode
+            if status:
+                failed["pytest"] = status
+            for name, future in waiting.items():
+                report(name, future.result())
     for name, status in failed.items():
         say(f"\n{name} failed with exit status {status}\n")
-    return next(iter(failed.values()))
+    return next(iter(failed.values()), 0)
 
 
 if __name__ == "__main__":

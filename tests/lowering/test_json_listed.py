@@ -31,7 +31,7 @@ def compiled(values: list[Any], vocabulary: gw.Vocabulary = BYTES, **more: Any) 
 
 @pytest.mark.parametrize("order", ["any", "declared"])
 def test_each_value_is_read_as_it_is_written(order: str) -> None:
-    constraint = compiled(MIXED, key_order=order)
+    constraint = compiled(MIXED, key_order=order, whitespace="any")
     assert all(constraint.matches(json.dumps(value)) for value in MIXED)
     assert constraint.matches(' { "id" : 5e0 , "name":"\\u006e5","tags":[ 50e-1,2.0]} ')
     other = '{"tags": [5, 2], "name": "n5", "id": 5}'
@@ -206,7 +206,7 @@ def test_the_shortest_of_many_objects_is_found_without_writing_down_all() -> Non
 def test_the_shortest_that_can_be_spelled_is_found_behind_many_that_cannot() -> None:
     few = [bytes([byte]) for byte in b'{}[]":,x0']
     vocabulary = gw.Vocabulary([*few, b"<end>"], eos_ids={len(few)})
-    values: list[Any] = [{"x": f"n{n}"} for n in range(500)] + [{"x": "x" * n} for n in (9, 8)]
+    values: list[Any] = [{"x": f"n{n}"} for n in range(100)] + [{"x": "x" * n} for n in (9, 8)]
     assert compiled(values, vocabulary).example() == '{"x":"xxxxxxxx"}'
 
 

@@ -115,13 +115,13 @@ def test_what_is_remembered_changes_no_length(schema):
     chance, compared = random.Random(3), 0
     expr = lower_json_schema(source)
     warm = Derivatives(expr)
-    for _ in range(120):
+    for _ in range(40):
         text = members(chance, chance.randint(0, 4)) + chance.choice(['"', '"q', '"x'])
         length = length_behind(warm, expr, text)
         expr_anew = lower_json_schema(source)  # which remembers nothing
         assert length == length_behind(Derivatives(expr_anew), expr_anew, text)
         compared += length is not None
-    assert compared >= 20
+    assert compared >= 5
 
 
 def length_behind(machine: Derivatives, expr: Expr, text: str) -> int | None:

@@ -149,7 +149,7 @@ def style(**options) -> JsonStyle:
     return json_style(JsonSchema(True, **options))
 
 
-GAPS = ["", " ", "  ", "\n", "\n  ", "\n" + " " * 32, "\n" + " " * 33, "\n\n", "\t", "\r\n"]
+GAPS = ["", " ", "  ", "\n", "\n  ", "\n" + " " * 64, "\n" + " " * 65, "\n\n", "\t", "\r\n"]
 
 
 @pytest.mark.parametrize(
@@ -157,7 +157,7 @@ GAPS = ["", " ", "  ", "\n", "\n  ", "\n" + " " * 32, "\n" + " " * 33, "\n\n", "
     [
         ("any", GAPS, GAPS),
         ("compact", [""], [""]),
-        ("natural", ["", " ", "\n", "\n  ", "\n" + " " * 32], ["", " "]),
+        ("natural", ["", " ", "\n", "\n  ", "\n" + " " * 64], ["", " "]),
         (Whitespace(spaces=2, newline=False), ["", " ", "  "], ["", " ", "  "]),
         (Whitespace(spaces=0, indent=2), ["", "\n", "\n  "], [""]),
     ],

@@ -29,9 +29,11 @@ LETTERS, TEXTS = b"abc", [bytes(text) for n in range(4) for text in product(b"ab
 
 
 def named(body: Expr) -> Expr:
+    if body.nullable or body.yields:  # which a rule's body is not
+        return body
     rule = Rule("named", regular=True)
     rule.define(body)
-    return rule if not body.nullable else body
+    return rule
 
 
 LEAVES = st.sampled_from((EMPTY, EPSILON, byte_set(b"ab"), byte_set(b"bc"), literal("abc")))

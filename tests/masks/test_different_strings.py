@@ -40,7 +40,7 @@ OTHERS: dict[str, dict[str, Any]] = {
 
 
 def schema(parts: dict[str, Any]) -> gw.JsonSchema:
-    return gw.JsonSchema({"type": "array", "uniqueItems": True, **parts})
+    return gw.JsonSchema({"type": "array", "uniqueItems": True, **parts}, whitespace="any")
 
 
 @pytest.fixture

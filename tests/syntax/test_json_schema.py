@@ -338,7 +338,7 @@ def test_sources_are_equal_by_content():
         (lambda: JsonSchema(3), "a schema is a dict, a bool or JSON text, not 3"),
         (lambda: JsonSchema("\ud800"), "lone surrogate"),
         (lambda: JsonSchema(True, resources={"u": 1}), "resource 'u' is a dict"),
-        (lambda: JsonSchema(True, resources=["u"]), "schemas by URI, not \\['u'\\]"),
+        (lambda: JsonSchema(True, resources=["u"]), "schemas by URI, or a folder, not \\['u'\\]"),
         (lambda: JsonSchema(True, resources={5: True}), "URI is a str, not 5"),
         (lambda: Whitespace(spaces=-1), "spaces=...\\) is a count of spaces, not -1"),
         (lambda: Whitespace(indent=True), "indent=..."),

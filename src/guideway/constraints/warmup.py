@@ -13,7 +13,7 @@ from guideway.vocabulary.spellings import Vocabulary, prepared
 
 FORMS: Final[tuple[dict[str, Any], ...]] = (
     {},
-    {"key_order": "declared", "whitespace": "natural", "spelling": "plain"},
+    {"key_order": "declared", "spelling": "plain"},
 )
 GRAMMAR: Final = r"""
 start: /\w+/ ("," start)?

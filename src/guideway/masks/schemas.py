@@ -333,7 +333,7 @@ def _read(source: JsonSchema) -> "tuple[PlainSchema, list[str] | None, list[Json
     Those are None where they have to judge all of it. With what is in them they come again, where
     they are few of many and have to be looked at together.
     """
-    usual = source.key_order == "any" and source.whitespace == "any" and source.spelling == "any"
+    usual = (source.key_order, source.whitespace, source.spelling) == ("any", "natural", "any")
     if not usual or source.resource_texts or len(source.text) > _MOST_LETTERS:
         return None
     text = source.compact

@@ -33,7 +33,7 @@ class Nodes(Protocol):
 
 
 def stencil_of(network: Nodes) -> Stencil:
-    """The stencil for schemas whose texts are spelled in any way; it lives as long as its nodes."""
+    """The stencil for schemas with the default options; it lives as long as its nodes."""
     source = JsonSchema({})
     style, made = json_style(source), [0] * of.STENCIL_SIZE
 

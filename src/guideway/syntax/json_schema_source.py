@@ -55,8 +55,9 @@ class JsonSchema(Source):
             that are only in `required`, or that `dependentRequired` asks for, then all others.
             Alternatives have an order each; where they multiply to more than 24, one for all;
             objects that an `enum` lists come as listed, where several do as in the first.
-        whitespace: "any" that JSON allows, "compact" (none), "natural" (bounded runs), or your own
-            `Whitespace`.
+        whitespace: "natural" (bounded runs, as `json.dumps` writes them), "compact" (none), "any"
+            that JSON allows, or your own `Whitespace`. Under "any" a model can write whitespace
+            until its budget ends.
         spelling: "any" way to write a string or a number, or "plain": strings as
             `json.dumps(..., ensure_ascii=False)` writes them, integers as digits, numbers as digits
             with a fraction or one digit, a fraction and an exponent, and beside format "double"
@@ -85,7 +86,7 @@ class JsonSchema(Source):
 
     schema: InitVar[Schema]
     key_order: KeyOrder = "any"
-    whitespace: WhitespaceName | Whitespace = "any"
+    whitespace: WhitespaceName | Whitespace = "natural"
     spelling: Spelling = "any"
     formats: Formats = "known"
     resources: InitVar["Resources | None"] = None

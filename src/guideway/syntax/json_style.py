@@ -13,17 +13,17 @@ Spelling: TypeAlias = Literal["any", "plain"]
 @final
 @dataclass(frozen=True, slots=True)
 class Whitespace:
-    """Bounded whitespace: enough for what people and `json.dumps` write, too little to run away.
+    """Bounded whitespace: what people and `json.dumps` write, with an end to every run.
 
-    There may be, each of it or nothing at all:
+    Each of these runs may also be empty:
 
-    - up to `spaces` spaces after `:`;
-    - after `{`, `[` and `,`, and before `}` and `]`, up to `spaces` spaces, or, if `newline`, a
+    - after `:`, up to `spaces` spaces;
+    - after `{`, `[` and `,`, and before `}` and `]`: up to `spaces` spaces, or, if `newline`, a
       newline and up to `indent` spaces.
 
-    None stands before `:` or `,`, and none around the whole text. The defaults are what
-    `whitespace="natural"` means. They contain `json.dumps(value)`, and with `indent=2` up to 16
-    levels of brackets, with `indent=4` up to 8.
+    No whitespace is allowed before `:` or `,`, nor around the whole text. The defaults are
+    `whitespace="natural"`. They contain `json.dumps(value)`, and `json.dumps(value, indent=n)` for
+    values nested up to 64 / n levels: 32 levels with `indent=2`, 8 with `indent=8`.
 
     Attributes:
         spaces: the most spaces in a row on one line.
@@ -35,12 +35,12 @@ class Whitespace:
 
     Example:
         >>> Whitespace(spaces=0, newline=False)  # what "compact" means
-        Whitespace(spaces=0, newline=False, indent=32)
+        Whitespace(spaces=0, newline=False, indent=64)
     """
 
     spaces: int = 1
     newline: bool = True
-    indent: int = 32
+    indent: int = 64
 
     def __post_init__(self) -> None:
         """Check the counts."""
