@@ -107,7 +107,7 @@ def test_what_is_said_of_objects_and_arrays_suffices(schema, order):
         constraint = gw.compile(source, BYTES)
         found = told(constraint, random.Random(seed), 60)
         known, steps = known + found[0], steps + found[1]
-    assert known > steps / 4  # keys with escapes are not told
+    assert known > steps / 12  # keys with escapes and runs of spaces are unknown
 
 
 @pytest.mark.parametrize("source", GRAMMARS)

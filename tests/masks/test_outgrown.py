@@ -75,7 +75,7 @@ def test_what_was_read_costs_no_kernel_to_be_read_again() -> None:
     assert all(
         again is row for later in rows[1:] for again, row in zip(later, rows[0], strict=True)
     )
-    assert kept.held().states == 5
+    assert kept.held().states == 6
 
 
 def test_a_state_that_is_held_stays_in_the_network_it_has() -> None:
