@@ -26,7 +26,7 @@ from guideway.constraints.readings import checked_lead, read_text
 from guideway.constraints.special_tokens import resolve
 from guideway.constraints.tables import MOST_STATES, Tables, build_tables
 from guideway.constraints.token_graph import TokenGraph
-from guideway.errors import TokenRejected, UnsupportedError, brief
+from guideway.errors import TokenRejected, UnsupportedError, brief, one_line
 from guideway.lowering.expr import concat, literal
 from guideway.lowering.fuel import metered
 from guideway.lowering.nodes import Expr
@@ -102,6 +102,10 @@ class CompiledConstraint:
     def made_from(self, source: Source, again: tuple[Any, ...]) -> None:
         """Note what it was compiled from, and how pickles compile it: a function, arguments."""
         self.source, self._again = source, again
+
+    def __repr__(self) -> str:
+        """Source and vocabulary."""
+        return one_line(f"CompiledConstraint({brief(self.source, 90)}, {self.vocabulary!r})")
 
     def __copy__(self) -> Self:
         """Itself: it is immutable."""

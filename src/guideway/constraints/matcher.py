@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from guideway.constraints.compiled import CompiledConstraint, DecodeState
-from guideway.errors import LimitError, TokenRejected, UnsupportedError
+from guideway.errors import LimitError, TokenRejected, UnsupportedError, one_line
 
 
 class Bitmask(Protocol):
@@ -45,6 +45,10 @@ class Matcher:
         self.constraint = constraint
         self._history: list[DecodeState] = [constraint.start()]
         self._tokens: list[int] = []
+
+    def __repr__(self) -> str:
+        """The constraint, and the number of tokens accepted."""
+        return one_line(f"Matcher({self.constraint!r}, {len(self._tokens)} tokens)")
 
     @property
     def state(self) -> DecodeState:

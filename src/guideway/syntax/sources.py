@@ -14,7 +14,7 @@ Type checkers know a source by the type of its values: `Source[int]`.
 import re
 from collections.abc import Iterable, Mapping
 from copy import copy
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, fields
 from typing import (
     TYPE_CHECKING,
     Any,
@@ -32,7 +32,7 @@ from typing import Literal as OneOf
 
 from typing_extensions import TypeVar
 
-from guideway.errors import SourceError, brief
+from guideway.errors import SourceError, brief, one_line
 from guideway.syntax.files import MARK
 from guideway.syntax.json_style import KeyOrder, Spelling, Style, Whitespace, WhitespaceName
 from guideway.syntax.names import did_you_mean
@@ -53,9 +53,15 @@ if TYPE_CHECKING:
 
 
 class Source(Generic[Value_co]):
-    """Base of all sources. It carries the operators and nothing else."""
+    """Base of all sources. It carries the operators and a short `repr`."""
 
     __slots__ = ()
+
+    def __init_subclass__(cls, **more: object) -> None:
+        """Give a source the repr of a dataclass on one line, unless it has another one."""
+        super().__init_subclass__(**more)
+        if "__repr__" not in cls.__dict__:  # and dataclass keeps what is there
+            cls.__repr__ = _shown
 
     @overload
     def __add__(self: "Source[str]", other: "Written[str]") -> "Source[str]": ...
@@ -104,6 +110,12 @@ class Source(Generic[Value_co]):
     def __invert__(self) -> "Source[str]":
         """Any text that is not in this."""
         return Inverse(self)
+
+
+def _shown(self: Any) -> str:
+    """Name and fields of a source, shortened: schemas and grammars would fill pages."""
+    shown = [f"{f.name}={brief(getattr(self, f.name), 200)}" for f in fields(self) if f.repr]
+    return one_line(f"{type(self).__name__}({', '.join(shown)})")
 
 
 @final
