@@ -24,6 +24,7 @@ from torch import Tensor
 
 from guideway.engine.alignment import Alignment, aligned
 from guideway.engine.model import HiddenModel, LanguageModel, VariedModel
+from guideway.engine.pace import Pace
 from guideway.engine.prompt import PromptReader
 from guideway.engine.reading import Reading
 from guideway.errors import SourceError, UnsupportedError
@@ -223,6 +224,7 @@ class Ensemble:
         pairs = [term for term in terms if isinstance(term, GediTerm)]
         self._summed = tuple({leaf for pair in pairs for leaf in (pair.wanted, pair.unwanted)})
         self.reads_texts = bool(terms)
+        self._pace = Pace()
 
     @classmethod
     def of(cls, model: "LanguageModel[Any] | Ensemble") -> "Ensemble":
@@ -278,10 +280,13 @@ class Ensemble:
         `states` is as in `prefill`.
         """
         main = None if states is None else self.main
+        began = self._pace.clock()
         made = [
             each.extend(own, tokens, states if each is main else None)
             for each, own in zip(self.backbones, cache.caches, strict=True)
         ]
+        if self.device.type == "cpu":
+            self._pace.note(tokens.numel(), self._pace.clock() - began)
         logits = self._joined([part for _, part in made])
         sums = {leaf: each[:, -1] for leaf, each in self.sums(cache, logits, tokens).items()}
         last = {leaf: row[:, -1] for leaf, row in self._watched(logits).items()}

@@ -1,0 +1,102 @@
+"""A hint where threads get into one another's way on a CPU: what to set, said once in a process.
+
+Two signs are looked for. torch may use more threads than the process has cores, as in containers
+with a quota: then every step waits. And the steps of a model may become five times as slow as they
+were, when other programs begin to use the same cores. A single slow step is no sign: it may wait
+for a disk or a kernel that is compiled. Nor are steps of microseconds.
+
+What this module does not know: models.
+"""
+
+import contextlib
+import math
+import os
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import Final, final
+
+import torch
+
+from guideway.errors import GuidewayWarning, warn
+
+SLOWER: Final = 5.0  # times as slow as before
+USUAL: Final = 8  # steps that say what is usual
+IN_A_ROW: Final = 3  # slow steps that make a sign
+LEAST: Final = 0.02  # seconds of a slow step
+QUOTA: Final = Path("/sys/fs/cgroup/cpu.max")
+
+_said: Final = set[str]()
+
+
+def hint(kind: str, message: str) -> None:
+    """Warn, once of each kind. A warning that is turned into an error ends no generation."""
+    if kind not in _said:
+        _said.add(kind)
+        with contextlib.suppress(GuidewayWarning):
+            warn(message)
+
+
+def usable_cores(quota: Path = QUOTA) -> int:
+    """The cores that this process may use: by its affinity, and by the quota of its container."""
+    try:
+        cores = len(os.sched_getaffinity(0))
+    except AttributeError:  # not on macOS and Windows
+        cores = os.cpu_count() or 1
+    with contextlib.suppress(OSError, ValueError):  # no cgroups; "max": no quota
+        allowed, period = quota.read_text("ascii").split()
+        cores = min(cores, max(1, math.ceil(int(allowed) / int(period))))
+    return cores
+
+
+@final
+class Pace:
+    """How long the steps of a model take, by the number of tokens that a step reads.
+
+    Attributes:
+        clock: gives the time in seconds.
+    """
+
+    def __init__(
+        self,
+        clock: Callable[[], float] = time.perf_counter,
+        threads: Callable[[], int] = torch.get_num_threads,
+        cores: Callable[[], int] = usable_cores,
+    ) -> None:
+        """Nothing is known yet."""
+        self.clock, self._threads, self._cores = clock, threads, cores
+        self._usual = dict[int, tuple[int, float]]()  # steps, and their mean
+        self._slow = 0
+        self._looked = False
+
+    def note(self, tokens: int, seconds: float) -> None:
+        """Note how long a step took that read so many tokens; warn where that is a sign."""
+        if not self._looked:
+            self._looked = True
+            self._compare()
+        count, mean = self._usual.get(tokens, (0, 0.0))
+        if count >= USUAL and seconds > max(SLOWER * mean, LEAST):
+            self._slow += 1
+            if self._slow == IN_A_ROW:
+                fewer = max(1, self._threads() // 2)
+                hint(
+                    "slow",
+                    f"a step of the model takes {seconds / mean:.0f} times as long as before: other"
+                    f" programs may use the cores of its {self._threads()} threads. Set "
+                    f"OMP_NUM_THREADS={fewer} before Python starts, or call "
+                    f"torch.set_num_threads({fewer})",
+                )
+            return
+        self._slow = 0
+        count = min(count + 1, 4 * USUAL)  # the last steps count: texts grow
+        self._usual[tokens] = count, mean + (seconds - mean) / count
+
+    def _compare(self) -> None:
+        threads, cores = self._threads(), self._cores()
+        if threads > cores:
+            hint(
+                "threads",
+                f"torch uses {threads} threads, and this process has {cores} cores. Set "
+                f"OMP_NUM_THREADS={cores} before Python starts, or call "
+                f"torch.set_num_threads({cores})",
+            )
