@@ -78,3 +78,37 @@ def test_a_search_that_takes_too_long_names_the_two_parts_that_meet() -> None:
     assert undecided(sql, alone) is alone
     with pytest.raises(gw.LimitError, match=r"(?s)Lark.*&.*Regex.*10000"):
         gw.compile(gw.grammar("arithmetic") & brief, BYTES, gw.Budget(fuel=10_000))
+
+
+@pytest.mark.parametrize(
+    ("grammar", "taker", "taken", "mended"),
+    [
+        ('start: "<t>" BODY "</t>"\nBODY: /.+/', "BODY", "'</t>'", "BODY: /.+?(?=<)/"),
+        ('start: BODY "b"\nBODY: /[a-z]+/', "BODY", "'b'", "BODY: /[a-z]+?(?=b)/"),
+        ("start: WORD WORD\nWORD: /[a-z]+/", "WORD", "WORD", None),
+        ('start: part+ "."\npart: TEXT ";"\nTEXT: /[^.]+/', "TEXT", "';'", "TEXT: /[^.;]+/"),
+        ('start: A B | B A\n%ignore " "\nA: /[a-z ]+/\nB: /[b-z]+/', "A", "B", None),
+        ('start: x? A x? "b"\nx: "c"\nA: /[a-c]+/', "A", "'b' or 'c'", "A: /a+/"),
+        ('start: "x" A end\nend: "b" end | "c"\nA: /[a-c]+/', "A", "'b' or 'c'", "A: /a+/"),
+    ],
+)
+def test_a_terminal_that_takes_what_has_to_follow_is_named(grammar, taker, taken, mended):
+    with pytest.raises(gw.UnsatisfiableError) as caught:
+        gw.compile(gw.Lark(grammar), BYTES)
+    assert str(caught.value).startswith(f"{taker} matches as far as it can, and takes the {taken} ")
+    assert "(?=<end>)" in str(caught.value)
+    assert "[^<]+" in str(caught.value)
+    line = 1 + next(n for n, text in enumerate(grammar.split("\n")) if text.startswith(taker))
+    assert caught.value.place == f"line {line}, column 1"
+    assert caught.value.conflict == (taker, *taken.split(" or "))
+    if mended is not None:
+        better = grammar.replace(grammar.split("\n")[line - 1], mended)
+        assert gw.compile(gw.Lark(better), BYTES).example()
+
+
+@pytest.mark.parametrize("grammar", [
+    'start: A B\nA: "a"\nB: "b" /(?!b)b/', "start: A\nA: /a(?!a)a/",
+])  # fmt: skip
+def test_a_terminal_without_a_text_takes_nothing(grammar):
+    with pytest.raises(gw.UnsatisfiableError, match="no text satisfies Lark"):
+        gw.compile(gw.Lark(grammar), BYTES)

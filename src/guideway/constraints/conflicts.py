@@ -12,12 +12,15 @@ from typing import Final, final
 from guideway.automata.decided import Decisions
 from guideway.errors import LimitError, UnsatisfiableError, UnsupportedError
 from guideway.lowering.json_conflicts import explain_conflict
+from guideway.lowering.lark_swallowing import swallowing
 from guideway.lowering.nodes import Expr
 from guideway.lowering.sources import lower_source
 from guideway.lowering.special import shown
 from guideway.syntax.json_schema_source import JsonSchema
 from guideway.syntax.json_text import extend, walk
 from guideway.syntax.lark_extensions import Part
+from guideway.syntax.lark_places import place_of
+from guideway.syntax.lark_reader import read_lark
 from guideway.syntax.lark_source import Lark
 from guideway.syntax.parts import parts_of
 from guideway.syntax.python_types import type_source
@@ -121,8 +124,26 @@ class _Conflict:
                     if isinstance(one, Inverse)
                     else self._of_two(one, other)
                 )
+        told = self._swallowed(source) if isinstance(source, Lark) else None
+        if told is not None:
+            return told
         names = tuple(map(written, parts)) or (written(source),)
         return UnsatisfiableError(f"no text satisfies {' and '.join(names)}", conflict=names)
+
+    def _swallowed(self, source: Lark) -> UnsatisfiableError | None:
+        """The terminal of a grammar that takes what has to follow, if that is why."""
+        found = swallowing(read_lark(source), self._dead)
+        if found is None:
+            return None
+        taker, taken = found
+        names = [each.written if each.text is None else repr(each.text) for each in taken]
+        return UnsatisfiableError(
+            f"{taker.written} matches as far as it can, and takes the {' or '.join(names)} that "
+            "has to follow. Stop it before that, as /.+?(?=<end>)/, or leave out the first "
+            "character of what follows, as /[^<]+/",
+            place=place_of(taker, source),
+            conflict=(taker.written, *names),
+        )
 
     def _of_two(self, one: Source, other: Source) -> UnsatisfiableError:
         names = written(one), written(other)

@@ -33,22 +33,36 @@ def regexes_placed(source: Lark, terminals: Iterable[LarkTerminal]) -> Generator
         raise _limit_placed(error, source, terminals) from None
 
 
+def place_of(terminal: LarkTerminal, source: Lark) -> str:
+    """Where a terminal is defined, or is written in a rule, in words; "" where that is unknown."""
+    found = _found(terminal, source)
+    return "" if found is None else _shown(*found)
+
+
 def _limit_placed(error: LimitError, source: Lark, terminals: Iterable[LarkTerminal]) -> LimitError:
     """The same error with the place where its terminal is defined, or is written in a rule."""
     about = next((each for each in terminals if each.pattern == error.text), None)
-    if about is None:
+    found = None if about is None else _found(about, source)
+    if found is None:
         return error
+    _, text, position = found
+    return error.at(_shown(*found), text=text, position=position)
+
+
+def _found(about: LarkTerminal, source: Lark) -> tuple[str, str, int] | None:
+    """The path of a grammar, its text, and where in it a terminal is."""
     texts = {path: read.original for path, read in source.extended.items()}
     alias = re.search(rf"->[ \t]*{about.name}\b", source.text)  # another has its name elsewhere
     own = (("", found) for found in (definition(about.name, source.text), alias))
     defined = ((path, definition(about.name, text)) for path, text in texts.items())
     written = ((path, re.search(re.escape(about.written), text)) for path, text in texts.items())
     path, found = next((each for each in chain(own, defined, written) if each[1]), ("", None))
-    if found is None:
-        return error
-    where = describe_place(texts[path], found.start())
-    place = f"{path}, {where}" if path else where
-    return error.at(place, text=texts[path], position=found.start())
+    return None if found is None else (path, texts[path], found.start())
+
+
+def _shown(path: str, text: str, position: int) -> str:
+    where = describe_place(text, position)
+    return f"{path}, {where}" if path else where
 
 
 def _placed(error: UnsupportedError, source: Lark) -> UnsupportedError:
