@@ -4,11 +4,12 @@ import json
 import re
 from enum import StrEnum
 from types import SimpleNamespace
-from typing import Any
+from typing import Any, Literal
 
 import jsonschema
 import pytest
 from pydantic import BaseModel, Field
+from transformers.utils import get_json_schema
 
 import guideway as gw
 from guideway.syntax.tool_descriptions import as_mapping, read_descriptions
@@ -112,6 +113,8 @@ def test_inputs_of_smolagents_are_those_that_its_agents_describe():
         assert judge.is_valid(valid)
     for wrong in ({**full, "days": "3"}, {**full, "both": None}, {"city": "Oslo"}):
         assert not judge.is_valid(wrong)
+    other = gw.tools([{**ABOUT, "inputs": inputs, "output_type": "string"}]).schemas[0]
+    assert other["function"]["parameters"]["properties"]["days"] == inputs["days"]
     tool = SimpleNamespace(**ABOUT, inputs=inputs, output_type="string")
     assert parameters(tool) == found
 
@@ -159,6 +162,10 @@ def test_a_key_that_may_be_a_schema_is_refused_by_name(key, value):
         ({"type": "function", "function": ABOUT, "parameters": CITY}, "may be a schema"),
         ({**ABOUT, "parameters": CITY, "input_schema": CITY}, "parameters and input_schema"),
         ({**ABOUT, "parameters": [CITY]}, "parameters of the tool weather is a dict"),
+        ({**ABOUT, "parameters": {"type": int}}, "not type (at /type)"),
+        ({**ABOUT, "parameters": {"type": "OBJECT", "minProperties": "x"}}, "minProperties"),
+        ({**ABOUT, "parameters": {"type": "OBJECT", "properties": []}}, "properties"),
+        ({**ABOUT, "parameters": {"type": "OBJECT", "properties": {"a": 3}}}, "/properties/a"),
         ({**ABOUT, "inputs": {"a": "string"}}, "the input 'a' of the tool weather is a dict"),
         ({**ABOUT, "inputs": {"a": {"type": "image"}}}, "the type image, which is not JSON"),
         ({"type": "web_search_20250305", "name": "web_search"}, "only functions have arguments"),
@@ -172,7 +179,7 @@ def test_a_key_that_may_be_a_schema_is_refused_by_name(key, value):
 )
 def test_what_describes_no_tool_is_refused(tool, message):
     with pytest.raises((gw.SourceError, gw.UnsupportedError), match=re.escape(message)):
-        gw.tools([tool])
+        gw.compile(gw.tools([tool]), PLAIN)
 
 
 def test_a_key_that_says_nothing_is_a_warning_at_the_call():
@@ -185,3 +192,30 @@ def test_a_tool_without_a_schema_has_no_arguments():
     constraint = gw.compile(gw.tools([{"name": "now"}], "llama3", "required"), PLAIN)
     assert constraint.matches('{"name": "now", "parameters": {}}')
     assert not constraint.matches('{"name": "now", "parameters": {"a": 1}}')
+
+
+def test_null_is_a_value_of_what_is_nullable():
+    def f(city: str, days: int | None = None, kind: Literal["a", "b"] | None = None) -> None:
+        """Ask.
+
+        Args:
+            city: Where.
+            days: How many.
+            kind: Which.
+        """
+
+    described = get_json_schema(f)
+    properties = described["function"]["parameters"]["properties"]
+    assert properties["days"]["nullable"] is True
+    source = gw.tools([described], "llama3", "required")
+    assert source.schemas == [described]
+    constraint = gw.compile(source, PLAIN)
+    typed = gw.compile(gw.tools([f], "llama3", "required"), PLAIN)
+    for text in ('"days": null', '"days": 3', '"days": "3"', '"kind": null', '"kind": "c"'):
+        call = f'{{"name": "f", "parameters": {{"city": "Oslo", {text}}}}}'
+        assert constraint.matches(call) == typed.matches(call), text
+    part = {"anyOf": [{"type": "integer"}], "nullable": True}
+    deep = {"type": "object", "properties": {"a": {"type": "array", "items": part}}}
+    judge = jsonschema.Draft202012Validator(parameters({"name": "f", "parameters": deep}))
+    assert judge.is_valid({"a": [1, None]})
+    assert not judge.is_valid({"a": None})

@@ -15,11 +15,14 @@ a `GuidewayWarning` if it may not, so that no schema is dropped silently. A tool
 has no arguments, as OpenAI has it.
 """
 
+import json
 from collections.abc import Callable, Collection, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any, Final, cast, final
 
 from guideway.errors import SourceError, UnsupportedError, brief, warn
+from guideway.syntax.json_schema_resources import parts_of
+from guideway.syntax.json_text import write_json
 from guideway.syntax.names import did_you_mean, near
 from guideway.syntax.sources import check_text
 
@@ -51,11 +54,13 @@ class Description:
         name: what it is called.
         about: what it is for; "" if nobody says.
         parameters: the JSON Schema of its arguments.
+        published: the same for prompts, where `nullable` is what templates know.
     """
 
     name: str
     about: str
     parameters: dict[str, Any]
+    published: dict[str, Any]
 
 
 def as_mapping(given: object) -> Mapping[str, Any] | None:
@@ -122,13 +127,13 @@ def _read(given: Mapping[str, Any]) -> Description:
     if len(keys) > 1:
         raise SourceError(f"the tool {name} has {' and '.join(keys)}: which one is meant?")
     if not keys:
-        return Description(name, about, dict(_NO_ARGUMENTS))
+        return Description(name, about, _NO_ARGUMENTS, _NO_ARGUMENTS)
     [key] = keys
-    if not isinstance(given[key], Mapping):
-        raise SourceError(f"{key} of the tool {name} is a dict, not {brief(given[key])}")
-    return Description(
-        name, about, _SCHEMAS[key](name, dict(cast("Mapping[str, Any]", given[key])))
-    )
+    schema = given[key]
+    if not isinstance(schema, Mapping):
+        raise SourceError(f"{key} of the tool {name} is a dict, not {brief(schema)}")
+    read = _SCHEMAS[key](name, dict(cast("Mapping[str, Any]", schema)))
+    return Description(name, about, _with_null(read), read)
 
 
 def _check_keys(given: Mapping[str, Any], read: Collection[str]) -> None:
@@ -160,28 +165,51 @@ def _bedrock(name: str, schema: dict[str, Any]) -> dict[str, Any]:
     return schema["json"] if schema.keys() == {"json"} else schema
 
 
-def _lowered(schema: dict[str, Any]) -> dict[str, Any]:
-    """A schema of Gemini: names of types, `nullable`, and counts that are strings."""
-    said = dict(schema)
-    for key in _COUNTS & said.keys():
-        said[key] = int(said[key])
-    for key in ("items", "additionalProperties"):
-        if isinstance(said.get(key), dict):
-            said[key] = _lowered(said[key])
-    if "properties" in said:
-        said["properties"] = {name: _lowered(part) for name, part in said["properties"].items()}
-    if "anyOf" in said:
-        said["anyOf"] = [_lowered(part) for part in said["anyOf"]]
-    if "type" in said:
-        said["type"] = said["type"].lower()
-    return _with_null(said)
+def _lowered(schema: Any) -> Any:
+    """A schema of Gemini in JSON Schema's words; what has another shape is refused with that."""
+    if not isinstance(schema, dict):
+        return schema
+    said: dict[str, Any] = dict(cast("dict[str, Any]", schema))
+    for key, value in said.items():
+        if key in ("items", "additionalProperties"):
+            said[key] = _lowered(value)
+        elif key == "properties" and isinstance(value, dict):
+            named = cast("dict[str, Any]", value)
+            said[key] = {name: _lowered(part) for name, part in named.items()}
+        elif key == "anyOf" and isinstance(value, list):
+            said[key] = [_lowered(part) for part in cast("list[Any]", value)]
+        elif key in _COUNTS and isinstance(value, str) and value.isdecimal():
+            said[key] = int(value)
+        elif key == "type" and isinstance(value, str):
+            said[key] = value.lower()
+    return said
 
 
-def _with_null(said: dict[str, Any]) -> dict[str, Any]:
-    """A schema without `nullable`: null is one of its values, if that says so."""
-    if not said.pop("nullable", False):
-        return said
-    return {"anyOf": [said, {"type": "null"}]}
+def _with_null(schema: dict[str, Any]) -> dict[str, Any]:
+    """A schema in which null is a value of what is `nullable`, as OpenAPI and transformers have it.
+
+    >>> _with_null({"type": "string", "enum": ["a"], "nullable": True})
+    {'type': ['string', 'null'], 'enum': ['a', None], 'nullable': True}
+    """
+    text = write_json(schema)
+    if '"nullable":' not in text:
+        return schema
+    whole: dict[str, Any] = json.loads(text)
+    todo: list[Any] = [whole]
+    while todo:
+        raw = todo.pop()
+        if not isinstance(raw, dict):
+            continue
+        said = cast("dict[str, Any]", raw)
+        todo += (part for _, part in parts_of("", said))
+        if said.get("nullable") is True:
+            kind: Any = said.get("type", ())
+            if kind:
+                said["type"] = [*([kind] if isinstance(kind, str) else kind), "null"]
+            for listed, null in (("enum", None), ("anyOf", {"type": "null"})):
+                if listed in said:
+                    said[listed] = [*said[listed], null]
+    return whole
 
 
 def _inputs(name: str, given: dict[str, Any]) -> dict[str, Any]:
@@ -199,7 +227,7 @@ def _inputs(name: str, given: dict[str, Any]) -> dict[str, Any]:
             )
         if kind == "any":
             del said["type"]
-        properties[key] = _with_null(said)
+        properties[key] = said
     required = [key for key, part in given.items() if not part.get("nullable")]
     return {"type": "object", "properties": properties, "required": required}
 

@@ -54,22 +54,25 @@ class Tool:
         arguments: their JSON.
         given: what was given as the tool.
         description: what it is for; "" if nobody says.
+        published: the schema of the arguments for prompts, where that is another.
     """
 
     name: str
     arguments: PythonType | JsonSchema
     given: object
     description: str = ""
+    published: Mapping[str, Any] | None = None
 
     @property
     def schema(self) -> dict[str, Any]:
         """The description as chat templates take it (`tools=` of `apply_chat_template`)."""
-        arguments = self.arguments
-        parameters: Any = (
-            _published(type_schema(arguments.type).schema)
-            if isinstance(arguments, PythonType)
-            else read_json(arguments.text)
-        )
+        match self.arguments:
+            case _ if self.published is not None:
+                parameters: Any = self.published
+            case PythonType(type_):
+                parameters = _published(type_schema(type_).schema)
+            case JsonSchema():
+                parameters = read_json(self.arguments.text)
         function = {"name": self.name, "description": self.description, "parameters": parameters}
         return {"type": "function", "function": function}
 
@@ -316,7 +319,8 @@ def _tools(given: object) -> Iterator[Tool]:
         if whole["type"] != "object":
             raise _no_object(one.name)
         schema = JsonSchema(whole, "declared", whitespace="natural", spelling="plain")
-        yield Tool(one.name, schema, given, one.about)
+        published = {"type": "object", **one.published}
+        yield Tool(one.name, schema, given, one.about, published)
 
 
 def _typed(given: object) -> Tool:
