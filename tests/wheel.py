@@ -72,7 +72,9 @@ def main() -> None:
         refused = run(str(python.with_name("guideway")), "--help", cwd=work, status=3)
         assert 'pip install "guideway[cli]"' in refused, refused
         (work / "cache").mkdir(exist_ok=True)
-        (work / "cache" / "models").symlink_to(cache_folder("models"))  # converted already
+        models = cache_folder("models")  # the built-in model is there, or will be
+        models.mkdir(parents=True, exist_ok=True)
+        (work / "cache" / "models").symlink_to(models)
         with_extras(python, wheel, work)
         shutil.copytree(ROOT / "examples", work / "examples")
         command = first_command()
