@@ -2,12 +2,14 @@
 transformers of different kinds (rotary and absolute positions, sliding windows, a soft cap)."""
 
 from collections.abc import Callable
+from dataclasses import fields
 from functools import cache
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import torch
+from transformers.modeling_outputs import CausalLMOutputWithPast
 from transformers.models.auto.modeling_auto import AutoModelForCausalLM
 from transformers.models.auto.tokenization_auto import AutoTokenizer
 from transformers.models.gemma3 import Gemma3TextConfig
@@ -21,6 +23,9 @@ from guideway.engine.backends.ngram import NgramModel
 from guideway.engine.backends.transformers import TransformersModel
 from guideway.engine.fake import FakeModel, Prefix
 from real_tokenizers import tokenizer_folder
+
+(CACHE,) = {"cache", "past_key_values"} & {each.name for each in fields(CausalLMOutputWithPast)}
+"""What this release of transformers calls a cache: the first from 5.24 on."""
 
 SMALL = {
     "vocab_size": 50_300,

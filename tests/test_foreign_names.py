@@ -248,6 +248,12 @@ def test_a_model_takes_and_gives_its_cache_by_one_of_two_names() -> None:
     assert name in {field.name for field in fields(output)}
 
 
+def test_the_processor_of_a_prefix_function_knows_its_rows() -> None:
+    processor = found("transformers.generation.logits_process.PrefixConstrainedLogitsProcessor")
+    assert processor(lambda batch_id, ids: [0], 3)._num_beams == 3
+    assert {"batch_id", "beam_id"} <= {*inspect.unwrap(processor.__call__).__code__.co_varnames}
+
+
 def test_a_cache_of_transformers_is_a_list_of_layers() -> None:
     cache = found("transformers.DynamicCache")()
     assert isinstance(cache.layers, list)

@@ -21,6 +21,7 @@ from transformers.models.llama import LlamaConfig, LlamaForCausalLM
 import guideway as gw
 from guideway.constraints.compiled import CompiledConstraint
 from guideway.integrations.transformers import LogitsProcessor, prefix_allowed_tokens_fn
+from small_models import CACHE
 
 END, OTHER_END, PAD, WIDTH = 256, 257, 258, 264
 BYTES = gw.Vocabulary(
@@ -246,8 +247,8 @@ def test_embeddings_may_stand_for_the_prompt() -> None:
 def test_a_cache_of_the_prompts_beginning_changes_nothing() -> None:
     inputs, held = batch(b"Say it"), LogitsProcessor(WORD, BYTES)
     with torch.no_grad():
-        past = model()(inputs["input_ids"][:, :4], use_cache=True).past_key_values
-    assert generate(inputs, held, past_key_values=past) == generate(inputs, held)
+        past = getattr(model()(inputs["input_ids"][:, :4], use_cache=True), CACHE)
+    assert generate(inputs, held, **{CACHE: past}) == generate(inputs, held)
 
 
 def test_models_with_an_encoder_are_held_from_their_first_token() -> None:

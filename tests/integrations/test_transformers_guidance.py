@@ -16,6 +16,7 @@ from guideway.api.model import Model
 from guideway.engine.backends.transformers import TransformersModel
 from guideway.integrations.transformers import LogitsProcessor
 from real_tokenizers import tokenizer_folder
+from small_models import CACHE
 
 WORDS = gw.Regex("[a-z]{3,9}( [a-z]{1,4}){0,2}!")
 
@@ -233,9 +234,12 @@ def test_guidance_needs_the_tokens_of_the_prompts() -> None:
     embedded = module.get_input_embeddings()(given["input_ids"])
     for wrong in (
         {"inputs_embeds": embedded, "attention_mask": given["attention_mask"]},
-        {**given, "past_key_values": module(given["input_ids"][:, :1]).past_key_values},
+        {
+            **given,
+            small_models.CACHE: getattr(module(given["input_ids"][:, :1]), small_models.CACHE),
+        },
     ):
-        if "past_key_values" in wrong:
+        if CACHE in wrong:
             wrong["input_ids"] = wrong["input_ids"][:, 1:]
         with pytest.raises(gw.UnsupportedError, match="the tokens of the whole prompt"):
             module.generate(**wrong, logits_processor=[held], max_new_tokens=9, pad_token_id=0)

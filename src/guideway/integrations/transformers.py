@@ -41,7 +41,7 @@ from transformers.generation import logits_process
 from guideway.api.model import Model
 from guideway.errors import DeadEndError, LimitError, ModelError, SourceError, UnsupportedError
 from guideway.integrations.prefixes import Outside
-from guideway.integrations.transformers_call import Call
+from guideway.integrations.transformers_call import Call, running_row
 from guideway.integrations.transformers_guidance import Guidance
 from guideway.integrations.transformers_settings import check_alone, check_last
 from guideway.integrations.transformers_texts import Asked, Texts
@@ -245,17 +245,18 @@ def prefix_allowed_tokens_fn(
 def _allowed(texts: Texts, batch_id: int, input_ids: Tensor) -> list[int]:
     """The tokens that may come next in a row."""
     call = texts.call()
+    asked = running_row()
+    row = batch_id * call.beams if asked is None else asked
     if texts.constrained:
         check_alone(call.values)
-        texts.check_least(call, batch_id * call.beams)
+        texts.check_least(call, row)
     if call.sampled and call.wanted > 1:
         raise UnsupportedError(
             "several sampled beams need LogitsProcessor: a prefix function sees no scores, and "
             "cannot tell whether enough of them become texts",
             feature="prefix_allowed_tokens_fn with several sampled beams",
         )
-    # transformers counts prompts here where there are beams, and rows where there are none.
-    found = texts.asked(call, batch_id * call.beams, _flat(input_ids))
+    found = texts.asked(call, row, _flat(input_ids))
     # A text outside the language is a beam without a score, whatever may follow it.
     if isinstance(found, np.ndarray):
         return ids_of(found).tolist()

@@ -25,6 +25,7 @@ from dataclasses import dataclass, field
 from typing import Any, Final, final
 
 from torch import Tensor
+from transformers.generation.logits_process import PrefixConstrainedLogitsProcessor
 
 from guideway.errors import UnsupportedError
 from guideway.integrations.transformers_settings import (
@@ -120,6 +121,22 @@ def running_call() -> Call | None:
                 inner = {}
             else:
                 inner.setdefault(name, values)
+        frame = frame.f_back
+    return None
+
+
+def running_row() -> int | None:
+    """The row about which a prefix function is asked, None if transformers does not ask.
+
+    The number that transformers gives to the function is that of a prompt or that of a row: before
+    5.24 it was the row's without beams.
+    """
+    code = inspect.unwrap(PrefixConstrainedLogitsProcessor.__call__).__code__
+    frame = inspect.currentframe()
+    while frame is not None:
+        if frame.f_code is code:
+            asked = frame.f_locals
+            return asked["batch_id"] * asked["self"]._num_beams + asked["beam_id"]
         frame = frame.f_back
     return None
 
