@@ -208,7 +208,8 @@ def test_null_is_a_value_of_what_is_nullable():
     properties = described["function"]["parameters"]["properties"]
     assert properties["days"]["nullable"] is True
     source = gw.tools([described], "llama3", "required")
-    assert source.schemas == [described]
+    parts = source.schemas[0]["function"]
+    assert parts == {key: described["function"][key] for key in parts}
     constraint = gw.compile(source, PLAIN)
     typed = gw.compile(gw.tools([f], "llama3", "required"), PLAIN)
     for text in ('"days": null', '"days": 3', '"days": "3"', '"kind": null', '"kind": "c"'):
