@@ -26,7 +26,7 @@ _LONGEST: Final = 500  # characters of a message: names, texts and values are th
 
 
 class GuidewayError(Exception):
-    """Base of all guideway errors: `except guideway.GuidewayError` catches exactly ours.
+    """Base of all errors that guideway raises on purpose.
 
     Attributes:
         row: the place of the prompt in its batch, counted from 0; None outside of batches.
@@ -76,7 +76,7 @@ class SourceError(GuidewayError):
 
 @final
 class UnsupportedError(GuidewayError):
-    """The source is well formed, but means something that cannot be honoured exactly.
+    """The source is well formed, but means something that cannot be enforced exactly.
 
     Attributes:
         feature: the keyword or construct, by its name in the source language.
@@ -178,7 +178,7 @@ class TokenRejected(GuidewayError):  # noqa: N818  the contract fixes the name
 
 @final
 class DeadEndError(GuidewayError):
-    """No token may come next: never answered by unconstrained text."""
+    """Settings or another processor leave no token to choose."""
 
 
 @final

@@ -75,7 +75,7 @@ _KINDS = {
 
 
 def describe(what: object) -> str:
-    """How a text of a type or a source looks.
+    """Return a description of the texts of a type or source, for prompts and people.
 
     >>> describe(list[bool])
     '[boolean, ...]'

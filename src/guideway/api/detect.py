@@ -41,22 +41,22 @@ BYTES: Final = (bytes, bytearray, memoryview)  # of a text, or of an array: no t
 @final
 @dataclass(frozen=True, slots=True)
 class Detection:
-    """What was found.
+    """The evidence of a watermark in a text.
 
     Attributes:
-        z: by how many standard deviations there is more of the mark than by chance.
-        p: the probability of as much or more without the mark (or with another key): exact.
-        green_fraction: the share of green tokens; of SynthID, of bits that are 1 (½ by chance); of
-            Gumbel, the mean of −ln(1 − r) (1 by chance).
-        expected: what that share would be by chance.
-        counted: tokens that counted.
-        tokens: tokens of the text.
-        repeated: left out because they said the same as earlier ones.
-        exempt: left out because the constraint left no choice.
-        encoded: whether the tokens are those of a text that was encoded, else they were given.
-        window: the part of the text in which the mark is clearest; None for fewer than 16 tokens.
-        weighted_z: z where tokens count by the entropy that the model had; None without a model.
-        weighted_p: the probability of as much or more by chance; exact.
+        z: standard deviations by which the mark exceeds chance.
+        p: exact probability of as much or more without the mark, or with another key.
+        green_fraction: share of green tokens; for SynthID share of bits that are 1 (½ by chance);
+            for Gumbel the mean of −ln(1 − r) (1 by chance).
+        expected: that share by chance.
+        counted: number of tokens that count.
+        tokens: number of tokens of the text.
+        repeated: tokens left out because their context came before.
+        exempt: tokens left out because the constraint allowed no choice.
+        encoded: whether a text was encoded; False if tokens were given.
+        window: the part of the text where the mark is clearest; None below 16 tokens.
+        weighted_z: z with tokens weighed by the model's entropy; None without a model.
+        weighted_p: exact probability of as much or more by chance.
     """
 
     z: float

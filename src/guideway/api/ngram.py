@@ -20,22 +20,21 @@ AT_ONCE: Final = 1024  # texts for one call of the tokenizer
 def ngram(
     texts: Iterable[str] | Path, tokenizer: Any, order: int = 3, *, name: str = "ngram"
 ) -> Model:
-    """An n-gram model, trained from texts in seconds.
+    """Train an n-gram model from texts, in seconds.
 
-    It is an expert or an anti-expert beside a model with the same tokens: what was frequent in the
-    texts is probable, and nothing that can be spelled is impossible. Estimates are interpolated
-    modified Kneser–Ney (Chen and Goodman 1999).
+    Use it as an expert or anti-expert beside a model with the same tokens. Sequences that are
+    frequent in the texts are probable; no text that can be spelled is impossible. Estimates are
+    interpolated modified Kneser–Ney (Chen and Goodman 1999).
 
     Args:
-        texts: what to learn from: each with a beginning and an end; or the path of a file that
-            `save` of its `language_model` has written.
-        tokenizer: whose tokens to use: a `Model`, a fast transformers tokenizer, or a `Vocabulary`,
-            with which texts are spelled with the fewest tokens.
-        order: tokens of the longest n-grams, 1 to 16; of no account where a file is read.
-        name: how it is printed in expressions.
+        texts: the texts, or the path of a file that `save` of its `language_model` wrote.
+        tokenizer: a `Model`, a fast transformers tokenizer, or a `Vocabulary`, which spells texts
+            with the fewest tokens.
+        order: length of the longest n-grams in tokens, 1 to 16. Ignored for a file.
+        name: its name in printed expressions.
 
     Returns:
-        A model; on the device of the model whose tokens it uses.
+        A model, on the device of the model whose tokens it uses.
 
     Raises:
         SourceError: the texts are no list of texts.

@@ -63,14 +63,14 @@ PUBLISHED: Final[Mapping[str, Mapping[str, float | int | str | None]]] = Mapping
 
 
 def published(name: str) -> dict[str, float | int | str | None]:
-    """The settings of a paper, as keyword arguments.
+    """Return the settings of a paper as keyword arguments.
 
     Example:
         >>> published("dexperts-sentiment")
         {'alpha': 3.2, 'nucleus': 0.9}
 
     Raises:
-        UnsupportedError: there is none of that name; with the nearest one.
+        UnsupportedError: the name is unknown; the message has the nearest one.
     """
     if isinstance(name, str) and name in PUBLISHED:  # pyright: ignore[reportUnnecessaryIsInstance]
         return dict(PUBLISHED[name])
@@ -88,7 +88,7 @@ def dexperts(
     nucleus: float | None = 0.9,
     plausibility: Mask = "post_mask",
 ) -> Model:
-    """The nucleus of the base, with what an expert says more than an anti-expert.
+    """Return base.nucleus(p) + α (expert − anti), DExperts (Liu et al. 2021).
 
     Example:
         >>> from guideway.engine.fake import FakeModel
@@ -100,15 +100,15 @@ def dexperts(
 
     Args:
         base: the large model.
-        expert: a model, or several, each with its weight: `[(first, 1.0), (second, 0.5)]`. The base
-            if there is none.
-        anti: the same of anti-experts.
-        alpha: weight of their difference.
-        nucleus: mass of the base's nucleus, None for all tokens.
-        plausibility: whether the nucleus is one of what the constraint allows, or of everything.
+        expert: a model, or several with weights: `[(first, 1.0), (second, 0.5)]`. By default the
+            base.
+        anti: the anti-experts, in the same form.
+        alpha: weight of the difference.
+        nucleus: mass of the base's nucleus; None for all tokens.
+        plausibility: "post_mask" takes the nucleus among the allowed tokens, "pre_mask" among all.
 
     Raises:
-        SourceError: there is neither expert nor anti-expert, or a number is out of its range.
+        SourceError: no expert and no anti-expert is given, or a number is out of range.
         UnsupportedError: the vocabularies are different.
     """
     if expert is None and anti is None:
@@ -122,16 +122,16 @@ def dexperts(
 def proxy_tune(
     base: Model, expert: Weighed, anti: Weighed | None = None, alpha: float = 1.0
 ) -> Model:
-    """The base, shifted by what tuning has changed in a small model: expert − anti.
+    """Return base + α (expert − anti), proxy-tuning (Liu et al. 2024).
 
     Args:
-        base: the large model that is not tuned.
-        expert: the small tuned model, or several with their weights.
-        anti: the small model before tuning, or several with their weights; the base if not given.
+        base: the large model, not tuned.
+        expert: the small tuned model, or several with weights.
+        anti: the small model before tuning, or several with weights. By default the base.
         alpha: weight of the difference.
 
     Raises:
-        SourceError: a number is out of its range.
+        SourceError: a number is out of range.
         UnsupportedError: the vocabularies are different.
     """
     return _steered(_checked(base), base, expert, anti, alpha)
@@ -146,19 +146,19 @@ def contrast(
     style: Style = "obrien-2023",
     plausibility: Mask = "post_mask",
 ) -> Model:
-    """What an expert says more than an amateur, among the tokens plausible to the expert.
+    """Return contrastive decoding: (1 + β) expert.plausible(α) − β amateur.
 
     Args:
         expert: the better model.
         amateur: the worse one.
-        alpha: least probability, as a share of the expert's greatest.
-        beta: how much is subtracted; 0.5 where not given, in Li's style 1.
+        alpha: least probability, as a share of the expert's most probable token.
+        beta: weight of the amateur; by default 0.5, and 1 in Li's style.
         style: "obrien-2023": (1 + β) expert − β amateur. "li-2022": expert − β amateur, the amateur
             at temperature 0.5.
-        plausibility: whether of what the constraint allows, or of everything.
+        plausibility: "post_mask" looks at the allowed tokens, "pre_mask" at all tokens.
 
     Raises:
-        SourceError: a number is out of its range, or there is no such style.
+        SourceError: a number is out of range, or the style is unknown.
         UnsupportedError: the vocabularies are different.
     """
     styles = {"obrien-2023": 0.5, "li-2022": 1.0}
@@ -172,16 +172,16 @@ def contrast(
 
 
 def cfg(conditional: Model, unconditional: Model | None = None, gamma: float = 1.5) -> Model:
-    """Classifier-free guidance: away from what the model says without the prompt.
+    """Return classifier-free guidance: u + γ (c − u) (Sanchez et al. 2023).
 
     Args:
         conditional: the model with its prompt.
-        unconditional: the same without it, or with a negative prompt; if not given, the model that
-            reads the last token of the prompt alone, as transformers has it.
+        unconditional: the model without the prompt, or with a negative one. By default the model
+            that reads only the prompt's last token, as in transformers.
         gamma: 1 is the conditional model, 0 the unconditional one.
 
     Raises:
-        SourceError: a number is out of its range.
+        SourceError: a number is out of range.
     """
     one = _checked(conditional)
     other = one.unprompted() if unconditional is None else _checked(unconditional)
@@ -190,7 +190,7 @@ def cfg(conditional: Model, unconditional: Model | None = None, gamma: float = 1
 
 
 def context_aware(with_context: Model, without: Model, alpha: float = 0.5) -> Model:
-    """Away from what the model says without the context.
+    """Return context-aware decoding: (1 + α) with − α without (Shi et al. 2023).
 
     Args:
         with_context: the model that reads the context: `model.prompted(document)`.
@@ -198,7 +198,7 @@ def context_aware(with_context: Model, without: Model, alpha: float = 0.5) -> Mo
         alpha: 0 is the model with its context.
 
     Raises:
-        SourceError: a number is out of its range.
+        SourceError: a number is out of range.
     """
     weight = number(alpha, "alpha")
     return (1 + weight) * _checked(with_context) - weight * _checked(without)
@@ -207,15 +207,15 @@ def context_aware(with_context: Model, without: Model, alpha: float = 0.5) -> Mo
 def dola(
     model: Model, layers: Literal["low", "high"] | Sequence[int] = "low", alpha: float = 0.1
 ) -> Model:
-    """What the last block says more than the early one that differs most from it.
+    """Return DoLa: the model minus its early exit that differs most (Chuang et al. 2024).
 
     Args:
         model: one model.
-        layers: the candidates: every second block of the lower half, of the upper half, or a list.
-        alpha: least probability, as a share of the greatest.
+        layers: the candidate blocks: every second one of the lower or upper half, or a list.
+        alpha: least probability, as a share of the most probable token.
 
     Raises:
-        SourceError: there is no such block, or there are none.
+        SourceError: a block does not exist, or the list is empty.
         UnsupportedError: the model's blocks are not known, or it is an expression.
     """
     node = _checked(model).node
@@ -239,7 +239,7 @@ def dola(
 def gedi(
     wanted: Model, unwanted: Model, alpha: float = 30.0, *, rho: float = 0.2, tau: float = 0.8
 ) -> GediTerm:
-    """Two models, usually one under two prompts, as a classifier of all tokens at once.
+    """Return a pair of models as a classifier of all tokens, GeDi (Krause et al. 2021).
 
     Add it to a model: `base + gw.gedi(small.prompted(kind), small.prompted(unkind))`.
 
@@ -247,11 +247,11 @@ def gedi(
         wanted: the model under the wanted prompt.
         unwanted: the model under the other.
         alpha: the weight.
-        rho: the least desired tokens with so much of the model's mass are left out; 0 for none.
-        tau: tokens desired with a greater probability than this are not.
+        rho: mass of the least desired tokens that are removed; 0 removes none.
+        tau: tokens with a desired probability above this are never removed.
 
     Raises:
-        SourceError: a number is out of its range.
+        SourceError: a number is out of range.
         UnsupportedError: one of them is an expression.
     """
     pair = [_checked(each).node for each in (wanted, unwanted)]
@@ -264,20 +264,20 @@ def gedi(
 
 
 def maximum(*models: Model) -> Model:
-    """Token by token the greatest log-probability.
+    """Return the greatest log-probability of each token.
 
     Raises:
-        SourceError: there are none.
+        SourceError: no model is given.
     """
     first, *others = _several(models)
     return first.maximum(*others)
 
 
 def minimum(*models: Model) -> Model:
-    """Token by token the least log-probability.
+    """Return the least log-probability of each token.
 
     Raises:
-        SourceError: there are none.
+        SourceError: no model is given.
     """
     first, *others = _several(models)
     return first.minimum(*others)

@@ -24,7 +24,7 @@ Among: TypeAlias = Literal["allowed", "vocabulary"]
 @final
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Watermark:
-    """How texts are marked, and with which key.
+    """A watermark: a secret key and the way it marks texts.
 
     Example:
         >>> mark = Watermark(key="secret", gamma=0.5, delta=2.0)
@@ -35,24 +35,23 @@ class Watermark:
 
     Attributes:
         key: the secret: a text, bytes, or a number. It is never printed.
-        scheme: "left": tokens are green or not by the tokens just before; "min": by the least hash
-            of these; "self": by theirs and the token's own; "unigram": always the same ones are
-            green; "synthid": SynthID-text's tournament; "gumbel": the noise of the draw is keyed
-            (Aaronson).
-        gamma: the share of green tokens, by default 0.25; of green lists only, as the next two.
-        delta: what is added to the logits of green tokens, by default 2; `math.inf` forbids the
-            others ("hard").
-        context: how many previous tokens take part; by default 1, and 4 for min, synthid and
-            gumbel, 3 for self, 0 for unigram. The first so many tokens of a text are not marked.
-        stage: "filtered" marks after temperature and filters; "logits" before, as in the original
-            code of green lists: at temperature t, δ is then worth δ / t, and ends have the
-            probability that they had before temperature and filters.
-        among: "allowed" chooses green tokens among those that a constraint allows, and leaves
-            forced positions alone; "vocabulary" colours all tokens whatever the constraint.
-        depth: layers of SynthID's tournament, by default 30; None of all others.
+        scheme: "left": the previous tokens decide which tokens are green; "min": the least hash
+            of them; "self": their hashes and the token's own; "unigram": the same tokens are always
+            green; "synthid": SynthID-text's tournament; "gumbel": the key makes the noise of the
+            draw (Aaronson).
+        gamma: share of green tokens, by default 0.25. Green lists only.
+        delta: number added to the logits of green tokens, by default 2; `math.inf` forbids other
+            tokens. Green lists only.
+        context: number of previous tokens that take part: by default 1, and 4 for min, synthid and
+            gumbel, 3 for self, 0 for unigram. So many tokens at the start are not marked.
+        stage: "filtered" marks after temperature and filters; "logits" before them, as in the
+            original code of green lists: at temperature t, δ is then worth δ / t. Green lists only.
+        among: "allowed" chooses green tokens among the allowed ones and skips forced positions;
+            "vocabulary" colours all tokens, whatever the constraint.
+        depth: layers of SynthID's tournament, by default 30; None for other schemes.
 
     Raises:
-        SourceError: a value is not one of these, or means nothing for this scheme.
+        SourceError: a value is unknown or out of range, or has no meaning for the scheme.
     """
 
     key: str | bytes | int = field(repr=False)
@@ -132,25 +131,25 @@ class Watermark:
         prompt: Any = "",
         repeated: Literal["once", "all"] = "once",
     ) -> Detection:
-        """Look for the mark in a text, or in its tokens.
+        """Look for the mark in a text or in its tokens.
 
         Args:
-            text_or_tokens: a text, which is encoded, or token ids as they were generated: a list,
-                an array or a tensor. Where a constraint is given, tokens that go beyond the text (a
-                stop string ended it, or the prompt was healed) are not in its language: take the
-                text then.
-            tokenizer: of the model that would have generated it: a transformers tokenizer, a
-                guideway model, a `Vocabulary`, or a tokenizer.json; tokens in free text need none.
-            constraint: what held the text, as `generate` had it or compiled.
-            model: a guideway model whose entropies weigh the tokens: `weighted_z`; it is the
-                tokenizer as well if none is given.
-            prompt: what that model was asked.
-            repeated: "once" counts what repeats itself once; "all" always, as the first detectors
-                did, which makes z greater than it is.
+            text_or_tokens: a text, which is encoded, or the generated token ids as a list, array or
+                tensor. With a constraint, give the text if the tokens go beyond it: after a stop
+                string or a healed prompt.
+            tokenizer: the tokenizer of the generating model: a transformers tokenizer, a guideway
+                model, a `Vocabulary`, or a tokenizer.json. Tokens of free text need none.
+            constraint: the source or compiled constraint of the text.
+            model: a guideway model whose entropy weighs the tokens, for `weighted_z`. It is the
+                tokenizer if none is given.
+            prompt: the prompt of that model.
+            repeated: "once" counts each repeated context once; "all" counts it every time, as the
+                first detectors did, which overstates z.
 
         Raises:
-            SourceError: it is neither; or not in the constraint's language, naming the place.
-            ModelError: the tokenizer or the model is none, or they do not go together.
+            SourceError: the input is no text and no tokens, or not in the constraint's language;
+                the message names the place.
+            ModelError: the tokenizer or model is missing, or they do not fit together.
             UnsupportedError: entropies are asked for with SynthID or Gumbel.
         """
         _one_of("repeated", repeated, ("once", "all"))

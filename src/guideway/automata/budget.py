@@ -17,9 +17,9 @@ class Budget:
     """Limits of one `compile`.
 
     Attributes:
-        fuel: parts of automata that compiling may make.
-        table_bytes: memory for transitions; beyond it they are forgotten and made again.
-        rows: token masks that a constraint remembers, each `width / 8` bytes.
+        fuel: number of automaton parts that compiling may build.
+        table_bytes: memory for transitions; beyond it they are dropped and built again.
+        rows: number of token masks that a constraint keeps, `width / 8` bytes each.
 
     >>> Budget.default().fuel
     4000000
@@ -43,12 +43,12 @@ class Budget:
 
     @classmethod
     def default(cls) -> Self:
-        """The limits used where none are given."""
+        """Return the limits that apply when none are given."""
         return cls()
 
     @classmethod
     def untrusted(cls) -> Self:
-        """Limits for sources from strangers: a tenth of the work, a quarter of the tables."""
+        """Return limits for untrusted sources: a tenth of the work, a quarter of the tables."""
         return cls(fuel=400_000, table_bytes=64 << 20, rows=64)
 
 

@@ -39,7 +39,7 @@ def fill_bitmask(matchers: Sequence[Matcher | None], bitmask: Bitmask) -> None:
         [[1], [2], [-1]]
 
     Args:
-        matchers: one for each of the first rows; None where every token is allowed.
+        matchers: one for each row, from the first; None allows every token.
         bitmask: int32[batch, ceil(width / 32)]; numpy, or torch on the CPU.
 
     Raises:

@@ -13,22 +13,22 @@ from guideway.masks.memory import total, tracked
 @final
 @dataclass(frozen=True, slots=True)
 class CacheInfo:
-    """What is in memory now, in this process.
+    """The contents of guideway's caches in this process.
 
     Attributes:
-        constraints: how many `compile` remembers.
-        most_constraints: how many it remembers at most.
-        constraint_bytes: what these hold.
-        most_constraint_bytes: what they may hold before the least recently used is dropped.
-        compile_hits: how often `compile` had the constraint already.
-        compile_misses: how often it had not.
-        caches: constraints in use, remembered or not, and caches that they share.
-        rows: masks that these remember.
-        row_bytes: their memory.
-        states: states whose transitions are remembered.
-        state_bytes: the memory of the transitions.
-        row_hits: how many masks were remembered when they were asked for.
-        row_misses: how many had to be made.
+        constraints: number of constraints that `compile` keeps.
+        most_constraints: their greatest number.
+        constraint_bytes: their memory.
+        most_constraint_bytes: memory above which the least recently used one is dropped.
+        compile_hits: number of `compile` calls that found their constraint.
+        compile_misses: number of `compile` calls that built one.
+        caches: constraints in use, kept or not, and the caches that they share.
+        rows: number of masks in them.
+        row_bytes: memory of the masks.
+        states: number of states whose transitions are kept.
+        state_bytes: memory of the transitions.
+        row_hits: number of masks that were found.
+        row_misses: number of masks that were computed.
     """
 
     constraints: int
@@ -52,7 +52,7 @@ class CacheInfo:
 
 
 def cache_info() -> CacheInfo:
-    """What guideway keeps in memory, in this process.
+    """Return what guideway keeps in memory in this process.
 
     Example:
         >>> import guideway as gw
@@ -83,9 +83,9 @@ def cache_info() -> CacheInfo:
 
 
 def clear_cache() -> None:
-    """Give the memory back: forget compiled constraints, masks and transitions.
+    """Free the memory of compiled constraints, masks and transitions.
 
-    Constraints that are still in use go on as before, and make again what they need.
+    Constraints in use still work, and build again what they need.
 
     Example:
         >>> import guideway as gw

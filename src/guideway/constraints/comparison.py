@@ -44,11 +44,10 @@ class Comparison:
         (False, 'v0', 'other')
 
     Attributes:
-        holds: whether the languages are so.
-        witness: where they are not, a shortest text that shows it, the least in byte order; of
-            constraints that nest without end, the shortest in one direction.
-        side: the one of the two that accepts the witness, which the other does not: "this"
-            constraint, or the "other" one; None where the languages are so.
+        holds: the answer.
+        witness: if it is False, a shortest text that only one side accepts, the first in byte
+            order; None otherwise. If one side nests without end, the shortest in one direction.
+        side: the side that accepts the witness, "this" or "other"; None if `holds`.
     """
 
     holds: bool

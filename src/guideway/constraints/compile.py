@@ -83,7 +83,7 @@ def compile(  # noqa: A001  the contract fixes the name
     *,
     canonical: object = None,
 ) -> CompiledConstraint:
-    """The constraint that holds texts to `source_or_type`.
+    """Compile a source for a vocabulary.
 
     Example:
         >>> import guideway as gw
@@ -105,11 +105,11 @@ def compile(  # noqa: A001  the contract fixes the name
         source_or_type: a source (`Regex`, `Choice`, `JsonSchema`, `Text`, or a combination), a
             string (that literal), or a Python type (the JSON of its values).
         vocabulary: the tokens of the model.
-        budget: how much work and memory, `Budget.default()` if not given.
-        canonical: the tokenizer of the vocabulary (one of transformers, or a
-            `tokenizers.Tokenizer`): then of all tokens that spell a text (with the lead of
-            `start`) only those are kept that encoding it would give. Texts that it changes, or in
-            which it reads the name of a special token, have none, and are left out.
+        budget: limits of work and memory; `Budget.default()` if not given.
+        canonical: the tokenizer of the vocabulary (of transformers, or a `tokenizers.Tokenizer`).
+            The constraint then allows only the token sequence that encoding the text (with the lead
+            of `start`) gives. Texts that the tokenizer changes, or in which it reads the name of a
+            special token, are left out.
 
     Raises:
         SourceError: the source is not well formed.

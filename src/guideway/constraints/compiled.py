@@ -47,7 +47,7 @@ DecodeState: TypeAlias = State
 
 @final
 class CompiledConstraint:
-    """The texts of a language as sequences of tokens. Immutable, and safe to share among threads.
+    """A compiled constraint: immutable, and safe to share between threads.
 
     Example:
         >>> import guideway as gw
@@ -136,7 +136,7 @@ class CompiledConstraint:
         return self._states.start(checked_lead(lead, self._spelled))
 
     def mask(self, state: DecodeState) -> Row:
-        """The tokens that may come next.
+        """Return the tokens that may come next.
 
         Returns:
             Read-only uint32[ceil(width / 32)]: token t is bit t % 32 of word t // 32.
@@ -148,7 +148,7 @@ class CompiledConstraint:
         return row
 
     def advance(self, state: DecodeState, token: int) -> DecodeState:
-        """The state after one more token.
+        """Return the state after one more token.
 
         Raises:
             TokenRejected: the bit of `token` is not set in `mask(state)`.
@@ -175,13 +175,13 @@ class CompiledConstraint:
         return following
 
     def accepts(self, state: DecodeState) -> bool:
-        """Whether the text may end here: exactly then the end ids are set in the mask."""
+        """Return whether the text may end here. Exactly then the end ids are set in the mask."""
         return state.accepts
 
     def forced(self, state: DecodeState) -> tuple[int, ...]:
-        """The longest chain of tokens with no other choice at each step, () where there is one.
+        """Return the longest chain of tokens without another choice; () if there is a choice.
 
-        An end id that is the only choice is the last of the chain.
+        An end id without another choice ends the chain.
         """
         chain: list[int] = []
         seen = {state}
@@ -195,7 +195,7 @@ class CompiledConstraint:
         return tuple(chain)
 
     def forced_bytes(self, state: DecodeState) -> bytes:
-        """The bytes common to every continuation, up to a special token: a draft, not a mask."""
+        """Return the bytes that every continuation begins with, up to a special token."""
         common = bytearray()
         with self._lock:
             rest = self._machine.blurred(self._states.rest(state))
@@ -209,7 +209,7 @@ class CompiledConstraint:
         return unmarked(bytes(common))
 
     def distance(self, state: DecodeState) -> int:
-        """Tokens that suffice to reach an accepting state, end ids not counted.
+        """Return a number of tokens that suffices to reach the end, end ids not counted.
 
         0 where `accepts`; else smaller behind some token, but for a few arrays of different arrays
         or objects, of which several texts are as short. Where names or items that must not come
@@ -225,7 +225,7 @@ class CompiledConstraint:
             return self._closing.distance(self._states.rest(state))
 
     def fits(self, state: DecodeState, tokens: int) -> bool:
-        """Whether `tokens` suffice to reach an accepting state: `distance(state) <= tokens`.
+        """Return whether `tokens` suffice to reach the end: `distance(state) <= tokens`.
 
         A text longer than 16 MiB does not end so soon. Of canonical tokens as `distance` raises.
         """
@@ -235,7 +235,7 @@ class CompiledConstraint:
             return self._closing.reaches(state, tokens)
 
     def mask_within(self, state: DecodeState, tokens_left: int) -> Row:
-        """The mask without the tokens after which `tokens_left - 1` more would not suffice.
+        """Return the mask without tokens after which `tokens_left - 1` tokens are not enough.
 
         Where names or items have to come that must not come twice, as by `minProperties` or
         `uniqueItems`, tokens into such are tried one by one within 16 tokens of the end, 512 at
@@ -265,7 +265,7 @@ class CompiledConstraint:
         return self.mask_within(state, tokens_left) if found is None else found
 
     def matches(self, text: str | bytes | Sequence[str | Special]) -> bool:
-        """Whether `text` is in the language and the vocabulary can spell it.
+        """Return whether `text` is in the language and the vocabulary can spell it.
 
         Args:
             text: where the name of a special token that the source names stands in a text, that may
@@ -295,7 +295,7 @@ class CompiledConstraint:
         return b"".join(known[token] or b"" for token in tokens)
 
     def example(self) -> str:
-        """A shortest accepted text, the least in byte order; special tokens have their names.
+        """Return a shortest text, the first in byte order. Special tokens have their names.
 
         Raises:
             LimitError: the text is longer than 16 MiB; or names or items that must not come twice
@@ -309,7 +309,7 @@ class CompiledConstraint:
             return shown(self._machine.shortest(self._expr)).decode()
 
     def includes(self, other: object) -> Comparison:
-        """Whether every text of `other` is one of this constraint's.
+        """Return whether this constraint allows every text of `other`.
 
         Example:
             >>> import guideway as gw
@@ -337,7 +337,7 @@ class CompiledConstraint:
         return included(self._language, self._other(other), self._fuel())
 
     def equivalent(self, other: object) -> Comparison:
-        """Whether this constraint and `other` have the same texts.
+        """Return whether this constraint and `other` allow the same texts.
 
         Example:
             >>> import guideway as gw
@@ -362,7 +362,7 @@ class CompiledConstraint:
         return equal(self._language, self._other(other), self._fuel())
 
     def tables(self, most_states: int = MOST_STATES) -> Tables:
-        """The whole constraint as arrays, for loops that cannot ask Python: a GPU's.
+        """Return the whole constraint as arrays, for loops on a GPU.
 
         Only finite constraints have them: no values nested without end, no open set of keys.
 

@@ -27,7 +27,7 @@ class Bitmask(Protocol):
 
 @final
 class Matcher:
-    """A text in the making under one constraint.
+    """A mutable cursor in a text under one constraint.
 
     Example:
         >>> import guideway as gw
@@ -52,11 +52,11 @@ class Matcher:
 
     @property
     def state(self) -> DecodeState:
-        """The decode state reached."""
+        """The current decode state."""
         return self._history[-1]
 
     def accept_token(self, token: int) -> bool:
-        """Take `token`; False, and nothing changes, where it is not allowed."""
+        """Accept `token`. Return False and change nothing if it is not allowed."""
         if self.is_terminated():
             return False
         try:
@@ -71,7 +71,7 @@ class Matcher:
 
         Args:
             bitmask: int32[batch, ceil(width / 32)]; numpy, or torch on the CPU.
-            row: which of the batch.
+            row: index in the batch.
 
         Raises:
             UnsupportedError: the bitmask is on another device, or has another shape or type.
@@ -96,7 +96,7 @@ class Matcher:
         target.view(np.uint32)[:] = mask
 
     def rollback(self, tokens: int = 1) -> None:
-        """Take back the last `tokens` accepted tokens.
+        """Undo the last `tokens` accepted tokens.
 
         Raises:
             LimitError: fewer were accepted, or the number is negative.
@@ -113,7 +113,7 @@ class Matcher:
         del self._tokens[len(self._tokens) - tokens :]
 
     def fork(self) -> Self:
-        """An independent cursor at the same place."""
+        """Return an independent cursor at the same place."""
         other = type(self)(self.constraint)
         other._history, other._tokens = list(self._history), list(self._tokens)
         return other
@@ -133,12 +133,12 @@ class Matcher:
         return _at, (self.constraint, tuple(self._tokens))
 
     def reset(self) -> None:
-        """Back before the first token."""
+        """Return to the start of the text."""
         del self._history[1:]
         self._tokens.clear()
 
     def is_terminated(self) -> bool:
-        """Whether an end id was taken, or nothing can follow at all."""
+        """Return whether an end id was accepted, or no token can follow."""
         return self.state.ended or not self.constraint.mask(self.state).any()
 
 

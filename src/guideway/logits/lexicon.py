@@ -58,7 +58,7 @@ class Lexicon:
             self._weights[key] = _number(repr(word), weight)
 
     def log_probs(self, texts: Sequence[str]) -> Float[Tensor, "texts"]:
-        """The logarithms of P(class | text)."""
+        """Return log P(class | text) of each text."""
         known = self._weights
         sums = [sum(known.get(_folded(word), 0.0) for word in WORD.findall(text)) for text in texts]
         odds = torch.tensor(sums, dtype=torch.float64) * self._scale + self._bias

@@ -54,11 +54,11 @@ Bias: TypeAlias = Mapping[Any, float | int]  # token ids, tuples of them, or tex
 @final
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Sampling:
-    """How to choose tokens, and when to end.
+    """Settings: how tokens are chosen, and where a text ends.
 
-    Bias, penalties and bans act on the logits of what is allowed; then come the stages that change
-    probabilities, from temperature to mirostat, in the given order; then the draw. What the most
-    probable token would be is not changed by the latter: without sampling they are off.
+    Bias, penalties and bans act on the logits of the allowed tokens. Then the stages from
+    temperature to mirostat change probabilities, in the given order, and a token is drawn. Without
+    a random draw these stages are off, because they do not change the most probable token.
 
     Attributes:
         do_sample: draw at random (True) or take the most probable token (False). None: draw exactly
@@ -84,14 +84,13 @@ class Sampling:
         presence_penalty: subtracted from the logits of tokens that are in the generated text.
         frequency_penalty: subtracted once for each time that they are in it.
         flat_penalty: subtracted from the logits of the tokens of prompt and text.
-        no_repeat_ngram_size: no sequence of so many tokens comes twice, those of the prompt
-            counted, except where nothing else is allowed.
-        bad_words_ids: texts, or lists of token ids, that never come. A text is never spelled, by
-            whatever tokens, but for what a healed prompt says itself; where nothing else is left,
-            that is a `DeadEndError`.
-        logit_bias: what is added to the logits of token ids, of the last of a tuple of ids where
-            the others stand before it, or of tokens that complete a text; or a function from the
-            generated text so far to such a mapping.
+        no_repeat_ngram_size: no sequence of so many tokens occurs twice, the prompt included,
+            unless the constraint allows nothing else.
+        bad_words_ids: texts, or lists of token ids, that never occur, in any spelling. A
+            `DeadEndError` if nothing else is left.
+        logit_bias: numbers added to the logits of token ids, of the last id of a tuple after the
+            others, or of tokens that complete a text; or a function from the generated text to such
+            a mapping.
         dry_multiplier: penalty for a token that would make a repeated sequence longer.
         dry_base: by how much the penalty grows with each token of the sequence.
         dry_allowed_length: sequences shorter than this are free.
@@ -100,10 +99,10 @@ class Sampling:
             top_p, min_p, typical_p, epsilon_cutoff, eta_cutoff, top_h, top_n_sigma, xtc, mirostat),
             among them all that are on.
         seed: decides every random choice; None: another one each time.
-        stop: texts that end the generation and are cut off. In constrained text they act only where
-            what is before them is a whole text of the constraint.
+        stop: texts that end the generation and are cut off. Under a constraint they act only where
+            the text before them is complete.
         min_new_tokens: no end before so many tokens.
-        max_new_tokens: at most so many tokens. Constrained text is brought to its end within them.
+        max_new_tokens: at most so many tokens. Constrained text ends within them.
         num_return_sequences: how many texts for each prompt.
         num_beams: beam search with so many beams: the texts of the greatest score. With sampling,
             beams are drawn instead of taken (a seed alone is not sampling there).
@@ -122,16 +121,15 @@ class Sampling:
             "majority" (the value that comes most often; several are different ones), a classifier
             of whole texts, or a function from a text to a number. Texts that a validator of the
             type refuses come last.
-        exactness: "local" holds each token to the constraint and leaves the model's probabilities
-            of whole texts distorted; "rejection" draws from the model as conditioned on the
-            constraint, exactly; "asap" approaches that from sample to sample; "smc" approximates it
-            with weighted particles.
+        exactness: "local" masks each token, which distorts the probabilities of whole texts;
+            "rejection" draws exactly from the model, given the constraint; "asap" approaches that
+            from sample to sample; "smc" approximates it with weighted particles.
         max_attempts: of "rejection", for each text (1,000).
         particles: of "smc" (8).
         resample_below: particles are resampled where their effective number falls below this share
             (0.5).
-        critic: of "smc": a function from a beginning of a text to the logarithm of its worth; that
-            of the whole text counts in the end, and −∞ gives a beginning up.
+        critic: of "smc": a function from an unfinished text to the logarithm of its weight. The
+            value of the whole text counts in the end; −∞ gives a text up.
 
     Raises:
         LimitError: a value is out of its range, naming it and the range.

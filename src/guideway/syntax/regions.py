@@ -194,18 +194,18 @@ _GAP: Final = Repetition(Literal("\n"), 0, 2)
 
 
 def until(*stops: object, include: bool = True) -> Until:
-    """Free text up to the first stop.
+    """Return free text up to the first stop.
 
     >>> (until("</think>") + Text()).parts[0]
     Until(stop=Literal(text='</think>'), include=True, others=())
 
     Args:
-        *stops: strings, special tokens, or other regular sources. The first that is complete, byte
-            by byte, ends the text: of a regex the shortest match.
-        include: whether the stop belongs to the text. If not, the text is any that holds none.
+        *stops: strings, special tokens, or other regular sources. The first complete one ends the
+            text; of a regex the shortest match.
+        include: whether the stop belongs to the text. If False, the text contains no stop.
 
     Raises:
-        SourceError: there is no stop, one is no source, or `include` is neither True nor False.
+        SourceError: there is no stop, one is no source, or `include` is no bool.
     """
     check_flag("include", include)
     if not stops:
@@ -219,15 +219,15 @@ def tag(begin: object, item: "Written[Read] | type[Read]", end: object = "") -> 
 @overload
 def tag(begin: object, item: object, end: object = "") -> Tag: ...
 def tag(begin: object, item: object, end: object = "") -> Tag:
-    """A text of `item` between `begin` and `end`.
+    """Return a text of `item` between `begin` and `end`.
 
     >>> tag("<a>", Text(), "</a>").trigger
     Literal(text='<a>')
 
     Args:
-        begin: a text, a special token, or another source; in `regions`, what triggers the tag, of a
-            sequence its first part.
-        item: any source. `Text()` is text without `end` in it.
+        begin: a string, a special token, or another source. In `regions` it is the trigger of the
+            tag; of a sequence, its first part.
+        item: any source. `Text()` is text without `end`.
         end: as `begin`.
     """
     return Tag(source(begin), source(item), source(end))
@@ -239,22 +239,23 @@ def regions(
     at_most: int | None = None,
     stop_after_first: bool = False,
 ) -> Regions[Read]:
-    """Free text in which the trigger of a tag begins that tag; behind its end free text goes on.
+    """Return free text with tagged regions.
 
-    The value of a text is the list of the values of its regions.
+    The trigger of a tag starts the tag, and free text continues after its end. The value is the
+    list of the regions' values.
 
     >>> regions(tag("<a>", Text(), "</a>"), tag("<b>", Text(), "</b>"), at_least=1).at_least
     1
 
     Args:
-        *tags: what may stand in the text.
-        at_least: how many tags there are.
-        at_most: how many at most; when there are so many, no trigger comes any more.
+        *tags: the tags that may occur.
+        at_least: the least number of tags.
+        at_most: the greatest number of tags; after it no trigger is allowed.
         stop_after_first: whether the text ends with the first tag.
 
     Raises:
-        SourceError: there is no tag, a trigger never comes, the counts are none, or
-            `stop_after_first` is neither True nor False.
+        SourceError: there is no tag, a trigger can never occur, a count is wrong, or
+            `stop_after_first` is no bool.
     """
     check_flag("stop_after_first", stop_after_first)
     if not tags:
@@ -330,7 +331,7 @@ def tagged(
     at_most: int | None = None,
     stop_after_first: bool = False,
 ) -> Regions[Any]:
-    """Free text in which `begin` is followed by a text of `item` and `end`: `regions` of one tag.
+    """Return free text with regions of one tag: `begin`, a text of `item`, `end`.
 
     >>> tagged("<a>", int, "</a>").tags[0].end
     Literal(text='</a>')
@@ -346,18 +347,18 @@ def thinking(
 @overload
 def thinking(item: object, begin: object = "<think>", end: object = "</think>") -> Thinking: ...
 def thinking(item: object, begin: object = "<think>", end: object = "</think>") -> Thinking:
-    """Free text between two marks, then a text of `item`: what reasoning models write.
+    """Return free text between two marks, then a text of `item`, as reasoning models write it.
 
-    Its value is that of the item. The marks are special tokens where the vocabulary has them, and
-    texts where it has not.
+    The value is that of the item. The marks are special tokens if the vocabulary has them, and
+    text otherwise.
 
     >>> thinking(int).end
     Special(token='</think>', required=False)
 
     Args:
         item: any source: a type, a schema, `guideway.tools(...)`.
-        begin: what begins the thinking; None where the chat template has written it already.
-        end: what ends it.
+        begin: the mark before the thoughts; None if the chat template has written it.
+        end: the mark after the thoughts.
     """
     return Thinking(source(item), _mark(begin), _mark(end))
 
@@ -374,12 +375,12 @@ def capture(name: str, item: "Written[Read] | type[Read]") -> "Captured[Read]": 
 @overload
 def capture(name: str, item: object) -> Captured: ...
 def capture(name: str, item: object) -> Captured:
-    """A text of `item`, found again in `result.captures`: as its value, where it has one.
+    """Return a text of `item` whose text or value is in `result.captures[name]`.
 
     >>> capture("year", int).name
     'year'
 
     Raises:
-        SourceError: the name is none.
+        SourceError: the name is empty.
     """
     return Captured(name, source(item))

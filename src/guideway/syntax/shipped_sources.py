@@ -10,7 +10,7 @@ from guideway.syntax.sources import Gbnf, Source
 
 
 def grammar(name: str) -> Source:
-    """A grammar that guideway ships, as a source.
+    """Return a shipped grammar as a source.
 
     Example:
         >>> grammar("semver").root
@@ -20,10 +20,10 @@ def grammar(name: str) -> Source:
         guideway.errors.SourceError: no grammar 'semvar'; did you mean 'semver'?: arithmetic...
 
     Args:
-        name: its name; `guideway grammars` on the command line lists them, as does a wrong one.
+        name: the name; `guideway grammars` lists all.
 
     Raises:
-        SourceError: there is none of that name.
+        SourceError: the name is unknown; the message lists all.
     """
     return as_source(name, shipped(name).text)
 

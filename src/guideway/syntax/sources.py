@@ -121,7 +121,7 @@ def _shown(self: Any) -> str:
 @final
 @dataclass(frozen=True)
 class Regex(Source[str]):
-    """The whole text matches the pattern, as `re.fullmatch` would have it.
+    """The texts that match a pattern as a whole, as `re.fullmatch`.
 
     Example:
         >>> Regex(r"[0-9]{4}").pattern
@@ -129,7 +129,7 @@ class Regex(Source[str]):
 
     Attributes:
         pattern: the regular expression.
-        dialect: "python" is the `re` module's; "ecma" is JSON Schema's (ECMA-262 with its u flag).
+        dialect: "python" is that of `re`; "ecma" is JSON Schema's: ECMA-262 with the u flag.
         flags: any of "imsxa", as in `(?im)`.
     """
 
@@ -173,7 +173,7 @@ class Choice(Source[str]):
 @final
 @dataclass(frozen=True)
 class Gbnf(Source[str]):
-    """The texts of a grammar as llama.cpp writes them.
+    """The texts of a grammar in llama.cpp's notation.
 
     Example:
         >>> Gbnf('root ::= "a" root | "b"').root
@@ -182,7 +182,7 @@ class Gbnf(Source[str]):
     Attributes:
         text: the grammar.
         root: the rule of whole texts.
-        tokens: what the special tokens in it are for a vocabulary, once that is known.
+        tokens: the special tokens in it, once the vocabulary is known.
     """
 
     text: str
@@ -377,7 +377,7 @@ def source(
     whitespace: WhitespaceName | Whitespace | None = None,
     spelling: Spelling | None = None,
 ) -> Source:
-    """What `value` denotes: a source itself, a string as that literal, or a Python type.
+    """Return the source of a value: a source, a string as that literal, or a Python type.
 
     >>> source("yes")
     Literal(text='yes')
@@ -391,7 +391,7 @@ def source(
         spelling: of a type: "any", or "plain".
 
     Raises:
-        SourceError: it is none of these, or an option is given for something that is no type.
+        SourceError: the value is none of these, or an option is given for no type.
     """
     style: Style = key_order, whitespace, spelling
     if isinstance(value, Source | str):
@@ -419,13 +419,13 @@ def source(
 
 
 def repeat(item: object, low: int = 0, high: int | None = None) -> Repetition:
-    """`low` to `high` texts of `item`, one after the other.
+    """Return `low` to `high` texts of `item`, one after the other.
 
     >>> repeat(Regex("[a-z]"), 1, 3).high
     3
 
     Raises:
-        SourceError: the bounds are no counts, or the wrong way round.
+        SourceError: a bound is no count, or `low` is above `high`.
     """
     given = f"{brief(low)}, {brief(high)}"
     for bound in (low,) if high is None else (low, high):

@@ -55,19 +55,19 @@ class Others(Source[str]):
 
 
 def special(token: str | int, *, required: bool = True) -> Special:
-    """The special token of this name or id, as a source.
+    """Return the special token of a name or id as a source.
 
-    A token that is a text as well ("<tool_call>" of Qwen) may be named too; it is no text then.
+    A token that also spells text (Qwen's "<tool_call>") can be named too; it is a single id then.
 
     >>> special("<|tool|>") + "x"
     Sequence(parts=(Special(token='<|tool|>', required=True), Literal(text='x')))
 
     Args:
-        token: its name as the tokenizer writes it, or its id.
-        required: whether to refuse a vocabulary that has none of that name. If not, the name
-            stands there as a text.
+        token: the name as the tokenizer writes it, or the id.
+        required: whether a vocabulary without that name is refused. If False, the name is text
+            there.
 
     Raises:
-        SourceError: it is no name and no id, or `required` is neither True nor False.
+        SourceError: the token is no name and no id, or `required` is no bool.
     """
     return Special(token, required)

@@ -31,18 +31,18 @@ class Substring(Source[str]):
 
 
 def substring(text: str | Iterable[str], cut: Cut = "words") -> Substring:
-    r"""A part of a text, the empty one included: a quotation, word by word.
+    r"""Return any part of a text, word for word, the empty one included.
 
     >>> substring("Alas, poor").chunks
     ('Alas', ',', ' ', 'poor')
 
     Args:
         text: the text, or its chunks.
-        cut: where a part may begin and end: "words" (`\w+`, `\s+`, and what is between) or
-            "characters". Of no meaning where chunks are given.
+        cut: where a part may start and end: "words" (`\w+`, `\s+`, and runs of other characters)
+            or "characters". Ignored for chunks.
 
     Raises:
-        SourceError: it is no text, or is cut otherwise.
+        SourceError: the text is no string, or `cut` is unknown.
     """
     check_option("cut", cut, get_args(Cut))
     if isinstance(text, str):

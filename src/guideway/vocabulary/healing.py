@@ -30,11 +30,11 @@ from guideway.vocabulary.spellings import Vocabulary
 
 
 def heal(tokens: Sequence[int], vocabulary: Vocabulary) -> tuple[tuple[int, ...], bytes]:
-    """The tokens of a prompt without those to be taken back, and the bytes that these spell.
+    """Return the prompt's tokens without the last ones, and the bytes of those.
 
-    `Model.generate(..., heal=True)` does this to text prompts: the first new tokens spell the bytes
-    again, and the result's text begins behind them. In other people's loops the model reads the
-    tokens that are left, and a constraint begins with the bytes, `constraint.start(lead)`.
+    The last tokens are removed where a longer token could continue across the prompt's end.
+    `Model.generate(..., heal=True)` does this for text prompts. In a loop of your own, the model
+    reads the remaining tokens and the constraint starts with the bytes: `constraint.start(lead)`.
 
     Example:
         >>> vocabulary = Vocabulary([b"http", b":", b"://", b"s", b"a"])

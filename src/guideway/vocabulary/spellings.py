@@ -43,12 +43,12 @@ class Vocabulary:
     """The tokens of one model, as bytes.
 
     Attributes:
-        tokens: for each id the bytes it spells, or None if it never stands in a text.
+        tokens: the bytes that each id spells; None for an id that never occurs in text.
         eos_ids: the ids that end a text.
-        width: number of logits the model gives per step, at least `len(tokens)`.
-        lead: the bytes that decoding removes at the beginning of a text.
-        special: names of ids that are no text ("<|im_start|>" → 1), for those who ask by name.
-        loss: why decoding tokens loses information (then no text can be generated exactly), or "".
+        width: number of logits per step, at least `len(tokens)`.
+        lead: the bytes that decoding removes at the start of a text.
+        special: special tokens by name ("<|im_start|>" → 1).
+        loss: why decoding loses information, so that texts cannot be generated exactly; else "".
 
     Example:
         >>> vocabulary = Vocabulary([b"a", b"b", None, b"<eos>"], eos_ids={3})
@@ -122,18 +122,17 @@ class Vocabulary:
         eos: str | int | Iterable[str | int] | None = None,
         width: int | None = None,
     ) -> Self:
-        """The vocabulary of a tokenizer.json file.
+        """Read the vocabulary of a tokenizer.json file.
 
         Where the `tokenizers` library is installed (the extra `torch` brings it), the tokens are
-        compared with how the library encodes and decodes some 300 texts. Without it, the file is
-        taken at its word.
+        compared with how the library encodes and decodes some 300 texts. Without it, there is
+        no such comparison.
 
         Args:
             source: path of the file or its folder, or the content of the file as bytes.
-            eos: what ends a text: a token's name, an id, or several. None: what
-                generation_config.json and tokenizer_config.json beside the file name, else every
-                well-known end token there is.
-            width: number of logits the model gives, if there are more than tokens.
+            eos: the end tokens: a name, an id, or several. None: those that generation_config.json
+                and tokenizer_config.json beside the file name, else all well-known end tokens.
+            width: number of logits, if there are more than tokens.
 
         Raises:
             ModelError: the file is missing or broken, an end token is unknown, or the bytes read
@@ -153,7 +152,7 @@ class Vocabulary:
     def from_transformers(
         cls, tokenizer: Any, width: int | None = None, generation_config: Any = None
     ) -> Self:
-        """The vocabulary of a tokenizer that transformers has loaded.
+        """Read the vocabulary of a transformers tokenizer.
 
         Texts end with the ids that the tokenizer names, those that `generation_config` names, and
         what the chat template puts after a reply.
