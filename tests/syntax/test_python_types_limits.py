@@ -148,6 +148,8 @@ def holders(part: Any) -> dict[str, tuple[Any, Callable[[str], str]]]:
     """Types that hold another, and how they are written."""
     row: Any = namedtuple("Row", ["part"])
     row.__annotations__ = {"part": part}
+    alias: Any = TypeAliasType
+    named = alias("Named", part)
     return {
         "list": (list[part], "[{}]".format),
         "dict": (dict[str, part], '{{"a":{}}}'.format),
@@ -156,10 +158,10 @@ def holders(part: Any) -> dict[str, tuple[Any, Callable[[str], str]]]:
         "model": (create_model("M", part=(part, ...)), '{{"part":{}}}'.format),
         "optional field": (create_model("M", part=(part | None, None)), '{{"part":{}}}'.format),
         "dataclass": (dataclasses.make_dataclass("D", [("part", part)]), '{{"part":{}}}'.format),
-        "typed dict": (TypedDict("T", {"part": part}), '{{"part":{}}}'.format),  # pyright: ignore[reportGeneralTypeIssues]
+        "typed dict": (TypedDict("T", {"part": part}), '{{"part":{}}}'.format),  # pyright: ignore[reportInvalidTypeForm]
         "named tuple": (row, "[{}]".format),
-        "alias": (TypeAliasType("Named", part), "{}".format),
-        "narrowed": (Annotated[TypeAliasType("Named", part), Field(description="x")], "{}".format),
+        "alias": (named, "{}".format),
+        "narrowed": (Annotated[named, Field(description="x")], "{}".format),
     }
 
 
@@ -367,7 +369,8 @@ def numeric(draw: st.DrawFn) -> tuple[Any, list[str]]:
         elif name == "none":
             kind = Annotated[kind | None, Field(description="or none")]
         elif name != "multiple_of":
-            kind = Annotated[kind, Field(**{name: value})]
+            limit: dict[str, Any] = {name: value}
+            kind = Annotated[kind, Field(**limit)]
         elif draw(st.booleans()):
             kind = Annotated[kind, Field(multiple_of=draw(st.sampled_from([1, 2, 4])))]
     values = draw(st.lists(st.integers(-22, 22), min_size=3, max_size=6))

@@ -33,7 +33,7 @@ from random_walks import BYTES
 from type_oracle import check_alike, is_valid
 
 NAMES = st.sampled_from(["ge", "gt", "le", "lt"])
-ZONES = st.sampled_from(
+ZONES: Any = st.sampled_from(
     [None, dt.UTC, *(dt.timezone(dt.timedelta(minutes=m)) for m in (90, -300, 1439, -1439))]
 )
 BEHIND = st.sampled_from([(), (AfterValidator(lambda value: value),)])
@@ -73,7 +73,8 @@ def test_other_offsets_are_on_offer_where_the_wall_clock_decides() -> None:
     assert all(constraint.matches(f'"{text}"') for text in allowed)
     for edge in (dt.datetime.min, dt.datetime.max):
         for name in ("ge", "le"):
-            kind = Annotated[dt.datetime, Field(**{name: edge.replace(tzinfo=dt.UTC)})]
+            limit: dict[str, Any] = {name: edge.replace(tzinfo=dt.UTC)}
+            kind = Annotated[dt.datetime, Field(**limit)]
             check_alike(kind, [f'"{edge.isoformat()}Z"'], walks=2)
 
 

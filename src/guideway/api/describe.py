@@ -20,6 +20,7 @@ from sys import float_info
 from typing import Any, final
 
 from guideway.errors import GuidewayError
+from guideway.syntax.json_schema_keywords import JSON_TEXT
 from guideway.syntax.json_schema_references import Library, Place, Scope
 from guideway.syntax.json_schema_resources import Catalogue
 from guideway.syntax.json_schema_source import JsonSchema
@@ -280,11 +281,16 @@ class _Writer:
             case "array":
                 return self._array(schema, margin)
             case "string":
-                return _string(schema)
+                return self._string(schema, margin)
             case "integer" | "number":
                 return _number(kinds, schema)
             case _:
                 return str(kinds)
+
+    def _string(self, schema: Any, margin: str) -> str:
+        if JSON_TEXT in schema:
+            return f"string with the JSON of {self._write(schema[JSON_TEXT], margin)}"
+        return _string(schema)
 
     def _object(self, schema: Any, margin: str) -> str:
         inner = margin + _INDENT

@@ -12,7 +12,7 @@ from typing import Final, cast, final
 
 from guideway.api.enforced import Enforced, Standing
 from guideway.syntax.json_schema import parse_json_schema
-from guideway.syntax.json_schema_keywords import LATEST, READ, Draft, find_draft
+from guideway.syntax.json_schema_keywords import JSON_TEXT, LATEST, READ, Draft, find_draft
 from guideway.syntax.json_schema_parts import read_pattern
 from guideway.syntax.json_schema_resources import parts_of
 from guideway.syntax.json_schema_source import Formats, JsonSchema
@@ -27,6 +27,7 @@ _SAID: Final = {
     "multipleOf": "an automaton over digits that keeps the rest",
     "minLength": "characters are counted",
     "format": "the automaton of its rule",
+    JSON_TEXT: "the JSON of its schema, as a string spells it",
     "properties": "a trie of the keys; a key that stands there does not come again",
     "required": "the object does not end before they stand there",
     "patternProperties": "the automata of all key patterns run side by side",
@@ -75,7 +76,7 @@ _ANNOTATIONS: Final = frozenset(
 )
 # Which values a keyword speaks about, where it does not speak about all.
 _ABOUT: Final = {
-    "string": ("minLength", "maxLength", "pattern", "format"),
+    "string": ("minLength", "maxLength", "pattern", "format", JSON_TEXT),
     "number": ("minimum", "maximum", "exclusiveMinimum", "exclusiveMaximum", "multipleOf"),
     "array": (
         *("items", "prefixItems", "additionalItems", "minItems", "maxItems", "uniqueItems"),

@@ -13,7 +13,7 @@ from functools import lru_cache, partial, reduce
 from itertools import groupby
 from typing import Final, cast
 
-from guideway.errors import LimitError
+from guideway.errors import LimitError, UnsupportedError
 from guideway.lowering.alphabets import apart_by_bytes
 from guideway.lowering.expr import (
     EMPTY,
@@ -56,6 +56,7 @@ from guideway.lowering.numbers import (
 from guideway.lowering.regex import lower_regex, lower_search
 from guideway.lowering.unicode import SCALARS
 from guideway.syntax.collecting import uncollected
+from guideway.syntax.json_schema_keywords import JSON_TEXT
 from guideway.syntax.json_schema_multiples import factor_of
 from guideway.syntax.json_schema_tree import Numbers, Schema, Strings
 from guideway.syntax.regex import parse_regex
@@ -205,10 +206,10 @@ def _merged(parts: list[Strings]) -> list[Strings]:
     values = common(part.values for part in parts)
     low = max(part.low for part in parts)
     high = min((part.high for part in parts if part.high is not None), default=None)
-    others = [part for part in parts if part.pattern is not None or part.format is not None]
+    others = [part for part in parts if part.pattern or part.format or part.holds]
     return [
         Strings(values, low, high),
-        *(Strings(pattern=o.pattern, format=o.format) for o in others),
+        *(Strings(pattern=o.pattern, format=o.format, holds=o.holds) for o in others),
     ]
 
 
@@ -217,6 +218,8 @@ def _strings(parts: list[Strings], spelling: Spelling, outer: bool = False) -> l
     found: list[Expr] = []
     plain = not outer and any(p.format is not None and is_plain_format(p.format) for p in parts)
     for part in parts:
+        if part.holds is not None:
+            raise UnsupportedError("JSON in a string has no place here", feature=JSON_TEXT)
         if part.values is not None:
             kept = _kept(part)
             with uncollected(sum(map(len, kept))):

@@ -21,14 +21,23 @@ from functools import partial
 from itertools import islice
 from typing import Final, assert_never, final
 
-from guideway.errors import GuidewayError
+from guideway.errors import GuidewayError, UnsupportedError
 from guideway.lowering.expr import EMPTY, alt, concat, literal
 from guideway.lowering.fuel import spend
 from guideway.lowering.json_alike_texts import AlikeTexts, combines
 from guideway.lowering.json_anything import Composed, every
 from guideway.lowering.json_apart import Apart
 from guideway.lowering.json_arrays import json_array
-from guideway.lowering.json_atoms import Flag, Holds, Item, Items, Longer, Named, Shorter
+from guideway.lowering.json_atoms import (
+    Flag,
+    Holds,
+    Item,
+    Items,
+    Longer,
+    Named,
+    Shorter,
+    Text,
+)
 from guideway.lowering.json_cases import Case, cases, items_of, prefix_length
 from guideway.lowering.json_clauses import Clauses
 from guideway.lowering.json_formulas import (
@@ -53,15 +62,16 @@ from guideway.lowering.json_objects import Members, json_object
 from guideway.lowering.json_patterns import lowers, plainly_lowers
 from guideway.lowering.json_scalars import number, string
 from guideway.lowering.json_tame import TameLowering
-from guideway.lowering.json_text import JsonStyle, json_style
+from guideway.lowering.json_text import QUOTE, JsonStyle, json_style
 from guideway.lowering.nodes import Expr, Rule
+from guideway.lowering.quoted import quoted
 from guideway.syntax.json_schema import LooseParts, parse_json_schema
-from guideway.syntax.json_schema_keywords import Draft, asserted
+from guideway.syntax.json_schema_keywords import JSON_TEXT, Draft, asserted
 from guideway.syntax.json_schema_parts import OF_SCALARS
 from guideway.syntax.json_schema_source import JsonSchema
 from guideway.syntax.json_schema_tame import read_tame
 from guideway.syntax.json_schema_tame_tree import TameSchema
-from guideway.syntax.json_schema_tree import KINDS, Address, Document, Kind
+from guideway.syntax.json_schema_tree import KINDS, Address, Document, Kind, Strings
 from guideway.syntax.json_text import Json, read_json, write_json
 
 _MANY: Final = 64
@@ -296,13 +306,32 @@ class Lowering:
             case "number":
                 return number(said, plain=self._style.spelling.plain)
             case "string":
-                return string(said, self._style)
+                return self._string(said)
             case "array":
                 return self._cases(kind, said, self._array)
             case "object":
                 return self._cases(kind, said, self._object)
             case _:
                 assert_never(kind)
+
+    def _string(self, said: Formula) -> Expr:
+        """Strings; those that hold JSON are alternatives, and nothing else is said of them."""
+        held = {atom for atom in atoms(said) if isinstance(atom, Text) and atom.strings.holds}
+        match said:
+            case _ if not held:
+                return string(said, self._style)
+            case Leaf(Text(Strings(holds=str(address)) as strings, True)) if strings == Strings(
+                holds=address
+            ):
+                edge, value = self._style.edge, self.value(leaf(Holds(address)))
+                text = quoted(concat(edge, value, edge), self._style.spelling)
+                return concat(QUOTE, text, QUOTE)
+            case Some(parts):
+                return alt(*map(self._string, parts))
+            case _:
+                raise UnsupportedError(
+                    "a string that holds JSON takes no other keyword beside", feature=JSON_TEXT
+                )
 
     def _cases(self, kind: Composed, said: Formula, lower: Callable[[Case], Expr]) -> Expr:
         """A rule for each case, or one for all."""

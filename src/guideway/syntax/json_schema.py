@@ -13,7 +13,7 @@ from dataclasses import replace
 from typing import Any, final
 
 from guideway.errors import SourceError
-from guideway.syntax.json_schema_keywords import LATEST, Draft, asserted
+from guideway.syntax.json_schema_keywords import JSON_TEXT, LATEST, Draft, asserted
 from guideway.syntax.json_schema_needs import VALUED
 from guideway.syntax.json_schema_parts import (
     read_numbers,
@@ -33,6 +33,7 @@ from guideway.syntax.json_schema_tree import (
     Document,
     Objects,
     Schema,
+    Strings,
 )
 from guideway.syntax.json_schema_values import TYPES, Keywords, kind_of, kinds_of
 from guideway.syntax.json_text import Json, extend, show
@@ -203,7 +204,7 @@ class _Reader:
             outer.address,
             tuple(said),
             kinds_of(types),
-            strings=read_strings(keywords, strict=self._strict),
+            strings=self._strings(place, keywords),
             numbers=read_numbers(keywords, types, place.scope.draft),
             arrays=self._arrays(place, keywords) if keys & _OF_ARRAYS else _ARRAYS,
             objects=self._objects(place, keywords) if keys & _OF_OBJECTS else _OBJECTS,
@@ -216,6 +217,11 @@ class _Reader:
         return self._enumerated(place, schema, keywords)
 
     # Parts of a schema
+
+    def _strings(self, place: Place, keywords: Keywords) -> Strings:
+        strings = read_strings(keywords, strict=self._strict)
+        held = self._child(place, keywords, JSON_TEXT)
+        return strings if held is None else replace(strings, holds=held)
 
     def _child(self, place: Place, keywords: Keywords, name: str) -> Address | None:
         if name not in keywords.raw:

@@ -17,6 +17,8 @@ from guideway.syntax.json_text import Json, show
 
 Draft: TypeAlias = int
 LATEST: Draft = 2020
+JSON_TEXT = "x-guideway-json"
+"""Of a string: the schema of the JSON that it holds; only types ask for that."""
 
 _DRAFTS: dict[str, Draft] = {
     "json-schema.org/draft-04/schema": 4,
@@ -46,6 +48,7 @@ READ: dict[str, tuple[Draft, Draft]] = {
     "prefixItems": (2020, 2020),
     "$recursiveRef": (2019, 2019),
     "$dynamicRef": (2020, 2020),
+    JSON_TEXT: (4, 2020),
 }
 
 

@@ -7,6 +7,7 @@ from functools import lru_cache
 from typing import Any, Final
 
 from guideway.errors import GuidewayError
+from guideway.syntax.json_schema_keywords import JSON_TEXT
 from guideway.syntax.json_schema_needs import Raw
 from guideway.syntax.regex_finding import parsed
 
@@ -26,7 +27,7 @@ PLACED: Final = frozenset(
 BELOW: Final = frozenset(
     (
         *("items", "prefixItems", "additionalItems", "contains", "unevaluatedItems"),
-        *("additionalProperties", "propertyNames", "unevaluatedProperties"),
+        *("additionalProperties", "propertyNames", "unevaluatedProperties", JSON_TEXT),
         *MAPS,
         *PLACED,
     )

@@ -36,13 +36,23 @@ class Bound:
 @final
 @by_value
 class Strings:
-    """What a schema says about strings; lengths count code points."""
+    """What a schema says about strings.
+
+    Attributes:
+        values: the strings allowed, None for all.
+        low: the least number of code points.
+        high: the greatest.
+        pattern: what is found in them.
+        format: a format.
+        holds: the schema of the JSON text that they are.
+    """
 
     values: frozenset[str] | None = None
     low: int = 0
     high: int | None = None
     pattern: Pattern | None = None
     format: str | None = None
+    holds: "Address | None" = None
 
 
 @final

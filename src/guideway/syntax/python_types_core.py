@@ -12,6 +12,7 @@ from dataclasses import replace
 from typing import cast, final
 
 from guideway.errors import GuidewayError, SourceError
+from guideway.syntax.json_schema_keywords import JSON_TEXT
 from guideway.syntax.json_text import walk
 from guideway.syntax.python_types_claimed import as_encoded, as_text
 from guideway.syntax.python_types_containers import CONTAINERS, HASHED
@@ -91,6 +92,7 @@ class _Reader:
             "function-plain": self._plain,
             "lax-or-strict": self._lax,
             "json-or-python": self._json,
+            "json": self._text,
             "chain": self._chain,
             "custom-error": self._inner,
             "missing-sentinel": self._inner,
@@ -223,6 +225,15 @@ class _Reader:
 
     def _json(self, core: Core, at: Place) -> Schema:
         return self.read(core["json_schema"], at)
+
+    def _text(self, core: Core, at: Place) -> Schema:
+        """A string that holds JSON; the other words are for those who read the schema."""
+        if at.again:
+            raise at.refuse("JSON in a string", "in a strict defaultdict is read twice", "strict")
+        inside = replace(at, in_python=False)
+        held = self.read(core.get("schema", {"type": "any"}), inside)
+        media = {"contentMediaType": "application/json"}
+        return {"type": "string", **media, JSON_TEXT: held}
 
     def _chain(self, core: Core, at: Place) -> Schema:
         if core["steps"][-1].get("cls") is Hashable:

@@ -194,11 +194,12 @@ class _Strings:
         return self._both(parts)
 
     def _itself(self, said: Strings) -> _Set:
-        if said.format is not None:
+        if said.format is not None or said.holds is not None:
+            told = "JSON in a string" if said.format is None else "format of a string"
             raise UnsupportedError(
-                f"the tool {self._place}: format of a string has no form as an element; the format "
-                "'hermes' writes arguments as JSON",
-                feature="format",
+                f"the tool {self._place}: {told} has no form as an element; the format 'hermes' "
+                "writes arguments as JSON",
+                feature=told.partition(" ")[0],
             )
         low, high = said.low, said.high
         parts = [_ALL]

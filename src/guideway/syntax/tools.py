@@ -14,9 +14,11 @@ import re
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from itertools import chain
+from sys import float_info
 from typing import Any, Final, cast, final
 
 from guideway.errors import SourceError, UnsupportedError, brief
+from guideway.syntax.json_schema_keywords import JSON_TEXT
 from guideway.syntax.json_schema_source import JsonSchema
 from guideway.syntax.json_text import read_json
 from guideway.syntax.names import did_you_mean
@@ -192,15 +194,35 @@ def _published(document: dict[str, Any]) -> dict[str, Any]:
 
 
 def _told(schema: Any) -> Any:
-    """The schema with references to pydantic's integers as integers."""
+    """The schema as others read it, with references to pydantic's integers as integers.
+
+    >>> _told({"type": "string", "pattern": "(?u)^.$", "$comment": "pattern ^.$"})
+    {'type': 'string', 'pattern': '^.$'}
+    """
     if isinstance(schema, list):
         return [_told(part) for part in cast("list[Any]", schema)]
     if not isinstance(schema, dict):
         return schema
     said = {name: _told(part) for name, part in cast("dict[str, Any]", schema).items()}
     if said.get("$ref") != INTEGER:
-        return said
+        return _as_written(said)
     return {"type": "integer", **{name: part for name, part in said.items() if name != "$ref"}}
+
+
+def _as_written(said: dict[str, Any]) -> dict[str, Any]:
+    """A part without what masks need: bounds that all floats keep, patterns as others read them."""
+    if said.get("format") == "double":
+        beyond = float_info.max, -float_info.max
+        return {
+            name: part for name, part in said.items() if name != "format" and part not in beyond
+        }
+    if JSON_TEXT in said:
+        said["contentSchema"] = said.pop(JSON_TEXT)
+    comment = str(said.get("$comment"))
+    if "pattern" in said and comment.startswith("pattern "):
+        said["pattern"] = comment.removeprefix("pattern ")
+        del said["$comment"]
+    return said
 
 
 def _free(form: Format) -> Source:
