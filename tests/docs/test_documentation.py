@@ -158,3 +158,13 @@ def test_every_public_name_is_in_the_reference() -> None:
 
 def test_the_readme_is_short() -> None:
     assert len((ROOT / "README.md").read_text(encoding="utf-8").split()) <= 1500
+
+
+def test_the_figures_of_the_readme_are_those_of_the_benchmarks() -> None:
+    readme = (ROOT / "README.md").read_text(encoding="utf-8")
+    table = readme.partition("## Beside other libraries")[2].partition("## ")[0]
+    rows = [row for row in table.splitlines() if "judged right" in row or "Test Suite" in row]
+    benchmarks = (ROOT / "docs" / "benchmarks.md").read_text(encoding="utf-8")
+    figures = re.findall(r"\b\d[\d,]{2,}\b", " ".join(rows))
+    assert len(figures) == 11
+    assert [figure for figure in figures if figure not in benchmarks] == []
