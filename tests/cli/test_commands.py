@@ -1,11 +1,14 @@
 """The commands on a fake model: what goes to which stream, and which status they leave."""
 
+import gc
 import io
 import json
+import math
 import os
 import re
 import subprocess
 import sys
+import warnings
 from pathlib import Path
 
 import pytest
@@ -94,7 +97,7 @@ def test_explain_gives_json_too(capsys: pytest.CaptureFixture[str]) -> None:
 @pytest.mark.parametrize(
     ("arguments", "left", "said"),
     [
-        (["explain", "nonsense"], 2, "names no source"),
+        (["explain", "nonsense"], 2, "is not a source"),
         (["explain", "/(/"], 1, "SourceError"),
         (["explain", r"/(a)?\1/"], 1, "UnsupportedError"),
         (["explain", '{"type": "integer", "enum": ["a"]}'], 1, "UnsatisfiableError"),
@@ -184,6 +187,225 @@ def test_json_holds_the_value_the_text_and_what_it_cost(
     assert record["finish_reason"] == "stop"
     assert record["error"] is None
     assert record["stats"]["tokens_per_second"] > 0
+
+    for key in ("tokens", "logprobs"):
+        assert len(record[key]) == record["stats"]["completion_tokens"]
+    assert record["log_z"] < 0
+    assert record["shortened"] is False
+    assert (record["tool_calls"], record["seed"]) == ([], 1)
+
+
+def test_json_has_null_for_what_is_no_number(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    row = [-math.inf if n == ord("b") else 0.0 for n in range(257)]
+    monkeypatch.setattr(gw, "load", lambda name: gw.Model(FakeModel(VOCABULARY, lambda _: row)))
+    console.print_json({"a": math.nan, "b": -math.inf, "c": "ä"})
+    assert capsys.readouterr().out == '{"a":null,"b":null,"c":"ä"}\n'
+
+
+def test_a_call_of_a_tool_is_json(
+    tmp_path: Path, fake: gw.Model, capsys: pytest.CaptureFixture[str]
+) -> None:
+    path = tmp_path / "weather.py"
+    path.write_text(
+        "import guideway as gw\n\ndef weather(rain: bool) -> None: ...\n\n"
+        "TOOLS = gw.tools([weather], format='hermes', choice='required', parallel=False)\n"
+    )
+    assert status("generate", "x", "-s", f"{path}:TOOLS", "--json", "-n", "200") == 0
+    record = json.loads(capsys.readouterr().out)
+    (call,) = record["tool_calls"]
+    assert call["name"] == "weather"
+    assert record["value"] == record["tool_calls"]
+
+
+@pytest.mark.usefixtures("fake")
+def test_a_shortened_text_is_said_on_standard_error(capsys: pytest.CaptureFixture[str]) -> None:
+    for more in ([], ["--json"]):
+        assert status("generate", "x", "-s", "/[a-z]{3,900}!/", "-n", "5", *more) == 0
+        shown = capsys.readouterr()
+        assert "more than --max-new-tokens allows (this text has 5 tokens" in shown.err
+    assert status("generate", "x", "-s", "/a{3}/", "-n", "5") == 0
+    assert capsys.readouterr().err == ""
+
+
+def test_mistakes_are_found_before_the_model_is_loaded(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr(gw, "load", lambda name: pytest.fail("it is loaded"))
+    for arguments, said in (
+        (["--source", "/(/"], "SourceError"),
+        (["--source", r"/(a)?\1/"], "UnsupportedError"),
+        (["--source", '{"allOf": [{"type": "integer"}, {"type": "null"}]}'], "Unsatisfiable"),
+        (["--top-p", "3"], "top_p"),
+        (["--best-of", "2", "--num-beams", "2"], "best_of"),
+        (["--watermark-key", "k", "--watermark-scheme", "right"], "scheme is 'right'"),
+    ):
+        assert status("generate", "x", *arguments) == 1
+        assert said in capsys.readouterr().err
+    assert status("generate", "x", "--watermark-gamma", "0.5") == 2
+    assert "--watermark-key" in capsys.readouterr().err
+    assert status("choose", "x", "yes", "yes") == 1
+    assert status("extract", "two words", "--schema", '{"type": "intger"}') == 1
+
+
+@pytest.mark.usefixtures("fake")
+def test_a_special_token_is_looked_up_in_the_vocabulary_of_the_model(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    path = tmp_path / "named.py"
+    path.write_text("import guideway as gw\nONE = gw.special('<x>') + gw.Regex('a')\n")
+    models.check(gw.special("<x>") + "a", {})
+    assert status("generate", "x", "--source", f"{path}:ONE") == 1
+    assert "the vocabulary has no token '<x>'" in capsys.readouterr().err
+
+
+def test_a_watermark_is_found_again_with_its_key(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    letters = gw.Vocabulary([bytes([n]) for n in range(97, 123)] + [b"<end>"], eos_ids={26})
+    flat = FakeModel(letters, lambda prefix: [0.0] * 26 + [-9.0])
+    monkeypatch.setattr(gw, "load", lambda name: gw.Model(flat))
+    mark = ["--watermark-key", "k", "--watermark-gamma", "0.5", "--watermark-delta", "3"]
+    assert status("generate", "once", "-t", "1", "--seed", "1", "-n", "150", *mark) == 0
+    text = capsys.readouterr().out
+    monkeypatch.setattr("sys.stdin", io.StringIO(text))
+    assert status("detect", "-", "--key", "k", "--gamma", "0.5", "--json") == 0
+    assert json.loads(capsys.readouterr().out)["z"] > 4
+    monkeypatch.setattr("sys.stdin", io.StringIO(text))
+    assert status("detect", "-", "--key", "other", "--gamma", "0.5", "--json") == 0
+    assert json.loads(capsys.readouterr().out)["z"] < 4
+
+
+LINES = [
+    '"one"',
+    '{"prompt": "two", "id": {"n": 2}}',
+    "",
+    "{",
+    '{"prompt": "three", "temperature": 1}',
+    '{"prompt": 4}',
+    "[]",
+    '{"messages": [{"role": "user", "content": "five"}], "id": 5}',
+    '{"id": 6}',
+    '{"messages": [1]}',
+]
+WRONG = {
+    2: "the line is not JSON",
+    3: "got prompt, temperature",
+    4: "prompt must be a string",
+    5: "got no object",
+    6: "chat template",  # of this model, which has none
+    7: "got none",
+    8: "messages must be a list of messages",
+}
+
+
+@pytest.mark.usefixtures("fake")
+def test_a_line_of_json_gives_a_line_of_json(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    path = tmp_path / "prompts.jsonl"
+    path.write_text("\n".join(LINES), encoding="utf-8")
+    command = ["generate", str(path), "--jsonl", "-s", "/[a-z]{3}/", "--plain"]
+    assert status(*command) == 4
+    shown = capsys.readouterr()
+    results = [json.loads(line) for line in shown.out.splitlines()]
+    assert [result["row"] for result in results] == list(range(9))
+    assert [result["id"] for result in results] == [None, {"n": 2}, *[None] * 4, 5, 6, None]
+    for row, result in enumerate(results):
+        if row in WRONG:
+            assert WRONG[row] in result["error"]
+            assert (result["text"], result["finish_reason"]) == ("", "error")
+        else:
+            assert result["error"] is None
+            assert re.fullmatch("[a-z]{3}", result["text"])
+    assert shown.err == "7 of 9 rows have an error\n"
+    assert status(*command, "--batch-size", "1") == 4
+    texts = [json.loads(line)["text"] for line in capsys.readouterr().out.splitlines()]
+    assert texts == [result["text"] for result in results]
+
+
+@pytest.mark.usefixtures("fake")
+def test_texts_of_many_lines_are_extracted(
+    module: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr("sys.stdin", io.StringIO('"a"\n{"text": "b", "id": 1}\n'))
+    assert status("extract", "-", "--jsonl", "-s", f"{module}:Point") == 0
+    shown = capsys.readouterr()
+    assert [set(json.loads(line)["value"]) for line in shown.out.splitlines()] == [{"x", "y"}] * 2
+    assert shown.err == ""
+    monkeypatch.setattr("sys.stdin", io.StringIO('"a"\n"b"\n'))
+    assert status("extract", "-", "--jsonl", "-s", f"{module}:Never") == 4
+    shown = capsys.readouterr()
+    assert all("never good" in json.loads(line)["error"] for line in shown.out.splitlines())
+    assert "2 of 2 rows have an error" in shown.err
+
+
+@pytest.mark.usefixtures("fake")
+def test_many_shortened_texts_are_counted(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr("sys.stdin", io.StringIO('"a"\n"b"\n'))
+    assert status("generate", "-", "--jsonl", "-s", "/[a-z]{3,900}!/", "-n", "5") == 0
+    shown = capsys.readouterr()
+    count = sum(json.loads(line)["shortened"] for line in shown.out.splitlines())
+    assert count > 0
+    assert f"--max-new-tokens allows in {count} of 2 texts" in shown.err
+
+
+def test_ctrl_c_in_the_middle_of_many_lines_leaves_the_finished_ones(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    def row(prefix: tuple[int, ...]) -> list[float]:
+        if prefix[0] == ord("c") and len(prefix) > 3:
+            raise KeyboardInterrupt
+        return [float(i == ord("z")) for i in range(257)]
+
+    monkeypatch.setattr(gw, "load", lambda name: gw.Model(FakeModel(VOCABULARY, row)))
+    command = ["generate", "-", "--jsonl", "-s", "/z{9}/", "--plain"]
+    for size, finished in (("1", 2), ("2", 2), ("4", 0)):
+        monkeypatch.setattr("sys.stdin", io.StringIO('"a"\n"b"\n"c"\n"d"\n'))
+        assert status(*command, "--batch-size", size) == 130
+        shown = capsys.readouterr()
+        assert [json.loads(line)["text"] for line in shown.out.splitlines()] == ["z" * 9] * finished
+        assert f"interrupted after {finished} of 4 rows" in shown.err
+
+
+def test_a_bar_is_for_terminals_only(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    with console.progress(2) as report:
+        report(1)
+    assert capsys.readouterr().err == ""
+    monkeypatch.setattr("sys.stderr.isatty", lambda: True)
+    with console.progress(2) as report:
+        report(2)
+    assert "2/2" in capsys.readouterr().err
+
+
+def test_a_warning_is_one_line_without_a_place(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    def load(name: str) -> gw.Model:
+        warnings.warn("this is slow", gw.GuidewayWarning, stacklevel=1)
+        return gw.Model(FakeModel.random(VOCABULARY))
+
+    monkeypatch.setattr(gw, "load", load)
+    with warnings.catch_warnings():
+        warnings.simplefilter("always")
+        assert status("generate", "x", "-s", "/a/") == 0
+    assert capsys.readouterr().err == "warning: this is slow\n"
+
+
+def test_the_collector_of_garbage_goes_on_after_a_model_is_loaded(fake: gw.Model) -> None:
+    assert models.open_model("any") is fake
+    assert gc.isenabled()
+    gc.disable()
+    try:
+        models.open_model("any")
+        assert not gc.isenabled()
+    finally:
+        gc.enable()
 
 
 @pytest.mark.usefixtures("fake")

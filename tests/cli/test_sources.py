@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 import typer
 
+import guideway as gw
 from guideway.cli.sources import read_file, read_source
 from guideway.errors import SourceError
 from guideway.syntax.json_schema_source import JsonSchema
@@ -15,6 +16,7 @@ from guideway.syntax.shipped_sources import grammar
 from guideway.syntax.sources import Gbnf, Regex
 
 SCHEMA = '{"type": "integer"}'
+BYTES = gw.Vocabulary([bytes([byte]) for byte in range(256)])
 MODULE = """
 from pydantic import BaseModel
 
@@ -45,6 +47,43 @@ def test_a_json_file_a_json_text_and_a_dict_are_the_same_schema(tmp_path: Path) 
     assert from_file.key_order == "declared"
     assert from_file == read_source(SCHEMA)
     assert isinstance(read_source(f"{module}:SCHEMA"), JsonSchema)
+
+
+def test_a_schema_finds_the_files_that_it_refers_to(tmp_path: Path) -> None:
+    part, whole = tmp_path / "parts" / "part.json", tmp_path / "whole.json"
+    part.parent.mkdir()
+    part.write_text('{"$id": "https://example.org/part", "type": "integer"}', encoding="utf-8")
+    named = '{"properties": {"a": {"$ref": "https://example.org/part"}}, "required": ["a"]}'
+    schemas = {
+        '{"properties": {"a": {"$ref": "parts/part.json"}}, "required": ["a"]}': tmp_path,
+        '{"properties": {"a": {"$ref": "part.json"}}, "required": ["a"]}': part,
+        named: part.parent,
+    }
+    for text, resources in schemas.items():
+        constraint = gw.compile(read_source(text, resources), BYTES)
+        assert constraint.matches('{"a": 1}')
+        assert not constraint.matches('{"a": "1"}')
+        with pytest.raises(gw.GuidewayError, match="part"):
+            gw.compile(read_source(text), BYTES)
+    whole.write_text(named, encoding="utf-8")
+    assert read_source(str(whole)) == read_source(named, tmp_path)
+    module = tmp_path / "schemas_with_references.py"
+    module.write_text(f"SCHEMA = {named}", encoding="utf-8")
+    assert read_source(f"{module}:SCHEMA", tmp_path).resource_texts
+
+
+@pytest.mark.parametrize("written", ["/a/", "semver", "datetime:date"])
+def test_resources_are_for_schemas(written: str, tmp_path: Path) -> None:
+    with pytest.raises(typer.BadParameter, match="--resources is for JSON Schemas"):
+        read_source(written, tmp_path)
+    with pytest.raises(typer.BadParameter, match="there is no file"):
+        read_source("{}", tmp_path / "none")
+
+
+def test_a_byte_order_mark_is_skipped(tmp_path: Path) -> None:
+    file = tmp_path / "schema.json"
+    file.write_bytes(b"\xef\xbb\xbf" + SCHEMA.encode())
+    assert read_source(str(file)) == read_source(SCHEMA)
 
 
 def test_a_gbnf_file_is_a_grammar(tmp_path: Path) -> None:
@@ -87,8 +126,8 @@ def test_a_module_of_the_current_folder_is_found(
 @pytest.mark.parametrize(
     ("written", "said"),
     [
-        ("nonsense", "'nonsense' names no source; write FILE.json, FILE.gbnf, FILE.lark"),
-        ("semvr", "'semvr' names no source; did you mean 'semver'?; write FILE.json"),
+        ("nonsense", "'nonsense' is not a source; write FILE.json, FILE.gbnf, FILE.lark"),
+        ("semvr", "'semvr' is not a source; did you mean 'semver'?; write FILE.json"),
         ("missing.json", "there is no file 'missing.json'"),
         ("missing.py:Person", "there is no file 'missing.py'"),
         ("no_such_module:Person", "No module named 'no_such_module'"),

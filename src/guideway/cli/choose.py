@@ -1,4 +1,4 @@
-"""`guideway choose`: a prompt and some answers in, the probability of each out."""
+"""`guideway choose`: the probability of each answer to a prompt."""
 
 from typing import Annotated
 
@@ -6,27 +6,29 @@ import typer
 
 from guideway.cli.console import print_json, print_line, read_prompt
 from guideway.cli.models import as_prompt, open_model
-from guideway.cli.options import BUILT_IN, AsJson, Model, System
+from guideway.cli.options import BUILT_IN, Model, Plain, System
 
 
 def choose(
-    prompt: Annotated[str, typer.Argument(help="What to answer, or - for standard input.")],
+    prompt: Annotated[str, typer.Argument(help="The prompt, or - for standard input.")],
     choices: Annotated[list[str], typer.Argument(help="The possible answers.")],
-    plain: Annotated[
-        bool, typer.Option("--plain", help="Go on from the prompt, without the chat format.")
-    ] = False,
+    plain: Plain = False,
     system: System = None,
     model: Model = BUILT_IN,
-    as_json: AsJson = False,
+    as_json: Annotated[
+        bool, typer.Option("--json", help="Print a JSON object with the probabilities.")
+    ] = False,
 ) -> None:
-    """The exact probability of each choice as the answer, the likeliest first.
+    """Print the exact probability of each answer, the most probable first.
 
     Example: guideway choose "Is this review positive or negative? I loved it." positive negative
     """
+    from guideway.api.prompts import read_choices
+
     text = read_prompt(prompt)
+    read_choices(choices)
     loaded = open_model(model)
-    asked = text if plain else as_prompt(loaded, text, system)
-    chances = loaded.choose(asked, choices)
+    chances = loaded.choose(as_prompt(loaded, text, system, plain=plain), choices)
     ranked = sorted(chances.items(), key=lambda pair: -pair[1])
     if as_json:
         print_json(dict(ranked))

@@ -1,8 +1,7 @@
-"""Standard input and output of the commands, and the one place that asks what is a terminal."""
+"""Standard input and output of the commands. Only this module asks whether one is a terminal."""
 
-import json
 import sys
-from collections.abc import Generator
+from collections.abc import Callable, Generator
 from contextlib import contextmanager
 from pathlib import Path
 
@@ -12,29 +11,35 @@ from guideway.cli.sources import read_file
 
 
 def print_line(text: str) -> None:
-    """A line of the result, on standard output."""
+    """Print a line of the result on standard output."""
     typer.echo(text)
 
 
 def print_piece(text: str) -> None:
-    """A piece of the result, at once, on standard output."""
+    """Print a piece of the result on standard output, without delay."""
     typer.echo(text, nl=False)
     sys.stdout.flush()
 
 
 def print_json(value: object) -> None:
-    """The result as JSON, on standard output; text stays readable."""
-    typer.echo(json.dumps(value, ensure_ascii=False))
+    """Print the result as one line of JSON on standard output.
+
+    Text stays readable, and numbers that JSON does not have (NaN, ∞) become null.
+    """
+    from pydantic_core import to_json
+
+    typer.echo(to_json(value, inf_nan_mode="null", fallback=str).decode())
+    sys.stdout.flush()
 
 
 def warn(message: str) -> None:
-    """A line for the person, on standard error."""
+    """Print a line on standard error."""
     typer.echo(message, err=True)
 
 
 @contextmanager
 def busy(message: str) -> Generator[None]:
-    """Show that something is going on, where a person is looking."""
+    """Show a spinner while the block runs, if standard error is a terminal."""
     if not sys.stderr.isatty():
         yield
         return
@@ -44,23 +49,44 @@ def busy(message: str) -> Generator[None]:
         yield
 
 
+@contextmanager
+def progress(total: int | None) -> Generator[Callable[[int], object]]:
+    """Show a bar while the block runs, if standard error is a terminal.
+
+    Args:
+        total: the number of rows, None if it is not known.
+
+    Yields:
+        A function of the number of rows that are done.
+    """
+    if not sys.stderr.isatty():
+        yield lambda done: None
+        return
+    from rich.console import Console
+    from rich.progress import BarColumn, MofNCompleteColumn, Progress, TimeRemainingColumn
+
+    columns = (BarColumn(), MofNCompleteColumn(), TimeRemainingColumn())
+    with Progress(*columns, console=Console(stderr=True)) as bar:
+        task = bar.add_task("generating", total=total)
+        yield lambda done: bar.update(task, completed=done)
+
+
 def read_prompt(written: str) -> str:
     """The prompt itself, or standard input for "-".
 
     Raises:
-        typer.BadParameter: standard input is no UTF-8.
+        typer.BadParameter: standard input is not UTF-8.
     """
     return _standard_input() if written == "-" else written
 
 
 def read_text(written: str) -> str:
-    """The text of a file, of standard input ("-"), or `written` itself if it is several words.
+    """The text of a file, of standard input ("-"), or `written` itself if it has several words.
 
-    A single word is always taken for a file: a file name with a typing error must not become the
-    text.
+    A single word is always the name of a file: a misspelled file name must not become the text.
 
     Raises:
-        typer.BadParameter: there is no such file, or it is no UTF-8.
+        typer.BadParameter: there is no such file, or it is not UTF-8.
     """
     if written == "-":
         return _standard_input()
@@ -69,11 +95,21 @@ def read_text(written: str) -> str:
     return read_file(Path(written))
 
 
-def _standard_input() -> str:
-    """What is there.
+def read_lines(written: str) -> list[str]:
+    """The lines of a file, or of standard input ("-"), without empty ones.
 
     Raises:
-        typer.BadParameter: it is no UTF-8 (some locales let such bytes in, as lone surrogates).
+        typer.BadParameter: there is no such file, or it is not UTF-8.
+    """
+    text = _standard_input() if written == "-" else read_file(Path(written))
+    return [line for line in text.removeprefix("\ufeff").split("\n") if line.strip()]
+
+
+def _standard_input() -> str:
+    """The text on standard input.
+
+    Raises:
+        typer.BadParameter: it is not UTF-8 (some locales let such bytes in, as lone surrogates).
     """
     try:
         text = sys.stdin.read()

@@ -1,4 +1,4 @@
-"""`guideway detect`: a text and a key in, how likely it is that the key marked the text out."""
+"""`guideway detect`: whether a text has the watermark of a key."""
 
 from dataclasses import asdict
 from pathlib import Path
@@ -8,35 +8,50 @@ import typer
 
 from guideway.cli.console import print_json, print_line, read_text
 from guideway.cli.models import open_model
-from guideway.cli.options import BUILT_IN, AsJson, Model
+from guideway.cli.options import BUILT_IN, Model, Resources
 from guideway.cli.sources import FORMS, read_source
 
 
 def detect(
-    text: Annotated[str, typer.Argument(help="The text, a file with it, or - for standard input.")],
+    text: Annotated[
+        str,
+        typer.Argument(
+            help="A file, - for standard input, or the text itself if it has several words.",
+        ),
+    ],
     key: Annotated[
-        str, typer.Option("--key", "-k", envvar="GUIDEWAY_WATERMARK_KEY", help="The secret key.")
+        str,
+        typer.Option(
+            "--key", "-k", envvar="GUIDEWAY_WATERMARK_KEY", help="The secret key of the watermark."
+        ),
     ],
     scheme: Annotated[
         str, typer.Option(help="left, min, self, unigram, synthid or gumbel.")
     ] = "left",
     gamma: Annotated[
-        float | None, typer.Option(help="The share of green tokens, 0.25 if not given.")
+        float | None, typer.Option(help="The share of green tokens. 0.25 by default.")
     ] = None,
     delta: Annotated[
-        float | None, typer.Option(help="Their bias, with --weighted; 2 if not given.")
+        float | None,
+        typer.Option(help="The bias of green tokens, used by --weighted. 2 by default."),
     ] = None,
     depth: Annotated[
-        int | None, typer.Option(help="Layers of synthid's tournament, 30 if not given.")
+        int | None, typer.Option(help="The layers of synthid's tournament. 30 by default.")
     ] = None,
     context: Annotated[
-        int | None, typer.Option(help="Previous tokens that take part, if not the usual number.")
+        int | None,
+        typer.Option(help="The number of previous tokens in the hash, if not the scheme's own."),
     ] = None,
     source: Annotated[
-        str | None, typer.Option("--source", "-s", help=f"What held the text: {FORMS}.")
+        str | None,
+        typer.Option("--source", "-s", help=f"The constraint of the generated text: {FORMS}."),
     ] = None,
+    resources: Resources = None,
     plain: Annotated[
-        bool, typer.Option("--plain", help="Green tokens were not chosen among those allowed.")
+        bool,
+        typer.Option(
+            "--plain", help='The text was marked with among="vocabulary", not among allowed tokens.'
+        ),
     ] = False,
     tokenizer: Annotated[
         Path | None, typer.Option(help="A tokenizer.json or its folder, instead of a model.")
@@ -44,17 +59,18 @@ def detect(
     weighted: Annotated[
         bool, typer.Option("--weighted", help="Weigh tokens by the model's entropy.")
     ] = False,
-    prompt: Annotated[str, typer.Option(help="What the text follows, with --weighted.")] = "",
+    prompt: Annotated[str, typer.Option(help="The prompt of the text, used by --weighted.")] = "",
     model: Model = BUILT_IN,
-    as_json: AsJson = False,
+    as_json: Annotated[bool, typer.Option("--json", help="Print a JSON object.")] = False,
 ) -> None:
-    """Look for a watermark in a text: z, and the probability of as much by chance.
+    """Look for a watermark in a text. Print z, and the probability of such a z by chance.
 
-    Example: guideway generate "Once" | guideway detect - --key secret --gamma 0.5
+    Example: guideway generate "Once" --temperature 1 --watermark-key secret |
+    guideway detect - --key secret
     """
     from guideway.api.watermark import Watermark
 
-    held = None if source is None else read_source(source)
+    held = None if source is None else read_source(source, resources)
     read = read_text(text).removesuffix("\n")
     mark = Watermark(
         key=key,
@@ -77,8 +93,8 @@ def detect(
         print_json(asdict(found))
         return
     print_line(f"z         {found.z:.2f}")
-    print_line(f"p         {found.p:.3g}   (as much or more by chance)")
-    print_line(f"green     {found.green_fraction:.3f}   (by chance {found.expected:.3f})")
+    print_line(f"p         {found.p:.3g}   (the probability of this z or more by chance)")
+    print_line(f"green     {found.green_fraction:.3f}   (expected by chance {found.expected:.3f})")
     print_line(
         f"counted   {found.counted} of {found.tokens} tokens; {found.repeated} repeated, "
         f"{found.exempt} forced"

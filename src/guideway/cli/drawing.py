@@ -6,9 +6,9 @@
                         └── [0-9]
 
 It reads any value made of dataclasses, tuples and mappings, field by field, and leaves out fields
-that hold their default. It knows the names of no front end; of the core it knows that a Concat is a
-list, a set of bytes has a short form, and a rule may contain itself. A call is drawn as what it
-unfolds to, once; as there may be no end of them, the lines come one by one.
+with their default value. It knows no names of front ends. Three nodes of the core are special: a
+Concat is a list, a set of bytes has a short form, and a rule may contain itself. A call is drawn
+once, as its unfolding; unfolding may never end, so the lines are an iterator.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
@@ -22,7 +22,7 @@ from guideway.lowering.nodes import Bytes, Call, Capture, Concat, Expr, Rule
 Child: TypeAlias = tuple[str, object]
 """The name of a part (or "") and the part."""
 
-# What the core derives from the parts that are drawn.
+# Fields that the core derives from other fields.
 HIDDEN: Final = frozenset({"nullable", "regular", "captures", "inhabited", "bodies", "make"})
 WIDEST: Final = 110
 
@@ -50,7 +50,7 @@ def draw(value: object) -> Iterator[str]:
 
 
 def _look(part: object, seen: set[Expr]) -> tuple[str, list[Child]]:
-    """The label of a part, and what is below it."""
+    """The label of a part, and the parts below it."""
     match part:
         case Bytes(members):
             return show_bytes(members), []
@@ -68,7 +68,7 @@ def _look(part: object, seen: set[Expr]) -> tuple[str, list[Child]]:
 
 
 def _look_behind(part: Rule | Call | Capture, seen: set[Expr]) -> tuple[str, list[Child]]:
-    """The same for nodes that stand for others: those are drawn once."""
+    """The label and the parts of a node that refers to another, which is drawn once."""
     name = part.name if isinstance(part, Rule) else type(part.template).__name__
     label = f"{type(part).__name__} {name}"
     if part in seen:
@@ -84,7 +84,7 @@ def _look_behind(part: Rule | Call | Capture, seen: set[Expr]) -> tuple[str, lis
 
 
 def _look_into(part: Any) -> tuple[str, list[Child]]:
-    """The same for any value: fields without parts of their own stand in the label."""
+    """The label and the parts of any value: fields without parts are in the label."""
     if not _is_node(part):
         return ("", list(_contents("", part))) if _is_box(part) else (repr(part), [])
     scalars: list[str] = []
@@ -120,7 +120,7 @@ def _is_default(field: Field[Any], value: object) -> bool:
 
 
 def _is_box(value: object) -> bool:
-    """Whether `value` holds parts that deserve lines of their own."""
+    """Whether `value` has parts that get their own lines."""
     if isinstance(value, Mapping):
         return True
     return isinstance(value, tuple | list) and any(map(is_dataclass, value))  # pyright: ignore[reportUnknownArgumentType]
@@ -136,15 +136,15 @@ def _contents(name: str, box: Any) -> Iterator[Child]:
 @final
 @dataclass(frozen=True, slots=True)
 class _Word:
-    """A run of single bytes, as it is shown."""
+    """A run of single bytes, as text."""
 
     text: str
 
 
 def _joined(concat: Concat, seen: set[Expr]) -> Sequence[object]:
-    """The parts of a concatenation, single bytes in a row as one text.
+    """The parts of a concatenation; consecutive single bytes are one text.
 
-    A call at its end goes on in the same list, where it unfolds to another concatenation.
+    A call at the end that unfolds to another concatenation continues the list.
     """
     parts: list[object] = []
     word = bytearray()

@@ -8,9 +8,9 @@ INVALID: Final = 4
 INTERRUPTED: Final = 130
 
 EXITS: Final = """Exit status:
-  0    done
-  1    refused: a wrong or impossible source, or a limit
-  2    wrong usage, or no such file
-  3    no model, or a broken one
-  4    done, but a validator of the Python type refused the value
-  130  interrupted; what there was by then is printed"""
+  0    success
+  1    refused: the source is wrong or allows no text, or a limit is too low
+  2    wrong usage, or a file that cannot be read
+  3    the model cannot be loaded or is broken
+  4    done, but a validator of the Python type refused a value, or a row of --jsonl failed
+  130  interrupted by Ctrl-C; the text so far is printed"""

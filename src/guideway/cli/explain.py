@@ -1,4 +1,4 @@
-"""`guideway explain`: what of a source is enforced, and what each stage makes of it.
+"""`guideway explain`: how a source is enforced, and the value of each stage.
 
 First each keyword with its JSON pointer and how it is enforced, then the syntax tree, the core
 expression, the automaton and the first mask.
@@ -14,7 +14,7 @@ import typer
 
 from guideway.cli.console import print_json, print_line
 from guideway.cli.models import open_model
-from guideway.cli.options import AsJson
+from guideway.cli.options import Resources
 from guideway.cli.sources import FORMS, read_file, read_source
 
 if TYPE_CHECKING:
@@ -27,27 +27,27 @@ if TYPE_CHECKING:
 STATES_AT_MOST: Final = 2_000
 TOKENS_SHOWN: Final = 12
 LINES_AT_MOST: Final = 500
-PLACES_AT_MOST: Final = 48  # characters of a place before its line goes out of step
+PLACES_AT_MOST: Final = 48  # characters of the column of places
 
 
 @final
 @dataclass(frozen=True, slots=True)
 class Explanation:
-    """What the stages made of a source.
+    """The values of all stages for a source.
 
     Attributes:
         enforced: each part of the source and how it is enforced, at most `LINES_AT_MOST`.
         tree: the lines of the syntax tree, at most `LINES_AT_MOST`.
-        core: the same of the core expression.
-        states: states of the automaton over bytes, at most `STATES_AT_MOST`.
-        arcs: arcs between them.
+        core: the lines of the core expression, at most `LINES_AT_MOST`.
+        states: the number of states of the automaton over bytes, at most `STATES_AT_MOST`.
+        arcs: the number of arcs between them.
         complete: whether these are all states.
-        width: ids in the vocabulary.
+        width: the number of ids in the vocabulary.
         first_mask: the ids that may come first.
         first_tokens: the spellings of some of them.
         example: a shortest text.
-        shortest_bytes: its length.
-        shortest_tokens: the fewest tokens that suffice to end a text.
+        shortest_bytes: the length of the example.
+        shortest_tokens: the fewest tokens of a text.
     """
 
     enforced: "list[Enforced]"
@@ -66,20 +66,25 @@ class Explanation:
 
 def explain(
     source: Annotated[str, typer.Argument(help=f"{FORMS}.")],
+    resources: Resources = None,
     tokenizer: Annotated[
-        Path | None, typer.Option(help="A tokenizer.json, for its tokens.", dir_okay=False)
+        Path | None, typer.Option(help="Use the tokens of this tokenizer.json.", dir_okay=False)
     ] = None,
-    model: Annotated[str | None, typer.Option("--model", "-m", help="For its tokens.")] = None,
-    lines: Annotated[int, typer.Option(help="Lines of each tree at most.", min=1)] = 40,
-    as_json: AsJson = False,
+    model: Annotated[
+        str | None, typer.Option("--model", "-m", help="Use the tokens of this model.")
+    ] = None,
+    lines: Annotated[
+        int, typer.Option(help="The maximum number of lines of each tree.", min=1)
+    ] = 40,
+    as_json: Annotated[bool, typer.Option("--json", help="Print a JSON object.")] = False,
 ) -> None:
-    """Print how each part of a source is enforced, and what each stage makes of it.
+    """Print how each part of a source is enforced, and the value of each stage.
 
-    Without a model, every byte is a token.
+    Without a tokenizer or a model, every byte is a token.
 
     Example: guideway explain schema.json
     """
-    explained = explain_source(read_source(source), read_vocabulary(tokenizer, model))
+    explained = explain_source(read_source(source, resources), read_vocabulary(tokenizer, model))
     if as_json:
         from dataclasses import asdict
 
@@ -90,11 +95,11 @@ def explain(
 
 
 def read_vocabulary(tokenizer: Path | None, model: str | None) -> "Vocabulary":
-    """The tokens of a file or of a model; else the 256 bytes and an end id."""
+    """The tokens of a file or of a model; without either, the 256 bytes and an end id."""
     from guideway.vocabulary.spellings import Vocabulary
 
     if tokenizer is not None:
-        read_file(tokenizer)  # refuses what is not there
+        read_file(tokenizer)  # raises if there is no such file
         return Vocabulary.from_tokenizer_json(tokenizer)
     if model is not None:
         return open_model(model).vocabulary
@@ -102,7 +107,7 @@ def read_vocabulary(tokenizer: Path | None, model: str | None) -> "Vocabulary":
 
 
 def explain_source(written: object, vocabulary: "Vocabulary") -> Explanation:
-    """Run every stage on a source and keep what each gives.
+    """Run every stage on a source and keep its value.
 
     Raises:
         GuidewayError: as `guideway.compile` does.
@@ -144,7 +149,7 @@ def explain_source(written: object, vocabulary: "Vocabulary") -> Explanation:
 
 
 def syntax_lines(read: "Source") -> Iterator[str]:
-    """The tree of a regex or of a schema; combinations are their own tree."""
+    """The lines of a source's syntax tree; a combination is its own tree."""
     from guideway.cli.drawing import draw
     from guideway.syntax.gbnf import parse_gbnf
     from guideway.syntax.json_schema import parse_json_schema
@@ -172,7 +177,7 @@ def syntax_lines(read: "Source") -> Iterator[str]:
 
 
 def count_states(machine: "Derivatives", start: "Expr") -> tuple[int, int, bool]:
-    """States reached from `start` and the arcs between them; False where some are not counted."""
+    """Count the states reached from `start` and their arcs; False if there are more states."""
     seen, waiting, arcs = {start}, [start], 0
     while waiting:
         for _, following in machine.arcs(waiting.pop()):
@@ -186,7 +191,7 @@ def count_states(machine: "Derivatives", start: "Expr") -> tuple[int, int, bool]
 
 
 def sections(explained: Explanation, lines: int) -> Iterator[str]:
-    """The explanation for a person, its trees cut after `lines`."""
+    """The lines of the report, with `lines` of each tree at most."""
     some = "" if explained.complete else "more than "
     rest = len(explained.first_mask) - len(explained.first_tokens)
     tokens = " ".join(explained.first_tokens) + (f" and {rest} more" if rest else "")
@@ -213,7 +218,7 @@ def sections(explained: Explanation, lines: int) -> Iterator[str]:
 
 
 def enforced_lines(enforced: "list[Enforced]") -> Iterator[str]:
-    """A line for each part: where it stands, what becomes of it, and how."""
+    """A line for each part: its place, its standing, and how it is enforced."""
     widest = min(max((len(one.place) for one in enforced), default=0), PLACES_AT_MOST)
     for one in enforced:
         named = "" if one.place.endswith(one.part) else f"{one.part}: "
@@ -221,7 +226,7 @@ def enforced_lines(enforced: "list[Enforced]") -> Iterator[str]:
 
 
 def _spellings(ids: list[int], vocabulary: "Vocabulary") -> Iterator[str]:
-    """How the ids are spelled; the name of those that are no text."""
+    """The spellings of ids; names for ids without one."""
     names = {number: name for name, number in vocabulary.special.items()}
     for number in ids:
         spelled = vocabulary.tokens[number] if number < len(vocabulary.tokens) else None

@@ -1,49 +1,70 @@
-"""`guideway generate`: a prompt in, a text out, free or held to a source."""
+"""`guideway generate`: the text for a prompt, or for many."""
 
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 
-from guideway.cli.console import read_prompt
-from guideway.cli.models import answer, as_prompt, healed, open_model, show, show_parts
+from guideway.cli.console import read_lines, read_prompt
+from guideway.cli.models import (
+    Prompt,
+    answer,
+    as_prompt,
+    check,
+    healed,
+    open_model,
+    show,
+    show_parts,
+)
 from guideway.cli.options import (
     BUILT_IN,
+    MARK,
     SEARCHES,
     AsJson,
+    BatchSize,
     BestBy,
     BestOf,
     Exactness,
     Heal,
+    Lines,
     MaxNewTokens,
     MinP,
     Model,
     NumBeams,
     PenaltyAlpha,
+    Plain,
+    Resources,
     Seed,
+    Source,
     System,
     Temperature,
     TopK,
     TopP,
     given,
 )
-from guideway.cli.sources import FORMS, read_source
+from guideway.cli.rows import generate_rows, read_rows
+from guideway.cli.sources import read_source
 
 
 def generate(
-    prompt: Annotated[str, typer.Argument(help="What to answer, or - for standard input.")],
-    source: Annotated[
-        str | None, typer.Option("--source", "-s", help=f"{FORMS}. Free text if not given.")
-    ] = None,
-    plain: Annotated[
-        bool, typer.Option("--plain", help="Go on from the prompt, without the chat format.")
-    ] = False,
+    prompt: Annotated[
+        str,
+        typer.Argument(
+            help="The prompt, or - for standard input. With --jsonl a file of prompts, or -.",
+        ),
+    ],
+    source: Source = None,
+    resources: Resources = None,
+    plain: Plain = False,
     system: System = None,
     heal: Heal = False,
     stop: Annotated[
-        list[str] | None, typer.Option(help="End before this text (may be repeated).")
+        list[str] | None, typer.Option(help="End the text before this string. Can be repeated.")
     ] = None,
     model: Model = BUILT_IN,
     max_new_tokens: MaxNewTokens = 256,
+    as_json: AsJson = False,
+    jsonl: Lines = False,
+    batch_size: BatchSize = None,
     temperature: Temperature = None,
     top_k: TopK = None,
     top_p: TopP = None,
@@ -54,22 +75,66 @@ def generate(
     best_of: BestOf = None,
     best_by: BestBy = None,
     exactness: Exactness = None,
-    as_json: AsJson = False,
+    watermark_key: Annotated[
+        str | None,
+        typer.Option(help="Mark the text with this secret key.", rich_help_panel=MARK),
+    ] = None,
+    watermark_scheme: Annotated[
+        str,
+        typer.Option(
+            help="left, min, self, unigram, synthid or gumbel; as for detect.", rich_help_panel=MARK
+        ),
+    ] = "left",
+    watermark_gamma: Annotated[
+        float | None,
+        typer.Option(help="The share of green tokens. 0.25 by default.", rich_help_panel=MARK),
+    ] = None,
+    watermark_delta: Annotated[
+        float | None,
+        typer.Option(help="The bias of green tokens. 2 by default.", rich_help_panel=MARK),
+    ] = None,
 ) -> None:
-    """Answer a prompt: with any text, or with one that the source allows.
+    """Generate a text for a prompt. A source restricts the text to its language.
 
     Example: guideway generate "A year in the 18th century:" --source "/17[0-9]{2}/"
+
+    Many prompts: guideway generate prompts.jsonl --jsonl > results.jsonl
     """
-    held = None if source is None else read_source(source)
-    text = read_prompt(prompt)
-    loaded = open_model(model)
+    held = None if source is None else read_source(source, resources)
     settings = given(temperature=temperature, top_k=top_k, top_p=top_p, min_p=min_p, seed=seed)
     settings |= given(num_beams=num_beams, penalty_alpha=penalty_alpha, best_of=best_of)
     settings |= given(best_by=best_by, exactness=exactness)
     settings |= given(stop=stop or None, max_new_tokens=max_new_tokens)
-    asked = text if plain else as_prompt(loaded, text, system)
-    settings |= healed(asked, heal=heal)
-    if as_json or SEARCHES & settings.keys():
-        show(answer(loaded, asked, held, settings), as_json=as_json)
+    mark = _watermark(watermark_key, watermark_scheme, watermark_gamma, watermark_delta)
+    lines, text = (read_lines(prompt), "") if jsonl else ([], read_prompt(prompt))
+    check(held, settings)
+    loaded = open_model(model)
+    loaded = loaded if mark is None else loaded.watermarked(mark)
+
+    def asked(each: Prompt) -> Prompt:
+        return as_prompt(loaded, each, system, plain=plain)
+
+    settings |= healed(asked(text), heal=heal)
+    if jsonl:
+        rows = read_rows(lines, ("prompt", "messages"), asked)
+        generate_rows(loaded, rows, held, settings, batch_size)
+    elif as_json or SEARCHES & settings.keys():
+        show(answer(loaded, asked(text), held, settings), as_json=as_json)
     else:
-        show_parts(loaded.stream(asked, held, on_invalid="return", **settings))
+        show_parts(loaded.stream(asked(text), held, on_invalid="return", **settings))
+
+
+def _watermark(key: str | None, scheme: str, gamma: float | None, delta: float | None) -> Any:
+    """The watermark of the options, None without a key.
+
+    Raises:
+        typer.BadParameter: the other options are given without a key.
+        SourceError: as `guideway.Watermark`.
+    """
+    if key is None:
+        if (scheme, gamma, delta) != ("left", None, None):
+            raise typer.BadParameter("a watermark needs --watermark-key")
+        return None
+    from guideway.api.watermark import Watermark
+
+    return Watermark(key=key, scheme=scheme, gamma=gamma, delta=delta)  # pyright: ignore[reportArgumentType]

@@ -1,21 +1,19 @@
-"""`guideway grammars`: the grammars that are shipped."""
+"""`guideway grammars`: the grammars that come with guideway."""
 
 from typing import Annotated
 
 import typer
 
 from guideway.cli.console import print_json, print_line
-from guideway.cli.options import AsJson
 
 
 def grammars(
-    name: Annotated[str | None, typer.Argument(help="Print this one's text.")] = None,
-    as_json: AsJson = False,
+    name: Annotated[str | None, typer.Argument(help="Print the text of this grammar.")] = None,
+    as_json: Annotated[
+        bool, typer.Option("--json", help="Print JSON, with examples of one grammar.")
+    ] = False,
 ) -> None:
-    """List the shipped grammars, or print one.
-
-    Their names are sources wherever a command takes one.
-    """
+    """List the shipped grammars, or print one. Each name is a source for the other commands."""
     from guideway.syntax.shipped import paths, shipped
 
     if name is not None:

@@ -1,10 +1,11 @@
-"""The command line: its commands, and how each kind of failure leaves it.
+"""The command line: its commands, and the exit status of each kind of failure.
 
-Results go to standard output, everything else to standard error, progress only to a terminal. A
-command is a file of this folder; it imports what it needs when it runs, so that `--help` is quick.
+Results go to standard output, everything else to standard error, progress only to a terminal. Each
+command is a module of this folder, and imports libraries when it runs, so that `--help` is quick.
 """
 
 import sys
+import warnings
 from collections.abc import Sequence
 from typing import Annotated, NoReturn
 
@@ -23,7 +24,7 @@ from guideway.errors import GuidewayError, ModelError
 
 app = typer.Typer(
     name="guideway",
-    help="Text from language models that is held to a schema, a regex, or a Python type.",
+    help="Generate text that matches a JSON Schema, a grammar, a regex or a Python type.",
     epilog=EXITS,
     no_args_is_help=True,
     add_completion=False,
@@ -47,18 +48,25 @@ def options(
         typer.Option("--version", callback=_show_version, is_eager=True, help="Show the version."),
     ] = False,
 ) -> None:
-    """Options of guideway itself; the work is done by its commands."""
+    """Take the options of guideway itself."""
 
 
 def run(arguments: Sequence[str] | None = None) -> NoReturn:
-    """Run the command that `arguments` (by default those of the process) name, and exit.
+    """Run the command of `arguments` (by default those of the process), and exit.
 
     Raises:
-        SystemExit: always, with the status that `--help` explains.
+        SystemExit: always, with a status that `--help` lists.
     """
     try:
-        app(args=arguments, prog_name="guideway")
+        with warnings.catch_warnings():
+            warnings.showwarning = _show_warning
+            app(args=arguments, prog_name="guideway")
     except GuidewayError as error:
         typer.echo(f"{type(error).__name__}: {error}", err=True)
         sys.exit(NO_MODEL if isinstance(error, ModelError) else REFUSED)
-    sys.exit(0)  # unreachable in practice: app exits by itself
+    sys.exit(0)  # for type checkers: app exits by itself
+
+
+def _show_warning(message: Warning | str, *where: object, **more: object) -> None:
+    """Print a warning without the line of the program that it points at."""
+    typer.echo(f"warning: {message}", err=True)

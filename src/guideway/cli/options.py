@@ -1,46 +1,128 @@
-"""Options that several commands share: which model, how tokens are chosen, what is printed."""
+"""Options that several commands share, and the settings that they give."""
 
+from pathlib import Path
 from typing import Annotated, Any, Final
 
 import typer
 
+from guideway.cli.sources import FORMS
+
 BUILT_IN: Final = "smollm2-135m"
+SAMPLING: Final = "Sampling"
+SEARCH: Final = "Search"
+MARK: Final = "Watermark"
 
 Model = Annotated[
     str,
-    typer.Option("--model", "-m", help="A built-in name, hub id, folder or .gguf file."),
+    typer.Option(
+        "--model", "-m", help="The model: a built-in name, a Hub id, a folder or a .gguf file."
+    ),
 ]
-MaxNewTokens = Annotated[int, typer.Option("--max-new-tokens", "-n", help="Tokens at most.", min=1)]
-Temperature = Annotated[
-    float | None, typer.Option("--temperature", "-t", help="0 is greedy.", min=0)
+System = Annotated[str | None, typer.Option(help="A system message before the prompt.")]
+Plain = Annotated[
+    bool, typer.Option("--plain", help="Continue the prompt as text, without the chat template.")
 ]
-TopK = Annotated[int | None, typer.Option(help="Draw from the k likeliest tokens.", min=1)]
-TopP = Annotated[float | None, typer.Option(help="Draw from the likeliest of this mass.")]
-MinP = Annotated[
-    float | None, typer.Option(help="Draw from those with this share of the likeliest.")
-]
-Seed = Annotated[int | None, typer.Option(help="The same seed gives the same text.")]
-NumBeams = Annotated[int | None, typer.Option(help="Beam search with so many beams.", min=1)]
-PenaltyAlpha = Annotated[
-    float | None, typer.Option(help="Contrastive search: 0 is greedy, 0.6 usual.", min=0, max=1)
-]
-BestOf = Annotated[int | None, typer.Option(help="Draw so many texts, keep the best.", min=1)]
-BestBy = Annotated[str | None, typer.Option(help="What is best: logprob or majority.")]
-Exactness = Annotated[
-    str | None, typer.Option(help="local, rejection, asap or smc: how exactly texts are drawn.")
-]
-System = Annotated[str | None, typer.Option(help="A system message for the model.")]
 Heal = Annotated[
     bool,
-    typer.Option("--heal", help="Write the end of the prompt again: a token may go on across it."),
+    typer.Option(
+        "--heal", help="Let the first token replace the last of the prompt. Needs a plain prompt."
+    ),
+]
+Source = Annotated[
+    str | None,
+    typer.Option(
+        "--source", "-s", help=f"The language of the text: {FORMS}. Any text if not given."
+    ),
+]
+Resources = Annotated[
+    Path | None,
+    typer.Option(
+        help="A file, or a folder of files, that $ref in a JSON Schema names. "
+        "A schema file finds those in its own folder without this option."
+    ),
+]
+MaxNewTokens = Annotated[
+    int, typer.Option("--max-new-tokens", "-n", help="The maximum number of tokens.", min=1)
+]
+Temperature = Annotated[
+    float | None,
+    typer.Option("--temperature", "-t", help="0 is greedy.", min=0, rich_help_panel=SAMPLING),
+]
+TopK = Annotated[
+    int | None,
+    typer.Option(help="Sample from the k most probable tokens.", min=1, rich_help_panel=SAMPLING),
+]
+TopP = Annotated[
+    float | None,
+    typer.Option(
+        help="Sample from the most probable tokens that have this probability together.",
+        rich_help_panel=SAMPLING,
+    ),
+]
+MinP = Annotated[
+    float | None,
+    typer.Option(
+        help="Sample from the tokens with this share of the highest probability.",
+        rich_help_panel=SAMPLING,
+    ),
+]
+Seed = Annotated[
+    int | None,
+    typer.Option(help="The same seed gives the same text.", rich_help_panel=SAMPLING),
+]
+NumBeams = Annotated[
+    int | None,
+    typer.Option(help="Beam search with this number of beams.", min=1, rich_help_panel=SEARCH),
+]
+PenaltyAlpha = Annotated[
+    float | None,
+    typer.Option(
+        help="Contrastive search: 0 is greedy, 0.6 is usual.",
+        min=0,
+        max=1,
+        rich_help_panel=SEARCH,
+    ),
+]
+BestOf = Annotated[
+    int | None,
+    typer.Option(
+        help="Sample this number of texts and keep the best.", min=1, rich_help_panel=SEARCH
+    ),
+]
+BestBy = Annotated[
+    str | None,
+    typer.Option(help="How texts are compared: logprob or majority.", rich_help_panel=SEARCH),
+]
+Exactness = Annotated[
+    str | None,
+    typer.Option(
+        help="How the model's probabilities of texts are kept: local (not), rejection, asap, smc.",
+        rich_help_panel=SEARCH,
+    ),
+]
+AsJson = Annotated[
+    bool,
+    typer.Option(
+        "--json", help="Print a JSON object with the text, its value, tokens and statistics."
+    ),
+]
+Lines = Annotated[
+    bool,
+    typer.Option(
+        "--jsonl",
+        help="Read one prompt from each line of a JSON Lines file, and print one object for each.",
+    ),
+]
+BatchSize = Annotated[
+    int | None,
+    typer.Option(help="With --jsonl: the number of prompts that run at once.", min=1),
 ]
 SEARCHES: Final = frozenset({"num_beams", "penalty_alpha", "best_of", "exactness"})
-"""Settings by which several texts are looked at: there is nothing to print before the end."""
-AsJson = Annotated[bool, typer.Option("--json", help="Print everything known, as a JSON object.")]
+"""Settings that compare several texts: there is nothing to print before the end."""
 
 
 def given(**settings: object) -> dict[str, Any]:
-    """The settings that were given; what was not is left to the library.
+    """The settings that were given; the library's defaults apply to the others.
 
     >>> given(temperature=None, seed=1)
     {'seed': 1}

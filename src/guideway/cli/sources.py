@@ -1,17 +1,16 @@
 """A source in one argument of the command line.
 
-    FILE.json              a JSON Schema in a file
-    FILE.gbnf              a grammar of llama.cpp in a file
-    FILE.lark              a Lark grammar in a file, and those beside it that it imports
-    {"type": ...}          a JSON Schema
-    module:Name            what Name is in a module: a Python type, a source, or a schema as a dict
-    FILE.py:Name           the same, in a file
+    FILE.json              a JSON Schema, with the files beside it that $ref names
+    FILE.gbnf              a grammar of llama.cpp
+    FILE.lark              a Lark grammar, with the files beside it that it imports
+    {"type": ...}          a JSON Schema as text
+    module:Name            a name in a module: a Python type, a source, or a schema as a dict
+    FILE.py:Name           a name in a Python file
     /PATTERN/flags         a regular expression, with any of the flags i, s, m, x, a
-    NAME                   a shipped grammar, of those that `guideway grammars` lists
+    NAME                   a shipped grammar, one of those that `guideway grammars` lists
 
-What is wrong with the argument itself (no such file, no such name) is a usage error; what is wrong
-with the source is a GuidewayError, as everywhere. Bare schemas are read as `generate` reads them:
-keys in declared order, whitespace and spelling as people write JSON.
+A fault of the argument itself (no such file, no such name) is a usage error. A fault of the source
+is a GuidewayError, as everywhere. A bare schema is read as `generate` reads it.
 """
 
 import importlib
@@ -22,21 +21,21 @@ from collections.abc import Generator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 from types import ModuleType
-from typing import Any, Final
+from typing import Any, Final, cast
 
 import typer
 
 from guideway.errors import GuidewayError
 
 FORMS: Final = (
-    "FILE.json, FILE.gbnf, FILE.lark, module:Name, FILE.py:Name, /REGEX/flags, a shipped "
-    "grammar's name, or a JSON Schema as text"
+    "FILE.json, FILE.gbnf, FILE.lark, module:Name, FILE.py:Name, /REGEX/flags, the name of a "
+    "shipped grammar, or a JSON Schema as text"
 )
 LOCATED: Final = re.compile(r"(?P<where>[^:]+):(?P<name>[A-Za-z_][\w.]*)")
 PATTERN: Final = re.compile(r"/(?P<pattern>.*)/(?P<flags>[a-z]*)", re.DOTALL)
 
 
-def read_source(written: str) -> Any:
+def read_source(written: str, resources: Path | None = None) -> Any:
     """The source or Python type that `written` names.
 
     >>> read_source("/[0-9]{4}/i")
@@ -44,13 +43,22 @@ def read_source(written: str) -> Any:
     >>> read_source("datetime:date")
     <class 'datetime.date'>
 
+    Args:
+        written: in one of the forms above.
+        resources: a file, or a folder of files, that `$ref` in a schema names; by default the
+            folder of the schema's file.
+
     Raises:
-        typer.BadParameter: it has none of the forms, or names something that is not there.
+        typer.BadParameter: it has none of the forms, or names something that does not exist.
+        GuidewayError: the source is wrong.
     """
     if written.lstrip().startswith("{"):
-        return _schema(written)
+        return _schema(written, resources)
     if written.endswith(".json"):
-        return _schema(read_file(Path(written)))
+        path = Path(written)
+        return _schema(read_file(path), resources or path.parent)
+    if resources is not None and not LOCATED.fullmatch(written):
+        raise typer.BadParameter("--resources is for JSON Schemas, and the source is none")
     if written.endswith((".gbnf", ".lark")):
         return _grammar(Path(written))
     if match := PATTERN.fullmatch(written):
@@ -58,7 +66,7 @@ def read_source(written: str) -> Any:
 
         return Regex(match["pattern"], flags=match["flags"])
     if match := LOCATED.fullmatch(written):
-        return _find(match["where"], match["name"])
+        return _find(match["where"], match["name"], resources)
     from guideway.syntax.shipped import paths
 
     if written in paths():
@@ -66,7 +74,7 @@ def read_source(written: str) -> Any:
 
         return grammar(written)
     near = _near(written, list(paths()))
-    raise typer.BadParameter(f"{written!r} names no source{near}; write {FORMS}")
+    raise typer.BadParameter(f"{written!r} is not a source{near}; write {FORMS}")
 
 
 def _grammar(path: Path) -> object:
@@ -78,10 +86,10 @@ def _grammar(path: Path) -> object:
 
 
 def read_file(path: Path) -> str:
-    """The text of a file.
+    """The text of a file, without a byte order mark.
 
     Raises:
-        typer.BadParameter: there is none, or it is no UTF-8.
+        typer.BadParameter: there is no such file, or it is not UTF-8.
     """
     try:
         return path.read_text(encoding="utf-8-sig")
@@ -92,20 +100,29 @@ def read_file(path: Path) -> str:
         raise typer.BadParameter(f"{str(path)!r} cannot be read: {error}") from None
 
 
-def _schema(schema: Mapping[str, Any] | str) -> object:
+def _schema(schema: Mapping[str, Any] | str, resources: Path | None) -> object:
     from guideway.syntax.json_schema_source import JsonSchema
 
-    return JsonSchema(schema, key_order="declared", whitespace="natural", spelling="plain")
+    given: Any = resources
+    if resources is not None and not resources.is_dir():
+        given = {resources.name: read_file(resources)}
+    return JsonSchema(
+        schema, key_order="declared", whitespace="natural", spelling="plain", resources=given
+    )
 
 
-def _find(where: str, name: str) -> object:
+def _find(where: str, name: str, resources: Path | None) -> object:
     value: object = _module(where)
     for part in name.split("."):
         if not hasattr(value, part):
             near = _near(part, [n for n in dir(value) if not n.startswith("_")])
             raise typer.BadParameter(f"{where!r} has no {name!r}{near}")
         value = getattr(value, part)
-    return _schema(value) if isinstance(value, Mapping) else value  # pyright: ignore[reportUnknownArgumentType]
+    if isinstance(value, Mapping):
+        return _schema(cast("Mapping[str, Any]", value), resources)
+    if resources is not None:
+        raise typer.BadParameter(f"--resources is for JSON Schemas, and {where}:{name} is none")
+    return value
 
 
 def _module(where: str) -> ModuleType:
@@ -118,13 +135,13 @@ def _module(where: str) -> ModuleType:
 
 
 def _module_from_file(path: Path) -> ModuleType:
-    read_file(path)  # refuses what is not there
-    # Its whole path is its name, so that a file called json.py takes nobody's place.
+    read_file(path)  # raises if there is no such file
+    # The whole path is the module's name, so that a file json.py replaces no other module.
     spec = importlib.util.spec_from_file_location(path.as_posix(), path)
     if spec is None or spec.loader is None:
-        raise typer.BadParameter(f"{str(path)!r} is no Python file")
+        raise typer.BadParameter(f"{str(path)!r} is not a Python file")
     module = importlib.util.module_from_spec(spec)
-    sys.modules[path.as_posix()] = module  # where pydantic looks for the names in annotations
+    sys.modules[path.as_posix()] = module  # pydantic looks names of annotations up there
     with _imported(path.as_posix()):
         spec.loader.exec_module(module)
     return module
@@ -132,12 +149,12 @@ def _module_from_file(path: Path) -> ModuleType:
 
 @contextmanager
 def _imported(where: str) -> Generator[None]:
-    """A module being imported: it is the user's and may raise anything, which is a usage error."""
+    """Turn anything that the user's module raises during its import into a usage error."""
     try:
         yield
     except GuidewayError:
         raise
-    except (Exception, SystemExit) as error:  # noqa: BLE001  see above
+    except (Exception, SystemExit) as error:  # noqa: BLE001  the user's module may raise anything
         said = f"{type(error).__name__}: {error}"
         raise typer.BadParameter(f"{where!r} cannot be imported: {said}") from None
 

@@ -1,4 +1,4 @@
-"""`guideway warmup`: everything that is slow the first time, done now."""
+"""`guideway warmup`: do all slow first steps now."""
 
 import time
 from pathlib import Path
@@ -15,17 +15,15 @@ def warmup(
     model: Model = BUILT_IN,
     tokenizer: Annotated[
         list[Path] | None,
-        typer.Option(help="Read this tokenizer.json (or its folder) into the cache instead."),
+        typer.Option(
+            help="Prepare this tokenizer.json (or its folder) instead of a model. Can be repeated."
+        ),
     ] = None,
     constraints_only: Annotated[
-        bool, typer.Option("--constraints-only", help="Only what constraints need: no model.")
+        bool, typer.Option("--constraints-only", help="Compile the mask kernels only.")
     ] = False,
 ) -> None:
-    """Fill the caches: kernels, the tokens of the model, and its weights if they need converting.
-
-    Afterwards loading the built-in model takes about a second. Without a network nothing is
-    fetched: the message then says what was looked for, and how to provide it.
-    """
+    """Compile the mask kernels, and prepare a model, so that later runs start quickly."""
     import guideway
 
     begun = time.perf_counter()
