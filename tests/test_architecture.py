@@ -11,6 +11,7 @@ import pytest
 
 import guideway
 from guideway import errors
+from lines import changed
 
 ROOT = Path(__file__).resolve().parent.parent
 PACKAGE = ROOT / "src" / "guideway"
@@ -35,6 +36,13 @@ def tree(path: Path) -> ast.Module:
 def test_a_module_is_short_and_says_first_what_it_is(path: Path) -> None:
     assert len(path.read_text(encoding="utf-8").splitlines()) <= LINES_AT_MOST
     assert ast.get_docstring(tree(path)), "no module docstring"
+
+
+def test_the_lines_of_src_only_fall() -> None:
+    assert not changed(), (
+        "lines of src by folder (in tests/lines.json, now): run `python tests/lines.py`, and give "
+        "the reason for a rise in the commit message"
+    )
 
 
 @pytest.mark.parametrize("path", MODULES, ids=name)
