@@ -9,7 +9,7 @@ from typing import TypeAlias, TypeGuard, cast
 
 from guideway.errors import SourceError
 from guideway.sampling.settings import Sampling
-from guideway.syntax.json_schema_source import JsonSchema
+from guideway.syntax.json_schema_source import bare_schema
 from guideway.syntax.parts import with_parts
 from guideway.syntax.sources import PythonType, Source, source
 
@@ -69,7 +69,8 @@ def read_source(given: object) -> Source | None:
     """The source of a row as `generate` means it.
 
     Types, and bare schemas given as a dict, are held to the form that models write best: keys in
-    declared order, natural whitespace, plain spelling. A source is used as it is.
+    declared order, natural whitespace, plain spelling. Objects of a bare schema that list
+    `properties` have no others. A source is used as it is.
 
     >>> read_source({"type": "integer"}).spelling
     'plain'
@@ -80,7 +81,7 @@ def read_source(given: object) -> Source | None:
         return None
     if isinstance(given, dict):
         schema = cast("dict[str, object]", given)
-        return JsonSchema(schema, key_order="declared", whitespace="natural", spelling="plain")
+        return bare_schema(schema)
     return plain(source(given))
 
 

@@ -101,14 +101,12 @@ def read_file(path: Path) -> str:
 
 
 def _schema(schema: Mapping[str, Any] | str, resources: Path | None) -> object:
-    from guideway.syntax.json_schema_source import JsonSchema
+    from guideway.syntax.json_schema_source import bare_schema
 
     given: Any = resources
     if resources is not None and not resources.is_dir():
         given = {resources.name: read_file(resources)}
-    return JsonSchema(
-        schema, key_order="declared", whitespace="natural", spelling="plain", resources=given
-    )
+    return bare_schema(schema, given)
 
 
 def _find(where: str, name: str, resources: Path | None) -> object:

@@ -13,6 +13,7 @@ from typing import Any, Final, Literal, TypeAlias, TypedDict, Unpack, cast, fina
 from guideway.errors import GuidewayError, SourceError, brief
 from guideway.syntax.collecting import pause, resume
 from guideway.syntax.files import MARK, checked_path, decode_json, holds, read_file
+from guideway.syntax.json_schema_closing import close_objects
 from guideway.syntax.json_schema_drafts import meta_schemas
 from guideway.syntax.json_schema_files import files_of
 from guideway.syntax.json_schema_unformatted import drop_formats
@@ -21,10 +22,12 @@ from guideway.syntax.json_text import Json, copy_json, read_json, write_plain
 from guideway.syntax.sources import Source, check_option, check_style, check_text
 
 Formats: TypeAlias = Literal["known", "strict", "annotation"]
+Undeclared: TypeAlias = Literal["allow", "forbid"]
 Schema: TypeAlias = "Mapping[str, Any] | bool | str | bytes"
 Resources: TypeAlias = "Mapping[str, Schema] | str | PathLike[str]"
 
 _FORMATS: Final[tuple[str, ...]] = get_args(Formats)
+_UNDECLARED: Final[tuple[str, ...]] = get_args(Undeclared)
 _READ: Final = ("value", "compact")
 
 
@@ -36,6 +39,7 @@ class Options(TypedDict, total=False):
     spelling: Spelling
     formats: Formats
     resources: "Resources | None"
+    undeclared: Undeclared
 
 
 @final
@@ -74,9 +78,13 @@ class JsonSchema(Source):
         resources: schemas that `$ref` may name: a dict of schemas by URI, or a folder, in which
             files are found by their paths and by their `$id`. The meta-schemas of the drafts are
             known without. Nothing is ever fetched.
+        undeclared: "allow": other members than those of `properties` are allowed, as the standard
+            says; "forbid": objects that list `properties`, and say nothing of others by
+            `additionalProperties`, `patternProperties`, `unevaluatedProperties` or `propertyNames`,
+            have no others. So `generate` reads a bare schema.
 
     Attributes:
-        text: the schema as JSON text.
+        text: the schema as JSON text, closed where `undeclared` is "forbid".
         resource_texts: the resources as (URI, JSON text).
 
     Raises:
@@ -90,18 +98,22 @@ class JsonSchema(Source):
     spelling: Spelling = "any"
     formats: Formats = "known"
     resources: InitVar["Resources | None"] = None
+    undeclared: InitVar[Undeclared] = "allow"
     text: str = field(init=False)
     resource_texts: tuple[tuple[str, str], ...] = field(init=False, default=())
 
-    def __post_init__(self, schema: Schema, resources: "Resources | None") -> None:
+    def __post_init__(
+        self, schema: Schema, resources: "Resources | None", undeclared: Undeclared
+    ) -> None:
         """Check the options and keep the schema as text."""
         check_style(self.key_order, self.whitespace, self.spelling)
         if brief(self.formats) == "'annotations'":  # the same in the plural
             object.__setattr__(self, "formats", "annotation")
         check_option("formats", self.formats, _FORMATS)
+        check_option("undeclared", undeclared, _UNDECLARED)
         paused = pause()
         try:
-            _keep(self, schema, resources)
+            _keep(self, schema, resources, closed=undeclared == "forbid")
         finally:
             resume(paused)
 
@@ -142,10 +154,23 @@ class JsonSchema(Source):
             return None
 
 
-def _keep(source: JsonSchema, schema: object, resources: object) -> None:
+def bare_schema(schema: Schema, resources: "Resources | None" = None) -> JsonSchema:
+    """A schema as `generate` and the command line read one that is given without options.
+
+    >>> bare_schema({"properties": {"a": True}}).text
+    '{"properties": {"a": true}, "additionalProperties": false}'
+    """
+    return JsonSchema(
+        schema, "declared", spelling="plain", resources=resources, undeclared="forbid"
+    )
+
+
+def _keep(source: JsonSchema, schema: object, resources: object, *, closed: bool) -> None:
     text, value = _copied(schema, "a schema")
+    if closed:
+        text = close_objects(text)
     object.__setattr__(source, "text", text)
-    if not isinstance(schema, str | bytes) and source.formats != "annotation":
+    if not isinstance(schema, str | bytes) and source.formats != "annotation" and not closed:
         source.__dict__["value"], source.__dict__["compact"] = value, text  # as the properties do
     given = _resource_texts(text, resources)
     known = meta_schemas((text, *(other for _, other in given)), (uri for uri, _ in given))

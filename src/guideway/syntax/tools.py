@@ -19,7 +19,7 @@ from typing import Any, Final, cast, final
 
 from guideway.errors import SourceError, UnsupportedError, brief
 from guideway.syntax.json_schema_keywords import JSON_TEXT
-from guideway.syntax.json_schema_source import JsonSchema
+from guideway.syntax.json_schema_source import JsonSchema, bare_schema
 from guideway.syntax.json_text import read_json
 from guideway.syntax.names import did_you_mean
 from guideway.syntax.parts import parts_of
@@ -340,7 +340,7 @@ def _tools(given: object) -> Iterator[Tool]:
         whole = {"type": "object", **one.parameters}
         if whole["type"] != "object":
             raise _no_object(one.name)
-        schema = JsonSchema(whole, "declared", whitespace="natural", spelling="plain")
+        schema = bare_schema(whole)
         published = {"type": "object", **one.published}
         yield Tool(one.name, schema, given, one.about, published)
 

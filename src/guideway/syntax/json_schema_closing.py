@@ -1,0 +1,257 @@
+"""Close the objects of a schema: those that list `properties` and say nothing of other names.
+
+A bare schema in `generate` means "these fields". The standard's reading allows any other field
+beside them, and a model then invents fields until its budget ends. Closing only adds keywords, so
+whatever the closed schema allows, the schema allows too.
+
+    an object by itself                  "additionalProperties": false
+    one composed of several parts        "unevaluatedProperties": false, and in drafts 4 to 7, which
+                                         do not have it, the names of all parts and no others
+    a union (anyOf; oneOf told apart     each branch by itself
+    by a required constant or by type)
+
+Names that only `required` or a dependency has count as listed. Schemas below `not`, `if`,
+`contains` and `propertyNames` stay as they are, and so do objects within the parts of a composed
+one: closing a part would forbid what another part lists. References by URI or anchor are not
+followed.
+"""
+
+import json
+import re
+from collections.abc import Iterator
+from itertools import chain
+from typing import Any, Final, TypeAlias, TypeGuard, cast, final
+
+from guideway.errors import GuidewayError
+from guideway.syntax.json_schema_keywords import LATEST, find_draft
+from guideway.syntax.json_schema_resources import parts_of
+from guideway.syntax.json_schema_targets import Targets
+
+Raw: TypeAlias = "dict[str, Any]"
+
+_OTHERS: Final = (
+    *("additionalProperties", "patternProperties", "unevaluatedProperties", "propertyNames"),
+)
+_CONDITION: Final = ("if", "then", "else")
+_BRANCHES: Final = ("allOf", "anyOf", "oneOf")
+_DEPENDENT: Final = ("dependentSchemas", "dependencies")
+_UNKNOWN: Final = ("$dynamicRef", "$recursiveRef")
+_ITEMS: Final = ("items", "prefixItems", "additionalItems", "unevaluatedItems")
+_SPEAKING: Final = frozenset(
+    (*_BRANCHES, *_CONDITION, *_DEPENDENT, *_UNKNOWN, *_OTHERS, "properties", "required")
+)
+_BESIDE_A_REFERENCE: Final = ("title", "description", "default", "$schema", "$defs", "definitions")
+
+
+def close_objects(text: str) -> str:
+    """The JSON text of a schema, closed; other text as it is, which reading the schema refuses.
+
+    >>> close_objects('{"properties": {"a": {"minimum": 0.50}}}')
+    '{"properties": {"a": {"minimum": 0.50}}, "additionalProperties": false}'
+    """
+    written = text.lower()
+    free = (chr(code) for code in range(0xE000, 0xF900))
+    mark = next(one for one in free if one not in text and f"\\u{ord(one):04x}" not in written)
+
+    def kept(number: str) -> str:  # each number as a string, so that it keeps its digits
+        return f"{mark}{number}{mark}"
+
+    try:
+        root = json.loads(text, parse_int=kept, parse_float=kept, parse_constant=kept)
+        said: Any = _map(root).get("$schema")
+        closing = _Closing(root, find_draft(said, "", LATEST), mark)
+        closing.visit(root)
+        closing.change()
+        escaped = f"\\\\u{ord(mark):04x}"
+        return re.sub(f'"{escaped}([^"]*?){escaped}"', r"\1", json.dumps(root))
+    except (GuidewayError, ValueError, RecursionError):
+        return text
+
+
+@final
+class _Closing:
+    """First `visit` looks at the schemas that values are held to, then `change` adds keywords.
+
+    A schema that is a part of a composed one somewhere (`open`) is not changed.
+    """
+
+    def __init__(self, root: Any, draft: int, mark: str) -> None:
+        self._targets, self._draft, self._mark = Targets(root, draft), draft, mark
+        self._seen, self._open = set[int](), set[int]()
+        self._found: list[tuple[Raw, list[Raw]]] = []
+        self._referring: list[tuple[Raw, Raw]] = []
+
+    def visit(self, raw: Any) -> None:
+        """Look at a schema that is no part of another."""
+        todo = [raw]
+        while todo:
+            raw = todo.pop()
+            if _is_raw(raw) and id(raw) not in self._seen:
+                self._seen.add(id(raw))
+                todo += self._visited(raw)
+
+    def _visited(self, raw: Raw) -> list[Any]:
+        """The schemas to look at after this one."""
+        target = self._targets.get(raw.get("$ref"))
+        if _is_raw(target) and (self._draft <= 7 or not raw.keys() & _SPEAKING):
+            self._referring.append((raw, target))
+            return [target]
+        if self._is_union(raw):
+            return [*self._parts(raw), *self._below(raw, frozenset())]
+        whole = self._whole(raw)
+        for part in self._parts(raw):
+            self._keep(part)
+        self._found.append((raw, whole))
+        return self._below(raw, frozenset(name for part in whole[1:] for name in _listed(part)))
+
+    def _parts(self, raw: Raw) -> list[Any]:
+        """The schemas that hold of the same value."""
+        found: list[Any] = [self._targets.get(raw.get("$ref"))]
+        if self._draft > 7 or "$ref" not in raw:
+            found += chain.from_iterable(_list(raw.get(keyword)) for keyword in _BRANCHES)
+            found += [raw.get(keyword) for keyword in _CONDITION]
+            found += chain.from_iterable(_map(raw.get(name)).values() for name in _DEPENDENT)
+        return [part for part in found if part is not None]
+
+    def _whole(self, raw: Raw) -> list[Raw]:
+        """A schema and all that holds of the same value with it."""
+        whole, seen, todo = list[Raw](), set[int](), [raw]
+        while todo:
+            part: Any = todo.pop()
+            if _is_raw(part) and id(part) not in seen:
+                seen.add(id(part))
+                whole.append(part)
+                todo += self._parts(part)
+        return whole
+
+    def _below(self, raw: Raw, shared: frozenset[str]) -> list[Any]:
+        """The schemas of members and items; members that other parts list too stay as they are."""
+        found: list[Any] = [raw.get("additionalProperties"), raw.get("unevaluatedProperties")]
+        for name, part in _map(raw.get("properties")).items():
+            if name in shared:
+                self._keep(part)
+            else:
+                found.append(part)
+        for keyword in _ITEMS:
+            held = raw.get(keyword)
+            found += _list(held) or [held]
+        for keyword in ("not", "contains", "propertyNames"):
+            self._keep(raw.get(keyword))
+        return [*found, *_map(raw.get("patternProperties")).values()]
+
+    def _keep(self, raw: Any) -> None:
+        """Leave a schema as it is, and all that it leads to."""
+        todo = [raw]
+        while todo:
+            raw = todo.pop()
+            if _is_raw(raw) and id(raw) not in self._open:
+                self._open.add(id(raw))
+                todo += (part for at, part in parts_of("", raw) if not at.startswith(_DEFINED))
+                todo.append(self._targets.get(raw.get("$ref")))
+
+    def _is_union(self, raw: Raw) -> bool:
+        """Whether each branch can be closed by itself."""
+        held = raw.keys() & {*_SPEAKING, "$ref"}
+        branches = [self._resolved(part) for part in self._parts(raw)]
+        if held == {"oneOf"}:
+            return _are_apart(branches, self._mark)
+        return held == {"anyOf"} or (held == {"allOf"} and len(branches) == 1)
+
+    def _resolved(self, raw: Any) -> Any:
+        """A schema, or where its references lead."""
+        seen = set[int]()
+        while _is_raw(raw) and "$ref" in raw and id(raw) not in seen:
+            seen.add(id(raw))
+            raw = self._targets.get(raw["$ref"])
+        return raw
+
+    def change(self) -> None:
+        """Add the keywords."""
+        for raw, whole in self._found:
+            if id(raw) not in self._open and _is_to_close(whole):
+                self._close(raw, whole)
+        for raw, target in self._referring:
+            whole = self._whole(target)
+            if id(target) in self._open and id(raw) not in self._open and _is_to_close(whole):
+                self._close(raw, [raw, *whole])
+
+    def _close(self, raw: Raw, whole: list[Raw]) -> None:
+        known = all(self._is_known(part) for part in whole)
+        if self._draft <= 7 and not known:  # there is no keyword for what cannot be listed
+            return
+        static = self._draft <= 7 or (known and all("properties" not in one for one in whole[1:]))
+        if self._draft <= 7 and "$ref" in raw:  # nothing counts beside it
+            kept = {name: raw[name] for name in _BESIDE_A_REFERENCE if name in raw}
+            whole = whole[1:]
+            reference = raw["$ref"]
+            raw.clear()
+            raw |= kept | {"allOf": [{"$ref": reference}]}
+        parts = (raw,) if static else whole
+        listed = {name for part in parts for name in _map(part.get("properties"))}
+        more: Raw = {name: {} for part in whole for name in _listed(part) if name not in listed}
+        if more:
+            raw["properties"] = {**_map(raw.get("properties")), **more}
+        raw["additionalProperties" if static else "unevaluatedProperties"] = False
+
+    def _is_known(self, raw: Raw) -> bool:
+        """Whether it is plain where the references of a schema lead."""
+        found = "$ref" not in raw or self._targets.get(raw["$ref"]) is not None
+        return found and not any(keyword in raw for keyword in _UNKNOWN)
+
+
+_DEFINED: Final = ("/$defs/", "/definitions/")
+
+
+def _is_to_close(whole: list[Raw]) -> bool:
+    """Whether an object is listed, and nothing is said of other names."""
+    return any("properties" in part for part in whole) and not any(
+        keyword in part for part in whole for keyword in _OTHERS
+    )
+
+
+def _listed(raw: Raw) -> Iterator[str]:
+    """The names that a schema itself has: in `properties`, `required` and dependencies."""
+    yield from _map(raw.get("properties"))
+    yield from (name for name in _list(raw.get("required")) if isinstance(name, str))
+    for keyword in ("dependentRequired", "dependencies"):
+        for needed in _map(raw.get(keyword)).values():
+            yield from (name for name in _list(needed) if isinstance(name, str))
+
+
+def _are_apart(branches: list[Any], mark: str) -> bool:
+    """Whether no value can be of two branches: by `type`, or by a constant that each requires."""
+    if not all(map(_is_raw, branches)):
+        return False
+    types: list[Any] = [branch.get("type") for branch in branches]
+    plain = all(isinstance(one, str) and one not in ("integer", "number") for one in types)
+    if plain and len(set(types)) == len(types):
+        return True
+    return any(
+        all(name in _list(branch.get("required")) for branch in branches)
+        and _differ([_words(branch, name, mark) for branch in branches])
+        for name in _list(branches[0].get("required") if branches else None)
+    )
+
+
+def _words(branch: Raw, name: str, mark: str) -> list[str]:
+    """The strings that a member may be; none if it may be anything else."""
+    member = _map(_map(branch.get("properties")).get(name))
+    words = [member["const"]] if "const" in member else _list(member.get("enum"))
+    texts = all(isinstance(word, str) and not word.startswith(mark) for word in words)
+    return words if texts else []
+
+
+def _differ(each: list[list[str]]) -> bool:
+    return all(each) and len({word for words in each for word in words}) == sum(map(len, each))
+
+
+def _is_raw(value: Any) -> TypeGuard[Raw]:
+    return isinstance(value, dict)
+
+
+def _list(value: Any) -> list[Any]:
+    return cast("list[Any]", value) if isinstance(value, list) else []
+
+
+def _map(value: Any) -> Raw:
+    return value if _is_raw(value) else {}
