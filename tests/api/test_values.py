@@ -66,7 +66,7 @@ def test_what_is_refused_is_an_error_with_its_cause_and_no_exception(
     assert value is None
     assert isinstance(error, GuidewayError)
     assert isinstance(error.__cause__, cause)
-    assert str(error).startswith("the text is refused: ")
+    assert str(error).startswith("the value is refused: ")
 
 
 @pytest.mark.parametrize(

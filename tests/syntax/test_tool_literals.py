@@ -133,7 +133,7 @@ def test_python_reads_every_call():
          "prefixItems of which some may be missing"),
         ({"properties": {"from": {"type": "null"}}}, "the name 'from'"),
         ({"properties": {"a-b": {"type": "null"}}}, "the name 'a-b'"),
-        ({"properties": {}, "required": ["b"]}, "the name 'b'"),
+        ({"properties": {}, "required": ["b"]}, "a value of any type"),
         ({"properties": {"a": {"$ref": "#/properties/a/items"}}, "$defs": {}}, None),
         ({"properties": {"a": {"type": "array", "items": {"$ref": "#/properties/a"}}}},
          "values within values more than 32 deep, or that hold themselves"),
