@@ -1,7 +1,9 @@
-"""Whole constraints as sets: what two have in common, what one has more, and why nothing is left.
+"""Combine constraints as sets, compare them, and see why a combination has no text.
 
-You will see what a combination of schemas, grammars and regexes accepts, how two constraints are
-compared, with a shortest text that tells them apart, and how a conflict names its two parts.
+Run: python examples/algebra.py
+
+You will see a text of each combination of schemas, grammars and regexes; how two constraints are
+compared, with a shortest text that only one of them has; and a conflict with its two parts.
 """
 
 import guideway as gw

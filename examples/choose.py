@@ -1,7 +1,9 @@
-"""The exact probability of each of a few answers, with the built-in model.
+"""Get the exact probability of each of a few answers.
 
-You will see, for each review, how likely the model finds each label. Nothing is sampled: all tokens
-of all labels are scored, so labels of several tokens are as exact as those of one.
+Run: python examples/choose.py
+
+You will see the probability of each label for two reviews. Nothing is sampled: all tokens of all
+labels are scored, so labels of several tokens are as exact as labels of one.
 """
 
 import guideway as gw

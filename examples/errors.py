@@ -1,7 +1,9 @@
-"""What is refused, and how it is said.
+"""Read the errors for wrong sources.
 
-You will see four wrong sources, each with the type of its error and the message: where it is, what
-was given, what is allowed.
+Run: python examples/errors.py
+
+You will see four wrong sources, each with the type of its error and a message that says where the
+fault is, what was given and what is allowed.
 """
 
 import guideway as gw

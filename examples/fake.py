@@ -1,7 +1,9 @@
-"""A model made of a function: for tests of your own code, without weights and without waiting.
+"""Test your own code with a fake model: a function instead of weights.
 
-You will see three values of one type. The fake's logits are noise, so the texts make no sense, and
-still each is a valid temperature with a unit: that is what the constraint is for.
+Run: python examples/fake.py
+
+You will see three values of one type. The logits of the fake are noise, so the texts make no sense,
+and each is a valid temperature with a unit all the same.
 """
 
 from typing import Literal

@@ -1,7 +1,9 @@
-"""A constraint without any model: which tokens may come next, step by step.
+"""Use a constraint without any model: the tokens that may come next, step by step.
 
-You will see the tokens that each step allows, how far the end is, and which tokens follow without
-any choice. This is all that an engine needs to know about a constraint.
+Run: python examples/masks.py
+
+You will see the allowed tokens of each step, the distance to the end, and the tokens that follow
+without a choice. An engine needs to know no more about a constraint.
 """
 
 import numpy as np

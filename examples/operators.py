@@ -1,6 +1,8 @@
-"""Sources combine like sets: sequence, either, both, anything but, difference, repetition.
+"""Combine sources with operators: sequence, either, both, complement, difference, repetition.
 
-You will see, for each combination, a shortest text, and which of three texts are in it.
+Run: python examples/operators.py
+
+You will see a shortest text of each combination, and which of three texts belong to it.
 """
 
 import guideway as gw

@@ -1,7 +1,9 @@
-"""An object out of a text, with the built-in model.
+"""Extract an object from a text.
 
-You will see a Person: every field there, every value of its type, whatever the model thinks.
+Run: python examples/person.py
 The same from the shell: guideway extract examples/person.txt --schema examples/person.py:Person
+
+You will see a Person with all its fields, and each value has its type, whatever the model.
 """
 
 from pathlib import Path

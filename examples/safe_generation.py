@@ -1,10 +1,12 @@
-"""Safe generation in three layers, with the built-in model and a profanity classifier.
+"""Generate safely in three layers: a classifier, a schema, and fixed texts of refusals.
 
-Before: pip install alt-profanity-check (it brings its own release of scikit-learn). You will see
-the share of rude texts and the perplexity under the plain model, without and with the classifier;
-then a JSON record for each request, where the type of a refusal allows two texts and no others.
-Measured on 100 texts of four rude beginnings: 20 % are rude without it, none with it, by a list of
-words 15 % and none; perplexity is 7.5 and 6.8 (steering by -5 away from rude texts: 13.7).
+Run: pip install "guideway[examples]"        for alt-profanity-check, with its own scikit-learn
+     python examples/safe_generation.py
+
+You will see the share of rude texts and the perplexity under the plain model, without and with the
+classifier; then a JSON record for each request, in which a refusal has one of two texts. Measured
+on 100 texts of four rude beginnings: 20 % are rude without the classifier and none with it (15 %
+and none by a list of words); perplexity is 7.5 and 6.8, or 13.7 with alpha=-5 on rude texts.
 """
 
 import math

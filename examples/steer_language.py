@@ -1,9 +1,12 @@
-"""Steering a text to French by a classifier, with the built-in model and py3langid.
+"""Steer a text to French with a classifier.
 
-Before: pip install py3langid (numpy only, 5 MB). You will see, for each weight of the classifier,
-the share of texts in French, by the classifier and by words that it was never asked about, and the
-perplexity under the plain model. Measured on 100 texts for each of the weights 0, 2 and
-6: French are 11, 55 and 93 %, by words 7, 31 and 70 %; perplexity is 5.3, 7.5 and 10.2.
+Run: pip install "guideway[examples]"        for py3langid (5 MB, needs numpy only)
+     python examples/steer_language.py
+
+You will see, for two weights of the classifier, the share of texts in French, by the classifier and
+by words that it does not know, and the perplexity under the plain model. Measured on 100 texts for
+each of the weights 0, 2 and 6: 11, 55 and 93 % are French, by words 7, 31 and 70 %; perplexity is
+5.3, 7.5 and 10.2.
 """
 
 import math

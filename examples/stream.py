@@ -1,7 +1,9 @@
-"""An object that grows while it is generated, with the built-in model.
+"""Show an object while it is generated.
 
-You will see the same list again and again, each time with a little more in it: what can be read
-from the unfinished text already.
+Run: python examples/stream.py
+
+You will see the same list again and again, each time with a little more in it: the part of the
+value that the unfinished text has already.
 """
 
 from pydantic import BaseModel, Field

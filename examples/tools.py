@@ -1,9 +1,11 @@
-"""Tool calls: a model says which function it wants, with which arguments, and it is run.
+"""Let a model call functions.
 
-You will see calls that can be run as they are: names are those of the functions, arguments are read
-as their types say. The built-in model was never trained for tools: of six questions, three of them
-about the weather in a city, it takes `weather` for all, greedily, with the right city where there
-is one. Larger models choose better; what is enforced is the same.
+Run: python examples/tools.py
+
+You will see calls that can run as they are: each name is a name of a function, and the arguments
+have the types of its signature. The built-in model is not trained for tools: for six questions,
+three of them about the weather in a city, it calls `weather` each time (greedily), with the right
+city where there is one. Larger models choose better; the constraint is the same.
 """
 
 from typing import Literal

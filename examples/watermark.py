@@ -1,9 +1,11 @@
-"""A watermark under edits: texts are marked, some tokens replaced, and the mark looked for.
+"""Mark texts with a watermark, edit them, and look for it.
 
-You will see, for each share of tokens that was replaced by others, the mean z and how many of the
-texts are still found (z above 4); what a detector with another key says; and where in a longer text
-the marked part is. A replaced token spoils two pairs of tokens. Measured on 500 texts of 200 tokens
-(those of `python -m tests.benchmarks watermark`, README), mean z and share found:
+Run: python examples/watermark.py        It takes a minute or two.
+
+You will see, for each share of replaced tokens, the mean z and how many texts are still found (z
+above 4); the result of another key; and the marked part of a longer text. A replaced token spoils
+two pairs of tokens. Measured on 500 texts of 200 tokens (`python -m tests.benchmarks watermark`),
+mean z and share found:
 
     replaced    0 %    5 %   10 %   20 %   30 %   40 %   50 %
     z          6.71   5.89   5.22   4.13   3.30   2.56   2.00
@@ -11,6 +13,7 @@ the marked part is. A replaced token spoils two pairs of tokens. Measured on 500
 """
 
 import random
+import sys
 from collections.abc import Sequence
 from dataclasses import replace
 
@@ -27,7 +30,7 @@ OTHER = gw.Watermark(key="somebody else's", gamma=0.5, delta=2.0, stage="logits"
 
 
 def edited(tokens: Sequence[int], share: float, pool: Sequence[int], seed: int) -> list[int]:
-    """The tokens with a share of them replaced by others of the pool."""
+    """The tokens, a share of them replaced by tokens of the pool."""
     chance = random.Random(seed)
     places = set(chance.sample(range(len(tokens)), round(share * len(tokens))))
     return [chance.choice(pool) if n in places else token for n, token in enumerate(tokens)]
@@ -45,16 +48,17 @@ def under_edits(texts: Sequence[Sequence[int]], shares: Sequence[float]) -> None
 def main(tokens: int = 200, shares: Sequence[float] = (0, 0.05, 0.1, 0.2, 0.3, 0.4, 0.5)) -> None:
     model = gw.load("smollm2-135m")
     size = gw.Sampling(temperature=0.7, seed=0, min_new_tokens=tokens, max_new_tokens=tokens)
+    print(f"generating {len(PROMPTS)} texts of {tokens} tokens …", file=sys.stderr)
     results = model.watermarked(MARK).generate(PROMPTS, sampling=size)
     under_edits([each.tokens for each in results], shares)
     first = results[0]
-    print(f"its text, encoded again: z {MARK.detect(first.text, model).z:.2f}")
+    print(f"the text, encoded again: z {MARK.detect(first.text, model).z:.2f}")
     print(f"with another key: z {OTHER.detect(first.tokens).z:.2f}")
     plain = model.generate(PROMPTS[1], sampling=replace(size, seed=1))
     found = MARK.detect([*plain.tokens, *first.tokens], model).window
     if found is not None:
         where = f"tokens {found.start} to {found.stop}, p {found.p:.1g}"
-        print(f"behind {tokens} unmarked tokens: {where}")
+        print(f"after {tokens} unmarked tokens: {where}")
 
 
 if __name__ == "__main__":

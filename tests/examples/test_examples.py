@@ -1,7 +1,9 @@
-"""Every example runs, and prints what its first comment says; two of them with `-m slow` only."""
+"""Every example runs, and prints what its docstring says; two of them with `-m slow` only."""
 
 import ast
 import runpy
+import sys
+import tomllib
 from pathlib import Path
 from typing import Any
 
@@ -10,6 +12,7 @@ import pytest
 import guideway
 from guideway.api.model import Model
 
+OWN = {"guideway", "numpy", "pydantic", "tokenizers", "torch", "transformers"}
 EXAMPLES = Path(__file__).resolve().parents[2] / "examples"
 WITHOUT_MODEL = {
     "algebra": (
@@ -26,17 +29,22 @@ WITHOUT_MODEL = {
 WITH_MODEL = {
     "chat": ("per token: 1 forward of 2 rows", "you: Who are you?", "bot: "),
     "choose": ("{'positive': 0.", "'negative': 0."),
+    "in_transformers": (
+        "'do_sample': False} gives Person(name='",
+        "'num_beams': 3} gives Person(name='",
+        "'max_time': 1.0} is refused: max_time does not go with a constraint",
+    ),
     "person": ("Person(name='Maria Lopez', age=34, profession='", "tokens, "),
     "reasoning": ("<think>", "</think>", "tokens; kind='", "{'answer': Answer(kind="),
     "stream": ("items=[", "pieces="),
     "steer_language": ("weight 0: 0%", "weight 6: 100%"),
 }
 LONG = {"chat", "reasoning"}  # half of the time of all
-# Too large for the test extra: run where it is installed.
+# Too large for the test extra: it runs where it is installed.
 WITH_PACKAGE = {
     "safe_generation": ("profanity_check", ("safe: 0% rude", "Answer(action=", "Refusal(action=")),
 }
-# Longer ones that measure something: here with little of it, by the arguments of their `main`.
+# Longer ones that measure something: here in a small size, by the arguments of their `main`.
 STUDIES = {
     "proxy_tuning": (
         {"count": 20, "steps": 3},
@@ -85,8 +93,57 @@ def test_every_example_is_run_here_and_says_what_you_will_see() -> None:
     assert set(files) == {*WITHOUT_MODEL, *WITH_MODEL, *WITH_PACKAGE, *studies}
     for name, path in files.items():
         text = path.read_text(encoding="utf-8")
-        assert "You will see" in (ast.get_docstring(ast.parse(text)) or "")
+        module = ast.parse(text)
+        docstring = ast.get_docstring(module) or ""
+        assert "You will see" in docstring
+        assert f"python examples/{name}.py" in docstring
+        assert ("[examples]" in docstring) == bool(imported(module) - OWN - sys.stdlib_module_names)
         assert len(text.splitlines()) <= (130 if name in studies else 60)
+
+
+def imported(module: ast.Module) -> set[str]:
+    """The packages that a module imports."""
+    nodes = list(ast.walk(module))
+    plain = [each.name for node in nodes if isinstance(node, ast.Import) for each in node.names]
+    return {name.split(".")[0] for name in plain} | {
+        node.module.split(".")[0]
+        for node in nodes
+        if isinstance(node, ast.ImportFrom) and node.module
+    }
+
+
+def test_packages_of_examples_are_in_their_extra() -> None:
+    project = tomllib.loads((EXAMPLES.parent / "pyproject.toml").read_text(encoding="utf-8"))
+    extra = " ".join(project["project"]["optional-dependencies"]["examples"])
+    assert all(package in extra for package in ("guideway[torch]", "py3langid", "profanity"))
+
+
+def test_an_example_with_an_argument_says_so(capsys: pytest.CaptureFixture[str]) -> None:
+    argv = sys.argv
+    try:
+        sys.argv = ["personas.py"]
+        with pytest.raises(SystemExit) as left:
+            runpy.run_path(str(EXAMPLES / "personas.py"), run_name="__main__")
+    finally:
+        sys.argv = argv
+    assert left.value.code == 2
+    assert "usage: personas.py [-h] wheel" in capsys.readouterr().err
+
+
+def test_ctrl_d_ends_a_chat_quietly(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    def typed(prompt: str) -> str:
+        if not lines:
+            raise EOFError
+        return lines.pop()
+
+    lines = ["Who are you?"]
+    chat = runpy.run_path(str(EXAMPLES / "chat.py"))
+    monkeypatch.setattr("sys.stdin.isatty", lambda: True)
+    monkeypatch.setattr("builtins.input", typed)
+    assert [*chat["questions"]()] == ["Who are you?"]
+    assert capsys.readouterr().out == "\n"
 
 
 @pytest.mark.parametrize(("name", "said"), WITHOUT_MODEL.items())
