@@ -34,12 +34,14 @@ from pydantic import (
     IPvAnyAddress,
     IPvAnyInterface,
     IPvAnyNetwork,
+    NameEmail,
     NewPath,
     StringConstraints,
     TypeAdapter,
     create_model,
 )
 
+import guideway as gw
 from guideway.errors import UnsupportedError
 from guideway.syntax.python_types import type_schema
 from guideway.syntax.python_types_formats import (
@@ -50,6 +52,7 @@ from guideway.syntax.python_types_formats import (
     base64_texts,
     other_words,
 )
+from random_walks import BYTES
 from type_oracle import check_alike, check_offers
 
 
@@ -196,6 +199,14 @@ def email(monkeypatch: pytest.MonkeyPatch) -> dict[str, Any]:
 def test_usual_addresses_are_on_offer(email: dict[str, Any], text: str, offered: bool) -> None:
     assert all(re.search(part["pattern"], text) for part in email["allOf"]) is offered
     assert email["maxLength"] == 30
+
+
+def test_an_address_may_have_a_name(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(pydantic.networks, "import_email_validator", lambda: None)
+    constraint = gw.compile(NameEmail, BYTES)
+    assert constraint.matches('"Ada Lovelace <ada@example.com>"')
+    assert not constraint.matches('"Ada <ada@localhost>"')
+    assert not constraint.matches(f'"Ada <{"a" * 65}@example.com>"')
 
 
 def configured(type_: Any, **config: Any) -> Any:

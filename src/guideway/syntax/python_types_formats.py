@@ -3,7 +3,8 @@
 Some have fewer texts on offer than pydantic reads:
 
 - e-mail addresses are those that the email-validator package keeps as they are, in their usual
-  form: ASCII, no quotes, the domain in small letters and none that is reserved;
+  form: ASCII, no quotes, the domain in small letters and none that is reserved; one with a name has
+  words of letters and digits before it;
 - texts in base64 (`Base64Str`) are ASCII;
 - IPv6 networks have their :: at the end; regular expressions have no names, references and flags,
   and groups nested three deep.
@@ -16,7 +17,7 @@ from collections.abc import Callable
 from typing import TypeAlias
 from zoneinfo import available_timezones
 
-from guideway.syntax.python_types_patterns import either
+from guideway.syntax.python_types_patterns import NATURAL, either
 from guideway.syntax.python_types_place import Schema
 
 _OCTET = "(?:25[0-5]|2[0-4][0-9]|1[0-9]{2}|[1-9]?[0-9])"
@@ -59,7 +60,21 @@ def other_words(words: tuple[str, ...]) -> str:
 
 
 _LETTERS = "abcdefghijklmnopqrstuvwxyz"
-_EMAIL = rf"^{_ATOM}(?:\.{_ATOM})*@(?:{_LABEL}\.)+(?:{other_words(_RESERVED)})$"
+_EMAIL = rf"{_ATOM}(?:\.{_ATOM})*@(?:{_LABEL}\.)+(?:{other_words(_RESERVED)})"
+
+
+def _email(begin: str, end: str, called: str) -> Schema:
+    """E-mail addresses between two patterns, as long as RFC 5321 has them."""
+    return {
+        "type": "string",
+        "maxLength": 254,
+        "allOf": [
+            {"pattern": f"{begin}{_EMAIL}{end}"},
+            {"pattern": f"{begin}[^@]{{1,64}}@"},
+            {"pattern": rf"@(?:[^.]{{1,63}}\.)*[^.]{{1,63}}{end}"},
+        ],
+        "$comment": called,
+    }
 
 
 Digits: TypeAlias = tuple[str, ...]
@@ -159,16 +174,6 @@ BYTE_SIZE = _of(
 
 _INTERFACE4 = rf"{IPV4}/(?:3[0-2]|[12]?[0-9])"
 _INTERFACE6 = rf"(?:{IPV6})/(?:12[0-8]|1[01][0-9]|[1-9]?[0-9])"
-_ADDRESSES: Schema = {
-    "type": "string",
-    "maxLength": 254,  # RFC 5321, as the two lengths below
-    "allOf": [
-        {"pattern": _EMAIL},
-        {"pattern": "^[^@]{1,64}@"},
-        {"pattern": r"@(?:[^.]{1,63}\.)*[^.]{1,63}$"},
-    ],
-    "$comment": "email",
-}
 
 FORMATS: dict[str, Callable[[], Schema]] = {
     "ipv4": lambda: {"type": "string", "format": "ipv4"},
@@ -182,7 +187,9 @@ FORMATS: dict[str, Callable[[], Schema]] = {
         f"{_INTERFACE4}|{_INTERFACE6}", "IP address with its prefix length"
     ),
     "ipvanynetwork": lambda: _of(f"{_network4()}|{_network6()}", "IP network such as 10.0.0.0/8"),
-    "email": lambda: _ADDRESSES,
+    "email": lambda: _email("^", "$", "email"),
+    "name-email": lambda: _email("^(?:[A-Za-z0-9]+ )+<", ">$", "Name <email>"),
+    "fraction": lambda: _of(f"-?{NATURAL}(?:/{NATURAL})?|0", "fraction"),  # before pydantic 2.13
     "path": lambda: {"type": "string", "$comment": "path"},
     "file-path": lambda: {"type": "string", "$comment": "path of a file"},
     "directory-path": lambda: {"type": "string", "$comment": "path of a folder"},

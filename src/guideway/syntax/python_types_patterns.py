@@ -18,6 +18,7 @@ FRACTION = r"(?:\.[0-9]+)?"
 ZERO = r"0(?:\.0+)?(?:E[+-][0-9]{1,5})?"  # as str(Decimal) writes it
 NUMERAL = "(?:0|[1-9][0-9]*)"
 LONGEST_INTEGER = 4300  # digits; beyond, Python's int() refuses
+NATURAL = f"[1-9][0-9]{{0,{LONGEST_INTEGER - 1}}}"
 NOTHING = "[^\\s\\S]"  # matches no text: no character is neither
 
 

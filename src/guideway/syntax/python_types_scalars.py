@@ -25,7 +25,7 @@ from guideway.syntax.python_types_bounds import BOUNDS, bounds_of, written
 from guideway.syntax.python_types_decimals import decimal_patterns, multiples
 from guideway.syntax.python_types_formats import BASE64_URL, base64_texts
 from guideway.syntax.python_types_hooks import LENGTHS
-from guideway.syntax.python_types_patterns import FINITE, LONGEST_INTEGER, ordered, whole
+from guideway.syntax.python_types_patterns import FINITE, NATURAL, ordered, whole
 from guideway.syntax.python_types_place import Core, Place, Schema, integer
 from guideway.syntax.python_types_regex import SHAPES, translate, trimmed, unchanged
 from guideway.syntax.python_types_times import (
@@ -131,10 +131,9 @@ def read_fraction(core: Core, at: Place) -> Schema:
             raise at.refuse(f"{name}={core[name]}", "is not supported for Fraction", name)
         if core.get(name) is not None:
             sign = "-" if name in ("lt", "le") else ""
-    digits = f"[1-9][0-9]{{0,{LONGEST_INTEGER - 1}}}"
     zero = "" if "gt" in core or "lt" in core else "|0"
     called = _in_words("fraction", core)
-    return _string(whole(f"{sign}{digits}(?:/{digits})?{zero}"), called=called)
+    return _string(whole(f"{sign}{NATURAL}(?:/{NATURAL})?{zero}"), called=called)
 
 
 def read_complex(core: Core, at: Place) -> Schema:
