@@ -35,6 +35,12 @@ WITH_MODEL = {
         "'max_time': 1.0} is refused: max_time does not go with a constraint",
     ),
     "person": ("Person(name='Maria Lopez', age=34, profession='", "tokens, "),
+    "results": (
+        "age=2) length, shortened=True",
+        "age=25) stop, shortened=False",
+        "was refused: the value is refused: 1 validation error for Checked",
+        "item 0\n1 of 2 done, and Ctrl-C\nthe loop has ended, with [Result(value=",
+    ),
     "reasoning": ("<think>", "</think>", "tokens; kind='", "{'answer': Answer(kind="),
     "stream": ("items=[", "pieces="),
     "steer_language": ("weight 0: 0%", "weight 6: 100%"),

@@ -1,0 +1,123 @@
+"""Results of the built-in model that never hide anything; `-s` prints what they say."""
+
+import asyncio
+import signal
+import sys
+from typing import Any
+
+import pytest
+from pydantic import BaseModel, field_validator
+
+import guideway as gw
+
+pytestmark = pytest.mark.model
+TEXT = "Who is it? Maria Lopez, 34 years old, is a doctor in Valencia.\n"
+BILL = "ACME bought 3 chairs at 49.95 and a lamp at 49.95. The total is 199.80.\nJSON: "
+
+
+class Summary(BaseModel):
+    summary: str
+
+
+class Person(BaseModel):
+    name: str
+    age: int
+
+
+class Invoice(BaseModel):
+    customer: str
+    total: float
+
+
+class Checked(Person):
+    @field_validator("age")
+    @classmethod
+    def check(cls, age: int) -> int:
+        raise ValueError("the text has another age")
+
+
+def say(*facts: object) -> None:
+    sys.stdout.write(" ".join(map(str, facts)) + "\n")
+
+
+@pytest.mark.parametrize(
+    ("prompt", "type_"), [(TEXT, Summary), (TEXT, Person), (BILL, Invoice)], ids=str
+)
+@pytest.mark.parametrize("how", [{}, {"num_beams": 2}, {"temperature": 1.0, "seed": 1}], ids=str)
+def test_every_budget_gives_the_text_of_a_large_one_or_says_that_it_does_not(
+    built_in: gw.Model, prompt: str, type_: type[BaseModel], how: dict[str, Any]
+):
+    source: Any = gw.source(type_, whitespace="compact")
+    ample = built_in.generate(prompt, source, max_new_tokens=60, **how)
+    constraint = gw.compile(source, built_in.vocabulary)
+    least = constraint.distance(constraint.start())
+    budgets = sorted({least, 12, len(ample.tokens) - 1, len(ample.tokens) + 1})
+    cut = 0
+    for most in budgets[budgets.index(least) :]:
+        result = built_in.generate(prompt, source, max_new_tokens=most, **how)
+        assert result.value == type_.model_validate_json(result.text)
+        assert result.shortened == (result.finish_reason == "length")
+        assert result.shortened or result.text == ample.text
+        cut += result.shortened
+        say(f"{most} tokens: {result.text} {result.finish_reason}")
+    assert cut
+
+
+def test_ctrl_c_ends_a_loop_over_items(built_in: gw.Model):
+    done = list[str]()
+
+    def loop() -> None:
+        for item in ("Once", "Twice"):
+            built_in.generate(
+                [item, "upon a time"],
+                max_new_tokens=6,
+                batch_size=1,
+                progress=lambda done, total: signal.raise_signal(signal.SIGINT),
+            )
+            done.append(item)
+
+    with pytest.raises(KeyboardInterrupt) as caught:
+        loop()
+    assert not done
+    say(repr(caught.value), caught.value.results)
+    (result,) = caught.value.results
+    assert len(result.tokens) == 6
+
+
+def test_a_cancelled_task_computes_one_step_more_at_most(
+    built_in: gw.Model, monkeypatch: pytest.MonkeyPatch
+):
+    backend, steps = built_in.language_model, list[int]()
+    extend = backend.extend
+
+    def counted(cache: Any, tokens: Any) -> Any:
+        steps.append(1)
+        return extend(cache, tokens)
+
+    monkeypatch.setattr(backend, "extend", counted)
+
+    async def run() -> int:
+        task = asyncio.create_task(built_in.agenerate("Once upon a time", max_new_tokens=500))
+        while len(steps) < 3:
+            await asyncio.sleep(0.01)
+        task.cancel()
+        before = len(steps)
+        with pytest.raises(asyncio.CancelledError):
+            await task
+        await asyncio.get_running_loop().shutdown_default_executor()
+        return len(steps) - before
+
+    more = asyncio.run(run())
+    say(f"{len(steps)} steps, {more} of them after the task was cancelled")
+    assert more <= 1
+
+
+def test_a_refused_value_is_raised_with_its_text(built_in: gw.Model):
+    source: Any = gw.source(Checked, whitespace="compact")
+    with pytest.raises(gw.InvalidValueError, match="another age") as caught:
+        built_in.generate(TEXT, source)
+    say(f"{caught.value.result.text}: {caught.value}")
+    assert Person.model_validate_json(caught.value.result.text)
+    returned = built_in.generate(TEXT, source, on_invalid="return")
+    with pytest.raises(gw.InvalidValueError):
+        returned.unwrap()
