@@ -44,6 +44,7 @@ from pydantic import (
     root_validator,
     validator,
 )
+from pydantic_core import core_schema
 from typing_extensions import TypeAliasType, TypedDict
 
 import guideway as gw
@@ -330,6 +331,52 @@ def split(text: str) -> list[str]:
 def test_bounds_that_the_value_cannot_have_are_refused_by_name(kind: Any, message: str) -> None:
     with pytest.raises(UnsupportedError, match=re.escape(message)):
         gw.compile(kind, BYTES)
+
+
+class Plainly:
+    """A type that a function of its own decides."""
+
+    @classmethod
+    def __get_pydantic_core_schema__(cls, source: Any, handler: Any) -> Any:
+        return core_schema.no_info_plain_validator_function(same)
+
+
+class Chained:
+    """A type that is read twice: as a string, then as a number."""
+
+    @classmethod
+    def __get_pydantic_core_schema__(cls, source: Any, handler: Any) -> Any:
+        number = core_schema.no_info_after_validator_function(same, core_schema.int_schema())
+        return core_schema.chain_schema([core_schema.str_schema(), number])
+
+
+def test_what_is_read_once_more_is_not_dropped() -> None:
+    with pytest.raises(UnsupportedError, match="ge=3 behind the validator same"):
+        gw.compile(Annotated[Plainly, Field(ge=3)], BYTES)
+    with pytest.raises(UnsupportedError, match="function-after after str is not supported"):
+        gw.compile(Chained, BYTES)
+
+
+def test_a_function_that_says_what_it_returns() -> None:
+    def counted(value: str) -> int:
+        return len(value)
+
+    def shouted(value: str) -> str:
+        return value.upper()
+
+    with pytest.raises(UnsupportedError, match=r"ge=3 behind the validator .*counted"):
+        gw.compile(Annotated[str, AfterValidator(counted), Field(ge=3)], BYTES)
+    loud = Annotated[Literal["a", "bb"], AfterValidator(shouted), Field(max_length=1)]
+    check_alike(loud, ['"a"', '"bb"'])
+    check_alike(Annotated[str, AfterValidator(shouted), Field(max_length=1)], ['"a"', '"bb"'])
+
+
+@pytest.mark.parametrize("place", VALIDATORS)
+def test_bounds_of_keys_hold(place: str) -> None:
+    key = limited(int, [VALIDATORS[place]], Field(ge=3))
+    check_alike(dict[key, int], ['{"3":1}', '{"2":1}'], walks=2)
+    key = limited(str, [VALIDATORS[place]], Field(max_length=2, pattern="^a"))
+    check_alike(dict[key, int], ['{"ab":1}', '{"abc":1}', '{"b":1}'], walks=2)
 
 
 def test_a_declared_input_is_limited_where_it_is_of_the_kind_of_the_type() -> None:

@@ -4,11 +4,11 @@
 
 Two laws hold: `TypeAdapter(T).validate_json` reads every text of the schema without an error, and
 what `dump_json(..., by_alias=True)` writes for a value of T is a text of the schema. Only functions
-of the user's may still object: a validator, also by what it returns where more is asked of that
-(`Field(gt=3)` behind it), and a callable discriminator that finds no tag. So the document is made
-from what pydantic checks, not from the schema that it publishes; where texts are accepted but never
-written, only the written form is on offer: a Decimal stands in quotes, an int is digits, a bool is
-no 1.
+of the user's may still object: a validator, or a callable discriminator that finds no tag. A bound
+behind a validator (`Field(gt=3)`) holds for the JSON value; pydantic checks what the validator
+returns. So the document is made from what pydantic checks, not from the schema that it publishes.
+Where texts are accepted but never written, only the written form is on offer: a Decimal stands in
+quotes, an int is digits, a bool is no 1.
 
 Not held, since pydantic's reader gives up on them: values nested deeper than 200 levels, and whole
 numbers of more than 4,300 digits; nor dates of a `FutureDate` once they have come. Not in the
@@ -19,6 +19,10 @@ schema, though pydantic may write them:
   and `ser_json_inf_nan` ask for: the usual ones are on offer;
 - flags combined, or none of them: an IntFlag is on offer as each of its members;
 - URLs with characters beyond those of `python_types_urls`, international names above all;
+- what `python_types_formats` leaves out of addresses, base64 and regular expressions;
+- bytes, where a greatest length is asked for, that mix characters of different sizes;
+- bounded times with an offset other than the bound's or UTC, and bounded durations in other units
+  than `python_types_times` has;
 - None as the key of a dict;
 - past and future datetimes less than two days from now;
 - undeclared keys that `extra="allow"` has kept, if a field is read by them too.

@@ -105,11 +105,12 @@ def first_of(core: Core, at: Place) -> Core:
     """
     first, *others = core["steps"]
     for step in others:
-        asked = asked_by(step) if step["type"].startswith("function-") else {}
+        called = step.get("function", {}).get("function")
+        asked = asked_by(step) if called else {}
         if asked:
             check = SchemaValidator(step["schema"]).validate_python
             first = limited(first, asked, check, at)
-        elif step["type"] != "any" and not step["type"].startswith("function-"):
+        elif step.get("schema", _ANY if called else step)["type"] != "any" or is_own(called):
             after = f"{step['type']} after {first['type']}"
             raise at.refuse(after, "is not supported", "chain")
     return first
@@ -244,7 +245,8 @@ def _behind_users(core: Core, asked: Asked, check: Check, at: Place) -> Core | N
     function = core["function"]["function"]
     groups = _groups(_output(core), at)
     try:
-        if core["type"] != "function-before" and _returned(function) not in (None, *groups):
+        other = groups and _returned(function) not in (None, *groups)
+        if (other and core["type"] != "function-before") or not core.keys() & {_INPUT, "schema"}:
             raise at.refuse(_told(asked), "is about another kind of value")
         if _INPUT not in core:
             return _inside(core, "schema", asked, check, at)
@@ -296,9 +298,9 @@ def _returned(function: object) -> str | None:
     """The group of what a function says it returns, None if that is not known."""
     try:
         hint: Any = get_type_hints(cast("Any", function)).get("return")
+        return _CLASSES.get(get_origin(hint) or hint)
     except Exception:  # noqa: BLE001  of names that nobody knows; builtins have no hints
         return None
-    return _CLASSES.get(get_origin(hint) or hint)
 
 
 # Schemas that hold constraints themselves
