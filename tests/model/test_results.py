@@ -12,7 +12,6 @@ import guideway as gw
 
 pytestmark = pytest.mark.model
 TEXT = "Who is it? Maria Lopez, 34 years old, is a doctor in Valencia.\n"
-BILL = "ACME bought 3 chairs at 49.95 and a lamp at 49.95. The total is 199.80.\nJSON: "
 
 
 class Summary(BaseModel):
@@ -22,11 +21,6 @@ class Summary(BaseModel):
 class Person(BaseModel):
     name: str
     age: int
-
-
-class Invoice(BaseModel):
-    customer: str
-    total: float
 
 
 class Checked(Person):
@@ -41,19 +35,21 @@ def say(*facts: object) -> None:
 
 
 @pytest.mark.parametrize(
-    ("prompt", "type_"), [(TEXT, Summary), (TEXT, Person), (BILL, Invoice)], ids=str
+    ("prompt", "type_", "how"),
+    [
+        (TEXT, Summary, {}),
+        (TEXT, Person, {}),
+        (TEXT, Person, {"num_beams": 2}),
+    ],
+    ids=["summary", "person", "beams"],
 )
-@pytest.mark.parametrize("how", [{}, {"num_beams": 2}, {"temperature": 1.0, "seed": 1}], ids=str)
 def test_every_budget_gives_the_text_of_a_large_one_or_says_that_it_does_not(
     built_in: gw.Model, prompt: str, type_: type[BaseModel], how: dict[str, Any]
 ):
     source: Any = gw.source(type_, whitespace="compact")
-    ample = built_in.generate(prompt, source, max_new_tokens=60, **how)
-    constraint = gw.compile(source, built_in.vocabulary)
-    least = constraint.distance(constraint.start())
-    budgets = sorted({least, 12, len(ample.tokens) - 1, len(ample.tokens) + 1})
+    ample = built_in.generate(prompt, source, max_new_tokens=20, **how)
     cut = 0
-    for most in budgets[budgets.index(least) :]:
+    for most in (12, len(ample.tokens) - 1):
         result = built_in.generate(prompt, source, max_new_tokens=most, **how)
         assert result.value == type_.model_validate_json(result.text)
         assert result.shortened == (result.finish_reason == "length")
