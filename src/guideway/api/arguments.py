@@ -1,18 +1,11 @@
 """What may stand in a call of a model, for type checkers. Nothing here runs."""
 
-from collections.abc import Callable, Mapping
-from typing import Any, Literal, TypeAlias, TypedDict, TypeVar
+from typing import Literal, TypedDict
 
-from guideway.api.prompts import Prompt
 from guideway.api.running import Wrong
 from guideway.engine.backends.progress import Progress
 from guideway.sampling.arguments import SamplingArguments
 from guideway.sampling.settings import Sampling
-
-Each = TypeVar("Each", bound=Prompt)
-Prompts: TypeAlias = Prompt | list[Each]
-Untyped: TypeAlias = Mapping[str, Any] | Callable[..., Any]
-"""A source whose values have no type that is known: a JSON Schema, a callable."""
 
 
 class _Arguments(SamplingArguments, total=False):

@@ -113,7 +113,9 @@ class Call:
             GuidewayError: a row is wrong. In a batch, the error names the row.
         """
         count = len(self.prompts)
-        given = spread(self.source, count, batch=self.batch, what="sources")
+        # A text is read once: its warning is for all rows.
+        source = read_source(self.source) if isinstance(self.source, str) else self.source
+        given = spread(source, count, batch=self.batch, what="sources")
         each = spread(self.sampling, count, batch=self.batch, what="settings")
         rows = zip(self.prompts, given, each, strict=True)
         found = list[Job | Failed]()

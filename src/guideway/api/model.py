@@ -60,14 +60,8 @@ from guideway.vocabulary.spellings import Vocabulary
 if TYPE_CHECKING:
     from typing_extensions import TypeForm, Unpack
 
-    from guideway.api.arguments import (
-        Each,
-        OneArguments,
-        Prompts,
-        SeveralArguments,
-        StreamArguments,
-        Untyped,
-    )
+    from guideway.api.arguments import OneArguments, SeveralArguments, StreamArguments
+    from guideway.api.prompts import Each, Prompts, Untyped
     from guideway.syntax.sources import Read, Written
 
 Value = TypeVar("Value")

@@ -4,17 +4,23 @@ A prompt is a text, or chat messages (`[{"role": "user", "content": "…"}]`). A
 batch; then sources and settings may be lists of the same length.
 """
 
-from collections.abc import Iterable, Mapping, Sequence
-from typing import TypeAlias, TypeGuard, cast
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from enum import Enum
+from typing import Any, TypeAlias, TypeGuard, TypeVar, cast, get_args
 
-from guideway.errors import SourceError
+from guideway.api.arguments import OneArguments
+from guideway.errors import SourceError, brief
 from guideway.sampling.settings import Sampling
 from guideway.syntax.json_schema_source import bare_schema
 from guideway.syntax.parts import with_parts
-from guideway.syntax.sources import PythonType, Source, source
+from guideway.syntax.sources import Choice, PythonType, Source, source
 
 Message: TypeAlias = Mapping[str, object]
 Prompt: TypeAlias = str | Sequence[Message]
+Each = TypeVar("Each", bound=Prompt)
+Prompts: TypeAlias = Prompt | list[Each]
+Untyped: TypeAlias = Mapping[str, Any] | Callable[..., Any]
+"""A source whose values have no type that is known: a JSON Schema, a callable."""
 
 
 def is_chat(value: object) -> TypeGuard[Sequence[Message]]:
@@ -100,8 +106,24 @@ def read_choices(given: object) -> list[str]:
     texts = [text for text in listed if isinstance(text, str) and text]
     right = bool(texts) and len(listed) == len(texts) == len(set(texts))
     if isinstance(given, str) or not right:
-        raise SourceError(f"choices are a list of different texts, none empty; not {given!r}")
+        raise SourceError(
+            f"choices are a list of different texts, none empty; not {brief(cast('object', given))}"
+            f"{_choices_of(cast('object', given))}"
+        )
     return texts
+
+
+def _choices_of(given: object) -> str:
+    """How to make a list of choices of something that is none, "" if nobody knows."""
+    if isinstance(given, str):
+        options: list[object] = [given]
+    elif isinstance(given, Choice):
+        options = [*given.options]
+    elif isinstance(given, type) and issubclass(given, Enum):
+        options = [member.value for member in given]
+    else:
+        options = [*get_args(given)]
+    return f"; write choose(prompt, {options})" if options else ""
 
 
 def read_sampling(given: object, arguments: Mapping[str, object]) -> Sampling:
@@ -113,4 +135,4 @@ def read_sampling(given: object, arguments: Mapping[str, object]) -> Sampling:
     """
     if given is not None and not isinstance(given, Sampling):
         raise SourceError(f"sampling is {given!r}: it must be a guideway.Sampling")
-    return Sampling.of(arguments, given)
+    return Sampling.of(arguments, given, OneArguments.__annotations__)

@@ -40,8 +40,10 @@ from guideway.masks.networks import succeed_large
 from guideway.masks.rows import Rows
 from guideway.masks.schemas import lower_plain, plain_of
 from guideway.syntax.collecting import pause, resume
+from guideway.syntax.json_schema_silent import check_keywords
 from guideway.syntax.json_schema_source import JsonSchema
-from guideway.syntax.parts import check_levels
+from guideway.syntax.mistakes import vocabulary_of
+from guideway.syntax.parts import check_levels, parts_of
 from guideway.syntax.sources import Source, source
 from guideway.vocabulary.cutter import Cutter
 from guideway.vocabulary.spellings import Vocabulary
@@ -131,6 +133,7 @@ def _remembered(
     if not isinstance(vocabulary, Vocabulary):  # pyright: ignore[reportUnnecessaryIsInstance]
         raise SourceError(
             f"a source is compiled for a guideway.Vocabulary, not for {type(vocabulary).__name__}"
+            f"{vocabulary_of(vocabulary)}"
         )
     if not vocabulary.width:
         raise ModelError("a source is compiled for a vocabulary with tokens, and this one has none")
@@ -172,6 +175,7 @@ def _compile(
     meter = Meter(budget)
     resolved = resolve(what, vocabulary)
     spelled = resolved.vocabulary
+    _check_keywords(resolved.source)
     with metered(meter.tick, fresh=True):
         expr = _plainly(resolved) or lower_source(resolved.source, Decisions(meter.tick))
         machine = Derivatives(expr, spelled.spellable, meter.tick)
@@ -209,6 +213,16 @@ def _compile(
     meter.release()
     machine.trim()
     return made
+
+
+def _check_keywords(what: Source) -> None:
+    """Warn of what says nothing in the schemas of a source."""
+    held: dict[int, Source] = {id(what): what}
+    while held:
+        for schema in held.values():
+            if isinstance(schema, JsonSchema):
+                check_keywords(schema.value)
+        held = {id(part): part for each in held.values() for part in parts_of(each)}
 
 
 def _told(what: Source, ask: Callable[[], Told]) -> Told:

@@ -10,7 +10,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from guideway.constraints.compiled import CompiledConstraint, DecodeState
-from guideway.errors import LimitError, TokenRejected, UnsupportedError, one_line
+from guideway.errors import (
+    LimitError,
+    SourceError,
+    TokenRejected,
+    UnsupportedError,
+    brief,
+    one_line,
+)
 
 
 class Bitmask(Protocol):
@@ -41,7 +48,16 @@ class Matcher:
     """
 
     def __init__(self, constraint: CompiledConstraint) -> None:
-        """A cursor before the first token."""
+        """A cursor before the first token.
+
+        Raises:
+            SourceError: `constraint` is not a compiled constraint.
+        """
+        if not isinstance(constraint, CompiledConstraint):  # pyright: ignore[reportUnnecessaryIsInstance]
+            raise SourceError(
+                f"a Matcher is for a compiled constraint, not for {brief(constraint)}; write "
+                "guideway.Matcher(guideway.compile(source, vocabulary))"
+            )
         self.constraint = constraint
         self._history: list[DecodeState] = [constraint.start()]
         self._tokens: list[int] = []

@@ -7,8 +7,7 @@ is read for its end ids only. No torch here: settings are made before models.
 What this module does not know: whether a constraint can meet the limits (`engine.limits`).
 """
 
-import difflib
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, fields, replace
 from typing import Any, Final, TypeAlias, final
 
@@ -19,13 +18,15 @@ from guideway.sampling.checks import check, wrong
 from guideway.sampling.order import read_order
 from guideway.sampling.presets import preset
 from guideway.sampling.search import Search, check_search, search_of
+from guideway.syntax.names import did_you_mean
 
-# transformers' names that mean something, but not yet here: refused rather than ignored.
-LATER: Final = (
-    "assistant_model", "prompt_lookup_num_tokens", "min_length", "max_length", "max_time",
-)  # fmt: skip
-# And those that are no setting of a draw here.
+# transformers' names that are no setting here, and what to write: refused rather than ignored.
 ELSEWHERE: Final = {
+    "min_length": "min_new_tokens counts the tokens after the prompt",
+    "max_length": "max_new_tokens counts the tokens after the prompt",
+    "max_time": "stop a stream, or cancel the task of agenerate",
+    "assistant_model": "drafts of another model are not supported yet",
+    "prompt_lookup_num_tokens": "drafts from the prompt are not supported yet",
     "watermarking_config": "mark the model: model.watermarked(guideway.Watermark(key=…))",
     "guidance_scale": "guide the model: guideway.cfg(model, gamma=…)",
 }
@@ -221,11 +222,21 @@ class Sampling:
         return one_line(f"Sampling({', '.join(shown)})")
 
     @classmethod
-    def of(cls, arguments: Mapping[str, object], base: "Sampling | None" = None) -> "Sampling":
+    def of(
+        cls,
+        arguments: Mapping[str, object],
+        base: "Sampling | None" = None,
+        also: Iterable[str] = (),
+    ) -> "Sampling":
         r"""The settings of these keyword arguments; all others are those of `base`.
 
+        Args:
+            arguments: by the names of `Sampling`, or transformers' other names.
+            base: the settings that are not among them; the defaults if not given.
+            also: names of arguments that are no settings, which may be meant.
+
         Raises:
-            UnsupportedError: a name that is not (or not yet) an argument; with the nearest one.
+            UnsupportedError: a name that is not an argument; with the nearest one.
             LimitError: a value out of its range, or one setting given under two names.
 
         Example:
@@ -235,13 +246,13 @@ class Sampling:
             Sampling(top_k=5, top_p=0.9)
             >>> Sampling.of({"temprature": 1})
             Traceback (most recent call last):
-            guideway.errors.UnsupportedError: 'temprature' is no sampling argument; did you mean ...
+            guideway.errors.UnsupportedError: 'temprature' is not an argument; did you mean ...
         """
         known: dict[str, object] = {}
         for name, value in arguments.items():
             proper = ALIASES.get(name, name)
             if proper not in NAMES:
-                raise _unknown(name)
+                raise _unknown(name, also)
             if proper in known:
                 raise wrong(proper, value, f"given once, not as {name!r} as well")
             # A number of numpy is one of Python's.
@@ -330,13 +341,11 @@ class Sampling:
 NAMES: Final = tuple(field.name for field in fields(Sampling))
 
 
-def _unknown(name: str) -> UnsupportedError:
-    if name in LATER:
-        return UnsupportedError(
-            f"{name!r} is not supported yet; supported are {', '.join(NAMES)}", feature=name
-        )
+def _unknown(name: str, also: Iterable[str]) -> UnsupportedError:
     if name in ELSEWHERE:
-        return UnsupportedError(f"{name!r} is no setting here: {ELSEWHERE[name]}", feature=name)
-    near = difflib.get_close_matches(name, [*NAMES, *ALIASES, *LATER], 1)
-    hint = f"; did you mean {near[0]!r}?" if near else f"; there are {', '.join(NAMES)}"
-    return UnsupportedError(f"{name!r} is no sampling argument{hint}", feature=name)
+        return UnsupportedError(f"{name!r} is not a setting: {ELSEWHERE[name]}", feature=name)
+    hint = did_you_mean(name, [*NAMES, *ALIASES, *also])
+    return UnsupportedError(
+        f"{name!r} is not an argument{hint or '; help(guideway.Sampling) lists the settings'}",
+        feature=name,
+    )

@@ -210,4 +210,18 @@ def _copied(schema: object, what: str) -> tuple[str, Json]:
         return text, text
     if isinstance(schema, dict | Mapping | bool):
         return copy_json(schema if isinstance(schema, bool) else dict(schema))  # pyright: ignore[reportUnknownArgumentType]
-    raise SourceError(f"{what} is a dict, a bool or JSON text, not {brief(schema)}")
+    raise SourceError(
+        f"{what} is a dict, a bool or JSON text, not {brief(schema)}{_instead(schema)}"
+    )
+
+
+def _instead(given: object) -> str:
+    """What to write instead of something that is no schema, "" if nobody knows."""
+    name = getattr(given, "__name__", None) or type(given).__name__
+    if hasattr(given, "model_json_schema"):
+        return f"; write {name}.model_json_schema(), or take the type {name} itself as the source"
+    if isinstance(given, type):
+        return f"; take the type {name} itself as the source"
+    if isinstance(given, Source):
+        return "; it is a source itself"
+    return ""

@@ -15,6 +15,19 @@ def near(given: str, allowed: Iterable[str]) -> str | None:
     return folded[found[0]] if found else None
 
 
+def close(given: str, allowed: Iterable[str]) -> str | None:
+    """The allowed name of which `given` is surely a misspelling, None where none is.
+
+    >>> close("requred", ["required"]), close("tpye", ["type"]), close("label", ["enum"])
+    ('required', 'type', None)
+    """
+    folded = {name.casefold(): name for name in allowed}
+    word = given.casefold()[:100]
+    swapped = [name for name in folded if sorted(name) == sorted(word)]
+    found = swapped or get_close_matches(word, folded, n=1, cutoff=0.82)
+    return folded[found[0]] if found else None
+
+
 def did_you_mean(given: object, allowed: Iterable[str]) -> str:
     """A clause for the end of a message, empty where nothing is near.
 

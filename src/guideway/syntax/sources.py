@@ -35,11 +35,13 @@ from typing_extensions import TypeVar
 from guideway.errors import SourceError, brief, one_line
 from guideway.syntax.files import MARK
 from guideway.syntax.json_style import KeyOrder, Spelling, Style, Whitespace, WhitespaceName
+from guideway.syntax.mistakes import check_literal, instead
 from guideway.syntax.names import did_you_mean
 from guideway.syntax.pickled import check_pickled
 
 Dialect = OneOf["python", "ecma"]
 DIALECTS: tuple[Dialect, ...] = ("python", "ecma")
+_FLAGS = {"i": re.IGNORECASE, "m": re.MULTILINE, "s": re.DOTALL, "x": re.VERBOSE, "a": re.ASCII}
 
 Value_co = TypeVar("Value_co", covariant=True, default=Any)
 Read = TypeVar("Read", default=str)
@@ -139,6 +141,10 @@ class Regex(Source[str]):
 
     def __post_init__(self) -> None:
         """Refuse what is no pattern at all; its syntax is read when compiling."""
+        if isinstance(self.pattern, re.Pattern):  # pyright: ignore[reportUnnecessaryIsInstance]
+            raise SourceError(
+                f"a pattern must be a str, not {brief(self.pattern)}; take it itself as the source"
+            )
         check_text(self.pattern, "a pattern")
         check_option("dialect", self.dialect, DIALECTS)
         if not isinstance(self.flags, str):  # pyright: ignore[reportUnnecessaryIsInstance]
@@ -162,6 +168,8 @@ class Choice(Source[str]):
         """One of `options`; a single string would be read letter by letter, so it is refused."""
         if isinstance(options, str) or not isinstance(options, Iterable):  # pyright: ignore[reportUnnecessaryIsInstance]
             raise SourceError(f"Choice takes a list of strings, not {brief(options)}")
+        if isinstance(options, type) and not issubclass(options, str):
+            raise SourceError(f"{brief(options)} is a type: take it itself as the source")
         listed = tuple(options)
         for option in listed:
             check_text(option, "an option of Choice")
@@ -385,7 +393,7 @@ def source(
     'compact'
 
     Args:
-        value: a source, a string, or a Python type.
+        value: a source, a string, a compiled pattern of `re`, or a Python type.
         key_order: of a type: "any", or "declared", as of `JsonSchema`.
         whitespace: of a type: "any", "compact", "natural", or a `Whitespace`.
         spelling: of a type: "any", or "plain".
@@ -394,13 +402,18 @@ def source(
         SourceError: the value is none of these, or an option is given for no type.
     """
     style: Style = key_order, whitespace, spelling
+    if isinstance(value, re.Pattern):
+        value = _regex(cast("re.Pattern[Any]", value))
     if isinstance(value, Source | str):
         if style != (None, None, None):
             raise SourceError(
                 "key_order, whitespace and spelling are options of a Python type, and "
                 f"{brief(cast('object', value))} is none; JsonSchema(...) takes them itself"
             )
-        return Literal(value) if isinstance(value, str) else cast("Source", value)
+        if isinstance(value, str):
+            check_literal(value)
+            return Literal(value)
+        return cast("Source", value)
     if get_origin(value) is Union and any(isinstance(a, Source) for a in get_args(value)):
         parts: tuple[object, ...] = get_args(value)
         return Either(
@@ -409,13 +422,15 @@ def source(
                 for part in parts
             )
         )
-    if value is None or isinstance(value, (int, float, bytes, list, tuple, set, dict)):
-        given = brief(cast("object", value))
-        raise SourceError(
-            f"{given} is no source: pass a type, a string, or Regex, Choice, JsonSchema, Text"
-            + (" (wrap a schema as guideway.JsonSchema(...))" if isinstance(value, dict) else "")
-        )
+    if meant := instead(value):
+        raise SourceError(f"{brief(value)} is not a source: {meant}")
     return PythonType(value, *style)
+
+
+def _regex(compiled: re.Pattern[Any]) -> Regex:
+    """The source of a pattern that `re` has compiled."""
+    flags = "".join(letter for letter, flag in _FLAGS.items() if compiled.flags & flag)
+    return Regex(cast("str", compiled.pattern), flags=flags)  # which refuses bytes
 
 
 def repeat(item: object, low: int = 0, high: int | None = None) -> Repetition:

@@ -14,6 +14,7 @@ from dataclasses import dataclass
 from typing import Any, Final, Self, final
 
 from guideway.errors import LimitError, ModelError, UnsupportedError
+from guideway.syntax.mistakes import has, vocabulary_of
 
 Config = Mapping[str, Any]
 
@@ -185,9 +186,14 @@ def fast_backend(tokenizer: Any) -> Any:
     if backend is None:
         raise ModelError(
             f"{type(tokenizer).__name__} is not a fast transformers tokenizer: only those say what "
-            "their tokens are; convert it to a tokenizer.json"
+            f"their tokens are{_instead(tokenizer)}"
         )
     return backend
+
+
+def _instead(given: object) -> str:
+    slow = has(given, "convert_ids_to_tokens")
+    return "; convert it to a tokenizer.json" if slow else vocabulary_of(given)
 
 
 def steps(config: Config | None, key: str) -> list[Config]:

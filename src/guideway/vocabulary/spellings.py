@@ -26,6 +26,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from guideway.errors import LimitError, ModelError, brief
+from guideway.syntax.mistakes import vocabulary_of
 from guideway.vocabulary.backend import MOST_IDS, Backend, fast_backend
 from guideway.vocabulary.cache import kept_trie
 from guideway.vocabulary.end_ids import ends_beside, ends_of, named_ends
@@ -90,7 +91,10 @@ class Vocabulary:
         """
         for name, value in (("tokens", tokens), ("eos_ids", eos_ids)):
             if isinstance(value, str | bytes) or not isinstance(value, Iterable):  # pyright: ignore[reportUnnecessaryIsInstance]
-                raise ModelError(f"{name} must be a list or another collection, not {brief(value)}")
+                raise ModelError(
+                    f"{name} must be a list or another collection, not {brief(value)}"
+                    f"{vocabulary_of(value)}"
+                )
         spelled = _checked_tokens(tokens)
         wide = _checked_width(width, len(spelled))
         ends = frozenset(_checked_id(i, wide, "end id") for i in eos_ids)
@@ -143,6 +147,7 @@ class Vocabulary:
         if not isinstance(source, str | Path | bytes):  # pyright: ignore[reportUnnecessaryIsInstance]
             raise ModelError(
                 f"a tokenizer.json is given by its path or its bytes, not {brief(source)}"
+                f"{vocabulary_of(source)}"
             )
         table, folder = open_table(source)
         ends = ends_beside(folder, table.ids) if eos is None else named_ends(eos, table.ids)

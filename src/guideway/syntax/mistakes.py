@@ -1,0 +1,148 @@
+"""Sources that are probably mistakes, and what to write instead.
+
+A str that looks like a pattern, a schema or a grammar is taken literally, with a warning. Lists,
+constraints, tokenizers and models are refused by those who ask `instead`.
+
+What this module does not know: which values are sources.
+"""
+
+import dataclasses
+import json
+import re
+from collections.abc import Callable
+from contextlib import suppress
+from enum import Enum
+from typing import Final, cast
+
+from guideway.errors import brief, warn
+from guideway.syntax.json_schema_keywords import READ
+
+_LONGEST: Final = 2_000  # characters of a text that is looked at: nobody types a longer pattern
+_PATTERN: Final = re.compile(
+    r"""
+      \\[dDsSwWbB]                          # \d
+    | \[\^? [^]\[\\]? -[^]\[\\]             # [a-z, [0-9
+    | \[ [^]\[]+ \] [*+?{]                  # [abc]+
+    | [\])] \{ [0-9]+ ,? [0-9]* \}          # ){3}
+    | \( \? (?: [:=!<] | P< | [aimsux]+ )   # (?:
+    | \. [*+]                               # .*
+    | \( [^()|]+ (?: \| [^()|]+ )+ \)       # (yes|no)
+    | \A \w+ (?: \| \w+ )+ \Z               # yes|no
+    | \A \^ .* \$ \Z
+    """,
+    re.VERBOSE | re.DOTALL,
+)
+
+
+def instead(value: object) -> str:  # noqa: PLR0911  an arm for each
+    """What to write instead of a value that is no source; "" for what may be a type.
+
+    >>> instead(["yes", "no"])
+    "for one of several texts write guideway.Choice(['yes', 'no'])"
+    """
+    match value:
+        case None:
+            return "guideway.Text() is any text"
+        case bytes():
+            return "a text is a str: decode it"
+        case bool() | int() | float():
+            shown = brief(cast("object", value))
+            return f"for exactly this text write '{shown}', for a value typing.Literal[{shown}]"
+        case dict():
+            return "wrap a schema as guideway.JsonSchema(...)"
+        case list() | tuple() | set() | frozenset():
+            return _several(list(cast("list[object]", value)))
+        case Enum():
+            return f"for this value write typing.Literal[{value}]"
+        case type():
+            return ""
+        case _:
+            return _thing(value)
+
+
+def _several(items: list[object]) -> str:
+    if items and all(isinstance(item, str) for item in items):
+        return f"for one of several texts write guideway.Choice({brief(items)})"
+    return (
+        "for alternatives combine sources, as in guideway.source(int) | guideway.Choice([...]); a "
+        "list of sources goes with a list of prompts"
+    )
+
+
+def _thing(value: object) -> str:
+    name = type(value).__name__
+    if has(value, "advance", "mask", "start"):
+        return "a compiled constraint is none: pass what it was compiled from"
+    if is_tokenizer(value):
+        return "a tokenizer is none: guideway.compile(source, vocabulary) has the source first"
+    if has(value, "eos_ids", "tokens"):
+        return "a vocabulary is none: guideway.compile(source, vocabulary) has the source first"
+    if has(value, "generate"):
+        return "a model is none: call model.generate(prompt, source)"
+    if hasattr(type(value), "__pydantic_validator__") or dataclasses.is_dataclass(value):
+        return f"it is an instance; pass the type: {name}"
+    return ""
+
+
+def has(value: object, *names: str) -> bool:
+    """Whether an object has all of these attributes."""
+    return not isinstance(value, type) and all(hasattr(value, name) for name in names)
+
+
+def is_tokenizer(value: object) -> bool:
+    """Whether an object is a tokenizer of transformers, or of tokenizers."""
+    return has(value, "encode", "decode", "get_vocab")
+
+
+def vocabulary_of(value: object) -> str:
+    """How to make a vocabulary of something that is none, "" if nobody knows."""
+    if has(value, "vocabulary"):
+        return "; write model.vocabulary"
+    if has(value, "to_str", "encode"):  # of tokenizers
+        return "; write guideway.Vocabulary.from_tokenizer_json(tokenizer.to_str().encode())"
+    if is_tokenizer(value):
+        return "; write guideway.Vocabulary.from_transformers(tokenizer)"
+    if has(value, "__fspath__") or isinstance(value, str):
+        return "; write guideway.Vocabulary.from_tokenizer_json(path)"
+    return ""
+
+
+def check_literal(text: str) -> None:
+    """Warn of a text that looks like something else than a literal."""
+    if len(text) > _LONGEST:
+        return
+    name = next((name for name, looks in _LOOKS if looks(text)), None)
+    if name is not None:
+        given = brief(text)
+        warn(
+            f"a str is taken literally, and {given} looks like something else: if so, write "
+            f"guideway.{name}({given}); if not, guideway.Choice([{given}]) says so"
+        )
+
+
+def _is_pattern(text: str) -> bool:
+    if _PATTERN.search(text) is None:
+        return False
+    with suppress(re.error, RecursionError, OverflowError):
+        re.compile(text)
+        return True
+    return False
+
+
+def _is_schema(text: str) -> bool:
+    if not text.lstrip().startswith("{"):
+        return False
+    with suppress(ValueError, RecursionError):
+        value = json.loads(text)
+        return isinstance(value, dict) and not READ.keys().isdisjoint(
+            cast("dict[str, object]", value)
+        )
+    return False
+
+
+_LOOKS: Final[tuple[tuple[str, Callable[[str], object]], ...]] = (
+    ("JsonSchema", _is_schema),
+    ("Gbnf", re.compile(r"^root\s*::=", re.MULTILINE).search),
+    ("Lark", re.compile(r"^\??start\s*:", re.MULTILINE).search),
+    ("Regex", _is_pattern),
+)
