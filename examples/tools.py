@@ -1,14 +1,14 @@
-"""Let a model call functions.
+"""Let a model call functions, and answer with their results.
 
 Run: python examples/tools.py
 
-You will see calls that can run as they are: each name is a name of a function, and the arguments
-have the types of its signature. The built-in model is not trained for tools: for six questions,
-three of them about the weather in a city, it calls `weather` each time (greedily), with the right
-city where there is one. Larger models choose better; the constraint is the same.
+You will see two turns for each question. First a call that can run as it is: its name is a name of
+a function, and its arguments have the types of the signature. Then an answer in words. The built-in
+model is not trained for tools: it may take the wrong one, or misread its result. Larger models
+choose better; the constraint is the same.
 """
 
-from typing import Literal
+from typing import Any, Literal
 
 import guideway as gw
 
@@ -17,7 +17,7 @@ QUESTIONS = ["What is the weather in Oslo?", "How much is 17 + 25?"]
 
 def weather(city: str, unit: Literal["celsius", "fahrenheit"] = "celsius") -> str:
     """The weather in a city."""
-    return f"18 degrees {unit} in {city}"
+    return f"18 degrees {unit} in {city}, light rain"
 
 
 def add(a: int, b: int) -> int:
@@ -25,15 +25,25 @@ def add(a: int, b: int) -> int:
     return a + b
 
 
+def ask(model: gw.Model, question: str) -> str:
+    """The answer to a question, after one round of calls."""
+    # "auto" lets a model answer at once; templates that know tools get them without a description.
+    tools = gw.tools([weather, add], format="hermes", choice="required", parallel=False)
+    messages: list[dict[str, Any]] = [{"role": "user", "content": question}]
+    asked = model.generate(messages, tools, schema_in_prompt=True, max_new_tokens=60)
+    messages.append(asked.message)
+    for call in asked.tool_calls:
+        result = call.tool(**call.arguments)
+        print(f"{call.name}({call.arguments}) = {result}")
+        messages.append({"role": "tool", "tool_call_id": call.id, "content": str(result)})
+    return model.generate(messages, max_new_tokens=40).text
+
+
 def main(questions: list[str] = QUESTIONS) -> None:
     model = gw.load("smollm2-135m")
-    # "auto" lets the model answer in text as well; templates that know tools are given them.
-    tools = gw.tools([weather, add], format="hermes", choice="required", parallel=False)
     for question in questions:
-        talk = [{"role": "user", "content": question}]
-        result = model.generate(talk, tools, schema_in_prompt=True, max_new_tokens=60)
-        for call in result.tool_calls:
-            print(f"{question} {call.name}({call.arguments}) = {call.tool(**call.arguments)}")
+        print(question)
+        print(f"{ask(model, question)}\n")
 
 
 if __name__ == "__main__":

@@ -85,6 +85,13 @@ CALLED: dict[str, tuple[str, ...] | None] = {
     "transformers.models.auto.tokenization_auto.AutoTokenizer.from_pretrained": None,
     "transformers.PreTrainedTokenizerFast.backend_tokenizer": None,
     "transformers.PreTrainedTokenizerFast.apply_chat_template": None,
+    "transformers.PreTrainedTokenizerFast.get_chat_template": ("self", "chat_template", "tools"),
+    "transformers.utils.chat_template_utils.render_jinja_template": (
+        "conversations",
+        "tools",
+        "chat_template",
+        "add_generation_prompt",
+    ),
     "transformers.PreTrainedModel.can_generate": None,
     "transformers.PreTrainedModel.get_decoder": None,
     "transformers.PreTrainedModel.get_output_embeddings": None,

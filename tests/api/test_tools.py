@@ -11,7 +11,7 @@ import pytest
 from pydantic import AfterValidator
 
 import guideway as gw
-from guideway.api.values import read_value
+from guideway.api.values import as_message, called, read_value
 from guideway.engine.fake import FakeModel
 from guideway.syntax.tool_formats import FORMATS
 from tool_samples import (
@@ -254,20 +254,100 @@ def test_thought_comes_before_calls():
     assert found.arguments == {"a": 1, "b": False}
 
 
+class Template:
+    """A tokenizer of bytes, whose template writes messages and tools as Python does."""
+
+    chat_template = "some"
+
+    def apply_chat_template(self, messages: object, **how: Any) -> str:
+        return f"{messages}{how.get('tools')}"
+
+    def encode(self, text: str, **how: Any) -> list[int]:
+        return list(text.encode())
+
+
+def test_a_reply_is_the_message_of_the_next_turn():
+    model = gw.Model(FakeModel.random(PLAIN, 1), Template())
+    calls = gw.tools([add], choice="required")
+    talk: list[dict[str, Any]] = [{"role": "user", "content": "Hello"}]
+    turns = []
+    for seed in (1, 1, 2):
+        result = model.generate(talk, calls, max_new_tokens=200, seed=seed)
+        assert model.generate(talk, calls, max_new_tokens=200, seed=seed) == result
+        message = result.message
+        assert (message["role"], message["content"]) == ("assistant", None)
+        for call, shown in zip(result.tool_calls, message["tool_calls"], strict=True):
+            function = {"name": "add", "arguments": call.text}
+            assert shown == {"id": call.id, "type": "function", "function": function}
+            assert json.loads(call.text) == call.arguments
+        assert result.value == result.tool_calls
+        assert json.loads(json.dumps(message)) == message
+        turns += [call.id for call in result.tool_calls]
+        answers = [
+            {"role": "tool", "tool_call_id": call.id, "content": str(call.tool(**call.arguments))}
+            for call in result.tool_calls
+        ]
+        talk += [message, *answers]
+    assert len(set(turns)) == len(turns) >= 3
+    assert all(re.fullmatch("[a-z0-9]{9}", each) for each in turns)  # as Mistral's templates insist
+
+
+def test_a_reply_without_calls_is_a_message_too():
+    model = gw.Model(FakeModel.random(PLAIN, 1), Template())
+    for source in (None, int, gw.tools([add], choice="none")):
+        result = model.generate("?", source, max_new_tokens=5, seed=1)
+        assert result.message == {"role": "assistant", "content": result.text}
+
+
+@pytest.mark.parametrize(
+    ("said", "content"), [("", None), ("Well.", "Well."), ("Let me add.\n\n", "Let me add.")]
+)
+@pytest.mark.parametrize("wrapped", [False, True])
+def test_what_is_said_before_calls_is_the_content(said: str, content: str | None, wrapped: bool):
+    source = gw.tools([add])
+    call = '<tool_call>\n{"name": "add", "arguments": {"a": 1, "b": false}}\n</tool_call>'
+    before = ""
+    if wrapped:
+        source, before, content = gw.thinking(source), "<think>So.</think>", (content or "")
+        content = f"{before}{said}".strip()
+    value, _ = read_value(source, f"{before}{said}{call}")
+    calls = called(value, 0)
+    message = as_message(source, f"{before}{said}{call}", calls)
+    assert message["content"] == content
+    assert [one["id"] for one in message["tool_calls"]] == [calls[0].id]
+
+
+def test_ids_that_a_format_writes_are_those_of_the_calls():
+    source = gw.tools([add], "kimi_k2")
+    one = (
+        "<|tool_call_begin|>functions.add:{}<|tool_call_argument_begin|>"
+        '{{"a": 1, "b": false}}<|tool_call_end|>'
+    )
+    text = "<|tool_calls_section_begin|>{}{}<|tool_calls_section_end|>"
+    value, _ = read_value(source, text.format(one.format(3), one.format(4)))
+    assert [call.id for call in called(value, 0)] == ["functions.add:3", "functions.add:4"]
+
+
+@pytest.mark.parametrize("name", FORMATS)
+def test_the_content_before_calls_is_known_in_every_format(name: str):
+    source = gw.tools(TOOLS, name)
+    form = FORMATS[name]
+    if form.trigger is None:
+        assert source.before("{") == ""
+        return
+    example = gw.compile(gw.tools(TOOLS, name, choice="required"), MARKED).example()
+    assert source.before(f"Well. {example}") == "Well. "
+
+
 def test_the_tools_are_in_the_prompt():
     asked: list[str] = []
 
-    class Template:
-        chat_template = "some"
-
+    class Asked(Template):
         def apply_chat_template(self, messages: object, **how: Any) -> str:
             asked.append(str(how.get("tools")))
-            return "?"
+            return super().apply_chat_template(messages, **how)
 
-        def encode(self, text: str, **how: Any) -> list[int]:
-            return list(text.encode())
-
-    model = gw.Model(FakeModel.random(PLAIN, 1), Template())
+    model = gw.Model(FakeModel.random(PLAIN, 1), Asked())
     talk = [{"role": "user", "content": "Hello"}]
     calls = gw.tools([add], choice="required", parallel=False)
     for source in (calls, gw.thinking(calls, begin=None)):

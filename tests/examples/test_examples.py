@@ -60,7 +60,7 @@ STUDIES = {
 STUDIES_WITH_MODEL = {
     "tools": (
         {"questions": ["What is the weather in Oslo?"]},
-        ("What is the weather in Oslo? weather({'city': 'Oslo'", "}) = 18 degrees "),
+        ("What is the weather in Oslo?", "weather({'city': 'Oslo'", "}) = 18 degrees "),
     ),
     "self_consistency": (
         {"count": 1, "draws": 2},

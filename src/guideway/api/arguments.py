@@ -1,11 +1,13 @@
 """What may stand in a call of a model, for type checkers. Nothing here runs."""
 
-from typing import Literal, TypedDict
+from typing import Literal, TypeAlias, TypedDict
 
-from guideway.api.running import Wrong
 from guideway.engine.backends.progress import Progress
 from guideway.sampling.arguments import SamplingArguments
 from guideway.sampling.settings import Sampling
+
+Wrong: TypeAlias = Literal["raise", "return"]
+"""What happens to a row that fails."""
 
 
 class _Arguments(SamplingArguments, total=False):

@@ -9,12 +9,13 @@ from typing import Any, Final, final
 
 from guideway.api.best import widened
 from guideway.api.describe import describe
-from guideway.api.prompts import Prompt, is_chat, read_sampling, read_source, spread
+from guideway.api.prompts import Prompt, read_sampling, read_source, spread
 from guideway.api.result import Result
 from guideway.constraints.compile import compile as compile_source
 from guideway.constraints.compiled import CompiledConstraint
 from guideway.engine.ensemble import Ensemble, Prompts
 from guideway.engine.limits import checked
+from guideway.engine.messages import Plain, read_messages
 from guideway.engine.prompt import Prompt as Read
 from guideway.engine.request import Request
 from guideway.engine.views import read
@@ -152,7 +153,7 @@ class Call:
         next sample of it is drawn: at temperature 1 where the settings were greedy, and without
         diverse beams or contrastive search, which are not drawn.
         """
-        if is_chat(job.prompt):
+        if not isinstance(job.prompt, str):
             complaint = f"That was refused: {result.error}\nGive the corrected answer."
             answered = {"role": "assistant", "content": result.text}
             prompt = [*job.prompt, answered, {"role": "user", "content": complaint}]
@@ -168,9 +169,9 @@ class Call:
     def _jobs_of(self, number: int, prompt: Prompt, given: object, settings: object) -> list[Job]:
         """Those of one prompt."""
         source, sampling = read_source(given), read_sampling(settings, self.settings)
-        asked = prompt
+        asked: str | list[Plain] = prompt if isinstance(prompt, str) else read_messages(prompt)
         if self.shown and source is not None:
-            asked = _with_description(prompt, source)
+            asked = _with_description(asked, source)
         wide = widened(sampling)
         request = self._request(asked, source, wide)
         checked(request, self.ensemble)
@@ -305,12 +306,17 @@ def checked_trace(trace: object) -> int:
     return trace
 
 
-def _with_description(prompt: Prompt, source: Source) -> Prompt:
-    """The prompt with a description of the type: in the last message, or before a text."""
+def _with_description(prompt: str | list[Plain], source: Source) -> str | list[Plain]:
+    """The prompt with a description of the type: before a text, or in a message.
+
+    That is the last message of the user, so that the answers of tools stay as they are.
+    """
     note = f"{ANSWER}\n{describe(source)}"
-    if not is_chat(prompt):
+    if isinstance(prompt, str):
         return f"{note}\n\n{prompt}"
-    *before, last = prompt
-    if not isinstance(last.get("content"), str):
-        return prompt  # which the reader refuses, naming the place
-    return [*before, {**last, "content": f"{last['content']}\n\n{note}"}]
+    asked = [n for n, message in enumerate(prompt) if message["role"] == "user"]
+    if not asked:
+        return [*prompt, {"role": "user", "content": note}]
+    last = asked[-1]
+    message = {**prompt[last], "content": f"{prompt[last]['content']}\n\n{note}"}
+    return [*prompt[:last], message, *prompt[last + 1 :]]

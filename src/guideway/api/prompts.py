@@ -6,27 +6,21 @@ batch; then sources and settings may be lists of the same length.
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from enum import Enum
-from typing import Any, TypeAlias, TypeGuard, TypeVar, cast, get_args
+from typing import Any, TypeAlias, TypeVar, cast, get_args
 
 from guideway.api.arguments import OneArguments
+from guideway.engine.messages import Message, are_messages
 from guideway.errors import SourceError, brief
 from guideway.sampling.settings import Sampling
 from guideway.syntax.json_schema_source import bare_schema
 from guideway.syntax.parts import with_parts
 from guideway.syntax.sources import Choice, PythonType, Source, source
 
-Message: TypeAlias = Mapping[str, object]
 Prompt: TypeAlias = str | Sequence[Message]
 Each = TypeVar("Each", bound=Prompt)
 Prompts: TypeAlias = Prompt | list[Each]
 Untyped: TypeAlias = Mapping[str, Any] | Callable[..., Any]
 """A source whose values have no type that is known: a JSON Schema, a callable."""
-
-
-def is_chat(value: object) -> TypeGuard[Sequence[Message]]:
-    """Whether `value` is a list of chat messages."""
-    messages = _listed(value)
-    return bool(messages) and all(isinstance(message, Mapping) for message in messages)
 
 
 def _listed(value: object) -> list[object]:
@@ -45,15 +39,16 @@ def split_prompts(given: object) -> tuple[list[Prompt], bool]:
     Raises:
         SourceError: it is neither a prompt nor a list of them.
     """
-    if isinstance(given, str) or is_chat(given):
+    if isinstance(given, str) or are_messages(given):
         return [given], False
     listed = _listed(given)
-    prompts: list[Prompt] = [p for p in listed if isinstance(p, str) or is_chat(p)]
+    prompts: list[Prompt] = [p for p in listed if isinstance(p, str) or are_messages(p)]
     if listed and len(prompts) == len(listed):
         return prompts, True
+    hint = "; one message is a list of one: [{...}]" if isinstance(given, Mapping) else ""
     raise SourceError(
-        f"a prompt is a text or a list of chat messages with role and content, or a list of such "
-        f"prompts; not {given!r}"[:300]
+        "a prompt is a text or a list of chat messages with role and content, or a list of such "
+        f"prompts; not {brief(cast('object', given))}{hint}"
     )
 
 

@@ -52,6 +52,8 @@ class Result(Generic[Value_co]):
         captures: what each `guideway.capture` of the source has, by its name: the value of a type
             or schema, else a text. A list where there may be several of the name.
         tool_calls: the calls, where the source is `guideway.tools(...)`.
+        message: the text as the assistant's message in OpenAI's form, for the next turn: with
+            `tool_calls` and their ids where there are calls.
         pieces: what each token spells; "�" for a part of a character.
         log_allowed: for each step, an end id's too, the logarithm of the probability of all tokens
             that the constraint allowed; 0 for free text. `log_z` is their sum.
@@ -73,6 +75,7 @@ class Result(Generic[Value_co]):
     attempts: int | None = None
     captures: Mapping[str, Any] = field(default_factory=dict[str, Any])
     tool_calls: tuple[ToolCall, ...] = ()
+    message: dict[str, Any] = field(default_factory=dict[str, Any])
     pieces: tuple[str, ...] = ()
     log_allowed: tuple[float, ...] = ()
 

@@ -14,12 +14,13 @@ import logging
 import time
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, replace
-from typing import Any, Final, Literal, TypeAlias, final
+from typing import Any, Final, final
 
+from guideway.api.arguments import Wrong
 from guideway.api.best import Drawn, best, model_score
 from guideway.api.jobs import Call, Failed, Job
 from guideway.api.result import Part, Result
-from guideway.api.values import called, partial_value, read_captures, read_value
+from guideway.api.values import as_message, called, partial_value, read_captures, read_value
 from guideway.engine.backends.progress import Progress, shown
 from guideway.engine.loop import Decoding
 from guideway.engine.request import Completion
@@ -28,7 +29,6 @@ from guideway.errors import GenerationInterrupted, GuidewayError, InvalidValueEr
 from guideway.lowering.special import beginning
 from guideway.vocabulary.spellings import Vocabulary
 
-Wrong: TypeAlias = Literal["raise", "return"]
 AT_ONCE: Final = 64  # rows of a batch, unless `batch_size` says how many prompts
 
 logger: Final = logging.getLogger(__name__)
@@ -260,8 +260,9 @@ def read_result(job: Job, done: Completion, vocabulary: Vocabulary) -> Result:
         value, error = read_value(job.source, data, constraint.vocabulary)
         captures, missing = read_captures(job.source, data, constraint.vocabulary)
         error = error or missing
+    calls = called(value, (job.request.prompt, done.tokens))
     return Result(
-        value=value,
+        value=calls or value,
         text=done.text,
         tokens=done.tokens,
         logprobs=done.logprobs,
@@ -276,7 +277,8 @@ def read_result(job: Job, done: Completion, vocabulary: Vocabulary) -> Result:
         population=done.population,
         attempts=done.attempts,
         captures=captures,
-        tool_calls=called(value),
+        tool_calls=calls,
+        message=as_message(job.source, done.text, calls),
         pieces=tuple(vocabulary.shown(token).decode(errors="replace") for token in done.tokens),
         log_allowed=done.log_allowed,
     )

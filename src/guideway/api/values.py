@@ -12,6 +12,8 @@ everything else        the text itself
 
 import json
 from collections.abc import Iterator, Mapping
+from dataclasses import replace
+from hashlib import blake2b
 from typing import Any, TypeAlias, TypeGuard, cast
 
 from guideway.api.lark_reading import counted
@@ -152,12 +154,39 @@ def _called(source: Tools, data: bytes, vocabulary: Vocabulary | None) -> Value:
             value, error = read_value(tool.arguments, written)
             calls.append(ToolCall(tool.name, value, written, tool.given))
             failed = failed or error
+    ids = source.ids(_plain(data))
+    if len(ids) == len(calls):
+        calls = [replace(call, id=each) for call, each in zip(calls, ids, strict=True)]
     return tuple(calls), failed
 
 
-def called(value: object) -> tuple[ToolCall, ...]:
-    """The calls that a value consists of, () if it is something else."""
-    return value if _are_calls(value) else ()
+def called(value: object, seed: object) -> tuple[ToolCall, ...]:
+    """The calls that a value consists of, () if it is something else.
+
+    Those without an id get one of nine letters and digits, as Mistral's templates want them. The
+    same `seed` gives the same ids: it has to differ from turn to turn.
+    """
+    calls = value if _are_calls(value) else ()
+    return tuple(replace(call, id=call.id or _id((seed, n))) for n, call in enumerate(calls))
+
+
+def _id(seed: object) -> str:
+    return blake2b(repr(seed).encode(), digest_size=5).hexdigest()[:9]
+
+
+def as_message(source: Source | None, text: str, calls: tuple[ToolCall, ...]) -> dict[str, Any]:
+    """A text as an assistant's message in OpenAI's form, with its calls of tools."""
+    if not calls:
+        return {"role": "assistant", "content": text}
+    said = "" if source is None else _before(source, text).strip()
+    listed = [call.message for call in calls]
+    return {"role": "assistant", "content": said or None, "tool_calls": listed}
+
+
+def _before(source: Source, text: str) -> str:
+    if isinstance(source, Tools):
+        return source.before(text)
+    return next(filter(None, (_before(part, text) for part in parts_read(source))), "")
 
 
 def _are_calls(value: object) -> TypeGuard[tuple[ToolCall, ...]]:

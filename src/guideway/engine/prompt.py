@@ -16,10 +16,12 @@ Worked example: Llama 2's template renders "[INST] Hi [/INST] Hello </s>". The p
 What this module does not know: models, constraints.
 """
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any, Final, final
 
+from guideway.engine.chat_template import ChatTemplate
+from guideway.engine.messages import Message, Plain, read_messages
 from guideway.errors import ModelError, SourceError, UnsupportedError
 from guideway.syntax.sources import check_text
 from guideway.vocabulary.healing import heal
@@ -79,12 +81,13 @@ class PromptReader:
         """The same reader, which shows these tools to chat templates."""
         return PromptReader(self._vocabulary, self._tokenizer, tools)
 
-    def read(self, prompt: str | Sequence[Mapping[str, Any]]) -> Prompt:
+    def read(self, prompt: str | Sequence[Message]) -> Prompt:
         """The tokens and the joint of a text or of chat messages.
 
         Raises:
             SourceError: a message has no role or content, a text is none that UTF-8 has, or the
                 template refuses the messages.
+            UnsupportedError: a message has an image, or something else that is not a text.
             ModelError: there is no chat template, or no token to begin with.
         """
         if not isinstance(prompt, str):
@@ -183,24 +186,20 @@ class PromptReader:
             raise ModelError("the prompt is empty, and the model has no token to begin a text with")
         return (min(self._vocabulary.eos_ids),)  # a text begins where another one ends
 
-    def _read_chat(self, messages: Sequence[Mapping[str, Any]]) -> Prompt:
-        for place, message in enumerate(messages):
-            keys = ("role",) if message.get("tool_calls") else ("role", "content")
-            for key in keys:  # a reply with calls may say nothing
-                text = message.get(key)
-                if not isinstance(text, str):
-                    what = f"a message needs a text as its {key!r}; there is {dict(message)!r}"
-                    raise SourceError(what[:300], place=f"/{place}/{key}")
-                check_text(text, f"the {key} of message {place}")
+    def _read_chat(self, given: Sequence[Message]) -> Prompt:
+        messages = read_messages(given)
         if not getattr(self._tokenizer, "chat_template", None):
             raise ModelError("the model has no chat template: give it a text as its prompt")
-        tokens = self._encode(self._render(messages, reply=None))
-        return Prompt(tokens, self._reply_joint(messages, tokens))
+        template = ChatTemplate(self._tokenizer)
+        tokens = self._encode(template.render(messages, self._tools))
+        return Prompt(tokens, self._reply_joint(messages, tokens, template))
 
-    def _reply_joint(self, messages: Sequence[Mapping[str, Any]], prompt: tuple[int, ...]) -> bytes:
+    def _reply_joint(
+        self, messages: Sequence[Plain], prompt: tuple[int, ...], template: ChatTemplate
+    ) -> bytes:
         """The bytes between the prompt and a reply, b"" if the reply cannot be told apart."""
         try:
-            text = self._render(messages, reply=WORD)
+            text = template.render(messages, self._tools, reply=WORD)
         except SourceError:  # a template may insist on who speaks next
             return b""
         answered = self._encode(text[: text.rindex(WORD) + len(WORD)] if WORD in text else "")
@@ -209,17 +208,6 @@ class PromptReader:
         # More than white space is part of the reply ("<think></think>"): it is the model's to say.
         begins = answered[: len(prompt)] == prompt and spelled.endswith(WORD.encode())
         return joint if begins and not joint.strip() else b""
-
-    def _render(self, messages: Sequence[Mapping[str, Any]], *, reply: str | None) -> str:
-        """The messages as the template writes them, ready for a reply or with one."""
-        answer = [] if reply is None else [{"role": "assistant", "content": reply}]
-        more = {"tools": list(self._tools)} if self._tools else {}
-        try:
-            return self._tokenizer.apply_chat_template(
-                [*messages, *answer], tokenize=False, add_generation_prompt=reply is None, **more
-            )
-        except Exception as error:  # noqa: BLE001  templates raise what they like
-            raise SourceError(f"the model's chat template refuses the messages: {error}") from None
 
     def _encodings(self, joint: str, text: str) -> Iterator[tuple[int, ...]]:
         """Ways in which the tokenizer may cut `text`, the most natural one first."""

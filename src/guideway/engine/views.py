@@ -7,14 +7,15 @@
 What this module does not know: models, expressions.
 """
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
-from typing import Any, TypeAlias, assert_never, cast, final
+from typing import Any, TypeAlias, assert_never, final
 
+from guideway.engine.messages import Message, are_messages, read_messages
 from guideway.engine.prompt import Prompt, PromptReader
 from guideway.errors import SourceError
 
-Given: TypeAlias = str | Sequence[Mapping[str, Any]]
+Given: TypeAlias = str | Sequence[Message]
 
 
 @final
@@ -96,9 +97,9 @@ def read(
 def _after(text: str, prompt: Given) -> Given:
     if isinstance(prompt, str):
         return text + prompt
-    first, *rest = prompt
-    if first.get("role") != "system" or not isinstance(first.get("content"), str):
-        return [{"role": "system", "content": text}, *prompt]
+    first, *rest = messages = read_messages(prompt)
+    if first["role"] != "system":
+        return [{"role": "system", "content": text}, *messages]
     return [{**first, "content": f"{text}\n\n{first['content']}"}, *rest]
 
 
@@ -106,9 +107,8 @@ def _rewritten(function: Callable[[Any], Any], prompt: Given) -> Given:
     made: object = function(prompt)
     if isinstance(made, str):
         return made
-    listed = list(cast("Sequence[object]", made)) if isinstance(made, Sequence) else []
-    if listed and all(isinstance(each, Mapping) for each in listed):
-        return cast("Sequence[Mapping[str, Any]]", listed)
+    if are_messages(made):
+        return made
     raise SourceError(
         f"a prompt was made into {made!r}: it must be a text or a list of chat messages"[:300]
     )

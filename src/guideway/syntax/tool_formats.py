@@ -40,6 +40,7 @@ class Format:
         text: what a reply without calls looks like; free text if None.
         others: other ways to write a call: head and middle.
         arguments: how arguments are written that are no JSON.
+        ids: finds the ids of calls in a reply, where it has them.
     """
 
     head: Parts
@@ -53,6 +54,7 @@ class Format:
     text: Source | None = None
     others: tuple[tuple[Parts, Parts], ...] = ()
     arguments: Elements | Literals | None = None
+    ids: re.Pattern[str] | None = None
 
 
 def _token(name: str) -> Special:
@@ -210,6 +212,7 @@ def _kimi() -> Format:
         between=(),
         closing=(closing,),
         trigger=opening,
+        ids=re.compile(r"<\|tool_call_begin\|>(functions\.[^<]*)<\|tool_call_argument_begin\|>"),
     )
 
 

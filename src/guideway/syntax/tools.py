@@ -37,6 +37,7 @@ from guideway.syntax.sources import (
     Text,
     check_flag,
 )
+from guideway.syntax.special import Special
 from guideway.syntax.tool_descriptions import as_mapping, function_of, read_descriptions
 from guideway.syntax.tool_formats import FORMATS, Format, format_name
 from guideway.syntax.tool_literals import Literals, is_name, literals, literals_as_json
@@ -103,12 +104,20 @@ class ToolCall:
             JSON's data; None where a validator refused them (`result.error`).
         text: the arguments as they were written, in JSON.
         tool: what was given as the tool: `call.tool(**call.arguments)` runs a callable.
+        id: what the message with the tool's answer names as its `tool_call_id`.
     """
 
     name: str
     arguments: Any
     text: str
     tool: Any
+    id: str = ""
+
+    @property
+    def message(self) -> dict[str, Any]:
+        """The call as an assistant's message has it, in OpenAI's form."""
+        function = {"name": self.name, "arguments": self.text}
+        return {"id": self.id, "type": "function", "function": function}
 
 
 @final
@@ -174,6 +183,16 @@ class Tools(Composed[tuple[ToolCall, ...]]):
             case None:
                 return tool.arguments
 
+    def ids(self, text: str) -> list[str]:
+        """The ids of the calls of a reply, in order, where the format writes them."""
+        pattern = FORMATS[self.format].ids
+        return [] if pattern is None else pattern.findall(text)
+
+    def before(self, text: str) -> str:
+        """What a reply with calls says before the first one."""
+        trigger = FORMATS[self.format].trigger
+        return "" if trigger is None else text.partition(_spelled(trigger))[0]
+
     def read(self, tool: Tool, text: str) -> str:
         """The arguments of a call as JSON."""
         match FORMATS[self.format].arguments:
@@ -225,6 +244,15 @@ def _as_written(said: dict[str, Any]) -> dict[str, Any]:
     return said
 
 
+def _spelled(trigger: Source) -> str:
+    """The text of a trigger, special tokens by their names."""
+    match trigger:
+        case Literal(text) | Special(str(text)):
+            return text
+        case _:
+            return "".join(map(_spelled, parts_of(trigger)))
+
+
 def _free(form: Format) -> Source:
     """A reply without calls."""
     if form.text is not None:
@@ -243,6 +271,18 @@ def tools(
 
     `result.tool_calls` has the calls, which are also the value: their names and their arguments,
     read as the tool's type says. Where messages are the prompt, the chat template gets the tools.
+    `result.message` is the reply in OpenAI's form. So this loop ends with an answer in words:
+
+        messages = [{"role": "user", "content": question}]
+        while True:
+            result = model.generate(messages, gw.tools([add]))
+            messages.append(result.message)
+            if not result.tool_calls:
+                break
+            for call in result.tool_calls:
+                content = str(call.tool(**call.arguments))
+                answer = {"role": "tool", "tool_call_id": call.id, "content": content}
+                messages.append(answer)
 
     >>> def add(a: int, b: int) -> int:
     ...     "Add two numbers."
