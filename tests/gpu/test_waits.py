@@ -81,7 +81,7 @@ def step(gpu: torch.device, node: Node, settings: dict[str, Any], mark: Scheme |
         marking = mark and Marking.of(mark, rows, VOCABULARY, gpu)
         made = evaluate(node, Step(logits, allowed, VOCABULARY))
         histories, steps = [row.history for row in rows], [len(row.tokens) for row in rows]
-        return draw(made, allowed, plan, histories, steps, [*range(ROWS)], None, marking)
+        return draw(made, allowed, plan, histories, steps, None, marking)
 
     return torch.inference_mode()(work)
 

@@ -9,7 +9,7 @@ from typing import Any, Literal
 import jsonschema
 import pytest
 from pydantic import BaseModel, Field
-from transformers.utils import get_json_schema
+from transformers.utils.chat_template_utils import get_json_schema
 
 import guideway as gw
 from guideway.syntax.tool_descriptions import as_mapping, read_descriptions

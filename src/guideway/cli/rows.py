@@ -62,7 +62,7 @@ def read_row(number: int, line: str, keys: Sequence[str]) -> Row:
         keys: the keys of an object that may hold the prompt; "messages" holds chat messages, any
             other one a text.
     """
-    from guideway.api.prompts import is_chat
+    from guideway.engine.messages import are_messages
 
     try:
         value: object = json.loads(line)
@@ -76,7 +76,7 @@ def read_row(number: int, line: str, keys: Sequence[str]) -> Row:
     if len(found) != 1 or not found.keys() <= set(keys):
         return Row(number, None, name, SourceError(f"{wanted}: got {', '.join(found) or 'none'}"))
     ((key, prompt),) = found.items()
-    if not (is_chat(prompt) if key == "messages" else isinstance(prompt, str)):
+    if not (are_messages(prompt) if key == "messages" else isinstance(prompt, str)):
         kind = "a list of messages" if key == "messages" else "a string"
         return Row(number, None, name, SourceError(f"{key} must be {kind}"))
     return Row(number, prompt, name)
