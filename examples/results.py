@@ -1,4 +1,6 @@
-"""What a result says where something goes wrong: nothing is hidden.
+"""See that a result never hides a cut, a refused value or an interrupt.
+
+Run: python examples/results.py
 
 You will see a text that a small budget changed, a value that a validator refuses, and a loop that
 ends at Ctrl-C.
