@@ -167,7 +167,9 @@ def test_drawn_beams_are_those_of_transformers_with_the_same_noise(
     def watched(self: Any, **given: Any) -> Any:
         begin, end = given["decoder_prompt_len"], given["cur_len"]
         rows.append(given["running_sequences"][0, :, begin:end].tolist())
-        return top_k_continuations(self, **given)
+        logs, *others = top_k_continuations(self, **given)
+        order = logs[0].argsort(descending=True)  # before 5.24 they come as they were drawn
+        return logs[:, order], *(each[:, order] for each in others)
 
     def drawn(shares: torch.Tensor, num_samples: int) -> torch.Tensor:
         keys = []

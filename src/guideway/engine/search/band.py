@@ -4,7 +4,7 @@
                                                   ├▶ those that can only end ─▶ their ends, next
                                                   └▶ those that go on ─▶ the next rows
 
-The rules are transformers' (5.23):
+The rules are transformers' (5.24):
 
 - so many continuations are looked at that enough of them are no end id: (1 + end ids) × beams;
 - what ends counts only among the first `beams` of them, and only the best `beams` are kept;
@@ -12,9 +12,9 @@ The rules are transformers' (5.23):
   that goes on could become: at its own length or, with `early_stopping` "never" and a positive
   `length_penalty`, at the greatest one. `early_stopping` True asks for `beams` texts and no more.
 
-Where beams are drawn, continuations are a sample without replacement (the greatest of log plus
-Gumbel noise), in the order in which they were drawn; those that go on are the best of them. The
-noise is a function of the seed and of the tokens so far.
+Where beams are drawn, the continuations that are looked at are a sample without replacement (the
+greatest of log plus Gumbel noise), the best first; before 5.24 transformers took them in the order
+in which they were drawn. The noise is a function of the seed and of the tokens so far.
 
 Three rules differ. Where all continuations that were looked at end, as they do when a constraint or
 a stop string ends them, more are looked at, so that no longer text is lost; rows that cannot go on
@@ -234,9 +234,9 @@ class Band:
     def _sorted(self, picks: list[Pick], taken: Counter[int]) -> "_Grown":
         """What goes on, the best first, and what ends."""
         going, ended = list[tuple[Pick, Beam]](), list[tuple[Pick, Beam]]()
-        for order, pick in enumerate(picks):
+        for order, pick in enumerate(sorted(picks, key=lambda pick: -pick.log)):
             inside = order < self.rules.beams
-            if len(going) >= self.rules.beams and not inside and not self.rules.random:
+            if len(going) >= self.rules.beams and not inside:
                 break
             owed = self.rules.diversity * taken[pick.token]
             beam = self.going[pick.place].child(pick, owed)
@@ -244,7 +244,7 @@ class Band:
                 going.append((pick, beam))
             elif inside:
                 ended.append((pick, beam))
-        return _Grown(sorted(going, key=lambda each: -each[1].rank), ended)
+        return _Grown(going, ended)
 
     def _noise(self, scores: Scores) -> Float[Tensor, "rows vocabulary"]:
         keys = torch.tensor([beam.key for beam in self.going], device=scores.logs.device)
