@@ -201,7 +201,7 @@ def test_a_grammar_is_shown_as_it_is() -> None:
 
 
 def test_what_cannot_be_compiled_cannot_be_described() -> None:
-    with pytest.raises(SourceError, match="is no source"):
+    with pytest.raises(SourceError, match="is not a source"):
         describe(3)
     with pytest.raises(UnsupportedError, match="callable has no JSON"):
         describe(Callable)

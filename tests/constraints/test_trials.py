@@ -211,6 +211,7 @@ def test_deep_values_of_keys_are_told_apart() -> None:
     assert places({"patternProperties": {"a.{9}b": deep, "b+": deep}}) == ["/patternProperties"]
 
 
+@pytest.mark.filterwarnings("ignore::guideway.errors.GuidewayWarning")
 def test_what_is_no_schema_is_no_reason_to_refuse_where_nobody_refers_to_it() -> None:
     wrong = {"pattern": 1.5, "type": 2.5, "not": {"pattern": ["a"]}, "anyOf": 3.5, "enum": 4}
     meeting = {"allOf": [wrong, HARD, {"pattern": "b"}, {"pattern": "c("}]}

@@ -121,7 +121,7 @@ def test_a_name_like_no_other_gets_no_list_of_forty():
 
 def test_a_name_may_be_near_an_argument_that_is_no_setting():
     with pytest.raises(UnsupportedError, match="did you mean 'retries'"):
-        Sampling.of({"retires": 1}, ["retries"])
+        Sampling.of({"retires": 1}, also=["retries"])
 
 
 @pytest.mark.parametrize(

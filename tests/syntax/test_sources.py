@@ -95,7 +95,7 @@ def test_types_that_do_not_hash_are_told_apart_by_identity():
 
 @pytest.mark.parametrize("value", [None, 3, 2.5, b"bytes", ["a"], ("a",), {"a"}, {"type": "null"}])
 def test_what_is_no_source_is_refused(value):
-    with pytest.raises(SourceError, match="is no source"):
+    with pytest.raises(SourceError, match="is not a source"):
         source(value)
 
 

@@ -15,12 +15,12 @@ from guideway.constraints.compile import compile as compile_source
 from guideway.constraints.compiled import CompiledConstraint
 from guideway.engine.ensemble import Ensemble, Prompts
 from guideway.engine.limits import checked
-from guideway.engine.messages import Plain, read_messages
 from guideway.engine.prompt import Prompt as Read
 from guideway.engine.request import Request
 from guideway.engine.views import read
 from guideway.errors import GuidewayError, SourceError, UnsupportedError
 from guideway.sampling.settings import Sampling
+from guideway.syntax.messages import Plain, read_messages
 from guideway.syntax.sources import Source, Text
 from guideway.syntax.tools import tools_of
 

@@ -9,10 +9,10 @@ from enum import Enum
 from typing import Any, TypeAlias, TypeVar, cast, get_args
 
 from guideway.api.arguments import OneArguments
-from guideway.engine.messages import Message, are_messages
 from guideway.errors import SourceError, brief
 from guideway.sampling.settings import Sampling
 from guideway.syntax.json_schema_source import bare_schema
+from guideway.syntax.messages import Message, are_messages
 from guideway.syntax.parts import with_parts
 from guideway.syntax.sources import Choice, PythonType, Source, source
 

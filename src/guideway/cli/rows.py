@@ -62,7 +62,7 @@ def read_row(number: int, line: str, keys: Sequence[str]) -> Row:
         keys: the keys of an object that may hold the prompt; "messages" holds chat messages, any
             other one a text.
     """
-    from guideway.engine.messages import are_messages
+    from guideway.syntax.messages import are_messages
 
     try:
         value: object = json.loads(line)

@@ -53,7 +53,7 @@ class Matcher:
         Raises:
             SourceError: `constraint` is not a compiled constraint.
         """
-        if not isinstance(constraint, CompiledConstraint):  # pyright: ignore[reportUnnecessaryIsInstance]
+        if not hasattr(constraint, "mask"):
             raise SourceError(
                 f"a Matcher is for a compiled constraint, not for {brief(constraint)}; write "
                 "guideway.Matcher(guideway.compile(source, vocabulary))"

@@ -16,8 +16,8 @@ from contextlib import suppress
 from itertools import product
 from typing import Any, Final, TypeAlias, cast, final
 
-from guideway.engine.messages import Plain
 from guideway.errors import SourceError, warn
+from guideway.syntax.messages import Plain
 from guideway.syntax.names import did_you_mean
 
 ROLES: Final = ("system", "developer", "user", "assistant", "tool", "function")

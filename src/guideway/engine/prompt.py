@@ -21,8 +21,8 @@ from dataclasses import dataclass
 from typing import Any, Final, final
 
 from guideway.engine.chat_template import ChatTemplate
-from guideway.engine.messages import Message, Plain, read_messages
 from guideway.errors import ModelError, SourceError, UnsupportedError
+from guideway.syntax.messages import Message, Plain, read_messages
 from guideway.syntax.sources import check_text
 from guideway.vocabulary.healing import heal
 from guideway.vocabulary.spellings import Vocabulary

@@ -11,9 +11,9 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, TypeAlias, assert_never, final
 
-from guideway.engine.messages import Message, are_messages, read_messages
 from guideway.engine.prompt import Prompt, PromptReader
 from guideway.errors import SourceError
+from guideway.syntax.messages import Message, are_messages, read_messages
 
 Given: TypeAlias = str | Sequence[Message]
 

@@ -12,7 +12,7 @@ from transformers import AutoTokenizer, PreTrainedTokenizerFast
 
 from guideway import GuidewayWarning, SourceError, ToolCall, UnsupportedError
 from guideway.engine.chat_template import ChatTemplate
-from guideway.engine.messages import read_messages
+from guideway.syntax.messages import read_messages
 from real_tokenizers import tokenizer_folder
 
 ARGUMENTS = {"city": "Rome"}
