@@ -1,12 +1,10 @@
 """What may stand in a call of a model, for type checkers. Nothing here runs."""
 
-from typing import TYPE_CHECKING, Literal, TypeAlias, TypedDict
+from typing import Literal, TypeAlias, TypedDict
 
+from guideway.engine.backends.progress import Progress
 from guideway.sampling.arguments import SamplingArguments
 from guideway.sampling.settings import Sampling
-
-if TYPE_CHECKING:
-    from guideway.engine.backends.progress import Progress
 
 Wrong: TypeAlias = Literal["raise", "return"]
 """What happens to a row that fails."""
@@ -28,7 +26,7 @@ class _RunArguments(TypedDict, total=False):
     retries: int
     on_error: Wrong
     batch_size: int | None
-    progress: "Progress"
+    progress: Progress
 
 
 class StreamArguments(_Arguments, total=False):

@@ -8,7 +8,6 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from enum import Enum
 from typing import Any, TypeAlias, TypeVar, cast, get_args
 
-from guideway.api.arguments import OneArguments
 from guideway.errors import SourceError, brief
 from guideway.sampling.settings import Sampling
 from guideway.syntax.json_schema_source import bare_schema
@@ -130,4 +129,6 @@ def read_sampling(given: object, arguments: Mapping[str, object]) -> Sampling:
     """
     if given is not None and not isinstance(given, Sampling):
         raise SourceError(f"sampling is {given!r}: it must be a guideway.Sampling")
+    from guideway.api.arguments import OneArguments  # which needs torch; sources do not
+
     return Sampling.of(arguments, given, OneArguments.__annotations__)
