@@ -2,7 +2,7 @@
 
 A bare schema in `generate` means "these fields". The standard's reading allows any other field
 beside them, and a model then invents fields until its budget ends. Closing only adds keywords, so
-whatever the closed schema allows, the schema allows too.
+the closed schema allows nothing that the schema does not allow.
 
     an object by itself                  "additionalProperties": false
     one composed of several parts        "unevaluatedProperties": false, and in drafts 4 to 7, which
@@ -10,19 +10,22 @@ whatever the closed schema allows, the schema allows too.
     a union (anyOf; oneOf told apart     each branch by itself
     by a required constant or by type)
 
-Names that only `required` or a dependency has count as listed. Schemas below `not`, `if`,
-`contains` and `propertyNames` stay as they are, and so do objects within the parts of a composed
-one: closing a part would forbid what another part lists. References by URI or anchor are not
-followed.
+Names that only `required` or a dependency has count as listed. A member that several parts list
+stays open: closing it in one part would forbid what another part lists.
+
+Schemas below `not`, `if`, `contains`, `propertyNames` and any other `oneOf` stay as they are: a
+value that fails there is allowed, so closing them would allow more. References by URI or anchor are
+not followed; one from such a place leaves the whole schema open, with a warning.
 """
 
 import json
 import re
-from collections.abc import Iterator
+from collections import Counter
+from collections.abc import Callable, Iterator
 from itertools import chain
 from typing import Any, Final, TypeAlias, TypeGuard, cast, final
 
-from guideway.errors import GuidewayError
+from guideway.errors import GuidewayError, warn
 from guideway.syntax.json_schema_keywords import LATEST, find_draft
 from guideway.syntax.json_schema_resources import parts_of
 from guideway.syntax.json_schema_targets import Targets
@@ -32,13 +35,14 @@ Raw: TypeAlias = "dict[str, Any]"
 _OTHERS: Final = (
     *("additionalProperties", "patternProperties", "unevaluatedProperties", "propertyNames"),
 )
-_CONDITION: Final = ("if", "then", "else")
 _BRANCHES: Final = ("allOf", "anyOf", "oneOf")
+_DENYING: Final = ("not", "if", "contains", "propertyNames")  # what fails there is allowed
 _DEPENDENT: Final = ("dependentSchemas", "dependencies")
 _UNKNOWN: Final = ("$dynamicRef", "$recursiveRef")
+_REFERENCES: Final = ("$ref", *_UNKNOWN)
 _ITEMS: Final = ("items", "prefixItems", "additionalItems", "unevaluatedItems")
 _SPEAKING: Final = frozenset(
-    (*_BRANCHES, *_CONDITION, *_DEPENDENT, *_UNKNOWN, *_OTHERS, "properties", "required")
+    (*_BRANCHES, "if", "then", "else", *_DEPENDENT, *_UNKNOWN, *_OTHERS, "properties", "required")
 )
 _BESIDE_A_REFERENCE: Final = ("title", "description", "default", "$schema", "$defs", "definitions")
 
@@ -77,9 +81,10 @@ class _Closing:
 
     def __init__(self, root: Any, draft: int, mark: str) -> None:
         self._targets, self._draft, self._mark = Targets(root, draft), draft, mark
-        self._seen, self._open = set[int](), set[int]()
+        self._seen, self._open, self._kept = set[int](), set[int](), set[int]()
         self._found: list[tuple[Raw, list[Raw]]] = []
         self._referring: list[tuple[Raw, Raw]] = []
+        self._lost: str | None = None  # a reference out of a kept schema to nobody knows where
 
     def visit(self, raw: Any) -> None:
         """Look at a schema that is no part of another."""
@@ -97,35 +102,45 @@ class _Closing:
             self._referring.append((raw, target))
             return [target]
         if self._is_union(raw):
-            return [*self._parts(raw), *self._below(raw, frozenset())]
-        whole = self._whole(raw)
-        for part in self._parts(raw):
+            branches = chain.from_iterable(_list(raw.get(name)) for name in _BRANCHES)
+            return [*branches, *self._below(raw, frozenset())]
+        whole, composed = self._whole(raw, self._parts), self._whole(raw, self._held)
+        self._open.update(id(part) for part in composed[1:])
+        for part in chain.from_iterable(_list(one.get("oneOf")) for one in composed):
             self._keep(part)
+        times = Counter(name for part in whole for name in _map(part.get("properties")))
+        shared = frozenset(name for name in times if times[name] > 1)
         self._found.append((raw, whole))
-        return self._below(raw, frozenset(name for part in whole[1:] for name in _listed(part)))
+        return [*chain.from_iterable(self._below(part, shared) for part in composed)]
 
     def _parts(self, raw: Raw) -> list[Any]:
-        """The schemas that hold of the same value."""
+        """The schemas that speak of the same value."""
+        if self._draft <= 7 and "$ref" in raw:
+            return self._held(raw)
+        return [*self._held(raw), *_list(raw.get("oneOf")), raw.get("if")]
+
+    def _held(self, raw: Raw) -> list[Any]:
+        """Those that the value is held to, all or some of them."""
         found: list[Any] = [self._targets.get(raw.get("$ref"))]
         if self._draft > 7 or "$ref" not in raw:
-            found += chain.from_iterable(_list(raw.get(keyword)) for keyword in _BRANCHES)
-            found += [raw.get(keyword) for keyword in _CONDITION]
+            found += [*_list(raw.get("allOf")), *_list(raw.get("anyOf"))]
+            found += [raw.get("then"), raw.get("else")]
             found += chain.from_iterable(_map(raw.get(name)).values() for name in _DEPENDENT)
         return [part for part in found if part is not None]
 
-    def _whole(self, raw: Raw) -> list[Raw]:
-        """A schema and all that holds of the same value with it."""
+    def _whole(self, raw: Raw, parts: Callable[[Raw], list[Any]]) -> list[Raw]:
+        """A schema and its parts, and theirs."""
         whole, seen, todo = list[Raw](), set[int](), [raw]
         while todo:
             part: Any = todo.pop()
             if _is_raw(part) and id(part) not in seen:
                 seen.add(id(part))
                 whole.append(part)
-                todo += self._parts(part)
+                todo += parts(part)
         return whole
 
     def _below(self, raw: Raw, shared: frozenset[str]) -> list[Any]:
-        """The schemas of members and items; members that other parts list too stay as they are."""
+        """The schemas of members and items, but for `shared` members."""
         found: list[Any] = [raw.get("additionalProperties"), raw.get("unevaluatedProperties")]
         for name, part in _map(raw.get("properties")).items():
             if name in shared:
@@ -135,7 +150,7 @@ class _Closing:
         for keyword in _ITEMS:
             held = raw.get(keyword)
             found += _list(held) or [held]
-        for keyword in ("not", "contains", "propertyNames"):
+        for keyword in _DENYING:
             self._keep(raw.get(keyword))
         return [*found, *_map(raw.get("patternProperties")).values()]
 
@@ -144,18 +159,19 @@ class _Closing:
         todo = [raw]
         while todo:
             raw = todo.pop()
-            if _is_raw(raw) and id(raw) not in self._open:
-                self._open.add(id(raw))
+            if _is_raw(raw) and id(raw) not in self._kept:
+                self._kept.add(id(raw))
                 todo += (part for at, part in parts_of("", raw) if not at.startswith(_DEFINED))
                 todo.append(self._targets.get(raw.get("$ref")))
+                if not self._is_known(raw):
+                    self._lost = next(str(raw[name]) for name in _REFERENCES if name in raw)
 
     def _is_union(self, raw: Raw) -> bool:
         """Whether each branch can be closed by itself."""
         held = raw.keys() & {*_SPEAKING, "$ref"}
-        branches = [self._resolved(part) for part in self._parts(raw)]
         if held == {"oneOf"}:
-            return _are_apart(branches, self._mark)
-        return held == {"anyOf"} or (held == {"allOf"} and len(branches) == 1)
+            return _are_apart([*map(self._resolved, _list(raw["oneOf"]))], self._mark)
+        return held == {"anyOf"} or (held == {"allOf"} and len(_list(raw["allOf"])) == 1)
 
     def _resolved(self, raw: Any) -> Any:
         """A schema, or where its references lead."""
@@ -167,12 +183,20 @@ class _Closing:
 
     def change(self) -> None:
         """Add the keywords."""
+        if self._lost is not None:
+            warn(
+                "the objects of this schema are not closed, because the reference "
+                f"{self._lost!r} is not a JSON pointer and stands where a value may fail (not, if, "
+                'oneOf, contains). Write "additionalProperties": false where you want no others'
+            )
+            return
+        fixed = self._open | self._kept
         for raw, whole in self._found:
-            if id(raw) not in self._open and _is_to_close(whole):
+            if id(raw) not in fixed and _is_to_close(whole):
                 self._close(raw, whole)
         for raw, target in self._referring:
-            whole = self._whole(target)
-            if id(target) in self._open and id(raw) not in self._open and _is_to_close(whole):
+            whole = self._whole(target, self._parts)
+            if id(target) in fixed and id(raw) not in fixed and _is_to_close(whole):
                 self._close(raw, [raw, *whole])
 
     def _close(self, raw: Raw, whole: list[Raw]) -> None:
