@@ -182,6 +182,16 @@ def test_results_of_batches_before_are_whole():
     assert [result.value for result in caught.value.results] == [Even(number=4), None]
 
 
+def test_before_anything_runs_there_are_no_results(monkeypatch: pytest.MonkeyPatch):
+    def interrupt(*given: Any, **more: Any) -> None:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr("guideway.api.jobs.compile_source", interrupt)
+    with pytest.raises(gw.GenerationInterrupted) as caught:
+        telling({"a": "1"}).generate("a", int)
+    assert caught.value.results == []
+
+
 def test_a_loop_over_items_ends():
     done = list[str]()
     model = telling({"a": "1", "b": "!", "c": "3"})

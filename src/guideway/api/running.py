@@ -87,16 +87,19 @@ def run(call: Call, manner: Manner) -> tuple[list[Result], bool]:
         GuidewayError: a row failed.
     """
     began = time.perf_counter()
-    jobs = call.jobs(keep_errors=manner.on_error == "return")
-    done = list[Result]()
-    with shown(manner.progress, len(jobs)) as report:
-        for own in _batches(jobs, manner.batch_size):
-            batch = _Batch(call, manner, own, report)
-            try:
+    done, batch = list[Result](), None
+    try:
+        jobs = call.jobs(keep_errors=manner.on_error == "return")
+        with shown(manner.progress, len(jobs)) as report:
+            for own in _batches(jobs, manner.batch_size):
+                batch = _Batch(call, manner, own, report)
                 batch.run()
                 done += batch.kept()
-            except KeyboardInterrupt:
-                raise GenerationInterrupted([*done, *batch.kept(judged=False)]) from None
+                batch = None
+    except KeyboardInterrupt:
+        if batch is not None:
+            done += batch.kept(judged=False)
+        raise GenerationInterrupted(done) from None
     _log(done, time.perf_counter() - began)
     return done, call.batch or jobs[0].kept > 1
 

@@ -98,6 +98,8 @@ def answer(model: "Model", prompt: Prompt, source: Any, settings: dict[str, Any]
         with busy("generating"):
             return cast("Result", model.generate(prompt, source, **settings))
     except GenerationInterrupted as interrupt:
+        if not interrupt.results:  # it has not begun
+            raise
         return interrupt.results[0]
 
 
