@@ -31,7 +31,7 @@ _TAIL = f"(?:/{_MORE})?{_QUERY}"
 _PLAIN = f"(?:/?(?:{_SAFE}{_MORE})?|//(?:/{_MORE})?){_QUERY}"  # without a host
 
 _SHORTEST = 2  # a URL is a scheme and a colon at least
-_WRITTEN = f"^(?!(?:{either([*_WEB, 'file'])})://[^/?#]*(?:[?#]|$))"  # without a / to be added
+_BARE = f"^(?:{either([*_WEB, 'file'])})://[^/?#]*(?:[?#]|$)"  # where pydantic writes a / more
 
 _PORT = f"(?::(?:{numerals(0, 65535)}))?"
 _NAMED = "[a-z0-9_-]"
@@ -87,7 +87,7 @@ def _limits(asked: Core) -> Iterator[Schema]:
     if low > _SHORTEST:
         yield {"minLength": low, "not": {"pattern": r"^[^/]*//[^/?#]*(?::[0-9]+(?:[,/?#]|$)|\[)"}}
     if high is not None:
-        yield {"anyOf": [{"maxLength": high - 1}, {"maxLength": high, "pattern": _WRITTEN}]}
+        yield {"anyOf": [{"maxLength": high - 1}, {"maxLength": high, "not": {"pattern": _BARE}}]}
 
 
 def _has_file(core: Core, schemes: list[str]) -> bool:
