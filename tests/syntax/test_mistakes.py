@@ -204,6 +204,10 @@ DRAFT7, DRAFT4 = (f"http://json-schema.org/draft-0{n}/schema#" for n in (7, 4))
         ({"type": "object", "reqired": [], "propertis": {}, "itmes": {}}, "; and 1 more"),
         ({"$schema": DRAFT4, "const": 3}, "'const' says nothing: the draft"),
         (
+            {"items": {"format": "datetime"}},
+            "'datetime' says nothing; did you mean 'date-time'? (at",
+        ),
+        (
             {"$schema": DRAFT7, "definitions": {"A": {}}, "$ref": "#/definitions/A", "minimum": 1},
             "'minimum' says nothing",
         ),
@@ -227,6 +231,8 @@ def test_what_says_nothing_in_a_schema_is_told_once(schema: dict[str, Any], said
         {"properties": {"requred": {"type": "string"}, "tpye": {}}},
         {"type": "string", "nullable": True, "discriminator": {}, "example": "e"},
         {"enum": [{"requred": 1}], "default": {"tpye": 1}},
+        {"items": [{"format": name} for name in ("int64", "double", "byte", "password", "url")]},
+        {"properties": {"format": {"const": "datetime"}}, "enum": [{"format": "datetime"}]},
         {"$schema": DRAFT7, "definitions": {"A": {}}, "$ref": "#/definitions/A", "title": "t"},
         {"$ref": "#/$defs/A", "$defs": {"A": {}}, "minimum": 1},
     ],

@@ -104,7 +104,7 @@ def test_a_bare_schema_is_refused_with_the_way_to_write_it():
         source({"type": "string"})
 
 
-@pytest.mark.parametrize("options", ["yes", 3, None])
+@pytest.mark.parametrize("options", ["yes", 3, None, {"yes": 1, "no": 2}])
 def test_choice_takes_a_list(options):
     with pytest.raises(SourceError, match="list of strings"):
         Choice(options)

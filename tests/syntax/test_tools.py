@@ -94,6 +94,22 @@ def test_arguments_are_an_object_whether_the_description_says_so_or_not():
         assert constraint.matches(call) == bool(allowed), call
 
 
+def test_a_bare_schema_of_arguments_has_no_others():
+    part = {"type": "object", "properties": {"b": {"type": "null"}}}
+    schema = {"type": "object", "properties": {"a": part}}
+    source = gw.tools([{"name": "f", "parameters": schema}], "llama3", "required")
+    assert source.schemas[0]["function"]["parameters"] == schema
+    constraint = gw.compile(source, PLAIN)
+    for arguments, allowed in (
+        ("{}", 1), ('{"a": {"b": null}}', 1), ('{"c": 1}', 0), ('{"a": {"c": 1}}', 0),
+    ):  # fmt: skip
+        call = f'{{"name": "f", "parameters": {arguments}}}'
+        assert constraint.matches(call) == bool(allowed), call
+    opened = {**schema, "additionalProperties": True}
+    source = gw.tools([{"name": "f", "parameters": opened}], "llama3", "required")
+    assert gw.compile(source, PLAIN).matches('{"name": "f", "parameters": {"c": 1}}')
+
+
 @pytest.mark.parametrize(
     ("attempt", "message"),
     [

@@ -3,6 +3,7 @@
     requred            a name that is near a keyword
     const, draft 4     a keyword that the draft does not have
     beside $ref        up to draft 7, where $ref stands alone
+    format: datetime   a name that is near a format
 
 All of them are annotations by the specification. Names that are near to none are the user's own.
 """
@@ -17,6 +18,7 @@ from guideway.syntax.json_schema_keywords import LATEST, READ, Draft, find_draft
 from guideway.syntax.json_schema_resources import parts_of
 from guideway.syntax.json_schema_tame_tree import ASSERTED
 from guideway.syntax.json_schema_tame_values import BELOW, MAPS
+from guideway.syntax.json_schema_values import FORMATS
 from guideway.syntax.json_text import Json
 from guideway.syntax.names import close, did_you_mean
 
@@ -75,7 +77,7 @@ def _schemas(whole: dict[str, Json]) -> Iterator[dict[str, Json]]:
 
 def _is_silent(raw: dict[str, Json], draft: Draft) -> bool:
     names = raw.keys() - ASSERTED[draft] - _ANNOTATIONS
-    if any(name in READ or _meant(name) for name in names):
+    if any(name in READ or _meant(name) for name in names) or _format_meant(raw):
         return True
     return draft <= 7 and "$ref" in raw and len(raw) > 1 and bool(_beside(raw))
 
@@ -86,6 +88,12 @@ def _meant(name: str) -> str | None:
     if name.startswith(("_", "@", "x-")):
         return None
     return close(name, READ.keys() - _SHORT)
+
+
+def _format_meant(raw: dict[str, Json]) -> str | None:
+    """The format of which that of a schema is a misspelling."""
+    name = raw.get("format")
+    return close(name, FORMATS) if isinstance(name, str) and name not in FORMATS else None
 
 
 def _beside(raw: dict[str, Json]) -> list[str]:
@@ -115,3 +123,5 @@ def _silences(raw: dict[str, Json], draft: Draft) -> Iterator[str]:
             yield f"{name!r} says nothing: it is not a keyword; did you mean {meant!r}?"
     if draft <= 7 and "$ref" in raw and (beside := _beside(raw)):
         yield f"{beside[0]!r} says nothing: in the draft that $schema names $ref stands alone"
+    if meant := _format_meant(raw):
+        yield f"the format {raw['format']!r} says nothing; did you mean {meant!r}?"

@@ -166,7 +166,7 @@ class Choice(Source[str]):
 
     def __init__(self, options: Iterable[str]) -> None:
         """One of `options`; a single string would be read letter by letter, so it is refused."""
-        if isinstance(options, str) or not isinstance(options, Iterable):  # pyright: ignore[reportUnnecessaryIsInstance]
+        if isinstance(options, str | Mapping) or not isinstance(options, Iterable):  # pyright: ignore[reportUnnecessaryIsInstance]
             raise SourceError(f"Choice takes a list of strings, not {brief(options)}")
         if isinstance(options, type) and not issubclass(options, str):
             raise SourceError(f"{brief(options)} is a type: take it itself as the source")
