@@ -15,8 +15,8 @@ by token, and writes one JSON object a line. The first line describes the run, e
     steps        µs for each mask and transition, along all texts
 
 Two processes share the items. One that uses too much time or memory for an item ends, and a new one
-goes on behind that item. `compare` lists differences by kind and exits with 1 if verdicts or masks
-differ; of latency it only reports ratios.
+goes on behind that item. A file that the same commit has begun is continued. `compare` lists
+differences by kind and exits with 1 if verdicts or masks differ; of latency it only reports ratios.
 """
 
 import argparse
@@ -67,14 +67,21 @@ NAMED: Final = 12  # items of one kind of difference that are listed by name
 
 
 def write(out: Path, found: Sequence[Item], options: argparse.Namespace) -> None:
-    """Judge items and write a line for each as soon as it is known."""
+    """Judge items and write a line for each as soon as it is known; go on with a file begun."""
     if not Path(gw.__file__).is_relative_to(ROOT):
         sys.exit(f"guideway is {gw.__file__}: set PYTHONPATH={ROOT / 'src'}")
     gw.warmup()
     real_vocabulary(TOKENIZER)
     tokenizer()
-    with out.open("w", encoding="utf-8") as file:
-        file.write(json.dumps(run_of(options.note)) + "\n")
+    run, done = run_of(options.note), dict[str, Line]()
+    if out.exists():
+        before, done = read(out)
+        if before != run:
+            sys.exit(f"{out} is of another run: {before}")
+    found = [item for item in found if f"{item.kind} {item.name}" not in done]
+    with out.open("a", buffering=1, encoding="utf-8") as file:
+        if not done:
+            file.write(json.dumps(run) + "\n")
         for number, line in enumerate(judge_all(found, options.processes, options.limit), 1):
             file.write(json.dumps(line, ensure_ascii=False, separators=(",", ":")) + "\n")
             if number % 500 == 0 or number == len(found):
@@ -327,7 +334,7 @@ def main() -> int:
     writing.add_argument("out", type=Path)
     writing.add_argument("--maskbench", type=Path, help="gzipped lines of id, schema and tests")
     writing.add_argument("--only", default="", help="a text that kind and name contain")
-    writing.add_argument("--limit", type=int, default=60, help="CPU seconds for one item")
+    writing.add_argument("--limit", type=int, default=30, help="CPU seconds for one item")
     writing.add_argument("--processes", type=int, default=2)
     writing.add_argument("--note", default="", help="a remark, as on how busy the machine is")
     comparing = commands.add_parser("compare", help="list what differs between two files")

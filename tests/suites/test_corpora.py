@@ -39,7 +39,9 @@ found = [
     Item("k", "crash", lambda: os.kill(os.getpid(), signal.SIGKILL)),
     Item("k", "last", lambda: (gw.Regex("b"), [])),
 ]
-corpora.write(pathlib.Path(sys.argv[1]), found, argparse.Namespace(processes=2, limit=2, note="n"))
+options = argparse.Namespace(processes=2, limit=2, note="n")
+corpora.write(pathlib.Path(sys.argv[1]), found[:3], options)
+corpora.write(pathlib.Path(sys.argv[1]), found, options)  # goes on
 """
 
 
@@ -47,6 +49,7 @@ def test_each_item_gets_a_line_even_where_its_process_ends(tmp_path):
     out = tmp_path / "out.jsonl"
     here = Path(corpora.__file__).parent
     subprocess.run([sys.executable, "-c", SCRIPT, str(out)], cwd=here, check=True, timeout=300)
+    assert len(out.read_text().splitlines()) == 1 + 7
     run, lines = corpora.read(out)
     assert run["note"] == "n"
     states = {line["name"]: line["states"] for line in lines.values()}
