@@ -60,6 +60,8 @@ def test_every_budget_gives_the_text_of_a_large_one_or_says_that_it_does_not(
 
 
 def test_ctrl_c_ends_a_loop_over_items(built_in: gw.Model):
+    # A shell starts programs in the background with SIGINT ignored, and Python leaves it so.
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)
     done = list[str]()
 
     def loop() -> None:
@@ -72,8 +74,11 @@ def test_ctrl_c_ends_a_loop_over_items(built_in: gw.Model):
             )
             done.append(item)
 
-    with pytest.raises(KeyboardInterrupt) as caught:
-        loop()
+    try:
+        with pytest.raises(KeyboardInterrupt) as caught:
+            loop()
+    finally:
+        signal.signal(signal.SIGINT, before)
     assert not done
     say(repr(caught.value), caught.value.results)
     (result,) = caught.value.results
