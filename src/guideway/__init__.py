@@ -1,8 +1,8 @@
-"""Guided generation for language models: the public names, sorted, and nothing else.
+"""Guided generation for language models. This module lists the public names.
 
-`import guideway` itself loads nothing: a name is fetched from its home when it is first used, so
-that constraints cost no torch, and a command's `--help` no numpy (PEP 562). The table of homes is
-mirrored under `TYPE_CHECKING` for type checkers and editors; a test compares the two.
+`import guideway` loads no other module. A name is imported from its home at its first use
+(PEP 562), so constraints work without torch, and `guideway --help` without numpy. `TYPE_CHECKING`
+repeats the table of homes for type checkers and editors; a test compares the two.
 """
 
 import logging
@@ -207,14 +207,14 @@ HOMES: Final = {
     "until": "guideway.syntax.regions",
     "warmup": "guideway.constraints.warmup",
 }
-"""Where each public name lives."""
+"""The module of each public name."""
 
 logging.getLogger("guideway").addHandler(logging.NullHandler())
 
-if not TYPE_CHECKING:  # a type checker would take every misspelt name for one of these
+if not TYPE_CHECKING:  # otherwise type checkers accept every misspelt name
 
     def __getattr__(name: str) -> object:
-        """The public name `name`, fetched from its home and kept here."""
+        """Import the public name `name` from its home, and keep it here."""
         home = HOMES.get(name)
         if home is None:
             raise AttributeError(f"module 'guideway' has no attribute {name!r}")
@@ -229,5 +229,5 @@ if not TYPE_CHECKING:  # a type checker would take every misspelt name for one o
 
 
 def __dir__() -> list[str]:
-    """What `dir(guideway)` and completion in a shell show."""
+    """List the public names, for `dir(guideway)` and completion in a shell."""
     return list(__all__)

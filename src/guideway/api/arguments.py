@@ -1,4 +1,4 @@
-"""What may stand in a call of a model, for type checkers. Nothing here runs."""
+"""The keyword arguments of `Model.generate` and `Model.stream`, for type checkers only."""
 
 from typing import Literal, TypeAlias, TypedDict
 
@@ -7,11 +7,11 @@ from guideway.sampling.arguments import SamplingArguments
 from guideway.sampling.settings import Sampling
 
 Wrong: TypeAlias = Literal["raise", "return"]
-"""What happens to a row that fails."""
+"""How a failed row is reported: by an error, or by a result with that error."""
 
 
 class _Arguments(SamplingArguments, total=False):
-    """Those that all calls have."""
+    """The arguments of all calls."""
 
     schema_in_prompt: bool
     trace: bool | int
@@ -21,7 +21,7 @@ class _Arguments(SamplingArguments, total=False):
 
 
 class _RunArguments(TypedDict, total=False):
-    """Those of `generate` alone."""
+    """The arguments of `generate` that `stream` does not have."""
 
     retries: int
     on_error: Wrong
@@ -30,7 +30,7 @@ class _RunArguments(TypedDict, total=False):
 
 
 class StreamArguments(_Arguments, total=False):
-    """Those of `stream`."""
+    """The arguments of `stream`."""
 
     sampling: Sampling | None
     num_return_sequences: Literal[1]
@@ -38,11 +38,11 @@ class StreamArguments(_Arguments, total=False):
 
 
 class OneArguments(StreamArguments, _RunArguments, total=False):
-    """Those of `generate` for one prompt, which gives one result."""
+    """The arguments of `generate` for one prompt, which returns one result."""
 
 
 class SeveralArguments(_Arguments, _RunArguments, total=False):
-    """Those of `generate` for several prompts or sequences, which gives a list."""
+    """The arguments of `generate` for several prompts or sequences, which returns a list."""
 
     sampling: Sampling | list[Sampling] | None
     num_return_sequences: int

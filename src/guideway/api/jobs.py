@@ -1,6 +1,6 @@
-"""One call as jobs: a prompt with its source each, and the request made of them.
+"""A call as a list of jobs: for each row its prompt, its source, and its request.
 
-What this module does not know: what is written in an expression; how jobs run.
+This module does not know the terms of an expression, or how jobs run.
 """
 
 from collections.abc import Sequence
@@ -30,15 +30,15 @@ ANSWER: Final = "Answer with JSON of this form:"
 @final
 @dataclass(frozen=True, slots=True)
 class Job:
-    """One prompt with its source, and the request made of them.
+    """One row of a call: a prompt, its source, and the request for the engine.
 
     Attributes:
-        prompt: as it is asked.
-        source: what the text must be.
-        request: what is run; jobs of one search have the same.
-        place: which of the texts that a search finds.
-        number: of the prompt, among those of the call.
-        kept: how many texts of the prompt there are in the end.
+        prompt: the prompt, with the description of the type if it was requested.
+        source: the source of the text.
+        request: the request that runs; all jobs of one search share it.
+        place: index of this text among those that a search finds.
+        number: index of the prompt in the call.
+        kept: number of texts that the call returns for the prompt.
     """
 
     prompt: Prompt
@@ -52,12 +52,12 @@ class Job:
 @final
 @dataclass(frozen=True, slots=True)
 class Failed:
-    """A prompt of which no request can be made.
+    """A row whose prompt, source or settings are wrong.
 
     Attributes:
-        error: why.
-        number: of the prompt, among those of the call.
-        kept: how many texts of the prompt there would be.
+        error: the reason.
+        number: index of the prompt in the call.
+        kept: number of texts that the call would return for the prompt.
     """
 
     error: GuidewayError
@@ -68,22 +68,22 @@ class Failed:
 @final
 @dataclass(frozen=True, slots=True)
 class Call:
-    """What a call asks of an ensemble.
+    """The arguments of a call of `generate` or `stream`.
 
     Attributes:
-        ensemble: what runs.
+        ensemble: the models that run.
         prompts: one for each row.
-        batch: whether they were given as a list.
-        source: what each text must be, or a list of that.
+        batch: whether the prompts were given as a list.
+        source: the source of all texts, or a list with one for each prompt.
         sampling: the settings, or a list of them.
         settings: the settings as arguments.
-        shown: whether the type is described in the prompt.
-        trace: how many tokens of each stage are traced.
-        heal: whether the last tokens of text prompts are taken back.
-        canonical: whether only those tokens are kept that encoding the text would give.
+        shown: whether the prompt describes the type.
+        trace: number of tokens that the trace shows for each stage.
+        heal: whether to generate the last tokens of text prompts again.
+        canonical: whether to allow only canonical tokens.
 
     Raises:
-        SourceError: the last three are something else.
+        SourceError: `trace`, `heal` or `canonical` has another type.
     """
 
     ensemble: Ensemble
@@ -98,23 +98,23 @@ class Call:
     canonical: bool = False
 
     def __post_init__(self) -> None:
-        """Check what was given."""
+        """Check the options."""
         object.__setattr__(self, "trace", checked_trace(self.trace))
         for name, given in (("heal", self.heal), ("canonical", self.canonical)):
             if not isinstance(given, bool):  # pyright: ignore[reportUnnecessaryIsInstance]
                 raise SourceError(f"{name} is {given!r}: it must be True or False")
 
     def jobs(self, *, keep_errors: bool = False) -> list[Job | Failed]:
-        """The rows, each sample of each prompt one of them.
+        """Return the rows: one job for each sample of each prompt.
 
         Args:
-            keep_errors: whether a wrong row is a `Failed` among the others.
+            keep_errors: whether a wrong row becomes a `Failed` among the others.
 
         Raises:
             GuidewayError: a row is wrong. In a batch, the error names the row.
         """
         count = len(self.prompts)
-        # A text is read once: its warning is for all rows.
+        # Read a text once, so that it warns once for all rows.
         source = read_source(self.source) if isinstance(self.source, str) else self.source
         given = spread(source, count, batch=self.batch, what="sources")
         each = spread(self.sampling, count, batch=self.batch, what="settings")
@@ -132,26 +132,26 @@ class Call:
         return found
 
     def only_job(self) -> Job:
-        """The one row of a call for a stream.
+        """Return the only row of a stream.
 
         Raises:
-            UnsupportedError: there are several.
+            UnsupportedError: there are several rows.
         """
         for job in self.jobs():
             if self.batch or not isinstance(job, Job) or _several(job.request.sampling):
                 break
             return job
         raise UnsupportedError(
-            "stream takes one prompt and draws one sequence: use generate for more",
+            "stream takes one prompt and generates one sequence; use generate for several",
             feature="stream of several sequences",
         )
 
     def retried(self, job: Job, result: Result, attempt: int) -> Job:
-        """The job once more, with what was wrong said after the answer.
+        """Return the job for the next attempt after a refused value.
 
-        Chat messages go on with the answer and the complaint. A text prompt stays as it is, and the
-        next sample of it is drawn: at temperature 1 where the settings were greedy, and without
-        diverse beams or contrastive search, which are not drawn.
+        Chat messages are extended with the answer and the error. A text prompt stays as it is, and
+        its next sample is drawn: at temperature 1 if the settings were greedy, and without diverse
+        beams or contrastive search, which do not sample.
         """
         if not isinstance(job.prompt, str):
             complaint = f"That was refused: {result.error}\nGive the corrected answer."
@@ -167,7 +167,7 @@ class Call:
         return replace(job, request=replace(job.request, sampling=sampling, sample=shifted))
 
     def _jobs_of(self, number: int, prompt: Prompt, given: object, settings: object) -> list[Job]:
-        """Those of one prompt."""
+        """Return the jobs of one prompt."""
         source, sampling = read_source(given), read_sampling(settings, self.settings)
         asked: str | list[Plain] = prompt if isinstance(prompt, str) else read_messages(prompt)
         if self.shown and source is not None:
@@ -179,8 +179,8 @@ class Call:
         if wide.search is not None:
             if self.trace:
                 raise UnsupportedError(
-                    f"a search ({wide.search}) leaves no trace: its steps are those of several "
-                    "texts",
+                    f"trace does not work with a search ({wide.search}), whose steps belong to "
+                    "several texts; leave trace out",
                     feature="trace of a search",
                 )
             requests = [requests[0]] * wide.num_return_sequences
@@ -207,24 +207,24 @@ class Call:
             others=tuple(each.tokens for each in others),
             asked=prompt if isinstance(prompt, str) else "",
             trace=self.trace,
-            # How a canonical text is cut is settled, where it goes across the prompt's end, too.
+            # Canonical tokens are fixed across the prompt's end too, so nothing is left to heal.
             taken=() if self.canonical else main.taken,
             free=source is None,
         )
 
 
 def canonical_constraint(ensemble: Ensemble, source: Source | None) -> CompiledConstraint:
-    """What holds a text to its source, any text without one, and to its canonical tokens.
+    """Compile a source (any text for None) for canonical tokens only.
 
     Raises:
-        UnsupportedError: there is no tokenizer that says which these are, or it is not followed.
+        UnsupportedError: the model has no tokenizer, or one whose encoding is not supported.
         GuidewayError: as `guideway.compile`.
     """
     tokenizer = ensemble.contexts[0].reader.tokenizer
     if tokenizer is None:
         raise UnsupportedError(
-            "canonical tokens are those that the model's tokenizer gives, and this model has none: "
-            "give it one, as in guideway.Model(language_model, tokenizer)",
+            "canonical=True needs the model's tokenizer, and this model has none: write "
+            "guideway.Model(language_model, tokenizer)",
             feature="canonical",
         )
     whole = Text() if source is None else source
@@ -232,12 +232,12 @@ def canonical_constraint(ensemble: Ensemble, source: Source | None) -> CompiledC
 
 
 def _several(sampling: Sampling) -> bool:
-    """Whether more than one sequence is looked at."""
+    """Return whether the settings ask for several sequences, or for a search over several."""
     return bool(sampling.num_return_sequences > 1 or sampling.search or sampling.best_of)
 
 
 def _drawn(sampling: Sampling) -> Sampling:
-    """Settings that take the most probable text, changed to draw one."""
+    """Return settings that draw a text, made from settings that do not."""
     return replace(
         sampling,
         do_sample=True,
@@ -257,10 +257,10 @@ def read_prompts(
     tools: Sequence[Any] = (),
     canonical: bool = False,
 ) -> list[Read]:
-    """What each context reads. The joint is the main one's, and taken back where that heals.
+    """Return the prompt of each context, with the joint of the main context.
 
-    A context whose template puts a joint where the main one has none gets it as a part of its
-    prompt: the text that follows is the same for all.
+    If the template of another context puts a joint where the main one has none, the joint becomes a
+    part of that prompt, so that the generated text is the same for all contexts.
     """
     main, *others = ensemble.contexts
     first = read(prompt, main.views, main.reader, heal, tools, canonical=canonical)
@@ -276,40 +276,40 @@ def read_prompts(
 
 
 def prompts_of(reads: list[Read]) -> Prompts:
-    """The tokens alone."""
+    """Return the tokens of each prompt."""
     return tuple(each.tokens for each in reads)
 
 
 def check_lossless(ensemble: Ensemble) -> None:
-    """Refuse a tokenizer whose tokens do not give the text back.
+    """Refuse a tokenizer that does not decode its tokens to the encoded text.
 
     Raises:
-        UnsupportedError: it is one.
+        UnsupportedError: the tokenizer loses information.
     """
     if not ensemble.vocabulary.lossless:
         raise UnsupportedError(
-            f"no text can be generated exactly with this tokenizer: {ensemble.vocabulary.loss}",
+            f"this tokenizer cannot generate texts exactly: {ensemble.vocabulary.loss}",
             feature="tokenizer that loses information",
         )
 
 
 def checked_trace(trace: object) -> int:
-    """`trace` as the number of tokens to keep of each stage.
+    """Return the number of tokens that the trace keeps of each stage.
 
     Raises:
-        SourceError: it is none.
+        SourceError: `trace` is no bool and no count.
     """
     if isinstance(trace, bool):
         return 5 if trace else 0
     if not isinstance(trace, int) or trace < 0:
-        raise SourceError(f"trace is {trace!r}: it must be True, False or a count of tokens")
+        raise SourceError(f"trace is {trace!r}: it must be True, False or a number of tokens")
     return trace
 
 
 def _with_description(prompt: str | list[Plain], source: Source) -> str | list[Plain]:
-    """The prompt with a description of the type: before a text, or in a message.
+    """Return the prompt with a description of the type, before a text or in a message.
 
-    That is the last message of the user, so that the answers of tools stay as they are.
+    In chat messages, the last message of the user gets it, so that answers of tools do not change.
     """
     note = f"{ANSWER}\n{describe(source)}"
     if isinstance(prompt, str):

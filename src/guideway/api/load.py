@@ -1,4 +1,4 @@
-"""`load`: from a name, a folder, a file or an object to a `Model`."""
+"""`load`: make a `Model` from a name, a folder, a file or an object."""
 
 import logging
 from pathlib import Path
@@ -22,20 +22,20 @@ def load(
     dtype: "str | torch.dtype | None" = None,
     name: str | None = None,
 ) -> Model:
-    """The model that `source` names, ready to generate.
+    """Load a model, ready to generate.
 
     Args:
         source: "smollm2-135m" (built in), a folder, a `.gguf` file, a hub id, or a transformers
             model.
-        tokenizer: the tokenizer of a transformers model that is given as an object.
-        device: where it runs ("cpu", "cuda", …): a GPU if there is one, if not given.
-        dtype: the type of its weights, or its name ("bf16", "fp16", "float32", …; "auto": the
-            checkpoint's own). If not given, float32 on a CPU and "auto" on a GPU.
-        name: how it is printed in expressions; from `source` if not given.
+        tokenizer: the tokenizer, if `source` is a transformers model.
+        device: the device of the model ("cpu", "cuda", …). Default: a GPU if there is one.
+        dtype: the type of the weights: a torch.dtype, or a name ("bf16", "fp16", "float32", …;
+            "auto" for the checkpoint's own). Default: float32 on a CPU, "auto" on a GPU.
+        name: the name of the model in printed expressions. Default: derived from `source`.
 
     Raises:
-        ModelError: it is not there, not readable, or not complete, saying what was tried and how to
-            provide it by hand.
+        ModelError: the model is missing, unreadable or incomplete. The message lists the places
+            that were searched, and explains how to provide the model by hand.
     """
     began = perf_counter()
     backend = load_backend(source, tokenizer, device=device, dtype=dtype)
@@ -45,7 +45,7 @@ def load(
 
 
 def _name(source: object) -> str:
-    """How a model is printed: the last part of what it was loaded from."""
+    """Return the last part of the name or path that a model was loaded from."""
     if not isinstance(source, str | Path):
         return type(source).__name__
     return str(source).rstrip("/\\").replace("\\", "/").rsplit("/", 1)[-1].removesuffix(".gguf")

@@ -1,7 +1,7 @@
 """A model or an expression over several: operators, `generate`, `stream`, `choose`.
 
-A loaded model is an expression of one leaf, so both are the same class. A call is sorted out row
-by row (`api.jobs`), `engine` runs the rows as one batch, and texts become values (`api.values`).
+A loaded model is an expression of one leaf, so both are the same class. `api.jobs` turns a call
+into rows, `engine` runs the rows as one batch, and `api.values` reads the texts as values.
 """
 
 import contextlib
@@ -71,8 +71,8 @@ Value = TypeVar("Value")
 class Model:
     """A language model with its tokenizer, or an expression over several of them.
 
-    Frozen: every operator gives a new one. `print(model)` shows the expression, its leaves and what
-    a token costs.
+    Models are immutable: every operator returns a new one. `print(model)` shows the expression, its
+    leaves and the cost of a token.
 
     Example:
         >>> import guideway as gw
@@ -89,16 +89,19 @@ class Model:
         334
 
     Attributes:
-        whole: the expression (`guideway.logits.expr`) with its watermark, if it has one.
+        whole: the expression (`guideway.logits.expr`), with its watermark if it has one.
     """
 
     def __init__(
         self, language_model: LanguageModel[Any], tokenizer: Any = None, *, name: str = "model"
     ) -> None:
-        """Wrap a language model; `guideway.load` does so for models of transformers.
+        """Wrap a language model; `guideway.load` does this for transformers models.
 
-        Without a transformers tokenizer, texts are spelled with the fewest tokens, and chat
-        messages are refused. The name is printed in expressions.
+        Args:
+            language_model: the model.
+            tokenizer: its transformers tokenizer. Without one, texts are encoded with the fewest
+                tokens, and chat messages are refused.
+            name: the name of the model in printed expressions.
         """
         check_language_model(language_model)
         reader = PromptReader(language_model.vocabulary, tokenizer)
@@ -106,11 +109,11 @@ class Model:
 
     @classmethod
     def of(cls, node: Whole) -> "Model":
-        """The model of an expression whose leaves read models.
+        """Return the model of an expression over models.
 
         Raises:
-            UnsupportedError: their vocabularies are different, naming what one of them lacks.
-            LimitError: it is nested more than 100 deep, or has more than 1,000 nodes.
+            UnsupportedError: the vocabularies differ; the message names the missing tokens.
+            LimitError: the expression is nested more than 100 deep, or has more than 1,000 nodes.
         """
         made = cls.__new__(cls)
         made._set(node)
@@ -118,8 +121,8 @@ class Model:
 
     def _set(self, whole: Whole) -> None:
         self.whole = whole
-        if whole != Linear(()):  # 0 can be added to something, and not run
-            _ = self._ensemble  # different vocabularies are told now, not when it is run
+        if whole != Linear(()):  # 0 is a valid operand, but cannot run
+            _ = self._ensemble  # refuse different vocabularies now, not in `generate`
 
     @cached_property
     def _ensemble(self) -> Ensemble:
@@ -127,80 +130,84 @@ class Model:
 
     @property
     def node(self) -> Node:
-        """The expression; a watermarked one is none to compute with."""
+        """The expression.
+
+        Raises:
+            UnsupportedError: the model has a watermark, so operators cannot use it.
+        """
         return unmarked(self.whole)
 
     @property
     def vocabulary(self) -> Vocabulary:
-        """The tokens as bytes: of the first leaf all of whose tokens the others have."""
+        """The vocabulary of the first leaf whose tokens all other leaves have too."""
         return self._ensemble.vocabulary
 
     @property
     def language_model(self) -> LanguageModel[Any]:
-        """What gives the logits of the first leaf."""
+        """The language model of the first leaf."""
         return self._ensemble.contexts[0].model
 
     @property
     def tokenizer(self) -> Any:
-        """The transformers tokenizer of the first leaf, None for a model without one."""
+        """The transformers tokenizer of the first leaf; None if it has none."""
         return self._ensemble.contexts[0].reader.tokenizer
 
     @cached_property
     def cost(self) -> Cost:
-        """What a token costs: forwards, batches, texts for classifiers."""
+        """The cost of one token: forwards, batches, and texts for classifiers."""
         return cost_of(self._ensemble)
 
     def __repr__(self) -> str:
-        """The expression, shortened; `str` has all of it."""
+        """The expression, shortened to one line; `str` shows all of it."""
         return one_line(f"Model({show_whole(self.whole)})")
 
     def __str__(self) -> str:
-        """The expression, its leaves, and what a token costs."""
+        """The expression, its leaves, and the cost of a token."""
         shown = show_whole(self.whole)
         return shown if self.whole == Linear(()) else f"{shown}\n{told(self._ensemble)}"
 
     def __add__(self, other: object) -> "Model":
-        """The sum of log-probabilities, or a model with a classifier."""
+        """Return the sum of log-probabilities; with a classifier, the guided model."""
         return self._plus(other, 1.0)
 
     __radd__ = __add__  # a classifier with a model; 0, with which `sum` begins
 
     def __sub__(self, other: object) -> "Model":
-        """The difference of log-probabilities."""
+        """Return the difference of log-probabilities."""
         return self._plus(other, -1.0)
 
     def __rsub__(self, other: object) -> "Model":
-        """A classifier without a model."""
+        """Return a classifier minus this model."""
         return (-self)._plus(other, 1.0)
 
     def __mul__(self, factor: object) -> "Model":
-        """The log-probabilities times a number."""
+        """Return the log-probabilities times a number."""
         return Model.of(total([(number(factor, "a coefficient"), self.node)]))
 
     __rmul__ = __mul__
 
     def __truediv__(self, divisor: object) -> "Model":
-        """The log-probabilities divided by a number."""
+        """Return the log-probabilities divided by a number."""
         if divisor == 0:
             raise SourceError("a model cannot be divided by 0")
         return self * (1 / number(divisor, "a divisor"))
 
     def __neg__(self) -> "Model":
-        """The log-probabilities times −1."""
+        """Return the log-probabilities times −1."""
         return self * -1
 
     def __rtruediv__(self, other: object) -> "Model":
-        """Refused, like powers: neither is a sum of log-probabilities."""
+        """Refuse division by a model, and powers: they are no sums of log-probabilities."""
         raise SourceError(f"{NO_ARITHMETIC}; not with {other!r}"[:300])
 
     __pow__ = __rpow__ = __floordiv__ = __mod__ = __matmul__ = __rtruediv__
 
     def __eq__(self, other: object) -> bool:
-        """Whether both are the same expression of the same models, as they are written."""
+        """Return whether both are the same expression, written the same way, of the same models."""
         return self.whole == other.whole if isinstance(other, Model) else NotImplemented
 
     def __hash__(self) -> int:
-        """That of the expression."""
+        """Return the hash of the expression."""
         return hash(self.whole)
 
     def _plus(self, other: object, sign: float) -> "Model":
@@ -213,95 +220,113 @@ class Model:
         return Model.of(difference(self.node, other.node, sign))
 
     def maximum(self, *others: "Model") -> "Model":
-        """Token by token the greatest log-probability: what one of the models would say."""
+        """Return, for each token, the greatest log-probability among this model and `others`."""
         return Model.of(Maximum((self.node, *(_model(other).node for other in others))))
 
     def minimum(self, *others: "Model") -> "Model":
-        """Token by token the least log-probability: what all of the models would say."""
+        """Return, for each token, the least log-probability among this model and `others`."""
         return Model.of(Minimum((self.node, *(_model(other).node for other in others))))
 
     def temperature(self, value: float) -> "Model":
-        """The model at a temperature: its log-probabilities divided by it.
+        """Return the model at a temperature: its log-probabilities divided by `value`.
 
         Raises:
-            SourceError: it is not above 0.
+            SourceError: `value` is not above 0.
         """
         return self / number(value, "a temperature", 1e-6)
 
     def normalized(self) -> "Model":
-        """Divided by the sum of the coefficients, as in language model arithmetic.
+        """Return the expression divided by the sum of its coefficients.
+
+        This is the normal form of language model arithmetic.
 
         Raises:
-            SourceError: that sum is 0.
+            SourceError: the sum is 0.
         """
         return Model.of(normalized(self.node))
 
     def nucleus(self, p: float, plausibility: Mask = "post_mask") -> "Model":
-        """Only the smallest set of most probable tokens with mass `p`.
+        """Return the model limited to the smallest set of most probable tokens with mass `p`.
 
         Args:
             p: above 0, at most 1.
-            plausibility: "post_mask": of what the constraint allows; "pre_mask": of everything.
+            plausibility: "post_mask" takes the set among the allowed tokens, "pre_mask" among all.
+
+        Raises:
+            SourceError: an argument is out of range.
         """
         return Model.of(Nucleus(self.node, number(p, "p", 1e-9, 1), checked_mask(plausibility)))
 
     def plausible(self, alpha: float, plausibility: Mask = "post_mask") -> "Model":
-        """Only the tokens at least `alpha` times as probable as the most probable one."""
+        """Return the model limited to tokens at least `alpha` times as probable as the best one.
+
+        Args:
+            alpha: from 0 to 1.
+            plausibility: "post_mask" takes the best of the allowed tokens, "pre_mask" of all.
+
+        Raises:
+            SourceError: an argument is out of range.
+        """
         mask = checked_mask(plausibility)
         return Model.of(Plausible(self.node, number(alpha, "alpha", 0, 1), mask))
 
     def prompted(self, system: str | Callable[[Any], Any]) -> "Model":
-        """The model with a prompt of its own before what it is asked.
+        """Return the model with a prompt of its own.
 
         Args:
-            system: a text that chat messages get as their system message, and that texts get before
-                them as it is; or a function that makes another prompt of each prompt.
+            system: a text: the system message of chat messages, and a prefix of text prompts; or a
+                function from a prompt to another prompt.
 
         Raises:
-            SourceError: it is neither.
+            SourceError: `system` is neither a text nor a function.
         """
         return Model.of(prompted(self.node, system))
 
     def unprompted(self) -> "Model":
-        """The model without the prompt: it reads its last token alone."""
+        """Return the model without the prompt: it reads only the last token of it."""
         return Model.of(unprompted(self.node))
 
     def exit_at(self, block: int) -> "Model":
-        """The model as if it ended after so many of its blocks; it shares the whole one's forward.
+        """Return the early exit of the model after its first `block` blocks.
+
+        It shares the forward of the whole model.
 
         Raises:
-            SourceError, UnsupportedError: there is no such block, or blocks are not known.
+            SourceError: there is no such block.
+            UnsupportedError: the blocks of this model are not known.
         """
         return Model.of(exited(self.node, block))
 
     def adapted(
         self, adapter: str | Path | Adapter | Mapping[str, Tensor], name: str = ""
     ) -> "Model":
-        """The model with a LoRA adapter; leaves with other adapters or none run in one batch.
+        """Return the model with a LoRA adapter.
+
+        Leaves of one model with different adapters, or with none, run in one batch.
 
         Args:
             adapter: a folder that PEFT wrote, or its tensors.
-            name: how it is printed.
+            name: the name of the model in printed expressions.
 
         Raises:
-            ModelError, UnsupportedError: it cannot be read, or does not fit the model.
+            ModelError, UnsupportedError: the adapter cannot be read, or does not fit the model.
         """
         return Model.of(adapted(self.node, adapter, name))
 
     def watermarked(self, watermark: Any) -> "Model":
-        """The model with a `guideway.Watermark` in what is drawn from it.
+        """Return the model with a `guideway.Watermark` in its generated texts.
 
         Raises:
-            SourceError: it is none.
+            SourceError: `watermark` is no `guideway.Watermark`.
         """
         return Model.of(watermarked(self.whole, watermark))
 
     def named(self, name: str) -> "Model":
-        """The model under another name in what is printed."""
+        """Return the model under another name in printed expressions."""
         return Model.of(named(self.node, name))
 
-    # One prompt gives one result, num_return_sequences and lists of prompts give a list: by the
-    # first overload that fits.
+    # One prompt gives one result; num_return_sequences and lists of prompts give a list. Type
+    # checkers take the first overload that fits.
     @overload
     def generate(  # pyright: ignore[reportOverlappingOverload]
         self, prompt: Prompt, source: "Written[Read] | None" = None, **more: "Unpack[OneArguments]"
@@ -352,41 +377,45 @@ class Model:
         canonical: bool = False,
         **settings: Any,
     ) -> Any:
-        """Texts that follow the prompts, held to their sources, and read as values.
+        """Generate texts that continue the prompts and match their sources, and read the values.
 
         Args:
-            prompt: a text as it is, or chat messages for the model's template; in a batch a list.
+            prompt: a text, used as it is, or chat messages for the model's template. A list of
+                prompts is a batch.
             source: what the text must be: a Python type, a source, a JSON Schema as a dict, or None
-                for any text; in a batch also a list.
-            sampling: the settings as a `Sampling`; in a batch also a list.
+                for any text. In a batch also a list, one for each prompt.
+            sampling: the settings as a `Sampling`. In a batch also a list, one for each prompt.
             schema_in_prompt: whether to describe the type in the prompt.
-            retries: how often to ask again where a validator of the type refuses the value.
-            on_invalid: "raise" an error where a validator refuses the value in the end, or "return"
-                a result with that `error`.
+            retries: how often to ask again if a validator of the type refuses the value.
+            on_invalid: "raise" an error if a validator still refuses the value after all retries,
+                or "return" a result with that `error`.
             on_error: "raise" the first error of a row, with the number of the row, or "return" a
-                result with that `error`, where it fails or a validator refuses its value.
-            batch_size: how many prompts run at once; by default as many as have 64 rows. Texts do
-                not depend on it.
-            progress: True for a bar on standard error, or a function that is called with the
-                number of rows done and of all rows.
-            trace: of how many tokens results tell what each stage did at each step; 5 for True.
-            heal: whether the last tokens of a text prompt are written again (`guideway.heal`).
-            canonical: whether only those tokens come that encoding the text (with what `heal`
-                writes again before it) would give; see `guideway.compile`.
+                result with that `error`. A refused value is an error of its row too.
+            batch_size: number of prompts that run at once; by default as many as give 64 rows. The
+                texts do not depend on it.
+            progress: True for a bar on standard error, or a function that receives the number of
+                finished rows and the number of all rows.
+            trace: number of tokens that `result.trace` shows for each stage and step; True is 5.
+            heal: whether to generate the last tokens of a text prompt again (`guideway.heal`).
+            canonical: whether to allow only the token sequence that the tokenizer itself produces
+                for the text, including the part that `heal` generates again; see
+                `guideway.compile`.
             **settings: the settings as arguments, by the names of `Sampling`.
 
         Returns:
-            A `Result`; a list of them, in order, where several prompts or sequences were asked for.
-            Type checkers know `result.value` by the source. They take a number of sequences that
-            is a variable for more than one.
-            Of a search there are fewer where no more texts are found.
+            A `Result`. For several prompts or several sequences, a list of results in order; a
+            search returns fewer if it finds no more texts. Type checkers infer the type of
+            `result.value` from the source. They infer a list if `num_return_sequences` is a
+            variable.
 
         Raises:
             SourceError, UnsupportedError, UnsatisfiableError: as `guideway.compile`.
-            LimitError: no text of the source fits into `max_new_tokens`, naming what is needed.
-            ModelError: the model gave values that are no numbers.
-            InvalidValueError: a validator refused the value; `result` has the text.
-            GenerationInterrupted: Ctrl-C, a `KeyboardInterrupt`; `results` has what there is.
+            LimitError: no text of the source fits into `max_new_tokens`; the message has the number
+                of tokens that it needs.
+            ModelError: the model gave NaN or infinite values.
+            InvalidValueError: a validator refused the value; `result` of the error has the text.
+            GenerationInterrupted: Ctrl-C (a `KeyboardInterrupt`); `results` of the error has the
+                results so far.
         """
         more = (sampling, settings, schema_in_prompt, trace, heal, canonical)
         call = self._call(prompt, source, *more)
@@ -428,9 +457,9 @@ class Model:
         **more: "Unpack[SeveralArguments]",
     ) -> "list[Result[Any]]": ...
     async def agenerate(self, prompt: Any, source: Any = None, **arguments: Any) -> Any:
-        """`generate` in a thread of its own, so that an event loop goes on meanwhile.
+        """Run `generate` in a thread, so that the event loop continues.
 
-        Where the task is cancelled, the thread ends with its current step.
+        If the task is cancelled, the generation ends after its current step.
         """
         return await in_thread(self.generate, prompt, source, **arguments)
 
@@ -462,18 +491,20 @@ class Model:
         canonical: bool = False,
         **settings: Any,
     ) -> Iterator[Part]:
-        """The text as it grows, with what can be read from it already.
+        """Generate one text and yield its parts as they are generated.
 
-        One prompt, one sequence, no retries; other arguments and errors are those of `generate`.
-        Closing the iterator, or leaving it, ends the generation and frees its cache.
+        `stream` takes one prompt and one sequence, and does not retry. The other arguments and the
+        errors are those of `generate`. Closing or dropping the iterator ends the generation and
+        frees its cache.
 
         Yields:
-            Parts; the last one holds the whole `Result`.
+            `Part`s: the new text, and the value that can be read so far. The last part has the
+            whole `Result`.
 
         Raises:
-            InvalidValueError: a validator refused the value. It comes in place of the last part;
-                with `on_invalid="return"` the last part has the result with that `error`.
-            GenerationInterrupted: Ctrl-C during a step; `results` has the text so far.
+            InvalidValueError: a validator refused the value. The error replaces the last part; with
+                `on_invalid="return"` the last part has a result with that `error`.
+            GenerationInterrupted: Ctrl-C during a step; `results` of the error has the text so far.
         """
         more = (sampling, settings, schema_in_prompt, trace, heal, canonical)
         call = self._call(prompt, source, *more)
@@ -497,39 +528,39 @@ class Model:
     async def astream(
         self, prompt: Any, source: Any = None, **arguments: Any
     ) -> AsyncIterator[Part]:
-        """`stream` for `async for`: each step runs in a thread.
+        """Run `stream` for `async for`: each step runs in a thread.
 
-        Where the task is cancelled, the generation ends with its current step.
+        If the task is cancelled, the generation ends after its current step.
         """
         parts: Any = await in_thread(self.stream, prompt, source, **arguments)
         try:
             while (part := await in_thread(next, parts, None)) is not None:
                 yield part
         finally:
-            with contextlib.suppress(ValueError):  # a step runs, and the generator ends with it
+            with contextlib.suppress(ValueError):  # a step still runs; the generator ends after it
                 parts.close()
             del parts
 
     def choose(self, prompt: Prompt, choices: Iterable[str]) -> dict[str, float]:
-        """The probability of each choice after the prompt, given that it is one of them.
+        """Return the probability of each choice after the prompt, given that one of them follows.
 
-        Each choice is scored by its canonical tokens; where one begins another, the end of the text
-        counts with it. Exact: all tokens of all choices go through the model. Classifiers judge
-        whole choices, by Bayes' rule.
+        The score of a choice is the probability of its canonical tokens. If a choice is a prefix of
+        another one, the end of the text is included in its score. The result is exact: the model
+        reads all tokens of all choices. Classifiers judge whole choices, by Bayes' rule.
 
         Args:
             prompt: a text or chat messages.
-            choices: at least one text, none twice.
+            choices: at least one text; all texts are different.
 
         Returns:
-            Choice → probability, in the order given; they sum to 1.
+            The probability by choice, in the given order. The probabilities sum to 1.
 
         Raises:
-            SourceError, UnsupportedError: the choices are not such texts, there are several
-                prompts, or the tokenizer loses information.
+            SourceError: the choices are not different, non-empty texts.
+            UnsupportedError: there are several prompts, or the tokenizer loses information.
             LimitError: the prompt and a choice are longer than the model's context.
-            DeadEndError: no choice has a probability.
-            ModelError: it gave values that are no numbers.
+            DeadEndError: the model gives every choice the probability 0.
+            ModelError: the model gave NaN or infinite values.
         """
         return probabilities(self._ensemble, prompt, choices)
 
@@ -540,4 +571,4 @@ class Model:
 def _model(given: object) -> Model:
     if isinstance(given, Model):
         return given
-    raise SourceError(f"{given!r} is no model"[:300])
+    raise SourceError(f"{given!r} is not a guideway.Model"[:300])

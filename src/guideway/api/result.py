@@ -1,4 +1,4 @@
-"""What a generation gives back. Values only."""
+"""The results of a generation: `Result`, and `Part` while a text is streamed."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -18,45 +18,43 @@ Value_co = TypeVar("Value_co", covariant=True, default=Any)
 @final
 @dataclass(frozen=True, slots=True)
 class Result(Generic[Value_co]):
-    """One generated text and what it means. `str(result)` is the text.
+    """One generated text and its value. `str(result)` is the text.
 
     Attributes:
-        value: the text read as the type that was asked for; the text itself for free text, regexes
-            and choices; None where `error` is set or the text was interrupted.
+        value: the text read as the requested type. For free text, regexes and choices, the text
+            itself. None if `error` is set or the text was interrupted.
         text: the generated text.
-        tokens: the ids drawn, end ids left out.
-        logprobs: for each token the model's own log-probability of it (natural logarithm, before
-            the constraint and all filters of the settings); of an expression, that of its
-            arithmetic and its own nuclei and plausible sets, before classifiers.
-        log_z: logarithm of the mass that the constraint allowed, summed over all steps; 0 for free
-            text. How far the sample is from the model's own distribution.
-        finish_reason: "stop" where the model ended the text. "length" where `max_new_tokens`
-            changed it: free text was cut, or a token was not allowed because the text could not
-            have ended in time, and another one was chosen. The text is in the language all the
-            same. "interrupted" in the results of `guideway.GenerationInterrupted`, "error" where
-            the row failed.
-        error: why there is no value: an `InvalidValueError` where a validator of the type refused
-            it (with `on_invalid="return"`), or what a row of a batch failed with (with
-            `on_error="return"`); its `row` is the place of the prompt.
+        tokens: the drawn token ids, without end ids.
+        logprobs: the model's own log-probability of each token (natural logarithm, before the
+            constraint and the filters of the settings). For an expression: after its arithmetic,
+            nuclei and plausible sets, before classifiers.
+        log_z: logarithm of the probability of all allowed tokens, summed over all steps; 0 for free
+            text. The closer to 0, the closer is the sample to the model's own distribution.
+        finish_reason: "stop": the model ended the text. "length": `max_new_tokens` changed the
+            text: it cut free text, or excluded a token after which a constrained text could not end
+            in time. Constrained texts are complete in any case. "interrupted": the result is one of
+            a `guideway.GenerationInterrupted`. "error": the row failed.
+        error: the reason why there is no value: the `InvalidValueError` of a validator
+            (`on_invalid="return"`), or the error of this row (`on_error="return"`). Its `row` is
+            the index of the prompt.
         stats: time, memory, and the share of probability that the constraint removed.
-        seed: the seed of the random choices, None where there were none.
-        trace: for each step what each stage did to the distribution, where it was asked for;
+        seed: the seed of the random choices; None if there were none.
+        trace: the effect of each stage on the distribution at each step, if `trace` was set.
             `print` a step to read it.
-        score: what a search ranked the text by: of beams the log-probability over the power of the
-            length, of stochastic beams the perturbed log-probability, of best_of what `best_by`
-            says.
+        score: the number by which a search ranked the text. Beams: log-probability over the power
+            of the length. Stochastic beams: the perturbed log-probability. best_of: the result of
+            `best_by`.
         weight: the importance weight of a text drawn without replacement (stochastic beams).
         population: the particles of sequential Monte Carlo; the text is a draw from them.
-        attempts: how many texts rejection drew for this one: it, and those given up since the one
-            before.
-        captures: what each `guideway.capture` of the source has, by its name: the value of a type
-            or schema, else a text. A list where there may be several of the name.
-        tool_calls: the calls, where the source is `guideway.tools(...)`.
-        message: the text as the assistant's message in OpenAI's form, for the next turn: with
-            `tool_calls` and their ids where there are calls.
-        pieces: what each token spells; "�" for a part of a character.
-        log_allowed: for each step, an end id's too, the logarithm of the probability of all tokens
-            that the constraint allowed; 0 for free text. `log_z` is their sum.
+        attempts: number of texts that rejection sampling drew for this one, including it.
+        captures: the texts of each `guideway.capture` by name, read as values if its source is a
+            type or schema. A list if the source allows several captures of the name.
+        tool_calls: the calls, if the source is `guideway.tools(...)`.
+        message: the text as an assistant message in OpenAI's form, for the next turn. With calls,
+            it has `tool_calls` and their ids.
+        pieces: the text of each token; "�" for a part of a character.
+        log_allowed: the logarithm of the probability of all allowed tokens at each step, end ids
+            included; 0 for free text. `log_z` is their sum.
     """
 
     value: Value_co
@@ -81,29 +79,29 @@ class Result(Generic[Value_co]):
 
     @property
     def shortened(self) -> bool:
-        """Whether the text would be another one with a larger `max_new_tokens`.
+        """Whether `max_new_tokens` changed the text (`finish_reason` is "length").
 
-        At exactly `max_new_tokens` a text that may end there counts as whole: the model is not
-        asked for one token more.
+        A text of exactly `max_new_tokens` tokens is not shortened if it may end there. The model is
+        not asked whether it would continue.
         """
         return self.finish_reason == "length"
 
     @staticmethod
     def failed(error: GuidewayError) -> "Result[Any]":
-        """The result of a row that gave no text."""
+        """Return the result of a row that failed before it gave a text."""
         return Result(None, "", (), (), 0.0, "error", error, Stats())
 
     def unwrap(self) -> Value_co:
-        """The value.
+        """Return the value.
 
         Raises:
-            GuidewayError: `error`, if there is one.
+            GuidewayError: `error`, if it is set.
             InvalidValueError: the text was interrupted.
         """
         if self.error is not None:
             raise self.error
         if self.finish_reason == "interrupted":
-            error = InvalidValueError("there is no value: the text was interrupted")
+            error = InvalidValueError("the text was interrupted, so it has no value")
             error.result = self
             raise error
         return self.value
@@ -113,7 +111,7 @@ class Result(Generic[Value_co]):
         return self.text
 
     def __repr__(self) -> str:
-        """The value, or why there is none, and how the text ended."""
+        """The value or the error, the finish reason, and the number of tokens."""
         shown = f"value={brief(self.value, 110)}"
         if self.error is not None:
             shown = f"error={brief(self.error, 60)}, text={brief(self.text, 50)}"
@@ -121,7 +119,7 @@ class Result(Generic[Value_co]):
         return one_line(f"Result({shown}, {how}, {len(self.tokens)} tokens)")
 
     def _repr_html_(self) -> str:
-        """The tokens in a notebook, shaded by what the constraint removed."""
+        """The tokens in a notebook, shaded by the probability that the constraint removed."""
         facts = [
             f"{len(self.tokens)} tokens",
             f"{self.stats.tokens_per_second:.1f} per second",
@@ -134,14 +132,14 @@ class Result(Generic[Value_co]):
 @final
 @dataclass(frozen=True, slots=True)
 class Part(Generic[Value_co]):
-    """What has been generated so far, while it grows.
+    """One part of a streamed text. `str(part)` is the new text.
 
     Attributes:
-        delta: the text that is new with this part.
+        delta: the new text of this part.
         text: all of the text so far.
-        value: what can be read from it already: a partial object for types and schemas, the text
-            for everything else.
-        result: the whole result, with the last part only.
+        value: the value of the text so far: a partial object for types and schemas, the text for
+            all other sources.
+        result: the whole result in the last part, None before.
     """
 
     delta: str
@@ -154,7 +152,7 @@ class Part(Generic[Value_co]):
         return self.delta
 
     def __repr__(self) -> str:
-        """The new text, and the value so far; the whole result at the end."""
+        """The new text and the value so far; in the last part, the whole result."""
         shown = f"delta={brief(self.delta, 40)}"
         if self.result is not None:
             return one_line(f"Part({shown}, result={brief(self.result, 140)})")
