@@ -285,7 +285,7 @@ def minimum(*models: Model) -> Model:
 
 def _several(models: Sequence[Model]) -> list[Model]:
     if not models:
-        raise SourceError("there is no model to take the greatest or least of")
+        raise SourceError("maximum and minimum need at least one model")
     return [_checked(model) for model in models]
 
 
@@ -299,13 +299,13 @@ def _steered(
 
 
 def _weighed(given: object) -> Model:
-    """The sum of models with their weights, 1 where none is given."""
+    """Return the sum of models with their weights, by default 1."""
     if isinstance(given, Model):
         return given
     several = isinstance(given, Sequence) and not isinstance(given, str)
     listed = list(cast("Sequence[object]", given)) if several else []
     if not listed:
-        raise SourceError(f"{given!r} is no model, and no list of models or (model, weight)"[:300])
+        raise SourceError(f"{given!r} is no model and no list of models or (model, weight)"[:300])
     first, *rest = listed
     if isinstance(first, Model) and len(rest) == 1 and isinstance(rest[0], int | float):
         return first * number(rest[0], "a weight")
@@ -314,5 +314,5 @@ def _weighed(given: object) -> Model:
 
 def _checked(given: object) -> Model:
     if not isinstance(given, Model):
-        raise SourceError(f"{given!r} is no model: load one with guideway.load"[:300])
+        raise SourceError(f"{given!r} is not a guideway.Model: load one with guideway.load"[:300])
     return given

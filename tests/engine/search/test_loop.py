@@ -81,7 +81,7 @@ def test_probabilities_are_reported_of_the_model_itself():
 
 def test_what_a_search_does_not_give_is_refused_by_name():
     model = gw.Model(FakeModel.random(BITS))
-    with pytest.raises(gw.UnsupportedError, match=r"a search \(beams\) leaves no trace"):
+    with pytest.raises(gw.UnsupportedError, match=r"trace does not work with a search \(beams\)"):
         model.generate("0", num_beams=2, trace=True)
     with pytest.raises(gw.UnsupportedError, match="stream takes one prompt"):
         next(model.stream("0", num_beams=2))
