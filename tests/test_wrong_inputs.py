@@ -217,7 +217,7 @@ CASES = [
         "a vocabulary without tokens",
         lambda: gw.compile("yes", gw.Vocabulary([])),
         gw.ModelError,
-        ("this one has none",),
+        ("vocabulary has no tokens",),
     ),
     Wrong(
         "an absurd width",

@@ -111,12 +111,14 @@ def test_what_fails_in_another_thread_is_raised_here(monkeypatch) -> None:
     [np.zeros((1, 2), np.int64), np.zeros((1, 2), np.float32), np.zeros(2, np.int32)],
 )
 def test_a_bitmask_of_another_type_or_shape_is_refused(bitmask) -> None:
-    with pytest.raises(UnsupportedError, match=r"a bitmask is int32\[batch, words\], not"):
+    with pytest.raises(UnsupportedError, match=r"a bitmask must be int32\[batch, words\], not"):
         gw.fill_bitmask([], bitmask)
 
 
 def test_a_bitmask_for_another_width_is_refused() -> None:
-    with pytest.raises(UnsupportedError, match="has 3 words, it must have 2"):
+    with pytest.raises(
+        UnsupportedError, match="has 3 words; for a vocabulary of width 40 it must have 2"
+    ):
         gw.fill_bitmask([gw.Matcher(CONSTRAINTS[0])], np.zeros((1, 3), np.int32))
 
 

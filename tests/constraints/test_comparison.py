@@ -100,7 +100,7 @@ def test_what_nests_is_compared_with_itself_and_with_lists_only():
     assert nested.equivalent(gw.compile(NESTED, BYTES))
     assert nested.includes(gw.Choice(["[]", "[[],[]]"]))
     for other in (gw.Regex(r"(\[\]|\[{2,}\]{2,})*"), gw.JsonSchema({"type": "array"})):
-        with pytest.raises(gw.UnsupportedError, match="nests without end has been given"):
+        with pytest.raises(gw.UnsupportedError, match="nests without end"):
             nested.includes(other)
     with pytest.raises(gw.UnsupportedError, match="nests without end"):
         nested.equivalent(gw.JsonSchema({"type": "array"}))
@@ -165,7 +165,7 @@ def test_what_nests_without_end_is_not_gone_down_for_long() -> None:
     nested = gw.Lark('start: "a" start "b" | "c"\n')
     ends = gw.Lark('start: start start | "a" | "b"\n') + nested
     begun = gw.compile(gw.Text() | gw.Lark('start: "a"+ B?\nB: /b+/\n'), BYTES)
-    with pytest.raises(gw.UnsupportedError, match="too many to try them"):
+    with pytest.raises(gw.UnsupportedError, match="too many texts to try"):
         begun.equivalent(ends)
     meeting = gw.Gbnf('root ::= "a" root "b" | ""') & gw.Lark(
         'start: N+\nN: /[ab]+/\n%ignore "c"\n'

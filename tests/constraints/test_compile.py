@@ -70,7 +70,7 @@ def test_a_source_is_remembered_by_content():
 def test_languages_without_text_are_refused():
     with pytest.raises(gw.UnsatisfiableError, match="no text is in both"):
         gw.compile(gw.Regex("a") & gw.Regex("b"), BYTES)
-    with pytest.raises(gw.UnsatisfiableError, match=r"cannot spell any .* b'x' for one"):
+    with pytest.raises(gw.UnsatisfiableError, match=r"cannot spell any .* such as b'x'"):
         gw.compile(gw.Regex("x"), gw.Vocabulary([b"a", b"b"]))
 
 
@@ -101,7 +101,7 @@ def test_bytes_that_the_vocabulary_lacks_are_never_waited_for():
 
 
 def test_what_is_no_vocabulary_is_refused():
-    with pytest.raises(gw.SourceError, match=r"guideway\.Vocabulary, not for str"):
+    with pytest.raises(gw.SourceError, match=r"guideway\.Vocabulary, not str"):
         gw.compile(gw.Text(), "gpt2")
 
 
@@ -112,7 +112,7 @@ def test_what_is_no_budget_is_refused():
 
 @pytest.mark.parametrize("given", [None, 5, {"a": 1}, [1, 2]])
 def test_only_texts_are_matched(given):
-    with pytest.raises(gw.SourceError, match="a text is str or bytes, not"):
+    with pytest.raises(gw.SourceError, match=r"a text (must be|is) str"):
         gw.compile(gw.Text(), BYTES).matches(given)
 
 

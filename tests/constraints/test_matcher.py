@@ -55,7 +55,7 @@ class Cursors(RuleBasedStateMachine):
             matcher.rollback(tokens)
             del kept[len(kept) - tokens :]
         else:
-            with pytest.raises(LimitError, match="taken back"):
+            with pytest.raises(LimitError, match="the matcher has accepted"):
                 matcher.rollback(tokens)
 
     @rule(which=st.integers(0, 9))

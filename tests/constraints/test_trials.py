@@ -249,7 +249,7 @@ def test_a_part_without_an_instance_is_no_reason_to_refuse() -> None:
 def test_patterns_that_take_too_long_together_are_refused_with_their_place(
     schema: Any, place: str
 ) -> None:
-    with pytest.raises(gw.LimitError, match="what patterns allow together") as refused:
+    with pytest.raises(gw.LimitError, match="the intersection of the patterns") as refused:
         gw.compile(gw.JsonSchema(schema), LONG, gw.Budget.untrusted())
     assert (refused.value.limit, refused.value.place) == ("fuel", place)
 

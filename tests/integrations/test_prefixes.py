@@ -47,7 +47,7 @@ def test_rows_leave_out_what_would_not_fit_however_often_they_are_asked_for() ->
         for left in (9, 8, 3, 2, 1, 2, 3, 9):
             expected = CONSTRAINT.mask_within(state, left)
             assert prefixes.row(state, left).tolist() == expected.tolist()
-    with pytest.raises(LimitError, match="1 tokens are needed"):
+    with pytest.raises(LimitError, match="needs 1 more tokens"):
         prefixes.row(CONSTRAINT.start(), 0)
 
 

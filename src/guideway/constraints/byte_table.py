@@ -52,8 +52,8 @@ def byte_table(machine: Derivatives, start: Expr, most_states: int) -> ByteTable
         rows.append(row)
         if len(numbers) > most_states:
             raise LimitError(
-                f"the constraint has more than {most_states} states, if it is finite at all: "
-                "tables are for finite ones; allow larger ones with most_states=...",
+                f"the constraint has more than {most_states} states, or infinitely many; tables "
+                "need a finite constraint: if it is finite, raise most_states",
                 limit="most_states",
                 given=most_states,
             )

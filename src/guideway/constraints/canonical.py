@@ -89,8 +89,8 @@ class CanonicalStates:
                 route = self._routes.route(spot)
                 if route is None:
                     raise UnsatisfiableError(
-                        "the tokenizer gives no text of the source back: it changes each, or reads "
-                        "the name of a special token in it",
+                        "no text of the source survives encoding and decoding: the tokenizer "
+                        "changes each text, or reads the name of a special token in it",
                         conflict=("source", "tokenizer"),
                     )
                 found = remember(self._starts, lead, self._state(spot, route), _MOST_STARTS)

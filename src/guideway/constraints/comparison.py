@@ -164,8 +164,8 @@ def _missing(outer: Language, inner: Language, decisions: Decisions) -> bytes | 
     words = inner.words(decisions)
     if words is None:
         raise UnsupportedError(
-            "a constraint that nests without end has been given, and the other one's texts are too "
-            "many to try them one by one: whether it has all of them cannot be decided",
+            "cannot decide inclusion: one constraint nests without end, and the other has too many "
+            "texts to try one by one",
             feature="comparison with a constraint that nests",
         )
     missing = [word for word in words if not outer.has(word, decisions)]

@@ -1,9 +1,9 @@
-"""What a user writes → a constraint: the pipeline on one page.
+"""Compilation of sources to constraints.
 
     source ─ lower_source ─▶ core expression ─ Derivatives ─▶ recognizer ─▶ CompiledConstraint
 
-A compiled constraint is remembered by the content of its source, its vocabulary and its budget, so
-that compiling in a loop costs a dictionary look-up.
+Constraints are cached by the content of source, vocabulary and budget, so compiling in a loop costs
+a dictionary look-up.
 """
 
 import logging
@@ -58,7 +58,7 @@ _DEAR: Final = 5  # parts of a search that takes long: 400,000 took 2.8 to 4.7 s
 
 @final
 class Key:
-    """What a constraint is remembered by, hashed once: that takes as long as all else there."""
+    """Cache key of a constraint. It is hashed once: hashing takes half of a look-up."""
 
     __slots__ = ("_hash", "parts")
 
@@ -66,7 +66,7 @@ class Key:
         self.parts, self._hash = parts, hash(parts)
 
     def __hash__(self) -> int:
-        """That of the parts."""
+        """The hash of the parts."""
         return self._hash
 
     def __eq__(self, other: object) -> bool:
@@ -75,7 +75,7 @@ class Key:
 
 
 remembered: Remembered[Key, CompiledConstraint] = Remembered(64, 512 << 20, spare=16)
-"""The constraints compiled last."""
+"""The least recently used constraints are dropped first."""
 
 
 def compile(  # noqa: A001  the contract fixes the name
@@ -93,31 +93,31 @@ def compile(  # noqa: A001  the contract fixes the name
         >>> gw.compile(gw.Choice(["yes", "no"]), vocabulary).matches("no")
         True
 
-        Canonical tokens, of a tokenizer that merges "a" and "b":
+        Canonical tokens of a tokenizer that merges "a" and "b":
 
         >>> from tokenizers import Tokenizer, decoders, models
         >>> own = Tokenizer(models.BPE({"a": 0, "b": 1, "ab": 2}, [("a", "b")]))
         >>> own.decoder = decoders.Fuse()
         >>> vocabulary = gw.Vocabulary([b"a", b"b", b"ab", None], eos_ids={3})
         >>> constraint = gw.compile(gw.Regex("a?b"), vocabulary, canonical=own)
-        >>> constraint.mask(constraint.start()).tolist()  # "b" and "ab"; behind "a" nothing comes
+        >>> constraint.mask(constraint.start()).tolist()  # "b" and "ab"; no "a"
         [6]
 
     Args:
         source_or_type: a source (`Regex`, `Choice`, `JsonSchema`, `Text`, or a combination), a
-            string (that literal), or a Python type (the JSON of its values).
+            string (a literal), or a Python type (the JSON texts of its values).
         vocabulary: the tokens of the model.
         budget: limits of work and memory; `Budget.default()` if not given.
         canonical: the tokenizer of the vocabulary (of transformers, or a `tokenizers.Tokenizer`).
-            The constraint then allows only the token sequence that encoding the text (with the lead
-            of `start`) gives. Texts that the tokenizer changes, or in which it reads the name of a
-            special token, are left out.
+            The constraint then allows only the token sequence that the tokenizer produces for the
+            text (with the lead of `start`). It rejects texts that the tokenizer changes, or in
+            which the tokenizer reads the name of a special token.
 
     Raises:
         SourceError: the source is not well formed.
-        UnsupportedError: it means something that cannot be honoured exactly, by name.
-        UnsatisfiableError: no text satisfies it, or none that the vocabulary can spell.
-        LimitError: compiling takes more work than the budget allows.
+        UnsupportedError: a part of the source, named in the message, cannot be enforced exactly.
+        UnsatisfiableError: no text satisfies the source, or the vocabulary can spell none.
+        LimitError: the compilation exceeds the budget.
         ModelError: the vocabulary has no tokens.
     """
     paused = pause()
@@ -132,14 +132,14 @@ def _remembered(
 ) -> CompiledConstraint:
     if not isinstance(vocabulary, Vocabulary):  # pyright: ignore[reportUnnecessaryIsInstance]
         raise SourceError(
-            f"a source is compiled for a guideway.Vocabulary, not for {type(vocabulary).__name__}"
+            f"vocabulary must be a guideway.Vocabulary, not {type(vocabulary).__name__}"
             f"{vocabulary_of(vocabulary)}"
         )
     if not vocabulary.width:
-        raise ModelError("a source is compiled for a vocabulary with tokens, and this one has none")
+        raise ModelError("the vocabulary has no tokens")
     limits = _DEFAULT if budget is None else budget
     if not isinstance(limits, Budget):  # pyright: ignore[reportUnnecessaryIsInstance]
-        raise SourceError(f"a budget is a guideway.Budget, not {type(limits).__name__}")
+        raise SourceError(f"budget must be a guideway.Budget, not {type(limits).__name__}")
     cutter = None if canonical is None else cutter_of(canonical, vocabulary)
     what = source(source_or_type)
     check_levels(what)
@@ -151,7 +151,7 @@ def _remembered(
         try:
             made = _compile(*parts)
         except GuidewayError as error:
-            succeed_large(vocabulary)  # as far as it came, others shall not wait for that
+            succeed_large(vocabulary)  # keep the finished tables for other constraints
             if isinstance(error, LimitError):
                 raise placed(what, error) from None
             raise
@@ -165,7 +165,7 @@ def _remembered(
 def _compiled_again(
     what: Source, vocabulary: Vocabulary, budget: Budget, canonical: object
 ) -> CompiledConstraint:
-    """What a pickle of a constraint is."""
+    """Compile the constraint of a pickle."""
     return compile(what, vocabulary, budget, canonical=canonical)
 
 
@@ -179,7 +179,7 @@ def _compile(
     with metered(meter.tick, fresh=True):
         expr = _plainly(resolved) or lower_source(resolved.source, Decisions(meter.tick))
         machine = Derivatives(expr, spelled.spellable, meter.tick)
-        # Asking lowers what it needs to know.
+        # `has_text` lowers the parts that it needs.
         lives = _told(resolved.source, lambda: machine.has_text(expr))
         if not lives:
             raise _unsatisfiable(resolved.source, expr, meter)
@@ -200,7 +200,7 @@ def _compile(
         cutter=cutter,
     )
     if cutter is None and (expr.looks or isinstance(expr, And | Not)):
-        # Where languages meet, a mask may take too long: it shows now.
+        # The mask of an intersection may take too long. Raise that error now.
         with metered(meter.tick):
             _told(resolved.source, lambda: made.mask(made.start()))
     if cutter is None and expr.regular:
@@ -216,7 +216,7 @@ def _compile(
 
 
 def _check_keywords(what: Source) -> None:
-    """Warn of what says nothing in the schemas of a source."""
+    """Warn of keywords without effect in the schemas of a source."""
     held: dict[int, Source] = {id(what): what}
     while held:
         for schema in held.values():
@@ -226,7 +226,7 @@ def _check_keywords(what: Source) -> None:
 
 
 def _told(what: Source, ask: Callable[[], Told]) -> Told:
-    """What `ask` says; where a search takes too long, the two parts that meet are named."""
+    """Return `ask()`. If its search takes too long, name the two intersected parts."""
     try:
         return ask()
     except LimitError as error:
@@ -236,10 +236,10 @@ def _told(what: Source, ask: Callable[[], Told]) -> Told:
 def _try_wide(
     expr: Expr, machine: Derivatives, vocabulary: Vocabulary, budget: Budget, meter: Meter
 ) -> None:
-    """Make a mask where one of very many has to match: each of its states may have all of them.
+    """Compute a mask of a very wide alternative, as each of its states may have all branches.
 
     Raises:
-        LimitError: it takes too long.
+        LimitError: the mask takes too long.
     """
     part = wide_part(expr)
     if part is None:
@@ -256,17 +256,17 @@ def _try_parts(
     budget: Budget,
     meter: Meter,
 ) -> None:
-    """Make masks where it may show that what meets within a schema takes too long.
+    """Compute masks of intersections within a schema, which may take too long.
 
     Args:
-        tried: see `trials`.
-        whole: what the schema has become.
-        vocabulary: that of its constraint.
-        budget: the same.
-        meter: of this compilation.
+        tried: the places to try (see `trials`).
+        whole: the lowered schema and its recognizer.
+        vocabulary: the vocabulary of the constraint.
+        budget: the budget of the constraint.
+        meter: the meter of this compilation.
 
     Raises:
-        LimitError: it does.
+        LimitError: a mask takes too long.
     """
     for place, part, behind in tried:
         try:
@@ -282,15 +282,15 @@ def _try_parts(
         except LimitError as error:
             raise error.at(
                 place(),
-                "what patterns allow together in strings or keys takes more than "
-                f"{error.given} parts of automata to tell",
+                "the intersection of the patterns of strings or keys takes more than "
+                f"{error.given} parts of automata",
             ) from None
-        except GuidewayError:  # of a part that nobody refers to, or without an instance
+        except GuidewayError:  # a part without references, or without an instance
             continue
 
 
 def _plainly(resolved: Resolved) -> Expr | None:
-    """The texts of a schema that kernels read, where each byte can be spelled."""
+    """The expression of a schema that kernels can read, if the vocabulary spells every byte."""
     what = resolved.source
     if isinstance(what, JsonSchema) and resolved.vocabulary.spellable == ALL_BYTES:
         return lower_plain(what)
@@ -302,6 +302,6 @@ def _unsatisfiable(what: Source, expr: Expr, meter: Meter) -> UnsatisfiableError
     if anything.has_text(expr):
         why = "the vocabulary cannot spell any text of the source"
         if anything.shortest_length(expr) <= LONGEST:
-            why += f", {shown(anything.shortest(expr))!r} for one"
+            why += f", such as {shown(anything.shortest(expr))!r}"
         return UnsatisfiableError(why, conflict=("source", "vocabulary"))
     return conflict(what, Decisions(meter.tick))

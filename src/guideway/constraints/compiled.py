@@ -1,12 +1,11 @@
-"""A language and a vocabulary, ready for decoding: what `guideway.compile` returns.
+"""Compiled constraints: a language and a vocabulary, ready for decoding.
 
-A decode state is a state of the recognizer, or that state after an end id. States are values, so
-rollback, fork and search are nothing more than keeping an older one.
+A decode state is a state of the recognizer, or that state after an end id. States are values: to
+roll back, fork or search, keep an older state.
 
-Every state that is handed out can still reach an end. Where each byte of each token is itself a
-token ("closed" vocabularies) the recognizer alone sees to that, since whatever bytes are missing,
-there are tokens for them. Otherwise `token_graph` has found the states from which tokens lead to an
-end, and no other is ever offered.
+Every returned state can still reach an end. In a closed vocabulary each byte of each token is
+itself a token, so every text of the recognizer can be spelled. For other vocabularies `token_graph`
+finds the states from which tokens reach an end, and masks allow only these.
 """
 
 from collections.abc import Callable, Iterable, Sequence
@@ -57,11 +56,11 @@ class CompiledConstraint:
         >>> constraint.mask(state).tolist(), constraint.accepts(state)
         ([10], True)
 
-    A pickle holds the source, the vocabulary and the budget, and loading it compiles them again.
+    A pickle contains the source, the vocabulary and the budget. Loading it compiles them again.
 
     Attributes:
-        vocabulary: the vocabulary it was compiled for.
-        source: what it was compiled from.
+        vocabulary: the vocabulary of the tokens.
+        source: the compiled source.
     """
 
     def __init__(
@@ -76,10 +75,10 @@ class CompiledConstraint:
         names: frozenset[str] = frozenset(),
         cutter: Cutter | None = None,
     ) -> None:
-        """Put the parts together; `guideway.compile` makes them.
+        """Assemble the parts that `guideway.compile` builds.
 
-        `spelled` is the vocabulary with the marks of special tokens, those of `names` among them;
-        `cutter` says which tokens are canonical, where no others are wanted.
+        `spelled` is the vocabulary with the marks of the special tokens `names`. `cutter`, if
+        given, limits the constraint to canonical tokens.
         """
         self.vocabulary = vocabulary
         self._spelled = vocabulary if spelled is None else spelled
@@ -96,11 +95,11 @@ class CompiledConstraint:
             self._states = States(expr, machine, self._spelled, budget)
         else:
             self._states = ExploredStates(expr, graph, self._rows, self._spelled)
-        self._lock = self._states.lock  # masks and all else ask the same recognizer
+        self._lock = self._states.lock  # one lock for all uses of the recognizer
         track(self)
 
     def made_from(self, source: Source, again: tuple[Any, ...]) -> None:
-        """Note what it was compiled from, and how pickles compile it: a function, arguments."""
+        """Set the source, and the function with arguments that compiles a pickle again."""
         self.source, self._again = source, again
 
     def __repr__(self) -> str:
@@ -116,7 +115,7 @@ class CompiledConstraint:
         return self
 
     def __reduce__(self) -> tuple[Any, ...]:
-        """Compile again where it is loaded.
+        """Pickle the arguments of `guideway.compile`.
 
         Raises:
             UnsupportedError: a type or a function in the source cannot be pickled.
@@ -124,14 +123,15 @@ class CompiledConstraint:
         return self._again
 
     def start(self, lead: bytes | None = None) -> DecodeState:
-        """The state before the first token.
+        """Return the state before the first token.
 
         Args:
-            lead: bytes that the tokens spell before the text itself; what decoding takes away from
-                the beginning of a text (`vocabulary.lead`), if not given.
+            lead: bytes that the tokens spell before the text itself, such as those of
+                `guideway.heal`. Default: `vocabulary.lead`, which decoding removes.
 
         Raises:
-            SourceError, UnsatisfiableError: it is no bytes, or none that tokens spell.
+            SourceError: `lead` is not bytes.
+            UnsatisfiableError: the tokens cannot spell it.
         """
         return self._states.start(checked_lead(lead, self._spelled))
 
@@ -165,7 +165,7 @@ class CompiledConstraint:
 
     def _advance(self, state: DecodeState, token: int) -> DecodeState:
         if not isinstance(token, SupportsIndex):  # pyright: ignore[reportUnnecessaryIsInstance]
-            raise TokenRejected(f"a token is an id, not {brief(token)}", token=-1)
+            raise TokenRejected(f"a token must be an id (int), not {brief(token)}", token=-1)
         token = index(token)
         if token in self.vocabulary.eos_ids and state.accepts:
             return state if state.ended else self._states.end(state)
@@ -175,13 +175,13 @@ class CompiledConstraint:
         return following
 
     def accepts(self, state: DecodeState) -> bool:
-        """Return whether the text may end here. Exactly then the end ids are set in the mask."""
+        """Return whether the text may end here: the mask has the end ids exactly then."""
         return state.accepts
 
     def forced(self, state: DecodeState) -> tuple[int, ...]:
-        """Return the longest chain of tokens without another choice; () if there is a choice.
+        """Return the next tokens as long as each is the only allowed one; () if there is a choice.
 
-        An end id without another choice ends the chain.
+        A forced end id is the last token of the chain.
         """
         chain: list[int] = []
         seen = {state}
@@ -195,7 +195,7 @@ class CompiledConstraint:
         return tuple(chain)
 
     def forced_bytes(self, state: DecodeState) -> bytes:
-        """Return the bytes that every continuation begins with, up to a special token."""
+        """Return the longest common prefix of all continuations, up to a special token."""
         common = bytearray()
         with self._lock:
             rest = self._machine.blurred(self._states.rest(state))
@@ -209,15 +209,15 @@ class CompiledConstraint:
         return unmarked(bytes(common))
 
     def distance(self, state: DecodeState) -> int:
-        """Return a number of tokens that suffices to reach the end, end ids not counted.
+        """Return a number of tokens that suffices to reach the end, without the end id.
 
-        0 where `accepts`; else smaller behind some token, but for a few arrays of different arrays
-        or objects, of which several texts are as short. Where names or items that must not come
-        twice meet other constraints, it may be too small if a search does not soon tell.
+        It is 0 if `accepts`. Otherwise some token leads to a smaller distance, except in a few
+        arrays of distinct arrays or objects. It may be too small if distinct keys or items must
+        also satisfy other constraints, and a bounded search does not decide them.
 
         Raises:
-            LimitError: the shortest text is longer than 16 MiB; of canonical tokens, too: it takes
-                too long to find out.
+            LimitError: the shortest text is longer than 16 MiB; or, with canonical tokens, the
+                search takes too long.
         """
         if self._canonical is not None:
             return self._canonical.distance(state)
@@ -227,7 +227,7 @@ class CompiledConstraint:
     def fits(self, state: DecodeState, tokens: int) -> bool:
         """Return whether `tokens` suffice to reach the end: `distance(state) <= tokens`.
 
-        A text longer than 16 MiB does not end so soon. Of canonical tokens as `distance` raises.
+        False if the shortest text is longer than 16 MiB. Canonical tokens raise as `distance`.
         """
         if self._canonical is not None:
             return self._canonical.distance(state) <= tokens
@@ -237,10 +237,9 @@ class CompiledConstraint:
     def mask_within(self, state: DecodeState, tokens_left: int) -> Row:
         """Return the mask without tokens after which `tokens_left - 1` tokens are not enough.
 
-        Where names or items have to come that must not come twice, as by `minProperties` or
-        `uniqueItems`, tokens into such are tried one by one within 16 tokens of the end, 512 at
-        most, and others are left out; further from it such a rest is trusted to take at most 16
-        tokens more than the shortest.
+        Distinct keys or items that are still required (`minProperties`, `uniqueItems`) make the
+        distance inexact. Within 16 tokens of the end, up to 512 tokens are tried one by one, and
+        the others are excluded. Further away, 16 tokens are reserved beyond the shortest text.
 
         Raises:
             LimitError: `distance(state)` is more than `tokens_left`, or as `distance`.
@@ -255,10 +254,10 @@ class CompiledConstraint:
             return self._closing.within(state, mask, tokens_left)
 
     def mask_without(self, state: DecodeState, token: int, tokens_left: int) -> Row:
-        """`mask_within`, given a token that is not in it; or a mask with more, also without it.
+        """Return `mask_within`, or a larger mask, without `token`, which `mask_within` excludes.
 
-        Where something is looked ahead for, it lacks only what leads to where `token` leads: each
-        state that tokens lead to has to be searched for its shortest end. Raises as `mask_within`.
+        It is larger for lookaheads: it excludes only the tokens that lead to the state after
+        `token`, because each state needs a search for its shortest end. Raises as `mask_within`.
         """
         with self._lock:
             found = None if self._canonical else self._closing.without(state, token)
@@ -268,12 +267,12 @@ class CompiledConstraint:
         """Return whether `text` is in the language and the vocabulary can spell it.
 
         Args:
-            text: where the name of a special token that the source names stands in a text, that may
-                be the token or the characters of its name: the text matches if it does in either
-                way. In a list of texts and `guideway.special(...)` it is told.
+            text: a text, or a list of texts and `guideway.special(...)`. In a text, the name of a
+                special token in the source is read both as the token and as characters, and the
+                text matches if one of the readings does.
 
         Raises:
-            SourceError: it is no text.
+            SourceError: `text` is not a text.
             UnsupportedError: the vocabulary has no such special token.
         """
         readings = read_text(text, self.vocabulary, self._names)
@@ -285,12 +284,12 @@ class CompiledConstraint:
             return self._canonical is None or self._canonical.spells(readings)
 
     def spells(self, token: int) -> bool:
-        """Whether a token spells text, or is a special token where the source names any."""
+        """Return whether a token spells text, or is a special token that the source names."""
         known = self._spelled.tokens
         return 0 <= token < len(known) and bool(known[token])
 
     def marked(self, tokens: Iterable[int]) -> bytes:
-        """What tokens spell, with marks where special tokens stand (`lowering.special`)."""
+        """Return the bytes of tokens, with marks for special tokens (`lowering.special`)."""
         known = self._spelled.tokens
         return b"".join(known[token] or b"" for token in tokens)
 
@@ -298,8 +297,8 @@ class CompiledConstraint:
         """Return a shortest text, the first in byte order. Special tokens have their names.
 
         Raises:
-            LimitError: the text is longer than 16 MiB; or names or items that must not come twice
-                meet other constraints, and none is found after 10,000 states.
+            LimitError: the text is longer than 16 MiB; or distinct keys or items must also satisfy
+                other constraints, and no text is found in 10,000 states.
         """
         with self._lock:
             if self._graph is not None:
@@ -321,18 +320,18 @@ class CompiledConstraint:
             ''
 
         Args:
-            other: another constraint, or what `guideway.compile` takes, with this one's vocabulary.
+            other: another constraint, or a source, which is compiled for this vocabulary.
 
         Returns:
-            A `Comparison`, true or false as a condition; where it is false, its `witness` is a
-            shortest text of `other` that this one does not have.
+            A `Comparison`, which is true or false as a condition. If it is false, its `witness` is
+            a shortest text of `other` that this constraint rejects.
 
         Raises:
-            UnsupportedError: it cannot be decided: one nests without end, and `other` has more
-                than a few texts.
-            LimitError: the search takes more work than this constraint's budget allows, or the
-                witness is longer than 16 MiB.
-            GuidewayError: as `guideway.compile`, where `other` is a source.
+            UnsupportedError: the question is undecidable here: one side nests without end, and
+                `other` has too many texts to try.
+            LimitError: the search exceeds this constraint's budget, or the witness is longer than
+                16 MiB.
+            GuidewayError: as `guideway.compile`, if `other` is a source.
         """
         return included(self._language, self._other(other), self._fuel())
 
@@ -350,11 +349,11 @@ class CompiledConstraint:
             ('aa', 'this')
 
         Args:
-            other: another constraint, or what `guideway.compile` takes, with this one's vocabulary.
+            other: another constraint, or a source, which is compiled for this vocabulary.
 
         Returns:
-            A `Comparison`, true or false as a condition; where it is false, its `witness` is a
-            shortest text of one that the other does not have, and its `side` says which has it.
+            A `Comparison`, which is true or false as a condition. If it is false, its `witness` is
+            a shortest text that only one of them accepts, and its `side` names that one.
 
         Raises:
             UnsupportedError, LimitError, GuidewayError: as `includes`.
@@ -364,32 +363,33 @@ class CompiledConstraint:
     def tables(self, most_states: int = MOST_STATES) -> Tables:
         """Return the whole constraint as arrays, for loops on a GPU.
 
-        Only finite constraints have them: no values nested without end, no open set of keys.
+        The constraint must be finite: without unbounded nesting and without open sets of keys.
 
         Raises:
-            LimitError: there are more than `most_states` states of bytes, or the tables take more
-                work or memory than the budget allows.
+            LimitError: the automaton of bytes has more than `most_states` states, or the tables
+                exceed the budget.
+            UnsupportedError: the constraint is limited to canonical tokens.
         """
         if self._canonical is not None:
             raise UnsupportedError(
-                "canonical tokens have no tables: which of them may follow depends on the last one",
+                "tables do not support canonical=True, because the next tokens depend on the last",
                 feature="tables of canonical tokens",
             )
         start = concat(literal(self.vocabulary.lead), self._expr)
         return build_tables(start, self._spelled, self._budget, most_states)
 
     def held(self) -> Held:
-        """What is remembered of it at the moment; see `guideway.cache_info`."""
+        """Return the current contents of its caches; see `guideway.cache_info`."""
         held = self._states.held()
         return held + self._rows.held() if "_rows" in self.__dict__ else held
 
     def size(self) -> int:
-        """The memory of all that `held` counts, which looks at each state for that."""
+        """Return the memory of all that `held` counts. This visits every state."""
         rows = self._rows.held().bytes if "_rows" in self.__dict__ else 0
         return self._states.size() + rows
 
     def forget(self) -> None:
-        """Drop masks and transitions; what is asked for later is made again, the same."""
+        """Drop masks and transitions. They are computed again when they are needed."""
         with self._lock:
             if "_rows" in self.__dict__:
                 self._rows.forget()
@@ -398,7 +398,7 @@ class CompiledConstraint:
 
     @cached_property
     def _rows(self) -> Rows[Expr]:
-        """The masks of the plain engine, which only a limit of tokens asks for."""
+        """The masks of the plain engine, which only token limits use."""
         return Rows(self._machine, self._spelled, self._budget)
 
     @cached_property
@@ -419,7 +419,7 @@ class CompiledConstraint:
             return Language(expr, resolved.vocabulary)
 
     def _fuel(self) -> Callable[[int], None]:
-        """What counts the work of a comparison."""
+        """The counter of the work of a comparison."""
         return Meter(self._budget, "comparing").tick
 
     def _rejection(self, state: DecodeState, token: int) -> TokenRejected:
@@ -427,6 +427,6 @@ class CompiledConstraint:
         spelling = known[token] if 0 <= token < len(known) else None
         likely = unpack(allowed)[:8].tolist()
         what = f"token {brief(token)}"
-        what += f" ({spelling!r})" if spelling else ", no text,"
-        said = f"{what} is not allowed here; {count(allowed)} tokens are, {likely} among them"
+        what += f" ({spelling!r})" if spelling else ", which spells no text,"
+        said = f"{what} is not allowed here; allowed are {count(allowed)} tokens such as {likely}"
         return TokenRejected(said, token=token, spelling=spelling)

@@ -139,8 +139,8 @@ class _Conflict:
         names = [each.written if each.text is None else repr(each.text) for each in taken]
         return UnsatisfiableError(
             f"{taker.written} matches as far as it can, and takes the {' or '.join(names)} that "
-            "has to follow. Stop it before that, as /.+?(?=<end>)/, or leave out the first "
-            "character of what follows, as /[^<]+/",
+            "must follow. Stop the match before it, as in /.+?(?=<end>)/, or exclude its first "
+            "character, as in /[^<]+/",
             place=place_of(taker, source),
             conflict=(taker.written, *names),
         )

@@ -30,8 +30,8 @@ def cutter_of(tokenizer: object, vocabulary: Vocabulary) -> Cutter:
     """
     if isinstance(tokenizer, bool):
         raise SourceError(
-            f"canonical is {tokenizer}: to compile a source it must be the vocabulary's tokenizer, "
-            "or None"
+            f"canonical is {tokenizer}: guideway.compile needs the tokenizer of the vocabulary, or "
+            "None"
         )
     library = sys.modules.get("tokenizers")  # where it is not loaded, nothing is of its classes
     own = library is not None and isinstance(tokenizer, library.Tokenizer)
@@ -51,7 +51,7 @@ def _cutter(backend: Backend, vocabulary: Vocabulary) -> Cutter:
     for token, (own, other) in enumerate(zip(spelled, vocabulary.tokens, strict=False)):
         if own is not None and other is not None and own != other:
             raise ModelError(
-                f"the tokenizer is not that of the vocabulary: token {token} is {own!r}, not "
-                f"{other!r}"
+                f"the tokenizer does not belong to the vocabulary: token {token} is {own!r} in the "
+                f"tokenizer, and {other!r} in the vocabulary"
             )
     return Cutter.of(backend, vocabulary.tokens)

@@ -48,14 +48,14 @@ class Matcher:
     """
 
     def __init__(self, constraint: CompiledConstraint) -> None:
-        """A cursor before the first token.
+        """Place the cursor before the first token.
 
         Raises:
             SourceError: `constraint` is not a compiled constraint.
         """
         if not hasattr(constraint, "mask"):
             raise SourceError(
-                f"a Matcher is for a compiled constraint, not for {brief(constraint)}; write "
+                f"a Matcher needs a compiled constraint, not {brief(constraint)}; write "
                 "guideway.Matcher(guideway.compile(source, vocabulary))"
             )
         self.constraint = constraint
@@ -105,8 +105,8 @@ class Matcher:
         mask = self.constraint.mask(self.state)
         if target.shape != mask.shape or target.dtype.str[1:] not in ("i4", "u4"):
             raise UnsupportedError(
-                f"a row of the bitmask is {target.dtype}[{target.shape}], it must be "
-                f"int32[{len(mask)}] for a vocabulary of width {self.constraint.vocabulary.width}",
+                f"a row of the bitmask is {target.dtype}{list(target.shape)}; for a vocabulary of "
+                f"width {self.constraint.vocabulary.width} it must be int32[{len(mask)}]",
                 feature="bitmask",
             )
         target.view(np.uint32)[:] = mask
@@ -120,7 +120,7 @@ class Matcher:
         most = len(self._history) - 1
         if not 0 <= tokens <= most:
             raise LimitError(
-                f"{tokens} tokens cannot be taken back, {most} were accepted",
+                f"rollback({tokens}): the matcher has accepted {most} tokens",
                 limit="rollback",
                 given=tokens,
                 needed=most,
@@ -159,7 +159,7 @@ class Matcher:
 
 
 def _at(constraint: CompiledConstraint, tokens: tuple[int, ...]) -> Matcher:
-    """A matcher that has accepted these tokens."""
+    """Return a matcher that has accepted these tokens."""
     matcher = Matcher(constraint)
     for token in tokens:
         matcher.accept_token(token)
@@ -167,10 +167,10 @@ def _at(constraint: CompiledConstraint, tokens: tuple[int, ...]) -> Matcher:
 
 
 def as_array(row: object) -> NDArray[np.generic]:
-    """A bitmask, or a row of one, as numpy sees it; shares memory.
+    """Return a bitmask, or a row of one, as a numpy array of the same memory.
 
     Raises:
-        UnsupportedError: it is on another device.
+        UnsupportedError: the bitmask is on another device.
     """
     device = getattr(row, "device", "cpu")
     if str(device) != "cpu":

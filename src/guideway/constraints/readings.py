@@ -1,8 +1,7 @@
-"""A text that somebody asks about, where special tokens may stand in it.
+"""The readings of a text that may contain special tokens.
 
-In a str the name of a special token may be the token or its characters: all of these are readings
-of the text, and it belongs to a language if one of them does. In a list of texts and special tokens
-there is one reading.
+In a str, the name of a special token can mean the token or its characters. A str belongs to a
+language if one of these readings does. A list of texts and special tokens has one reading.
 """
 
 from collections.abc import Sequence
@@ -54,19 +53,19 @@ class Readings:
 
 
 def checked_lead(lead: object, vocabulary: Vocabulary) -> bytes:
-    r"""What tokens spell before the text: what decoding takes away from it, if None.
+    r"""Return the bytes that tokens spell before the text; for None, `vocabulary.lead`.
 
     >>> checked_lead(bytearray(b"a"), Vocabulary([b"ab", b"c"]))
     b'a'
 
     Raises:
-        SourceError: it is no bytes.
-        UnsatisfiableError: no token has one of them.
+        SourceError: `lead` is not bytes.
+        UnsatisfiableError: no token contains one of the bytes.
     """
     if lead is None:
         lead = vocabulary.lead
     if not isinstance(lead, _BYTES):
-        raise SourceError(f"tokens spell bytes before the text, not {brief(lead)}")
+        raise SourceError(f"lead must be bytes, not {brief(lead)}")
     return _spelled(bytes(lead), vocabulary) if lead else b""
 
 
@@ -75,7 +74,7 @@ def _spelled(given: bytes, vocabulary: Vocabulary) -> bytes:
     missing = next((byte for byte in given if not vocabulary.spellable >> byte & 1), None)
     if missing is not None:
         raise UnsatisfiableError(
-            f"a text begins with {brief(given)}, and the vocabulary has no token with the byte "
+            f"lead is {brief(given)}, and no token of the vocabulary contains the byte "
             f"0x{missing:02x}",
             conflict=("lead", "vocabulary"),
         )
@@ -94,7 +93,7 @@ def read_text(
     if isinstance(text, str | bytes):
         return Readings(_encoded(text), tuple(name.encode() for name in sorted(names)))
     if not isinstance(text, Sequence):  # pyright: ignore[reportUnnecessaryIsInstance]
-        raise SourceError(f"a text is str or bytes, not {type(text).__name__}")
+        raise SourceError(f"a text must be str or bytes, not {type(text).__name__}")
     data = b""
     for part in text:
         if isinstance(part, Special):
@@ -103,8 +102,8 @@ def read_text(
             data += _encoded(part)
         else:
             raise SourceError(
-                f"a text is str or bytes, not a list with {brief(part)}: of lists, those of str "
-                "and guideway.special(...) are texts"
+                f"a text is str, bytes, or a list of str and guideway.special(...), not a list "
+                f"with {brief(part)}"
             )
     return Readings(data)
 

@@ -272,8 +272,8 @@ class Routes:
                 heappush(heap, (length, serial, (*path, token), after))
             if len(seen) > _MOST_SPOTS:
                 raise LimitError(
-                    f"whether canonical tokens lead to an end is not known after {_MOST_SPOTS} "
-                    "places were looked at",
+                    f"the search for a canonical end stopped after {_MOST_SPOTS} places; simplify "
+                    "the source, or leave canonical out",
                     limit="places",
                     given=_MOST_SPOTS,
                 )

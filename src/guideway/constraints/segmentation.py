@@ -103,7 +103,7 @@ def _alike(text: bytes, other: bytes) -> int:
 def too_few(left: int, needed: int) -> LimitError:
     """What is said where a text cannot be ended any more in the tokens that are left."""
     return LimitError(
-        f"{needed} tokens are needed to end the text, {left} are left",
+        f"the text needs {needed} more tokens to end, and {left} are left",
         limit="max_new_tokens",
         given=left,
         needed=needed,

@@ -100,8 +100,8 @@ class _Lookup:
                 raise self._unknown(each)
             if left.pop(token, None) is None and self._is_text(token):
                 raise UnsupportedError(
-                    f"token {token} is a text, of which other tokens spell the same: only special "
-                    "tokens are left out",
+                    f"token {token} is a text token, and other tokens can spell the same text: "
+                    "only special tokens can be excluded",
                     feature="all tokens but a text",
                 )
         tokens = (self.resolved(Special(name)) for name in left.values())
@@ -134,8 +134,8 @@ class _Lookup:
         """By what name an id is marked."""
         if token in self.vocabulary.eos_ids:
             raise UnsupportedError(
-                f"token {token} ends a text: it comes by itself wherever the text may end, and "
-                "stands nowhere else",
+                f"token {token} is an end token: guideway adds it where the text may end; leave "
+                "it out of the source",
                 feature="end of text as a special token",
             )
         name = names_of(self.vocabulary).get(token)

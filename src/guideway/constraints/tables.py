@@ -154,7 +154,7 @@ def packed(
     needed = states * (4 * classes + 4 * width)
     if needed > budget.table_bytes:
         raise LimitError(
-            f"the tables of {states} states take {needed} bytes, the budget allows "
+            f"the tables of {states} states take {needed} bytes, and the budget allows "
             f"{budget.table_bytes}: pass a larger guideway.Budget(table_bytes=...)",
             limit="table_bytes",
             given=budget.table_bytes,

@@ -51,7 +51,7 @@ class TokenGraph:
             self._distances = self._measure()
         if start not in self._distances:
             raise UnsatisfiableError(
-                "no sequence of tokens of this vocabulary spells a text of the language",
+                "the tokens of this vocabulary cannot spell any text of the source",
                 conflict=("source", "vocabulary"),
             )
 
@@ -152,8 +152,8 @@ class TokenGraph:
         spelled = {byte for token in self._vocabulary.tokens if token for byte in token}
         missing = bytes(sorted(spelled - single))
         return UnsupportedError(
-            f"the vocabulary has no token for the single bytes {missing[:16]!r}"
-            f"{' and more' if len(missing) > 16 else ''}, and the language has more than "
-            f"{MOST_STATES} states or remembers keys: which tokens lead to an end is not known",
+            f"the vocabulary has no tokens for the single bytes {missing[:16]!r}"
+            f"{' and more' if len(missing) > 16 else ''}. For such vocabularies a source must have "
+            f"at most {MOST_STATES} states, and no open sets of keys",
             feature="vocabulary without single bytes",
         )

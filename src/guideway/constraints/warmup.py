@@ -1,4 +1,4 @@
-"""What the first compilation would otherwise build on the way: done now."""
+"""`warmup`: build in advance what the first compilation would build."""
 
 import gc
 from typing import Any, Final
@@ -24,15 +24,16 @@ start: /\w+/ ("," start)?
 def warmup() -> None:
     """Load the front ends, and build the tables that every source shares.
 
-    Unicode's classes, the formats of JSON strings, numbers, Lark's loader: two seconds, once in a
-    process. After it compiling and masking open no files; without it only the first call differs.
+    The call takes about two seconds, once in a process: Unicode's classes, the formats of JSON
+    strings, numbers, Lark's loader. Compiling and masking open no files afterwards. Without
+    `warmup`, the first calls are slower, and the results are the same.
 
-    Vocabularies that are read from a tokenizer afterwards have what their masks share made at once:
-    their first constraint took 25 ms, most of it for that.
+    A vocabulary that is read from a tokenizer after `warmup` builds its shared tables at once, so
+    its first constraint does not wait for them.
 
-    What is loaded by then (modules, tables) stays for good, so Python's collector is told not to
-    look through it again (`gc.freeze`): with torch and transformers that is 215,000 objects, half
-    of the time of every full collection while constraints are made. `gc.unfreeze()` takes it back.
+    `warmup` excludes all loaded objects from garbage collection (`gc.freeze`), because full
+    collections while compiling otherwise take twice as long (with torch and transformers loaded).
+    `gc.unfreeze()` undoes this.
 
     Example:
         >>> import guideway
@@ -53,8 +54,8 @@ def warmup() -> None:
 
 
 def _prepare(vocabulary: Vocabulary) -> None:
-    """Make what all schemas share with a vocabulary: its digest, tries and plain values."""
+    """Build what all schemas of a vocabulary share: its digest, tries and plain values."""
     if not vocabulary.closed or vocabulary.spellable != ALL_BYTES:
-        return  # not each schema has a text, and finding one may take long
+        return  # the schema may have no text, or the search for one takes long
     constraint = compile_source(JsonSchema({"type": "object"}), vocabulary)
     constraint.mask(constraint.start())
