@@ -35,6 +35,8 @@ def press_ctrl_c(done: int, total: int) -> None:
 
 
 def main() -> None:
+    # A shell starts background programs with SIGINT ignored.
+    signal.signal(signal.SIGINT, signal.default_int_handler)
     model = gw.load("smollm2-135m")
     compact = gw.source(Person, whitespace="compact")
     for most in (13, 40):

@@ -41,8 +41,8 @@ def test_a_text_that_could_go_on_ends_by_any_end_id():
     assert run("a+", [0.0, 0, 0, 0, 0, 0, 5.0]) == ("a", "stop", 2)
 
 
-def test_at_exactly_the_maximum_an_accepting_state_is_a_stop():
-    assert run("a+", [5.0] + [0.0] * 6, max_new_tokens=4) == ("aaaa", "stop", 4)
+def test_at_exactly_the_maximum_a_text_that_could_go_on_is_cut():
+    assert run("a+", [5.0] + [0.0] * 6, max_new_tokens=4) == ("aaaa", "length", 4)
 
 
 @pytest.mark.parametrize("seed", range(5))

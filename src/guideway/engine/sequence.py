@@ -5,8 +5,9 @@ The rules of ending, in the order in which they are looked at:
 1. an end id: "stop" (it is offered in free text and where the constraint accepts);
 2. a stop string, in free text or where what is before it is a text of the constraint: "stop".
    Like end ids, it is not looked for before `min_new_tokens`;
-3. only end ids could follow: "stop", without asking the model once more, unless `asks_end`;
-4. no tokens are left: "stop" where the constraint accepts, as `cursor` has seen to, else "length".
+3. only end ids could follow: "stop", without asking the model once more. With `asks_end` the model
+   is asked, if there is a token left for the answer;
+4. no tokens are left: "length". The constraint accepts, as `cursor` has seen to.
 
 A text is "length" in all four cases where the budget has changed it: `max_new_tokens` took a token
 away that would have been chosen. A draw knows that without more work: the token is drawn from what
@@ -151,12 +152,10 @@ class Sequence:
         self._logprobs.append(logprob)
         self._transcript.push(self.vocabulary.shown(token))
         self.closing = over and self.asks_end and len(self.tokens) < self.most
-        if self._stopped() or (over and not self.closing):
+        if self._stopped() or (over and not self.asks_end):
             self._end("stop")
         elif len(self.tokens) >= self.most:
-            held = self.constrained and not self.request.free
-            whole = held and self._cursor.accepts
-            self._end("stop" if whole else "length")
+            self._end("length")
         return True
 
     def admits(self, token: int, rank: float = math.inf) -> bool:
@@ -197,6 +196,12 @@ class Sequence:
     def steps(self) -> int:
         """How many tokens were drawn, an end id included."""
         return len(self._log_allowed)
+
+    @property
+    def ends_by_budget(self) -> bool:
+        """Whether a constrained text ends with the next token, whatever it is."""
+        held = self.constrained and not self.request.free
+        return held and self.steps + 1 >= self.most
 
     @property
     def text(self) -> str:

@@ -323,7 +323,7 @@ def test_an_end_counts_alike_whether_anything_else_could_follow_or_not(pattern: 
         assert [done.score for done in found] == pytest.approx([whole[t] for t in ranked], abs=1e-5)
         assert all(done.log_end for done in found)
     full = held("a{3}", b"ab", lambda prefix: rows[prefix[1:]], num_beams=2, max_new_tokens=3)[0]
-    assert (full.text, full.finish_reason, full.log_end) == ("aaa", "stop", 0.0)  # no room for it
+    assert (full.text, full.finish_reason, full.log_end) == ("aaa", "length", 0.0)  # no room for it
 
 
 def test_stop_strings_end_beams_and_count_in_their_scores():

@@ -180,6 +180,9 @@ class Band:
                 return None
         closed = self._closed(scores.part(count, len(self.rows)))
         whole = [beam for _, beam in found.ended if beam.row.finish_reason is not None]
+        if count and self.rules.power > 0 and self.going[0].row.ends_by_budget:
+            # What goes on now might have become better than any text that has ended by itself.
+            _shorten([*self.ended, *closed, *whole])
         closing = [each for each in found.ended if each[1].row.finish_reason is None]
         kept = sorted((*self.ended, *whole, *closed), key=lambda beam: -self._rank(beam))
         band = Band(
@@ -224,12 +227,14 @@ class Band:
             count *= 4
 
     def _miss(self, lost: list[Pick]) -> None:
-        """Shorten the texts that have ended and are worse than what the budget takes away."""
+        """Shorten the ended texts that a continuation which the budget removes could beat.
+
+        With a positive power of the length, the score of a continuation can grow to 0.
+        """
         steps = self.going[0].row.steps + 1
         best = max((self.rules.normed(pick.log, steps) for pick in lost), default=-math.inf)
-        for beam in (*self.ended, *self.closing):
-            if self._rank(beam) < best:
-                beam.row.shorten()
+        best = 0.0 if lost and self.rules.power > 0 else best
+        _shorten([beam for beam in (*self.ended, *self.closing) if self._rank(beam) < best])
 
     def _sorted(self, picks: list[Pick], taken: Counter[int]) -> "_Grown":
         """What goes on, the best first, and what ends."""
@@ -259,3 +264,8 @@ class Band:
         row = self.going[0].row
         steps = row.most if self.rules.early == "never" and self.rules.power > 0 else row.steps
         return self.rules.normed(self.going[0].rank, steps) <= self._rank(self.ended[-1])
+
+
+def _shorten(beams: list[Beam]) -> None:
+    for beam in beams:
+        beam.row.shorten()
