@@ -31,9 +31,9 @@ class Result(Generic[Value_co]):
         log_z: logarithm of the probability of all allowed tokens, summed over all steps; 0 for free
             text. The closer to 0, the closer is the sample to the model's own distribution.
         finish_reason: "stop": the model ended the text. "length": `max_new_tokens` changed the
-            text: it cut free text, or excluded a token after which a constrained text could not end
-            in time. Constrained texts are complete in any case. "interrupted": the result is one of
-            a `guideway.GenerationInterrupted`. "error": the row failed.
+            text: it ended a text that could go on, or excluded a token after which a constrained
+            text could not end in time. Constrained texts are complete in any case. "interrupted":
+            the result is one of a `guideway.GenerationInterrupted`. "error": the row failed.
         error: the reason why there is no value: the `InvalidValueError` of a validator
             (`on_invalid="return"`), or the error of this row (`on_error="return"`). Its `row` is
             the index of the prompt.
@@ -79,11 +79,7 @@ class Result(Generic[Value_co]):
 
     @property
     def shortened(self) -> bool:
-        """Whether `max_new_tokens` changed the text (`finish_reason` is "length").
-
-        A text of exactly `max_new_tokens` tokens is not shortened if it may end there. The model is
-        not asked whether it would continue.
-        """
+        """Whether `max_new_tokens` cut or changed the text (`finish_reason` is "length")."""
         return self.finish_reason == "length"
 
     @staticmethod

@@ -170,8 +170,8 @@ class Completion:
             log-probability under the constraint is its `logprob - log_allowed`.
         log_end: the model's own log-probability of the end id, 0 where none was drawn.
         finish_reason: "stop" (an end id, a stop string, or nothing more could follow), "length"
-            (max_new_tokens cut free text, or took a token away that would have been chosen) or
-            "interrupted". "error" where the row failed.
+            (max_new_tokens ended a text that could go on, or took a token away that would have been
+            chosen) or "interrupted". "error" where the row failed.
         seed: the seed of its random choices, None where none were made.
         stats: what it cost.
         trace: what each stage of each step did, where it was asked for.
