@@ -138,13 +138,13 @@ CASES = [
         "texts for tokens to heal",
         lambda: gw.heal(["x"], BYTES),  # pyright: ignore[reportArgumentType]
         gw.SourceError,
-        ("tokens are ids", "['x']"),
+        ("tokens must be a list of ids", "['x']"),
     ),
     Wrong(
         "no tokens to heal",
         lambda: gw.heal(None, BYTES),  # pyright: ignore[reportArgumentType]
         gw.SourceError,
-        ("tokens are ids", "None"),
+        ("tokens must be a list of ids", "None"),
     ),
     Wrong(
         "tokens to heal for nothing",

@@ -1,21 +1,21 @@
-"""Every exception guideway raises on purpose.
+"""Every exception that guideway raises on purpose.
 
-The type says whose fault it is, the attributes carry the data::
+The type names the cause, and the attributes contain the data::
 
     GuidewayError
-    ├── SourceError          the source text is wrong (place, caret)
-    ├── UnsupportedError     the source means something guideway cannot honour exactly
-    ├── UnsatisfiableError   the source denotes no text at all
-    ├── LimitError           a budget or a count is exceeded (needed / given / allowed)
-    ├── TokenRejected        a token that the constraint does not allow was offered
-    ├── DeadEndError         no token is left to choose from
+    ├── SourceError          the source or an argument is wrong (place, caret)
+    ├── UnsupportedError     guideway cannot enforce the source exactly
+    ├── UnsatisfiableError   no text satisfies the source
+    ├── LimitError           a limit is exceeded (given, needed)
+    ├── TokenRejected        the constraint does not allow the token
+    ├── DeadEndError         no token is left to choose
     ├── ModelError           the model or its files are missing, broken or misbehave
-    └── InvalidValueError    a generated text is valid, but a validator refuses its value
+    └── InvalidValueError    a validator refuses the value of a generated text
 
-`GuidewayWarning` says what is probably a mistake. `GenerationInterrupted` is Ctrl-C during a
-generation: a `KeyboardInterrupt`, so `except Exception` does not catch it.
+`GuidewayWarning` names probable mistakes. `GenerationInterrupted` is Ctrl-C during a generation: a
+`KeyboardInterrupt`, so `except Exception` does not catch it.
 
-Nothing here knows any other part of guideway.
+This module imports no other part of guideway.
 """
 
 import warnings
@@ -29,7 +29,7 @@ class GuidewayError(Exception):
     """Base of all errors that guideway raises on purpose.
 
     Attributes:
-        row: the place of the prompt in its batch, counted from 0; None outside of batches.
+        row: index of the prompt in its batch, from 0; None outside of batches.
     """
 
     row: int | None = None
@@ -53,7 +53,7 @@ class GuidewayError(Exception):
 
 
 def _again(kind: type[GuidewayError], args: tuple[object, ...]) -> GuidewayError:
-    """An error with its message, before its attributes are set."""
+    """Return an error with its message, before its attributes are set."""
     return kind.__new__(kind, *args)
 
 
@@ -62,8 +62,8 @@ class SourceError(GuidewayError):
     """The source is not well formed.
 
     Attributes:
-        place: where, in words ("line 1, column 4", or a JSON pointer such as "/properties/a").
-        text: the text that was given, if it is a text.
+        place: "line 1, column 4", or a JSON pointer such as "/properties/a".
+        text: the wrong text, if a text was given.
         position: offset of the first wrong character in `text`.
     """
 
@@ -76,11 +76,11 @@ class SourceError(GuidewayError):
 
 @final
 class UnsupportedError(GuidewayError):
-    """The source is well formed, but means something that cannot be enforced exactly.
+    """The source is well formed, but guideway cannot enforce it exactly.
 
     Attributes:
         feature: the keyword or construct, by its name in the source language.
-        place: where it stands (line and column, or JSON pointer).
+        place: the place of the feature (line and column, or JSON pointer).
     """
 
     def __init__(
@@ -101,8 +101,8 @@ class UnsatisfiableError(GuidewayError):
     """No text satisfies the source.
 
     Attributes:
-        place: where the conflict stands.
-        conflict: the parts that exclude each other, by name.
+        place: the place of the conflict.
+        conflict: the names of the parts that exclude each other.
     """
 
     def __init__(self, message: str, *, place: str = "", conflict: tuple[str, ...] = ()) -> None:
@@ -115,12 +115,12 @@ class LimitError(GuidewayError):
     """A limit is exceeded.
 
     Attributes:
-        limit: the limit's name.
-        given: what was given or allowed by the caller.
-        needed: what would be needed, where it is known.
-        place: where in the source, if it is about a source.
-        text: the text that was given, if it is about a text.
-        position: offset in `text` of what is too much.
+        limit: the name of the limit.
+        given: the number that the caller gave or allowed.
+        needed: the number that would be needed; None if it is unknown.
+        place: the place in the source, or "".
+        text: the text of the source, if it is a text.
+        position: offset in `text` of the part that exceeds the limit.
     """
 
     def __init__(
@@ -146,7 +146,7 @@ class LimitError(GuidewayError):
         text: str | None = None,
         position: int | None = None,
     ) -> "LimitError":
-        """The same limit where it is known what exceeds it: its message, or another.
+        """Return this error with a place, and with its own message or another one.
 
         >>> print(LimitError("too many states", limit="states", given=9).at("/items"))
         too many states (at /items)
@@ -164,11 +164,11 @@ class LimitError(GuidewayError):
 
 @final
 class TokenRejected(GuidewayError):  # noqa: N818  the contract fixes the name
-    """A token was offered that the constraint does not allow here.
+    """The constraint does not allow the token here.
 
     Attributes:
         token: the id.
-        spelling: its bytes, None for an id without spelling.
+        spelling: its bytes; None for an id without spelling.
     """
 
     def __init__(self, message: str, *, token: int, spelling: bytes | None = None) -> None:
@@ -201,7 +201,7 @@ class InvalidValueError(GuidewayError):
 
 
 class GuidewayWarning(UserWarning):
-    """A call does what it says, and is probably a mistake, or slower than it could be."""
+    """A call works as documented, but is probably a mistake, or slower than necessary."""
 
 
 def warn(message: str) -> None:

@@ -115,7 +115,7 @@ def test_a_classifier_may_read_the_prompt_and_reads_no_window():
     result = MODEL.generate("0110", SOURCE, best_of=2, seed=1, best_by=by)
     assert all(text.startswith("0110") for text in judge.calls[0])
     assert result.score == -0.5 * (2 + result.text.count("0"))
-    with pytest.raises(gw.UnsupportedError, match="has window=3: leave the window out"):
+    with pytest.raises(gw.UnsupportedError, match="has window=3: remove the window"):
         MODEL.generate("0", best_of=2, seed=1, best_by=gw.classifier(judge, alpha=1, window=3))
 
 

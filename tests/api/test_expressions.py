@@ -218,7 +218,7 @@ def test_unknown_published_settings_name_the_nearest():
         (lambda: BASE.nucleus(0.5, "never"), "plausibility is 'never'"),
         (lambda: BASE.plausible(1.5), "alpha is 1.5"),
         (lambda: BASE.temperature(0), "a temperature is 0"),
-        (lambda: BASE.prompted(3), "prompted with a text or a function"),
+        (lambda: BASE.prompted(3), "system must be a text or a function"),
         (gw.maximum, "at least one model"),
         (lambda: gw.maximum(BASE, 3), "3 is not a guideway.Model"),
         (lambda: BASE.maximum("x"), "'x' is not a guideway.Model"),
@@ -232,7 +232,7 @@ def test_unknown_published_settings_name_the_nearest():
         (lambda: gw.gedi(BASE, ANTI, rho=2), "rho is 2"),
         (lambda: 1 - BASE, "1 cannot be added"),
         (lambda: BASE.named(""), "not ''"),
-        (lambda: BASE.adapted(5), "5 is no adapter"),
+        (lambda: BASE.adapted(5), "5 is not an adapter"),
         (lambda: gw.cfg("base", ANTI), "'base' is not a guideway.Model"),
         (lambda: gw.contrast(BASE, ANTI, style=[]), "style is"),
         (lambda: gw.dola(layered(), "middle"), "layers is 'middle'"),
@@ -255,7 +255,7 @@ def test_unknown_published_settings_name_the_nearest():
         (lambda: 2 / TERM, "be multiplied or divided by a number"),
         (lambda: gw.gedi(BASE, ANTI) ** 2, "be multiplied or divided by a number"),
         (lambda: gw.maximum(BASE, ANTI - ANTI), "or a part of it is"),
-        (lambda: gw.Model(3), "3 is no language model"),
+        (lambda: gw.Model(3), "3 is not a language model"),
     ],
 )
 def test_what_is_no_arithmetic_is_refused(call, message):
@@ -301,14 +301,14 @@ def test_early_exits_share_the_models_forward():
     assert repr(guided) == "Model(deep - 0.5*deep.exit_at(3))"
     assert str(guided.cost) == "1 forward"
     assert guided.generate("Hi", gw.Regex("[ab]{5}")).value
-    with pytest.raises(gw.SourceError, match="9 blocks, an exit is after 1 to 8"):
+    with pytest.raises(gw.SourceError, match="9 blocks, so the block must be from 1 to 8"):
         model.exit_at(9)
 
 
 def test_an_exit_of_an_exit_is_an_earlier_one():
     early = layered().exit_at(5)
     assert reading(leaves(early.exit_at(3).node)[0]).exit == 3
-    with pytest.raises(gw.SourceError, match="5 blocks, an exit is after 1 to 4"):
+    with pytest.raises(gw.SourceError, match="5 blocks, so the block must be from 1 to 4"):
         early.exit_at(5)
 
 
@@ -327,7 +327,7 @@ def test_dola_looks_at_every_second_block(layers, blocks):
 
 
 def test_dola_needs_a_block_to_compare_with():
-    with pytest.raises(gw.SourceError, match="needs a block"):
+    with pytest.raises(gw.SourceError, match="needs at least one block"):
         gw.dola(layered(), [])
 
 

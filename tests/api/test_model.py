@@ -219,7 +219,7 @@ def test_choices_have_the_probabilities_of_their_texts():
 
 @pytest.mark.parametrize("choices", ["yes", [], ["a", "a"], ["a", ""]])
 def test_choices_are_different_texts(model, choices):
-    with pytest.raises(gw.SourceError, match="different texts"):
+    with pytest.raises(gw.SourceError, match="different, non-empty texts"):
         model.choose("x", choices)
 
 
@@ -230,7 +230,7 @@ def test_choose_takes_one_prompt(model):
 
 @pytest.mark.parametrize("prompt", [None, 3, [], [3], ["a", 3], b"text"])
 def test_what_is_no_prompt_is_refused(model, prompt):
-    with pytest.raises(gw.SourceError, match="a prompt is a text"):
+    with pytest.raises(gw.SourceError, match="a prompt must be a text"):
         model.generate(prompt)
 
 
@@ -289,7 +289,7 @@ def test_a_tokenizer_that_loses_information_is_refused_by_name():
 
 @pytest.mark.parametrize("choices", [[1, 2], None, 5, [], ["a", "a"], ["a", ""], "ab", ["a", None]])
 def test_choices_that_are_no_different_texts_are_refused(model, choices):
-    with pytest.raises(gw.SourceError, match="choices are a list of different texts"):
+    with pytest.raises(gw.SourceError, match="choices must be a list of different"):
         model.choose("Which?", choices)
 
 
@@ -297,7 +297,7 @@ def test_choices_without_any_probability_are_a_dead_end():
     row = [0.0 if token == 65 else float("-inf") for token in range(257)]
     model = gw.Model(FakeModel(VOCABULARY, lambda prefix: row))
     assert model.choose("?", ["A", "B"]) == {"A": 1.0, "B": 0.0}
-    with pytest.raises(gw.DeadEndError, match="no probability to any of the choices"):
+    with pytest.raises(gw.DeadEndError, match="every choice the probability 0"):
         model.choose("?", ["B", "CC"])
 
 

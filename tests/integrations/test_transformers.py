@@ -433,7 +433,7 @@ def test_a_draft_with_a_tokenizer_of_its_own_is_refused() -> None:
 
 def test_continuous_batching_is_refused_truthfully() -> None:
     assert LogitsProcessor.supports_continuous_batching is False
-    with pytest.raises(gw.UnsupportedError, match="continuous batching does not show"):
+    with pytest.raises(gw.UnsupportedError, match="continuous batching does not pass"):
         LogitsProcessor(WORD, BYTES)(torch.tensor([1, 2]), torch.zeros(2, WIDTH))
 
 
@@ -492,7 +492,9 @@ def test_constraints_and_scores_of_another_vocabulary_are_refused() -> None:
     compiled = gw.compile(gw.Regex("a"), other)
     with pytest.raises(gw.ModelError, match="compiled for another vocabulary"):
         LogitsProcessor([WORD, compiled], BYTES)
-    with pytest.raises(gw.ModelError, match="gives 264 scores, and the vocabulary is 260 wide"):
+    with pytest.raises(
+        gw.ModelError, match="gives 264 scores, and the vocabulary has the width 260"
+    ):
         generate(batch(b"?"), LogitsProcessor(compiled))
 
 

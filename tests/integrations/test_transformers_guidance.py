@@ -252,9 +252,9 @@ def test_guidance_needs_the_tokens_of_the_prompts() -> None:
 def test_wrong_arguments_are_told() -> None:
     with pytest.raises(gw.SourceError, match=r"guidance must be a guideway\.Model, got Llama"):
         LogitsProcessor(WORDS, guidance=BASE.language_model.module)
-    with pytest.raises(gw.SourceError, match="prompts= is for guidance="):
+    with pytest.raises(gw.SourceError, match="prompts= needs guidance="):
         LogitsProcessor(WORDS, BASE.vocabulary, prompts=["a"])
-    with pytest.raises(gw.ModelError, match="have another vocabulary"):
+    with pytest.raises(gw.ModelError, match="differs from that of the constraint"):
         LogitsProcessor(WORDS, gw.Vocabulary([bytes([b]) for b in range(256)]), guidance=BASE)
 
 
@@ -269,5 +269,5 @@ def test_a_model_that_gives_no_numbers_is_our_error() -> None:
 
 def test_models_are_not_pickled() -> None:
     guided = next(iter(EXPRESSIONS.values()))
-    with pytest.raises(gw.UnsupportedError, match="holds models, which are not pickled"):
+    with pytest.raises(gw.UnsupportedError, match="because it contains models"):
         pickle.dumps(LogitsProcessor(WORDS, guidance=guided))

@@ -85,7 +85,7 @@ def test_a_grammar_in_a_file(tmp_path):
     ("given", "said"),
     [
         ({"lexer": "contextul"}, "one of 'contextual', 'dynamic'; did you mean 'contextual'"),
-        ({"lexer": "dynamic", "postlex": PythonIndenter()}, "the contextual lexer"),
+        ({"lexer": "dynamic", "postlex": PythonIndenter()}, "needs lexer='contextual'"),
         ({"imports": {"a/b": ""}}, "texts by names as `a.b`, not 'a/b'"),
         ({"imports": {"a": 3}}, "the grammar 'a' must be a str"),
         ({"imports": "no-such-folder"}, "'no-such-folder' is none"),
@@ -138,7 +138,7 @@ def test_an_indenter_that_does_something_else_is_refused():
         def handle_NL(self, token):  # noqa: N802  Lark's name
             return iter(())
 
-    with pytest.raises(UnsupportedError, match="Own has a method handle_NL of its own"):
+    with pytest.raises(UnsupportedError, match="Own overrides the method handle_NL"):
         Lark("start: _NL", postlex=Own())
 
     class Closing(PythonIndenter):
@@ -151,9 +151,9 @@ def test_an_indenter_that_does_something_else_is_refused():
         with pytest.raises(UnsupportedError, match=f"{other} is an item and .* of Items"):
             Lark("start: _NL", postlex=items)
     noted = type("Noted", (ItemIndenter,), {"_noted": lambda indenter, stream: stream})
-    with pytest.raises(UnsupportedError, match="Noted has a method _noted of its own"):
+    with pytest.raises(UnsupportedError, match="Noted overrides the method _noted"):
         Lark("start: _NL", postlex=noted)
-    with pytest.raises(UnsupportedError, match=r"is a lark\.indenter\.Indenter, not int"):
+    with pytest.raises(UnsupportedError, match=r"must be a lark\.indenter\.Indenter, not int"):
         Lark("start: _NL", postlex=3)
     assert issubclass(PythonIndenter, Indenter)
 

@@ -154,7 +154,7 @@ def test_what_is_no_source_says_the_right_call(given: Any, call: str) -> None:
         (lambda: MODEL.choose("?", "yes"), "choose(prompt, ['yes'])"),
         (lambda: MODEL.choose("?", gw.Choice(["a", "b"])), "choose(prompt, ['a', 'b'])"),
         (lambda: MODEL.choose("?", Colour), "choose(prompt, ['red'])"),
-        (lambda: MODEL.choose("?", gw.Regex("a")), "a list of different texts"),
+        (lambda: MODEL.choose("?", gw.Regex("a")), "a list of different, non-empty texts"),
     ],
 )
 def test_what_is_in_a_wrong_place_says_the_right_call(attempt: Any, call: str) -> None:

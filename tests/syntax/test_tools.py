@@ -113,9 +113,9 @@ def test_a_bare_schema_of_arguments_has_no_others():
 @pytest.mark.parametrize(
     ("attempt", "message"),
     [
-        (lambda: gw.tools([]), "there is none"),
-        (lambda: gw.tools("add"), "there is none"),
-        (lambda: gw.tools([3]), "3 is no tool"),
+        (lambda: gw.tools([]), "a list with at least one"),
+        (lambda: gw.tools("add"), "a list with at least one"),
+        (lambda: gw.tools([3]), "3 is not a tool"),
         (lambda: gw.tools([lambda x: x]), "'<lambda>'"),
         (lambda: gw.tools([int]), "int are no JSON object"),
         (
@@ -127,8 +127,8 @@ def test_a_bare_schema_of_arguments_has_no_others():
         (lambda: gw.tools([{"function": 1}]), "function of a tool holds a description, not 1"),
         (lambda: gw.tools([add], "herms"), "did you mean 'hermes'"),
         (lambda: gw.tools([add], 3), "there is no format 3 for tools; there are hermes"),
-        (lambda: gw.tools([{"name": "a-b"}], "pythonic"), "no function called 'a-b'"),
-        (lambda: gw.tools([{"name": "a.class"}], "pythonic"), "no function called 'a.class'"),
+        (lambda: gw.tools([{"name": "a-b"}], "pythonic"), "'a-b' is not a Python name"),
+        (lambda: gw.tools([{"name": "a.class"}], "pythonic"), "'a.class' is not a Python name"),
         (lambda: gw.tools([add], choice="ad"), "did you mean 'add'"),
         (lambda: gw.tools([add], choice={"function": {}}), "one of auto, required, none, add"),
         (

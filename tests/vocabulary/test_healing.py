@@ -56,5 +56,5 @@ def test_every_text_that_could_follow_still_can():
 
 
 def test_ids_that_are_none_are_refused():
-    with pytest.raises(gw.SourceError, match="9 is no token of"):
+    with pytest.raises(gw.SourceError, match="9 is not a token of"):
         gw.heal([0, 9], gw.Vocabulary([b"a"]))

@@ -56,7 +56,7 @@ def test_end_ids_from_a_config_array_are_accepted() -> None:
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        ({"tokens": [b"a", "b"]}, "token 1 is 'b' of type str: tokens are bytes"),
+        ({"tokens": [b"a", "b"]}, "token 1 is 'b' of type str: it must be bytes"),
         ({"tokens": [b"a", 3]}, "token 1 is 3"),
         ({"tokens": [b"a"], "eos_ids": [1]}, "end id is 1: ids are whole numbers from 0 to 0"),
         ({"tokens": [b"a"], "eos_ids": [-1]}, "end id is -1"),

@@ -61,63 +61,61 @@ def prompted(node: Node, system: str | Callable[[Any], Any]) -> Node:
         short = system if len(system) <= SHOWN else system[: SHOWN - 1] + "…"
         return viewed(node, System(system), f"prompted({short!r})")
     if not callable(system):
-        raise SourceError(f"a model is prompted with a text or a function, not {system!r}")
+        raise SourceError(f"system must be a text or a function, not {system!r}"[:300])
     name = getattr(system, "__name__", "function")
     return viewed(node, Rewritten(system), f"prompted({name})")
 
 
 def watermarked(whole: Whole, watermark: object) -> Watermarked:
-    """The expression with a mark in what is drawn from it, instead of one that it has.
+    """Return the expression with a watermark in its texts, which replaces an earlier one.
 
     Raises:
-        SourceError: `watermark` is no `Watermark`.
+        SourceError: `watermark` is not a `Watermark`.
     """
     mark = getattr(watermark, "settings", None)
     if not isinstance(mark, Scheme):
-        raise SourceError(
-            f"a model is watermarked with a guideway.Watermark, not {watermark!r}"[:300]
-        )
+        raise SourceError(f"watermark must be a guideway.Watermark, not {watermark!r}"[:300])
     return Watermarked(inner(whole), mark)
 
 
 def named(node: Node, name: object) -> Node:
-    """Every leaf under another name.
+    """Return the expression with another name for every leaf.
 
     Raises:
-        SourceError: it is none.
+        SourceError: `name` is not a text, or empty.
     """
     if not isinstance(name, str) or not name:
-        raise SourceError(f"a model is named by a text that is not empty, not {name!r}"[:300])
+        raise SourceError(f"the name of a model must be a text, not {name!r}"[:300])
     return mapped(node, lambda leaf: Leaf(leaf.source, name))
 
 
 def viewed(node: Node, view: View, name: str) -> Node:
-    """Every leaf with one more view of the prompt, which comes first."""
+    """Return the expression with one more view of the prompt in every leaf, as its first one."""
     return mapped(node, lambda leaf: _leaf(leaf, name, views=(view, *reading(leaf).views)))
 
 
 def unprompted(node: Node) -> Node:
-    """Every leaf without its prompt."""
+    """Return the expression without the prompt in every leaf."""
     return viewed(node, LastToken(), "unprompted()")
 
 
 def exited(node: Node, block: int) -> Node:
-    """Every leaf read after one of its blocks.
+    """Return the expression with an early exit in every leaf.
 
     Raises:
         SourceError: a leaf has no such block.
-        UnsupportedError: its blocks are not known.
+        UnsupportedError: the blocks of a leaf are not known.
     """
     return mapped(node, lambda leaf: _exit(leaf, block))
 
 
 def adapted(node: Node, source: str | Path | Adapter | Mapping[str, Tensor], name: str) -> Node:
-    """Every leaf with a LoRA adapter.
+    """Return the expression with a LoRA adapter in every leaf.
 
     Raises:
-        SourceError: it is neither a folder nor tensors.
-        ModelError: it cannot be read.
-        UnsupportedError: it is of another kind, or a model takes none, or has one already.
+        SourceError: `source` is neither a folder nor tensors.
+        ModelError: the adapter cannot be read.
+        UnsupportedError: the adapter is not LoRA, or a leaf has an adapter, or takes none.
     """
     if isinstance(source, Adapter):
         adapter = source
@@ -127,51 +125,51 @@ def adapted(node: Node, source: str | Path | Adapter | Mapping[str, Tensor], nam
         adapter = read_adapter(source)
     else:
         raise SourceError(
-            f"{source!r} is no adapter: give a folder that PEFT wrote, or its tensors"[:300]
+            f"{source!r} is not an adapter: give a folder that PEFT wrote, or its tensors"[:300]
         )
     for leaf in leaves(node):
         if (there := reading(leaf).adapter) is not None:
             raise UnsupportedError(
-                f"{leaf.name} has an adapter, {there!r}: a model is read with one at a time",
+                f"{leaf.name} has the adapter {there!r} already, and takes only one",
                 feature="several adapters",
             )
         if not isinstance(reading(leaf).model, VariedModel):
-            raise UnsupportedError(f"{leaf.name} takes no adapters", feature="adapters")
+            raise UnsupportedError(f"{leaf.name} does not support adapters", feature="adapters")
     shown = f"adapted({name or adapter.name})"
     return mapped(node, lambda leaf: _leaf(leaf, shown, adapter=adapter))
 
 
 def layers_of(leaf: Leaf) -> int:
-    """How many blocks the model of a leaf has.
+    """Return the number of blocks of a leaf's model.
 
     Raises:
-        UnsupportedError: they are not known.
+        UnsupportedError: the number is not known.
     """
     model = reading(leaf).model
     layers = model.layers if isinstance(model, VariedModel) else 0
     if layers < 2:
         raise UnsupportedError(
-            f"{leaf.name} has no blocks that are known: it cannot be left early",
+            f"{leaf.name} does not support early exits: its blocks are not known",
             feature="early exits",
         )
     return layers
 
 
 def check_language_model(given: object) -> None:
-    """Refuse what gives no logits.
+    """Check that `given` is a language model.
 
     Raises:
-        SourceError: it is no language model.
+        SourceError: it is not one.
     """
     if not isinstance(given, LanguageModel):
-        raise SourceError(f"{given!r} is no language model: guideway.load loads one"[:300])
+        raise SourceError(f"{given!r} is not a language model: guideway.load loads one"[:300])
 
 
 def checked_mask(given: object) -> Mask:
-    """`given` as the name of a moment.
+    """Return `given` as the value of `plausibility`.
 
     Raises:
-        SourceError: it is none.
+        SourceError: it is neither "post_mask" nor "pre_mask".
     """
     if given == "post_mask":
         return "post_mask"
@@ -184,8 +182,8 @@ def _exit(leaf: Leaf, block: int) -> Leaf:
     layers = reading(leaf).exit or layers_of(leaf)
     if not isinstance(block, int) or isinstance(block, bool) or not 1 <= block < layers:  # pyright: ignore[reportUnnecessaryIsInstance]
         raise SourceError(
-            f"exit_at({block!r}): {leaf.name} has {layers} blocks, an exit is after 1 to "
-            f"{layers - 1} of them"
+            f"exit_at({block!r}): {leaf.name} has {layers} blocks, so the block must be from 1 to "
+            f"{layers - 1}"
         )
     return _leaf(leaf, f"exit_at({block})", exit=block)
 

@@ -52,16 +52,16 @@ def model_score(done: Completion, sampling: Sampling) -> float:
 
 
 def widened(sampling: Sampling) -> Sampling:
-    """The settings by which the texts to choose from are drawn.
+    """Return the settings that draw the candidate texts.
 
     Raises:
-        UnsupportedError: the judge is a classifier that reads a window, no whole texts.
+        UnsupportedError: `best_by` is a classifier with a window.
     """
     judge = sampling.best_by
     if isinstance(judge, ClassifierTerm) and judge.window is not None:
         raise UnsupportedError(
-            f"best_by judges whole texts, and this classifier has window={judge.window}: leave "
-            "the window out",
+            f"best_by ranks whole texts, and this classifier has window={judge.window}: remove "
+            "the window",
             feature="window of best_by",
         )
     if sampling.best_of is None:
@@ -70,10 +70,10 @@ def widened(sampling: Sampling) -> Sampling:
 
 
 def best(drawn: Sequence[Drawn]) -> list[list[Result]]:
-    """Of each prompt's texts the best, best first, with what the judge says as their score.
+    """Return the best texts of each prompt, best first, with their scores by the judge.
 
     Raises:
-        ModelError: a classifier or a function gave something else than numbers, or raised.
+        ModelError: a classifier or a function did not return numbers, or raised.
     """
     known = _judged(drawn)
     return [_ranked(each, known)[: each.count] for each in drawn]

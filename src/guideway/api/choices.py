@@ -19,7 +19,7 @@ def probabilities(ensemble: Ensemble, prompt: object, choices: object) -> dict[s
     options = read_choices(choices)
     prompts, batch = split_prompts(prompt)
     if batch:
-        raise UnsupportedError("choose takes one prompt", feature="choose on a batch")
+        raise UnsupportedError("choose takes one prompt, not a list", feature="choose on a batch")
     reads = read_prompts(ensemble, prompts[0])
     reader = ensemble.contexts[0].reader
     tokens = [reader.continuation(reads[0], option) for option in options]
@@ -41,6 +41,6 @@ def shares(options: Sequence[str], logs: Sequence[float]) -> dict[str, float]:
     """
     top = max(logs)
     if top == -math.inf:
-        raise DeadEndError("the model gives no probability to any of the choices")
+        raise DeadEndError("the model gives every choice the probability 0")
     weights = [math.exp(log - top) for log in logs]
     return {o: w / sum(weights) for o, w in zip(options, weights, strict=True)}

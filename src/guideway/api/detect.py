@@ -93,12 +93,12 @@ class Query:
     prompt: Any = ""
 
     def answer(self, given: object, tokenizer: object) -> Detection:
-        """What is found in a text or in tokens.
+        """Return the detection in a text or in tokens.
 
         Raises:
-            SourceError: they are neither, or not in the language of the constraint; or that is of
-                another vocabulary.
-            ModelError: what should weigh the tokens is no model, or one of another vocabulary.
+            SourceError: the input is no text and no tokens, or is not in the language of the
+                constraint; or the constraint has another vocabulary.
+            ModelError: `model` is not a model, or has another vocabulary.
         """
         reader = reader_of(self.model if tokenizer is None else tokenizer)
         constraint = self._compiled(reader)
@@ -118,12 +118,12 @@ class Query:
     def _compiled(self, reader: PromptReader | None) -> CompiledConstraint | None:
         if isinstance(self.constraint, CompiledConstraint):
             if reader is not None and not _alike(reader.vocabulary, self.constraint.vocabulary):
-                raise SourceError("the constraint is compiled for another vocabulary")
+                raise SourceError("the constraint was compiled for another vocabulary")
             return self.constraint
         if self.constraint is None:
             return None
         if reader is None:
-            raise SourceError("a constraint is replayed over tokens: give a tokenizer as well")
+            raise SourceError("constraint= needs the tokens of the text: give tokenizer= as well")
         source = read_source(self.constraint)
         return None if source is None else compile_source(source, reader.vocabulary)
 
@@ -131,22 +131,21 @@ class Query:
         if self.model is None:
             return
         if not isinstance(self.model, Model):  # pyright: ignore[reportUnnecessaryIsInstance]
-            raise ModelError(
-                f"entropies are those of a guideway model, not of {type(self.model).__name__}"
-            )
+            raise ModelError(f"model must be a guideway.Model, not {type(self.model).__name__}")
         if not self.scheme.colours:
             raise UnsupportedError(
-                f"entropies weigh the tokens of green lists, not of {self.scheme.kind}",
+                f"model= weighs tokens by entropy, which only green lists support, not "
+                f"{self.scheme.kind}; leave it out",
                 feature=f"entropy weights with {self.scheme.kind}",
             )
         if vocabulary is not None and not _alike(vocabulary, self.model.vocabulary):
-            raise ModelError("the model whose entropies weigh the tokens has another vocabulary")
+            raise ModelError("model= has another vocabulary than the text")
         width = self.model.vocabulary.width
         if unknown := [token for token in tokens if token >= width]:
-            raise SourceError(f"token {unknown[0]} is none of the model's, which has {width}")
+            raise SourceError(f"token {unknown[0]} is not one of the model's {width} tokens")
         prompts, several = split_prompts(self.prompt)
         if several:
-            raise SourceError(f"one text follows one prompt, not {len(prompts)}")
+            raise SourceError(f"prompt must be the one prompt of the text, not {len(prompts)}")
 
     def _judged(
         self,
@@ -260,28 +259,28 @@ def _rows(constraint: CompiledConstraint, tokens: Sequence[int], lead: bytes) ->
 
 
 def _outside(constraint: CompiledConstraint, tokens: Sequence[int], place: int) -> SourceError:
-    """That the text is not one of the constraint's, and where it stops being one."""
+    """Return the error for a text outside the language, with the place where it leaves it."""
     known = constraint.vocabulary.tokens
     spelled = [(known[token] if 0 <= token < len(known) else None) or b"" for token in tokens]
     before = b"".join(spelled[:place]).decode(errors="replace")
     what = "ends too early" if place == len(tokens) else "leaves it"
     near = "…" + before[-SHOWN:] if len(before) > SHOWN else before
     return SourceError(
-        f"the text is not in the language of the constraint: it {what} after {near!r}; without "
-        "constraint= any text is looked at",
+        f"the text is not in the language of the constraint: it {what} after {near!r}; leave "
+        "constraint= out to examine any text",
         place=f"token {place}",
     )
 
 
 def _tokens(given: object, reader: PromptReader | None) -> list[int]:
-    """The tokens of a text, or the tokens that were given.
+    """Return the tokens of a text, or the given tokens.
 
     Raises:
-        SourceError: it is neither, or a text without a tokenizer.
+        SourceError: the input is neither, or a text without a tokenizer.
     """
     if isinstance(given, str):
         if reader is None:
-            raise SourceError("a text is read by a tokenizer: give that, a model or a vocabulary")
+            raise SourceError("a text needs tokenizer=: a tokenizer, a model or a vocabulary")
         check_text(given, "the text")
         return list(reader.continuation(Prompt(()), given)) if given else []
     if hasattr(given, "tolist") and getattr(given, "ndim", 1) == 1:  # of numpy, or of torch
@@ -290,7 +289,7 @@ def _tokens(given: object, reader: PromptReader | None) -> list[int]:
     found = [_id(each) for each in cast("Sequence[object]", given)] if listed else [-1]
     if -1 in found:
         raise SourceError(
-            f"a watermark is looked for in a text or in token ids, not {given!r}"[:300]
+            f"text_or_tokens must be a text or a list of token ids, not {given!r}"[:300]
         )
     return found
 

@@ -51,13 +51,13 @@ def ngram(
     if isinstance(texts, Path):
         return Model(NgramModel.open(texts, vocabulary, device=device), read, name=name)
     if not isinstance(order, int) or isinstance(order, bool):  # pyright: ignore[reportUnnecessaryIsInstance]
-        raise SourceError(f"order is {order!r}: it must be a count")
+        raise SourceError(f"order is {order!r}: it must be a whole number")
     tokens = _tokens(_checked(texts), vocabulary, read)
     return Model(NgramModel.train(tokens, vocabulary, order, device=device), read, name=name)
 
 
 def _parts(tokenizer: Any) -> tuple[Vocabulary, Any, torch.device]:
-    """The vocabulary, the transformers tokenizer if there is one, and the device."""
+    """Return the vocabulary, the transformers tokenizer or None, and the device."""
     if isinstance(tokenizer, Model):
         model = tokenizer.language_model
         return model.vocabulary, tokenizer.tokenizer, model.device
@@ -77,7 +77,7 @@ def _checked(texts: Iterable[object]) -> Iterator[str]:
 def _tokens(
     texts: Iterator[str], vocabulary: Vocabulary, tokenizer: Any
 ) -> Iterator[Sequence[int]]:
-    """The tokens of each text, as the tokenizer gives them to a text that stands alone."""
+    """Yield the tokens of each text by itself."""
     if tokenizer is None:
         spell = PromptReader(vocabulary).spell
         yield from (spell(text.encode()) for text in texts)

@@ -46,13 +46,13 @@ def split_prompts(given: object) -> tuple[list[Prompt], bool]:
         return prompts, True
     hint = "; one message is a list of one: [{...}]" if isinstance(given, Mapping) else ""
     raise SourceError(
-        "a prompt is a text or a list of chat messages with role and content, or a list of such "
-        f"prompts; not {brief(cast('object', given))}{hint}"
+        "a prompt must be a text, a list of chat messages with role and content, or a list of "
+        f"prompts, not {brief(cast('object', given))}{hint}"
     )
 
 
 def spread(given: object, count: int, *, batch: bool, what: str) -> list[object]:
-    """One value for each row: a list in a batch is one each, anything else is for all.
+    """Return one value for each row. A list in a batch has one for each; other values repeat.
 
     Raises:
         SourceError: the list has another length than the batch.
@@ -61,16 +61,18 @@ def spread(given: object, count: int, *, batch: bool, what: str) -> list[object]
         return [given] * count
     each = _listed(cast("object", given))
     if len(each) != count:
-        raise SourceError(f"{len(each)} {what} for {count} prompts: give one for all, or one each")
+        raise SourceError(
+            f"{len(each)} {what} for {count} prompts: give one for all, or a list of {count}"
+        )
     return each
 
 
 def read_source(given: object) -> Source | None:
-    """The source of a row as `generate` means it.
+    """Return the source of a row, with the defaults of `generate`.
 
-    Types, and bare schemas given as a dict, are held to the form that models write best: keys in
-    declared order, natural whitespace, plain spelling. Objects of a bare schema that list
-    `properties` have no others. A source is used as it is.
+    Types and schemas given as a dict get the form that models write best: declared key order,
+    natural whitespace, plain spelling. In such a schema, objects that list `properties` are closed.
+    A source is used as it is.
 
     >>> read_source({"type": "integer"}).spelling
     'plain'
@@ -86,22 +88,23 @@ def read_source(given: object) -> Source | None:
 
 
 def plain(given: Source) -> Source:
-    """`given` with its Python types in plain form, however deep in a combination."""
+    """Return `given` with its Python types in plain form, also within combinations."""
     return given.plain_form if isinstance(given, PythonType) else with_parts(given, plain)
 
 
 def read_choices(given: object) -> list[str]:
-    """The texts to choose from.
+    """Return the texts of `choose`.
 
     Raises:
-        SourceError: they are not several texts, one is empty, or one is there twice.
+        SourceError: `given` is not a list of texts, or a text is empty or occurs twice.
     """
     listed = list(cast("Iterable[object]", given)) if isinstance(given, Iterable) else []
     texts = [text for text in listed if isinstance(text, str) and text]
     right = bool(texts) and len(listed) == len(texts) == len(set(texts))
     if isinstance(given, str) or not right:
         raise SourceError(
-            f"choices are a list of different texts, none empty; not {brief(cast('object', given))}"
+            f"choices must be a list of different, non-empty texts, not "
+            f"{brief(cast('object', given))}"
             f"{_choices_of(cast('object', given))}"
         )
     return texts

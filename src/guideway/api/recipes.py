@@ -76,7 +76,7 @@ def published(name: str) -> dict[str, float | int | str | None]:
         return dict(PUBLISHED[name])
     near = get_close_matches(str(name), list(PUBLISHED), 1)
     hint = f"did you mean {near[0]!r}?" if near else f"there are {', '.join(PUBLISHED)}"
-    raise UnsupportedError(f"there are no published settings {name!r}; {hint}", feature=str(name))
+    raise UnsupportedError(f"unknown published settings {name!r}; {hint}", feature=str(name))
 
 
 def dexperts(
@@ -112,7 +112,7 @@ def dexperts(
         UnsupportedError: the vocabularies are different.
     """
     if expert is None and anti is None:
-        raise SourceError("dexperts needs an expert or an anti-expert")
+        raise SourceError("dexperts needs an expert or an anti-expert: give expert= or anti=")
     kept = _checked(base)
     if nucleus is not None:
         kept = kept.nucleus(number(nucleus, "nucleus", 1e-9, 1), plausibility)
@@ -232,7 +232,7 @@ def dola(
         raise SourceError(f"layers is {layers!r}: it must be 'low', 'high' or a list of blocks")
     early = tuple(exited(node, block) for block in blocks)
     if not early:
-        raise SourceError("dola needs a block to compare with")
+        raise SourceError("layers is empty: dola needs at least one block")
     return model.plausible(alpha) - Model.of(Farthest(node, early))
 
 
@@ -256,7 +256,9 @@ def gedi(
     """
     pair = [_checked(each).node for each in (wanted, unwanted)]
     if not all(isinstance(node, Leaf) for node in pair):
-        raise UnsupportedError("gedi takes two single models", feature="gedi of expressions")
+        raise UnsupportedError(
+            "gedi takes two single models, not expressions", feature="gedi of expressions"
+        )
     first, second = cast("list[Leaf]", pair)
     return GediTerm(
         first, second, number(alpha, "alpha"), number(rho, "rho", 0, 1), number(tau, "tau", 1e-9, 1)

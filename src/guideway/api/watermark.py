@@ -71,9 +71,7 @@ class Watermark:
             or not isinstance(given, str | bytes | int)
             or given in ("", b"")
         ):
-            raise SourceError(
-                "the key of a watermark is a text, bytes or a whole number, not empty"
-            )
+            raise SourceError("key must be a non-empty text, non-empty bytes, or a whole number")
         if isinstance(given, str):
             check_text(given, "the key of a watermark")
         _one_of("scheme", self.scheme, get_args(Kind))
@@ -93,25 +91,25 @@ class Watermark:
         if self.depth is not None:
             _count("depth", self.depth, 1, MOST_DEPTH)
         if self.stage == "logits" and self.scheme not in GREEN:
-            raise SourceError(f"stage='logits' is for green lists: {self.scheme} is in the draw")
+            raise SourceError(f"stage='logits' is for green lists only, not for {self.scheme}")
 
     def _own(self) -> dict[str, float | None]:
-        """The settings that not every scheme has, as they are by default.
+        """Return the defaults of the settings that only some schemes have.
 
         Raises:
-            SourceError: one is given that this scheme has not.
+            SourceError: a setting is given that this scheme does not have.
         """
         green, tournament = self.scheme in GREEN, self.scheme == "synthid"
         for name in ("gamma", "delta") if not green else ():
             if getattr(self, name) is not None:
-                raise SourceError(f"{name} is of green lists: {self.scheme} has none, leave it out")
+                raise SourceError(f"{name} is for green lists only, not for {self.scheme}")
         if self.depth is not None and not tournament:
-            raise SourceError(f"depth is of synthid's tournament: {self.scheme} has none")
+            raise SourceError(f"depth is for synthid only, not for {self.scheme}")
         return {"depth": 30} if tournament else ({"gamma": 0.25, "delta": 2.0} if green else {})
 
     @property
     def settings(self) -> Scheme:
-        """The watermark as the loop has it."""
+        """The settings for the generation loop."""
         own = {"gamma": self.gamma, "delta": self.delta, "depth": self.depth}
         known = {name: value for name, value in own.items() if value is not None}
         return Scheme(
@@ -164,4 +162,4 @@ def _one_of(name: str, given: object, known: tuple[str, ...]) -> None:
 
 def _count(name: str, given: object, low: int, high: int) -> None:
     if not isinstance(given, int) or isinstance(given, bool) or not low <= given <= high:
-        raise SourceError(f"{name} is {given!r}: it must be a count from {low} to {high}")
+        raise SourceError(f"{name} is {given!r}: it must be a whole number from {low} to {high}")

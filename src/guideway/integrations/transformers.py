@@ -3,26 +3,25 @@
     model.generate(**inputs, logits_processor=[LogitsProcessor(Person, vocabulary)])
     model.generate(**inputs, prefix_allowed_tokens_fn=prefix_allowed_tokens_fn(Person, vocabulary))
 
-Neither keeps texts or rows: the tokens of a row and the running call (`transformers_call`) decide
-what may come next. So they are right in each mode, and one serves any number of calls, also at the
-same time:
+Both compute the allowed tokens from the tokens of a row and the running call (`transformers_call`),
+and keep no other state. So one object serves any number of calls, also in parallel, in each mode:
 
     greedy, sampling, several sequences   the rows of one prompt are neighbours
     beams, sampled or not                 a beam that left the language never comes back
-    a draft model, prompt lookup          the draft is held to the constraint as well
-    batches                               padded on the left; one source for all, or one each
+    a draft model, prompt lookup          drafts are constrained too
+    batches                               padded on the left; one source, or one for each prompt
     inputs_embeds, static caches          without prompt tokens, texts begin with the row
 
-Several beams of one prompt are several texts where there are as many. Where filters or other
-processors leave fewer, transformers fills up with pads, as it does without a constraint.
+Several beams of one prompt are different texts if there are enough of them. If filters or other
+processors leave fewer, transformers adds rows of padding, as it does without a constraint.
 
-Settings that would cut a text, or ban tokens in its middle, are refused by name before the first
-token, or taken into account exactly (`transformers_settings` has the table).
+Settings that would cut a text, or ban tokens within it, are refused by name before the first token,
+or taken into account exactly (`transformers_settings` has the table).
 
-`generate_batch` (continuous batching) takes no processors of users, and shows its own only the last
-token of each row: it is refused. `generate` with `cache_implementation="paged"` is the same, and
-drops `logits_processor` without calling it, so nothing here can refuse it; the prefix function is
-refused there, by transformers.
+`generate_batch` (continuous batching) is refused: it takes no processors of users, and shows its
+own only the last token of each row. `generate` with `cache_implementation="paged"` never calls
+`logits_processor`, so this module cannot refuse it. There, transformers refuses the prefix
+function.
 
 This module does not know the states of texts, or expressions.
 """
@@ -57,7 +56,7 @@ LIKELY: Final = 256  # tokens of a row that are judged for a minimum of tokens, 
 class LogitsProcessor(logits_process.LogitsProcessor):
     """A processor that holds the texts of transformers to a constraint, and guides them.
 
-    It has to be the last of `logits_processor`: a processor after it could undo the constraint.
+    It must be the last of `logits_processor`, because a later processor could undo the constraint.
 
     Example:
         >>> import guideway as gw, torch
@@ -67,7 +66,7 @@ class LogitsProcessor(logits_process.LogitsProcessor):
         [[-inf, 0.0, -inf]]
 
     Attributes:
-        supports_continuous_batching: False: it needs all tokens of a row.
+        supports_continuous_batching: False, because it needs all tokens of a row.
     """
 
     supports_continuous_batching = False
@@ -86,19 +85,19 @@ class LogitsProcessor(logits_process.LogitsProcessor):
         """Compile the source.
 
         Args:
-            source: the language of the texts, as in `guideway.Model.generate`: a Python type, a
+            source: the source of the texts, as in `guideway.Model.generate`: a Python type, a
                 source, a JSON Schema as a dict, a compiled constraint, None for any text; or a list
                 of these, one for each prompt of a batch.
             vocabulary: the model's tokens, as wide as its logits: `guideway.Vocabulary
                 .from_transformers(tokenizer, width, model.generation_config)`. Not needed for a
                 compiled constraint, or with `guidance`.
-            guidance: an expression with the model that generates as one leaf
-                (`guideway.load(model, tokenizer)`). The other leaves are run here.
-            prompts: the prompts as texts or chat messages, one for each row of the batch: for
-                leaves that read another prompt, and for classifiers.
-            prompt_length: the number of tokens before the text in each row: in loops that are not
-                `generate`, or where the prompt holds the beginning of the text.
-            max_new_tokens: the most tokens of a text, if fewer than `generate` allows.
+            guidance: an expression that contains the running model
+                (`guideway.load(model, tokenizer)`). The processor runs its other models.
+            prompts: the prompts as texts or chat messages, one for each row of the batch. Needed
+                for classifiers, and for models with another prompt.
+            prompt_length: the number of tokens before the text in each row. Needed in loops other
+                than `generate`, or if the prompt contains the beginning of the text.
+            max_new_tokens: greatest number of tokens of a text, if it is below that of `generate`.
             joint: bytes that the model spells before the text and that do not belong to it: those
                 of a chat template, or `vocabulary.lead` for a model with an encoder.
 
@@ -108,34 +107,36 @@ class LogitsProcessor(logits_process.LogitsProcessor):
         """
         self._guidance = None if guidance is None else Guidance(guidance, prompts)
         if self._guidance is None and prompts is not None:
-            raise SourceError("prompts= is for guidance=, which is missing")
+            raise SourceError("prompts= needs guidance=, which is missing")
         given = vocabulary
         if self._guidance is not None and vocabulary is None:
             given = self._guidance.vocabulary
         self._texts = Texts(source, given, joint, prompt_length, max_new_tokens)
         if self._guidance is not None and self._guidance.vocabulary != self._texts.vocabulary:
-            raise ModelError("the models of guidance= have another vocabulary than the constraint")
+            raise ModelError("the vocabulary of guidance= differs from that of the constraint")
 
     @torch.no_grad()
     def __call__(self, input_ids: Tensor, scores: Tensor) -> Tensor:
-        """Return the scores with −∞ for each token that may not come next.
+        """Return the scores with −∞ for each token that is not allowed next.
 
         Args:
             input_ids: [rows, tokens], the prompts with their padding, and the texts.
-            scores: [rows, vocabulary], logits, or logarithms of probabilities.
+            scores: [rows, vocabulary], logits or log-probabilities.
 
         Raises:
-            TokenRejected: a row's text left the language: something else chose its tokens.
-            DeadEndError: no token that may come next has a score.
-            LimitError: a text cannot end before it is cut off or has to end before the minimum, or
-                there are fewer texts than beams to return.
-            ModelError: the scores are no numbers, or not of this vocabulary.
-            UnsupportedError: a mode or a setting contradicts the constraint, by its name.
+            TokenRejected: the text of a row is not in the language, because its tokens were chosen
+                elsewhere.
+            DeadEndError: no allowed token has a score.
+            LimitError: a text cannot end in time, or must end before the minimum, or there are
+                fewer texts than beams to return.
+            ModelError: the scores are NaN or infinite, or have another width than the vocabulary.
+            UnsupportedError: a mode or a setting, named in the message, contradicts the constraint.
         """
         if input_ids.dim() != 2 or len(input_ids) != len(scores):
             raise UnsupportedError(
-                f"token ids of shape {tuple(input_ids.shape)} for {len(scores)} rows of scores: "
-                "all tokens of each row are needed, which continuous batching does not show",
+                f"input_ids have the shape {tuple(input_ids.shape)} for {len(scores)} rows of "
+                "scores: LogitsProcessor needs all tokens of each row, which continuous batching "
+                "does not pass",
                 feature="continuous batching",
             )
         call = self._texts.call(len(input_ids))
@@ -158,19 +159,19 @@ class LogitsProcessor(logits_process.LogitsProcessor):
         return made
 
     def __deepcopy__(self, memo: dict[int, Any]) -> "LogitsProcessor":
-        """Itself: it holds no text and no row, so settings with it can be copied."""
+        """Itself: it has no state of a text, so settings that contain it can be copied."""
         return self
 
     def __getstate__(self) -> dict[str, Any]:
-        """The sources, compiled again where they are loaded.
+        """The sources, which are compiled again after loading.
 
         Raises:
-            UnsupportedError: a source holds what cannot be pickled, or there is `guidance=`.
+            UnsupportedError: a source cannot be pickled, or there is `guidance=`.
         """
         if self._guidance is not None:
             raise UnsupportedError(
-                "a LogitsProcessor with guidance= holds models, which are not pickled: make it in "
-                "the process that runs them",
+                "a LogitsProcessor with guidance= cannot be pickled, because it contains models: "
+                "create it in the process that runs them",
                 feature="pickle",
             )
         return vars(self)
@@ -179,14 +180,14 @@ class LogitsProcessor(logits_process.LogitsProcessor):
         known = self._texts.vocabulary.width
         if width != known:
             raise ModelError(
-                f"the model gives {width} scores, and the vocabulary is {known} wide: make it from "
-                f"the model's own tokenizer, with width={width}"
+                f"the model gives {width} scores, and the vocabulary has the width {known}: create "
+                f"it from the model's own tokenizer with width={width}"
             )
 
     def _leave_out_short(
         self, call: Call, tokens: NDArray[np.int64], scores: Tensor, allowed: Tensor
     ) -> None:
-        """Take out of `allowed` likely tokens after which a text ends before the minimum."""
+        """Remove from `allowed` the likely tokens after which a text ends before the minimum."""
         ends = sorted(self._texts.vocabulary.eos_ids)
         for row, each in enumerate(tokens):
             open_ = allowed[row].clone()
@@ -199,7 +200,7 @@ class LogitsProcessor(logits_process.LogitsProcessor):
                 allowed[row, short] = False
 
     def _unpacked(self, asked: Sequence[Asked], scores: Tensor) -> Tensor:
-        """The tokens that may come next, [rows, vocabulary]."""
+        """The allowed next tokens, bool[rows, vocabulary]."""
         width = self._texts.vocabulary.width
         anything = np.full(words(width), 0xFFFFFFFF, np.uint32)
         rows: list[Row] = [each if isinstance(each, np.ndarray) else anything for each in asked]
@@ -216,9 +217,9 @@ def prefix_allowed_tokens_fn(
 ) -> Callable[[int, Tensor], list[int]]:
     """Return the constraint as the `prefix_allowed_tokens_fn` of `generate`.
 
-    For places that take no `LogitsProcessor`. It makes a list of ids for each row, which takes
-    milliseconds where anything may follow, and it sees no scores: so it refuses a minimum of
-    tokens, several sampled beams, and other processors.
+    Use it only if you cannot pass a `LogitsProcessor`. It builds a list of ids for each row, which
+    takes milliseconds for free text. It does not get the scores, so it refuses a minimum of tokens,
+    several sampled beams, and other processors.
 
     Example:
         >>> import guideway as gw, torch
@@ -228,7 +229,7 @@ def prefix_allowed_tokens_fn(
         ([0], [1, 2])
 
     Args:
-        source: the language of the texts, or a list of sources for the prompts of a batch.
+        source: the source of the texts, or a list of sources, one for each prompt of a batch.
         vocabulary: the model's tokens.
         prompt_length: as in `LogitsProcessor`.
         max_new_tokens: as in `LogitsProcessor`.
@@ -243,7 +244,7 @@ def prefix_allowed_tokens_fn(
 
 
 def _allowed(texts: Texts, batch_id: int, input_ids: Tensor) -> list[int]:
-    """The tokens that may come next in a row."""
+    """Return the allowed next tokens of a row."""
     call = texts.call()
     asked = running_row()
     row = batch_id * call.beams if asked is None else asked
@@ -252,8 +253,8 @@ def _allowed(texts: Texts, batch_id: int, input_ids: Tensor) -> list[int]:
         texts.check_least(call, row)
     if call.sampled and call.wanted > 1:
         raise UnsupportedError(
-            "several sampled beams need LogitsProcessor: a prefix function sees no scores, and "
-            "cannot tell whether enough of them become texts",
+            "several sampled beams need LogitsProcessor: without scores, a prefix function cannot "
+            "check that enough beams become texts",
             feature="prefix_allowed_tokens_fn with several sampled beams",
         )
     found = texts.asked(call, row, _flat(input_ids))
@@ -265,7 +266,7 @@ def _allowed(texts: Texts, batch_id: int, input_ids: Tensor) -> list[int]:
 
 @lru_cache(maxsize=4)
 def _everything(width: int) -> list[int]:
-    """All ids; nobody changes the list."""
+    """All ids. Do not change the list."""
     return list(range(width))
 
 
@@ -274,7 +275,7 @@ def _flat(input_ids: Tensor) -> NDArray[np.int64]:
 
 
 def _check_enough(call: Call, made: Tensor, tokens: NDArray[np.int64]) -> None:
-    """Refuse to return more beams than became texts: transformers would fill up with pads."""
+    """Raise if fewer beams became texts than are returned; transformers would add padding rows."""
     if call.wanted == 1 or call.done is None or call.scored is None:
         return
     ways = cast("list[int]", (made > LOST).sum(1).tolist())  # pyright: ignore[reportUnknownMemberType]
@@ -283,9 +284,9 @@ def _check_enough(call: Call, made: Tensor, tokens: NDArray[np.int64]) -> None:
         each = {tokens[row].tobytes(): ways[row] for row in rows if call.scored[row]}
         if done + sum(each.values()) < call.wanted:
             raise LimitError(
-                f"{call.wanted} beams are returned for prompt {prompt}, and only "
-                f"{done + sum(each.values())} became texts: lower num_return_sequences, or leave "
-                "num_beams out",
+                f"{call.wanted} beams are requested for prompt {prompt}, and only "
+                f"{done + sum(each.values())} became texts: lower num_return_sequences, or remove "
+                "num_beams",
                 limit="num_return_sequences",
                 given=call.wanted,
             )
@@ -301,8 +302,8 @@ def _settled(call: Call, asked: Sequence[Asked], made: Tensor, scores: Tensor) -
         for row, given, left in zip(held, *best, strict=True):
             if math.isnan(given) or given == math.inf or math.isnan(left):
                 raise ModelError(
-                    f"the scores of row {row} are NaN or infinite: the model's weights or its "
-                    "precision are at fault (float16 overflows; try float32 or bfloat16)"
+                    f"the scores of row {row} are NaN or infinite: check the model's weights and "
+                    "its precision (float16 overflows; try float32 or bfloat16)"
                 )
             if left == -math.inf:
                 lost.append(row)
@@ -317,10 +318,10 @@ def _settled(call: Call, asked: Sequence[Asked], made: Tensor, scores: Tensor) -
 
 
 def _ended(made: Tensor, scores: Tensor, allowed: Tensor, held: Sequence[bool]) -> Tensor:
-    """The scores with those of end ids restored where only they may come before a minimum.
+    """Return the scores, with scores for end ids if only they are allowed before a minimum.
 
-    transformers gives end ids no score there, and the text would have no token left. They get the
-    lowest score of the row: among beams, one that reaches the minimum goes first.
+    transformers removes their scores there, which would leave no token. They get the lowest score
+    of the row, so beams that reach the minimum rank higher.
     """
     for row in (row for row, each in enumerate(held) if each):
         low = scores[row].masked_fill(scores[row] == -math.inf, math.inf).amin()

@@ -1,12 +1,11 @@
-"""Classifiers as a term of an expression: what one must do, and the settings of guiding by it.
+"""Classifiers as a term of an expression: their protocol, and the settings of guidance.
 
-`Classifier` is the seam: texts in, log P(wanted class | text) out. `ClassifierTerm` is a classifier
-with its strength and with the rules for when and on which tokens it is asked; `rescore` does the
-arithmetic. Whatever a classifier returns is checked here, in one place: wrong shapes, NaN and
-positive log-probabilities are the classifier's fault and name it. A log-probability of −∞ is
-allowed: it says that the class is impossible.
+`Classifier` maps texts to log P(wanted class | text). `ClassifierTerm` is a classifier with its
+weight, and with the rules for when it runs and on which tokens; `rescore` does the arithmetic. This
+module checks what classifiers return: wrong shapes, NaN and positive log-probabilities raise an
+error with the name of the classifier. −∞ is allowed: the class is impossible.
 
-What this module does not know: tokens, logits, where classifiers come from.
+This module does not know tokens, logits, or where classifiers come from.
 """
 
 import math
@@ -42,16 +41,16 @@ ROUNDING: Final = 1e-4  # above 0 by so little is how float32 sums of probabilit
 
 @runtime_checkable
 class Classifier(Protocol):
-    """Texts to log-probabilities of one class.
+    """A map from texts to log-probabilities of one class.
 
-    Law: a text's log-probability depends on that text alone, not on the others around it.
+    The log-probability of a text must not depend on the other texts of a call.
     """
 
     def log_probs(self, texts: Sequence[str]) -> Float[Tensor, "texts"]:
-        """For each text log P(wanted class | text), at most 0; −∞ where the class is impossible.
+        """Return log P(wanted class | text) of each text: at most 0; −∞ if it is impossible.
 
         Args:
-            texts: all different, at least one; they may be unfinished, and empty.
+            texts: at least one text, all different. They may be unfinished, or empty.
         """
         ...
 
@@ -59,23 +58,23 @@ class Classifier(Protocol):
 @final
 @dataclass(frozen=True, slots=True)
 class ClassifierTerm:
-    """A classifier in an expression: `α · log P(class | text)` is added to each candidate.
+    """A classifier in an expression: it adds `α · log P(class | text)` to each candidate.
 
     Attributes:
-        classifier: gives log P(wanted class | text).
-        alpha: its weight; below 0 it steers away from the class, 0 asks and changes nothing.
-        top: how many tokens are asked about, the most probable of those that are allowed.
-        every: only at the first token and every so many after it; the others are left as they are.
-        entropy: only where the allowed tokens have an entropy of at least so many nats.
-        window: how many of the last tokens it reads, None for all of the text.
-        rest: "drop": tokens it is not asked about may not be drawn. "keep": they may, with what
-            the text so far says of them: α · log P(class | text so far) is taken from the others.
+        classifier: the classifier.
+        alpha: its weight; below 0 it steers away from the class, 0 changes nothing.
+        top: number of candidates: the most probable of the allowed tokens.
+        every: it runs at the first token and at every `every`-th token after it.
+        entropy: it runs only if the entropy of the allowed tokens is at least this many nats.
+        window: number of last tokens that it reads; None for the whole text.
+        rest: "drop" forbids the tokens that are no candidates. "keep" allows them: the candidates
+            then get α · (log P(class | text) − log P(class | text so far)).
         prompt: whether it reads the prompt too.
-        name: what it is called in messages.
+        name: its name in messages.
 
     Raises:
-        LimitError: a number is out of its range, naming it and the range.
-        UnsupportedError: `rest` is neither of the two, or a window is to begin with the prompt.
+        LimitError: a number is out of its range.
+        UnsupportedError: `rest` is unknown, or a window is combined with `prompt`.
 
     Example:
         >>> class Polite:

@@ -1,14 +1,14 @@
-"""What `classifier` takes, and how it becomes a `Classifier`:
+"""`classifier` and `fudge`, and the conversion of their sources to a `Classifier`:
 
 - a `Classifier`, as it is;
 - a function from texts to probabilities, or to log-probabilities with gives="log-probabilities";
 - {word: weight}: a `Lexicon` with bias 0 and scale 1;
 - a scikit-learn estimator that takes texts: by predict_log_proba, predict_proba, or
-  decision_function where it has two classes;
+  decision_function if it has two classes;
 - a transformers model with its tokenizer as a pair, or a text-classification pipeline.
 
-No library of classifiers is imported: their objects are known by their methods.
-What this module does not know: tokens, logits.
+Objects of libraries are recognized by their methods; no library is imported. This module does not
+know tokens or logits.
 """
 
 from collections.abc import Callable, Mapping, Sequence
@@ -42,16 +42,16 @@ def classifier(
     prompt: bool = False,
     gives: Gives = "probabilities",
 ) -> ClassifierTerm:
-    """Guidance by a classifier, a term to be added to a model.
+    """Return guidance by a classifier: a term that is added to a model.
 
-    Each candidate token gets `α · log P(class | text so far · token)`. CAIF's published strength is
-    5 towards a class and −5 away from it, with the 100 most probable tokens (Sitdikov et al. 2022,
-    arXiv 2205.07276).
+    It adds `α · log P(class | text so far · token)` to each candidate token. CAIF's published
+    weight is 5 towards a class and −5 away from it, with the 100 most probable tokens (Sitdikov et
+    al. 2022, arXiv 2205.07276).
 
-    To avoid a class, a weight above 0 on its opposite is the gentler way: log P(opposite) is about
-    0 wherever nothing is wrong, while −log P(class) has no bound and goes on preferring what is
-    even less like it. Away from profanity, the perplexity of 100 texts became 6.8 with 5 on the
-    opposite and 13.7 with −5 on the class, and neither left a rude one.
+    To avoid a class, prefer a positive weight on its opposite. log P(opposite) is about 0 for
+    texts without the class, while −log P(class) has no upper bound. With 5 against profanity, the
+    perplexity of 100 texts was 6.8 by the opposite and 13.7 by −5 on the class; both removed all
+    rude texts.
 
     Example:
         >>> str(classifier({"love": 1, "hate": -1}, alpha=5))
@@ -62,20 +62,19 @@ def classifier(
             takes texts, a transformers model with its tokenizer as a pair, a text-classification
             pipeline, or words with weights.
         alpha: the weight; below 0 it steers away from the class.
-        top: how many of the allowed tokens are candidates, the most probable ones.
-        every: ask only at the first token and every so many after it.
-        entropy: ask only where the allowed tokens have an entropy of at least so many nats.
-        window: how many of the last tokens the classifier reads, None for the whole text.
-        rest: whether the tokens that are no candidates are dropped, or kept with
-            `α · log P(class | text so far)`.
-        label: the class, by the name that the classifier gives it. None: its only one, or the
-            second of two.
+        top: number of candidates: the most probable of the allowed tokens.
+        every: the classifier runs at the first token and at every `every`-th token after it.
+        entropy: the classifier runs only if the entropy of the allowed tokens is at least this many
+            nats.
+        window: number of last tokens that the classifier reads; None for the whole text.
+        rest: "drop" forbids the other tokens, "keep" adds `α · log P(class | text so far)` to them.
+        label: the class, by its name in the classifier. None: the only class, or the second of two.
         prompt: whether the classifier reads the prompt too.
-        gives: what a function returns; other sources say it themselves.
+        gives: what a function returns: "probabilities" or "log-probabilities".
 
     Raises:
         LimitError: a number is out of its range.
-        ModelError: the source is no classifier, or has no such label.
+        ModelError: the source is not a classifier, or has no such label.
         UnsupportedError: two settings exclude each other, or an option is unknown.
     """
     asked, name = read_classifier(source, label, gives)
@@ -93,11 +92,11 @@ def fudge(
     prompt: bool = True,
     gives: Gives = "probabilities",
 ) -> ClassifierTerm:
-    """Guidance by a classifier of prefixes, trained on beginnings of texts for how the whole ends.
+    """Return guidance by a classifier of prefixes, which predicts the class of the whole text.
 
-    `classifier` with the defaults of Yang and Klein 2021 (arXiv 2104.05218): weight 4 (topics; they
-    take 1 for formality), the 200 most probable tokens, prompt and text together. They sample from
-    the ten best of these: `generate(…, top_k=10)`.
+    This is `classifier` with the defaults of Yang and Klein 2021 (arXiv 2104.05218): weight 4 (for
+    topics; 1 for formality), the 200 most probable tokens, prompt and text together. The paper
+    samples from the ten best of these: `generate(…, top_k=10)`.
 
     Example:
         >>> str(fudge({"sea": 1}, alpha=1))
@@ -106,16 +105,16 @@ def fudge(
     Args:
         source: as for `classifier`.
         alpha: the weight (λ in the paper).
-        top: how many of the allowed tokens are candidates.
-        every: ask only at the first token and every so many after it.
-        rest: whether the other tokens are dropped or kept.
-        label: the class.
+        top: as for `classifier`.
+        every: as for `classifier`.
+        rest: as for `classifier`.
+        label: as for `classifier`.
         prompt: whether the classifier reads the prompt too.
-        gives: what a function returns.
+        gives: as for `classifier`.
 
     Raises:
         LimitError: a number is out of its range.
-        ModelError: the source is no classifier, or has no such label.
+        ModelError: the source is not a classifier, or has no such label.
     """
     return classifier(
         source,

@@ -1,11 +1,9 @@
-"""A classifier made of a list of words: the sum of their weights through the logistic function.
+"""`Lexicon`: a classifier made of a list of words with weights.
 
-P(class | text) = 1 / (1 + exp(−(bias + scale · Σ weight))), the sum over all words of the text,
-each as often as it occurs. A word is a run of letters, digits and underscores, apostrophes within
-it included ("don't"); capitals do not matter. Words are whole: "class" is not found in "classic",
-and a word at the end of an unfinished text counts as it stands.
-
-What this module does not know: tokens, languages (scripts without spaces have long "words").
+P(class | text) = 1 / (1 + exp(−(bias + scale · Σ weight))). The sum has a term for each occurrence
+of each word. A word is a run of letters, digits, underscores and inner apostrophes ("don't"), in
+any case. Only whole words match: "class" does not match "classic". The last word of an unfinished
+text counts as it is. Scripts without spaces have long "words".
 """
 
 import re
@@ -23,7 +21,9 @@ WORD: Final = re.compile(r"\w+(?:['’]\w+)*")
 
 @final
 class Lexicon:
-    """Words with weights, as a classifier of texts.
+    """A classifier of texts by words with weights.
+
+    P(class | text) = 1 / (1 + exp(−(bias + scale · Σ weight))), summed over the words of the text.
 
     Example:
         >>> angry = Lexicon({"hate": 2, "stupid": 1.5}, bias=-1)
@@ -38,16 +38,16 @@ class Lexicon:
         bias: float | int = 0.0,
         scale: float | int = 1.0,
     ) -> None:
-        """The classifier with these weights.
+        """Set the weights.
 
         Args:
-            weights: for each word its weight.
+            weights: the weight of each word.
             bias: log-odds of the class in a text without any of the words.
-            scale: what the sum of the weights is multiplied by.
+            scale: factor of the sum of the weights.
 
         Raises:
-            SourceError: an entry is no single word or its weight no finite number, naming it, or
-                two entries are one word.
+            SourceError: an entry is not a single word, two entries are the same word, or a weight
+                is not a finite number.
         """
         self._bias, self._scale = _number("bias", bias), _number("scale", scale)
         self._weights: dict[str, float] = {}

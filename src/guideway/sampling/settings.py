@@ -1,10 +1,9 @@
-"""`Sampling`: how tokens are chosen and where a text ends, checked when it is made.
+"""`Sampling`: the settings by which tokens are chosen and texts end.
 
-The names are transformers' (`stop` is its `stop_strings`, `logit_bias` its `sequence_bias`), and
-llama.cpp's where transformers has none. Everything is off by default; a model's generation config
-is read for its end ids only. No torch here: settings are made before models.
-
-What this module does not know: whether a constraint can meet the limits (`engine.limits`).
+The names are those of transformers (`stop` is its `stop_strings`, `logit_bias` its
+`sequence_bias`), or of llama.cpp if transformers has none. Everything is off by default; only the
+end ids of a model's generation config are read. This module does not import torch, and does not
+know whether a constraint fits the limits (`engine.limits`).
 """
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -20,7 +19,7 @@ from guideway.sampling.presets import preset
 from guideway.sampling.search import Search, check_search, search_of
 from guideway.syntax.names import did_you_mean
 
-# transformers' names that are no setting here, and what to write: refused rather than ignored.
+# Names of transformers that are refused, with what to write instead.
 ELSEWHERE: Final = {
     "min_length": "min_new_tokens counts the tokens after the prompt",
     "max_length": "max_new_tokens counts the tokens after the prompt",
@@ -37,12 +36,12 @@ ALIASES: Final = {
     "sequence_bias": "logit_bias",
     "bad_words": "bad_words_ids",
 }
-# Those that are given to choose at random; a seed is one too.
+# Settings that turn on random choice.
 RANDOM: Final = (
     "temperature", "top_k", "top_p", "min_p", "typical_p", "epsilon_cutoff", "eta_cutoff", "top_h",
     "top_n_sigma", "xtc_probability", "mirostat_mode", "seed",
 )  # fmt: skip
-# Stages that are one number, and the number with which they do nothing.
+# Stages with one number, and the value that turns each off.
 NEUTRAL: Final = {
     "temperature": 1, "top_k": 0, "top_p": 1, "min_p": 0, "typical_p": 1, "epsilon_cutoff": 0,
     "eta_cutoff": 0, "top_h": None, "top_n_sigma": None,
@@ -55,87 +54,88 @@ Bias: TypeAlias = Mapping[Any, float | int]  # token ids, tuples of them, or tex
 @final
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Sampling:
-    """Settings: how tokens are chosen, and where a text ends.
+    """The settings by which tokens are chosen and texts end.
 
     Bias, penalties and bans act on the logits of the allowed tokens. Then the stages from
     temperature to mirostat change probabilities, in the given order, and a token is drawn. Without
     a random draw these stages are off, because they do not change the most probable token.
 
     Attributes:
-        do_sample: draw at random (True) or take the most probable token (False). None: draw exactly
-            if one of temperature, top_k, top_p, min_p, typical_p, epsilon_cutoff, eta_cutoff,
-            top_h, top_n_sigma, xtc_probability, mirostat_mode, seed is given, or stochastic_beams,
-            best_of, exactness other than "local", which draw.
+        do_sample: draw at random (True) or take the most probable token (False). None draws if one
+            of temperature, top_k, top_p, min_p, typical_p, epsilon_cutoff, eta_cutoff, top_h,
+            top_n_sigma, xtc_probability, mirostat_mode, seed is given, or one of stochastic_beams,
+            best_of, and an exactness other than "local".
         temperature: divisor of the logits. 0 takes the most probable token.
         top_k: choose among the k most probable tokens.
         top_p: choose among the smallest set of most probable tokens with at least this mass.
         min_p: choose among the tokens at least this share as probable as the most probable one.
-        typical_p: choose among the tokens whose surprise is nearest to the mean, of this mass.
-        epsilon_cutoff: choose among the tokens of at least this probability.
-        eta_cutoff: the same, with a lower bound where the distribution is flat.
-        top_h: choose among the most probable tokens that have this share of the entropy.
-        top_n_sigma: choose among the tokens within so many standard deviations of the best logit.
-        xtc_probability: how often to leave out all tokens above `xtc_threshold` but the last.
-        xtc_threshold: a probability. Ends of texts and of lines are never left out.
-        mirostat_mode: hold the surprise near `mirostat_tau`: by rank (1) or by surprise (2).
-        mirostat_tau: bits for each token.
-        mirostat_eta: how fast a difference is corrected.
+        typical_p: choose among the tokens whose surprise is nearest to the mean, with this mass.
+        epsilon_cutoff: choose among the tokens with at least this probability.
+        eta_cutoff: as epsilon_cutoff, with a lower bound for flat distributions.
+        top_h: choose among the most probable tokens with this share of the entropy.
+        top_n_sigma: choose among the tokens within this many standard deviations of the best logit.
+        xtc_probability: probability that a step excludes all tokens above `xtc_threshold` except
+            the least probable of them.
+        xtc_threshold: a probability. End tokens and line ends are never excluded.
+        mirostat_mode: keep the surprise near `mirostat_tau`: by rank (1) or by surprise (2).
+        mirostat_tau: surprise of a token in bits.
+        mirostat_eta: learning rate of mirostat.
         repetition_penalty: divisor of positive logits and factor of negative ones, for the tokens
             of prompt and text; below 1 it rewards them.
         presence_penalty: subtracted from the logits of tokens that are in the generated text.
-        frequency_penalty: subtracted once for each time that they are in it.
+        frequency_penalty: subtracted once for each occurrence of the token in the generated text.
         flat_penalty: subtracted from the logits of the tokens of prompt and text.
-        no_repeat_ngram_size: no sequence of so many tokens occurs twice, the prompt included,
+        no_repeat_ngram_size: no sequence of this many tokens occurs twice in prompt and text,
             unless the constraint allows nothing else.
-        bad_words_ids: texts, or lists of token ids, that never occur, in any spelling. A
-            `DeadEndError` if nothing else is left.
-        logit_bias: numbers added to the logits of token ids, of the last id of a tuple after the
-            others, or of tokens that complete a text; or a function from the generated text to such
-            a mapping.
-        dry_multiplier: penalty for a token that would make a repeated sequence longer.
-        dry_base: by how much the penalty grows with each token of the sequence.
-        dry_allowed_length: sequences shorter than this are free.
-        dry_sequence_breakers: texts over which no sequence goes on.
-        order: of the stages: "transformers", "llama.cpp", or names of stages (temperature, top_k,
-            top_p, min_p, typical_p, epsilon_cutoff, eta_cutoff, top_h, top_n_sigma, xtc, mirostat),
-            among them all that are on.
-        seed: decides every random choice; None: another one each time.
-        stop: texts that end the generation and are cut off. Under a constraint they act only where
-            the text before them is complete.
-        min_new_tokens: no end before so many tokens.
-        max_new_tokens: at most so many tokens. Constrained text ends within them.
-        num_return_sequences: how many texts for each prompt.
-        num_beams: beam search with so many beams: the texts of the greatest score. With sampling,
-            beams are drawn instead of taken (a seed alone is not sampling there).
-        length_penalty: a text's score is its log-probability over its length to this power, an end
-            id counted in both; of beams (1), and of `best_of`, where it is 0.
-        early_stopping: of beams: True ends with the first `num_beams` whole texts, False when no
-            better one is likely, "never" when none can be.
-        num_beam_groups: diverse beam search: groups of beams, each kept away from those before it.
-        diversity_penalty: subtracted for each beam of the groups before that took the token at this
-            step.
-        stochastic_beams: `num_beams` texts drawn without replacement, with importance weights.
-        penalty_alpha: contrastive search: the weight of being unlike what was before, of the
-            `top_k` (4) most probable tokens.
-        best_of: draw so many texts and keep the best `num_return_sequences`.
-        best_by: what is best: "logprob" (the model's own, see `length_penalty`; the default),
-            "majority" (the value that comes most often; several are different ones), a classifier
-            of whole texts, or a function from a text to a number. Texts that a validator of the
-            type refuses come last.
-        exactness: "local" masks each token, which distorts the probabilities of whole texts;
-            "rejection" draws exactly from the model, given the constraint; "asap" approaches that
-            from sample to sample; "smc" approximates it with weighted particles.
-        max_attempts: of "rejection", for each text (1,000).
-        particles: of "smc" (8).
-        resample_below: particles are resampled where their effective number falls below this share
-            (0.5).
-        critic: of "smc": a function from an unfinished text to the logarithm of its weight. The
-            value of the whole text counts in the end; −∞ gives a text up.
+        bad_words_ids: texts, or lists of token ids, that never occur, in any spelling.
+            `DeadEndError` if no other token is left.
+        logit_bias: a mapping from token ids, tuples of ids, or texts to numbers. The number is
+            added to the logit of the token that is, or completes, the key. Or a function from the
+            generated text to such a mapping.
+        dry_multiplier: penalty of a token that continues a repeated sequence.
+        dry_base: factor of the penalty for each further token of the sequence.
+        dry_allowed_length: shorter sequences have no penalty.
+        dry_sequence_breakers: texts that end a sequence.
+        order: the order of the stages: "transformers", "llama.cpp", or a list of names that has all
+            active stages (temperature, top_k, top_p, min_p, typical_p, epsilon_cutoff, eta_cutoff,
+            top_h, top_n_sigma, xtc, mirostat).
+        seed: determines every random choice; None for a new seed each time.
+        stop: texts that end the generation. They are removed from the text. With a constraint, they
+            act only if the text before them is complete.
+        min_new_tokens: least number of tokens.
+        max_new_tokens: greatest number of tokens. Constrained texts end within it.
+        num_return_sequences: number of texts for each prompt.
+        num_beams: number of beams of a beam search, which returns the texts with the greatest
+            scores. With sampling, beams are drawn at random (a seed alone does not turn this on).
+        length_penalty: the score of a text is its log-probability divided by its length to this
+            power, including the end id. Default: 1 for beams, 0 for `best_of`.
+        early_stopping: when a beam search ends. True: after `num_beams` whole texts. False: when a
+            better text is unlikely. "never": when a better text is impossible.
+        num_beam_groups: number of groups of a diverse beam search.
+        diversity_penalty: subtracted for each beam in earlier groups that took the same token at
+            this step.
+        stochastic_beams: draw `num_beams` texts without replacement, with importance weights.
+        penalty_alpha: contrastive search: the weight of the difference from earlier tokens, among
+            the `top_k` (default 4) most probable tokens.
+        best_of: draw this many texts and keep the best `num_return_sequences`.
+        best_by: the ranking for `best_of`: "logprob" (the model's own, see `length_penalty`; the
+            default), "majority" (the most frequent value; several texts have different values), a
+            classifier of whole texts, or a function from a text to a number. Texts that a validator
+            refuses come last.
+        exactness: "local" masks each token, which distorts the probabilities of whole texts.
+            "rejection" draws exactly from the model's distribution, given the constraint. "asap"
+            converges to it over the samples. "smc" approximates it with weighted particles.
+        max_attempts: most attempts of "rejection" for each text (default 1,000).
+        particles: number of particles of "smc" (default 8).
+        resample_below: "smc" resamples if the effective number of particles falls below this share
+            (default 0.5).
+        critic: for "smc", a function from an unfinished text to its log-weight. The final weight is
+            that of the whole text; −∞ discards a text.
 
     Raises:
-        LimitError: a value is out of its range, naming it and the range.
-        UnsupportedError: `order` names no stage, or leaves one out that is on; or settings that do
-            not go together.
+        LimitError: a value is out of its range.
+        UnsupportedError: `order` has an unknown stage or lacks an active one, or settings exclude
+            each other.
 
     Example:
         >>> Sampling(temperature=0.7, top_p=0.9).samples, Sampling().samples
@@ -193,13 +193,13 @@ class Sampling:
     critic: Callable[[str], float | int] | None = None
 
     def __post_init__(self) -> None:
-        """Check every value once; afterwards they are trusted."""
+        """Check every value."""
         check({name: getattr(self, name) for name in NAMES})
         read_order(self.order, self.warps)
         if self.min_new_tokens > self.max_new_tokens:
             raise LimitError(
-                f"min_new_tokens is {self.min_new_tokens}, above max_new_tokens, which is "
-                f"{self.max_new_tokens}",
+                f"min_new_tokens is {self.min_new_tokens}: it must be at most max_new_tokens, "
+                f"which is {self.max_new_tokens}",
                 limit="max_new_tokens",
                 given=self.max_new_tokens,
                 needed=self.min_new_tokens,
@@ -207,7 +207,7 @@ class Sampling:
         check_search(self)
 
     def __repr__(self) -> str:
-        """The settings that are not as they are by default.
+        """The settings that differ from the defaults.
 
         Example:
             >>> Sampling(num_beams=4, length_penalty=2.0)
@@ -228,16 +228,16 @@ class Sampling:
         base: "Sampling | None" = None,
         also: Iterable[str] = (),
     ) -> "Sampling":
-        r"""The settings of these keyword arguments; all others are those of `base`.
+        r"""Return `base` with the settings of these keyword arguments.
 
         Args:
-            arguments: by the names of `Sampling`, or transformers' other names.
-            base: the settings that are not among them; the defaults if not given.
-            also: names of arguments that are no settings, which may be meant.
+            arguments: settings by the names of `Sampling`, or by transformers' other names.
+            base: the other settings; by default the defaults.
+            also: names of other arguments, for the suggestion in an error.
 
         Raises:
-            UnsupportedError: a name that is not an argument; with the nearest one.
-            LimitError: a value out of its range, or one setting given under two names.
+            UnsupportedError: a name is unknown; the message has the nearest one.
+            LimitError: a value is out of its range, or a setting is given under two names.
 
         Example:
             >>> Sampling.of({"stop_strings": ["\n"]}).stops
@@ -255,14 +255,14 @@ class Sampling:
                 raise _unknown(name, also)
             if proper in known:
                 raise wrong(proper, value, f"given once, not as {name!r} as well")
-            # A number of numpy is one of Python's.
+            # Convert numbers of numpy to Python's.
             known[proper] = value.item() if isinstance(value, np.number) else value
         check(known)
         return replace(cls() if base is None else base, **known)
 
     @classmethod
     def preset(cls, name: object, **settings: Any) -> "Sampling":
-        """Settings for a use, with others beside them.
+        """Return the settings for a use, with further settings.
 
         Example:
             >>> Sampling.preset("chatbot", max_new_tokens=50).top_p
@@ -271,10 +271,10 @@ class Sampling:
         Args:
             name: "code generation", "creative writing", "chatbot", "code comments", "data analysis
                 scripting" or "exploratory code".
-            **settings: by the names of `Sampling`; they go before those of the preset.
+            **settings: settings by the names of `Sampling`; they override the preset.
 
         Raises:
-            UnsupportedError: there is no such preset, with the nearest name; or as `of`.
+            UnsupportedError: the preset is unknown (the message has the nearest name), or as `of`.
             LimitError: as `of`.
         """
         temperature, top_p = preset(name)
@@ -298,7 +298,7 @@ class Sampling:
 
     @property
     def search(self) -> Search:
-        """What looks for the texts.
+        """The name of the search for texts; None without a search.
 
         Example:
             >>> Sampling(num_beams=4).search, Sampling(temperature=0.7, best_of=4).search
@@ -313,12 +313,12 @@ class Sampling:
 
     @property
     def stages(self) -> tuple[str, ...]:
-        """The order of the stages, whether they are on or not."""
+        """The order of all stages, active or not."""
         return read_order(self.order, ())
 
     @property
     def warps(self) -> dict[str, Any]:
-        """The stages that are on, with their parameters.
+        """The active stages with their parameters.
 
         Example:
             >>> Sampling(top_p=0.9, top_k=0, xtc_probability=0.5).warps

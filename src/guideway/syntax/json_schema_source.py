@@ -1,7 +1,7 @@
-"""What a user writes for a JSON Schema: the schema and how its JSON may be spelled.
+"""`JsonSchema`: a schema, and how its JSON may be spelled.
 
-The schema is kept as JSON text, so that sources are equal by content and keep the order of
-properties. `syntax.json_schema` reads it; this file only checks the options.
+The schema is kept as JSON text, so sources are equal by content and keep the order of properties.
+This module only checks the options; `syntax.json_schema` reads the schema.
 """
 
 from collections.abc import Mapping
@@ -52,44 +52,41 @@ class JsonSchema(Source):
         '{"type":"integer"}'
 
     Args:
-        schema: the schema: a dict, a bool, or JSON text (str, or bytes as `json.loads` takes them;
-            a byte order mark is skipped).
-        key_order: "any", or "declared": keys come in the order in which the schemas that hold name
-            them in `properties`, those with `$ref` and branches after the schema itself; then those
-            that are only in `required`, or that `dependentRequired` asks for, then all others.
-            Alternatives have an order each; where they multiply to more than 24, one for all;
-            objects that an `enum` lists come as listed, where several do as in the first.
+        schema: the schema: a dict, a bool, or JSON text (str, or bytes in UTF-8, 16 or 32, with or
+            without a byte order mark).
+        key_order: "any", or "declared": first the keys in the order of `properties`, those of
+            `$ref` and branches after those of the schema itself; then keys that only `required` or
+            `dependentRequired` names; then all others. Each alternative has its own order; more
+            than 24 combinations share one. Objects in an `enum` have the order in which they are
+            written; equal objects that of the first.
         whitespace: "natural" (bounded runs, as `json.dumps` writes them), "compact" (none), "any"
-            that JSON allows, or your own `Whitespace`. Under "any" a model can write whitespace
+            (all that JSON allows), or a `Whitespace`. Under "any" a model can write whitespace
             until its budget ends.
-        spelling: "any" way to write a string or a number, or "plain": strings as
-            `json.dumps(..., ensure_ascii=False)` writes them, integers as digits, numbers as digits
-            with a fraction or one digit, a fraction and an exponent, and beside format "double"
-            with at most 17 significant digits. Of the spellings with an exponent, which have no
-            end, those near the number are known: `1` is also `0.001e3` where the schema lists it (5
-            digits before the point, or zeros behind it, as beside bounds), `0.01e2` where it is a
-            whole number between bounds (2), and any spelling only where no bound is. Beside
-            `multipleOf` exponents are read where the factor is 1 to 12 by a power of ten; other
-            multiples are written without: 0.00000025, not 2.5e-7. Two schemas of the same values
-            may differ in such texts alone.
-        formats: "known": the formats of the specification are asserted, and names that it does not
-            have are annotations; "strict": those are refused; "annotation": all formats are
-            annotations, as in 2019-09 and 2020-12 by default.
-        resources: schemas that `$ref` may name: a dict of schemas by URI, or a folder, in which
-            files are found by their paths and by their `$id`. The meta-schemas of the drafts are
-            known without. Nothing is ever fetched.
-        undeclared: "allow": other members than those of `properties` are allowed, as the standard
-            says; "forbid": objects that list `properties`, and say nothing of others by
-            `additionalProperties`, `patternProperties`, `unevaluatedProperties` or `propertyNames`,
-            have no others. So `generate` reads a bare schema.
+        spelling: "any" allows all spellings of strings and numbers. "plain" allows strings as
+            `json.dumps(..., ensure_ascii=False)` writes them; integers as digits; other numbers as
+            digits with a fraction, or as one digit with a fraction and an exponent; with format
+            "double" at most 17 significant digits. A number has infinitely many spellings with an
+            exponent, so "any" has limits. Without bounds, all spellings are allowed. A listed or
+            bounded number has up to 5 digits before the point, or zeros after it (`0.001e3` for
+            1), a bounded whole number up to 2 (`0.01e2`). With `multipleOf`, exponents are allowed
+            if the factor is 1 to 12 times a power of ten (otherwise 0.00000025, not 2.5e-7).
+        formats: "known" asserts the formats of the specification, and ignores other names; "strict"
+            refuses other names; "annotation" ignores all formats, as drafts 2019-09 and 2020-12 do
+            by default.
+        resources: the schemas that `$ref` may name: a dict of schemas by URI, or a folder with
+            files, found by path and by `$id`. The meta-schemas of the drafts are built in. Nothing
+            is ever fetched.
+        undeclared: "allow" allows members that `properties` does not list, as the standard says.
+            "forbid" closes objects that list `properties` without `additionalProperties`,
+            `patternProperties`, `unevaluatedProperties` or `propertyNames`, as `generate` does for
+            a schema given as a dict.
 
     Attributes:
-        text: the schema as JSON text, closed where `undeclared` is "forbid".
+        text: the schema as JSON text; closed if `undeclared` is "forbid".
         resource_texts: the resources as (URI, JSON text).
 
     Raises:
-        SourceError: an option that does not exist, a schema that is no JSON value, or a file that
-            cannot be read.
+        SourceError: an option is unknown, the schema is not a JSON value, or a file cannot be read.
     """
 
     schema: InitVar[Schema]
@@ -105,7 +102,7 @@ class JsonSchema(Source):
     def __post_init__(
         self, schema: Schema, resources: "Resources | None", undeclared: Undeclared
     ) -> None:
-        """Check the options and keep the schema as text."""
+        """Check the options, and keep the schema as text."""
         check_style(self.key_order, self.whitespace, self.spelling)
         if brief(self.formats) == "'annotations'":  # the same in the plural
             object.__setattr__(self, "formats", "annotation")
@@ -119,25 +116,24 @@ class JsonSchema(Source):
 
     @staticmethod
     def open(path: str | PathLike[str], **options: Unpack[Options]) -> "JsonSchema":
-        """The schema in a file; the options are those of `JsonSchema`.
+        """Read the schema in a file. The options are those of `JsonSchema`.
 
-        References to other files are looked up in the folder of the file, unless there are
-        `resources=`.
+        `resources` is by default the folder of the file, so references to other files work.
 
         Raises:
-            SourceError: there is no such file, it is not UTF-8, or `path` is no path.
+            SourceError: the file does not exist or is not UTF-8, or `path` is not a path.
         """
         file = checked_path(path)
         options.setdefault("resources", file.parent)
         return JsonSchema(read_file(file, "the schema"), **options)
 
     def __getstate__(self) -> dict[str, Any]:
-        """All but what is read from the text again."""
+        """The fields, without the caches."""
         return {name: held for name, held in vars(self).items() if name not in _READ}
 
     @cached_property
     def value(self) -> Json:
-        """The schema as a JSON value, without formats that are annotations; nobody changes it.
+        """The schema as a JSON value, without ignored formats. Do not change it.
 
         Raises:
             SourceError, LimitError: as `read_json`.
@@ -147,15 +143,15 @@ class JsonSchema(Source):
 
     @cached_property
     def compact(self) -> str | None:
-        """The text as `write_plain` writes its value; None where it is no JSON."""
+        """The value as `write_plain` writes it; None if the text is not JSON."""
         try:
             return write_plain(self.value)
-        except GuidewayError:  # which compiling will say
+        except GuidewayError:  # compiling raises it
             return None
 
 
 def bare_schema(schema: Schema, resources: "Resources | None" = None) -> JsonSchema:
-    """A schema as `generate` and the command line read one that is given without options.
+    """Return a schema with the options that `generate` and the command line use for a dict.
 
     >>> bare_schema({"properties": {"a": True}}).text
     '{"properties": {"a": true}, "additionalProperties": false}'

@@ -1,6 +1,6 @@
-"""An `Indenter` for Lark that knows blocks which begin on the line of what names them.
+"""An `Indenter` for Lark with blocks that begin within a line, as the items of YAML.
 
-What this module does not know: that guideway reads it, too (`syntax.lark_source.read_indenter`).
+`syntax.lark_source.read_indenter` reads its attributes.
 """
 
 from collections.abc import Generator, Iterator
@@ -11,11 +11,11 @@ from lark.lexer import Token
 
 
 class ItemIndenter(PythonIndenter):
-    r"""Lark's `PythonIndenter`, and some terminals begin a block that is as much wider as they are.
+    r"""Lark's `PythonIndenter`, extended by terminals that begin a block within a line.
 
-    What follows one of `ITEM_types` on its line is the first line of that block, as behind the dash
-    of an item in YAML; no `_INDENT` stands there, and a `_DEDENT` where a line is less wide. Inside
-    of brackets they begin none.
+    The rest of the line after one of `ITEM_types` is the first line of a block, as after the dash
+    of an item in YAML. The block is indented by the width of the terminal. It has no `_INDENT`; a
+    less indented line gives a `_DEDENT`. Inside brackets these terminals begin no block.
 
     Example:
         >>> from lark import Lark
@@ -34,11 +34,11 @@ class ItemIndenter(PythonIndenter):
     ITEM_types: ClassVar[list[str]] = ["_ITEM_INDENT"]
 
     def process(self, stream: Iterator[Token]) -> Generator[Token, None, None]:
-        """The terminals of a text, with those of blocks among them."""
+        """Yield the terminals of a text, including those of blocks."""
         yield from super().process(self._noted(stream))
 
     def _noted(self, stream: Iterator[Token]) -> Iterator[Token]:
-        """The terminals, the width of a block being noted before what comes next is asked for."""
+        """Yield the terminals, and push the width of a block before the next one is read."""
         for token in stream:
             yield token
             if token.type in self.ITEM_types and self.paren_level == 0:

@@ -1,10 +1,9 @@
-r"""What a user writes for a Lark grammar: its text, and the texts of grammars that it imports.
+r"""`Lark`: the text of a grammar, and the texts of the grammars that it imports.
 
-Files are read here, when the source is made, and never later: those of `%import` that the lark
-package brings (`common`, `python`, `lark`, `unicode`), those that guideway ships (`guideway.json`),
-and those that `imports=` names. Which they
-are is found by looking for lines that begin with `%import`; reading them properly is left to Lark
-(`syntax.lark`), which is not imported here.
+All files are read when the source is made: those of the lark package (`common`, `python`, `lark`,
+`unicode`), those that guideway ships (`guideway.json`), and those of `imports=`. This module finds
+them by the lines that begin with `%import`, and does not import Lark. `syntax.lark` reads the
+grammars.
 """
 
 import re
@@ -46,8 +45,8 @@ _MADE_OF: Final = (
 class Lark(Source[str]):
     """The texts that a Lark grammar parses, as Lark itself reads it.
 
-    Beside what Lark knows there may stand JSON Schemas, special tokens and a few things more in it
-    (`syntax.lark_extensions`), and terminals that may be empty (`syntax.lark_empty`).
+    guideway extends Lark's notation by JSON Schemas (`%json`), special tokens and more
+    (`syntax.lark_extensions`), and by terminals that may be empty (`syntax.lark_empty`).
 
     Example:
         >>> Lark('start: "a" start | "b"').lexer is None
@@ -57,32 +56,32 @@ class Lark(Source[str]):
 
     Args:
         text: the grammar.
-        start: the rule of whole texts. Without one, a grammar that has the rule `file_input` and
-            no rule `start`, as Lark's own python.lark, starts with that.
-        lexer: "contextual": what `lark.Lark(text, parser="lalr")` parses, its conflicts between
-            shifting and reducing resolved as Lark resolves them; "dynamic": what
-            `lark.Lark(text, parser="earley", lexer="dynamic")` parses, which takes any grammar.
-            Without one, the first wherever Lark's LALR analysis accepts the grammar, and the
-            second, which is how Lark reads it without options, where that finds two rules that
-            collide, or a terminal refers to one of its groups by a number, and nothing is indented.
-        postlex: a `lark.indenter.Indenter`. Without one, a grammar that has `_NEWLINE` and declares
-            `_INDENT` and `_DEDENT` gets Lark's `PythonIndenter`, or if it has `_ITEM_INDENT`, too,
-            guideway's `ItemIndenter`.
-        imports: where `%import` finds grammars, beside those of the lark package: texts by their
-            names ("numbers", "parts.numbers"), a folder, or several folders.
+        start: the rule of whole texts. If the grammar has no rule `start`, the default is its rule
+            `file_input`, as in Lark's own python.lark.
+        lexer: "contextual" allows the texts that `lark.Lark(text, parser="lalr")` parses, with
+            Lark's resolution of shift-reduce conflicts. "dynamic" allows the texts that
+            `lark.Lark(text, parser="earley", lexer="dynamic")` parses, and takes any grammar. The
+            default is "contextual" if Lark's LALR analysis accepts the grammar. If two rules
+            collide, or a terminal refers to one of its groups by number, the default is "dynamic",
+            as in Lark itself, unless the grammar has indentation.
+        postlex: a `lark.indenter.Indenter`. By default, a grammar with `_NEWLINE` that declares
+            `_INDENT` and `_DEDENT` gets Lark's `PythonIndenter`, or guideway's `ItemIndenter` if it
+            has `_ITEM_INDENT` too.
+        imports: the grammars for `%import`, in addition to those of the lark package: a dict of
+            texts by name ("numbers", "parts.numbers"), a folder, or several folders.
 
     Attributes:
-        indentation: what the Indenter is told.
-        files: the grammars that are imported, as (path, text).
-        parts: what stands in them that is no Lark, one after the other.
-        captures: the rules whose texts are found in `result.captures`, and under which name.
-        extended: the texts as Lark gets them, by path; the grammar itself has none.
+        indentation: the attributes of the Indenter.
+        files: the imported grammars as (path, text).
+        parts: the parts in guideway's own notation, in order.
+        captures: the rules in `result.captures`, each with its name there.
+        extended: the texts that Lark reads, by path; "" for the grammar itself.
 
     Raises:
-        SourceError: an option that does not exist, an imported grammar that is not there, or an
-            extension that is not well formed.
-        UnsupportedError: the postlex is no Indenter, or one with methods of its own; an extension
-            of others that has no meaning here.
+        SourceError: an option is unknown, an imported grammar is missing, or an extension is not
+            well formed.
+        UnsupportedError: the postlex is not an Indenter, or has methods of its own; or guideway
+            does not support an extension of another library.
     """
 
     text: str
@@ -99,7 +98,7 @@ class Lark(Source[str]):
     )
 
     def __post_init__(self, postlex: object, imports: "Imports | _Texts | None") -> None:
-        """Check the options and read what is imported."""
+        """Check the options, and read the imported grammars."""
         check_text(self.text, "a grammar")
         object.__setattr__(self, "text", self.text.removeprefix(MARK))
         check_text(self.start, "the name of a rule")
@@ -107,14 +106,14 @@ class Lark(Source[str]):
             check_option("lexer", self.lexer, get_args(Lexer))
         if postlex is not None:
             if self.lexer == "dynamic":
-                raise SourceError("a postlex works on what the contextual lexer has read")
+                raise SourceError("postlex needs lexer='contextual', not 'dynamic'")
             object.__setattr__(self, "indentation", read_indenter(postlex))
         texts = imports if isinstance(imports, _Texts) else _Texts(imports)
         object.__setattr__(self, "files", _imported(self.text, texts))
         self._extend()
 
     def _extend(self) -> None:
-        """Find what is no Lark."""
+        """Find the parts in guideway's own notation."""
         read = {_name(path): text for path, text in self.files}
 
         def nested(text: str) -> Source:
@@ -131,7 +130,7 @@ class Lark(Source[str]):
         object.__setattr__(self, "extended", extended)
 
     def with_parts(self, change: Callable[[Source], Source]) -> "Lark":
-        """The same grammar with what `change` makes of its parts."""
+        """Return the grammar with `change` applied to each of its parts."""
         if not self.parts:
             return self
         found = copy(self)
@@ -151,13 +150,13 @@ class Lark(Source[str]):
         postlex: object = None,
         imports: Imports | None = None,
     ) -> "Lark":
-        """The grammar in a file; the other arguments are those of `Lark`.
+        """Read the grammar in a file. The other arguments are those of `Lark`.
 
-        What it imports with a dot before the name, as in `%import .numbers.INT`, is also looked for
-        beside it, as Lark does.
+        Relative imports, as in `%import .numbers.INT`, are also searched in the folder of the file,
+        as in Lark.
 
         Raises:
-            SourceError: there is no such file, it is no text, or `path` is no path.
+            SourceError: the file does not exist or is not a text, or `path` is not a path.
         """
         file = checked_path(path)
         text = read_file(file, "the grammar")
@@ -165,23 +164,23 @@ class Lark(Source[str]):
 
 
 def read_indenter(postlex: object) -> Indentation:
-    """What an Indenter is told: an object, or its class.
+    """Return the attributes of an Indenter, given as an object or a class.
 
     Raises:
-        UnsupportedError: it is something else, or does something else.
+        UnsupportedError: `postlex` is not an Indenter, or has methods of its own.
     """
     kind = postlex if isinstance(postlex, type) else type(postlex)
     base = next((c for c in kind.__mro__ if f"{c.__module__}.{c.__name__}" == _INDENTER), None)
     if base is None:
         raise UnsupportedError(
-            f"a postlex is a lark.indenter.Indenter, not {kind.__name__}", feature="postlex"
+            f"postlex must be a lark.indenter.Indenter, not {kind.__name__}", feature="postlex"
         )
     known = next((c for c in kind.__mro__ if f"{c.__module__}.{c.__name__}" == _ITEMS), base)
     for name in (*_MADE_OF, *(("_noted",) if known is not base else ())):
         if getattr(kind, name) is not getattr(known, name):
             raise UnsupportedError(
-                f"{kind.__name__} has a method {name} of its own, so that what it does to a text "
-                "is not known; only the attributes of an Indenter may be changed",
+                f"{kind.__name__} overrides the method {name}; a postlex may change only the "
+                "attributes of an Indenter",
                 feature="postlex",
             )
     # The names are class attributes as a rule, and may be properties of an object.

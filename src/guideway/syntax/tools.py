@@ -2,11 +2,11 @@
 
     tools([Weather, search], format="hermes")          text, or calls of these
     tools([...], choice="required")                    one call or more, and nothing else
-    tools([...], choice="search", parallel=False)      one call of this one
+    tools([...], choice="search", parallel=False)      one call of this tool
 
-A tool is a pydantic model or another type whose JSON is an object, a callable, whose arguments are
-meant, or a description as a vendor writes it (`syntax.tool_descriptions`). Arguments are in the
-form that models write best: keys as declared, natural whitespace, plain spelling.
+A tool is a pydantic model or another type whose JSON is an object; a callable with its arguments;
+or the description of a vendor (`syntax.tool_descriptions`). Arguments are written in the form that
+models write best: declared key order, natural whitespace, plain spelling.
 """
 
 import inspect
@@ -53,11 +53,11 @@ class Tool:
     """One tool.
 
     Attributes:
-        name: what it is called.
-        arguments: their JSON.
-        given: what was given as the tool.
-        description: what it is for; "" if nobody says.
-        published: the schema of the arguments for prompts, where that is another.
+        name: its name.
+        arguments: the source of the JSON of its arguments.
+        given: the tool as the user gave it.
+        description: its description, or "".
+        published: the schema of the arguments for prompts, if it is a different one.
     """
 
     name: str
@@ -68,7 +68,7 @@ class Tool:
 
     @property
     def schema(self) -> dict[str, Any]:
-        """The description as chat templates take it (`tools=` of `apply_chat_template`)."""
+        """The description for chat templates (`tools=` of `apply_chat_template`)."""
         match self.arguments:
             case _ if self.published is not None:
                 parameters: Any = self.published
@@ -80,16 +80,16 @@ class Tool:
         return {"type": "function", "function": function}
 
     def __getstate__(self) -> dict[str, Any]:
-        """All of it; what was given as the tool is pickled, too.
+        """All fields, including the given tool.
 
         Raises:
-            UnsupportedError: pickle cannot hold that.
+            UnsupportedError: pickle does not support the given tool.
         """
         check_pickled(self.given, "the tool")
         return vars(self)
 
     def __hash__(self) -> int:
-        """What was given may have none."""
+        """Hash without the given tool, which may not be hashable."""
         return hash((self.name, self.arguments))
 
 
@@ -99,12 +99,12 @@ class ToolCall:
     """One call of a tool.
 
     Attributes:
-        name: of the tool.
-        arguments: what they are read as: a pydantic model, a dict of a callable's arguments, or the
-            JSON's data; None where a validator refused them (`result.error`).
-        text: the arguments as they were written, in JSON.
-        tool: what was given as the tool: `call.tool(**call.arguments)` runs a callable.
-        id: what the message with the tool's answer names as its `tool_call_id`.
+        name: the name of the tool.
+        arguments: the arguments as values: a pydantic model, a dict for a callable, or the data of
+            the JSON. None if a validator refused them (`result.error`).
+        text: the arguments as JSON text, as the model wrote them.
+        tool: the tool as you gave it. `call.tool(**call.arguments)` runs a callable.
+        id: the id of the call, for `tool_call_id` in the message with the tool's answer.
     """
 
     name: str
@@ -115,7 +115,7 @@ class ToolCall:
 
     @property
     def message(self) -> dict[str, Any]:
-        """The call as an assistant's message has it, in OpenAI's form."""
+        """The call in OpenAI's form, as in the message of an assistant."""
         function = {"name": self.name, "arguments": self.text}
         return {"id": self.id, "type": "function", "function": function}
 
@@ -267,11 +267,11 @@ def tools(
     *,
     parallel: bool = True,
 ) -> Tools:
-    """Replies of a chat model that may call these tools.
+    """Return the replies of a chat model that may call these tools, as a source.
 
-    `result.tool_calls` has the calls, which are also the value: their names and their arguments,
-    read as the tool's type says. Where messages are the prompt, the chat template gets the tools.
-    `result.message` is the reply in OpenAI's form. So this loop ends with an answer in words:
+    The value is the tuple of the calls, also in `result.tool_calls`. The arguments are read as the
+    type of the tool. If the prompt is chat messages, the chat template gets the tools.
+    `result.message` is the reply in OpenAI's form. This loop runs until the model answers in words:
 
         messages = [{"role": "user", "content": question}]
         while True:
@@ -291,29 +291,29 @@ def tools(
     'Add two numbers.'
 
     Args:
-        given: pydantic models and other types whose JSON is an object, callables, or descriptions:
-            `{"type": "function", "function": {"name": ..., "parameters": schema}}` as OpenAI has
-            it, those of Anthropic, MCP, Gemini, Amazon Bedrock and smolagents, also as objects.
-        format: how calls are written: "hermes" (Qwen 2.5 and 3), "qwen3_coder", "llama3",
+        given: pydantic models and other types whose JSON is an object, callables, or descriptions
+            (dicts or objects) of OpenAI, `{"type": "function", "function": {"name": ...,
+            "parameters": schema}}`, Anthropic, MCP, Gemini, Amazon Bedrock or smolagents.
+        format: the notation of calls: "hermes" (Qwen 2.5 and 3), "qwen3_coder", "llama3",
             "llama3_python_tag", "pythonic" (Llama 3.2 and 4, Gemma 3), "mistral", "mistral_v13",
             "harmony" (gpt-oss), "deepseek_v3" (R1 too), "deepseek_v31", "deepseek_v32", "kimi_k2",
             "glm4" (4.5 and 4.6), "glm47", "minimax_m1", "minimax_m2", "functiongemma", "gemma4".
-            Names of models are known, too: "gpt-oss", "DeepSeek-R1". The tokens of a format are
-            special tokens where the vocabulary has them.
-        choice: "auto", text or calls; "required", calls only; "none", no calls; the name of the
-            tool to call; or a dict as OpenAI and Anthropic have it:
+            Names of models such as "gpt-oss" and "DeepSeek-R1" work too. The marks of a format are
+            special tokens if the vocabulary has them, and text otherwise.
+        choice: "auto" allows text or calls, "required" calls only, "none" no calls. The name of a
+            tool requires a call of it, as do the dicts of OpenAI and Anthropic:
             `{"type": "function", "function": {"name": ...}}`, `{"type": "tool", "name": ...}`.
-        parallel: whether one reply may have several calls, if the format has that at all.
+        parallel: whether one reply may have several calls, if the format supports that.
 
     Raises:
-        SourceError: there is no tool, two have one name, a format or choice is unknown, or
-            `parallel` is neither True nor False.
-        UnsupportedError: a name cannot stand in a call, or a type's JSON is no object.
+        SourceError: there is no tool, two tools have the same name, a format or choice is unknown,
+            or `parallel` is neither True nor False.
+        UnsupportedError: the format cannot write a name, or the JSON of a type is not an object.
     """
     listed = () if _is_one(given) else tuple(chain.from_iterable(map(_tools, given)))
     names = [tool.name for tool in listed]
     if not names:
-        raise SourceError("tools are a list of models, callables or descriptions; there is none")
+        raise SourceError("tools needs a list with at least one model, callable or description")
     if len(set(names)) < len(names):
         twice = next(name for name in names if names.count(name) > 1)
         raise SourceError(f"two tools have the name {twice!r}")
@@ -322,19 +322,20 @@ def tools(
         for name in names:
             if not all(map(is_name, name.split("."))):
                 raise UnsupportedError(
-                    f"Python has no function called {name!r}", feature="name of a tool"
+                    f"{name!r} is not a Python name, which the pythonic format needs",
+                    feature="name of a tool",
                 )
     check_flag("parallel", parallel)
     return Tools(listed, form, _checked_choice(choice, names), parallel)
 
 
 def _is_one(given: object) -> bool:
-    """Whether this is no list, but a tool by itself, or nothing like it."""
+    """Return whether this is a single tool, or anything else that is no list."""
     return isinstance(given, str | Mapping | type) or not isinstance(given, Iterable)
 
 
 def tools_of(source: Source) -> list[dict[str, Any]]:
-    """The descriptions of the tools that a source is made of, as chat templates take them.
+    """Return the descriptions of the tools in a source, for chat templates.
 
     >>> tools_of(Literal("a") + "b")
     []
@@ -351,14 +352,14 @@ def _checked_choice(choice: object, names: list[str]) -> str:
     allowed = [*CHOICES, *names]
     if not isinstance(wanted, str) or wanted not in allowed:
         raise SourceError(
-            f"choice is {brief(cast('object', choice))}: it is one of {', '.join(allowed)}"
+            f"choice is {brief(cast('object', choice))}: it must be one of {', '.join(allowed)}"
             f"{did_you_mean(wanted, allowed)}"
         )
     return wanted
 
 
 def _named(choice: Mapping[str, Any]) -> object:
-    """What OpenAI's or Anthropic's `tool_choice` says; None where it says more."""
+    """Return the choice in OpenAI's or Anthropic's `tool_choice`; None if there are more keys."""
     inside, keys = function_of(choice), set(choice)
     if set(inside) == {"name"} and keys <= {"type", "function"}:
         return inside["name"]
@@ -369,14 +370,14 @@ def _named(choice: Mapping[str, Any]) -> object:
 
 
 def _tools(given: object) -> Iterator[Tool]:
-    """The tool that something is, or the tools that a description lists."""
+    """Yield the given tool, or the tools that a description lists."""
     described = as_mapping(given)
     if described is None:
         yield _typed(given)
         return
     for one in read_descriptions(described):
         _check_name(one.name)
-        # Whoever says no type means an object, too: of {} the arguments would else be any JSON.
+        # Without a type the arguments are an object too. {} would allow any JSON.
         whole = {"type": "object", **one.parameters}
         if whole["type"] != "object":
             raise _no_object(one.name)
@@ -388,7 +389,9 @@ def _tools(given: object) -> Iterator[Tool]:
 def _typed(given: object) -> Tool:
     name = getattr(given, "__name__", None)
     if not callable(given) or not isinstance(name, str):
-        raise SourceError(f"{brief(given)} is no tool: a model, a callable or a description")
+        raise SourceError(
+            f"{brief(given)} is not a tool: give a model, a callable or a description"
+        )
     _check_name(name)
     own = not isinstance(given, type) or vars(given).get("__doc__")  # a class inherits it
     about = (inspect.getdoc(given) or "") if own else ""
@@ -400,8 +403,8 @@ def _typed(given: object) -> Tool:
 def _check_name(name: str) -> None:
     if not _NAME.fullmatch(name) or name in CHOICES:
         raise UnsupportedError(
-            f"a tool is called {name!r}: names are up to 64 letters, digits, and _ . -, and none "
-            f"of {', '.join(CHOICES)}",
+            f"a tool has the name {name!r}: names have 1 to 64 letters a-z, digits, and _ . -, and "
+            f"are none of {', '.join(CHOICES)}",
             feature="name of a tool",
         )
 

@@ -1,23 +1,21 @@
-r"""Token healing: the end of a prompt is taken back, so that a token may go on across its end.
+r"""Token healing: generate the last tokens of a prompt again, so that a token can cross its end.
 
-A prompt that ends inside what the model would write as one token leads it astray: "http:" is cut
-into "http" and ":", and behind ":" the usual "://" can no longer come. So the last tokens are taken
-back, and the first new ones spell the same bytes and may go on behind them::
+A prompt may end within a token that the model usually writes. "http:" has the tokens "http" and
+":", and the usual "://" cannot follow ":". So healing removes the last tokens from the prompt, and
+the first generated tokens spell the same bytes and may continue after them::
 
-    The URL is http:    The| URL| is| http|:     ":" is taken back: "://" begins with it
-    a retur             a| ret|ur                both of the last are: " return" begins with them
-    in the end.         in| the| end|.           nothing, where no token begins with "."
+    The URL is http:    The| URL| is| http|:     removes ":", because "://" begins with it
+    a retur             a| ret|ur                removes two, because " return" begins with them
+    in the end.         in| the| end|.           removes none, if no token begins with "."
 
-What is taken back begins with the first token from which on some other token reads to the prompt's
-end and beyond. In its place come, at each of the tokens taken back, that token again, or one that
-reads from there to the end of the prompt, and on. So each text that could follow the prompt still
-can, and the model reads the prompt as its tokenizer cut it, up to the token that goes on across.
-(Any way to cut it anew would do for the bytes. But then " he" stands for " hel", because it is so
-probable by itself, and nothing good can follow.)
+The first removed token is the first place from which another token reads to the prompt's end and
+beyond. At each removed token the model may generate that token again, or a token that reads from
+there across the prompt's end. So every text that could follow the prompt still can, and the model
+reads the prompt in its tokenizer's own tokens up to the crossing token. (Other tokens of the same
+bytes are not allowed: " he" would replace " hel", because it is so probable by itself.)
 
-Tokens that are no text (`<s>`, the marks of a chat template) are never taken back.
-
-What this module does not know: models, constraints.
+Special tokens (`<s>`, the marks of a chat template) are never removed. This module does not know
+models or constraints.
 """
 
 from collections.abc import Sequence
@@ -30,9 +28,9 @@ from guideway.vocabulary.spellings import Vocabulary
 
 
 def heal(tokens: Sequence[int], vocabulary: Vocabulary) -> tuple[tuple[int, ...], bytes]:
-    """Return the prompt's tokens without the last ones, and the bytes of those.
+    """Return the prompt's tokens without the last ones, and the bytes of the removed tokens.
 
-    The last tokens are removed where a longer token could continue across the prompt's end.
+    The last tokens are removed if a longer token could continue across the prompt's end.
     `Model.generate(..., heal=True)` does this for text prompts. In a loop of your own, the model
     reads the remaining tokens and the constraint starts with the bytes: `constraint.start(lead)`.
 
@@ -43,10 +41,10 @@ def heal(tokens: Sequence[int], vocabulary: Vocabulary) -> tuple[tuple[int, ...]
 
     Args:
         tokens: the tokens of a prompt.
-        vocabulary: what they spell.
+        vocabulary: the vocabulary of the tokens.
 
     Raises:
-        SourceError: an id that the vocabulary does not have, or what is no id or no vocabulary.
+        SourceError: a token is not an id of the vocabulary, or `vocabulary` has another type.
     """
     ids = _checked(tokens, vocabulary)
     end, taken = b"", b""
@@ -64,17 +62,17 @@ def heal(tokens: Sequence[int], vocabulary: Vocabulary) -> tuple[tuple[int, ...]
 def _checked(tokens: object, vocabulary: object) -> tuple[int, ...]:
     if not isinstance(vocabulary, Vocabulary):
         raise SourceError(
-            f"tokens are healed for a guideway.Vocabulary, not for {type(vocabulary).__name__}"
+            f"vocabulary must be a guideway.Vocabulary, not {type(vocabulary).__name__}"
         )
     try:
         return tuple(map(index, cast("Sequence[int]", tokens)))
     except TypeError:
-        raise SourceError(f"tokens are ids, not {brief(tokens)}") from None
+        raise SourceError(f"tokens must be a list of ids, not {brief(tokens)}") from None
 
 
 @lru_cache(256)
 def across(vocabulary: Vocabulary, taken: tuple[int, ...]) -> tuple[int, ...]:
-    """What may come in the place of tokens that were taken back: the first one, or one across all.
+    """Return the tokens that may replace removed ones: the first of them, or one across all.
 
     Example:
         >>> across(Vocabulary([b"a", b"ab", b"b", b"abc", b"c"]), (0, 2))
@@ -88,7 +86,7 @@ def across(vocabulary: Vocabulary, taken: tuple[int, ...]) -> tuple[int, ...]:
 
 def _spelling(token: int, vocabulary: Vocabulary) -> bytes | None:
     if not 0 <= token < vocabulary.width:
-        raise SourceError(f"{brief(token)} is no token of {vocabulary!r}")
+        raise SourceError(f"{brief(token)} is not a token of {vocabulary!r}")
     return vocabulary.tokens[token] if token < len(vocabulary.tokens) else None
 
 

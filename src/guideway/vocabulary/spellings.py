@@ -1,16 +1,16 @@
-"""`Vocabulary`: what each token id spells, which ids end a text, how wide the model's logits are.
+"""`Vocabulary`: the bytes of each token id, the end ids, and the width of the logits.
 
-The rules that everything after it relies on:
+Other modules rely on these rules:
 
-- `tokens[i]` is the exact bytes that id `i` adds to a text, or None where it adds none: gaps in
-  the numbering, special tokens, end ids. Nothing that is None can ever stand in a text.
-- A spelling may belong to several ids, and may be a part of a character.
+- `tokens[i]` is the exact bytes that id `i` adds to a text, or None if it adds none: gaps in the
+  numbering, special tokens, end ids. A text never contains an id without bytes.
+- Several ids may have the same bytes, and bytes may be a part of a character.
 - Ids from `len(tokens)` up to `width` are padding rows of the logits.
-- `lead` is what decoding takes away from the beginning of a text: the tokens of "hello" spell
+- `lead` is the bytes that decoding removes at the beginning of a text: the tokens of "hello" spell
   `lead + b"hello"`.
 
-A vocabulary is a value: immutable, equal to any other with the same content. It knows no grammars
-and no models, and once read it knows no tokenizer either: how a text is cut is not its affair.
+A vocabulary is a value: immutable, and equal to any other with the same content. It does not know
+grammars, models or tokenizers.
 """
 
 import hashlib
@@ -49,7 +49,8 @@ class Vocabulary:
         width: number of logits per step, at least `len(tokens)`.
         lead: the bytes that decoding removes at the start of a text.
         special: special tokens by name ("<|im_start|>" → 1).
-        loss: why decoding loses information, so that texts cannot be generated exactly; else "".
+        loss: the reason why decoding loses information, so that texts are not exact; "" if it does
+            not.
 
     Example:
         >>> vocabulary = Vocabulary([b"a", b"b", None, b"<eos>"], eos_ids={3})
@@ -74,19 +75,19 @@ class Vocabulary:
         special: Mapping[str, int] = NO_SPECIAL,
         loss: str = "",
     ) -> None:
-        """The vocabulary of these tokens.
+        """Make a vocabulary of tokens.
 
         Args:
-            tokens: the bytes of each id; None or b"" for an id that has no spelling.
-            eos_ids: ids that end a text. Their spelling, if one is given, becomes their name.
-            width: number of logits, `len(tokens)` if not given.
+            tokens: the bytes of each id; None or b"" for an id without bytes.
+            eos_ids: the ids that end a text. Their bytes, if given, become their names.
+            width: number of logits. Default: `len(tokens)`.
             lead: the bytes that decoding removes at the beginning of a text.
-            special: names of ids that are not text; these lose their spelling too.
-            loss: why decoding loses information, if it does.
+            special: ids of special tokens by name; their bytes are ignored.
+            loss: the reason why decoding loses information, or "".
 
         Raises:
             ModelError: a token is not bytes, an id is not below the width, the width is too small,
-                or another argument is none, naming which.
+                or another argument has a wrong type.
             LimitError: the width is more than 2**24.
         """
         for name, value in (("tokens", tokens), ("eos_ids", eos_ids)):
@@ -227,9 +228,9 @@ class Vocabulary:
 
     @cached_property
     def flat_trie(self) -> FlatTrie:
-        """The same tree depth first, for compiled walks.
+        """The trie in depth-first order, for compiled code.
 
-        Vocabularies of tokenizers have it from the cache on disk; others build it when asked.
+        Vocabularies of tokenizers read it from the cache on disk; others build it at its first use.
 
         Raises:
             LimitError: a token is longer than 65,535 bytes.
@@ -238,7 +239,7 @@ class Vocabulary:
 
     @cached_property
     def joined(self) -> "tuple[bytes, NDArray[np.int64]]":
-        """All spellings behind one another, and where each begins; the last one's end, too.
+        """The concatenated bytes of all tokens, and the offset of each token and of the end.
 
         Example:
             >>> text, begins = Vocabulary([b"a", None, b"ab"]).joined
@@ -264,8 +265,8 @@ class Vocabulary:
     def closed(self) -> bool:
         """Whether each byte of each token is itself a token.
 
-        If so, every text over the spellable bytes has tokens, and no sequence of tokens leads to
-        where it cannot be continued byte by byte.
+        If so, tokens can spell every text over the spellable bytes, and can continue every text
+        byte by byte.
 
         Example:
             >>> Vocabulary([b"a", b"b", b"ab"]).closed, Vocabulary([b"a", b"ab"]).closed
@@ -305,7 +306,7 @@ class Vocabulary:
         return self
 
     def __reduce__(self) -> tuple[Callable[[], "Vocabulary"], tuple[()]]:
-        """A pickle holds the content, and builds its own trie."""
+        """Pickle the content without the tries."""
         again = partial(
             Vocabulary,
             self.tokens,
@@ -318,13 +319,13 @@ class Vocabulary:
         return again, ()
 
     def __repr__(self) -> str:
-        """Sizes and end ids; the tokens would fill pages."""
+        """The sizes and the end ids."""
         ends = brief(sorted(self.eos_ids))
         return f"Vocabulary({len(self.tokens)} tokens, width {self.width}, end ids {ends})"
 
 
 prepared: Final[dict[Callable[[Vocabulary], None], None]] = {}
-"""What else is made for a vocabulary that a tokenizer has; `guideway.warmup` adds to it."""
+"""Functions to run on each vocabulary of a tokenizer; `guideway.warmup` adds one."""
 
 
 def _checked_tokens(tokens: Iterable[object]) -> list[bytes | None]:
@@ -333,7 +334,7 @@ def _checked_tokens(tokens: Iterable[object]) -> list[bytes | None]:
         for i, token in enumerate(listed):
             if token is not None and not isinstance(token, bytes):
                 raise ModelError(
-                    f"token {i} is {brief(token)} of type {type(token).__name__}: tokens are "
+                    f"token {i} is {brief(token)} of type {type(token).__name__}: it must be "
                     "bytes, or None for an id that spells nothing"
                 )
     return [token or None for token in listed]
