@@ -153,12 +153,12 @@ def test_vocabularies_that_do_not_go_together_are_refused() -> None:
     model = gw.Model(FakeModel.random(other))
     with pytest.raises(gw.ModelError, match="another vocabulary"):
         MARK.detect([1, 2], BYTES, model=model)
-    with pytest.raises(gw.ModelError, match="guideway.Model, not str"):
+    with pytest.raises(gw.ModelError, match=r"guideway\.Model, not str"):
         MARK.detect([1, 2], BYTES, model="model")
     with pytest.raises(gw.SourceError, match="token 500 is not one of the model's 130 tokens"):
         MARK.detect([1, 500], model=BASE)
     for prompt in (None, 5):
-        with pytest.raises(gw.SourceError, match="must be the one prompt"):
+        with pytest.raises(gw.SourceError, match="a prompt must be a text"):
             MARK.detect([1, 2], BYTES, model=BASE, prompt=prompt)
     with pytest.raises(gw.SourceError, match="follows one prompt, not 2"):
         MARK.detect([1, 2], BYTES, model=BASE, prompt=["a", "b"])

@@ -71,7 +71,7 @@ class Watermark:
             or not isinstance(given, str | bytes | int)
             or given in ("", b"")
         ):
-            raise SourceError("key must be a non-empty text, non-empty bytes, or a whole number")
+            raise SourceError("the key must be a whole number, or a non-empty text or bytes")
         if isinstance(given, str):
             check_text(given, "the key of a watermark")
         _one_of("scheme", self.scheme, get_args(Kind))
