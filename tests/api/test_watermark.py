@@ -160,7 +160,7 @@ def test_vocabularies_that_do_not_go_together_are_refused() -> None:
     for prompt in (None, 5):
         with pytest.raises(gw.SourceError, match="a prompt must be a text"):
             MARK.detect([1, 2], BYTES, model=BASE, prompt=prompt)
-    with pytest.raises(gw.SourceError, match="follows one prompt, not 2"):
+    with pytest.raises(gw.SourceError, match="a single prompt, not a list of 2"):
         MARK.detect([1, 2], BYTES, model=BASE, prompt=["a", "b"])
     assert MARK.detect("abc", model=BASE, prompt="x").encoded
 

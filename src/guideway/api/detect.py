@@ -145,7 +145,7 @@ class Query:
             raise SourceError(f"token {unknown[0]} is not one of the model's {width} tokens")
         prompts, several = split_prompts(self.prompt)
         if several:
-            raise SourceError(f"prompt must be the one prompt of the text, not {len(prompts)}")
+            raise SourceError(f"prompt must be a single prompt, not a list of {len(prompts)}")
 
     def _judged(
         self,
