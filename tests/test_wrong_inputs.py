@@ -76,7 +76,7 @@ CASES = [
         "a trigger behind another one",
         lambda: gw.regions(gw.tag("<tool>", int), gw.tag("tool", int)),
         gw.SourceError,
-        ("'<tool>' never comes", "'tool'"),
+        ("'<tool>' never occurs", "'tool'"),
     ),
     Wrong(
         "a format of tools that nobody has",
@@ -90,7 +90,7 @@ CASES = [
         "a list for a format of tools",
         lambda: gw.tools([compiled], ["hermes"]),  # pyright: ignore[reportArgumentType]
         gw.SourceError,
-        ("no format ['hermes']", "mistral"),
+        ("unknown tool format ['hermes']", "mistral"),
     ),
     Wrong(
         "a word for whether calls are several",
@@ -114,19 +114,19 @@ CASES = [
         "a number for imports",
         lambda: gw.Lark('start: "a"\n', imports=3),  # pyright: ignore[reportArgumentType]
         gw.SourceError,
-        ("imports are", "not 3"),
+        ("imports must be", "not 3"),
     ),
     Wrong(
         "a number for a folder",
         lambda: gw.Lark('start: "a"\n', imports=[3]),  # pyright: ignore[reportArgumentType]
         gw.SourceError,
-        ("a path is", "not 3"),
+        ("a path must be", "not 3"),
     ),
     Wrong(
         "a number for a file",
         lambda: gw.Lark.open(3),  # pyright: ignore[reportArgumentType]
         gw.SourceError,
-        ("a path is", "not 3"),
+        ("a path must be", "not 3"),
     ),
     Wrong(
         "a file whose name nothing has",
@@ -175,13 +175,13 @@ CASES = [
         "flags of the re module",
         lambda: gw.Regex("a", flags=re.IGNORECASE),  # pyright: ignore[reportArgumentType]
         gw.SourceError,
-        ("flags are letters of 'imsxau'", "re.IGNORECASE"),
+        ("flags must be letters of 'imsxau'", "re.IGNORECASE"),
     ),
     Wrong(
         "a list for a dialect",
         lambda: gw.Regex("a", dialect=["ecma"]),  # pyright: ignore[reportArgumentType]
         gw.SourceError,
-        ("dialect=['ecma']", "'python', 'ecma'"),
+        ("dialect is ['ecma']", "'python', 'ecma'"),
     ),
     Wrong(
         "a number for what a tool is for",
@@ -199,7 +199,7 @@ CASES = [
         "an id that no vocabulary has",
         lambda: gw.special(10**5000),
         gw.SourceError,
-        ("no special token is a very large int",),
+        ("a very large int cannot be a special token",),
     ),
     Wrong(
         "a URI that no text can contain",

@@ -301,7 +301,9 @@ def test_texts_that_are_too_long_to_be_found_are_not_searched_for(
     text = "start: a~100\na: b~100\nb: c~100\nc: X\nX: /x(?!y)/"
     expr = lower_source(gw.Lark(text))
     assert Derivatives(expr).alive(expr)
-    with pytest.raises(LimitError, match="it has 1000000 bytes at least, and one of 20000 is"):
+    with pytest.raises(
+        LimitError, match="text of at least 1000000 bytes; the search is limited to 20000"
+    ):
         Derivatives(expr).shortest(expr)
     monkeypatch.setattr(guarded, "FARTHEST", 10)
     assert not Derivatives(deep(1000)).alive(deep(1000))
@@ -397,7 +399,7 @@ def test_where_it_takes_long_whether_a_key_comes_twice_nothing_is_refused() -> N
     machine = Derivatives(expr)
     assert machine.has_text(expr)
     assert machine.shortest_length(expr) > LONGEST
-    with pytest.raises(LimitError, match="not known after 256 states"):
+    with pytest.raises(LimitError, match="stopped after 256 states"):
         machine._looking.word(expr)
     assert machine.hoped(expr) == b'{"aaa":1,"a"'  # and what comes then it does not know
 

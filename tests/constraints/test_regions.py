@@ -214,12 +214,12 @@ def test_what_stops_nothing_and_what_never_comes_is_refused():
             gw.compile(empty, BYTES)
     with pytest.raises(gw.UnsupportedError, match="nests"):
         gw.compile(gw.until(gw.JsonSchema(True)), BYTES)
-    with pytest.raises(gw.SourceError, match="'abc' never comes: it holds the trigger 'b'"):
+    with pytest.raises(gw.SourceError, match="'abc' never occurs: the trigger 'b'"):
         gw.regions(gw.tag("abc", int), gw.tag("b", int))
     gw.regions(gw.tag("ab", int), gw.tag("b", int), gw.tag(gw.special("b"), int))
-    with pytest.raises(gw.SourceError, match="need a tag"):
+    with pytest.raises(gw.SourceError, match="needs a tag"):
         gw.regions()
-    with pytest.raises(gw.SourceError, match="is no tag"):
+    with pytest.raises(gw.SourceError, match="is not a tag"):
         gw.regions("<a>")  # pyright: ignore[reportArgumentType]
     with pytest.raises(gw.SourceError, match="bounds"):
         gw.tagged("a", int, at_least=2, at_most=1)

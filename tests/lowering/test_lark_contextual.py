@@ -221,8 +221,8 @@ def test_widths_are_remembered_for_as_long_as_their_blocks_are_open():
 @pytest.mark.parametrize(
     ("text", "said"),
     [
-        (r"start: /\ba/", "the terminal /.ba/: what stands before a terminal is not known"),
-        (r"start: /(a)\1/", "the terminal .*a reference back counts groups"),
+        (r"start: /\ba/", "the terminal /.ba/: lookbehind beyond the beginning of a terminal"),
+        (r"start: /(a)\1/", "the terminal .*a numbered back reference"),
         (r'start: "b" /(?i)a/', "the terminal .*: flags for the whole pattern"),
         ("start: A\nA: /a(?>b)/", "the terminal A: atomic groups"),
     ],
@@ -235,9 +235,9 @@ def test_terminals_that_cannot_be_taken_exactly_are_refused_by_name(text, said):
 @pytest.mark.parametrize(
     ("text", "said"),
     [
-        ('start: "a" start', "leads on to one of them: start"),
+        ('start: "a" start', "leads to one of them: start"),
         ('start: x ("a" x)* | y\nx: x "b"\ny: "c" z\nz: y', "one of them: start, x, y, z"),
-        ("start: X\n%declare X", "ever ends: X declared, and nothing says what that matches"),
+        ("start: X\n%declare X", "no text ends: X declared, and nothing says what that matches"),
     ],
 )  # fmt: skip
 def test_grammars_without_a_text_are_refused_naming_the_rules(text, said):
@@ -248,7 +248,9 @@ def test_grammars_without_a_text_are_refused_naming_the_rules(text, said):
 @pytest.mark.parametrize("lexer", ["contextual", "dynamic"])
 def test_a_shortest_text_that_is_too_long_is_refused(lexer):
     doubled = "\n".join(f"r{number}: r{number + 1} r{number + 1}" for number in range(21))
-    with pytest.raises(LimitError, match="2097152 characters at least, 1048576 are allowed"):
+    with pytest.raises(
+        LimitError, match="at least 2097152 characters; at most 1048576 are allowed"
+    ):
         lowered(f'start: r0\n{doubled}\nr21: "x"', lexer=lexer)
 
 

@@ -105,16 +105,20 @@ def lowered(grammar: str) -> Expr:
 def test_a_terminal_that_never_matches_leaves_its_alternative_out():
     expr = lowered('s: "a" A | "b" A? | "c"\nA: /a(?!a)(?=a)b/')
     assert accepted(expr, "abc", 3) == {"b", "c"}
-    with pytest.raises(UnsatisfiableError, match="these rules leads on to one of them: s"):
+    with pytest.raises(UnsatisfiableError, match="these rules leads to one of them: s"):
         lowered("s: A\nA: /(?!a)a/")
 
 
 @pytest.mark.parametrize(
     ("grammar", "feature", "message"),
     [
-        ('%declare A\ns: A "b"', "%declare", "the terminal A is declared only"),
-        ("s: A\nA: /\\bif/", "lookbehind", "the terminal A: what stands before a terminal"),
-        ("s: /a++/", "possessive quantifier", "the terminal /a\\+\\+/: possessive counts"),
+        ('%declare A\ns: A "b"', "%declare", "the terminal A is only declared"),
+        (
+            "s: A\nA: /\\bif/",
+            "lookbehind",
+            "the terminal A: lookbehind beyond the beginning of a terminal",
+        ),
+        ("s: /a++/", "possessive quantifier", "the terminal /a\\+\\+/: possessive quantifiers"),
         ("s: /(?P<x>a)*(?P=x)/", "backreference", "a reference to a group"),
     ],
 )

@@ -235,7 +235,7 @@ def test_what_is_too_large_is_refused():
     with pytest.raises(LimitError, match="states") as error:
         exits(parse_regex("(?:[ab]*a[ab]{13})?b"))
     assert error.value.limit == "states of a pattern"
-    with pytest.raises(LimitError, match="300 sets of characters") as error:
+    with pytest.raises(LimitError, match="300 different sets of characters") as error:
         exits(parse_regex("|".join(f"{chr(code)}+?b" for code in range(0x4E00, 0x4E00 + 298))))
     assert error.value.needed == 300
 

@@ -64,27 +64,30 @@ def test_rules_end_with_their_lines_unless_an_alternative_begins():
 @pytest.mark.parametrize(
     ("text", "message"),
     [
-        ("", "there is no rule 'root', with which texts begin"),
-        ("other ::= [a]", "there is no rule 'root', with which texts begin; there are other"),
+        ("", "there is no rule 'root' to start with"),
+        ("other ::= [a]", "there is no rule 'root' to start with; there are other"),
         ("rot ::= [a]", "did you mean 'rot'?"),
         ("root ::= thing", "there is no rule 'thing'; there are root (at line 1, column 10)"),
         ("root ::= roots", "did you mean 'root'?"),
-        ('root ::= "a"\nroot ::= "b"', "the rule 'root' is there already (at line 2, column 1)"),
+        ('root ::= "a"\nroot ::= "b"', "the rule 'root' is defined twice (at line 2, column 1)"),
         ('root = "a"', "`::=` must follow the name of the rule 'root'"),
-        ('::= "a"', "here should be the name of a rule"),
-        ('root ::= "a"\n | "b"', "; a line ends a rule but in parentheses and behind `|` (at"),
-        ('root ::= "a', "the '\"' is missing that closes this (at line 1, column 10)"),
-        ("root ::= [a", "the ']' is missing"),
+        ('::= "a"', "expected the name of a rule"),
+        (
+            'root ::= "a"\n | "b"',
+            "; a new line ends a rule, except in parentheses and after `|` (at",
+        ),
+        ('root ::= "a', "the closing '\"' is missing (at line 1, column 10)"),
+        ("root ::= [a", "the closing ']' is missing"),
         ("root ::= <[a]>", "a special token is written <name>, or <[7]> by its id"),
-        ("root ::= [z-a]", "this range is the wrong way round"),
+        ("root ::= [z-a]", "this range ends before it begins"),
         ("root ::= []", "a class needs characters"),
-        (r'root ::= "\q"', "this is no escape: there are \\n"),
-        (r'root ::= "\x4"', "this is no escape"),
-        (r'root ::= "\ud800"', "U+D800 is no character"),
-        (r'root ::= "\U00110000"', "U+110000 is no character"),
+        (r'root ::= "\q"', "unknown escape; the escapes are \\n"),
+        (r'root ::= "\x4"', "unknown escape"),
+        (r'root ::= "\ud800"', "U+D800 is not a character"),
+        (r'root ::= "\U00110000"', "U+110000 is not a character"),
         ('root ::= ("a"', "this parenthesis is never closed (at line 1, column 10)"),
-        ('root ::= "a")', "')' begins nothing here"),
-        ("root ::= *", "'*' counts the item before it, and there is none"),
+        ('root ::= "a")', "unexpected ')'"),
+        ("root ::= *", "'*' has no item before it to repeat"),
         ('root ::= "a"{3,2}', "3 to 2 times"),
         ('root ::= "a"{x}', "a count is written {m}, {m,} or {m,n}"),
         ('root ::= "a"{,}', "a count is written"),
@@ -128,7 +131,7 @@ def test_special_tokens_stand_where_a_grammar_has_them():
 
 @pytest.mark.parametrize("token", ["!<[12]>", "!<end>?", "!<end>{2}", "(!<end>)*"])
 def test_a_number_of_tokens_but_one_is_refused_by_name(token: str):
-    with pytest.raises(UnsupportedError, match="whatever number of tokens") as error:
+    with pytest.raises(UnsupportedError, match="for one token is not supported") as error:
         parse_gbnf(f"root ::= {token}")
     assert error.value.feature == "!<token>"
 

@@ -44,7 +44,7 @@ def test_references_lead_to_identifiers_and_anchors(schema):
 
 def test_an_identifier_counts_only_where_a_schema_stands():
     inside = {"$id": "http://x/n", **STRING}
-    with pytest.raises(UnsupportedError, match="leaves this schema"):
+    with pytest.raises(UnsupportedError, match="names another schema"):
         parse_json_schema(JsonSchema({"$ref": "http://x/n", "x-own": inside}))
     real = {"$defs": {"a": {"enum": [inside]}, "b": {"$id": "http://x/n", **NUMBER}}}
     assert reaches_number({"$ref": "http://x/n", **real})
@@ -162,7 +162,7 @@ def test_a_metaschema_of_ones_own_tells_the_draft():
     assert not matches(machine(schema, resources=own), "3")
     assert matches(machine(schema, resources=own), "4")
     twice = {"http://x/meta": {"$schema": "http://x/meta"}}
-    with pytest.raises(UnsupportedError, match="none of drafts"):
+    with pytest.raises(UnsupportedError, match="supported are drafts"):
         parse_json_schema(JsonSchema(schema, resources=twice))
 
 
@@ -184,7 +184,7 @@ def test_the_applicators_of_2019_have_the_unevaluated_ones():
     ({"$id": "http://[", "$dynamicRef": "y#a"}, "/$dynamicRef"),
 ])  # fmt: skip
 def test_what_comes_to_no_uri_is_refused_with_its_place(schema, place):
-    with pytest.raises(SourceError, match="comes to no URI") as raised:
+    with pytest.raises(SourceError, match="is not a URI") as raised:
         parse_json_schema(JsonSchema(schema))
     assert raised.value.place == place
 
@@ -194,7 +194,7 @@ def test_what_comes_to_no_uri_within_a_resource_is_refused_with_its_uri():
         ({"$id": "http://["}, "http://x/#/$id"),
         ({"items": {"$id": "http://["}}, "http://x/#/items/$id"),
     ):
-        with pytest.raises(SourceError, match="comes to no URI") as raised:
+        with pytest.raises(SourceError, match="is not a URI") as raised:
             parse_json_schema(JsonSchema(True, resources={"http://x/": resource}))
         assert raised.value.place == place
 
@@ -212,6 +212,6 @@ def test_a_uri_against_which_nothing_is_resolved_is_a_name(schema):
 
 def test_a_step_of_very_many_digits_leads_nowhere():
     schema = {"$ref": "#/allOf/" + "9" * 5000, "allOf": [True]}
-    with pytest.raises(SourceError, match="leads nowhere") as raised:
+    with pytest.raises(SourceError, match="is wrong: there is no") as raised:
         parse_json_schema(JsonSchema(schema))
     assert len(str(raised.value)) <= 500

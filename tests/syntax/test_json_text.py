@@ -51,9 +51,9 @@ def test_tuples_and_long_decimals_keep_every_digit():
         ('{"a": }', "line 1, column 7", "not JSON: Expecting value"),
         ('{\n"a" 1}', "line 2, column 5", "not JSON"),
         ("", "line 1, column 1", "not JSON"),
-        ("[NaN]", "", "NaN is no JSON number"),
-        ("-Infinity", "", "-Infinity is no JSON number"),
-        ('["\\ud800"]', "/0", "half of a surrogate pair is no character"),
+        ("[NaN]", "", "NaN is not a JSON number"),
+        ("-Infinity", "", "-Infinity is not a JSON number"),
+        ('["\\ud800"]', "/0", "a lone surrogate is not a character"),
         ('{"a": {"\\udc00x": 1}}', "/a", r"\udc00x"),
     ],
 )

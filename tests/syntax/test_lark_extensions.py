@@ -87,46 +87,54 @@ def test_nested_grammars_import_what_the_outer_one_does():
 @pytest.mark.parametrize(
     ("text", "error", "said"),
     [
-        ("start: %json 3", SourceError, r"%json is followed by braces.*line 1, column 8"),
+        ("start: %json 3", SourceError, r"%json needs braces.*line 1, column 8"),
         ('start: "a"\n | %json {"}"', SourceError, r"brace of %json is never closed.*line 2, "),
         ('start: "a" %regex {"a": }', SourceError, r"not JSON: Expecting value.*column 25"),
         ("start: %regex {}", SourceError, "substring_words, substring_chars"),
         ('start: %regex {"substring_word": 1}', SourceError, "did you mean 'substring_words'"),
-        ('start: %regex {"substring_words": []}', SourceError, "is a string, not"),
-        ('start: %regex {"substring_chunks": "a"}', SourceError, 'is a list of strings, not "a"'),
+        ('start: %regex {"substring_words": []}', SourceError, "must be a string, not"),
+        (
+            'start: %regex {"substring_chunks": "a"}',
+            SourceError,
+            'must be a list of strings, not "a"',
+        ),
         (
             'start: %regex {"substring_chunks": [1]}',
             SourceError,
-            "is a list of strings, not an arr",
+            "must be a list of strings, not an arr",
         ),
         (
             f'start: %regex {{"substring_words": {"[" * 9999}{"]" * 9999}}}',
             SourceError,
-            "is a string, not an array",
+            "must be a string, not an array",
         ),
-        ("start: <[1-]>", SourceError, r"written <\[7\]>"),
-        ("start: <[3-1]>", SourceError, "the lower one"),
-        (f"start: <[{'9' * 5000}]>", SourceError, r"written <\[7\]>"),
+        ("start: <[1-]>", SourceError, r"write token ids as <\[7\]>"),
+        ("start: <[3-1]>", SourceError, "the lower id"),
+        (f"start: <[{'9' * 5000}]>", SourceError, r"write token ids as <\[7\]>"),
         ("start: <[0-999]>", LimitError, "more than 256 tokens"),
         ("start: <[0-255,300]>", LimitError, "more than 256 tokens"),
         ("start: <[^3]>", UnsupportedError, "whatever number of tokens"),
         ("start: <[*]>~1..9", UnsupportedError, "whatever number of tokens"),
         ("start: (<[*]>)*", UnsupportedError, "whatever number of tokens"),
-        ("start: <[^]>*", SourceError, r"written <\[7\]>"),
+        ("start: <[^]>*", SourceError, r"write token ids as <\[7\]>"),
         ("start: <[^0-999]>*", LimitError, "more than 256 tokens"),
         ("start: @other", UnsupportedError, r"%import other\.start"),
-        ("start: A\nA: /a+/ & /[ab]/", UnsupportedError, "& is not read here: no terminal of"),
-        ("start: A\nA: ~/a+/", UnsupportedError, "~ is not read here: no terminal of"),
-        ('%llguidance {"a": 1}\nstart: "a"', UnsupportedError, "%llguidance is not read here"),
+        ("start: A\nA: /a+/ & /[ab]/", UnsupportedError, "& is not supported: no terminal of"),
+        ("start: A\nA: ~/a+/", UnsupportedError, "~ is not supported: no terminal of"),
+        ('%llguidance {"a": 1}\nstart: "a"', UnsupportedError, "%llguidance is not supported"),
         ('start: a\na[lazy]: "x"', UnsupportedError, r"\[lazy\].*lazy count.*line 2, column 2"),
         ('a[stop="x", capture]: "x"', UnsupportedError, r"\[stop\].*look ahead"),
         ('a[capture, max_tokens=3]: "x"', UnsupportedError, r"\[max_tokens\].*\{1,80\}"),
-        ('a[captur]: "x"', SourceError, r"stands \[capture\]"),
+        ('a[captur]: "x"', SourceError, r"the option \[capture\]"),
         ('a[capture=""]: "x"', SourceError, "a capture needs a name"),
         (r'a[capture="\x"]: "x"', SourceError, "not JSON.*line 1, column 12"),
         ('A[capture]: "x"', SourceError, "A is a terminal"),
-        (f'start: "{OPEN}" <a>', SourceError, "no characters"),
-        ("start: " + "%lark {start: " * 25 + '"a"' + "}" * 25, LimitError, f"{DEEPEST} others"),
+        (f'start: "{OPEN}" <a>', SourceError, "not characters"),
+        (
+            "start: " + "%lark {start: " * 25 + '"a"' + "}" * 25,
+            LimitError,
+            f"{DEEPEST} levels deep",
+        ),
     ],
 )
 def test_what_is_wrong_or_means_nothing_here_is_told_with_its_place(text, error, said):
@@ -139,7 +147,7 @@ def test_what_is_wrong_or_means_nothing_here_is_told_with_its_place(text, error,
     [
         ('start: A\nA: "a" %json {}', SourceError, r"terminal A beside.*line 2, column 8"),
         ("start: A\nA: <x>+", SourceError, "<x> stands in the terminal A"),
-        ('start: "a"\n%ignore <x>', UnsupportedError, "<x> is ignored"),
+        ('start: "a"\n%ignore <x>', UnsupportedError, "<x> cannot be ignored"),
         ('start: %json {"a":\n{}} %json {} oops', SourceError, r"'oops'.*line 2, column 14"),
         ('start: "a" %json {} ~x', SourceError, r"line 1, column 22"),
         ("start: <x>\n    | <x> <y>", SourceError, None),
@@ -164,7 +172,7 @@ def test_what_is_around_numbers_of_parts_is_a_text_like_others_where_there_are_n
         read_lark(Lark(f"start: /a/ {text}"))
     for grammar, place in ((f'start: "{text}" a', "column 9"), ("start: a", "x.lark, line 1")):
         own = {"x": f'a: <y> "{OPEN}"' if grammar == "start: a" else "a: <y>"}
-        with pytest.raises(SourceError, match=f"no characters.*{place}"):
+        with pytest.raises(SourceError, match=f"not characters.*{place}"):
             Lark(f"{grammar}\n%import x.a", imports=own)
 
 

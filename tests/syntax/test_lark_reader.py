@@ -111,7 +111,7 @@ def test_a_grammar_with_items_gets_the_indenter_that_knows_them():
     assert plain.indentation == read_indenter(PythonIndenter)
     assert plain.items == {}
     for pattern in ("/- +/", '""'):
-        with pytest.raises(UnsupportedError, match=r"_ITEM_INDENT begins .* equally long"):
+        with pytest.raises(UnsupportedError, match=r"_ITEM_INDENT sets .* same length"):
             read_lark(Lark(f"{text}_ITEM_INDENT: {pattern}"))
 
 
@@ -162,7 +162,7 @@ def test_indentation_is_python_s_only_where_a_grammar_has_its_names():
         ('%declare A b\nstart: "a"', "%declare is for terminals, whose names are in", 1, 1),
         ("", "there is no rule 'start'", None, None),
         ('sart: "a"', "did you mean 'sart'", None, None),
-        ('a: "a"\nb: "b"', "no rule 'start', with which texts begin; there are a, b$", None, None),
+        ('a: "a"\nb: "b"', "no rule 'start' to start with; there are a, b$", None, None),
     ],
 )
 def test_errors_are_lark_s_with_their_place(text, said, line, column):
@@ -238,7 +238,7 @@ def test_what_lark_did_not_mean_to_raise_is_an_error_of_the_grammar():
 
 def test_grammars_nested_deeper_than_lark_reads_are_refused():
     with (
-        pytest.raises(LimitError, match="deeper than Lark itself") as refused,
+        pytest.raises(LimitError, match="too deeply for Lark") as refused,
         refusals(Reading({"": extend("", Literal)})),
     ):
         raise RecursionError

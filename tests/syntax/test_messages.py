@@ -106,7 +106,7 @@ def test_a_message_of_a_client_is_taken_as_it_came() -> None:
     ("message", "error", "said", "place"),
     [
         ({"content": "Hi"}, SourceError, "needs a role", "/1/role"),
-        ({"role": "user"}, SourceError, "needs a content, or tool_calls", "/1/content"),
+        ({"role": "user"}, SourceError, "needs a content or tool_calls", "/1/content"),
         ({"role": "assistant", "content": None}, SourceError, "or tool_calls", "/1/content"),
         ({"role": "tool", "content": {"t": 3}}, SourceError, "json.dumps", "/1/content"),
         ({"role": "user", "content": "\ud800"}, SourceError, "surrogate", ""),
@@ -125,7 +125,12 @@ def test_a_message_of_a_client_is_taken_as_it_came() -> None:
         ({"role": "user", "content": [3]}, UnsupportedError, "3", "/1/content/0"),
         ({"role": "user", "content": [{"type": "text"}]}, SourceError, "must be a str", ""),
         ({"role": "assistant", "tool_calls": "f"}, SourceError, "a list", "/1/tool_calls"),
-        ({"role": "assistant", "tool_calls": [{}]}, SourceError, "names", "/1/tool_calls/0"),
+        (
+            {"role": "assistant", "tool_calls": [{}]},
+            SourceError,
+            "needs the name",
+            "/1/tool_calls/0",
+        ),
         (
             {"role": "assistant", "tool_calls": [{"type": "custom", "custom": {}}]},
             UnsupportedError,
@@ -135,7 +140,7 @@ def test_a_message_of_a_client_is_taken_as_it_came() -> None:
         (
             {"role": "assistant", "tool_calls": [{"name": "f", "arguments": {3j}}]},
             SourceError,
-            "are JSON",
+            "must be JSON",
             "/1/tool_calls/0",
         ),
         (

@@ -27,9 +27,9 @@ class Broken(BaseModel):
 @pytest.mark.parametrize(
     ("type_", "message"),
     [
-        (Alien, "Alien holds something that pydantic knows no JSON for"),
-        (list[Alien], r"list\[Alien\] holds something"),
-        (slice(1), "holds something"),
+        (Alien, "Alien contains a type for which pydantic has no JSON"),
+        (list[Alien], r"list\[Alien\] contains a type"),
+        (slice(1), "contains a type"),
     ],
 )
 def test_what_pydantic_does_not_know_is_not_supported(type_: Any, message: str) -> None:
@@ -43,8 +43,8 @@ def test_what_pydantic_does_not_know_is_not_supported(type_: Any, message: str) 
         (list.__class_getitem__("a b"), "Forward reference must be an expression"),
         (Broken, "pydantic refuses Broken: .* is not fully defined"),
         (list["Missing"], "pydantic refuses"),  # pyright: ignore[reportUndefinedVariable]
-        (Annotated[Literal[1], Strict()], "is no type that pydantic can read: Unable to apply"),
-        (Annotated[date, Field(ge="a")], "date is no type that pydantic can read: Error building"),
+        (Annotated[Literal[1], Strict()], "pydantic cannot read the type .*: Unable to apply"),
+        (Annotated[date, Field(ge="a")], "pydantic cannot read the type date: Error building"),
     ],
 )
 def test_what_pydantic_refuses_is_a_wrong_source(type_: Any, message: str) -> None:
@@ -70,7 +70,7 @@ class Failing:
 @pytest.mark.parametrize("error", [KeyError, ValueError, AttributeError, ZeroDivisionError])
 def test_errors_of_a_users_methods_do_not_leave_as_they_are(error: type[Exception]) -> None:
     told = f"failed with {error.__name__}: '?nope"
-    with pytest.raises(SourceError, match=rf"^pydantic's reading of bool {told}"):
+    with pytest.raises(SourceError, match=rf"^pydantic failed on bool {told[7:]}"):
         type_schema(Annotated[bool, Failing("core", error)])
     name = "Failing.__get_pydantic_json_schema__"
     with pytest.raises(SourceError, match=rf"^{name} {told}"):
@@ -91,7 +91,7 @@ def test_a_refusal_within_a_method_of_the_users_stays_one() -> None:
 
 def test_what_has_no_name_is_called_by_its_class() -> None:
     with pytest.raises(
-        SourceError, match="reading of GenericAlias failed with ValueError: Exceeds"
+        SourceError, match="pydantic failed on GenericAlias with ValueError: Exceeds"
     ):
         type_schema(list[Annotated[int, Field(ge=10**5000)]])
 
@@ -104,7 +104,9 @@ def nested(depth: int) -> Any:
 
 
 def test_types_nested_beyond_pythons_stack_are_refused_as_that() -> None:
-    with pytest.raises(UnsupportedError, match=r"N\d+ nests its types deeper than Python's stack"):
+    with pytest.raises(
+        UnsupportedError, match=r"N\d+ nests too deeply for Python's recursion limit"
+    ):
         type_schema(nested(70))
     assert type_schema(nested(20)).schema["title"] == "N19"
 
@@ -114,7 +116,9 @@ def test_a_package_that_is_missing_is_named(monkeypatch: pytest.MonkeyPatch) -> 
         raise ImportError("email-validator is not installed")
 
     monkeypatch.setattr(python_types_adapter, "TypeAdapter", type("Fake", (), {"__init__": fail}))
-    with pytest.raises(UnsupportedError, match="int needs a package that is not here: email-valid"):
+    with pytest.raises(
+        UnsupportedError, match="int needs a package that is not installed: email-valid"
+    ):
         python_types_adapter.adapt(int)
 
 

@@ -113,7 +113,7 @@ def test_numbers_that_python_cannot_write_are_refused(inner: Any) -> None:
     with pytest.raises(UnsupportedError, match=r"^ge(=an int of 16610 bits| with 4000)"):
         read_core(core, Place("T"))
     with pytest.raises(
-        SourceError, match=r"reading of \w+ \| Decimal failed with ValueError: Exceeds"
+        SourceError, match=r"pydantic failed on \w+ \| Decimal with ValueError: Exceeds"
     ):
         type_schema(told(inner, ge=10**5000))
 

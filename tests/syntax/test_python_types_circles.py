@@ -41,5 +41,5 @@ def test_a_type_that_holds_itself_is_none_of_those() -> None:
 def test_a_schema_of_the_users_that_holds_itself_is_no_json() -> None:
     circle: dict[str, Any] = {}
     circle["items"] = circle
-    with pytest.raises(SourceError, match="a value that contains itself is no JSON"):
+    with pytest.raises(SourceError, match="the value is not JSON: it contains itself"):
         gw.compile(Annotated[list[int], WithJsonSchema(circle)], BYTES)

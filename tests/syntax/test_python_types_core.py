@@ -346,14 +346,14 @@ def test_a_chain_is_its_first_step_if_only_functions_follow() -> None:
     ("type_", "message"),
     [
         (re.Pattern[bytes], "a pattern of bytes has no JSON"),
-        (ImportString[Any], "import_string decides alone"),
+        (ImportString[Any], "import_string defines its own input"),
         (Callable, "callable has no JSON"),
         (type[int], "is-subclass int has no JSON"),
         (
             Annotated[int | Decimal, Field(multiple_of=3)],
             "multiple_of=3 is not supported for Decimal",
         ),
-        (SkipJsonSchema[None] | SkipJsonSchema[int], "a union of hidden members only"),
+        (SkipJsonSchema[None] | SkipJsonSchema[int], "a union has only hidden members"),
     ],
 )
 def test_what_no_schema_says_is_refused_by_name(type_: Any, message: str) -> None:

@@ -132,7 +132,7 @@ def test_a_type_without_values_is_none_in_a_string_either() -> None:
 @pytest.mark.parametrize(
     ("kind", "message"),
     [
-        (dict[Json[int], int], "JSON in a string has no place here"),
+        (dict[Json[int], int], "JSON in a string is not supported here"),
         (Annotated[Json[int], Field(pattern="1")], "pattern='1' is not supported for int"),
         (
             create_model(

@@ -78,10 +78,10 @@ def test_a_type_takes_the_options_of_a_schema():
     assert compact.plain_form == PythonType(dict[str, int], "declared", "compact", "plain")
     assert source(int).plain_form == PythonType(int, "declared", "natural", "plain")
     assert source(Union[int, A], spelling="plain") == Either((PythonType(int, spelling="plain"), A))  # noqa: UP007
-    with pytest.raises(SourceError, match="whitespace='tight': it is one of"):
+    with pytest.raises(SourceError, match="whitespace is 'tight': it must be one of"):
         source(int, whitespace="tight")
     for other in (A, "text", JsonSchema({})):
-        with pytest.raises(SourceError, match="are options of a Python type"):
+        with pytest.raises(SourceError, match="are options of Python types"):
             source(other, spelling="plain")
 
 
@@ -131,7 +131,7 @@ def test_a_wrong_dialect_is_refused():
 
 @pytest.mark.parametrize("flags", [None, 2, ["i"], b"i"])
 def test_flags_are_letters(flags):
-    with pytest.raises(SourceError, match=r"flags are letters of 'imsxau', as in \(\?im\)"):
+    with pytest.raises(SourceError, match=r"flags must be letters of 'imsxau', as in \(\?im\)"):
         Regex("a", flags=flags)
 
 
@@ -139,5 +139,5 @@ def test_repeat_takes_counts_in_order():
     assert repeat("a", 1, 3) == Repetition(Literal("a"), 1, 3)
     assert repeat(A) == Repetition(A, 0, None)
     for low, high in [(-1, 2), (3, 2), (1.5, None), (True, 2), (0, "3")]:
-        with pytest.raises(SourceError, match="bounds are"):
+        with pytest.raises(SourceError, match="the bounds must be"):
             repeat(A, low, high)

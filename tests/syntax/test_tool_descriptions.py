@@ -161,20 +161,20 @@ def test_a_key_that_may_be_a_schema_is_refused_by_name(key, value):
         ({**ABOUT, "parameter": "x"}, "did you mean 'parameters'?"),
         ({"type": "function", "function": ABOUT, "parameters": CITY}, "may be a schema"),
         ({**ABOUT, "parameters": CITY, "input_schema": CITY}, "parameters and input_schema"),
-        ({**ABOUT, "parameters": [CITY]}, "parameters of the tool weather is a dict"),
+        ({**ABOUT, "parameters": [CITY]}, "parameters of the tool weather must be a dict"),
         ({**ABOUT, "parameters": {"type": int}}, "not type (at /type)"),
         ({**ABOUT, "parameters": {"type": "OBJECT", "minProperties": "x"}}, "minProperties"),
         ({**ABOUT, "parameters": {"type": "OBJECT", "properties": []}}, "properties"),
         ({**ABOUT, "parameters": {"type": "OBJECT", "properties": {"a": 3}}}, "/properties/a"),
-        ({**ABOUT, "inputs": {"a": "string"}}, "the input 'a' of the tool weather is a dict"),
+        ({**ABOUT, "inputs": {"a": "string"}}, "the input 'a' of the tool weather must be a dict"),
         ({**ABOUT, "inputs": {"a": {"type": "image"}}}, "the type image, which is not JSON"),
-        ({"type": "web_search_20250305", "name": "web_search"}, "only functions have arguments"),
-        ({"type": "custom", "custom": {"name": "f"}}, "has a name; not {'type': 'custom'"),
-        ({"description": "f"}, "has a name"),
-        ({"functionDeclarations": {"a": 1}}, "has a name"),
-        ({"functionDeclarations": [3]}, "holds a description, not 3"),
+        ({"type": "web_search_20250305", "name": "web_search"}, "only functions are supported"),
+        ({"type": "custom", "custom": {"name": "f"}}, "needs a name: {'type': 'custom'"),
+        ({"description": "f"}, "needs a name"),
+        ({"functionDeclarations": {"a": 1}}, "needs a name"),
+        ({"functionDeclarations": [3]}, "must be a description, not 3"),
         ({"name": "f", "description": 3}, "must be a str, not 3"),
-        (gw.JsonSchema(CITY), "is no tool"),
+        (gw.JsonSchema(CITY), "is not a tool"),
     ],
 )
 def test_what_describes_no_tool_is_refused(tool, message):
@@ -183,7 +183,7 @@ def test_what_describes_no_tool_is_refused(tool, message):
 
 
 def test_a_key_that_says_nothing_is_a_warning_at_the_call():
-    with pytest.warns(gw.GuidewayWarning, match="'version' .* weather is not known") as caught:
+    with pytest.warns(gw.GuidewayWarning, match="'version' .* weather is unknown") as caught:
         gw.tools([{**ABOUT, "parameters": CITY, "version": 3}])
     assert caught[0].filename == __file__
 

@@ -95,9 +95,9 @@ def test_a_schema_may_name_its_parts():
     [
         ({"anyOf": [{}]}, "anyOf of arguments"),
         ({"properties": {"a": {"type": "string", "format": "date"}}}, "f: a: format of a string"),
-        ({"properties": {"a b": {}}}, "no name of an element"),
+        ({"properties": {"a b": {}}}, "cannot be the name of an element"),
         ({"required": ["a"]}, "has no schema"),
-        ({"type": "array"}, "are no JSON object"),
+        ({"type": "array"}, "are not a JSON object"),
     ],
 )
 def test_what_has_no_form_as_an_element_is_refused_by_name(schema: Any, said: str):
@@ -109,9 +109,9 @@ def test_what_has_no_form_as_an_element_is_refused_by_name(schema: Any, said: st
     ("schema", "said"),
     [
         ({"properties": 5}, "properties must be an object"),
-        ({"properties": {"a": {"$ref": "#/$defs/x"}}, "$defs": 5}, "leads nowhere"),
+        ({"properties": {"a": {"$ref": "#/$defs/x"}}, "$defs": 5}, "is wrong: there is no"),
         ({"properties": {"a": {"type": "string", "minLength": "x"}}}, "minLength must be a count"),
-        ({"properties": {"a": {"type": "string", "pattern": "a)|(b"}}}, "closes nothing"),
+        ({"properties": {"a": {"type": "string", "pattern": "a)|(b"}}}, "closes no group"),
         ({"required": [5]}, "array of strings"),
         (
             {"properties": {"a": {"$ref": "#/$defs/r"}}, "$defs": {"r": {"$ref": "#/$defs/r"}}},

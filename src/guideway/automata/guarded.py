@@ -296,8 +296,8 @@ class Guarded:
         """Refuse at once what cannot be found: 100,000 states of `x~1000000` took 50 s."""
         if least > FARTHEST:
             raise LimitError(
-                "whether a text can end after what is looked ahead for is not known: it has "
-                f"{least} bytes at least, and one of {FARTHEST} is searched for",
+                "the lookahead needs a text of at least {least} bytes; the search is limited to "
+                f"{FARTHEST}",
                 limit="bytes of a text that is searched for",
                 given=FARTHEST,
                 needed=least,
@@ -316,8 +316,7 @@ class Guarded:
         self._fuel(1)
         if states > most:
             raise LimitError(
-                f"whether a text can end after what is looked ahead for is not known after {most} "
-                "states",
+                f"the search for an end after a lookahead stopped after {most} states",
                 limit="states of a search",
                 given=most,
                 needed=states,

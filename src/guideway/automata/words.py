@@ -54,7 +54,7 @@ class Word:
         """
         if self.length > LONGEST:
             raise LimitError(
-                f"the shortest text has {self.length} bytes; it must not have more than {LONGEST}",
+                f"the shortest text has {self.length} bytes; at most {LONGEST} are allowed",
                 limit="bytes of the shortest text",
                 given=LONGEST,
                 needed=self.length,

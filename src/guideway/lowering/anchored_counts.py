@@ -58,8 +58,8 @@ def count(sides: Sides, item: Value, low: int, high: int | None, place: Callable
     bound = low if high is None else high
     if bound > MOST_WRITTEN_OUT:
         raise LimitError(
-            f"a part whose anchors look at what is beside them is repeated at most "
-            f"{MOST_WRITTEN_OUT} times, not {bound}; leave the bound out for any number",
+            f"a part with anchors can be repeated at most {MOST_WRITTEN_OUT} times, not "
+            f"{bound}, or without a bound",
             limit="repetitions of a part that looks at lines",
             given=bound,
             place=place(),

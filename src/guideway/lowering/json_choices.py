@@ -63,7 +63,7 @@ def first_case(formula: Formula, viable: _Judge, accept: _Judge) -> bool | None:
         tried += 1
         if tried > MOST_TRIED and paying():
             raise LimitError(
-                f"what an object needs takes more than {MOST_TRIED} choices to find",
+                f"the search for a valid object takes more than {MOST_TRIED} choices",
                 limit="choices",
                 given=MOST_TRIED,
             )

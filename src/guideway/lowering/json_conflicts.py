@@ -55,7 +55,7 @@ def explain_conflict(source: JsonSchema, is_empty: Callable[[Expr], bool]) -> Un
             return _local_conflict(source, _involved(lowering.document, said), why, is_empty)
         said, why = empty, parts[empty]
     return UnsatisfiableError(
-        f"no finite instance: {why} leads back to where it stands",
+        f"no finite instance: {why} leads back to its own place",
         place=_pointer(_addresses(said)[0]),
         conflict=tuple(filter(None, entered.values())),
     )

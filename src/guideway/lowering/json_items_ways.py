@@ -169,7 +169,7 @@ def pay(tries: int) -> None:
     spend(1)
     if tries > MOST_LOOKED_AT and paying():
         raise LimitError(
-            f"what an array needs takes more than {MOST_LOOKED_AT} tries to find",
+            f"the search for a valid array takes more than {MOST_LOOKED_AT} tries",
             limit="tries",
             given=MOST_LOOKED_AT,
         )

@@ -174,7 +174,7 @@ def _search(estimate: "Estimate", word: Word, said: Formula, extras: Extras) -> 
         spend(1)
         if best is None and serial > MOST_LOOKED_AT and paying():
             raise LimitError(
-                f"what an object needs takes more than {MOST_LOOKED_AT} tries to find",
+                f"the search for a valid object takes more than {MOST_LOOKED_AT} tries",
                 limit="tries",
                 given=MOST_LOOKED_AT,
             )

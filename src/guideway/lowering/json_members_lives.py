@@ -208,7 +208,7 @@ def _search(ways: Ways, said: Formula, extras: Extras, more: set[int]) -> bool |
 
 def _too_many() -> LimitError:
     return LimitError(
-        f"what an object needs takes more than {MOST_LOOKED_AT} tries to find",
+        f"the search for a valid object takes more than {MOST_LOOKED_AT} tries",
         limit="tries",
         given=MOST_LOOKED_AT,
     )

@@ -372,7 +372,7 @@ class _Cases:
 def _too_many(value: Formula) -> LimitError:
     address = next((atom.schema for atom in atoms(value) if isinstance(atom, Holds)), "")
     return LimitError(
-        f"alternatives about one member or item multiply to more than {MOST_PAIRS}",
+        f"the alternatives of one member or item have more than {MOST_PAIRS} combinations",
         limit="alternatives",
         given=MOST_PAIRS,
         place=address.partition("#")[2],

@@ -219,7 +219,7 @@ def _strings(parts: list[Strings], spelling: Spelling, outer: bool = False) -> l
     plain = not outer and any(p.format is not None and is_plain_format(p.format) for p in parts)
     for part in parts:
         if part.holds is not None:
-            raise UnsupportedError("JSON in a string has no place here", feature=JSON_TEXT)
+            raise UnsupportedError("JSON in a string is not supported here", feature=JSON_TEXT)
         if part.values is not None:
             kept = _kept(part)
             with uncollected(sum(map(len, kept))):
@@ -334,8 +334,8 @@ def _check_rests(formula: Formula) -> None:
         return
     if factor_of(common_multiple(tuple(sorted(factors))), most=_MOST_RESTS) is None:
         raise LimitError(
-            f"multiples of some of {len(factors)} numbers, and of no others, leave more than "
-            f"{_MOST_RESTS} different rests",
+            f"multiples of some of {len(factors)} numbers, and of no others, have more than "
+            f"{_MOST_RESTS} remainders",
             limit="rests of multipleOf",
             given=_MOST_RESTS,
         )

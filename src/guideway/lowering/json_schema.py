@@ -330,7 +330,7 @@ class Lowering:
                 return alt(*map(self._string, parts))
             case _:
                 raise UnsupportedError(
-                    "a string that holds JSON takes no other keyword beside", feature=JSON_TEXT
+                    "a string that contains JSON cannot have other keywords", feature=JSON_TEXT
                 )
 
     def _cases(self, kind: Composed, said: Formula, lower: Callable[[Case], Expr]) -> Expr:

@@ -325,7 +325,7 @@ def check_length(rule: str, needed: int) -> None:
     """Refuse texts that are too long to be written, even the shortest."""
     if needed > LONGEST:
         raise LimitError(
-            f"the shortest text of the rule {rule!r} has {needed} characters at least, "
+            f"the shortest text of the rule {rule!r} has at least {needed} characters; at most "
             f"{LONGEST} are allowed",
             limit="characters of the shortest text",
             given=LONGEST,

@@ -127,7 +127,7 @@ class Places(Uncaptured):
         declared = sorted(symbols - rules.keys() - self._widths.keys())
         if declared:
             said = f"{', '.join(declared)} declared, and nothing says what that matches"
-            return UnsatisfiableError(f"no text ever ends: {said}", conflict=tuple(declared))
+            return UnsatisfiableError(f"no text ends: {said}", conflict=tuple(declared))
         return unending([each for each in rules if each not in least and not each.startswith("__")])
 
     def rest(self, place: Place) -> Expr:

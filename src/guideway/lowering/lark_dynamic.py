@@ -95,8 +95,8 @@ def _alternative(
     for symbol in expansion:
         if symbol not in rules and symbol not in terminals:
             raise UnsupportedError(
-                f"the terminal {symbol} is declared only: where the lexer is dynamic, no postlexer "
-                "finds it",
+                f"the terminal {symbol} is only declared, and the dynamic lexer has no postlex "
+                "that makes it",
                 feature="%declare",
             )
     return tuple(Item(Name(name) if name in rules else Terminal(name)) for name in expansion)

@@ -41,8 +41,8 @@ def _parsed(regex: str) -> Pattern:
         raise UnsupportedError(str(error), feature="global flags") from None
     if refers_by_number(pattern):
         raise UnsupportedError(
-            "a reference back counts groups, of which the lexer has those of other terminals "
-            "too; lexer='dynamic' has not, and (?P<name>...) and (?P=name) count none",
+            "a numbered back reference is not supported, because Lark's lexer numbers the groups "
+            "of all terminals together; use (?P<name>...) and (?P=name), or lexer='dynamic'",
             feature="backreference",
         )
     return pattern

@@ -164,13 +164,13 @@ def _refusal(nested: Sequence[Operand], option: str) -> UnsupportedError:
     denied = next((each for each in nested if each.denied), None)
     if denied is not None:
         return UnsupportedError(
-            f"what is not in {denied.name} cannot be honoured exactly: that nests without end, and "
-            f"what it is taken from is no short list of texts{why}",
+            f"the complement of {denied.name} cannot be enforced exactly: it nests without end, "
+            f"and the other side is not a short list of texts{why}",
             feature=f"- or ~ of {denied.name}",
         )
     one, other = nested[:2]
     return UnsupportedError(
-        f"{one.name} & {other.name} cannot be honoured exactly: both nest without end, and neither "
+        f"{one.name} & {other.name} cannot be enforced exactly: both nest without end, and neither "
         f"is a short list of texts{why}",
         feature=f"& of {one.name} and {other.name}",
     )

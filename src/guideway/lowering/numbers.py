@@ -118,8 +118,8 @@ def _factors(numbers: Numbers) -> list[Decimal]:
         return [common]
     if len(factors) > 1 and factor_of(common, most=_MOST_MET) is None:
         raise LimitError(
-            f"multiples of {len(numbers.multiples)} numbers at once leave more than {_MOST_MET} "
-            f"different rests, as those of {without_zeros(common):.6g} do",
+            f"multiples of {len(numbers.multiples)} numbers at once have more than {_MOST_MET} "
+            f"remainders, as those of {without_zeros(common):.6g} do",
             limit="rests of multipleOf",
             given=_MOST_MET,
         )
@@ -325,7 +325,7 @@ def _multiples(factor: Decimal, shape: Shape, denied: bool = False) -> Expr:
     reader = _divisible(factor, denied=denied)
     if reader is None:
         raise UnsupportedError(
-            f"multipleOf {factor} leaves more than {MOST_RESTS} different rests",
+            f"multipleOf {factor} has more than {MOST_RESTS} remainders",
             feature="multipleOf",
         )
     zero = EMPTY if denied else _ZEROS[shape]

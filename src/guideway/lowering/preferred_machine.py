@@ -276,7 +276,7 @@ class Machine:
             return ALL if surely != step.negated else NONE
         text, at = self._program.text, step.place
         raise UnsupportedError(
-            "what stands before a terminal is not known where it is read, and this looks there",
+            "lookbehind beyond the beginning of a terminal is not supported here",
             feature="lookbehind",
             place=describe_place(text, at),
             text=text,

@@ -258,7 +258,7 @@ class _Compiler:
         text = self._pattern.text
         where = "here" if self._begun else "in a terminal"
         return UnsupportedError(
-            f"{what} has no automaton {where}; write it without",
+            f"{what} is not supported {where}; write the pattern without it",
             feature=feature,
             place=describe_place(text, node.place),
             text=text,
@@ -302,8 +302,8 @@ def _apart(
         inside, begin = inside ^ 1 << number, place
     if len(alike) + marks > MOST_ATOMS:
         raise LimitError(
-            f"a pattern tells {len(alike)} sets of characters apart, {MOST_ATOMS} are allowed: "
-            f"{text:.60}",
+            f"a pattern has {len(alike)} different sets of characters; at most {MOST_ATOMS} are "
+            f"allowed: {text:.60}",
             limit="sets of characters",
             given=MOST_ATOMS,
             needed=len(alike),

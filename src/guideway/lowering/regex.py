@@ -107,7 +107,7 @@ def _lowered(pattern: Pattern, spell: Spell, *, search: bool) -> Expr:
 def _refuse_reference(pattern: Pattern, what: str, node: Node) -> UnsupportedError:
     text, position = pattern.text, node.place
     return UnsupportedError(
-        f"{what} has no automaton here; write it without",
+        f"{what} is not supported here; write the pattern without it",
         feature="backreference",
         place=describe_place(text, position),
         text=text,

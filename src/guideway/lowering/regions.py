@@ -39,11 +39,10 @@ def lower_until(until: Until, stop: Expr, others: list[Expr]) -> Expr:
     """
     stops = alt(stop, *others)
     if stops.nullable:
-        raise SourceError("a stop, or a trigger, may be the empty text: nothing would come before")
+        raise SourceError("a stop or trigger must not match the empty text")
     if not stops.regular:
         raise UnsupportedError(
-            "free text stops at a text, a special token or another regular source; what is given "
-            "here nests",
+            "a stop must be a text, a special token or another regular source; this source nests",
             feature="stop that nests",
         )
     words, others_listed = _words([until.stop]), _words(until.others)

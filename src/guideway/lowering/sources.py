@@ -137,7 +137,7 @@ def _lower_combination(
         case Repetition(item, low, high):
             return repeat(lower(item), low, high)
         case _:
-            raise SourceError(f"{type(source).__name__} is a source that nothing here reads")
+            raise SourceError(f"{type(source).__name__} is not a source of guideway")
 
 
 def _lower_place(

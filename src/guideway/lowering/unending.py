@@ -12,10 +12,10 @@ def unending(rules: Sequence[str]) -> UnsatisfiableError:
     """The error that names rules of which each alternative needs another one of them.
 
     >>> print(unending(["start", "x"]))
-    no text ever ends: every alternative of these rules leads on to one of them: start, x
+    no text ends, because every alternative of these rules leads to one of them: start, x
     """
     named = ", ".join(rules[:_NAMED]) + (", …" if len(rules) > _NAMED else "")
     return UnsatisfiableError(
-        f"no text ever ends: every alternative of these rules leads on to one of them: {named}",
+        f"no text ends, because every alternative of these rules leads to one of them: {named}",
         conflict=tuple(rules),
     )

@@ -24,7 +24,7 @@ def checked_path(given: object) -> Path:
     try:
         return Path(cast("str | PathLike[str]", given))
     except TypeError:
-        raise SourceError(f"a path is a str or a pathlib.Path, not {brief(given)}") from None
+        raise SourceError(f"a path must be a str or a pathlib.Path, not {brief(given)}") from None
 
 
 def holds(what: Callable[[], bool]) -> bool:

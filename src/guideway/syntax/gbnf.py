@@ -142,16 +142,18 @@ class _Parser:
             if name not in self._rules:
                 self._wrong(f"there is no rule {name!r}{_near(name, written)}", place)
         if root not in self._rules:
-            said = f"there is no rule {root!r}, with which texts begin{_near(root, written)}"
+            said = f"there is no rule {root!r} to start with{_near(root, written)}"
             raise SourceError(said, text=self._text)
         return Grammar(self._rules, root, frozenset(self._groups))
 
     def _rule(self) -> None:
         begin = self._at
-        ended = "; a line ends a rule but in parentheses and behind `|`" if self._rules else ""
+        ended = (
+            "; a new line ends a rule, except in parentheses and after `|`" if self._rules else ""
+        )
         name = self._word(f"the name of a rule: letters, digits, - and _{ended}")
         if name in self._rules:
-            self._wrong(f"the rule {name!r} is there already", begin)
+            self._wrong(f"the rule {name!r} is defined twice", begin)
         self._skip()
         if not self._text.startswith("::=", self._at):
             self._wrong(f"`::=` must follow the name of the rule {name!r}")
@@ -159,7 +161,7 @@ class _Parser:
         self._skip(lines=True)
         self._rules[name] = self._alternatives(name)
         if self._at < len(self._text) and self._text[self._at] not in "\r\n":
-            self._wrong(f"{self._text[self._at]!r} begins nothing here")
+            self._wrong(f"unexpected {self._text[self._at]!r}")
 
     def _alternatives(self, name: str) -> tuple[Alternative, ...]:
         """What is on the right of a rule; its groups become rules."""
@@ -216,8 +218,8 @@ class _Parser:
         found = TOKEN.match(self._text, self._at)
         if found is None and self._text.startswith("!<", self._at):
             raise UnsupportedError(
-                "a text is the same whatever number of tokens it is made of: as many as there are, "
-                "all but one, is !<token>* or !<token>+",
+                "!<token> for one token is not supported, because the tokens of a text vary; write "
+                "!<token>* or !<token>+",
                 feature="!<token>", place=self._place(self._at), text=self._text,
                 position=self._at,
             )  # fmt: skip
@@ -250,7 +252,7 @@ class _Parser:
                 self._at += 1
                 high = ord(self._char(begin, "]"))
             if high < low:
-                self._wrong("this range is the wrong way round", place)
+                self._wrong("this range ends before it begins", place)
             ranges.append((low, high))
         self._at += 1
         if not ranges:
@@ -261,7 +263,7 @@ class _Parser:
         """One character of a text or a class, which is closed by `closing`."""
         char = self._text[self._at : self._at + 1]
         if not char:
-            self._wrong(f"the {closing!r} is missing that closes this", begin)
+            self._wrong(f"the closing {closing!r} is missing", begin)
         self._at += 1
         if char != "\\":
             return char
@@ -273,12 +275,12 @@ class _Parser:
         if kind not in HEX or len(digits) < HEX[kind] or set(digits) - set(string.hexdigits):
             known = ", ".join(f"\\{each}" for each in SIMPLE)
             self._wrong(
-                f"this is no escape: there are {known}, \\xHH, \\uHHHH and \\UHHHHHHHH",
+                f"unknown escape; the escapes are {known}, \\xHH, \\uHHHH, \\UHHHHHHHH",
                 self._at - 2,
             )
         point = int(digits, 16)
         if point > 0x10FFFF or 0xD800 <= point < 0xE000:
-            self._wrong(f"U+{point:04X} is no character", self._at - 2)
+            self._wrong(f"U+{point:04X} is not a character", self._at - 2)
         self._at += HEX[kind]
         return chr(point)
 
@@ -286,7 +288,7 @@ class _Parser:
         """The last item, counted."""
         begin, char = self._at, self._text[self._at]
         if not items:
-            self._wrong(f"{char!r} counts the item before it, and there is none")
+            self._wrong(f"{char!r} has no item before it to repeat")
         self._at += 1
         low, high = COUNTS[char] if char in COUNTS else self._bounds(begin, lines=lines)
         if high is not None and high < low:
@@ -329,7 +331,7 @@ class _Parser:
         if found is None:
             char = self._text[self._at : self._at + 1]
             given = "" if char.isprintable() else f", not {char!r}"  # as the mark of a byte order
-            self._wrong(f"here should be {what}{given}")
+            self._wrong(f"expected {what}{given}")
         self._at = found.end()
         return found[0]
 

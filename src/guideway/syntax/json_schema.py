@@ -188,7 +188,7 @@ class _Reader:
             )
         if not isinstance(raw, dict):
             raise SourceError(
-                f"a schema is an object or a boolean, not {show(raw)}", place=outer.shown
+                f"a schema must be an object or a boolean, not {show(raw)}", place=outer.shown
             )
         place = outer.entered()
         said = asserted(raw, place.scope.draft, place.scope.resource.keywords)

@@ -185,9 +185,9 @@ class _Closing:
         """Add the keywords."""
         if self._lost is not None:
             warn(
-                "the objects of this schema are not closed, because the reference "
-                f"{self._lost!r} is not a JSON pointer and stands where a value may fail (not, if, "
-                'oneOf, contains). Write "additionalProperties": false where you want no others'
+                "the objects of this schema stay open, because the reference "
+                f"{self._lost!r} is not a JSON pointer and is used in not, if, oneOf or contains. "
+                'Write "additionalProperties": false where you want no other members'
             )
             return
         fixed = self._open | self._kept

@@ -76,7 +76,7 @@ class _Folder:
             if len(listed) > _MOST_FILES:
                 raise LimitError(
                     f"the folder {str(self._folder)!r} has more than {_MOST_FILES} JSON files: "
-                    "pass those that the schema needs as resources={uri: schema}",
+                    "pass the needed ones as resources={uri: schema}",
                     limit="files of a folder",
                     given=_MOST_FILES,
                 )

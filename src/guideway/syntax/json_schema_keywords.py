@@ -66,7 +66,8 @@ def find_draft(uri: object, pointer: str, default: Draft) -> Draft:
     draft = _DRAFTS.get(uri.partition("://")[2].removesuffix("#"))
     if draft is None:
         raise UnsupportedError(
-            f"$schema {show(uri)} is none of drafts 4, 6, 7, 2019-09 and 2020-12",
+            f"$schema {show(uri)} is not supported; supported are drafts 4, 6, 7, 2019-09 and "
+            "2020-12",
             feature="$schema",
             place=f"{pointer}/$schema",
         )

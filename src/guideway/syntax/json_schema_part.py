@@ -119,7 +119,7 @@ def _free_name(source: JsonSchema) -> str:
 
 def _refused(address: Address) -> UnsupportedError:
     return UnsupportedError(
-        "this part of the schema means what it does only together with the parts that lead to it",
+        "this part of the schema depends on the parts that lead to it, so it has no meaning alone",
         feature="part of a schema",
         place=address.removeprefix("#"),
     )

@@ -150,7 +150,7 @@ def read_numbers(keywords: Keywords, types: frozenset[str], draft: Draft) -> Num
         raise keywords.wrong("multipleOf", "more than 0", keywords.raw["multipleOf"])
     if multiple is not None and factor_of(multiple) is None:
         raise UnsupportedError(
-            f"multipleOf {multiple} leaves more than {MOST_RESTS} different rests",
+            f"multipleOf {multiple} has more than {MOST_RESTS} remainders",
             feature="multipleOf",
             place=keywords.place("multipleOf"),
         )

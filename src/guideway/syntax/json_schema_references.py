@@ -146,8 +146,8 @@ class Library:
         found = self._catalogue.find(uri)
         if found is None:
             raise UnsupportedError(
-                f"{what} leaves this schema, and nothing is fetched: pass the schema that it names "
-                "as JsonSchema(..., resources={uri: schema}), or the folder where its file is",
+                f"{what} names another schema, and guideway fetches nothing: pass that schema as "
+                "JsonSchema(..., resources={uri: schema}), or the folder of its file",
                 feature="$ref",
                 place=at,
             )
@@ -163,7 +163,7 @@ class Library:
         found = resource.anchors.get(name)
         if found is None:
             hint = did_you_mean(name, list(resource.anchors))
-            raise SourceError(f"{what} leads nowhere: there is no such anchor{hint}", place=at)
+            raise SourceError(f"{what} is wrong: there is no such anchor{hint}", place=at)
         return found
 
     def _follow(self, scope: Scope, pointer: str, what: str, at: str) -> Place:
@@ -179,7 +179,7 @@ class Library:
             else:
                 names = list(value) if isinstance(value, dict) else []
                 raise SourceError(
-                    f"{what} leads nowhere: there is no {path}{did_you_mean(key, names)}", place=at
+                    f"{what} is wrong: there is no {path}{did_you_mean(key, names)}", place=at
                 )
             place = Place(place.scope, path, value)
         return place

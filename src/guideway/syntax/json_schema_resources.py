@@ -205,7 +205,7 @@ def _keywords(vocabularies: dict[str, Json], document: str) -> frozenset[str]:
         keywords = find_vocabulary(uri)
         if keywords is None and required is not False:
             raise UnsupportedError(
-                f"the vocabulary {show(uri)}, which the metaschema asks for, is not known",
+                f"the metaschema requires the unknown vocabulary {show(uri)}",
                 feature="$vocabulary",
                 place=f"{document}/$schema",
             )
@@ -239,7 +239,7 @@ def joined(base: str, reference: str, keyword: str, place: str) -> str:
     except ValueError as error:
         within = f" within the resource {show(base)}" if base else ""
         raise SourceError(
-            f"{keyword} {show(reference)}{within} comes to no URI: {error}",
+            f"{keyword} {show(reference)}{within} is not a URI: {error}",
             place=f"{place}/{keyword}",
         ) from None
 

@@ -183,7 +183,7 @@ def _resource_texts(text: str, resources: object) -> tuple[tuple[str, str], ...]
         return files_of(folder, read_json(text))
     if not isinstance(resources, Mapping):
         raise SourceError(
-            f"resources are a dict of schemas by URI, or a folder, not {brief(resources)}"
+            f"resources must be a dict of schemas by URI, or a folder, not {brief(resources)}"
         )
     listed = cast("Mapping[object, object]", resources).items()
     return tuple((_uri(uri), _copied(part, f"resource {brief(uri)}")[0]) for uri, part in listed)
@@ -191,7 +191,7 @@ def _resource_texts(text: str, resources: object) -> tuple[tuple[str, str], ...]
 
 def _uri(uri: object) -> str:
     if not isinstance(uri, str):
-        raise SourceError(f"a resource's URI is a str, not {brief(uri)}")
+        raise SourceError(f"the URI of a resource must be a str, not {brief(uri)}")
     check_text(uri, "a resource's URI")
     return uri
 
@@ -207,7 +207,7 @@ def _copied(schema: object, what: str) -> tuple[str, Json]:
     if isinstance(schema, dict | Mapping | bool):
         return copy_json(schema if isinstance(schema, bool) else dict(schema))  # pyright: ignore[reportUnknownArgumentType]
     raise SourceError(
-        f"{what} is a dict, a bool or JSON text, not {brief(schema)}{_instead(schema)}"
+        f"{what} must be a dict, a bool or JSON text, not {brief(schema)}{_instead(schema)}"
     )
 
 

@@ -48,11 +48,11 @@ class Whitespace:
             given: object = getattr(self, name)
             if not isinstance(given, int) or isinstance(given, bool) or given < 0:
                 raise SourceError(
-                    f"Whitespace({name}=...) is a count of spaces, not {brief(given)}"
+                    f"Whitespace({name}=...) must be a number of spaces, not {brief(given)}"
                 )
         if not isinstance(self.newline, bool):  # pyright: ignore[reportUnnecessaryIsInstance]
             raise SourceError(
-                f"Whitespace(newline=...) is True or False, not {brief(self.newline)}"
+                f"Whitespace(newline=...) must be True or False, not {brief(self.newline)}"
             )
 
 

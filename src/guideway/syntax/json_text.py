@@ -123,9 +123,10 @@ def _write(value: object) -> str:
             return write_deep(value, _ENCODER.encode)
     except ValueError as error:
         raise SourceError(
-            "a value that contains itself is no JSON"
+            "the value is not JSON: it contains itself"
             if "Circular" in str(error)
-            else f"a number is NaN, infinite or longer than {MAX_DIGITS} digits: no JSON"
+            else "the value is not JSON: a number is NaN, infinite or longer than "
+            f"{MAX_DIGITS} digits"
         ) from None
 
 
@@ -240,7 +241,7 @@ def _pointer_to(value: object, root: object) -> str:
 def _check_text(pointer: str, text: str) -> None:
     if not text.isascii() and any("\ud800" <= character <= "\udfff" for character in text):
         raise SourceError(
-            "half of a surrogate pair is no character (RFC 7493): "
+            "a lone surrogate is not a character (RFC 7493): "
             f"{text.encode('ascii', 'backslashreplace').decode()[:60]}",
             place=pointer,
         )
@@ -289,7 +290,7 @@ def _too_long(count: int) -> LimitError:
 
 
 def _constant(name: str) -> NoReturn:
-    raise SourceError(f"{name} is no JSON number")
+    raise SourceError(f"{name} is not a JSON number")
 
 
 def _kind(value: object) -> str:

@@ -179,7 +179,7 @@ def refusals(reading: Reading) -> Generator[None]:
     except RecursionError:
         calls = sys.getrecursionlimit()
         raise LimitError(
-            f"the grammar nests deeper than Lark itself can read in {calls} calls within calls",
+            f"the grammar nests too deeply for Lark, within {calls} nested calls of Python",
             limit="nesting",
             given=calls,
         ) from None

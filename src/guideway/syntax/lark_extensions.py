@@ -167,7 +167,7 @@ def check_unmarked(read: Extended, path: str) -> None:
     if found is not None:
         place = describe_place(read.original, found.start())
         raise SourceError(
-            "U+FDD0 and U+FDD1 are no characters",
+            "a grammar must not contain U+FDD0 and U+FDD1, which are not characters",
             place=f"{path}, {place}" if path else place,
             text=read.original,
             position=found.start(),
@@ -242,7 +242,7 @@ class _Reader:
     def _closing(self, kind: str, begin: int, inside: int) -> int:
         """Where the braces behind a directive end; strings, comments and regexes hold none."""
         if not self._text.startswith("{", inside):
-            raise self._wrong(f"{kind} is followed by braces: {kind} {{ … }}", begin)
+            raise self._wrong(f"{kind} needs braces: {kind} {{ … }}", begin)
         levels, nested = [kind == "%lark"], int(kind == "%lark")  # whether each is a grammar
         for found in _BRACES.finditer(self._text, inside + 1):
             if found["skipped"] is not None:
@@ -260,7 +260,7 @@ class _Reader:
     def _check_depth(self, nested: int, begin: int) -> None:
         if nested > DEEPEST:
             raise LimitError(
-                f"%lark stands within {DEEPEST} others at most",
+                f"%lark nests more than {DEEPEST} levels deep",
                 limit="nesting",
                 given=DEEPEST,
                 place=self._place(begin),
@@ -272,15 +272,15 @@ class _Reader:
         if len(keys) != 1 or keys[0] not in _CUTS:
             near = did_you_mean(keys[0], _CUTS) if keys else ""
             raise self._wrong(
-                f"%regex has one of {', '.join(_CUTS)}, and nothing else{near}; other regexes are "
-                "written /…/, and numbers as %json",
+                f"%regex takes exactly one of {', '.join(_CUTS)}{near}; write other regexes as "
+                "/…/, and numbers as %json",
                 inside,
             )
         value = read[keys[0]]
         listed = keys[0] == "substring_chunks"
         if not (_is_strings(value) if listed else isinstance(value, str)):
             what = "a list of strings" if listed else "a string"
-            raise self._wrong(f"{keys[0]} is {what}, not {show(value)}", inside)
+            raise self._wrong(f"{keys[0]} must be {what}, not {show(value)}", inside)
         return substring(
             cast("str | list[str]", value),
             "words" if keys[0] == "substring_words" else "characters",
@@ -314,7 +314,7 @@ class _Reader:
 
     def _ids(self, compact: str, begin: int) -> tuple[int, ...]:
         if not _IDS.match(compact):
-            raise self._wrong("token ids are written <[7]>, or <[7-9,12]>", begin)
+            raise self._wrong("write token ids as <[7]>, or <[7-9,12]>", begin)
         ids: dict[int, None] = {}
         for part in compact.split(","):
             low, _, high = part.partition("-")
@@ -322,13 +322,13 @@ class _Reader:
             ids |= dict.fromkeys(range(first, min(last, first + MOST_IDS) + 1))
             if len(ids) > MOST_IDS:
                 raise LimitError(
-                    f"<[{compact:.40}]> stands for more than {MOST_IDS} tokens",
+                    f"<[{compact:.40}]> has more than {MOST_IDS} tokens",
                     limit="special tokens",
                     given=MOST_IDS,
                     place=self._place(begin),
                 )
         if not ids:
-            raise self._wrong("a range of token ids begins with the lower one", begin)
+            raise self._wrong("a range of token ids must begin with the lower id", begin)
         return tuple(ids)
 
     def _rule(self, found: re.Match[str]) -> int:
@@ -340,11 +340,12 @@ class _Reader:
             named = next((name for name in names if name != "capture"), "")
             if named not in _INSTEAD:
                 raise self._wrong(
-                    f'behind a rule stands [capture], or [capture="name"], not {options:.40}', begin
+                    f'a rule may have the option [capture] or [capture="name"], not {options:.40}',
+                    begin,
                 )
             raise self._refused(_INSTEAD[named], f"[{named}]", begin)
         if rule.upper() == rule:
-            raise self._wrong(f"{rule} is a terminal: what is captured is what a rule reads", begin)
+            raise self._wrong(f"{rule} is a terminal; only rules can be captured", begin)
         if self._path:
             raise self._refused(
                 "an imported grammar captures nothing; name a rule of your own that is this one",
@@ -384,7 +385,7 @@ class _Reader:
 
     def _refused(self, why: str, feature: str, at: int) -> UnsupportedError:
         return UnsupportedError(
-            f"{feature} is not read here: {why}",
+            f"{feature} is not supported: {why}",
             feature=feature,
             place=self._place(at),
             text=self._text,

@@ -131,7 +131,7 @@ def _start(loaded: Any, start: str) -> str:
     if start == "start" and MODULE in names:
         return MODULE
     near = did_you_mean(start, names) or (f"; there are {', '.join(names)}"[:200] if names else "")
-    raise SourceError(f"there is no rule {start!r}, with which texts begin{near}")
+    raise SourceError(f"there is no rule {start!r} to start with{near}")
 
 
 def _indentation(loaded: Any, source: Lark) -> Indentation | None:
@@ -152,8 +152,8 @@ def _check_items(indentation: Indentation | None, read: Mapping[str, LarkTermina
     for name in sorted(indentation.items & read.keys()) if indentation is not None else ():
         if read[name].min_width != read[name].max_width:
             raise UnsupportedError(
-                f"{name} begins a block that is as much wider as its text: all that it matches has "
-                "to be equally long, one character at least",
+                f"{name} sets the indentation of a block by its width, so all its texts must have "
+                "the same length, at least one character",
                 feature="postlex",
             )
 
@@ -265,7 +265,7 @@ def _check_ignored(ignored: list[Any], parts: Mapping[str, Part]) -> None:
     for name in map(str, ignored):
         if name in parts:
             raise UnsupportedError(
-                f"{parts[name].written} is ignored: only regexes and strings may be",
+                f"{parts[name].written} cannot be ignored: %ignore takes regexes and strings only",
                 feature="%ignore",
                 place=parts[name].place,
             )

@@ -82,7 +82,7 @@ def _check_blank(text: str) -> None:
         blank = 0 if line.strip() else blank + 1
         if blank > MOST_BLANK:
             raise LimitError(
-                f"{MOST_BLANK} blank lines stand in a row at most",
+                f"more than {MOST_BLANK} blank lines in a row",
                 limit="blank lines",
                 given=MOST_BLANK,
                 place=f"line {number}",
@@ -100,7 +100,7 @@ def _check_groups(regex: re.Match[str]) -> None:
 
 def _too_deep(text: str, position: int) -> LimitError:
     return LimitError(
-        f"parentheses stand within {DEEPEST} others at most",
+        f"parentheses nest more than {DEEPEST} levels deep",
         limit="nesting",
         given=DEEPEST,
         place=describe_place(text, position),

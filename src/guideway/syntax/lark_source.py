@@ -218,17 +218,24 @@ class _Texts:
         if isinstance(imports, Mapping):
             for name, text in cast("Mapping[object, object]", imports).items():
                 if not isinstance(name, str) or not _DOTTED.match(name):
-                    raise SourceError(f"imports are texts by names as `a.b`, not {brief(name)}")
+                    raise SourceError(
+                        f"the names in imports must be written as `a.b`, not {brief(name)}"
+                    )
                 check_text(text, f"the grammar {name!r}")
                 self._texts[_path(name)] = str(text).removeprefix(MARK)
         elif imports is not None:
             if not isinstance(imports, str | PathLike | Iterable):  # pyright: ignore[reportUnnecessaryIsInstance]
-                raise SourceError(f"imports are folders, or texts by names, not {brief(imports)}")
+                raise SourceError(
+                    f"imports must be folders, or a dict of texts by name, not {brief(imports)}"
+                )
             listed = [imports] if isinstance(imports, str | PathLike) else list(imports)
             for folder in map(checked_path, listed):
                 if not holds(folder.is_dir):
                     given = brief(str(folder))
-                    raise SourceError(f"imports are folders, or texts by names; {given} is none")
+                    raise SourceError(
+                        f"imports must be folders, or a dict of texts by name; {given} is not a "
+                        "folder"
+                    )
                 self._folders.append(folder)
 
     def find(self, path: str, *, relative: bool) -> str | None:
@@ -273,7 +280,7 @@ def _imported(text: str, texts: _Texts) -> tuple[tuple[str, str], ...]:
             named.setdefault(importer, set()).add(path)
             todo.append((path, part))
             if len(found) > _MOST_FILES:
-                raise SourceError(f"a grammar imports {_MOST_FILES} others at most")
+                raise SourceError(f"the grammar imports more than {_MOST_FILES} others")
     _check_circles(named)
     return tuple(found.items())
 
@@ -286,8 +293,8 @@ def _check_circles(named: dict[str, set[str]]) -> None:
         if not ended:
             listed = ", ".join(sorted(map(_name, named)))
             raise UnsupportedError(
-                f"grammars that import one another in a circle are not read: {listed:.200}; the "
-                "rules that need each other have to stand in one of them",
+                f"circular imports of grammars are not supported: {listed:.200}; move the rules "
+                "that need each other into one grammar",
                 feature="%import",
             )
         for path in ended:

@@ -66,7 +66,7 @@ def _read(given: Message, place: str) -> Plain:
     said = {key: value for key, value in _fields(given).items() if value is not None}
     role, calls = said.get("role"), said.pop("tool_calls", None)
     if not isinstance(role, str):
-        raise SourceError(f"a message needs a role; there is {brief(given)}", place=f"{place}/role")
+        raise SourceError(f"a message needs a role, not {brief(given)}", place=f"{place}/role")
     if "function_call" in said:
         raise UnsupportedError(
             "function_call is OpenAI's old form; write tool_calls",
@@ -80,7 +80,7 @@ def _read(given: Message, place: str) -> Plain:
         ]
     elif said["content"] is None:
         raise SourceError(
-            f"a message needs a content, or tool_calls; there is {brief(given)}",
+            f"a message needs a content or tool_calls, not {brief(given)}",
             place=f"{place}/content",
         )
     return said
@@ -94,7 +94,9 @@ def _fields(given: object) -> Mapping[str, Any]:
 
 def _listed(calls: object, place: str) -> Sequence[object]:
     if isinstance(calls, str) or not isinstance(calls, Sequence):
-        raise SourceError(f"tool_calls are a list, not {brief(calls)}", place=f"{place}/tool_calls")
+        raise SourceError(
+            f"tool_calls must be a list, not {brief(calls)}", place=f"{place}/tool_calls"
+        )
     return cast("Sequence[object]", calls)
 
 
@@ -107,8 +109,8 @@ def _content(given: object, place: str) -> str | None:
         return "".join(_part(part, f"{place}/{n}") for n, part in enumerate(parts))
     if not isinstance(given, str):
         raise SourceError(
-            f"a content is a text, or a list of parts; not {brief(given)} (json.dumps makes a text "
-            "of data)",
+            f"a content must be a text or a list of parts, not {brief(given)} (json.dumps writes "
+            "data as a text)",
             place=place,
         )
     check_text(given, f"the content at {place}")
@@ -122,7 +124,8 @@ def _part(given: object, place: str) -> str:
     kind = part.get("type")
     if kind not in TEXTS:
         raise UnsupportedError(
-            f"a part of a content is {brief(kind or given)}: guideway's models read texts",
+            f"a part of the content has the type {brief(kind or given)}: guideway supports only "
+            "text parts",
             feature=str(kind),
             place=place,
         )
@@ -138,14 +141,16 @@ def _call(given: object, place: str) -> Plain:
     kind = call.get("type", "function")
     if kind != "function":
         raise UnsupportedError(
-            f"a tool call is {brief(kind)}: only calls of functions are read",
+            f"a tool call has the type {brief(kind)}: only functions are supported",
             feature=f"tool call of type {kind}",
             place=place,
         )
     function = dict(_fields(call.get("function", call)))
     name = function.get("name")
     if not isinstance(name, str):
-        raise SourceError(f"a tool call names a function; there is {brief(given)}", place=place)
+        raise SourceError(
+            f"a tool call needs the name of a function, not {brief(given)}", place=place
+        )
     named = {"id": call["id"]} if call.get("id") else {}
     written = _arguments(function.get("arguments"), place)
     return {**named, "type": "function", "function": {"name": name, "arguments": written}}
@@ -159,4 +164,6 @@ def _arguments(given: object, place: str) -> str:
     try:
         return json.dumps(given, ensure_ascii=False)
     except (TypeError, ValueError, RecursionError) as error:
-        raise SourceError(f"arguments of a tool call are JSON: {error}", place=place) from None
+        raise SourceError(
+            f"the arguments of a tool call must be JSON: {error}", place=place
+        ) from None

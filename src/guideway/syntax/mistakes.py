@@ -72,7 +72,7 @@ def _several(items: list[object]) -> str:
 def _thing(value: object) -> str:
     name = type(value).__name__
     if has(value, "advance", "mask", "start"):
-        return "a compiled constraint is none: pass what it was compiled from"
+        return "pass the source of this compiled constraint"
     if is_tokenizer(value):
         return "a tokenizer is none: guideway.compile(source, vocabulary) has the source first"
     if has(value, "eos_ids", "tokens"):
@@ -115,8 +115,8 @@ def check_literal(text: str) -> None:
     if name is not None:
         given = brief(text)
         warn(
-            f"a str is taken literally, and {given} looks like something else: if so, write "
-            f"guideway.{name}({given}); if not, guideway.Choice([{given}]) says so"
+            f"a str is a literal text, and {given} looks like something else: write "
+            f"guideway.{name}({given}), or guideway.Choice([{given}]) for the literal text"
         )
 
 

@@ -37,7 +37,7 @@ def check_levels(source: Source) -> None:
         levels += 1
         if levels > DEEPEST:
             raise LimitError(
-                f"the source holds others in more than {DEEPEST} levels",
+                f"the source nests more than {DEEPEST} levels deep",
                 limit="levels of sources",
                 given=DEEPEST,
             )

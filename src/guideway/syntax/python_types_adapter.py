@@ -49,8 +49,8 @@ def adapt(type_: object, *, plain: bool = False) -> tuple[Schema, TypeAdapter[An
         parts = _parts(type_, {})
     if parts > _MOST_PARTS:
         raise LimitError(
-            f"a type has {parts} parts, each counted wherever it stands, and {_MOST_PARTS} are "
-            "read; name what stands in many places with a class",
+            f"the type has {parts} parts, counting repeated ones, and at most {_MOST_PARTS} are "
+            "allowed; define a class for a part that is repeated",
             limit="parts of a type",
             given=parts,
             needed=_MOST_PARTS,
@@ -111,29 +111,29 @@ def _as_ours(name: str) -> Generator[None]:
         raise
     except PydanticSchemaGenerationError:
         raise UnsupportedError(
-            f"{name} holds something that pydantic knows no JSON for; give it a type that pydantic "
-            "knows, or a __get_pydantic_core_schema__",
+            f"{name} contains a type for which pydantic has no JSON; use a type that pydantic "
+            "supports, or define __get_pydantic_core_schema__",
             feature=name,
         ) from None
     except (PydanticUserError, PydanticUndefinedAnnotation) as error:
         raise SourceError(f"pydantic refuses {name}: {error.message}") from None
     except ImportError as error:
         raise UnsupportedError(
-            f"{name} needs a package that is not here: {error}", feature=name
+            f"{name} needs a package that is not installed: {error}", feature=name
         ) from None
     except RecursionError:
         raise UnsupportedError(
-            f"{name} nests its types deeper than Python's stack of {sys.getrecursionlimit()} calls "
-            "allows, in pydantic or here; nest them less, or raise sys.setrecursionlimit",
+            f"{name} nests too deeply for Python's recursion limit of {sys.getrecursionlimit()} "
+            "calls; nest the types less, or raise sys.setrecursionlimit",
             feature="nesting",
         ) from None
     except (SchemaError, SyntaxError, TypeError, RuntimeError, NameError) as error:
         # A constraint on the wrong type, a forward reference to nothing, ...
         told = str(error)[:300]
-        raise SourceError(f"{name} is no type that pydantic can read: {told}") from error
+        raise SourceError(f"pydantic cannot read the type {name}: {told}") from error
     except Exception as error:  # of a method of the user's, above all
         told = f"{type(error).__name__}: {error}"[:300]
-        raise SourceError(f"pydantic's reading of {name} failed with {told}") from error
+        raise SourceError(f"pydantic failed on {name} with {told}") from error
 
 
 def _adapter(type_: object) -> TypeAdapter[Any]:

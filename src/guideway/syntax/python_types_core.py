@@ -133,7 +133,7 @@ class _Reader:
         if kind in self._wrappers:
             return self._wrappers[kind](core, at)
         name = getattr(core.get("cls"), "__qualname__", "")
-        raise at.refuse(f"{kind} {name}".strip(), "has no JSON that is read back as it", kind)
+        raise at.refuse(f"{kind} {name}".strip(), "has no JSON from which pydantic reads it", kind)
 
     # Unions
 
@@ -143,7 +143,7 @@ class _Reader:
     def _union(self, core: Core, at: Place) -> Schema:
         parts = [part for part in union_parts(core) if not is_hidden(part)]
         if not parts:
-            raise at.refuse("a union", "of hidden members only has nothing to offer")
+            raise at.refuse("a union", "has only hidden members")
         return _any_of([self.read(part, at) for part in parts])
 
     def _tagged(self, core: Core, at: Place) -> Schema:
@@ -211,7 +211,7 @@ class _Reader:
         if schema is None:
             raise at.refuse(
                 f"the validator {name}",
-                "decides alone what is valid; say with WithJsonSchema what JSON there is",
+                "defines its own input; declare the JSON with WithJsonSchema",
                 name,
             )
         return as_text(schema, core, at)

@@ -140,7 +140,7 @@ def _limited(core: Core, asked: Asked, check: Check, at: Place) -> Core | None:
     kind: str = core["type"]
     if users_hooks(core):
         told = f"{_told(asked)} behind a JSON Schema of the user's"
-        raise at.refuse(told, "is not supported; say it in that schema", next(iter(asked)))
+        raise at.refuse(told, "is not supported here; write it in that schema", next(iter(asked)))
     if kind in _INNER:
         return _inside(core, _INNER[kind], asked, check, at)
     make = _MADE.get(kind)
@@ -254,9 +254,9 @@ def _behind_users(core: Core, asked: Asked, check: Check, at: Place) -> Core | N
         found = _alike(declared, groups, asked, check, at)
     except UnsupportedError:
         raise at.refuse(
-            f"{_told(asked)} behind the validator {name_of(function)}",
-            "cannot be held by what the validator is given; check it in the validator, or say with "
-            "WithJsonSchema what JSON there is",
+            f"{_told(asked)} after the validator {name_of(function)}",
+            "cannot be enforced, because the validator may change the value; check it in the "
+            "validator, or declare the JSON with WithJsonSchema",
             next(iter(asked)),
         ) from None
     return None if found is None else {**core, _INPUT: found}

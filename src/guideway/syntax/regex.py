@@ -76,7 +76,9 @@ def parse_regex(pattern: str, dialect: Dialect = "python", flags: str = "") -> P
         LimitError: groups nest more than 200 deep, or a count is beyond 2**31.
     """
     if not isinstance(pattern, str):  # pyright: ignore[reportUnnecessaryIsInstance]
-        raise SourceError(f"a pattern is a str, not {type(pattern).__name__}: {brief(pattern)}")
+        raise SourceError(
+            f"a pattern must be a str, not {type(pattern).__name__}: {brief(pattern)}"
+        )
     return _Parser(pattern, start_mode(dialect, flags), flags).parse()
 
 
@@ -122,9 +124,7 @@ class _Parser:
             else:
                 self._actions[cursor.take()](self, at)
         if self._outer:
-            raise cursor.error(
-                "the group that begins here has no end: ) is missing", self._top.place
-            )
+            raise cursor.error("this group is not closed: ) is missing", self._top.place)
         body = self._finish(self._top)
         return Pattern(cursor.text, body, self._looks, self._boundaries, self._backs)
 
@@ -238,18 +238,20 @@ class _Parser:
         cursor, items = self._cursor, self._top.items
         if not items or isinstance(items[-1], _NOTHING_TO_REPEAT[self._top.mode.dialect]):
             raise cursor.error(
-                "there is nothing here to repeat; write \\ before it for the sign", at
+                "there is nothing to repeat; write \\ before it for the character itself",
+                at,
             )
         if isinstance(items[-1], Repeat):
             raise cursor.error(
-                "this is repeated already; put parentheses around it to repeat that", at
+                "this is repeated already; write (?:…) around it to repeat it again", at
             )
         lazy = cursor.match("?")
         if not lazy and cursor.peek() == "+":
             if self._top.mode.dialect == "ecma":
                 raise cursor.error("this is repeated already", cursor.position)
             raise cursor.unsupported(
-                "possessive counts keep what they took, which is another language; drop the +",
+                "possessive quantifiers are not supported, because they match other texts; remove "
+                "the +",
                 "possessive quantifier",
                 at,
             )
@@ -290,7 +292,7 @@ class _Parser:
 
     def _close(self, at: int) -> None:
         if not self._outer:
-            raise self._cursor.error("this ) closes nothing; write \\) for the character", at)
+            raise self._cursor.error("this ) closes no group; write \\) for the character", at)
         group = self._top
         body = self._finish(group)
         self._top = self._outer.pop()
@@ -309,8 +311,7 @@ class _Parser:
             least, most = self._width(body)
             if least != most:
                 raise self._cursor.error(
-                    "re looks back over a fixed number of characters only; dialect='ecma' does not "
-                    "mind",
+                    "re supports only lookbehinds of a fixed length; use dialect='ecma' for others",
                     at,
                 )
         return Look(body, ahead, sign[-1] == "!", at)
@@ -335,7 +336,7 @@ class _Parser:
             self._enter(at, self._top.mode, captures=True, name=self._name(at))
         elif cursor.match("#"):
             if cursor.scan(_COMMENT) is None:
-                raise cursor.error("the comment that begins here has no end: ) is missing", at)
+                raise cursor.error("this comment is not closed: ) is missing", at)
         elif cursor.match("P="):
             found = cursor.scan(_REFERENCE_NAME)
             self._back(self._number(found[1] if found else "", at), at)
@@ -352,10 +353,10 @@ class _Parser:
         cursor = self._cursor
         found = cursor.scan(_NAME)
         if found is None:
-            raise cursor.error("the name of this group has no end: > is missing", at)
+            raise cursor.error("the name of this group is not closed: > is missing", at)
         name = found[1]
         if not name.isidentifier():
-            raise cursor.error(f"{name!r} is no name for a group: letters, digits, _ are", at)
+            raise cursor.error(f"{name!r} is not a name of a group: use letters, digits and _", at)
         if name in self._names:
             raise cursor.error(f"group {self._names[name]} has the name {name!r} already", at)
         self._names[name] = len(self._closed)
@@ -372,12 +373,12 @@ class _Parser:
         if top.mode.dialect == "ecma":
             if begins:
                 raise cursor.unsupported(
-                    "flags at the beginning are Python's: give them as flags=", "inline flags", at
+                    "inline flags at the beginning are Python's: write flags=", "inline flags", at
                 )
             top.mode = change.mode
             return
         if not begins:
-            raise cursor.error("flags for the whole pattern stand at its beginning", at)
+            raise cursor.error("flags for the whole pattern must be at its beginning", at)
         self._flags_of_all += change.letters
         if "a" in self._flags_of_all and "u" in self._flags_of_all:
             raise cursor.error(EXCLUSIVE, at)

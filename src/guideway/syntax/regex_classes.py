@@ -56,9 +56,9 @@ def _read_items(cursor: Cursor, mode: Mode, opened: int) -> list[int | Range | S
     if isinstance(low, Shorthand) or isinstance(high, Shorthand):
         if mode.dialect == "ecma":
             return [low, _HYPHEN, high]
-        raise cursor.error(f"{written} is no range: \\d, \\w and \\s have no first and last", at)
+        raise cursor.error(f"{written} is not a range: \\d, \\w and \\s are sets", at)
     if high < low:
-        raise cursor.error(f"{written} is no range: it ends before it begins", at)
+        raise cursor.error(f"{written} is not a range: it ends before it begins", at)
     return [Range(low, high)]
 
 
@@ -75,5 +75,5 @@ def _posix(cursor: Cursor, negated: str, name: str, at: int) -> list[int | Range
 def _read_member(cursor: Cursor, mode: Mode, opened: int) -> int | Shorthand:
     character = cursor.take()
     if not character:
-        raise cursor.error("the class that begins here has no end: ] is missing", opened)
+        raise cursor.error("this class is not closed: ] is missing", opened)
     return read_class_escape(cursor, mode) if character == "\\" else ord(character)

@@ -150,7 +150,7 @@ _HINTS = {
 def _identity(cursor: Cursor, letter: str, at: int) -> int:
     if letter.isascii() and letter.isalnum():
         hint = _HINTS.get(letter, f"; for the letter itself write {letter}")
-        raise cursor.error(f"\\{letter} is no escape here{hint}", at)
+        raise cursor.error(f"\\{letter} is not an escape here{hint}", at)
     return ord(letter)
 
 
@@ -158,7 +158,7 @@ def _read_hex(cursor: Cursor, width: int, at: int) -> int:
     digits = cursor.text[cursor.position : cursor.position + width]
     if len(digits) < width or _HEX.fullmatch(digits) is None:
         raise cursor.error(
-            f"{cursor.text[at : at + 2]} takes exactly {width} hexadecimal digits", at
+            f"{cursor.text[at : at + 2]} needs exactly {width} hexadecimal digits", at
         )
     cursor.position += width
     return _code_point(cursor, digits, at)
@@ -174,7 +174,7 @@ def _code_point(cursor: Cursor, digits: str, at: int) -> int:
 def _read_name(cursor: Cursor, mode: Mode, at: int) -> int:
     named = cursor.scan(_BRACED_NAME)
     if named is None:
-        raise cursor.error("\\N takes the name of a character in braces, \\N{EM DASH} say", at)
+        raise cursor.error("\\N needs the name of a character in braces, such as \\N{EM DASH}", at)
     try:
         return ord(unicodedata.lookup(named[1]))
     except (KeyError, TypeError, ValueError):  # unknown, a sequence of several, a lone surrogate
@@ -184,7 +184,7 @@ def _read_name(cursor: Cursor, mode: Mode, at: int) -> int:
 def _octal(cursor: Cursor, digits: str, at: int) -> int:
     value = int(digits, 8)
     if value > 0o377:
-        raise cursor.error("an octal escape ends at \\377", at)
+        raise cursor.error("an octal escape must be at most \\377", at)
     return value
 
 
@@ -204,7 +204,7 @@ def _read_unit(cursor: Cursor, at: int) -> int:
 def _read_control(cursor: Cursor, at: int) -> int:
     letter = cursor.take()
     if not (letter.isascii() and letter.isalpha()):
-        raise cursor.error("\\c takes a letter, \\cJ say", at)
+        raise cursor.error("\\c needs a letter, such as \\cJ", at)
     return ord(letter) % 32
 
 
@@ -213,19 +213,19 @@ def _read_property(cursor: Cursor, mode: Mode, at: int) -> Shorthand:
     short = _ONE_LETTER if mode.dialect == "ecma" else _BRACED_NAME
     named = cursor.scan(_BRACED_NAME) or cursor.scan(short)
     if named is None:
-        raise cursor.error("\\p takes the name of a property in braces, \\p{Lu} say", at)
+        raise cursor.error("\\p needs the name of a property in braces, such as \\p{Lu}", at)
     kind, equals, value = named[1].partition("=")
     if equals and kind not in ("General_Category", "gc"):
         raise cursor.unsupported(
-            f"of Unicode's properties only the general category is known here, not {kind}",
+            f"{kind} is not supported; the only supported property is the general category",
             f"\\p{{{kind}=…}}",
             at,
         )
     name = value if equals else kind
     if name not in PROPERTIES:
         raise cursor.unsupported(
-            f"{name!r} is no general category, and scripts are not known here: write the ranges of "
-            f"their characters, [\\u4e00-\\u9fff] say{did_you_mean(name, PROPERTIES)}",
+            f"{name!r} is not a general category; scripts are not supported: write the ranges of "
+            f"their characters, such as [\\u4e00-\\u9fff]{did_you_mean(name, PROPERTIES)}",
             f"\\p{{{name}}}",
             at,
         )

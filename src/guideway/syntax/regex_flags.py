@@ -26,9 +26,9 @@ _NAMED: dict[Dialect, str] = {
 _SWITCHES = {"i": "ignore_case", "m": "multiline", "s": "dot_all", "x": "verbose"}
 EXCLUSIVE = "flags a and u exclude each other"
 _LINES = (
-    "engines disagree on what a line is to flag m: begin the pattern with (?m) for Python's lines"
+    "flag m has different lines in different engines: write (?m) at the start for Python's lines"
 )
-_LOCALE = "flag L depends on the locale of the process, and Python has it for bytes only"
+_LOCALE = "flag L is not supported: it depends on the locale, and Python allows it for bytes only"
 
 
 @final
@@ -62,7 +62,7 @@ def start_mode(dialect: Dialect, flags: str) -> Mode:
             why = {"L": _LOCALE, "m": _LINES}.get(flag, other)
             raise UnsupportedError(why, feature=f"flag {flag}")
         if flag not in _FLAGS[dialect]:
-            raise SourceError(f"{flag!r} is no flag; the flags of {_NAMED[dialect]}")
+            raise SourceError(f"{flag!r} is not a flag; the flags of {_NAMED[dialect]}")
         mode = _switch(mode, flag, on=True)
     if "a" in flags and "u" in flags:
         raise SourceError(EXCLUSIVE)
@@ -85,7 +85,7 @@ def read_flags(cursor: Cursor, mode: Mode, at: int) -> Change:
     behind = end == ")" and mode.dialect == "python"  # where Python turns nothing off
     if end not in (":", ")") or (turns_off and (not off or behind)) or not (on or off):
         raise cursor.error(
-            "(? begins no extension that is known; (?i), (?i-s:…), (?:…), (?P<name>…) are", at
+            "unknown extension after (?; known are (?i), (?i-s:…), (?:…), (?P<name>…)", at
         )
     for flag in on:
         mode = _switch(mode, flag, on=True)
@@ -104,14 +104,14 @@ def _check(cursor: Cursor, mode: Mode, letters: str, at: int) -> None:
     unknown = [flag for flag in letters if flag not in allowed]
     if unknown:
         listed = "i, s" if ecma else "a, i, m, s, u, x"
-        raise cursor.error(f"(?{unknown[0]} is no flag or extension; the flags are {listed}", at)
+        raise cursor.error(f"(?{unknown[0]} is not a flag or extension; the flags are {listed}", at)
 
 
 def _check_both(cursor: Cursor, on: str, off: str, at: int) -> None:
     if "a" in on and "u" in on:
         raise cursor.error(EXCLUSIVE, at)
     if "a" in off or "u" in off:
-        raise cursor.error("flags a and u are turned off by turning the other on", at)
+        raise cursor.error("flags a and u cannot be turned off; turn the other one on", at)
     both = [flag for flag in off if flag in on]
     if both:
         raise cursor.error(f"flag {both[0]} is turned both on and off", at)

@@ -259,15 +259,15 @@ def regions(
     """
     check_flag("stop_after_first", stop_after_first)
     if not tags:
-        raise SourceError("regions need a tag: guideway.tag(begin, source, end)")
+        raise SourceError("regions needs a tag: guideway.tag(begin, source, end)")
     for each in tags:
         if not isinstance(each, Tag):  # pyright: ignore[reportUnnecessaryIsInstance]
-            raise SourceError(
-                f"{brief(each)} is no tag: regions take guideway.tag(begin, source, end)"
-            )
+            raise SourceError(f"{brief(each)} is not a tag: write guideway.tag(begin, source, end)")
     repeat(Text(), at_least, at_most)  # refuses what is no count
     if stop_after_first and (at_least > 1 or at_most is not None):
-        raise SourceError("stop_after_first leaves one tag at most: at_least and at_most say other")
+        raise SourceError(
+            "stop_after_first allows one tag at most, which contradicts at_least or at_most"
+        )
     _check_triggers([t.trigger.text for t in tags if isinstance(t.trigger, Literal)])
     return Regions(tags, at_least, at_most, stop_after_first)
 
@@ -279,8 +279,8 @@ def _check_triggers(triggers: Iterable[str]) -> None:
         for longer in known:
             if shorter in longer[:-1]:
                 raise SourceError(
-                    f"the trigger {longer!r} never comes: it holds the trigger {shorter!r}, which "
-                    "is complete before it; make both one tag or change one of them"
+                    f"the trigger {longer!r} never occurs: the trigger {shorter!r} within it is "
+                    "complete first; combine the tags, or change a trigger"
                 )
 
 

@@ -143,13 +143,14 @@ class Regex(Source[str]):
         """Refuse what is no pattern at all; its syntax is read when compiling."""
         if isinstance(self.pattern, re.Pattern):  # pyright: ignore[reportUnnecessaryIsInstance]
             raise SourceError(
-                f"a pattern must be a str, not {brief(self.pattern)}; take it itself as the source"
+                f"a pattern must be a str, not {brief(self.pattern)}; use it as the source, "
+                "without Regex"
             )
         check_text(self.pattern, "a pattern")
         check_option("dialect", self.dialect, DIALECTS)
         if not isinstance(self.flags, str):  # pyright: ignore[reportUnnecessaryIsInstance]
             given = brief(self.flags)
-            raise SourceError(f"flags are letters of 'imsxau', as in (?im), and not {given}")
+            raise SourceError(f"flags must be letters of 'imsxau', as in (?im), not {given}")
 
 
 @final
@@ -167,9 +168,9 @@ class Choice(Source[str]):
     def __init__(self, options: Iterable[str]) -> None:
         """One of `options`; a single string would be read letter by letter, so it is refused."""
         if isinstance(options, str | Mapping) or not isinstance(options, Iterable):  # pyright: ignore[reportUnnecessaryIsInstance]
-            raise SourceError(f"Choice takes a list of strings, not {brief(options)}")
+            raise SourceError(f"Choice needs a list of strings, not {brief(options)}")
         if isinstance(options, type) and not issubclass(options, str):
-            raise SourceError(f"{brief(options)} is a type: take it itself as the source")
+            raise SourceError(f"{brief(options)} is a type: use it as the source, without Choice")
         listed = tuple(options)
         for option in listed:
             check_text(option, "an option of Choice")
@@ -407,8 +408,8 @@ def source(
     if isinstance(value, Source | str):
         if style != (None, None, None):
             raise SourceError(
-                "key_order, whitespace and spelling are options of a Python type, and "
-                f"{brief(cast('object', value))} is none; JsonSchema(...) takes them itself"
+                "key_order, whitespace and spelling are options of Python types, not of "
+                f"{brief(cast('object', value))}; for a schema write them in JsonSchema(...)"
             )
         if isinstance(value, str):
             check_literal(value)
@@ -445,9 +446,9 @@ def repeat(item: object, low: int = 0, high: int | None = None) -> Repetition:
     given = f"{brief(low)}, {brief(high)}"
     for bound in (low,) if high is None else (low, high):
         if not isinstance(bound, int) or isinstance(bound, bool):  # pyright: ignore[reportUnnecessaryIsInstance]
-            raise SourceError(f"repeat({given}): bounds are whole numbers")
+            raise SourceError(f"repeat({given}): the bounds must be whole numbers")
     if low < 0 or (high is not None and high < low):
-        raise SourceError(f"repeat({given}): bounds are counts, the lower one first")
+        raise SourceError(f"repeat({given}): the bounds must be 0 or more, the lower one first")
     return Repetition(source(item), low, high)
 
 
@@ -459,7 +460,7 @@ def check_text(value: object, what: str) -> None:
         value.encode()
     except UnicodeEncodeError as error:
         raise SourceError(
-            f"{what} holds a lone surrogate, which no text can contain",
+            f"{what} contains a lone surrogate, which is not a character",
             place=f"character {error.start}",
         ) from None
 
@@ -467,7 +468,7 @@ def check_text(value: object, what: str) -> None:
 def check_flag(name: str, value: object) -> None:
     """Refuse what is neither True nor False: "no" would be taken for yes."""
     if not isinstance(value, bool):
-        raise SourceError(f"{name} is {brief(value)}: it is True or False")
+        raise SourceError(f"{name} is {brief(value)}: it must be True or False")
 
 
 def check_option(name: str, value: object, allowed: tuple[str, ...]) -> None:
@@ -475,7 +476,7 @@ def check_option(name: str, value: object, allowed: tuple[str, ...]) -> None:
     if not isinstance(value, str) or value not in allowed:
         listed = ", ".join(map(repr, allowed))
         near = did_you_mean(value, allowed)
-        raise SourceError(f"{name}={brief(value)}: it is one of {listed}{near}")
+        raise SourceError(f"{name} is {brief(value)}: it must be one of {listed}{near}")
 
 
 def check_style(key_order: object, whitespace: object, spelling: object) -> None:

@@ -29,12 +29,12 @@ class Special(Source[str]):
     def __post_init__(self) -> None:
         """Refuse what is neither a name nor an id."""
         if isinstance(self.token, bool) or not isinstance(self.token, int | str):  # pyright: ignore[reportUnnecessaryIsInstance]
-            raise SourceError(f"a special token has a name or an id, not {brief(self.token)}")
+            raise SourceError(f"a special token must be a name or an id, not {brief(self.token)}")
         if isinstance(self.token, str):
             check_text(self.token, "the name of a special token")
         check_flag("required", self.required)
         if self.token == "" or (isinstance(self.token, int) and not 0 <= self.token < _MOST_IDS):
-            raise SourceError(f"no special token is {brief(self.token)}")
+            raise SourceError(f"{brief(self.token)} cannot be a special token")
 
 
 @final

@@ -49,7 +49,7 @@ def substring(text: str | Iterable[str], cut: Cut = "words") -> Substring:
         check_text(text, "the text of a substring")
         return Substring(tuple(_WORDS.findall(text) if cut == "words" else text))
     if not isinstance(text, Iterable):  # pyright: ignore[reportUnnecessaryIsInstance]
-        raise SourceError(f"a substring is one of a text, or of chunks, not {brief(text)}")
+        raise SourceError(f"substring needs a text or a list of chunks, not {brief(text)}")
     chunks = tuple(text)
     for chunk in chunks:
         check_text(chunk, "a chunk")

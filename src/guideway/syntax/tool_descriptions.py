@@ -100,7 +100,7 @@ def read_descriptions(given: Mapping[str, Any]) -> Iterator[Description]:
             listed: list[Any] = given[key] if key in _LISTS else [given[key]]
             for one in listed if isinstance(listed, list) else [listed]:  # pyright: ignore[reportUnnecessaryIsInstance]
                 if not isinstance(one, Mapping):
-                    raise SourceError(f"{key} of a tool holds a description, not {brief(one)}")
+                    raise SourceError(f"{key} of a tool must be a description, not {brief(one)}")
                 yield from read_descriptions(cast("Mapping[str, Any]", one))
             return
     yield _read(given)
@@ -115,23 +115,22 @@ def function_of(given: Mapping[str, Any]) -> Mapping[str, Any]:
 def _read(given: Mapping[str, Any]) -> Description:
     name, about = given.get("name"), given.get("description", "")
     if not isinstance(name, str):
-        raise SourceError(f"a description of a tool has a name; not {brief(given)}")
+        raise SourceError(f"the description of a tool needs a name: {brief(given)}")
     check_text(about, f"the description of the tool {name}")
     if given.get("type") not in _WITH_SCHEMA:
         raise SourceError(
-            f"the tool {name} has the type {brief(given['type'])}: only functions have arguments "
-            "that a schema describes"
+            f"the tool {name} has the type {brief(given['type'])}: only functions are supported"
         )
     _check_keys(given, _SCHEMAS)
     keys = [key for key in _SCHEMAS if key in given]
     if len(keys) > 1:
-        raise SourceError(f"the tool {name} has {' and '.join(keys)}: which one is meant?")
+        raise SourceError(f"the tool {name} has {' and '.join(keys)}: give only one of them")
     if not keys:
         return Description(name, about, _NO_ARGUMENTS, _NO_ARGUMENTS)
     [key] = keys
     schema = given[key]
     if not isinstance(schema, Mapping):
-        raise SourceError(f"{key} of the tool {name} is a dict, not {brief(schema)}")
+        raise SourceError(f"{key} of the tool {name} must be a dict, not {brief(schema)}")
     read = _SCHEMAS[key](name, dict(cast("Mapping[str, Any]", schema)))
     return Description(name, about, _with_null(read), read)
 
@@ -145,10 +144,10 @@ def _check_keys(given: Mapping[str, Any], read: Collection[str]) -> None:
         meant = did_you_mean(key, _SCHEMAS)
         if isinstance(value, Mapping | list | type) or key in _SCHEMAS or near(key, _SCHEMAS):
             raise SourceError(
-                f"{about} is not known, and may be a schema{meant}; schemas are read from "
+                f"{about} is unknown, and may be a schema{meant}; the keys for schemas are "
                 f"{', '.join(_SCHEMAS)}"
             )
-        warn(f"{about} is not known, and says nothing here")
+        warn(f"{about} is unknown, and is ignored")
 
 
 # Schemas
@@ -217,7 +216,9 @@ def _inputs(name: str, given: dict[str, Any]) -> dict[str, Any]:
     properties: dict[str, Any] = {}
     for key, part in given.items():
         if not isinstance(part, Mapping):
-            raise SourceError(f"the input {key!r} of the tool {name} is a dict, not {brief(part)}")
+            raise SourceError(
+                f"the input {key!r} of the tool {name} must be a dict, not {brief(part)}"
+            )
         said = dict(cast("Mapping[str, Any]", part))
         kind = said.get("type")
         if kind in ("image", "audio"):

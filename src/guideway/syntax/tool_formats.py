@@ -383,7 +383,7 @@ def format_name(given: object) -> str:
     name = names.get(_squashed(given)) if isinstance(given, str) else None
     if name is None:
         raise SourceError(
-            f"there is no format {brief(given)} for tools; there are {', '.join(FORMATS)}"
+            f"unknown tool format {brief(given)}; known are {', '.join(FORMATS)}"
             f"{did_you_mean(given, [*FORMATS, *ALIASES])}"
         )
     return name

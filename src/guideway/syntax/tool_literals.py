@@ -210,7 +210,7 @@ class _Writer:
     def _refused(self, what: str, hint: str = "") -> UnsupportedError:
         advice = hint or "the format 'hermes' writes arguments as JSON"
         return UnsupportedError(
-            f"{self._place}: {what} has no form as a literal; {advice}", feature=what
+            f"{self._place}: {what} cannot be written as a literal; {advice}", feature=what
         )
 
 

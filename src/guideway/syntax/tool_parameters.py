@@ -109,8 +109,8 @@ def parameters(tool: str, arguments: PythonType | JsonSchema) -> tuple[Parameter
     for name in (*objects.properties, *objects.required):
         if not _NAME.match(name) or name not in objects.properties:
             raise UnsupportedError(
-                f"the tool {tool} has an argument {name!r:.40}, which is no name of an element or "
-                "has no schema",
+                f"the argument {name!r:.40} of the tool {tool} cannot be the name of an element, "
+                "or has no schema",
                 feature="name of an argument",
             )
     found: list[Parameter] = []
@@ -192,7 +192,7 @@ def _spelled(parts: Parts) -> str:
             case Sequence(inside):
                 found += _spelled(inside)
             case _:
-                raise SourceError(f"{brief(part)} is no text")
+                raise SourceError(f"{brief(part)} is not a text")
     return found
 
 
@@ -204,13 +204,13 @@ def _arguments(tool: str, document: Document) -> Schema:
     for keyword in schema.keywords:
         if keyword not in _OBJECT:
             raise UnsupportedError(
-                f"the tool {tool}: {keyword} of arguments has no form as elements; the format "
-                "'hermes' writes arguments as JSON",
+                f"the tool {tool}: {keyword} of arguments cannot be written as elements; the "
+                "format 'hermes' writes arguments as JSON",
                 feature=keyword,
             )
     if "object" not in schema.kinds:
         raise UnsupportedError(
-            f"the arguments of the tool {tool} are no JSON object",
+            f"the arguments of the tool {tool} are not a JSON object",
             feature="tool whose arguments are no object",
         )
     return schema

@@ -197,8 +197,8 @@ class _Strings:
         if said.format is not None or said.holds is not None:
             told = "JSON in a string" if said.format is None else "format of a string"
             raise UnsupportedError(
-                f"the tool {self._place}: {told} has no form as an element; the format 'hermes' "
-                "writes arguments as JSON",
+                f"the tool {self._place}: {told} cannot be written as an element; the format "
+                "'hermes' writes arguments as JSON",
                 feature=told.partition(" ")[0],
             )
         low, high = said.low, said.high
@@ -263,8 +263,8 @@ class _Strings:
         for limit, given, needed in (("parts", MOST_PARTS, size), ("nesting", DEEPEST, depth)):
             if needed > given:
                 raise LimitError(
-                    f"the tool {self._place}: too much is said of a string, {needed} sets of texts "
-                    f"{'in as many levels' if limit == 'nesting' else 'together'}",
+                    f"the tool {self._place}: a string has too many conditions: {needed} sets of "
+                    f"texts {'in as many levels' if limit == 'nesting' else 'together'}",
                     limit=f"{limit} of a string",
                     given=given,
                     needed=needed,

@@ -420,7 +420,7 @@ def _check_object(tool: Tool) -> None:
 
 def _no_object(name: str) -> UnsupportedError:
     return UnsupportedError(
-        f"the arguments of the tool {name} are no JSON object: give a model, a dataclass, a "
+        f"the arguments of the tool {name} are not a JSON object: give a model, a dataclass, a "
         'TypedDict, a callable, or a schema whose type is "object"',
         feature="tool whose arguments are no object",
     )
