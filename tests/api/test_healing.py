@@ -133,7 +133,7 @@ def test_all_models_of_an_expression_read_the_prompt_without_its_end():
     assert sorted(seen["other"]) == [(5,), (9, 5)]
     # The end of one prompt is another's own only where the texts end alike.
     for rewrite in (lambda prompt: prompt + "s", lambda prompt: "h"):
-        with pytest.raises(gw.UnsupportedError, match="does not end so"):
+        with pytest.raises(gw.UnsupportedError, match="does not end with it"):
             (base - other.prompted(rewrite)).generate("http:", max_new_tokens=1, heal=True)
     # A token that the end cuts is spelled anew: "p:/" without "/" is "p" and ":".
     seen["other"].clear()

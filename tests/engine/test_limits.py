@@ -96,7 +96,7 @@ def test_a_minimum_is_met_where_a_text_is_that_long(least: int, temperature: flo
 
 def test_a_minimum_beyond_the_longest_text_is_refused():
     constraint = gw.compile(gw.Regex("no|yes|maybe!{0,4}"), BYTES)
-    with pytest.raises(gw.LimitError, match="takes 9 tokens, and min_new_tokens asks for 10") as e:
+    with pytest.raises(gw.LimitError, match="has 9 tokens, and min_new_tokens requires 10") as e:
         generate(
             FakeModel.random(BYTES), [Request((0,), constraint, gw.Sampling(min_new_tokens=10))]
         )
@@ -147,7 +147,7 @@ def test_the_context_limits_the_text_and_is_full_at_last():
         generate(model, [Request((0, 1, 2, 3, 4))])
     assert e.value.limit == "context"
     constraint = gw.compile(gw.Regex("a{4}"), BYTES)
-    with pytest.raises(gw.LimitError, match="needs 4 tokens, and max_new_tokens leaves 3"):
+    with pytest.raises(gw.LimitError, match="needs 4 tokens, and max_new_tokens allows 3"):
         generate(model, [Request((0, 1), constraint)])
 
 

@@ -140,10 +140,10 @@ def test_a_repeated_context_is_drawn_by_the_seed_so_that_texts_do_not_run_in_cir
 def test_marks_need_a_draw_where_they_are_in_it() -> None:
     for kind in ("gumbel", "synthid"):
         marked = FLAT.watermarked(Watermark(key=1, scheme=kind))
-        with pytest.raises(gw.UnsupportedError, match=f"a {kind} watermark is in what is drawn"):
+        with pytest.raises(gw.UnsupportedError, match=f"a {kind} watermark needs random draws"):
             marked.generate("<000>", max_new_tokens=3)
     gumbel = FLAT.watermarked(Watermark(key=1, scheme="gumbel"))
-    with pytest.raises(gw.UnsupportedError, match="a search draws otherwise"):
+    with pytest.raises(gw.UnsupportedError, match="does not work with a search"):
         gumbel.generate("<000>", max_new_tokens=3, num_beams=2, do_sample=True)
 
 

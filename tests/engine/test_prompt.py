@@ -203,7 +203,7 @@ def test_a_lone_surrogate_is_refused_in_prompts_and_continuations(tokenizer: Any
         read.read("a\udfff")
     with pytest.raises(gw.SourceError, match="surrogate"):
         read.continuation(read.read("a"), "\ud800")
-    with pytest.raises(gw.SourceError, match="the content at /1/content holds a lone surrogate"):
+    with pytest.raises(gw.SourceError, match="the content at /1/content contains a lone surrogate"):
         read.read([*USER, {"role": "user", "content": "\ud800"}])
 
 

@@ -59,6 +59,6 @@ def test_logits_that_are_no_numbers_are_told():
 def test_what_is_longer_than_the_context_is_refused():
     model = FakeModel(LETTERS, lambda prefix: [0.0] * 5, context=4)
     assert len(score(model, ((0, 1),), [(0,), (1, 2)], [False, True])) == 2
-    with pytest.raises(gw.LimitError, match="take 5 tokens") as caught:
+    with pytest.raises(gw.LimitError, match="have 5 tokens") as caught:
         score(model, ((0, 1),), [(0,), (1, 2, 0)], [False, False])
     assert (caught.value.limit, caught.value.given, caught.value.needed) == ("context", 4, 5)

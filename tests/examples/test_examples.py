@@ -32,7 +32,7 @@ WITH_MODEL = {
     "in_transformers": (
         "'do_sample': False} gives Person(name='",
         "'num_beams': 3} gives Person(name='",
-        "'max_time': 1.0} is refused: max_time does not go with a constraint",
+        "'max_time': 1.0} is refused: max_time does not work with a constraint",
     ),
     "person": ("Person(name='Maria Lopez', age=34, profession='", "tokens, "),
     "results": (

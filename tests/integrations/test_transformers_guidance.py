@@ -210,11 +210,11 @@ class Ending:
         (
             "proxy tuning",
             {"prompt_lookup_num_tokens": 3},
-            "guidance does not go with assisted decoding",
+            "guidance does not work with assisted decoding",
         ),
-        ("proxy tuning", {"assistant_model": 1}, "guidance does not go with assisted decoding"),
-        ("others", {}, r"none of the leaves \(expert, anti\)"),
-        ("own pair", {}, "one of a GeDi pair"),
+        ("proxy tuning", {"assistant_model": 1}, "guidance does not work with assisted decoding"),
+        ("others", {}, r"not a leaf of the expression \(expert, anti\)"),
+        ("own pair", {}, "a model of a GeDi pair"),
     ],
 )
 def test_what_cannot_be_guided_is_refused(

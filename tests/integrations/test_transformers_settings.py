@@ -369,14 +369,14 @@ def held(source: Any = WORD, **more: Any) -> dict[str, Any]:
 @pytest.mark.parametrize(
     ("settings", "said"),
     [
-        (NO_TIME, "max_time does not go with a constraint: it cuts texts.*max_new_tokens"),
-        (STRING, "stop_strings does not go with a constraint: they cut texts"),
+        (NO_TIME, "max_time does not work with a constraint: it cuts texts.*max_new_tokens"),
+        (STRING, "stop_strings does not work with a constraint: they cut texts"),
         ({"stopping_criteria": [After()]}, "criterion After does not.*raise an exception from"),
         ({"no_repeat_ngram_size": 2}, "no_repeat_ngram_size=2 does not.*repetition_penalty"),
         ({"bad_words_ids": [[97, 98]]}, r"bad_words_ids does not.*\[97, 98\].*source - "),
         ({"token_healing": True}, "token_healing does not.*heal=True"),
-        ({"suppress_tokens": [END, OTHER_END]}, r"suppress_tokens bans each id.*\[256, 257\]"),
-        ({"forced_eos_token_id": 97}, r"forced_eos_token_id=\[97\] is no end of a text"),
+        ({"suppress_tokens": [END, OTHER_END]}, r"suppress_tokens bans every end id.*\[256, 257\]"),
+        ({"forced_eos_token_id": 97}, r"forced_eos_token_id=\[97\] is not an end id"),
         (
             {"penalty_alpha": 0.6, "top_k": 4, "custom_generate": own_loop},
             "penalty_alpha does not.*from the Hub.*guideway.Model.generate has penalty_alpha",
@@ -523,7 +523,7 @@ def test_a_text_begins_after_a_forced_token_and_ends_before_another(more: dict[s
 
 @pytest.mark.parametrize("token", [ord("a"), END])
 def test_a_forced_token_that_is_text_is_refused(token: int) -> None:
-    with pytest.raises(gw.UnsupportedError, match=f"forced_bos_token_id={token} would stand"):
+    with pytest.raises(gw.UnsupportedError, match=f"forced_bos_token_id={token} would put a token"):
         bart().generate(
             torch.tensor([[97]]), max_new_tokens=9, **held(WORD, forced_bos_token_id=token)
         )

@@ -122,9 +122,9 @@ def test_what_cannot_be_used_is_refused_by_name():
     model, tokenizer = make_model(("no", "yes")), make_tokenizer()
     with pytest.raises(ModelError, match="no label 'yess': it has 'no', 'yes'; did you mean 'yes'"):
         classifier((model, tokenizer), alpha=1, label="yess")
-    with pytest.raises(ModelError, match=r"Linear is no sequence classifier: .* no id2label"):
+    with pytest.raises(ModelError, match=r"Linear is not a sequence classifier: .* no id2label"):
         classifier((torch.nn.Linear(2, 2), tokenizer), alpha=1)
-    with pytest.raises(ModelError, match="is no classifier: it must have log_probs"):
+    with pytest.raises(ModelError, match="is not a classifier: it must have log_probs"):
         classifier(model, alpha=1)  # without its tokenizer
     with pytest.raises(ModelError, match="no padding token"):
         classifier((model, make_tokenizer(pad=None)), alpha=1)

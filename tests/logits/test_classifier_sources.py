@@ -118,7 +118,7 @@ def test_a_label_that_is_not_there_is_refused_with_those_that_are():
         classifier(Probable(), alpha=1, label="xyz")
     with pytest.raises(ModelError, match=r"label= must name one of .* Probable: 0, 1.* 19, …"):
         classifier(Probable(range(30)), alpha=1)
-    with pytest.raises(ModelError, match="label='rude': share_of_a gives one number a text"):
+    with pytest.raises(ModelError, match="label='rude': share_of_a gives one number for each text"):
         classifier(share_of_a, alpha=1, label="rude")
 
 
@@ -159,7 +159,7 @@ def test_a_classifier_is_taken_as_it_is():
 
 @pytest.mark.parametrize("source", [3, "toxicity", None, (1, 2), (share_of_a,), Lexicon])
 def test_anything_else_is_refused(source: object):
-    with pytest.raises(ModelError, match="is no classifier: it must have log_probs"):
+    with pytest.raises(ModelError, match="is not a classifier: it must have log_probs"):
         classifier(source, alpha=1)
 
 

@@ -35,9 +35,9 @@ def test_weights_far_out_stay_numbers():
 @pytest.mark.parametrize(
     ("weights", "options", "said"),
     [
-        ({"two words": 1}, {}, "'two words' in a lexicon is no single word"),
-        ({"": 1}, {}, "'' in a lexicon is no single word"),
-        ({"well-known": 1}, {}, "is no single word"),
+        ({"two words": 1}, {}, "'two words' in a lexicon is not a single word"),
+        ({"": 1}, {}, "'' in a lexicon is not a single word"),
+        ({"well-known": 1}, {}, "is not a single word"),
         ({"a": 1, "A": 2}, {}, "'A' twice"),
         ({"a": math.nan}, {}, "'a' in a lexicon is nan"),
         ({"a": math.inf}, {}, "'a' in a lexicon is inf"),

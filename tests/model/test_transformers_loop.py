@@ -91,7 +91,7 @@ def test_guided_texts_have_the_tokens_of_our_engine(built_in: "Model") -> None:
 
 def test_strings_that_would_cut_a_text_are_refused(built_in: "Model") -> None:
     held = LogitsProcessor(Person, built_in.vocabulary)
-    with pytest.raises(gw.UnsupportedError, match=r"stop_strings does not go with a constraint"):
+    with pytest.raises(gw.UnsupportedError, match=r"stop_strings does not work with a constraint"):
         generate(
             built_in, held, PROMPTS[:1], stop_strings=["a"], tokenizer=built_in.tokenizer
         )  # fmt: skip

@@ -67,10 +67,16 @@ def test_settings_that_do_not_go_together_are_refused_by_name(settings: Any, mes
 @pytest.mark.parametrize(
     ("settings", "message"),
     [
-        ({"num_return_sequences": 2}, "num_return_sequences is 2, but the most probable text is"),
+        (
+            {"num_return_sequences": 2},
+            "num_return_sequences is 2, and there is only one most probable text",
+        ),
         ({"num_beams": 2, "num_return_sequences": 3}, "at most num_beams, which is 2"),
         ({"best_of": 2, "num_return_sequences": 3, "seed": 1}, "at most best_of, which is 2"),
-        ({"best_of": 2, "temperature": 0}, "best_of is 2, but the most probable text is one"),
+        (
+            {"best_of": 2, "temperature": 0},
+            "best_of is 2, and there is only one most probable text",
+        ),
         ({"penalty_alpha": 0.6, "num_return_sequences": 2}, "num_return_sequences is 2"),
         ({"early_stopping": "sometimes", "num_beams": 2}, 'True, False or "never"'),
         ({"exactness": "exact", "seed": 1}, "one of 'local', 'rejection', 'asap', 'smc'"),

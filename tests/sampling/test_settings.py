@@ -176,7 +176,7 @@ def test_the_stages_have_an_order_that_can_be_chosen():
         (["top-p"], "did you mean 'top_p'"),
         (["zzzzzz"], "there are top_n_sigma, temperature"),
         (["top_p", "top_p"], "'top_p' twice"),
-        (["temperature"], "leaves out top_p, xtc"),
+        (["temperature"], "order lacks top_p, xtc"),
     ],
 )
 def test_an_order_that_is_none_is_refused(order: object, message: str):

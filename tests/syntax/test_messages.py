@@ -251,7 +251,7 @@ def test_a_role_that_the_template_knows_is_not_told() -> None:
 def test_messages_that_the_template_leaves_out_are_told() -> None:
     own = "{% for m in messages %}{% if m.role == 'user' %}{{ m.content }}{% endif %}{% endfor %}"
     messages = [{"role": "system", "content": "Be kind."}, ASKED]
-    with pytest.warns(GuidewayWarning, match="leaves out messages of the role 'system'"):
+    with pytest.warns(GuidewayWarning, match="ignores messages of the role 'system'"):
         template(own).render(messages)
 
 

@@ -77,7 +77,7 @@ class Alignment:
         found = _placed(self.ids, given.device)[given]
         if bool((found < 0).any()):
             token = int(given[found < 0][0])
-            raise ModelError(f"token {token} of the main model is none of another model's")
+            raise ModelError(f"token {token} of the main model does not exist in another model")
         return found
 
 

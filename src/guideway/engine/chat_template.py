@@ -135,11 +135,11 @@ class ChatTemplate:
                     f"{did_you_mean(role, ROLES)}"
                 )
             elif any(_is_missing(each, text) for each in messages if each["role"] == role):
-                warn(f"the model's chat template leaves out messages of the role {role!r}")
+                warn(f"the model's chat template ignores messages of the role {role!r}")
         names = [tool["function"]["name"] for tool in tools]
         if names and not any(name in text for name in names):
             warn(
-                "the model's chat template does not show tools; schema_in_prompt=True describes "
+                "the model's chat template ignores tools; schema_in_prompt=True describes "
                 "them in the prompt"
             )
 

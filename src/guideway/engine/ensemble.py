@@ -164,8 +164,8 @@ class Backbone:
             return self.model
         name = type(self.model).__name__
         raise UnsupportedError(
-            f"{name} has no hidden states, which contrastive search compares; in an expression "
-            "they are those of the first model",
+            f"{name} has no hidden states, which contrastive search needs; an expression uses "
+            "those of its first model",
             feature="hidden states",
         )
 
@@ -212,7 +212,7 @@ class Ensemble:
         self.leaves = tuple(leaves(node))
         if any(each == Linear(()) for each in walk(node)):
             raise SourceError(
-                "the expression is empty, or a part of it is: its terms cancel each other"
+                "the expression, or a part of it, is empty: its terms cancel each other"
             )
         written = list(dict.fromkeys(reading(leaf).context for leaf in self.leaves))
         main = _main(written)
@@ -241,7 +241,8 @@ class Ensemble:
         """
         if leaf in self._summed:
             raise UnsupportedError(
-                f"{leaf.name} is one of a GeDi pair, and its logits come from another loop",
+                f"{leaf.name} is a model of a GeDi pair, so it cannot be the running model of "
+                "another loop",
                 feature="GeDi by the model that generates",
             )
         made = copy.copy(self)

@@ -124,7 +124,7 @@ class FakeModel:
         rows = zip(prompts, models, strict=True)
         cache = tuple(FakeRow(tuple(prompt), model) for prompt, model in rows)
         if not all(row.prefix for row in cache):
-            raise ModelError("a prompt is empty: a model needs one token at least")
+            raise ModelError("a prompt is empty: the model needs at least one token")
         values = [row.model.heads(row.prefix, exits) for row in cache]
         return cache, torch.stack(values, 1)
 

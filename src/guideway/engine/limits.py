@@ -44,7 +44,7 @@ def checked(request: Request, ensemble: Ensemble) -> int:
     needed = constraint.distance(start)
     if needed > most:
         raise LimitError(
-            f"the shortest text of the constraint needs {needed} tokens, and max_new_tokens leaves "
+            f"the shortest text of the constraint needs {needed} tokens, and max_new_tokens allows "
             f"{most}",
             limit="max_new_tokens",
             given=most,
@@ -54,8 +54,8 @@ def checked(request: Request, ensemble: Ensemble) -> int:
     longest = longest_path(constraint, start, least) if least else None
     if longest is not None and longest < least:
         raise LimitError(
-            f"the longest text of the constraint takes {longest} tokens, and min_new_tokens asks "
-            f"for {least}",
+            f"the longest text of the constraint has {longest} tokens, and min_new_tokens "
+            f"requires {least}",
             limit="min_new_tokens",
             given=least,
             needed=longest,

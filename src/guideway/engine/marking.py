@@ -41,14 +41,14 @@ def check_markable(scheme: Scheme | None, requests: Rows[Request]) -> None:
         return
     if scheme.kind == "gumbel" and any(request.sampling.search for request in requests):
         raise UnsupportedError(
-            "a gumbel watermark is in the noise of a draw, and a search draws otherwise: take "
+            "a gumbel watermark does not work with a search, which draws in another way: use "
             "green lists or synthid",
             feature="gumbel watermark in a search",
         )
     if not all(request.sampling.samples for request in requests):
         raise UnsupportedError(
-            f"a {scheme.kind} watermark is in what is drawn at random: give a temperature or a "
-            "seed, or do_sample=True; green lists work without",
+            f"a {scheme.kind} watermark needs random draws: give a temperature or a seed, or "
+            "do_sample=True; green lists work without",
             feature=f"{scheme.kind} watermark without sampling",
         )
 

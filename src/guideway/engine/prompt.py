@@ -119,8 +119,8 @@ class PromptReader:
             taken = (self._spelled([tokens.pop()]) or b"\xff") + taken
         if not taken.endswith(end):
             raise UnsupportedError(
-                f"healing takes {end!r} back from the end of the prompt, and the prompt of another "
-                "part of the expression does not end so",
+                f"heal removes {end!r} from the end of the prompt, and the prompt of another model "
+                "of the expression does not end with it",
                 feature="heal of prompts that end differently",
             )
         tokens += self.spell(taken[: len(taken) - len(end)])

@@ -68,7 +68,7 @@ def score(
     """
     ensemble = Ensemble.of(model)
     if any(ends) and not ensemble.vocabulary.eos_ids:
-        raise ModelError("the end of a text has no probability: the vocabulary has no end ids")
+        raise ModelError("the vocabulary has no end ids, so the end of a text has no probability")
     _check_room(ensemble, prompts, max(map(len, continuations)))
     following = _following(continuations, ends, ensemble.vocabulary.eos_ids)
     node, terms = _parted(ensemble.node)
@@ -101,7 +101,7 @@ def score(
                 whole[leaf][row] = float(each[place, count - 1])
     if any(map(math.isnan, chain(totals, *whole.values()))):
         raise ModelError(
-            "the model gave NaN or infinite logits: its weights or its precision are at fault"
+            "the model gave NaN or infinite logits: check its weights and its precision"
         )
     texts = [scoring.context(tuple(each)) for each in continuations] if terms else []
     return judged(totals, terms, texts, whole)
@@ -117,7 +117,7 @@ def _check_room(ensemble: Ensemble, prompts: Prompts, longest: int) -> None:
         limit, needed = reading.model.context, len(prompt) + longest
         if limit is not None and needed > limit:
             raise LimitError(
-                f"the prompt and the longest continuation take {needed} tokens, and the model's "
+                f"the prompt and the longest continuation have {needed} tokens, and the model's "
                 f"context is {limit}",
                 limit="context",
                 given=limit,

@@ -337,6 +337,6 @@ def _dead_end(call: Call, row: int) -> DeadEndError:
     ]
     named = f": {', '.join(others)}" if others else " (min_new_tokens, suppress_tokens, …)"
     return DeadEndError(
-        f"no token is left in row {row}: each that may come next was given no probability by the "
-        f"model, or by another processor{named}"
+        f"no token is left in row {row}: the model, or another processor, gives every allowed "
+        f"token the probability 0{named}"
     )

@@ -146,9 +146,9 @@ def _call(values: Mapping[str, Any], inner: Mapping[str, Mapping[str, Any]]) -> 
     arguments = values.get("generation_mode_kwargs", {})
     if all(arguments.get(each) is not None for each in ("tokenizer", "assistant_tokenizer")):
         raise UnsupportedError(
-            "a draft with a tokenizer of its own cannot be held to a constraint: transformers asks "
-            "processors about the draft's tokens as if they were the model's. Take a draft that "
-            "shares the tokenizer, and leave assistant_tokenizer out",
+            "a draft model with its own tokenizer does not work with a constraint: transformers "
+            "passes the draft's tokens to processors as if they were the model's. Use a draft "
+            "model with the same tokenizer, and leave assistant_tokenizer out",
             feature="assistant_tokenizer",
         )
     assisting = inner.get("_assisted_decoding", {})

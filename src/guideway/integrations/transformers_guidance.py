@@ -131,14 +131,14 @@ class Guidance:
             )
         if call.drafted:
             raise UnsupportedError(
-                "guidance does not go with assisted decoding: each drafted token would run all "
+                "guidance does not work with assisted decoding: each drafted token would run all "
                 "other leaves. Leave assistant_model and prompt_lookup_num_tokens out",
                 feature="guidance in assisted decoding",
             )
         if not call.whole:
             raise UnsupportedError(
-                "guidance needs the tokens of the whole prompt: it does not go with inputs_embeds, "
-                "an encoder, or a cache of a part of the prompt",
+                "guidance needs the tokens of the whole prompt: it does not work with "
+                "inputs_embeds, an encoder, or a cache of a part of the prompt",
                 feature="guidance without the prompt's tokens",
             )
         for leaf in self._ensemble.leaves:
@@ -150,7 +150,7 @@ class Guidance:
                 return leaf
         names = ", ".join(leaf.name for leaf in self._ensemble.leaves)
         raise UnsupportedError(
-            f"the model that generates is none of the leaves ({names}), or not a plain one with "
+            f"the running model is not a leaf of the expression ({names}), or not a plain one with "
             "the vocabulary of the first: build the expression on guideway.load(model, tokenizer)",
             feature="guidance by other models alone",
         )
@@ -212,7 +212,7 @@ class Guidance:
         main = tuple(prompt.tolist())
         if not main:
             raise UnsupportedError(
-                f"prompt {place} is empty: the other leaves need a token to begin with",
+                f"prompt {place} is empty: the other models need at least one token",
                 feature="guidance after an empty prompt",
             )
         if said is not None:
@@ -231,8 +231,8 @@ class Guidance:
                 views = self._ensemble.contexts[context].views
                 if any(not isinstance(view, LastToken) for view in views):
                     raise UnsupportedError(
-                        "a leaf reads another prompt, which cannot be made from tokens: give the "
-                        "prompts as texts or messages, prompts=[…]",
+                        "a model of the expression has another prompt, which needs the texts: give "
+                        "the prompts as texts or messages, prompts=[…]",
                         feature="prompted leaf without prompts=",
                     )
                 read = own[-1:] if views else own

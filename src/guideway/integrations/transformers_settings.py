@@ -214,5 +214,5 @@ def _is_list(given: Any) -> bool:
 
 def _refused(what: str, why: str, feature: str = "") -> UnsupportedError:
     return UnsupportedError(
-        f"{what} does not go with a constraint: {why}", feature=feature or what.partition("=")[0]
+        f"{what} does not work with a constraint: {why}", feature=feature or what.partition("=")[0]
     )

@@ -104,15 +104,15 @@ class Texts:
         if call is None:
             if self._start is None:
                 raise UnsupportedError(
-                    "where texts begin can only be read from a running generate of transformers: "
-                    "in another loop, say prompt_length=, the number of tokens before the text",
+                    "prompt_length= is missing: in loops other than transformers' generate, give "
+                    "the number of tokens before the text",
                     feature="loop that is not generate",
                 )
             call = Call(self._start, count if rows is None else rows, count)
         elif rows is not None and rows != call.rows:
             raise UnsupportedError(
-                f"generate began with {call.rows} rows, and {rows} are asked about: which prompt "
-                "each belongs to is not known",
+                f"generate began with {call.rows} rows, and passes {rows} now: guideway cannot "
+                "know the prompt of each",
                 feature="rows that come or go",
             )
         if self._listed and (count != call.given or call.rows % count):
@@ -168,7 +168,7 @@ class Texts:
         except LimitError as error:
             raise LimitError(
                 f"row {row} needs {error.needed} tokens to end its text, and is cut off after "
-                f"{left}: raise max_new_tokens, which is 20 where generate is not told",
+                f"{left}: raise max_new_tokens, whose default in generate is 20",
                 limit="max_new_tokens",
                 given=left,
                 needed=error.needed,
@@ -201,7 +201,7 @@ class Texts:
         least = call.least - call.start
         if prefixes is not None and prefixes.constraint.distance(prefixes.start) < least:
             raise UnsupportedError(
-                f"min_new_tokens={least} needs LogitsProcessor: a prefix function sees no scores, "
+                f"min_new_tokens={least} needs LogitsProcessor: a prefix function gets no scores, "
                 "and cannot keep a text going",
                 feature="prefix_allowed_tokens_fn with min_new_tokens",
             )
@@ -281,7 +281,7 @@ class Texts:
         error = outside.error
         raise TokenRejected(
             f"the text of row {row} left the language at its token {outside.place}: {error}. "
-            "Another processor, or the caller, put it there",
+            "Another processor, or the caller, chose it",
             token=error.token,
             spelling=error.spelling,
         )
@@ -291,8 +291,8 @@ class Texts:
         for end in sorted(ends - known - banned):
             if end < len(tokens) and tokens[end]:
                 raise UnsupportedError(
-                    f"generate stops at token {end} ({tokens[end]!r}), which is text: a text that "
-                    f"holds it would be cut there. Pass eos_token_id={sorted(known)}",
+                    f"generate stops at token {end} ({tokens[end]!r}), which is text and would "
+                    f"cut texts that contain it. Pass eos_token_id={sorted(known)}",
                     feature="eos_token_id",
                 )
         if not ends & known:
@@ -302,7 +302,7 @@ class Texts:
             )
         if ends & known <= banned:
             raise UnsupportedError(
-                f"suppress_tokens bans each id that ends a text, {sorted(ends & known)}",
+                f"suppress_tokens bans every end id of the texts, {sorted(ends & known)}",
                 feature="suppress_tokens",
             )
 
@@ -314,14 +314,14 @@ class Texts:
             text = first < len(tokens) and tokens[first]
             if text or first in self.vocabulary.eos_ids or call.values["input_ids_length"] == 0:
                 raise UnsupportedError(
-                    f"forced_bos_token_id={first} would stand in the text, outside the constraint. "
-                    "Pass forced_bos_token_id=None",
+                    f"forced_bos_token_id={first} would put a token into the text, outside the "
+                    "constraint. Pass forced_bos_token_id=None",
                     feature="forced_bos_token_id",
                 )
         if call.last and not call.last & ends:
             raise UnsupportedError(
-                f"forced_eos_token_id={sorted(call.last)} is no end of a text: texts end with "
-                f"{sorted(ends)}. Pass forced_eos_token_id=None",
+                f"forced_eos_token_id={sorted(call.last)} is not an end id of the texts, which end "
+                f"with {sorted(ends)}. Pass forced_eos_token_id=None",
                 feature="forced_eos_token_id",
             )
 
@@ -394,12 +394,12 @@ def _vocabulary(sources: Sequence[Any], given: Any) -> Vocabulary:
         given = next((s.vocabulary for s in sources if isinstance(s, CompiledConstraint)), None)
     if not isinstance(given, Vocabulary):
         raise SourceError(
-            "a vocabulary is needed: guideway.Vocabulary.from_transformers(tokenizer, "
+            "vocabulary must be guideway.Vocabulary.from_transformers(tokenizer, "
             f"width=model.config.vocab_size), not {given!r}"[:300]
         )
     if not given.lossless:
         raise UnsupportedError(
-            f"no text can be generated exactly with this tokenizer: {given.loss}",
+            f"this tokenizer cannot generate texts exactly: {given.loss}",
             feature="tokenizer that loses information",
         )
     return given

@@ -183,7 +183,7 @@ def asked(term: ClassifierTerm, texts: Sequence[str]) -> Float[Tensor, "texts"]:
     if bool(wrong.any()):
         raise ModelError(
             f"the classifier {term.name} gave {float(given[wrong][0]):.6g} for "
-            f"{shown(texts, wrong)}: a log-probability is at most 0 (does it give probabilities, "
+            f"{shown(texts, wrong)}: a log-probability is at most 0 (does it return probabilities "
             "or scores?)"
         )
     return given.clamp(max=0)

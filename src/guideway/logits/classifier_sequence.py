@@ -45,7 +45,7 @@ class SequenceClassifier:
         names: Mapping[int, str] = getattr(config, "id2label", None) or {}
         if not names:
             raise ModelError(
-                f"{type(model).__name__} is no sequence classifier: its configuration has no "
+                f"{type(model).__name__} is not a sequence classifier: its configuration has no "
                 "id2label"
             )
         if getattr(model, "training", False):

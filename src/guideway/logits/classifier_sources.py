@@ -143,15 +143,15 @@ def read_classifier(source: Any, label: str | int | None, gives: Gives) -> tuple
     if method := next((method for method in METHODS if hasattr(source, method)), None):
         return Estimator(source, method, label, name), name
     if label is not None:
-        raise ModelError(f"label={label!r}: {name} gives one number a text, without labels")
+        raise ModelError(f"label={label!r}: {name} gives one number for each text, without labels")
     if isinstance(source, Mapping):
         return Lexicon(cast("Mapping[str, float]", source)), Lexicon.__name__
     if callable(source) and not isinstance(source, torch.nn.Module | type):
         return Function(source, gives, name), name
     raise ModelError(
-        f"{source!r:.80} is no classifier: it must have log_probs(texts), be a function of texts, "
-        "a scikit-learn estimator with probabilities, a transformers model with its tokenizer as "
-        "a pair, a text-classification pipeline, or a dict of words and weights"
+        f"{source!r:.80} is not a classifier: it must have log_probs(texts), be a function of "
+        "texts, a scikit-learn estimator with probabilities, a transformers model with its "
+        "tokenizer as a pair, a text-classification pipeline, or a dict of words and weights"
     )
 
 
@@ -226,6 +226,6 @@ def _logs(given: Float[Tensor, "texts"], texts: Sequence[str], name: str) -> Flo
     if bool(wrong.any()):
         raise ModelError(
             f"the classifier {name} gave {float(given[wrong][0]):.6g} for {shown(texts, wrong)}: a "
-            'probability is between 0 and 1 (for logarithms say gives="log-probabilities")'
+            'probability is between 0 and 1 (for logarithms write gives="log-probabilities")'
         )
     return given.log()

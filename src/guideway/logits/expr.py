@@ -269,8 +269,8 @@ def check_size(node: Node) -> None:
         for name, given, most in (("depth", depth, DEEPEST), ("size", count, MOST)):
             if given > most:
                 raise LimitError(
-                    f"the {name} of the expression is {given} nodes or more: it must be {most} at "
-                    "most",
+                    f"the {name} of the expression is at least {given} nodes, and at most {most} "
+                    "are allowed",
                     limit=f"expression {name}",
                     given=given,
                 )

@@ -54,7 +54,7 @@ class Lexicon:
         for word, weight in cast("Mapping[object, object]", weights).items():
             key = _key(word)
             if key in self._weights:
-                raise SourceError(f"the lexicon has {word!r} twice: capitals do not matter")
+                raise SourceError(f"the lexicon has {word!r} twice (case is ignored)")
             self._weights[key] = _number(repr(word), weight)
 
     def log_probs(self, texts: Sequence[str]) -> Float[Tensor, "texts"]:
@@ -72,7 +72,7 @@ def _folded(word: str) -> str:
 def _key(word: object) -> str:
     if not isinstance(word, str) or not WORD.fullmatch(word):
         raise SourceError(
-            f"{word!r} in a lexicon is no single word: letters, digits and apostrophes within"
+            f"{word!r} in a lexicon is not a single word of letters, digits and inner apostrophes"
         )
     return _folded(word)
 

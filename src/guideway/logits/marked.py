@@ -38,8 +38,8 @@ def unmarked(whole: Whole) -> Node:
     """
     if isinstance(whole, Watermarked):
         raise UnsupportedError(
-            "a watermark is in what is drawn, not in the numbers: nothing is computed with a model "
-            "that has one; combine first, and write (…).watermarked(…) around the whole",
+            "a model with a watermark cannot be used in arithmetic: combine the models first, and "
+            "write (…).watermarked(…) for the whole expression",
             feature="arithmetic on a watermarked model",
         )
     return whole

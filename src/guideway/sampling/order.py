@@ -52,13 +52,13 @@ def read_order(given: str | Iterable[str], on: Collection[str]) -> tuple[str, ..
             near = difflib.get_close_matches(name, STAGES, 1)
             hint = f"did you mean {near[0]!r}?" if near else f"there are {', '.join(STAGES)}"
             raise UnsupportedError(
-                f"order names {name!r}, which is no stage; {hint}", feature="order"
+                f"order has {name!r}, which is not a stage; {hint}", feature="order"
             )
         if name in order:
             raise UnsupportedError(f"order names {name!r} twice", feature="order")
         order.append(name)
     if missing := [name for name in STAGES if name in on and name not in order]:
         raise UnsupportedError(
-            f"order leaves out {', '.join(missing)}, which the settings switch on", feature="order"
+            f"order lacks {', '.join(missing)}, which the settings turn on", feature="order"
         )
     return tuple(order)

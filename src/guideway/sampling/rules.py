@@ -97,8 +97,8 @@ def _words(words: tuple[Key, ...], vocabulary: Vocabulary) -> Endings:
     for word in words:
         if len(word) == 1 and word[0] in vocabulary.eos_ids:
             raise LimitError(
-                f"bad_words_ids has the end id {word[0]}: texts would have no end; "
-                "min_new_tokens puts it off",
+                f"bad_words_ids has the end id {word[0]}, without which texts cannot end; use "
+                "min_new_tokens for longer texts",
                 limit="bad_words_ids",
                 given=int(word[0]),
             )

@@ -139,8 +139,8 @@ def _check_count(sampling: Sampling, search: Search) -> None:
 
 def _several(name: str, given: int) -> LimitError:
     return LimitError(
-        f"{name} is {given}, but the most probable text is one: give a temperature above 0 or a "
-        "seed, or do_sample=True",
+        f"{name} is {given}, and there is only one most probable text: give a temperature above "
+        "0 or a seed, or do_sample=True",
         limit=name,
         given=given,
         needed=1,

@@ -168,7 +168,9 @@ class Choice(Source[str]):
     def __init__(self, options: Iterable[str]) -> None:
         """One of `options`; a single string would be read letter by letter, so it is refused."""
         if isinstance(options, str | Mapping) or not isinstance(options, Iterable):  # pyright: ignore[reportUnnecessaryIsInstance]
-            raise SourceError(f"Choice needs a list of strings, not {brief(options)}")
+            raise SourceError(
+                f"Choice needs a list of strings, not {brief(cast('object', options))}"
+            )
         if isinstance(options, type) and not issubclass(options, str):
             raise SourceError(f"{brief(options)} is a type: use it as the source, without Choice")
         listed = tuple(options)

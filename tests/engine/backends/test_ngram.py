@@ -146,7 +146,7 @@ def test_a_file_that_is_none_is_refused(tmp_path: Path):
     with pytest.raises(gw.ModelError, match="another vocabulary than this one of 3 ids"):
         NgramModel.open(file, gw.Vocabulary([b"a", b"b", b"<end>"], eos_ids={2}))
     file.write_bytes(file.read_bytes()[:-1])
-    with pytest.raises(gw.ModelError, match="no whole file of an n-gram model"):
+    with pytest.raises(gw.ModelError, match="not a complete n-gram file"):
         NgramModel.open(file, SMALL)
 
 

@@ -27,7 +27,7 @@ def of(kind: str, **sizes: int) -> Any:
 
 @pytest.mark.parametrize("count", [0, -1, 2, 3])
 def test_an_exit_that_is_none_is_refused(count: int):
-    with pytest.raises(gw.ModelError, match=f"no exit after block {count}: .* block 1 to 1 of 2"):
+    with pytest.raises(gw.ModelError, match=f"no exit after block {count}: .* from 1 to 1 of 2"):
         model("llama").prefill_varied([[5]], [None], [count])
 
 
@@ -81,7 +81,7 @@ def test_a_module_that_does_not_see_rows_is_refused():
     flat = TransformersModel(module("llama"), tokenizer(tokenizer_folder("gpt2")))
     inner = flat.module.get_submodule(PROJECTION)
     handle = inner.register_forward_pre_hook(lambda _, given: (given[0].flatten(0, 1),))
-    with pytest.raises(gw.UnsupportedError, match="does not see the rows of a batch one by one"):
+    with pytest.raises(gw.UnsupportedError, match="does not keep the rows of a batch apart"):
         flat.prefill_varied([[5, 6]], [adapter()], [])
     handle.remove()
     assert not any(part._forward_hooks for part in flat.module.modules())

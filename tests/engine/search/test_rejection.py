@@ -65,7 +65,7 @@ def test_the_texts_of_a_finite_language_have_the_probabilities_that_choose_gives
 def test_too_many_attempts_are_an_error_that_says_what_was_learned():
     # Every beginning is new, and one text of a hundred million is in the language.
     model = FakeModel.random(LETTERS, 4)
-    with pytest.raises(gw.LimitError, match="none of 30 texts drawn") as caught:
+    with pytest.raises(gw.LimitError, match="none of the last 30 texts") as caught:
         drawn(model, gw.Regex("(ab|ba|cc|rt){8}"), exactness="rejection", max_attempts=30)
     assert (caught.value.limit, caught.value.given) == ("max_attempts", 30)
     assert 'exactness="smc"' in str(caught.value)

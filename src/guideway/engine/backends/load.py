@@ -93,7 +93,7 @@ def _check_unmoved(device: object, dtype: object) -> None:
     for name, given in (("device", device), ("dtype", dtype)):
         if given is not None:
             raise ModelError(
-                f"{name} is for models that guideway loads; move this one before: "
+                f"{name} is only for models that guideway loads; move this model yourself: "
                 f"guideway.load(model.to({given!r}), tokenizer)"
             )
 
@@ -126,7 +126,7 @@ def _located(source: str | Path) -> tuple[str, dict[str, Any]]:
             raise ModelError(f"the folder {str(source)!r} has no config.json. {BY_HAND}")
         return str(path), {"local_files_only": True}
     if isinstance(source, Path) or not HUB_ID.fullmatch(source):
-        raise ModelError(f"there is no folder {str(source)!r}, and it is no hub id. {BY_HAND}")
+        raise ModelError(f"{str(source)!r} is neither a folder nor a hub id. {BY_HAND}")
     return source, {"local_files_only": _reach_hub(source)}
 
 

@@ -112,7 +112,7 @@ class NgramModel:
             ModelError: a prompt is empty.
         """
         if not all(prompts):
-            raise ModelError("a prompt is empty: a model needs one token at least")
+            raise ModelError("a prompt is empty: the model needs at least one token")
         cache = tuple(self._tail(prompt) for prompt in prompts)
         return cache, self._rows(cache)
 
@@ -169,7 +169,7 @@ class NgramModel:
         except OSError as error:
             raise ModelError(f"the n-gram model {str(path)!r} cannot be read: {error}") from None
         if record is None or record.facts.get("kind") != KIND:
-            raise ModelError(f"{str(path)!r} is no whole file of an n-gram model of this version")
+            raise ModelError(f"{str(path)!r} is not a complete n-gram file of this version")
         if record.facts["vocabulary"] != vocabulary.fingerprint:
             raise ModelError(
                 f"the n-gram model {str(path)!r} was trained with another vocabulary than this "
@@ -225,7 +225,7 @@ class NgramModel:
 def _boundary(vocabulary: Vocabulary) -> int:
     """The id that ends a text."""
     if not vocabulary.eos_ids:
-        raise ModelError("an n-gram model needs a vocabulary with an end id: texts end")
+        raise ModelError("an n-gram model needs a vocabulary with an end id")
     return min(vocabulary.eos_ids)
 
 

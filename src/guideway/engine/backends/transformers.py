@@ -77,7 +77,7 @@ class TransformersModel:
         """
         if getattr(module.config, "is_encoder_decoder", False) or not module.can_generate():
             raise ModelError(
-                f"{type(module).__name__} does not generate text after text: load it with "
+                f"{type(module).__name__} is not a causal language model: load it with "
                 "AutoModelForCausalLM"
             )
         self.module = module.eval()
@@ -154,7 +154,7 @@ class TransformersModel:
         """
         counts = [len(prompt) for prompt in prompts]
         if not all(counts):
-            raise ModelError("a prompt is empty: a model needs one token at least")
+            raise ModelError("a prompt is empty: the model needs at least one token")
         longest = max(counts)
         padded = [[0] * (longest - len(prompt)) + list(prompt) for prompt in prompts]
         lengths = torch.tensor(counts, device=self.device)
@@ -261,14 +261,14 @@ class TransformersModel:
         if exits and not self._exits_hold:
             name = type(self.module).__name__
             raise UnsupportedError(
-                f"early exits of {name} are not supported: what its blocks are, and how their "
-                "states become logits, could not be told",
+                f"early exits of {name} are not supported: guideway cannot find its blocks, or how "
+                "their states become logits",
                 feature=name,
             )
         for count in exits:
             if not 0 < count < self.layers:
                 raise ModelError(
-                    f"there is no exit after block {count}: exits are after block 1 to "
+                    f"there is no exit after block {count}: the block must be from 1 to "
                     f"{self.layers - 1} of {self.layers}"
                 )
 

@@ -173,7 +173,8 @@ def shown(module: Any) -> Generator[list[Float[Tensor, "rows new hidden"]]]:
         if not isinstance(last, Tensor) or last.ndim != 3:
             name = type(module).__name__
             raise UnsupportedError(
-                f"the hidden states of {name} are not known: its decoder gives something else",
+                f"the hidden states of {name} are not supported: its decoder returns no tensor of "
+                "them",
                 feature=name,
             )
         states.append(last.float())
@@ -210,8 +211,8 @@ def _low_rank_hook(name: str, parts: list[tuple[Prepared, list[int]]], batch: in
         inputs = given[0] if given else None
         if not isinstance(inputs, Tensor) or inputs.ndim != 3 or len(inputs) % batch:
             raise UnsupportedError(
-                f"module {name!r} does not see the rows of a batch one by one: an adapter cannot "
-                "be applied to some of them",
+                f"module {name!r} does not keep the rows of a batch apart, so an adapter cannot be "
+                "applied to some rows only",
                 feature=type(module).__name__,
             )
         heads = len(inputs) // batch  # more than 1 only behind the last block, where exits are rows

@@ -66,8 +66,8 @@ class Beams:
             begin = end
         if not any(band.rows or band.ended for band in bands):
             raise DeadEndError(
-                f"no beam is left at step {self.rows[0].steps}: nothing that may come next has a "
-                "probability, or bad_words_ids forbid it"
+                f"no beam is left at step {self.rows[0].steps}: every allowed token has the "
+                "probability 0, or bad_words_ids forbid it"
             )
         self._bands = bands
         self.rows = [beam.row for band in bands for beam in band.rows]

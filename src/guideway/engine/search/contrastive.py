@@ -88,8 +88,8 @@ class Contrastive:
         tokens = _most_probable(scores.logs[0], self._count)
         if not tokens:
             raise DeadEndError(
-                f"no token is left at step {self._text.steps}: the model gives no probability to "
-                "any token that may come next, or bad_words_ids forbid it"
+                f"no token is left at step {self._text.steps}: the model gives every allowed token "
+                "the probability 0, or bad_words_ids forbid it"
             )
         self._chances = scores.logs[0, tokens].exp()
         if not self._free:

@@ -135,10 +135,10 @@ class Rejection:
         left = self._most - (self._drawn - 1 - max(self._accepted, default=-1))
         if left <= 0:
             raise LimitError(
-                f"none of {self._most} texts drawn is in the language: "
-                f"of {self._drawn} {len(self._accepted)} were accepted, and at most a share of "
-                f"{math.exp(bound):.1e} of all that the model may say now can be. "
-                'Raise max_attempts, or take exactness="smc", which gives weighted texts whatever '
+                f"none of the last {self._most} texts is in the language; {len(self._accepted)} of "
+                f"{self._drawn} were accepted. At most a share of {math.exp(bound):.1e} of the "
+                f"model's texts can be accepted. "
+                'Raise max_attempts, or use exactness="smc", whose weighted texts do not depend on '
                 "the share",
                 limit="max_attempts",
                 given=self._most,

@@ -215,7 +215,5 @@ def _worth(critic: Callable[[str], Any], text: str) -> float:
     """
     worth = said(critic, text, "the critic")
     if worth == math.inf:
-        raise ModelError(
-            f"the critic gave infinity for {text[-SHOWN:]!r}: nothing else would count"
-        )
+        raise ModelError(f"the critic gave infinity for {text[-SHOWN:]!r}: it must be finite or −∞")
     return worth

@@ -115,8 +115,8 @@ class StochasticBeams:
             return None
         if not kept:
             raise DeadEndError(
-                f"no beam is left at step {going[0].row.steps}: nothing that may come next has a "
-                "probability, or bad_words_ids forbid it"
+                f"no beam is left at step {going[0].row.steps}: every allowed token has the "
+                "probability 0, or bad_words_ids forbid it"
             )
         nodes = [
             _child(going[each.place], each) if isinstance(each, Pick) else each for each in kept
