@@ -5,14 +5,14 @@ from typing import Any
 import pytest
 
 import guideway as gw
-from guideway.lowering.expr import EMPTY
+from guideway.automata.derivative import Derivatives
 from guideway.lowering.json_scalars import scalars
-from guideway.lowering.json_schema import Lowering, lower_part
+from guideway.lowering.json_schema import Lowering, lower_json_schema
 from guideway.lowering.json_text import json_style
 from guideway.lowering.json_words import words_of
 from guideway.lowering.nodes import Rule
 from guideway.syntax.json_schema import LooseParts
-from guideway.syntax.json_schema_keywords import LATEST, Draft
+from guideway.syntax.json_schema_keywords import Draft
 from guideway.syntax.json_schema_parts import read_scalars
 from guideway.syntax.json_schema_tree import Document
 from guideway.syntax.json_text import write_json
@@ -54,15 +54,14 @@ def test_what_is_lowered_from_keywords_is_what_all_ways_make_of_it(
     assert scalars(schema, style.spelling) is lowering.whole(lowering.meaning.said(parts.root))
 
 
-def test_bounds_of_draft_4_are_read_with_their_flags() -> None:
-    source = gw.JsonSchema({})
-    old = lower_part(source, '{"type":"number","minimum":3,"exclusiveMinimum":true}', 4)
-    assert old is lower_part(source, '{"type":"number","exclusiveMinimum":3}', LATEST)
+def compact(text: str) -> gw.JsonSchema:
+    """The schema without white space, so that a text of it is a value."""
+    return gw.JsonSchema(text, whitespace="compact")
 
 
 @pytest.mark.parametrize("text", ['{"pattern":"^a*$"}', '{"enum":[[1],"a"]}', '{"const":{"a":1}}'])
 def test_parts_that_may_be_arrays_and_objects_are_no_rules_of_themselves(text: str) -> None:
-    found, met = lower_part(gw.JsonSchema({}), text, LATEST), set[int]()
+    found, met = lower_json_schema(compact(text)), set[int]()
     while isinstance(found, Rule):
         assert id(found) not in met
         met.add(id(found))
@@ -82,7 +81,9 @@ def test_strings_of_an_enum_are_words_beside_lengths_too(
     bounds: dict[str, Any], words: tuple[str, ...]
 ) -> None:
     part = write_json({"enum": ["a", "bc", "def"], **bounds})
-    found = lower_part(gw.JsonSchema({}), part, LATEST)
+    found = lower_json_schema(compact(part))
+    while isinstance(found, Rule) and words_of(found) is None:
+        found = found.body
     assert isinstance(found, Rule)
     listed = words_of(found)
     assert listed is not None
@@ -91,4 +92,5 @@ def test_strings_of_an_enum_are_words_beside_lengths_too(
 
 def test_no_string_of_an_enum_may_be_long_enough() -> None:
     for part in ('{"enum":["a","bc"],"minLength":3}', '{"enum":[1],"type":"string","maxLength":3}'):
-        assert lower_part(gw.JsonSchema({}), part, LATEST) is EMPTY
+        found = lower_json_schema(compact(part))
+        assert not Derivatives(found).has_text(found)

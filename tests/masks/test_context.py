@@ -8,7 +8,7 @@ from pathlib import Path
 from guideway.masks.kernels import layout
 
 FOLDER = Path(str(layout.__file__)).parent
-OTHERS = ("record_layout", "schema_layout")  # of contexts of their own
+OTHERS = ("record_layout",)  # of contexts of their own
 VIEWS = ("int32s", "int64s", "uint8s", "uint16s", "uint32s", "uint64s")
 
 

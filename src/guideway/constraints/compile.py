@@ -21,7 +21,7 @@ from guideway.constraints.conflicts import conflict, placed, undecided
 from guideway.constraints.cutters import cutter_of
 from guideway.constraints.readings import checked_lead
 from guideway.constraints.remembered import Remembered
-from guideway.constraints.special_tokens import Resolved, resolve
+from guideway.constraints.special_tokens import resolve
 from guideway.constraints.token_graph import TokenGraph
 from guideway.constraints.trials import Trials, trials, wide_part
 from guideway.errors import (
@@ -31,14 +31,13 @@ from guideway.errors import (
     SourceError,
     UnsatisfiableError,
 )
-from guideway.lowering.expr import ALL_BYTES, concat, literal
+from guideway.lowering.expr import concat, literal
 from guideway.lowering.fuel import metered
 from guideway.lowering.nodes import And, Expr, Not
 from guideway.lowering.sources import lower_source
 from guideway.lowering.special import shown
 from guideway.masks.networks import succeed_large
 from guideway.masks.rows import Rows
-from guideway.masks.schemas import lower_plain, plain_of
 from guideway.syntax.collecting import pause, resume
 from guideway.syntax.json_schema_silent import check_keywords
 from guideway.syntax.json_schema_source import JsonSchema
@@ -177,7 +176,7 @@ def _compile(
     spelled = resolved.vocabulary
     _check_keywords(resolved.source)
     with metered(meter.tick, fresh=True):
-        expr = _plainly(resolved) or lower_source(resolved.source, Decisions(meter.tick))
+        expr = lower_source(resolved.source, Decisions(meter.tick))
         machine = Derivatives(expr, spelled.spellable, meter.tick)
         # `has_text` lowers the parts that it needs.
         lives = _told(resolved.source, lambda: machine.has_text(expr))
@@ -206,9 +205,7 @@ def _compile(
     if cutter is None and expr.regular:
         _try_wide(expr, machine, vocabulary, budget, meter)
     if isinstance(resolved.source, JsonSchema) and spelled.closed:
-        read = plain_of(expr)
-        leaves = None if read is None else read.leaves
-        tried = trials(resolved.source, leaves)
+        tried = trials(resolved.source)
         _try_parts(tried, (expr, machine), vocabulary, budget, meter)
     meter.release()
     machine.trim()
@@ -287,14 +284,6 @@ def _try_parts(
             ) from None
         except GuidewayError:  # a part without references, or without an instance
             continue
-
-
-def _plainly(resolved: Resolved) -> Expr | None:
-    """The expression of a schema that kernels can read, if the vocabulary spells every byte."""
-    what = resolved.source
-    if isinstance(what, JsonSchema) and resolved.vocabulary.spellable == ALL_BYTES:
-        return lower_plain(what)
-    return None
 
 
 def _unsatisfiable(what: Source, expr: Expr, meter: Meter) -> UnsatisfiableError:

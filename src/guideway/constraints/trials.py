@@ -73,7 +73,7 @@ _REPEATING_KEYS: Final = [
 _TOLD: Final = ("pattern", *_LISTS, *_PARTS, "format")
 
 
-def trials(source: JsonSchema, leaves: list[str] | None = None) -> Trials:
+def trials(source: JsonSchema) -> Trials:
     """The parts in which patterns meet: their pointer, what meets, and the text behind which.
 
     What meets is None where it is very many patterns that are the whole source, which is lowered
@@ -85,9 +85,8 @@ def trials(source: JsonSchema, leaves: list[str] | None = None) -> Trials:
 
     Args:
         source: the schema, whose parts that nobody refers to are looked at as well.
-        leaves: the texts of all parts in which patterns may meet, if that is known.
     """
-    if not any(map(_may_meet, (source.text,) if leaves is None else leaves)):
+    if not _may_meet(source.text):
         return
     root, found = source.value, dict[str, tuple[int, str, bytes]]()
     kept = _Kept(root)

@@ -21,7 +21,7 @@ from functools import partial
 from itertools import islice
 from typing import Final, assert_never, final
 
-from guideway.errors import GuidewayError, UnsupportedError
+from guideway.errors import UnsupportedError
 from guideway.lowering.expr import EMPTY, alt, concat, literal
 from guideway.lowering.fuel import spend
 from guideway.lowering.json_alike_texts import AlikeTexts, combines
@@ -55,29 +55,25 @@ from guideway.lowering.json_formulas import (
 from guideway.lowering.json_given_lowered import Given
 from guideway.lowering.json_items import ItemsTemplate
 from guideway.lowering.json_keysets import Keysets
-from guideway.lowering.json_leaves import Leaves, remembered
 from guideway.lowering.json_meaning import Meaning
 from guideway.lowering.json_members import MembersTemplate
 from guideway.lowering.json_objects import Members, json_object
-from guideway.lowering.json_patterns import lowers, plainly_lowers
+from guideway.lowering.json_patterns import lowers
 from guideway.lowering.json_scalars import number, string
 from guideway.lowering.json_tame import TameLowering
 from guideway.lowering.json_text import QUOTE, JsonStyle, json_style
 from guideway.lowering.nodes import Expr, Rule
 from guideway.lowering.quoted import quoted
 from guideway.syntax.json_schema import LooseParts, parse_json_schema
-from guideway.syntax.json_schema_keywords import JSON_TEXT, Draft, asserted
-from guideway.syntax.json_schema_parts import OF_SCALARS
+from guideway.syntax.json_schema_keywords import JSON_TEXT, Draft
 from guideway.syntax.json_schema_source import JsonSchema
 from guideway.syntax.json_schema_tame import read_tame
 from guideway.syntax.json_schema_tame_tree import TameSchema
 from guideway.syntax.json_schema_tree import KINDS, Address, Document, Kind, Strings
-from guideway.syntax.json_text import Json, read_json, write_json
+from guideway.syntax.json_text import Json
 
 _MANY: Final = 64
 _LETTERS: Final = 10  # of a schema that cost a part: those of one string of 5 MB took 12 s, unpaid
-_parts: Leaves[Expr] = Leaves(most=512)
-_judged: Leaves[TameSchema] = Leaves(most=128)
 
 
 def lower_json_schema(source: JsonSchema) -> Expr:
@@ -111,51 +107,6 @@ def told_apart(source: JsonSchema, only: list[Json] | None = None) -> TameLoweri
     strict = source.formats == "strict"
     tame = read_tame(source.value, strict=strict, lowers=told, only=only, pay=spend)
     return None if tame is None else _apart(tame, source)
-
-
-def judge_part(text: str, draft: Draft, *, strict: bool) -> bool:
-    """Whether `lower_part` may lower a part of a schema when it is entered, whatever is around it.
-
-    >>> judge_part('{"type":"string","pattern":"^a"}', 2020, strict=True)
-    True
-    >>> judge_part('{"not":{}}', 2020, strict=True)
-    False
-    """
-    raw = read_json(text)
-    tame = read_tame(raw, strict=strict, draft=draft, lowers=plainly_lowers, pay=spend)
-    if tame is None or not tame.surely:
-        return False
-    _judged.put((strict, draft, text), tame)  # a mask waits while it is entered
-    return True
-
-
-def lower_part(source: JsonSchema, text: str, draft: Draft) -> Expr:
-    """The values that such a part of a source allows, given as JSON; those used last are kept."""
-    key = json_style(source), source.formats, draft, text
-    found = _parts.get(key)
-    if found is None:
-        strict = source.formats == "strict"
-        tame = _judged.get((strict, draft, text))
-        raw = read_json(text) if tame is None else tame.root
-        said = asserted(raw, draft) if isinstance(raw, dict) else None
-        if said is None or not said.keys() <= OF_SCALARS:
-            tame = tame or read_tame(raw, strict=strict, draft=draft, pay=spend)
-            found = _alone(source, raw, tame)
-        else:
-            found = remembered(said, draft, key[0], partial(_whole, source, draft))
-        _parts.put(key, found)
-    return found
-
-
-def _alone(source: JsonSchema, raw: Json, tame: TameSchema | None) -> Expr:
-    """The values of a tame part."""
-    if tame is None:
-        raise GuidewayError(f"no part that can be lowered alone: {write_json(raw):.60}")
-    lowering = _apart(tame, source)
-    value = lowering.value(raw)
-    if value.regular:
-        lowering.forget()
-    return value
 
 
 def _whole(source: JsonSchema, draft: Draft, raw: Json) -> Expr:

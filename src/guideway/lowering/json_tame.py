@@ -62,7 +62,6 @@ class TameLowering:
         # entered: were they held here, what is dropped would wait for Python's collector.
         self._values: dict[int, Expr] = {}
         self._named: dict[int, ref[Rule]] = {}
-        self._raws: dict[int, Raw] = {}
         self._types: dict[str, Expr] = {}
         self._rules = 0
 
@@ -77,14 +76,9 @@ class TameLowering:
 
     def forget(self) -> None:
         """Forget what was made; who has some of it goes on with that, others make the same anew."""
-        for made in (self._values, self._named, self._raws, self._types):
+        for made in (self._values, self._named, self._types):
             made.clear()
         self._forget_wild()
-
-    @property
-    def surely(self) -> bool:
-        """Whether nothing in it may be refused, nor has to be searched for an instance."""
-        return self._schema.surely
 
     def text(self) -> Expr:
         """A whole JSON text of the root."""
@@ -102,18 +96,13 @@ class TameLowering:
             return self._typed("")
         return self._known(raw) or self._keep(raw, self._valued(raw))
 
-    def part_of(self, rule: Rule) -> "Raw | None":
-        """The part whose values are those of a rule, if it was made for one."""
-        raw = self._raws.get(id(rule))
-        return raw if raw is not None and self._known(raw) is rule else None
-
     def _known(self, raw: Raw) -> Expr | None:
         named = self._named.get(id(raw))
         return self._values.get(id(raw)) if named is None else named()
 
     def _keep(self, raw: Raw, made: Expr) -> Expr:
         if isinstance(made, Rule):
-            self._named[id(raw)], self._raws[id(made)] = ref(made), raw
+            self._named[id(raw)] = ref(made)
         else:
             self._values[id(raw)] = made
         return made

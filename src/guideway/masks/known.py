@@ -58,11 +58,9 @@ class Known:
         found = self._nodes.get(expr)
         return self._old.nodes.get(expr) if found is None else found
 
-    def set_node(self, expr: Expr, node: int, *, told: bool = False) -> None:
-        """Say what the node of an expression is, and whether it need not be asked for."""
+    def set_node(self, expr: Expr, node: int) -> None:
+        """Say what the node of an expression is."""
         self._nodes[expr] = node
-        if told:
-            self.tell(node)
 
     def named(self, expr: Expr) -> tuple[int, int]:
         """What a node will name an expression by, and for closures what it says of it."""

@@ -10,7 +10,6 @@ The kernels run it; here expressions become nodes, and what a kernel asks for is
     e | f                          CHOICE
     an object of the plain kind    OPENED, whose members the kernels know how to read
     an object read by a formula    MEMBER, whose names they know (`members`)
-    a schema that kernels lay      EXPR of its parts (`schemas`)
     rule, other template           what its body is, or what it unfolds to
     lookahead, its end             AHEAD, STOP: what follows, under guards, is GUARDED
     capture                        CAPTURE, then RESUME: what the template says to the text read
@@ -62,8 +61,7 @@ from guideway.masks.marks import Marks, is_marked, last_value
 from guideway.masks.members import MemberNodes
 from guideway.masks.objects import describe_whole, describe_words
 from guideway.masks.records import readable
-from guideway.masks.schemas import Layer
-from guideway.masks.seeds import Seed, Stencil
+from guideway.masks.seeds import Seed
 from guideway.masks.shelf import sealed
 from guideway.masks.verdicts import SHORT, Verdicts
 
@@ -90,7 +88,7 @@ class Network:
         self._members, self._listed = dict[MembersTemplate, MemberNodes](), list[MemberNodes]()
         self._capture_numbers = dict[tuple[object, ...], int]()
         self._automata, self._tables = dict[int, LalrNodes](), dict[Places, LalrNodes]()
-        self._layer, self._looks = Layer(self.arena, seed.stencil), expr.looks > 0
+        self._looks = expr.looks > 0
         self.arena.context[at.SHORT] = SHORT
         if self._looks:
             self.arena.context[at.LOOKS] = 1
@@ -100,19 +98,17 @@ class Network:
     def _verdicts(self) -> Verdicts:  # which most schemas do without
         return Verdicts(self.arena, self.lexicon, self._known, self._automata, self._machine)
 
-    def seed(self, expr: Expr, stencil: Stencil) -> Seed:
+    def seed(self, expr: Expr) -> Seed:
         """What others begin with that have this: its nodes, and those of all that is in it."""
         self.node(expr)
         place = 0
         while place < len(self._known):  # which grows
             self._tell(self.node(self._known[place]))
             place += 1
-        return Seed(self.arena.plan(), self._known.facts(), self._shelf, self._bounds, stencil)
+        return Seed(self.arena.plan(), self._known.facts(), self._shelf, self._bounds)
 
     def enter(self, rest: Expr) -> int:
         """The macro state where this is what may follow."""
-        if (laid := self._layer.lay(rest)) is not None:
-            self._known.set_node(rest, laid)
         return self.run(at.ENTER, self.node(rest))
 
     def read(self, macro: int, token: int, text: int = 0) -> int:
@@ -158,13 +154,11 @@ class Network:
         return code
 
     def node(self, expr: Expr) -> int:
-        """The node of an expression, to be translated when it is entered, by kernels or here."""
+        """The node of an expression, to be translated when it is entered."""
         found = self._known.node(expr)
         if found is None:
-            part = self._layer.part_of(expr)
-            named = self._known.named(expr) if part is None else (at.LAID + part,)
-            found = self.arena.make(at.EXPR, *named)
-            self._known.set_node(expr, found, told=part is not None)
+            found = self.arena.make(at.EXPR, *self._known.named(expr))
+            self._known.set_node(expr, found)
             if self._looks:  # asked for one by one, each would begin a mask anew
                 self.arena.set_settled(found, self._verdicts.settled(expr))
         return found
@@ -191,8 +185,6 @@ class Network:
             self.gallery.serve(code, wanted, self.arena)
         elif code == at.NEED_BOUND:
             self._measure(wanted)
-        elif code == at.NEED_VALUE:
-            self._layer.prepare(wanted - at.LAID)
         elif code == at.NEED_JUDGE:
             self._verdicts.judge_all(wanted, lambda place, most: self.run(at.JUDGE, place, most))
         elif code == at.NEED_SCANNER:
@@ -229,8 +221,6 @@ class Network:
         kind, a, low, high, between, within = self.arena.record(node)
         if kind == at.BOUNDED:
             return node if self._bounds.alive(a, within or between, between, low, high) else at.DEAD
-        if kind == at.EXPR and a >= at.LAID:
-            return self._entering(self._layer.leaf(a - at.LAID))
         if kind == at.NAMED:
             expr = self._listed[a].named(low, high)
         else:
@@ -282,13 +272,12 @@ class Network:
     def _rule(self, rule: Rule) -> int:
         """The node of what a rule denotes."""
         found = describe_words(rule, self)
-        found = self._layer.lay(rule) if found is None else found
         if found is not None:
             return found
         if begun(rule) is not None:  # whose records kernels make
             return self.arena.make(at.LEXEME, self.lexicon.state(rule))
-        body, laid = rule.body, self._layer.part_of
-        while isinstance(body, Rule) and words_of(body) is begun(body) is laid(body) is None:
+        body = rule.body
+        while isinstance(body, Rule) and words_of(body) is begun(body) is None:
             body = body.body
         return self._entering(body)
 

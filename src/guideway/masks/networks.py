@@ -15,7 +15,6 @@ from guideway.masks.gallery import Gallery, shared_gallery
 from guideway.masks.lexicon import Lexicon, large_lexicon, shared_lexicon
 from guideway.masks.network import Network
 from guideway.masks.seeds import Seed, plain_values
-from guideway.masks.stencils import stencil_of
 from guideway.vocabulary.spellings import Vocabulary
 
 _seeds: "WeakKeyDictionary[Gallery, Seed]" = WeakKeyDictionary()
@@ -62,7 +61,7 @@ def _seed(gallery: Gallery) -> Seed:
     if found is None:
         values = _values()
         made = Network(values, Derivatives(values), gallery, Seed.bare(gallery))
-        found = _seeds[gallery] = made.seed(values, stencil_of(made))
+        found = _seeds[gallery] = made.seed(values)
     return found
 
 

@@ -6,10 +6,7 @@ the nodes, which takes less than translating two, and asks for the rest (`known`
 """
 
 from dataclasses import dataclass, replace
-from typing import Final, TypeAlias, final
-
-import numpy as np
-from numpy.typing import NDArray
+from typing import Final, final
 
 from guideway.lowering.expr import EMPTY, EPSILON
 from guideway.lowering.json_schema import lower_json_schema
@@ -24,9 +21,6 @@ from guideway.masks.shelf import Shelf
 from guideway.syntax.json_schema_source import JsonSchema
 from guideway.syntax.json_schema_values import TYPES
 
-Stencil: TypeAlias = NDArray[np.int32]
-"""What schemas are laid with (`kernels.schema_layout`)."""
-
 _LISTS: Final = (at.CONFIGS, at.VISITED, at.REACHED)
 
 
@@ -39,14 +33,12 @@ class Seed:
         plan: of the arena that holds them.
         facts: what is known of them.
         shelf, bounds: what `plan` was made for.
-        stencil: what schemas are laid with; None: they are not.
     """
 
     plan: Plan
     facts: Facts
     shelf: Shelf
     bounds: Bounds
-    stencil: Stencil | None = None
 
     @classmethod
     def bare(cls, gallery: Gallery) -> "Seed":

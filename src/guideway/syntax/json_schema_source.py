@@ -10,7 +10,7 @@ from functools import cached_property
 from os import PathLike
 from typing import Any, Final, Literal, TypeAlias, TypedDict, Unpack, cast, final, get_args
 
-from guideway.errors import GuidewayError, SourceError, brief
+from guideway.errors import SourceError, brief
 from guideway.syntax.collecting import pause, resume
 from guideway.syntax.files import MARK, checked_path, decode_json, holds, read_file
 from guideway.syntax.json_schema_closing import close_objects
@@ -18,7 +18,7 @@ from guideway.syntax.json_schema_drafts import meta_schemas
 from guideway.syntax.json_schema_files import files_of
 from guideway.syntax.json_schema_unformatted import drop_formats
 from guideway.syntax.json_style import KeyOrder, Spelling, Whitespace, WhitespaceName
-from guideway.syntax.json_text import Json, copy_json, read_json, write_plain
+from guideway.syntax.json_text import Json, copy_json, read_json
 from guideway.syntax.sources import Source, check_option, check_style, check_text
 
 Formats: TypeAlias = Literal["known", "strict", "annotation"]
@@ -28,7 +28,6 @@ Resources: TypeAlias = "Mapping[str, Schema] | str | PathLike[str]"
 
 _FORMATS: Final[tuple[str, ...]] = get_args(Formats)
 _UNDECLARED: Final[tuple[str, ...]] = get_args(Undeclared)
-_READ: Final = ("value", "compact")
 
 
 class Options(TypedDict, total=False):
@@ -128,8 +127,8 @@ class JsonSchema(Source):
         return JsonSchema(read_file(file, "the schema"), **options)
 
     def __getstate__(self) -> dict[str, Any]:
-        """The fields, without the caches."""
-        return {name: held for name, held in vars(self).items() if name not in _READ}
+        """The fields, without the cache."""
+        return {name: held for name, held in vars(self).items() if name != "value"}
 
     @cached_property
     def value(self) -> Json:
@@ -140,14 +139,6 @@ class JsonSchema(Source):
         """
         read = read_json(self.text)
         return drop_formats(read) if self.formats == "annotation" else read
-
-    @cached_property
-    def compact(self) -> str | None:
-        """The value as `write_plain` writes it; None if the text is not JSON."""
-        try:
-            return write_plain(self.value)
-        except GuidewayError:  # compiling raises it
-            return None
 
 
 def bare_schema(schema: Schema, resources: "Resources | None" = None) -> JsonSchema:
@@ -167,7 +158,7 @@ def _keep(source: JsonSchema, schema: object, resources: object, *, closed: bool
         text = close_objects(text)
     object.__setattr__(source, "text", text)
     if not isinstance(schema, str | bytes) and source.formats != "annotation" and not closed:
-        source.__dict__["value"], source.__dict__["compact"] = value, text  # as the properties do
+        source.__dict__["value"] = value  # as the property does
     given = _resource_texts(text, resources)
     known = meta_schemas((text, *(other for _, other in given)), (uri for uri, _ in given))
     object.__setattr__(source, "resource_texts", given + known)

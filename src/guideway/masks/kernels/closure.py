@@ -41,7 +41,6 @@ from guideway.masks.kernels.layout import (
     GUARDED,
     GUARDING,
     KEY,
-    LAID,
     LEADS,
     LEX_FIRST,
     LEX_FLAG,
@@ -87,7 +86,6 @@ from guideway.masks.kernels.lexer_layout import APART, LEXER
 from guideway.masks.kernels.returns import is_expanded
 from guideway.masks.kernels.scanned import leave_scan
 from guideway.masks.kernels.scans import expand_line, expand_scan
-from guideway.masks.kernels.schema_nodes import NOT_LAID, lay
 from guideway.masks.kernels.views import (
     Context,
     Sets,
@@ -161,7 +159,7 @@ def _expand_rare(context: Context, kind: int, node: int, frame: int, stack: int)
     if kind == MEMBERS:
         return _members(context, frame, stack)
     if kind in (EXPR, RESUME, NAMED):
-        return _told(context, kind, node, frame, stack)
+        return _told(context, node, stack)
     if kind == LINE:
         return expand_line(context, node, stack)
     if kind in (FORKED, ENTRY):
@@ -176,17 +174,15 @@ def _expand_rare(context: Context, kind: int, node: int, frame: int, stack: int)
 
 
 @once
-def _told(context: Context, kind: int, node: int, expr: int, stack: int) -> int:
-    """What a node is by what Python says of it, or because a part of a schema is laid."""
+def _told(context: Context, node: int, stack: int) -> int:
+    """What a node is by what Python says of it."""
     target = int(int32s(context, TARGET)[node]) - 1
     if target < 0:
-        target = lay(context, node) if kind == EXPR and expr >= LAID else NOT_LAID
-    if target == NOT_LAID:
         context[WANT] = node
         return NEED_NODE
-    if target >= 0 and is_shared(context, node):
+    if is_shared(context, node):
         return enter(context, node, target, stack)
-    return push(context, target, stack) if target >= 0 else target
+    return push(context, target, stack)
 
 
 @once

@@ -101,8 +101,6 @@ from guideway.masks.kernels.record_layout import (
 from guideway.masks.kernels.records import rehash, state_of
 from guideway.masks.kernels.redraws import redraw as _redraw
 from guideway.masks.kernels.redraws import take_or_redraw
-from guideway.masks.kernels.schema_rest import read_rest
-from guideway.masks.kernels.schema_whole import read_schema_text
 from guideway.masks.kernels.searches import MAKE_PLACE, search
 from guideway.masks.kernels.skips import survey_parts
 from guideway.masks.kernels.spots import spot_nodes
@@ -126,7 +124,7 @@ _FEW: Final = 16  # configurations, of which most masks are made
 _kernels = Kernels(
     "the mask engine",
     Path(__file__).parent.glob("*.py"),
-    count=11,
+    count=10,
     settings={"pipeline_class": KernelPipeline},
 )
 
@@ -355,16 +353,6 @@ def tabulate(told: WholeInts, measured: WholeInts, laid: WholeInts, base: int) -
         measure_tables(bare(told), bare(measured))
     else:
         lay_tables(bare(told), bare(measured), bare(laid), base)
-
-
-@_kernels.compiled("int64(int64[::1], int64)", holds=True)
-def read_schema(slots: WholeNumbers, size: int) -> int:
-    """List the parts of a JSON Schema whose text has so many bytes; below 0: others have to.
-
-    Without any: list what else might be a part, below 0 anew; gives how many there were before.
-    """
-    context = bare(slots)
-    return read_schema_text(context, size) if size > 0 else read_rest(context, size < 0)
 
 
 _kernels.finish()

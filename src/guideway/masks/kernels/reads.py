@@ -2,7 +2,6 @@
 
 import numpy as np
 
-from guideway.masks.kernels.expected import ask_early
 from guideway.masks.kernels.intern import text_of
 from guideway.masks.kernels.layout import (
     AFTER_TEXT,
@@ -15,17 +14,7 @@ from guideway.masks.kernels.layout import (
     TOKEN_AT,
 )
 from guideway.masks.kernels.macros import step, step_with
-from guideway.masks.kernels.views import Context, Words, inner, int32s, int64s, once, uint8s
-
-
-@once
-def read_one(context: Context, macro: int, token: int) -> int:
-    """What READ gives; what is likely to be asked for next is asked for."""
-    code = _read(context, macro, token)
-    if code <= 0:
-        return code
-    early = ask_early(context, code >> 2)
-    return early if early < 0 else code
+from guideway.masks.kernels.views import Context, Words, int32s, int64s, once, uint8s
 
 
 @once
@@ -37,15 +26,16 @@ def read_each(context: Context, macro: int, tokens: Words, count: int, codes: Wo
     for place in range(count):
         if codes[place] != 0:
             continue
-        code = _read(context, macro, int(tokens[place]))
+        code = read_one(context, macro, int(tokens[place]))
         if code < 0:
             return code
         codes[place] = np.uint32(code)
     return OK
 
 
-@inner
-def _read(context: Context, macro: int, token: int) -> int:
+@once
+def read_one(context: Context, macro: int, token: int) -> int:
+    """What READ gives."""
     bytes_, at, read = uint8s(context, TOKEN), int64s(context, TOKEN_AT), int(context[READ_TEXT])
     for place in range(at[token], at[token + 1]):
         before, byte = macro, int(bytes_[place])
