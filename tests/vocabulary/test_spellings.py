@@ -58,18 +58,24 @@ def test_end_ids_from_a_config_array_are_accepted() -> None:
     [
         ({"tokens": [b"a", "b"]}, "token 1 is 'b' of type str: it must be bytes"),
         ({"tokens": [b"a", 3]}, "token 1 is 3"),
-        ({"tokens": [b"a"], "eos_ids": [1]}, "end id is 1: ids are whole numbers from 0 to 0"),
-        ({"tokens": [b"a"], "eos_ids": [-1]}, "end id is -1"),
-        ({"tokens": [b"a", b"b"], "eos_ids": [True]}, "end id is True"),
-        ({"tokens": [b"a"], "eos_ids": ["a"]}, "end id is 'a'"),
-        ({"tokens": [b"a", b"b"], "width": 1}, "width is 1: the logits must cover all 2 tokens"),
-        ({"tokens": [b"a"], "width": True}, "width is True"),
-        ({"tokens": [b"a"], "width": 2.0}, "width is 2.0"),
+        ({"tokens": [b"a"], "eos_ids": [1]}, "end id must be a whole number from 0 to 0, not 1"),
+        ({"tokens": [b"a"], "eos_ids": [-1]}, "from 0 to 0, not -1"),
+        ({"tokens": [b"a", b"b"], "eos_ids": [True]}, "from 0 to 1, not True"),
+        ({"tokens": [b"a"], "eos_ids": ["a"]}, "from 0 to 0, not 'a'"),
+        (
+            {"tokens": [b"a", b"b"], "width": 1},
+            "width must be at least the number of tokens, 2, not 1",
+        ),
+        ({"tokens": [b"a"], "width": True}, "tokens, 1, not True"),
+        ({"tokens": [b"a"], "width": 2.0}, "tokens, 1, not 2.0"),
         ({"tokens": [b"a"], "lead": " "}, "lead must be bytes, not ' '"),
-        ({"tokens": [b"a"], "special": {"<x>": 9}}, "special token '<x>' is 9"),
-        ({"tokens": [b"a"], "special": None}, "special must be a dict of ids by name, not None"),
-        ({"tokens": [b"a"], "special": {3: 0}}, "special has the name 3: names are texts"),
-        ({"tokens": [b"a"], "special": {"\ud800": 0}}, "special has the name '\\ud800'"),
+        (
+            {"tokens": [b"a"], "special": {"<x>": 9}},
+            "special token '<x>' must be a whole number from 0 to 0, not 9",
+        ),
+        ({"tokens": [b"a"], "special": None}, "special must be a dict from names to ids, not None"),
+        ({"tokens": [b"a"], "special": {3: 0}}, "the names in special must be texts, not 3"),
+        ({"tokens": [b"a"], "special": {"\ud800": 0}}, "must be texts, not '\\ud800'"),
         ({"tokens": [b"a"], "loss": None}, "loss must be a str, not None"),
     ],
 )
@@ -81,7 +87,7 @@ def test_wrong_arguments_are_named(arguments: dict[str, Any], message: str) -> N
 
 @pytest.mark.parametrize("width", [10**8, 10**12])
 def test_a_width_beyond_what_rows_can_have_is_refused(width: int) -> None:
-    with pytest.raises(LimitError, match="vocabularies of up to 16777216 ids") as error:
+    with pytest.raises(LimitError, match="width must be at most 16777216") as error:
         Vocabulary([b"a"], width=width)
     assert (error.value.limit, error.value.given, error.value.needed) == ("width", width, 1 << 24)
     assert Vocabulary([b"a"], width=1 << 24).width == 1 << 24
@@ -159,5 +165,5 @@ def test_what_is_no_collection_is_refused(arguments: Any, named: str):
 
 def test_a_tokenizer_file_is_a_path_or_bytes():
     source: Any = 5
-    with pytest.raises(ModelError, match="path or its bytes, not 5"):
+    with pytest.raises(ModelError, match="path or the bytes of the file, not 5"):
         Vocabulary.from_tokenizer_json(source)

@@ -66,7 +66,7 @@ def test_a_character_that_no_pattern_has_is_not_covered() -> None:
     ],
 )
 def test_other_patterns_are_refused_with_their_place(pattern: str) -> None:
-    with pytest.raises(gw.UnsupportedError, match="its pattern") as caught:
+    with pytest.raises(gw.UnsupportedError, match="its split pattern") as caught:
         read_pattern(pattern)
     assert caught.value.feature == "pattern of a pre-tokenizer"
 

@@ -28,16 +28,20 @@ def changed(part: str, value: Any, name: str = "gpt2") -> Backend:
 @pytest.mark.parametrize(
     ("part", "value", "what"),
     [
-        ("model.dropout", 0.5, "dropout 0.5"),
+        ("model.dropout", 0.5, "dropout to 0.5"),
         ("normalizer", {"type": "Lowercase"}, "Lowercase"),
         ("pre_tokenizer", {"type": "Whitespace"}, "Whitespace"),
         ("pre_tokenizer.add_prefix_space", True, "'add_prefix_space': True"),
-        ("added_tokens", [added("<end>", 16, single_word=True)], "takes in what is beside"),
-        ("added_tokens", [added("a'", 16, special=False, lstrip=True)], "takes in what is beside"),
+        ("added_tokens", [added("<end>", 16, single_word=True)], "depends on the text beside"),
+        (
+            "added_tokens",
+            [added("a'", 16, special=False, lstrip=True)],
+            "depends on the text beside",
+        ),
     ],
 )
 def test_what_is_not_followed_is_refused_by_name(part: str, value: Any, what: str) -> None:
-    with pytest.raises(gw.UnsupportedError, match="is not followed here") as caught:
+    with pytest.raises(gw.UnsupportedError, match="canonical tokens are not supported") as caught:
         read_tokenization(changed(part, value))
     assert what in str(caught.value)
 
@@ -55,13 +59,13 @@ def test_a_pattern_that_leaves_characters_out_is_refused() -> None:
     plain = {"type": "ByteLevel", "add_prefix_space": False, "trim_offsets": True}
     parts = [split, {**plain, "use_regex": False}]
     own = changed("pre_tokenizer", {"type": "Sequence", "pretokenizers": parts})
-    with pytest.raises(gw.UnsupportedError, match=r"leaves '.*' out"):
+    with pytest.raises(gw.UnsupportedError, match=r"leaves '.*' out of all pieces"):
         Cutter.of(own, vocabulary("gpt2").tokens)
 
 
 def test_a_tokenizer_that_does_something_else_is_refused() -> None:
     read = read_tokenization(changed("model.merges", []))
-    with pytest.raises(gw.UnsupportedError, match="are not those that follow"):
+    with pytest.raises(gw.UnsupportedError, match="do not follow from its configuration"):
         Cutter(replace(read, tokenizer=changed("normalizer", None)), vocabulary("gpt2").tokens)
 
 

@@ -112,11 +112,11 @@ def test_real_vocabularies_are_the_same_without_the_library(
     ],
 )
 def test_a_file_that_is_no_tokenizer_is_refused(content: bytes) -> None:
-    with pytest.raises(ModelError, match="the text given is no tokenizer that can be read"):
+    with pytest.raises(ModelError, match=r"the text given is not a valid tokenizer\.json"):
         Vocabulary.from_tokenizer_json(content)
 
 
 @pytest.mark.usefixtures("without_library")
 def test_an_absurd_id_is_refused() -> None:
-    with pytest.raises(LimitError, match="names id 3999999999"):
+    with pytest.raises(LimitError, match="has the id 3999999999"):
         Vocabulary.from_tokenizer_json(tokenizer(bpe({"a": 3_999_999_999})))

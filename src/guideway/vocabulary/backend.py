@@ -81,7 +81,7 @@ class Backend:
         except ModelError:
             raise
         except Exception as error:  # noqa: BLE001  the library raises nothing narrower
-            raise ModelError(f"{name} is no tokenizer that can be read: {error}") from None
+            raise ModelError(f"{name} is not a valid tokenizer.json: {error}") from None
         return cls.of(tokenizer)
 
     @classmethod
@@ -151,7 +151,7 @@ def checked_count(ids: Iterable[int]) -> int:
     count = 1 + max(ids, default=-1)
     if count > MOST_IDS:
         raise LimitError(
-            f"the tokenizer names id {count - 1}; ids up to {MOST_IDS - 1} can be read",
+            f"the tokenizer has the id {count - 1}; ids up to {MOST_IDS - 1} are supported",
             limit="token ids",
             given=count,
             needed=MOST_IDS,
@@ -161,19 +161,19 @@ def checked_count(ids: Iterable[int]) -> int:
 
 @contextmanager
 def no_panic(name: str) -> Generator[None]:
-    """Panics of the library, which is written in Rust, become ours.
+    """Turn panics of the library, which is written in Rust, into a `ModelError`.
 
-    They are no `Exception`, and their class can be told by its name alone.
+    A panic is not an `Exception`, and only its name tells its class.
 
     Raises:
-        ModelError: the library gave up; `name` says on what.
+        ModelError: the library panicked; the message names `name`.
     """
     try:
         yield
     except BaseException as error:
         if type(error).__name__ != "PanicException":
             raise
-        raise ModelError(f"{name} makes the tokenizers library give up: {error}") from None
+        raise ModelError(f"the tokenizers library crashes on {name}: {error}") from None
 
 
 def fast_backend(tokenizer: Any) -> Any:
@@ -185,8 +185,8 @@ def fast_backend(tokenizer: Any) -> Any:
     backend = getattr(tokenizer, "backend_tokenizer", None)
     if backend is None:
         raise ModelError(
-            f"{type(tokenizer).__name__} is not a fast transformers tokenizer: only those say what "
-            f"their tokens are{_instead(tokenizer)}"
+            f"{type(tokenizer).__name__} is not a fast transformers tokenizer, and only those "
+            f"can be read{_instead(tokenizer)}"
         )
     return backend
 
@@ -223,7 +223,8 @@ def _config(component: Any, part: str) -> Config | None:
         state = component.__getstate__()
     except Exception:  # noqa: BLE001  the library raises nothing narrower
         raise UnsupportedError(
-            f"the {part} of the tokenizer is a program, which does not say what it does to bytes",
+            f"the {part} of the tokenizer is custom code, and guideway needs a built-in one; pass "
+            "the bytes of the tokens as guideway.Vocabulary(tokens, eos_ids)",
             feature=f"custom {part}",
         ) from None
     return json.loads(state)

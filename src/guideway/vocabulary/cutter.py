@@ -24,7 +24,6 @@ from typing import Final, Self, final
 import numpy as np
 from numpy.typing import NDArray
 
-from guideway.errors import UnsupportedError
 from guideway.vocabulary.backend import Backend
 from guideway.vocabulary.bounded import remember
 from guideway.vocabulary.characters import NO_SORT, restless
@@ -32,6 +31,7 @@ from guideway.vocabulary.groups import Groups
 from guideway.vocabulary.literals import NONE, Begun, Literals
 from guideway.vocabulary.merges import Ids
 from guideway.vocabulary.self_check import probes
+from guideway.vocabulary.split_pattern import SPLIT, not_canonical
 from guideway.vocabulary.tokenization import Tokenization, read_tokenization
 from guideway.vocabulary.utf8 import parts
 from guideway.vocabulary.ways import DEAD, Numbers, Unions, Ways
@@ -374,10 +374,7 @@ class Cutter:
             atoms = self.characters.atoms(sort)
             pairs = zip(self._how.splitters, atoms, strict=True)
             if not all(splitter.covers(bits) for splitter, bits in pairs):
-                raise UnsupportedError(
-                    f"the pattern by which the tokenizer splits texts leaves {char!r} out",
-                    feature="pattern of a pre-tokenizer",
-                )
+                raise not_canonical(f"its split pattern leaves {char!r} out of all pieces", SPLIT)
         return sort
 
     def _number(self, place: Place | None) -> int:
@@ -393,8 +390,4 @@ class Cutter:
         for text in probes(self._tokens):
             tokens = self.encode(text.encode()) if text else None
             if tokens is not None and not self.ends(self.run(self.start, tokens, joined=False)):
-                raise UnsupportedError(
-                    f"the tokens that the tokenizer gives for {text!r} are not those that follow "
-                    "from its configuration",
-                    feature="canonical tokens of this tokenizer",
-                )
+                raise not_canonical(f"its tokens for {text!r} do not follow from its configuration")

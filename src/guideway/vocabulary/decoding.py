@@ -17,7 +17,7 @@ import re
 from dataclasses import dataclass, replace
 from typing import Final, final
 
-from guideway.errors import UnsupportedError
+from guideway.errors import UnsupportedError, brief
 from guideway.vocabulary.backend import Backend, Config, steps
 
 BYTE_PIECE: Final = re.compile("<0x([0-9A-Fa-f]{2})>")
@@ -158,8 +158,9 @@ def _with_step(decoding: Decoding, step: Config, joined: bool) -> Decoding:
             )
         case kind:
             raise UnsupportedError(
-                f"the tokenizer's decoder has the step {dict(step)!r}, whose effect on a token "
-                "depends on the tokens around it: its tokens are not bytes",
+                f"the tokenizer's decoder has the step {brief(dict(step), 100)}, so a token has no "
+                "bytes of its own: they depend on the tokens around it; use a tokenizer with a "
+                "decoder such as ByteLevel, Metaspace or WordPiece",
                 feature=kind,
                 place="/decoder",
             )

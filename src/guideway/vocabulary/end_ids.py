@@ -40,7 +40,7 @@ def named_ends(eos: str | int | Iterable[str | int], ids: Mapping[str, int]) -> 
     """
     several = [eos] if isinstance(eos, str | int) else eos
     if not isinstance(several, Iterable):  # pyright: ignore[reportUnnecessaryIsInstance]
-        raise ModelError(f"eos is a token's name, an id, or several of them, not {brief(eos)}")
+        raise ModelError(f"eos must be a token's name, an id, or a list of them, not {brief(eos)}")
     return frozenset(_id_of(one, ids, "eos") for one in several)
 
 
@@ -98,9 +98,9 @@ def _object(path: Path) -> Mapping[str, Any]:
     except OSError as error:
         raise ModelError(f"{path} cannot be read: {error.strerror}") from None
     except (ValueError, RecursionError) as error:
-        raise ModelError(f"{path} is no JSON that can be read: {error}") from None
+        raise ModelError(f"{path} is not valid JSON: {error}") from None
     if not isinstance(value, dict):
-        raise ModelError(f"{path} holds {type(value).__name__}, where a JSON object is expected")
+        raise ModelError(f"{path} must contain a JSON object, not a {type(value).__name__}")
     return value  # pyright: ignore[reportUnknownVariableType]
 
 
@@ -128,4 +128,4 @@ def _id_of(token: Any, ids: Mapping[str, int], place: str) -> int:
     # Only what looks like an end token is compared: 200,000 words would take a second.
     hint = did_you_mean(token, [name for name in ids if name.startswith(("<", "["))])
     named = brief(token)
-    raise ModelError(f"{place} names the token {named}, which the vocabulary does not have{hint}")
+    raise ModelError(f"{place} names the token {named}, but the vocabulary has no such token{hint}")

@@ -144,7 +144,7 @@ class Trial:
     singles: frozenset[bytes]
 
     def compare(self, text: str) -> None:
-        """Holds the table to what the tokenizer makes of `text`.
+        """Compare the table with what the tokenizer makes of `text`.
 
         Raises:
             ModelError: they disagree.
@@ -161,12 +161,13 @@ class Trial:
             self.compare_decoding(text, got, self.backend.decode(ids))
 
     def compare_encoding(self, text: str, got: bytes) -> None:
-        """Holds the spelling `got` of a text's tokens to the text."""
+        """Compare the spelling `got` of a text's tokens with the text."""
         meant = self.meaning(text)
         if MARK.encode() in meant and MARK not in text:
             raise ModelError(
-                f"the tokenizer turns the spaces of {text!r} into {MARK!r}, and its decoder does "
-                "not turn them back: no text with spaces could be generated"
+                f"the tokenizer turns the spaces of {text!r} into {MARK!r}, but its decoder does "
+                "not turn them back, so no text with spaces could be generated; add a Metaspace "
+                "decoder to it"
             )
         if not self.spells(meant):
             return
@@ -174,18 +175,19 @@ class Trial:
         allowed = (meant, b" " + meant) if self.prepends else (meant,)
         if self.comparable(got) not in map(self.comparable, allowed):
             raise ModelError(
-                f"the tokens that the tokenizer gives for {text!r} spell {got!r}, where its "
-                f"configuration says {meant!r}: its bytes cannot be trusted"
+                f"the tokenizer contradicts its configuration: its tokens for {text!r} spell "
+                f"{got!r}, but must spell {meant!r}; correct its normalizer, pre-tokenizer or "
+                "decoder"
             )
 
     def compare_decoding(self, text: str, got: bytes, decoded: str) -> None:
-        """Holds the spelling `got` of a text's tokens to what the tokenizer decodes them to."""
+        """Compare the spelling `got` of a text's tokens with what the tokenizer decodes."""
         shown = got.removeprefix(self.decoding.lead).decode(errors="replace")
         # Decoders that take all spaces from the beginning, not one, are allowed to.
         if decoded.lstrip(" ") != shown.lstrip(" "):
             raise ModelError(
-                f"the tokenizer decodes the tokens of {text!r} to {decoded!r}, where its "
-                f"configuration says {shown!r}: its bytes cannot be trusted"
+                f"the tokenizer contradicts its configuration: it decodes its tokens for {text!r} "
+                f"to {decoded!r}, but its decoder's steps give {shown!r}; correct its decoder"
             )
 
     def is_text(self, token: int) -> bool:

@@ -147,7 +147,7 @@ class Vocabulary:
         """
         if not isinstance(source, str | Path | bytes):  # pyright: ignore[reportUnnecessaryIsInstance]
             raise ModelError(
-                f"a tokenizer.json is given by its path or its bytes, not {brief(source)}"
+                f"a tokenizer.json must be a path or the bytes of the file, not {brief(source)}"
                 f"{vocabulary_of(source)}"
             )
         table, folder = open_table(source)
@@ -344,14 +344,16 @@ def _checked_width(width: object, count: int) -> int:
     if width is None:
         return _below_limit(count)
     if not isinstance(width, int) or isinstance(width, bool) or width < count:
-        raise ModelError(f"width is {brief(width)}: the logits must cover all {count} tokens")
+        raise ModelError(
+            f"width must be at least the number of tokens, {count}, not {brief(width)}"
+        )
     return _below_limit(width)
 
 
 def _below_limit(width: int) -> int:
     if width > MOST_IDS:
         raise LimitError(
-            f"width is {brief(width)}: vocabularies of up to {MOST_IDS} ids can be used",
+            f"width must be at most {MOST_IDS}, not {brief(width)}",
             limit="width",
             given=width,
             needed=MOST_IDS,
@@ -361,11 +363,11 @@ def _below_limit(width: int) -> int:
 
 def _checked_special(special: object, width: int) -> dict[str, int]:
     if not isinstance(special, Mapping):
-        raise ModelError(f"special must be a dict of ids by name, not {brief(special)}")
+        raise ModelError(f"special must be a dict from names to ids, not {brief(special)}")
     names: dict[str, int] = {}
     for name, token in cast("Mapping[object, object]", special).items():
         if not isinstance(name, str) or _HALVES.search(name):
-            raise ModelError(f"special has the name {brief(name)}: names are texts")
+            raise ModelError(f"the names in special must be texts, not {brief(name)}")
         names[name] = _checked_id(token, width, f"special token {brief(name)}")
     return names
 
@@ -374,7 +376,7 @@ def _checked_id(given: object, width: int, role: str) -> int:
     if isinstance(given, np.signedinteger | np.unsignedinteger):  # from config arrays
         given = given.item()
     if not isinstance(given, int) or isinstance(given, bool) or not 0 <= given < width:
-        raise ModelError(f"{role} is {brief(given)}: ids are whole numbers from 0 to {width - 1}")
+        raise ModelError(f"{role} must be a whole number from 0 to {width - 1}, not {brief(given)}")
     return given
 
 

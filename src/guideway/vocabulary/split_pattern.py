@@ -16,7 +16,7 @@ import re
 from dataclasses import dataclass, field
 from typing import Final, Literal, TypeAlias, final
 
-from guideway.errors import UnsupportedError
+from guideway.errors import UnsupportedError, brief
 
 Step: TypeAlias = (
     tuple[Literal["read", "not"], int]  # a character of this atom; none of it may come
@@ -26,6 +26,7 @@ Step: TypeAlias = (
 
 DEEPEST: Final = 50  # groups in groups
 MOST_STEPS: Final = 2000
+SPLIT: Final = "pattern of a pre-tokenizer"  # the feature that an error names
 _QUANTIFIER: Final = re.compile(r"[*+?]|\{(\d+)(,?)(\d*)\}")
 _CLASS: Final = re.compile(r"\[\^?\]?(?:\\[pP]\{[^}]*\}|\\.|\[:\^?\w+:\]|[^\]\\\[])*\]", re.DOTALL)
 _ATOM: Final = re.compile(
@@ -171,12 +172,24 @@ class _Reader:
         return found
 
     def refusal(self) -> UnsupportedError:
-        return UnsupportedError(
-            f"how the tokenizer splits texts is not read here: its pattern {self.pattern!r} has "
-            f"{self.pattern[self.at : self.at + 12]!r} at {self.at}",
-            feature="pattern of a pre-tokenizer",
-            place="/pre_tokenizer",
+        found = repr(self.pattern[self.at : self.at + 12]) if self.at < len(self.pattern) else "end"
+        return not_canonical(
+            f"its split pattern {brief(self.pattern)} has {found} at offset {self.at} (supported: "
+            "characters, classes, groups, |, counts, (?i:…), (?!x))",
+            SPLIT,
+            "/pre_tokenizer",
         )
+
+
+def not_canonical(
+    why: str, feature: str = "canonical tokens of this tokenizer", place: str = ""
+) -> UnsupportedError:
+    """The error for a tokenizer whose canonical tokens guideway cannot follow."""
+    return UnsupportedError(
+        f"canonical tokens are not supported for this tokenizer: {why}; leave canonical out",
+        feature=feature,
+        place=place,
+    )
 
 
 def _either(ways: list[list[Step]], base: int) -> list[Step]:

@@ -19,8 +19,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Final, TypeAlias, final
 
-from guideway.errors import UnsupportedError
-from guideway.vocabulary.split_pattern import Program
+from guideway.vocabulary.split_pattern import SPLIT, Program, not_canonical
 
 Item: TypeAlias = tuple[int, int]  # a step, and atoms of which the next character is none
 
@@ -76,11 +75,7 @@ class Splitter:
         self._cut = dict[Claim, Claim | None]()
         self.start = Claim(self._closure(0))
         if any(step == self._match for step, _ in self.start.items):
-            raise UnsupportedError(
-                "the pattern by which the tokenizer splits texts matches the empty text",
-                feature="pattern of a pre-tokenizer",
-                place="/pre_tokenizer",
-            )
+            raise not_canonical("its split pattern matches the empty text", SPLIT, "/pre_tokenizer")
 
     def read(self, claim: Claim, atoms: int) -> Claim | None:
         """After a character that is in these atoms, no boundary before it but those claimed.

@@ -20,12 +20,12 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from typing import Any, Final, final
 
-from guideway.errors import UnsupportedError
+from guideway.errors import brief
 from guideway.vocabulary.backend import Backend, Config, steps
 from guideway.vocabulary.characters import Characters
 from guideway.vocabulary.decoding import BYTE_PIECE
 from guideway.vocabulary.merges import Merges
-from guideway.vocabulary.split_pattern import Program, read_pattern
+from guideway.vocabulary.split_pattern import Program, not_canonical, read_pattern
 from guideway.vocabulary.splitting import GPT2, Splitter
 
 FORMS: Final = frozenset({"NFC", "NFKC", "NFD", "NFKD"})
@@ -110,11 +110,11 @@ def _read_model(backend: Backend) -> dict[str, Any]:
     model = backend.tokenizer.model
     kind = type(model).__name__
     if kind != "BPE":
-        raise _refusal(f"its model is {kind}, and only the merges of BPE are followed")
+        raise not_canonical(f"its model is {kind}, not BPE")
     state: dict[str, Any] = json.loads(model.__getstate__())
     for setting in ("dropout", "continuing_subword_prefix", "end_of_word_suffix"):
         if state.get(setting):
-            raise _refusal(f"its model has {setting} {state[setting]!r}")
+            raise not_canonical(f"its model sets {setting} to {state[setting]!r}")
     return state
 
 
@@ -137,7 +137,10 @@ def _read_normalizer(
             case {"type": kind} if kind in FORMS:
                 forms.append(getattr(normalizers, kind)())
             case _:
-                raise _refusal(f"its normaliser has the step {dict(step)!r}")
+                raise not_canonical(
+                    f"its normalizer has the step {brief(dict(step))} (supported: NFC, NFD, NFKC, "
+                    "NFKD, Prepend, and Replace of one character by another)"
+                )
     for step in steps(backend.pre_tokenizer, "pretokenizers"):
         if step["type"] == "Metaspace":
             replaced[" "] = step["replacement"]
@@ -152,7 +155,10 @@ def _read_splits(backend: Backend, replaced: Mapping[str, str]) -> list[Program]
     for place, step in enumerate(steps(backend.pre_tokenizer, "pretokenizers")):
         pattern = None if done else _pattern(step, replaced, first=place == 0)
         if pattern is None:
-            raise _refusal(f"its pre-tokenizer has the step {dict(step)!r}")
+            raise not_canonical(
+                f"its pre-tokenizer has the step {brief(dict(step), 100)} here (supported: an "
+                "isolating Split, Digits, Metaspace, and ByteLevel at the end)"
+            )
         found += [pattern] if pattern else []
         done = step["type"] == "ByteLevel"  # what comes after that splits bytes
     return [read_pattern(pattern) for pattern in found]
@@ -184,7 +190,10 @@ def _read_added(backend: Backend, replaced: Mapping[str, str]) -> dict[int, str]
     known = backend.tokenizer.get_added_tokens_decoder()
     for number, token in backend.added.items():
         if known[number].single_word or (token.strips and not token.special):
-            raise _refusal(f"its added token {token.content!r} takes in what is beside it")
+            raise not_canonical(
+                f"its added token {token.content!r} depends on the text beside it (single_word, "
+                "lstrip or rstrip)"
+            )
     lost = set(replaced.values())  # no text has these, when added tokens are looked for
     return {
         number: token.content
@@ -231,10 +240,3 @@ def _plain(backend: Backend) -> Backend:
     if split:
         whole["pre_tokenizer"] = {"type": "Sequence", "pretokenizers": bare}
     return replace(backend, tokenizer=Tokenizer.from_str(json.dumps(whole)))
-
-
-def _refusal(what: str) -> UnsupportedError:
-    return UnsupportedError(
-        f"which tokens this tokenizer gives for a text is not followed here: {what}",
-        feature="canonical tokens of this tokenizer",
-    )

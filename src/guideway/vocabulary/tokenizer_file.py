@@ -23,15 +23,15 @@ _BROKEN: Final = (ValueError, KeyError, TypeError, AttributeError, IndexError, R
 
 @contextmanager
 def broken_file(name: str) -> Generator[None]:
-    """Errors of reading a file that is not what it should be become ours.
+    """Turn the errors of reading a malformed file into a `ModelError`.
 
     Raises:
-        ModelError: the block met something that no tokenizer.json has; `name` says which file.
+        ModelError: the file is not a tokenizer.json; the message names it as `name`.
     """
     try:
         yield
     except _BROKEN as error:
-        raise ModelError(f"{name} is no tokenizer that can be read: {error!r}") from None
+        raise ModelError(f"{name} is not a valid tokenizer.json: {error!r}") from None
 
 
 def read_file(text: bytes) -> Backend:
@@ -90,7 +90,7 @@ def _vocabulary(kind: str, model: Config) -> Mapping[str, int]:
     if kind == "Unigram":
         return {piece: number for number, (piece, _) in enumerate(model["vocab"])}
     if kind not in {"BPE", "WordPiece", "WordLevel"}:
-        raise ValueError(f"its model is of the unknown type {kind}")
+        raise ValueError(f"its model has the unknown type {kind}")
     found: Mapping[str, int] = dict(model["vocab"])
     if any(type(number) is not int or number < 0 for number in found.values()):
         raise ValueError("an id in its vocabulary is not a whole number")

@@ -111,7 +111,7 @@ def open_table(source: str | bytes | Path) -> tuple[TokenTable, Path | None]:
         raise ModelError(f"the tokenizer {path} cannot be read: {error.strerror}") from None
     except ValueError:  # the name has half of a surrogate pair, or a NUL
         raise ModelError(
-            f"the tokenizer {str(path)!r} cannot be read: no file has that name"
+            f"the tokenizer {str(path)!r} cannot be read: a file name cannot have these characters"
         ) from None
     return _table(content, str(path)), path.parent
 
