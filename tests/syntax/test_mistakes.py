@@ -193,23 +193,23 @@ DRAFT7, DRAFT4 = (f"http://json-schema.org/draft-0{n}/schema#" for n in (7, 4))
     [
         ({"name": {"type": "string"}}, '{"type": "object", "properties": {...}}'),
         ({"name": "str", "age": "int"}, '{"type": "object", "properties": {...}}'),
-        ({"name": "x", "schema": {"type": "object"}}, "pass the schema that is in it"),
+        ({"name": "x", "schema": {"type": "object"}}, "pass the schema inside it"),
         ({"tpye": "object"}, "did you mean 'type'"),
         ({"type": "array", "itmes": {}}, "did you mean 'items'"),
-        ({"type": "object", "requred": ["a"]}, "'requred' says nothing"),
+        ({"type": "object", "requred": ["a"]}, "'requred' has no effect"),
         ({"type": "object", "Properties": {}}, "did you mean 'properties'"),
         ({"properties": {"a": {"minLenght": 3}}}, "did you mean 'minLength'? (at /properties/a)"),
         ({"$defs": {"A": {"anyof": []}}, "$ref": "#/$defs/A"}, "(at /$defs/A)"),
         ({"items": {"additionalproperties": False}}, "did you mean 'additionalProperties'"),
         ({"type": "object", "reqired": [], "propertis": {}, "itmes": {}}, "; and 1 more"),
-        ({"$schema": DRAFT4, "const": 3}, "'const' says nothing: the draft"),
+        ({"$schema": DRAFT4, "const": 3}, "'const' has no effect: the draft"),
         (
             {"items": {"format": "datetime"}},
-            "'datetime' says nothing; did you mean 'date-time'? (at",
+            "'datetime' has no effect: it is unknown; did you mean 'date-time'? (at",
         ),
         (
             {"$schema": DRAFT7, "definitions": {"A": {}}, "$ref": "#/definitions/A", "minimum": 1},
-            "'minimum' says nothing",
+            "'minimum' has no effect",
         ),
     ],
 )
@@ -247,7 +247,7 @@ def test_schemas_within_other_sources_are_told_of() -> None:
     schema = gw.JsonSchema({"type": "object", "requred": ["a"]})
     tool = {"name": "f", "parameters": {"type": "object", "requred": ["a"]}}
     for whole in ("<a>" + schema, gw.thinking(schema), gw.tools([tool]), gw.capture("a", schema)):
-        with pytest.warns(GuidewayWarning, match="'requred' says nothing"):
+        with pytest.warns(GuidewayWarning, match="'requred' has no effect"):
             gw.compile(whole, BYTES)
 
 

@@ -75,10 +75,10 @@ def test_bounds_hold_as_pydantic_compares(
 @pytest.mark.parametrize(
     ("type_", "message"),
     [
-        (told(float, ge=nan), "ge=nan is no bound: no number is beside it"),
-        (told(float, lt=nan), "lt=nan is no bound"),
-        (told(Decimal, ge=Decimal("NaN")), "ge=NaN is no bound"),
-        (told(EXACT, le=Decimal("sNaN")), "le=sNaN is no bound"),
+        (told(float, ge=nan), "ge=nan is not a bound: no number compares with it"),
+        (told(float, lt=nan), "lt=nan is not a bound"),
+        (told(Decimal, ge=Decimal("NaN")), "ge=NaN is not a bound"),
+        (told(EXACT, le=Decimal("sNaN")), "le=sNaN is not a bound"),
         (told(float, ge=inf), "ge=inf leaves no finite number"),
         (told(float, gt=sys.float_info.max), "a float above 1.7976931348623157e+308 is not finite"),
         (told(float, lt=-sys.float_info.max), "a float below -1.7976931348623157e+308"),
@@ -96,7 +96,7 @@ def test_bounds_hold_as_pydantic_compares(
         ),
         (told(EXACT, ge="a"), "ge='a' is not supported for int"),
         (told(int | bool, multiple_of=0.1), "multiple_of=0.1 is not supported for int"),
-        (told(Decimal, max_digits=0), "max_digits=0 leaves no number, as 0 has a digit"),
+        (told(Decimal, max_digits=0), "max_digits=0 allows no number: even 0 has a digit"),
         (told(Decimal, decimal_places=10**9), "decimal_places of more than 4000 is not supported"),
     ],
 )

@@ -129,7 +129,7 @@ def test_two_texts_of_one_key_are_not_counted_as_two() -> None:
 
 
 def test_keys_that_a_validator_of_pydantics_decides_alone_are_refused() -> None:
-    message = "the validator import_string defines its own input"
+    message = "the validator import_string alone decides which JSON"
     with pytest.raises(UnsupportedError, match=message) as refused:
         type_schema(dict[ImportString[Any], int])
     assert refused.value.place.endswith("{key}")

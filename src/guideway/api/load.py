@@ -24,6 +24,11 @@ def load(
 ) -> Model:
     """Load a model, ready to generate.
 
+    Example:
+        >>> model = load("smollm2-135m")  # doctest: +SKIP
+        >>> model.generate("How old is Ann?", int).value  # doctest: +SKIP
+        34
+
     Args:
         source: "smollm2-135m" (built in), a folder, a `.gguf` file, a hub id, or a transformers
             model.

@@ -124,6 +124,14 @@ def proxy_tune(
 ) -> Model:
     """Return base + α (expert − anti), proxy-tuning (Liu et al. 2024).
 
+    Example:
+        >>> from guideway.engine.fake import FakeModel
+        >>> from guideway.vocabulary.spellings import Vocabulary
+        >>> words = Vocabulary([b"a", b"b", b"<eos>"], eos_ids={2})
+        >>> one, two = (Model(FakeModel.random(words, n), name=f"m{n}") for n in (1, 2))
+        >>> proxy_tune(one, expert=two, anti=two.prompted("Be dull."))
+        Model(m1 + m2 - m2.prompted('Be dull.'))
+
     Args:
         base: the large model, not tuned.
         expert: the small tuned model, or several with weights.
@@ -147,6 +155,14 @@ def contrast(
     plausibility: Mask = "post_mask",
 ) -> Model:
     """Return contrastive decoding: (1 + β) expert.plausible(α) − β amateur.
+
+    Example:
+        >>> from guideway.engine.fake import FakeModel
+        >>> from guideway.vocabulary.spellings import Vocabulary
+        >>> words = Vocabulary([b"a", b"b", b"<eos>"], eos_ids={2})
+        >>> one, two = (Model(FakeModel.random(words, n), name=f"m{n}") for n in (1, 2))
+        >>> contrast(one, two)
+        Model(1.5*m1.plausible(0.1) - 0.5*m2)
 
     Args:
         expert: the better model.
@@ -174,6 +190,14 @@ def contrast(
 def cfg(conditional: Model, unconditional: Model | None = None, gamma: float = 1.5) -> Model:
     """Return classifier-free guidance: u + γ (c − u) (Sanchez et al. 2023).
 
+    Example:
+        >>> from guideway.engine.fake import FakeModel
+        >>> from guideway.vocabulary.spellings import Vocabulary
+        >>> words = Vocabulary([b"a", b"b", b"<eos>"], eos_ids={2})
+        >>> model = Model(FakeModel.random(words), name="m")
+        >>> cfg(model.prompted("Rhyme."), model)
+        Model(1.5*m.prompted('Rhyme.') - 0.5*m)
+
     Args:
         conditional: the model with its prompt.
         unconditional: the model without the prompt, or with a negative one. By default the model
@@ -192,6 +216,14 @@ def cfg(conditional: Model, unconditional: Model | None = None, gamma: float = 1
 def context_aware(with_context: Model, without: Model, alpha: float = 0.5) -> Model:
     """Return context-aware decoding: (1 + α) with − α without (Shi et al. 2023).
 
+    Example:
+        >>> from guideway.engine.fake import FakeModel
+        >>> from guideway.vocabulary.spellings import Vocabulary
+        >>> words = Vocabulary([b"a", b"b", b"<eos>"], eos_ids={2})
+        >>> model = Model(FakeModel.random(words), name="m")
+        >>> context_aware(model.prompted("It rains."), model)
+        Model(1.5*m.prompted('It rains.') - 0.5*m)
+
     Args:
         with_context: the model that reads the context: `model.prompted(document)`.
         without: the model that does not.
@@ -208,6 +240,16 @@ def dola(
     model: Model, layers: Literal["low", "high"] | Sequence[int] = "low", alpha: float = 0.1
 ) -> Model:
     """Return DoLa: the model minus its early exit that differs most (Chuang et al. 2024).
+
+    Example:
+        >>> import torch
+        >>> from guideway.engine.fake import FakeModel
+        >>> from guideway.vocabulary.spellings import Vocabulary
+        >>> words = Vocabulary([b"a", b"b", b"<eos>"], eos_ids={2})
+        >>> row = lambda tokens: torch.zeros(3)
+        >>> model = Model(FakeModel(words, row, exits=[row, row, row]), name="m")
+        >>> dola(model, "high")
+        Model(m.plausible(0.1) - farthest(m, m.exit_at(2)))
 
     Args:
         model: one model.
@@ -241,7 +283,15 @@ def gedi(
 ) -> GediTerm:
     """Return a pair of models as a classifier of all tokens, GeDi (Krause et al. 2021).
 
-    Add it to a model: `base + gw.gedi(small.prompted(kind), small.prompted(unkind))`.
+    Add it to a model.
+
+    Example:
+        >>> from guideway.engine.fake import FakeModel
+        >>> from guideway.vocabulary.spellings import Vocabulary
+        >>> words = Vocabulary([b"a", b"b", b"<eos>"], eos_ids={2})
+        >>> one, two = (Model(FakeModel.random(words, n), name=f"m{n}") for n in (1, 2))
+        >>> one + gedi(two.prompted("kind"), two.prompted("rude"))
+        Model(m1 + gedi(m2.prompted('kind'), m2.prompted('rude'), alpha=30))
 
     Args:
         wanted: the model under the wanted prompt.
@@ -268,6 +318,14 @@ def gedi(
 def maximum(*models: Model) -> Model:
     """Return the greatest log-probability of each token.
 
+    Example:
+        >>> from guideway.engine.fake import FakeModel
+        >>> from guideway.vocabulary.spellings import Vocabulary
+        >>> words = Vocabulary([b"a", b"b", b"<eos>"], eos_ids={2})
+        >>> one, two = (Model(FakeModel.random(words, n), name=f"m{n}") for n in (1, 2))
+        >>> maximum(one, two)
+        Model(maximum(m1, m2))
+
     Raises:
         SourceError: no model is given.
     """
@@ -277,6 +335,14 @@ def maximum(*models: Model) -> Model:
 
 def minimum(*models: Model) -> Model:
     """Return the least log-probability of each token.
+
+    Example:
+        >>> from guideway.engine.fake import FakeModel
+        >>> from guideway.vocabulary.spellings import Vocabulary
+        >>> words = Vocabulary([b"a", b"b", b"<eos>"], eos_ids={2})
+        >>> one, two = (Model(FakeModel.random(words, n), name=f"m{n}") for n in (1, 2))
+        >>> minimum(one, two)
+        Model(minimum(m1, m2))
 
     Raises:
         SourceError: no model is given.

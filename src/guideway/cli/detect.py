@@ -26,7 +26,7 @@ def detect(
         ),
     ],
     scheme: Annotated[
-        str, typer.Option(help="left, min, self, unigram, synthid or gumbel.")
+        str, typer.Option(help="The watermark scheme: left, min, self, unigram, synthid or gumbel.")
     ] = "left",
     gamma: Annotated[
         float | None, typer.Option(help="The share of green tokens. 0.25 by default.")
@@ -36,11 +36,13 @@ def detect(
         typer.Option(help="The bias of green tokens, used by --weighted. 2 by default."),
     ] = None,
     depth: Annotated[
-        int | None, typer.Option(help="The layers of synthid's tournament. 30 by default.")
+        int | None, typer.Option(help="The number of tournament layers of synthid. 30 by default.")
     ] = None,
     context: Annotated[
         int | None,
-        typer.Option(help="The number of previous tokens in the hash, if not the scheme's own."),
+        typer.Option(
+            help="The number of previous tokens in the hash. By default that of the scheme."
+        ),
     ] = None,
     source: Annotated[
         str | None,
@@ -50,20 +52,23 @@ def detect(
     plain: Annotated[
         bool,
         typer.Option(
-            "--plain", help='The text was marked with among="vocabulary", not among allowed tokens.'
+            "--plain", help='The watermark was made with among="vocabulary", not among="allowed".'
         ),
     ] = False,
     tokenizer: Annotated[
         Path | None, typer.Option(help="A tokenizer.json or its folder, instead of a model.")
     ] = None,
     weighted: Annotated[
-        bool, typer.Option("--weighted", help="Weigh tokens by the model's entropy.")
+        bool,
+        typer.Option(
+            "--weighted", help="Weight each token by the entropy of the model's prediction."
+        ),
     ] = False,
-    prompt: Annotated[str, typer.Option(help="The prompt of the text, used by --weighted.")] = "",
+    prompt: Annotated[str, typer.Option(help="The prompt of the text, for --weighted.")] = "",
     model: Model = BUILT_IN,
     as_json: Annotated[bool, typer.Option("--json", help="Print a JSON object.")] = False,
 ) -> None:
-    """Look for a watermark in a text. Print z, and the probability of such a z by chance.
+    """Look for a watermark in a text. Print its z-score and p-value.
 
     Example: guideway generate "Once" --temperature 1 --watermark-key secret |
     guideway detect - --key secret

@@ -25,7 +25,8 @@ Plain = Annotated[
 Heal = Annotated[
     bool,
     typer.Option(
-        "--heal", help="Let the first token replace the last of the prompt. Needs a plain prompt."
+        "--heal",
+        help="Take back the prompt's last token, so that the text can complete it. Not for chat.",
     ),
 ]
 Source = Annotated[
@@ -37,8 +38,8 @@ Source = Annotated[
 Resources = Annotated[
     Path | None,
     typer.Option(
-        help="A file, or a folder of files, that $ref in a JSON Schema names. "
-        "A schema file finds those in its own folder without this option."
+        help="A file, or a folder, to which $ref in a JSON Schema refers. "
+        "The folder of a schema file is searched anyway."
     ),
 ]
 MaxNewTokens = Annotated[
@@ -46,7 +47,13 @@ MaxNewTokens = Annotated[
 ]
 Temperature = Annotated[
     float | None,
-    typer.Option("--temperature", "-t", help="0 is greedy.", min=0, rich_help_panel=SAMPLING),
+    typer.Option(
+        "--temperature",
+        "-t",
+        help="0 always takes the most probable token.",
+        min=0,
+        rich_help_panel=SAMPLING,
+    ),
 ]
 TopK = Annotated[
     int | None,
@@ -55,14 +62,14 @@ TopK = Annotated[
 TopP = Annotated[
     float | None,
     typer.Option(
-        help="Sample from the most probable tokens that have this probability together.",
+        help="Sample from the most probable tokens whose probabilities add up to this.",
         rich_help_panel=SAMPLING,
     ),
 ]
 MinP = Annotated[
     float | None,
     typer.Option(
-        help="Sample from the tokens with this share of the highest probability.",
+        help="Drop tokens less probable than this share of the most probable one.",
         rich_help_panel=SAMPLING,
     ),
 ]
@@ -77,7 +84,7 @@ NumBeams = Annotated[
 PenaltyAlpha = Annotated[
     float | None,
     typer.Option(
-        help="Contrastive search: 0 is greedy, 0.6 is usual.",
+        help="Contrastive search: the weight of its repetition penalty. 0.6 is usual.",
         min=0,
         max=1,
         rich_help_panel=SEARCH,
@@ -91,12 +98,12 @@ BestOf = Annotated[
 ]
 BestBy = Annotated[
     str | None,
-    typer.Option(help="How texts are compared: logprob or majority.", rich_help_panel=SEARCH),
+    typer.Option(help="How --best-of picks the best: logprob or majority.", rich_help_panel=SEARCH),
 ]
 Exactness = Annotated[
     str | None,
     typer.Option(
-        help="How the model's probabilities of texts are kept: local (not), rejection, asap, smc.",
+        help="How closely texts follow the model's probabilities: local, rejection, asap, smc.",
         rich_help_panel=SEARCH,
     ),
 ]

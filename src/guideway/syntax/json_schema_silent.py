@@ -1,11 +1,11 @@
-"""What says nothing in a JSON Schema although somebody wrote it: a `GuidewayWarning`.
+"""A `GuidewayWarning` for keywords of a JSON Schema that have no effect.
 
     requred            a name that is near a keyword
     const, draft 4     a keyword that the draft does not have
     beside $ref        up to draft 7, where $ref stands alone
     format: datetime   a name that is near a format
 
-All of them are annotations by the specification. Names that are near to none are the user's own.
+The specification calls all of them annotations. Other unknown names are taken as the user's own.
 """
 
 from collections.abc import Iterator
@@ -37,7 +37,7 @@ _SHORT: Final = frozenset(("not", "if", "then", "else"))  # "note" is near to th
 
 
 def check_keywords(root: Json) -> None:
-    """Warn of what says nothing in a schema: names that nobody knows, keywords of other drafts."""
+    """Warn about keywords without effect: misspelt ones, and those of other drafts."""
     if not isinstance(root, dict):
         return
     whole = cast("dict[str, Json]", root)
@@ -54,7 +54,7 @@ def _nothing_known(whole: dict[str, Json]) -> str:
     about = f"the schema {brief(whole)} has no keyword of JSON Schema, so it allows every value"
     inner = next((whole[key] for key in ("schema", "json_schema") if key in whole), None)
     if isinstance(inner, dict):
-        return f"{about}; pass the schema that is in it"
+        return f"{about}; pass the schema inside it"
     near = next(filter(None, (did_you_mean(name, READ) for name in whole)), "")
     return about + (near or '; properties are {"type": "object", "properties": {...}}')
 
@@ -111,17 +111,17 @@ def _tell(whole: dict[str, Json], draft: Draft) -> None:
                 found += (f"{about} (at {pointer or '/'})" for about in _silences(said, draft))
             todo += parts_of(pointer, said)
     more = f"; and {len(found) - _TOLD} more" if len(found) > _TOLD else ""
-    warn(f"in a schema {'; '.join(found[:_TOLD])}{more}")
+    warn(f"in the JSON Schema, {'; '.join(found[:_TOLD])}{more}")
 
 
 def _silences(raw: dict[str, Json], draft: Draft) -> Iterator[str]:
-    """What somebody wrote, and nobody reads."""
+    """A sentence for each keyword without effect."""
     for name in raw:
         if name in READ and name not in ASSERTED[draft]:
-            yield f"{name!r} says nothing: the draft that $schema names does not have it"
+            yield f"{name!r} has no effect: the draft that $schema names does not define it"
         elif name not in READ and name not in _ANNOTATIONS and (meant := _meant(name)):
-            yield f"{name!r} says nothing: it is not a keyword; did you mean {meant!r}?"
+            yield f"{name!r} has no effect: it is not a keyword; did you mean {meant!r}?"
     if draft <= 7 and "$ref" in raw and (beside := _beside(raw)):
-        yield f"{beside[0]!r} says nothing: in the draft that $schema names $ref stands alone"
+        yield f"{beside[0]!r} has no effect: the draft that $schema names ignores it beside $ref"
     if meant := _format_meant(raw):
-        yield f"the format {raw['format']!r} says nothing; did you mean {meant!r}?"
+        yield f"the format {raw['format']!r} has no effect: it is unknown; did you mean {meant!r}?"

@@ -25,9 +25,10 @@ from typing_extensions import TypedDict
 from guideway.errors import GuidewayError, LimitError, SourceError, UnsupportedError
 from guideway.syntax.python_types_core import read_core
 from guideway.syntax.python_types_hooks import is_json
-from guideway.syntax.python_types_place import Place, Schema
+from guideway.syntax.python_types_place import BETTER, Place, Schema
 from guideway.syntax.python_types_typed_dicts import with_typed_dicts
 
+_UNKNOWN = re.compile(r".*? schema for (?:<class ')?(.+?)(?:'>)?\. Set ")  # pydantic's message
 _MOST_PARTS = 10_000  # 16,000 took 3 s to compile
 _PARAMETER = inspect.Parameter
 _UNNAMED = {
@@ -98,21 +99,28 @@ def type_name(type_: object) -> str:
         written = repr(type_)
     except Exception:  # noqa: BLE001  a user's, or of an int that is too long for a text
         written = type(type_).__name__
-    # without modules and without addresses
+    return _without_modules(written)
+
+
+def _without_modules(written: str) -> str:
+    """How Python writes a type, without modules and addresses."""
     return re.sub(r"\b(?:[a-z_]\w*\.)+(?=\w)| at 0x[0-9a-f]+|<locals>\.", "", written)[:80]
 
 
 @contextmanager
 def _as_ours(name: str) -> Generator[None]:
-    """Pydantic's errors become ours, with the name of the type."""
+    """Turn pydantic's errors into guideway's, with the name of the type."""
     try:
         yield
     except GuidewayError:
         raise
-    except PydanticSchemaGenerationError:
+    except PydanticSchemaGenerationError as error:
+        found = _UNKNOWN.match(error.message)
+        culprit = _without_modules(found[1]) if found else name
+        inside = f" (in {name})" if culprit != name else ""
         raise UnsupportedError(
-            f"{name} contains a type for which pydantic has no JSON; use a type that pydantic "
-            "supports, or define __get_pydantic_core_schema__",
+            f"pydantic cannot read {culprit}{inside} from JSON; declare it as a "
+            f"{BETTER}, or define __get_pydantic_core_schema__",
             feature=name,
         ) from None
     except (PydanticUserError, PydanticUndefinedAnnotation) as error:

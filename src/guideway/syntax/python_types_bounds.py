@@ -114,7 +114,7 @@ def _exact(kind: str, name: str, value: Any, at: Place) -> Decimal:
         raise at.refuse(f"{name}={written(value)}", f"is not supported for {kind}", name)
     exact = Decimal(value)
     if exact.is_nan():
-        raise at.refuse(f"{name}={value}", "is no bound: no number is beside it", name)
+        raise at.refuse(f"{name}={value}", "is not a bound: no number compares with it", name)
     if _digits(exact) >= MAX_DIGITS:
         raise at.refuse(f"{name} with {MAX_DIGITS} digits or more", "is not supported", name)
     return exact

@@ -59,7 +59,8 @@ def as_encoded(core: Core, at: Place) -> Schema:
     if digits is None:
         return as_text({"type": "string"}, core, at)
     if at.again:
-        raise at.refuse("base64", "in a strict defaultdict is decoded twice by pydantic", "strict")
+        why = "in a strict defaultdict is decoded twice by pydantic; use a dict"
+        raise at.refuse("base64", why, "strict")
     if name_of(function) == "EncodedStr.decode_str":
         digits = ascii_digits(digits)
     low = max((asked.get("min_length", 0) for asked in core.get("more", ())), default=0)
@@ -87,9 +88,9 @@ def _as_bytes(claimed: Schema, core: Core, at: Place) -> Schema:
     at.check_strict(core, ("bytes",))
     for name in LENGTHS:
         if core.get(name) is not None:  # of the bytes that the text stands for
-            raise at.refuse(name, "is not supported for such a type")
+            raise at.refuse(name, "is not supported for a type that pydantic reads from bytes")
     encoding = at.config.get("val_json_bytes", "utf8")
     if core["type"] == "bytes" and encoding != "utf8":
         what = f"val_json_bytes={encoding!r}"
-        raise at.refuse(what, "is not supported for such a type", "val_json_bytes")
+        raise at.refuse(what, "is not supported for this type; use 'utf8'", "val_json_bytes")
     return claimed

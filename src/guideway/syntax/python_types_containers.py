@@ -33,15 +33,17 @@ def read_set(core: Core, at: Place, read: Read) -> Schema:
     """An array, of distinct items where their number matters."""
     items = at.resolved(core.get("items_schema", {"type": "any"}))
     if _is_unhashable(items):
-        raise at.child("[]").refuse("a set of unhashable items", "has only the empty set")
+        raise at.child("[]").refuse("a set of unhashable items", "can only be empty; use a list")
     if items["type"] != "any" and _may_be_unhashable(items, at):
-        raise at.child("[]").refuse("a set", "of items that may be unhashable is not supported")
+        why = "of items that may be unhashable is not supported; use a list"
+        raise at.child("[]").refuse("a set", why)
     schema = read_array(core, at, read)
     if items["type"] == "any":
         schema["items"] = {"type": [*HASHED]}
     if (core.get("min_length") or 0) > 1:
         if not _is_told_apart(items, at):
-            raise at.refuse("min_length", "is not supported for sets of these items", "min_length")
+            why = "is not supported for sets of these items: different JSON may be one item"
+            raise at.refuse("min_length", why, "min_length")
         schema["uniqueItems"] = True
     return schema
 
@@ -124,7 +126,8 @@ def read_dict(core: Core, at: Place, read: Read) -> Schema:
     values = read(core.get("values_schema", counted), at.child("{}"))
     keys = core.get("keys_schema", {"type": "any"})
     if (core.get("min_length") or 0) > 1 and not _are_keys_told_apart(keys, at):
-        raise at.refuse("min_length", "is not supported for dicts with these keys", "min_length")
+        why = "is not supported for dicts with these keys: different JSON may be one key"
+        raise at.refuse("min_length", why, "min_length")
     names = read_keys(keys, at.child("{key}"), read)
     schema: Schema = {"type": "object"}
     if isinstance(names, list):
@@ -174,7 +177,7 @@ def _plain_keys(core: Core, at: Place, read: Read, numbers: bool) -> Keys:
     if core.get("sub_type") == "int":  # of an Enum: pydantic looks a str up as an int
         at.check_strict(core, ("enum",))
     if core["type"] not in _UNHASHABLE and _may_be_unhashable(core, at, as_key=True):
-        raise at.refuse("a dict", "with keys that may be unhashable is not supported")
+        raise at.refuse("a dict", "with keys that may be unhashable is not supported; use str keys")
     match core["type"]:
         case "any":
             return {}
@@ -194,7 +197,8 @@ def _plain_keys(core: Core, at: Place, read: Read, numbers: bool) -> Keys:
 def _string(core: Core, at: Place, read: Read) -> Schema:
     schema = read(core, at)
     if schema.get("type") != "string":
-        raise at.refuse(f"{core['type']} as the key of a dict", "is not supported", core["type"])
+        what = f"{core['type']} as the key of a dict"
+        raise at.refuse(what, "is not supported; use str", core["type"])
     return {name: value for name, value in schema.items() if name != "type"}
 
 
@@ -213,7 +217,7 @@ def _named(core: Core, at: Place, numbers: bool) -> list[str]:
             refuse_long(value, at)
         names = [str(int(value)) for value in values]
     if not names and not bools:
-        raise at.refuse("a choice without strings", "has no JSON keys", core["type"])
+        raise at.refuse("a choice without strings", "has no JSON keys; use strings", core["type"])
     return [*map(str.__str__, names), *_of_bools(bools, numbers)]
 
 

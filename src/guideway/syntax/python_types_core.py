@@ -29,6 +29,7 @@ from guideway.syntax.python_types_hooks import (
 from guideway.syntax.python_types_limits import first_of, unwrapped
 from guideway.syntax.python_types_objects import OBJECTS, fields_of
 from guideway.syntax.python_types_place import (
+    BETTER,
     INTEGER,
     INTEGER_SCHEMA,
     Core,
@@ -133,7 +134,10 @@ class _Reader:
         if kind in self._wrappers:
             return self._wrappers[kind](core, at)
         name = getattr(core.get("cls"), "__qualname__", "")
-        raise at.refuse(f"{kind} {name}".strip(), "has no JSON from which pydantic reads it", kind)
+        if kind == "is-instance":
+            why = f"has no JSON that pydantic reads; declare it as a {BETTER}"
+            raise at.refuse(f"the class {name}", why, kind)
+        raise at.refuse(f"{kind} {name}".strip(), "has no JSON that pydantic reads", kind)
 
     # Unions
 
@@ -143,7 +147,9 @@ class _Reader:
     def _union(self, core: Core, at: Place) -> Schema:
         parts = [part for part in union_parts(core) if not is_hidden(part)]
         if not parts:
-            raise at.refuse("a union", "has only hidden members")
+            raise at.refuse(
+                "a union", "has only hidden members; take SkipJsonSchema from one of them"
+            )
         return _any_of([self.read(part, at) for part in parts])
 
     def _tagged(self, core: Core, at: Place) -> Schema:
@@ -179,7 +185,7 @@ class _Reader:
 
     def _inner(self, core: Core, at: Place) -> Schema:
         if is_hidden(core):
-            raise at.refuse("MISSING", "is the absence of a value, which has no JSON")
+            raise at.refuse("MISSING", "has no JSON; use it in a union with the type of the value")
         return self.read(core["schema"], at)
 
     def _validated(self, core: Core, at: Place) -> Schema:
@@ -207,11 +213,11 @@ class _Reader:
     def _claimed(self, core: Core, name: str, at: Place) -> Schema:
         schema = claimed_format(core)
         if name == "pattern_bytes_validator":
-            raise at.refuse("a pattern of bytes", "has no JSON: a string is no bytes", "Pattern")
+            raise at.refuse("a pattern of bytes", "has no JSON; use re.Pattern[str]", "Pattern")
         if schema is None:
             raise at.refuse(
                 f"the validator {name}",
-                "defines its own input; declare the JSON with WithJsonSchema",
+                "alone decides which JSON it accepts; declare that JSON with WithJsonSchema",
                 name,
             )
         return as_text(schema, core, at)
@@ -229,7 +235,8 @@ class _Reader:
     def _text(self, core: Core, at: Place) -> Schema:
         """A string that holds JSON; the other words are for those who read the schema."""
         if at.again:
-            raise at.refuse("JSON in a string", "in a strict defaultdict is read twice", "strict")
+            why = "in a strict defaultdict is read twice by pydantic; use a dict"
+            raise at.refuse("JSON in a string", why, "strict")
         inside = replace(at, in_python=False)
         held = self.read(core.get("schema", {"type": "any"}), inside)
         media = {"contentMediaType": "application/json"}

@@ -139,8 +139,8 @@ def _limited(core: Core, asked: Asked, check: Check, at: Place) -> Core | None:
     core, at = at.following(core)
     kind: str = core["type"]
     if users_hooks(core):
-        told = f"{_told(asked)} behind a JSON Schema of the user's"
-        raise at.refuse(told, "is not supported here; write it in that schema", next(iter(asked)))
+        why = "is not supported on a type with its own JSON Schema; write it in that schema"
+        raise at.refuse(_told(asked), why, next(iter(asked)))
     if kind in _INNER:
         return _inside(core, _INNER[kind], asked, check, at)
     make = _MADE.get(kind)

@@ -70,7 +70,7 @@ def _is_left_out(field: Field, at: Place) -> bool:
         return False
     if field.required:
         raise at.child(f".{field.name}").refuse(
-            "SkipJsonSchema", "hides a field that is required", "SkipJsonSchema"
+            "SkipJsonSchema", "hides a required field; give it a default", "SkipJsonSchema"
         )
     return True
 
@@ -91,7 +91,9 @@ def fields_of(core: Core, at: Place) -> Iterator[Field]:
         if field.get("init") is False:
             if not taken:
                 raise at.child(f".{name}").refuse(
-                    "a default", "that pydantic refuses leaves no value", "validate_default"
+                    "a default",
+                    "is the only value of this field, and pydantic refuses it",
+                    "validate_default",
                 )
             continue
         needed = core["type"] != "typed-dict" or field.get("required", core.get("total", True))
@@ -99,10 +101,14 @@ def fields_of(core: Core, at: Place) -> Iterator[Field]:
         paths = key_paths(name, field, at)
         key = key_on_offer(name, field, paths)
         if key is None:
-            raise at.child(f".{name}").refuse("AliasPath", "into other keys is not supported")
+            raise at.child(f".{name}").refuse(
+                "AliasPath", "into other keys is not supported; give the field its own key"
+            )
         if at.again and core["type"] == "typed-dict" and [name] not in paths:
             raise at.child(f".{name}").refuse(
-                "an alias", "in a strict defaultdict is looked for twice by pydantic", "strict"
+                "an alias",
+                "in a strict defaultdict is looked up twice by pydantic; use a dict",
+                "strict",
             )
         yield Field(name, key, paths, required, field, value)
 
@@ -112,7 +118,11 @@ def _additional(core: Core, at: Place, read: Read) -> Any:
     if behavior != "allow":
         return False
     if core.get("extras_keys_schema", {"type": "str"}) != {"type": "str"}:
-        raise at.refuse("a type for undeclared keys", "is not supported", "__pydantic_extra__")
+        raise at.refuse(
+            "a type for undeclared keys",
+            "is not supported; use dict[str, ...]",
+            "__pydantic_extra__",
+        )
     return read(core.get("extras_schema", {"type": "any"}), at.child("{}"))
 
 

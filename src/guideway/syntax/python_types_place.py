@@ -91,9 +91,9 @@ class Place:
         """
         if self.in_python and core["type"] in kinds and self.is_strict(core):
             raise self.refuse(
-                f"a strict {core['type']} behind a function",
-                "does not take the Python objects of JSON; make it lax, "
-                "or give a validator a json_schema_input_type",
+                f"a strict {core['type']} after a validator",
+                "does not accept the strings and lists of JSON; make it lax, or give the validator "
+                "a json_schema_input_type",
                 "strict",
             )
 
@@ -103,6 +103,8 @@ class Place:
 
 
 Read: TypeAlias = Callable[[Core, Place], Schema]
+
+BETTER = "BaseModel, dataclass or TypedDict"  # what a class without JSON should be
 
 INTEGER = "#/$defs/integer"
 INTEGER_SCHEMA: Schema = {

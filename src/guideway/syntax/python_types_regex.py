@@ -157,7 +157,7 @@ def translate(pattern: str | re.Pattern[str], engine: Engine, at: Place) -> str:
     except GuidewayError as error:
         message = str(error).partition("\n")[0]
         feature = getattr(error, "feature", "") or "pattern"
-        why = f"cannot be honoured: {message}"
+        why = f"cannot be enforced: {message}"
         raise at.refuse(f"the pattern {_text(pattern)!r}", why, feature) from None
 
 

@@ -107,7 +107,7 @@ def read_decimal(core: Core, at: Place) -> Schema:
     if any(name in core for name in (*BOUNDS, "multiple_of")):
         infinite = False
     if asked.get("max_digits") == 0:
-        raise at.refuse("max_digits=0", "leaves no number, as 0 has a digit", "max_digits")
+        raise at.refuse("max_digits=0", "allows no number: even 0 has a digit", "max_digits")
     if (asked.get("decimal_places") or 0) > MAX_DIGITS:
         raise at.refuse(
             "decimal_places", f"of more than {MAX_DIGITS} is not supported", "decimal_places"
@@ -337,7 +337,7 @@ def literal_values(core: Core, at: Place) -> list[Any]:
             enum = type(value).__name__
             raise at.refuse(
                 f"{value} in a Literal",
-                f"is not read back from its value, which it does not equal; mix str into {enum}",
+                f"does not equal its value, by which pydantic looks it up; derive {enum} from str",
                 "Literal",
             )
     return [value.value if isinstance(value, Enum) else value for value in core["expected"]]
@@ -358,7 +358,8 @@ def choice(values: list[Any], at: Place, exact: bool = True) -> Schema:
     for value in values:
         plain = value is None or isinstance(value, str | int | float)
         if not plain or (isinstance(value, float) and not isfinite(value)):
-            raise at.refuse(repr(value), "has no JSON that would be read back as it", "enum")
+            why = "has no JSON that pydantic reads back; use strings, numbers, bools or None"
+            raise at.refuse(repr(value), why, "enum")
         refuse_long(value, at)
     whole_numbers = [int(v) for v in values if isinstance(v, int) and not isinstance(v, bool)]
     others = [_bare(v) for v in values if isinstance(v, bool) or not isinstance(v, int)]

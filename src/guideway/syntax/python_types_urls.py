@@ -68,7 +68,7 @@ def read_url(core: Core, at: Place) -> Schema:
     if _has_file(core, schemes):
         parts.append(f"file://{_WEB_HOST}{'' if hosted else '?'}{_TAIL}")
     if not parts:
-        raise at.refuse("default_port", "of files, which have none, leaves no URL", "default_port")
+        raise at.refuse("default_port", "allows no URL: file URLs have no port", "default_port")
     schema: Schema = {"type": "string", "pattern": whole(either(parts)), "$comment": "url"}
     if core.get("max_length") is not None:
         schema["maxLength"] = core["max_length"]
@@ -100,7 +100,7 @@ def _schemes(core: Core, at: Place) -> list[str]:
     asked: list[str] = core.get("allowed_schemes") or []
     known = [scheme for scheme in asked if _SCHEME.fullmatch(scheme)]
     if asked and not known:
-        raise at.refuse("allowed_schemes", "has none that is read: they begin with a small letter")
+        raise at.refuse("allowed_schemes", "has no valid scheme: they begin with a small letter")
     return known
 
 
