@@ -74,7 +74,7 @@ def test_a_schema_finds_the_files_that_it_refers_to(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("written", ["/a/", "semver", "datetime:date"])
 def test_resources_are_for_schemas(written: str, tmp_path: Path) -> None:
-    with pytest.raises(typer.BadParameter, match="--resources is for JSON Schemas"):
+    with pytest.raises(typer.BadParameter, match="--resources needs a JSON Schema"):
         read_source(written, tmp_path)
     with pytest.raises(typer.BadParameter, match="there is no file"):
         read_source("{}", tmp_path / "none")

@@ -85,8 +85,8 @@ def healed(prompt: Prompt, *, heal: bool) -> dict[str, bool]:
     """
     if heal and not isinstance(prompt, str):
         raise typer.BadParameter(
-            "--heal needs a prompt that is continued as text: here the prompt is a chat message, "
-            "and the answer begins after the tokens of the template (generate has --plain)"
+            "--heal does not work with a chat prompt, because the answer begins after the tokens "
+            "of the chat template; guideway generate has --plain, which continues a prompt as text"
         )
     return {"heal": True} if heal else {}
 

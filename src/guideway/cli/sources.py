@@ -58,7 +58,7 @@ def read_source(written: str, resources: Path | None = None) -> Any:
         path = Path(written)
         return _schema(read_file(path), resources or path.parent)
     if resources is not None and not LOCATED.fullmatch(written):
-        raise typer.BadParameter("--resources is for JSON Schemas, and the source is none")
+        raise typer.BadParameter(f"--resources needs a JSON Schema as source, not {written!r}")
     if written.endswith((".gbnf", ".lark")):
         return _grammar(Path(written))
     if match := PATTERN.fullmatch(written):
@@ -119,7 +119,7 @@ def _find(where: str, name: str, resources: Path | None) -> object:
     if isinstance(value, Mapping):
         return _schema(cast("Mapping[str, Any]", value), resources)
     if resources is not None:
-        raise typer.BadParameter(f"--resources is for JSON Schemas, and {where}:{name} is none")
+        raise typer.BadParameter(f"--resources needs a JSON Schema as source, not {where}:{name}")
     return value
 
 
