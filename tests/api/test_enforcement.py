@@ -64,9 +64,9 @@ def test_every_keyword_that_asserts_something_is_told_as_enforced(name):
     [
         ({"requred": ["a"]}, "/requred", "annotation", "did you mean 'required'?"),
         ({"format": "colour"}, "/format", "annotation", "no format"),
-        ({"additionalItems": True}, "/additionalItems", "annotation", "no keyword of draft 2020"),
-        ({"description": "d"}, "/description", "annotation", "nothing about values"),
-        ({"$id": "http://a/b"}, "/$id", "names", "called"),
+        ({"additionalItems": True}, "/additionalItems", "annotation", "not a keyword of draft"),
+        ({"description": "d"}, "/description", "annotation", "does not restrict values"),
+        ({"$id": "http://a/b"}, "/$id", "names", "names schemas"),
         ({"type": "null", "minLength": 1}, "/minLength", "inert", "allows no string"),
         ({"type": "integer", "minimum": 1}, "/minimum", "exact", "digits"),
         ({"then": {}}, "/then", "inert", "without if"),
@@ -82,7 +82,7 @@ def test_every_keyword_that_asserts_something_is_told_as_enforced(name):
         ({"maxLength": 1, "format": "date"}, "/maxLength", "exact", "of format"),
         ({"pattern": r"\ba"}, "/pattern", "exact", "lookaround"),
         ({"additionalProperties": False}, "/additionalProperties", "exact", "no other key"),
-        ({"uniqueItems": False}, "/uniqueItems", "exact", "false says nothing"),
+        ({"uniqueItems": False}, "/uniqueItems", "exact", "false has no effect"),
         ({"$ref": "#/$defs/a", "$defs": {"a": {}}}, "/$ref", "merged", "#/$defs/a"),
     ],
 )  # fmt: skip
@@ -118,7 +118,7 @@ def test_deep_schemas_are_listed():
 
 
 def test_a_type_is_told_by_its_schema():
-    assert told(PythonType(bool)) == {"/type": ("exact", "only values of these types are begun")}
+    assert told(PythonType(bool)) == {"/type": ("exact", "only values of these types can start")}
 
 
 def test_constructs_of_a_pattern_are_told_with_their_character():

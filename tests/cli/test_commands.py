@@ -635,7 +635,7 @@ def test_explain_lists_each_keyword_and_how_it_is_enforced(
     assert status("explain", schema) == 0
     shown = capsys.readouterr().out
     assert shown.startswith("enforced\n  /type               exact       only values of these")
-    assert "  /titel              annotation  no keyword of any draft" in shown
+    assert "  /titel              annotation  not a keyword of any draft" in shown
     assert "did you mean 'title'?" in shown
     assert "  /anyOf/0/minLength  exact       characters are counted" in shown
     assert status("explain", schema, "--json") == 0

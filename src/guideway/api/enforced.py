@@ -10,9 +10,9 @@ Standing: TypeAlias = Literal["exact", "merged", "inert", "annotation", "names",
 """What becomes of a part:
 
     exact       enforced as it stands
-    merged      met with what stands around it, and enforced with that
-    inert       an assertion that says nothing where it stands
-    annotation  says nothing about values
+    merged      intersected with the keywords around it, and enforced with them
+    inert       an assertion that has no effect at its place
+    annotation  does not restrict values
     names       says what other parts are called, or where they stand
     unused      in a schema that nothing refers to
 """

@@ -22,32 +22,32 @@ from guideway.syntax.json_text import Json, extend, read_json, show
 from guideway.syntax.names import did_you_mean
 
 _SAID: Final = {
-    "type": "only values of these types are begun",
-    "minimum": "an automaton over digits, in every spelling of a number",
-    "multipleOf": "an automaton over digits that keeps the rest",
+    "type": "only values of these types can start",
+    "minimum": "an automaton over the digits, for every spelling of a number",
+    "multipleOf": "an automaton over the digits that tracks the remainder",
     "minLength": "characters are counted",
-    "format": "the automaton of its rule",
-    JSON_TEXT: "the JSON of its schema, as a string spells it",
-    "properties": "a trie of the keys; a key that stands there does not come again",
-    "required": "the object does not end before they stand there",
+    "format": "the automaton of the format",
+    JSON_TEXT: "JSON of its schema, spelled inside a string",
+    "properties": "a trie of the keys; no key comes twice",
+    "required": "the object cannot end before these keys",
     "patternProperties": "the automata of all key patterns run side by side",
-    "additionalProperties": "other keys are decoded; none comes twice",
+    "additionalProperties": "other keys are read to their end; none comes twice",
     "propertyNames": "an automaton that every key satisfies",
     "minProperties": "members are counted",
-    "dependencies": "a condition that is followed member by member",
+    "dependencies": "a condition that is tracked member by member",
     "items": "item by item",
     "minItems": "items are counted",
-    "uniqueItems": "items are remembered by value; an equal one has no end",
-    "contains": "items that satisfy it are counted",
-    "unevaluatedProperties": "what other keywords look at is followed member by member",
-    "unevaluatedItems": "what other keywords look at is followed item by item",
-    "allOf": "met with what stands beside it",
-    "anyOf": "alternatives; what they share is followed once",
-    "oneOf": "alternatives, each without the others where they overlap",
-    "not": "the opposite of what it says, keyword by keyword",
-    "if": "this and then, or not this and else",
-    "$ref": "as if what it refers to stood here",
-    "$dynamicRef": "as if what it refers to from here stood here",
+    "uniqueItems": "items are remembered by value; an equal one cannot end",
+    "contains": "matching items are counted",
+    "unevaluatedProperties": "members that other keywords evaluate are tracked one by one",
+    "unevaluatedItems": "items that other keywords evaluate are tracked one by one",
+    "allOf": "intersected with the keywords beside it",
+    "anyOf": "alternatives; shared parts are followed once",
+    "oneOf": "alternatives, each without its overlap with the others",
+    "not": "the complement, keyword by keyword",
+    "if": "(if and then) or (not if and else)",
+    "$ref": "replaced by the schema it refers to",
+    "$dynamicRef": "replaced by the schema it refers to from here",
 }
 _ALIKE: Final = {
     **dict.fromkeys(("maximum", "exclusiveMinimum", "exclusiveMaximum"), "minimum"),
@@ -89,7 +89,7 @@ _ABOUT: Final = {
     ),
 }
 _KIND: Final = {name: kind for kind, names in _ABOUT.items() for name in names}
-# Keywords that say nothing without one of others.
+# Keywords that have no effect without one of these others.
 _NEEDS: Final = {
     **dict.fromkeys(("then", "else"), ("if",)),
     "if": ("then", "else"),
@@ -167,20 +167,20 @@ class _Listing:
 
     def _silent(self, name: str) -> tuple[Standing, str]:
         if name in _NAMES:
-            return "names", "says what schemas are called, or where they stand"
+            return "names", "names schemas, or says where they are"
         if name in READ:
-            return "annotation", f"no keyword of draft {self._draft}"
+            return "annotation", f"not a keyword of draft {self._draft}"
         if name in _ANNOTATIONS:
-            return "annotation", "says nothing about values"
+            return "annotation", "does not restrict values"
         hint = did_you_mean(name, [*READ, *_NAMES, *_ANNOTATIONS])
-        return "annotation", f"no keyword of any draft{hint}"
+        return "annotation", f"not a keyword of any draft{hint}"
 
 
 def _why_inert(raw: Mapping[str, Json], name: str) -> str:
-    """Why an assertion says nothing where it stands, "" if it does not."""
+    """Why an assertion has no effect at its place, "" if it has one."""
     needed = _NEEDS.get(name, ())
     if needed and not any(other in raw for other in needed):
-        return f"it says nothing without {' or '.join(needed)}"
+        return f"it has no effect without {' or '.join(needed)}"
     kind = _KIND.get(name)
     types = Keywords(raw, "").types()
     if kind == "number" and "integer" in types:
@@ -203,7 +203,7 @@ def _values(raw: Mapping[str, Json]) -> str:
 
 def _pattern(raw: Mapping[str, Json]) -> str:
     pattern = read_pattern(str(raw["pattern"]), "")
-    with_looks = "; its lookaround meets it" if pattern.looks or pattern.boundaries else ""
+    with_looks = ", intersected with its lookaround" if pattern.looks or pattern.boundaries else ""
     return f"an automaton that finds it anywhere in the string{with_looks}"
 
 
@@ -216,11 +216,11 @@ def _length(raw: Mapping[str, Json]) -> str:
 
 def _additional(raw: Mapping[str, Json]) -> str:
     none = raw["additionalProperties"] is False
-    return "no other key is begun" if none else _SAID["additionalProperties"]
+    return "no other key can start" if none else _SAID["additionalProperties"]
 
 
 def _unique(raw: Mapping[str, Json]) -> str:
-    return _SAID["uniqueItems"] if raw["uniqueItems"] else "false says nothing"
+    return _SAID["uniqueItems"] if raw["uniqueItems"] else "false has no effect"
 
 
 def _reference(raw: Mapping[str, Json]) -> str:

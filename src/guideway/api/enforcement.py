@@ -1,8 +1,8 @@
 """What of a source is enforced, and how: a line for each part that says something, with its place.
 
-    /type                    exact       only values of these types are begun
+    /type                    exact       only values of these types can start
     /properties/a/maxLength  exact       characters are counted
-    /properties/a/title      annotation  says nothing about values
+    /properties/a/title      annotation  does not restrict values
 
 For JSON Schema a part is a keyword, and its place a JSON pointer; a Python type is told by the
 schema that it stands for. For regular expressions it is a construct and its character, for
@@ -101,7 +101,7 @@ def _how(given: Source) -> str:  # noqa: PLR0911  an arm for each kind of source
         case Sequence(parts):
             return f"{len(parts)} parts, one after the other"
         case Either(parts):
-            return f"any of {len(parts)} parts; what they share is followed once"
+            return f"any of {len(parts)} parts; shared parts are followed once"
         case Both(parts):
             return f"the meet of {len(parts)} automata"
         case Inverse():
@@ -138,7 +138,7 @@ def _rules(grammar: Grammar) -> Iterator[Enforced]:
     """The rules of a grammar, without its groups."""
     for name, alternatives in grammar.rules.items():
         if name not in grammar.groups:
-            how = f"{len(alternatives)} alternatives; what they share is followed once"
+            how = f"{len(alternatives)} alternatives; shared parts are followed once"
             yield Enforced(f"rule {name}", "::=", "exact", how)
 
 
@@ -190,7 +190,7 @@ def _told(node: Node) -> tuple[str, str] | None:  # noqa: PLR0911  an arm for ea
         case Anchor(kind):
             return kind, "a condition on the place in the text"
         case Alternation(options):
-            return "|", f"any of {len(options)} options; what they share is followed once"
+            return "|", f"any of {len(options)} options; shared parts are followed once"
         case _:
             return None
 
