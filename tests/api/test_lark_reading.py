@@ -11,8 +11,10 @@ from guideway.api.lark_reading import captured, counted
 from guideway.api.lark_tokens import Texts
 from guideway.api.values import read_captures, read_value
 from guideway.engine.fake import FakeModel
+from guideway.errors import UnsupportedError
 from guideway.lowering.expr import concat, literal
 from guideway.lowering.special import mark
+from guideway.syntax.lark_reader import read_lark
 from lark_samples import short_strings
 
 GRAMMARS = [
@@ -112,12 +114,27 @@ args[capture]: %json {"type": "integer"} | list
 list: %json {"type": "array"}
 %ignore " "
 """
-    for lexer in ("contextual", "dynamic"):
-        source = gw.Lark(text, lexer=lexer)
-        found, error = read_captures(source, b"call f [1, [2]] ,3")
-        assert (found, error) == ({"function": "f", "args": [[1, [2]], 3]}, None)
-        assert read_captures(source, b"call f") == ({"args": []}, None)
-        assert read_value(source, "call f 1")[0] == "call f 1"
+    source = gw.Lark(text)
+    found, error = read_captures(source, b"call f [1, [2]] ,3")
+    assert (found, error) == ({"function": "f", "args": [[1, [2]], 3]}, None)
+    assert read_captures(source, b"call f") == ({"args": []}, None)
+    assert read_value(source, "call f 1")[0] == "call f 1"
+
+
+@pytest.mark.parametrize(
+    ("text", "named"),
+    [
+        ("start[capture]: %json {}", "%json {}"),
+        ('start: a <x>\na[capture]: "a"', "<x>"),
+        ('start: a W\na[capture]: "a"\nW: /[ ]*/', "W"),
+        ('start: %lark {start[capture]: "a"}', "%lark"),
+    ],
+)
+def test_the_dynamic_lexer_captures_nothing_beside_what_lark_has_not(text, named):
+    gw.Lark(text)
+    with pytest.raises(UnsupportedError, match=f"captures no rules in a grammar with {named}"):
+        read_lark(gw.Lark(text, lexer="dynamic"))
+    read_lark(gw.Lark(text.replace("[capture]", ""), lexer="dynamic"))
 
 
 def test_captures_stand_in_sources_around_the_grammar_and_in_grammars_within():
@@ -135,13 +152,11 @@ def test_captures_stand_in_sources_around_the_grammar_and_in_grammars_within():
 
 def test_special_tokens_stand_between_captures():
     vocabulary = gw.Vocabulary([b"a", b"b", None, None], special={"<x>": 2, "<y>": 3})
-    for lexer in ("contextual", "dynamic"):
-        source = gw.Lark(
-            "start: t? <x> u\nt[capture]: /(.|\\n)+/\nu[capture]: (<[3]> | V)+\nV: /b(?!a)/",
-            lexer=lexer,
-        )
-        data = b"ab" + mark("<x>") + b"b" + mark("<y>") + b"b"
-        assert read_captures(source, data, vocabulary) == ({"t": "ab", "u": "b<y>b"}, None)
+    source = gw.Lark(
+        "start: t? <x> u\nt[capture]: /(.|\\n)+/\nu[capture]: (<[3]> | V)+\nV: /b(?!a)/"
+    )
+    data = b"ab" + mark("<x>") + b"b" + mark("<y>") + b"b"
+    assert read_captures(source, data, vocabulary) == ({"t": "ab", "u": "b<y>b"}, None)
 
 
 def test_how_often_a_rule_may_stand():

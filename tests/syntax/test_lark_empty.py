@@ -156,10 +156,9 @@ def test_what_comes_to_too_many_rows_is_refused():
         read_lark(Lark(f"start: {rows}\n{terminals}"))
 
 
-@pytest.mark.parametrize("lexer", LEXERS)
-def test_captures_are_found_around_what_may_be_nothing(lexer):
+def test_captures_are_found_around_what_may_be_nothing():
     text = 'start: W x W ","\nx[capture]: "b" W y\ny[capture]: "" | "c"\nW: /a*/'
-    source = Lark(text, lexer=lexer)
+    source = Lark(text)
     for word, spans in (("abaca,", {"x": (1, 4), "y": (3, 4)}), ("b,", {"x": (0, 1)})):
         found = list(captured(source, word.encode(), lambda part, begin: []))
         named = {place.name: (begin, end) for place, begin, end in found if end > begin}

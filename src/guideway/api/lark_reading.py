@@ -1,8 +1,9 @@
 """The captures of a Lark grammar: which there are, and where they stand in a finished text.
 
-A text is read as its lexer and its parser read it (`lark_tokens`, `lark_chart`). What a rule has
-read begins with its first terminal and ends with its last, so that what is ignored around it is not
-in it. Where all that a rule stands for is JSON Schemas, its text is JSON with a value.
+With the contextual lexer a text is read as the lexer and the automaton read it (`lark_tokens`),
+with the dynamic lexer by Lark itself. What a rule has read begins with its first terminal and ends
+with its last, without what is ignored around it. If a rule stands for JSON Schemas alone, its text
+is JSON with a value.
 
 What this module does not know: where the text of the grammar is in a longer one.
 """
@@ -10,11 +11,11 @@ What this module does not know: where the text of the grammar is in a longer one
 from collections import defaultdict
 from collections.abc import Callable, Iterator, Mapping
 from functools import lru_cache
+from typing import Any, cast
 
-from guideway.api.lark_chart import Chart
-from guideway.api.lark_tokens import Ends, Texts, read, reduced
+from guideway.api.lark_tokens import Ends, Leaf, Texts, read, reduced
 from guideway.syntax.json_schema_source import JsonSchema
-from guideway.syntax.lark_reader import read_lark
+from guideway.syntax.lark_reader import earley, read_lark
 from guideway.syntax.lark_source import Lark
 from guideway.syntax.lark_tree import LarkGrammar
 from guideway.syntax.regions import Captured
@@ -24,6 +25,11 @@ from guideway.syntax.sources import Either, Source, Text
 @lru_cache(maxsize=32)
 def _read(source: Lark) -> LarkGrammar:
     return read_lark(source)
+
+
+@lru_cache(maxsize=32)
+def _earley(source: Lark) -> Callable[[str], Any]:
+    return earley(source)
 
 
 def captured(source: Lark, data: bytes, ends: Ends) -> Iterator[tuple[Source, int, int]]:
@@ -40,15 +46,12 @@ def captured(source: Lark, data: bytes, ends: Ends) -> Iterator[tuple[Source, in
         data: the text.
         ends: where the texts of a source end that begin somewhere in it.
     """
-    grammar, texts, names = _read(source), Texts(data), dict(source.captures)
+    grammar, names = _read(source), dict(source.captures)
     if grammar.table is None:
-        found = Chart(grammar, texts, ends).leaves()
+        leaves, rules = _dynamic(source, data)
     else:
-        leaves = read(grammar, grammar.table, texts, ends)
-        found = None if leaves is None else (leaves, reduced(grammar.table, leaves))
-    if found is None:
-        return
-    leaves, rules = found
+        leaves = read(grammar, grammar.table, Texts(data), ends) or []
+        rules = reduced(grammar.table, leaves) if leaves or not data else []
     for rule, first, last in rules:
         if rule in names:
             begin = leaves[first].begin if first < last else 0
@@ -57,6 +60,26 @@ def captured(source: Lark, data: bytes, ends: Ends) -> Iterator[tuple[Source, in
     for leaf in leaves:
         if leaf.name in grammar.parts:
             yield grammar.parts[leaf.name].source, leaf.begin, leaf.end
+
+
+def _dynamic(source: Lark, data: bytes) -> tuple[list[Leaf], list[tuple[str, int, int]]]:
+    """The terminals and rules of a text, as `lark_tokens` has them, by Lark's Earley parser."""
+    text = data.decode()
+    tree = _earley(source)(text)
+    leaves, rules = list[Leaf](), list[tuple[str, int, int]]()
+    todo: list[Any] = [] if tree is None else [tree]
+    while todo:
+        node = todo.pop()
+        if isinstance(node, int):  # the end of a rule
+            rules[node] = (*rules[node][:2], len(leaves))
+        elif isinstance(node, tuple):
+            name, children = cast("tuple[str, list[Any]]", node)
+            todo += [len(rules), *reversed(children)]
+            rules.append((name, len(leaves), 0))
+        else:
+            begin = len(text[: node.start_pos].encode())
+            leaves.append(Leaf(str(node.type), begin, begin + len(node.encode())))
+    return leaves, rules
 
 
 def counted(source: Lark, inner: Callable[[Source], Mapping[str, int]]) -> dict[str, int]:

@@ -9,7 +9,7 @@ What this module does not know: what a pattern means, which terminal is read whe
 
 import re
 from collections import Counter
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from contextlib import suppress
 from importlib import import_module
 from itertools import chain
@@ -91,7 +91,9 @@ def read_lark(source: Lark, spend: Spend = _free) -> LarkGrammar:
             rules, start, source, spend, strings, read.values(), indented=indentation is not None
         )
     lined = indentation.names if indentation is not None else frozenset[str]()
-    if table is not None:
+    if table is None:
+        _check_captures(source, parts, read.values())
+    else:
         table = without_dead(table, {*table.terminals[1:]}.difference(read, parts, lined))
     expansions = dict[str, list[tuple[str, ...]]]()
     for each in map(production, rules):
@@ -107,6 +109,29 @@ def read_lark(source: Lark, spend: Spend = _free) -> LarkGrammar:
         nested=nested,
         collision=collision,
     )
+
+
+def earley(source: Lark) -> Callable[[str], Any]:
+    """Lark's own Earley parser with its dynamic lexer, for a grammar that is Lark and no more.
+
+    It returns rules as (name, children), also those that Lark's trees leave out, and terminals as
+    Lark's tokens; None for what is no text of the grammar.
+    """
+    module: Any = import_module("lark")
+    loaded = _loaded(Reading(source.extended))
+    options = {"parser": "earley", "lexer": "dynamic", "maybe_placeholders": False}
+    parser: Any = module.Lark(loaded, start=_start(loaded, source.start), **options)
+
+    def made(name: str) -> Callable[[list[Any]], Any]:
+        return lambda children: (name, list(children))
+
+    parser.parser.parser.callbacks = {rule: made(str(rule.origin.name)) for rule in parser.rules}
+
+    def parse(text: str) -> Any:
+        with suppress(module.exceptions.LarkError):
+            return parser.parse(text)
+
+    return parse
 
 
 def _loaded(reading: Reading) -> Any:
@@ -269,6 +294,27 @@ def _check_ignored(ignored: list[Any], parts: Mapping[str, Part]) -> None:
                 feature="%ignore",
                 place=parts[name].place,
             )
+
+
+def _check_captures(
+    source: Lark, parts: Mapping[str, Part], terminals: Iterable[LarkTerminal]
+) -> None:
+    """Refuse captures in what only Lark's Earley parser could read, and it has not."""
+    if _captures(source):
+        solid = [terminal.written for terminal in terminals if terminal.solid]
+        for written in [*(part.written for part in parts.values()), *solid]:
+            raise UnsupportedError(
+                f"the dynamic lexer captures no rules in a grammar with {written}, which Lark does "
+                "not have; the contextual lexer does, if LALR takes the grammar, and a terminal "
+                "that matches nothing may be left out with a `?` behind it",
+                feature="[capture]",
+            )
+
+
+def _captures(source: Lark) -> bool:
+    """Whether rules of it, or of grammars in it, are captured."""
+    nested = (part.source for part in source.parts)
+    return bool(source.captures) or any(isinstance(n, Lark) and _captures(n) for n in nested)
 
 
 def _empty(parts: Mapping[str, Part], nested: Mapping[str, LarkGrammar]) -> list[str]:
