@@ -24,18 +24,16 @@ one of them comes to an end, and then it was not the exit.
 
 import operator
 from collections.abc import Hashable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import lru_cache
 from typing import Final, final
 
-from guideway.errors import LimitError
 from guideway.lowering.alternatives import either
+from guideway.lowering.characters import leaf_points, literal_points, word_points
 from guideway.lowering.equations import Automaton, Equations, Spell, smallest, texts_by_mark
 from guideway.lowering.expr import ANYTHING, EMPTY, EPSILON, alt, both, byte_set, complement, concat
 from guideway.lowering.fuel import spend
 from guideway.lowering.nodes import Expr
-from guideway.lowering.preferred_followed import told
-from guideway.lowering.preferred_free import is_free
 from guideway.lowering.preferred_languages import ALL, NONE, Languages, explored
 from guideway.lowering.preferred_machine import Place
 from guideway.lowering.preferred_program import program
@@ -43,7 +41,7 @@ from guideway.lowering.preferred_steps import Ahead, Behind, Guard
 from guideway.lowering.preferred_watches import Watch, Watches
 from guideway.lowering.regex import lower_regex
 from guideway.lowering.special import MARKS
-from guideway.lowering.unicode import character
+from guideway.lowering.unicode import CodePoints, character, intersection
 from guideway.syntax.frozen import by_value
 from guideway.syntax.regex_tree import (
     Alternation,
@@ -53,6 +51,7 @@ from guideway.syntax.regex_tree import (
     Class,
     Dot,
     Group,
+    Look,
     Node,
     Pattern,
     Repeat,
@@ -63,7 +62,6 @@ from guideway.syntax.regex_tree import (
 from guideway.syntax.regex_tree import Sequence as Parts
 
 MANY_WORDS: Final = 32
-FEW_STATES: Final = 300  # more are looked for where a match may begin another
 MOST_SOLVED: Final = 64  # states: more are told as the pattern has them, where that is right
 
 
@@ -135,10 +133,7 @@ def _preferences(key: _Key) -> tuple[tuple[Exit, ...], Expr]:
     words = _words(key.pattern.body)
     if words is not None:
         return _of_words([word for word in words if word or not key.solid])
-    found = told(key.pattern)
-    if found is not None:
-        return tuple(Exit(text, after) for text, after in found[0]), found[1]
-    return _Reader(key.pattern, key.marks, key.solid).read()
+    return _unlike(key) or _Reader(key.pattern, key.marks, key.solid).read()
 
 
 def _words(root: Node) -> list[str] | None:
@@ -179,6 +174,66 @@ def _of_words(words: Sequence[str]) -> tuple[tuple[Exit, ...], Expr]:
     return tuple(exits), concat(either(word.encode() for word in words), ANYTHING)
 
 
+def _unlike(key: _Key) -> tuple[tuple[Exit, ...], Expr] | None:
+    r"""The same of `(?!(?:if|else)(?!\w))[a-z_]\w*` and all that is like it, None of others.
+
+    Words and names are made of characters that come behind neither: so a word stands where a name
+    does only if it is the whole name. The automaton of 100 keywords would take 0.3 s.
+    """
+    items = _items(key.pattern.body)
+    look = items[0] if items else None
+    if not isinstance(look, Look) or not look.ahead or not look.negated:
+        return None
+    inside, rest = _items(look.item), Parts(tuple(items[1:]), key.pattern.body.place)
+    behind, words = _barred(inside), Parts(tuple(inside[:-1]), look.place)
+    if behind is None or not (_is_made_of(words, behind) and _is_made_of(rest, behind)):
+        return None
+    after = complement(concat(character(behind), ANYTHING))
+    word, others = lower_regex(Pattern(key.text, words)), Pattern(key.text, rest)
+    exits, begun = _preferences(replace(key, modes=(key.modes, "rest"), pattern=others))
+    if word.nullable or any(each.after is not after for each in exits):
+        return None
+    taken = ((both(each.text, complement(word)), each.after) for each in exits)
+    found = tuple(Exit(text, after) for text, after in taken if text is not EMPTY)
+    return found, both(begun, complement(concat(word, after)))
+
+
+def _items(node: Node) -> Sequence[Node]:
+    """What a part is made of, one after the other."""
+    while isinstance(node, Group):
+        node = node.item
+    return node.items if isinstance(node, Parts) else (node,)
+
+
+def _barred(items: Sequence[Node]) -> CodePoints | None:
+    """The characters of which the last item says that none follows."""
+    last = items[-1] if items else None
+    if isinstance(last, Boundary) and not last.negated:
+        return word_points(last.mode)  # behind one of these, as the others are made of them
+    if isinstance(last, Look) and last.ahead and last.negated:
+        (item, *more) = _items(last.item) or (last,)
+        if isinstance(item, Class | Shorthand) and not more:
+            return leaf_points(item)
+    return None
+
+
+def _is_made_of(root: Node, characters: CodePoints) -> bool:
+    """Whether its texts are some of these characters, and nothing is looked at."""
+    for node in nodes_of(root):
+        match node:
+            case Text(text, mode):
+                sets = [literal_points(char, mode) for char in {*text}]
+            case Class() | Shorthand() | Dot():
+                sets = [leaf_points(node)]
+            case Look() | Anchor() | Boundary() | Back():
+                return False
+            case _:
+                sets = list[CodePoints]()
+        if any(intersection(each, characters) != each for each in sets):
+            return False
+    return True
+
+
 def _is_plain(root: Node) -> bool:
     """Whether there is never a choice: always as many characters, each out of one set."""
     return all(
@@ -203,13 +258,7 @@ class _Reader:
     def read(self) -> tuple[tuple[Exit, ...], Expr]:
         """The exits, and what begins with a match."""
         start = self._machine.start(self._program.start, self._machine.pasts, solid=self._solid)
-        try:
-            places, rows = explored([start], self._machine.row, FEW_STATES)
-        except LimitError:
-            if self._takes_all() and is_free(self._machine, start):
-                text = self._whole()
-                return (Exit(text, ANYTHING),), concat(text, ANYTHING)
-            places, rows = explored([start], self._machine.row)
+        places, rows = explored([start], self._machine.row)
         begins = self._watches.begun(self._program.start, self._machine.pasts, solid=self._solid)
         afters = self._afters(places)
         texts, _ = smallest(Automaton(rows, afters))

@@ -23,7 +23,6 @@ from guideway.lowering.expr import (
 )
 from guideway.lowering.fuel import spend
 from guideway.lowering.nodes import Expr
-from guideway.lowering.preferred_references import in_order
 from guideway.lowering.preferred_steps import (
     Ahead,
     Behind,
@@ -37,6 +36,7 @@ from guideway.lowering.preferred_steps import (
     Seen,
     Step,
 )
+from guideway.lowering.references import written_out
 from guideway.lowering.regular import derivative
 from guideway.lowering.unicode import SCALARS, CodePoints, points
 from guideway.syntax.regex_tree import (
@@ -69,7 +69,8 @@ def program(pattern: Pattern, marks: bool = False) -> Program:
     With `marks` the last atom is what is no character, and has none.
 
     Raises:
-        UnsupportedError: references to groups with many texts, lookarounds in lookbehinds, or
+        UnsupportedError: references to groups with many texts, or of which one
+            text begins another, lookarounds in lookbehinds, or
             within each other more than 12 deep.
         LimitError: it tells more than 256 sets of characters apart.
     """
@@ -95,7 +96,7 @@ class _Compiler:
         self._pattern, self._begun = pattern, begun
         self._body = pattern.body
         if pattern.backs:
-            self._body = in_order(pattern.body, self._refuse_reference)
+            self._body = written_out(pattern.body, self._refuse_reference, free=True)
         self._nodes = nodes_of(self._body)
         self._atoms, self._bits = _apart(_sets(self._nodes), pattern.text, marks)
         self._steps: list[Step] = []

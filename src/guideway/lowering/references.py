@@ -1,12 +1,14 @@
 r"""References back, written out: `(a|b)x\1` is `axa|bxb`.
 
 What a reference matches depends on what its group has matched, which no finite automaton remembers,
-unless the group has few strings. Then the part of the pattern that holds both, and in which the
-group cannot be left out, is written once for each of them. All else is refused by name.
+unless the group has few strings. Then what stands behind the group, in the part that holds both and
+in which the group cannot be left out, is written once for each of them. All else is refused by
+name.
 """
 
 from collections.abc import Callable
 from dataclasses import replace
+from itertools import pairwise
 from typing import TypeAlias
 
 from guideway.errors import GuidewayError
@@ -32,8 +34,14 @@ MOST_PARTS = 50_000
 Refuse: TypeAlias = Callable[[str, Node], GuidewayError]
 
 
-def written_out(root: Node, refuse: Refuse) -> Node:
+def written_out(root: Node, refuse: Refuse, *, free: bool = False) -> Node:
     """The pattern without references, outermost groups first.
+
+    Args:
+        root: the pattern.
+        refuse: makes an error.
+        free: whether to refuse groups of which one text begins another. Of all others it does not
+            matter in which order their texts are tried.
 
     Raises:
         GuidewayError: what `refuse` makes of a reference that cannot be written out.
@@ -42,14 +50,14 @@ def written_out(root: Node, refuse: Refuse) -> Node:
         back = next((node for node in nodes_of(root) if isinstance(node, Back)), None)
         if back is None:
             return root
-        root = _without(root, back, refuse)
+        root = _without(root, back, refuse, free)
 
 
-def _without(root: Node, back: Back, refuse: Refuse) -> Node:
+def _without(root: Node, back: Back, refuse: Refuse, free: bool) -> Node:
     """The pattern without the references to the group of this one."""
     number = back.number
     paths = paths_to(root, number)
-    scopes = {id(scope): (scope, path[-1]) for path in paths for scope in [_scope(path)]}
+    scopes = {id(inside[0]): inside for inside in map(_scope, paths)}
     outside = nodes_of(root, stop=frozenset(scopes))
     if not paths or any(isinstance(node, Back) and node.number == number for node in outside):
         raise refuse(
@@ -61,27 +69,44 @@ def _without(root: Node, back: Back, refuse: Refuse) -> Node:
         raise refuse("a reference that ignores case", back)
     written: dict[int, Node] = {}
     parts = 0
-    for scope, group in scopes.values():
-        texts = finite_texts(children(group)[0], MOST_TEXTS)
+    for path in scopes.values():
+        texts = finite_texts(children(path[-1])[0], MOST_TEXTS)
         if texts is None:
             raise refuse(f"a reference to a group of more than {MOST_TEXTS} texts", back)
-        parts += len(texts) * len(nodes_of(scope))
+        if free and any(map(str.startswith, texts[1:], texts)):
+            raise refuse("a reference to a group of which one text begins another", back)
+        before, after = _beside(path)
+        parts += len(texts) * (1 + len(nodes_of(after)))
         if parts > MOST_PARTS:
             raise refuse(f"references that take more than {MOST_PARTS} parts to write out", back)
-        options = tuple(_substituted(scope, number, text) for text in texts)
-        written[id(scope)] = Group(Alternation(options, scope.place), 0, "", scope.place)
+        place = path[0].place
+        options = tuple(
+            Sequence(tuple(_substituted(each, number, text) for each in (path[-1], after)), place)
+            for text in texts
+        )
+        choice = Group(Alternation(options, place), 0, "", place)
+        written[id(path[0])] = Group(Sequence((*before, choice), place), 0, "", place)
     spend(parts)
     return mapped(root, lambda node: written.get(id(node), node))
 
 
-def _scope(path: list[Node]) -> Node:
-    """The outermost part that, wherever it is passed, passes the last node of the path once."""
-    found = path[-1]
-    for node in reversed(path):
-        if not isinstance(node, Sequence | Group):
-            break
-        found = node
-    return found
+def _scope(path: list[Node]) -> list[Node]:
+    """From the outermost part that passes the last node of the path once each time."""
+    top = len(path) - 1
+    while top and isinstance(path[top - 1], Sequence | Group):
+        top -= 1
+    return path[top:]
+
+
+def _beside(path: list[Node]) -> tuple[list[Node], Node]:
+    """What stands before and behind the last node of a path, in the first."""
+    before, after = list[Node](), list[Node]()
+    for node, inner in pairwise(path):
+        items = children(node)
+        place = next(index for index, item in enumerate(items) if item is inner)
+        before += items[:place]
+        after[:0] = items[place + 1 :]
+    return before, Sequence(tuple(after), path[-1].place)
 
 
 def _substituted(scope: Node, number: int, text: str) -> Node:
