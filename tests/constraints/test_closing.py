@@ -38,10 +38,11 @@ SCHEMAS: list[Any] = [
 ]  # fmt: skip
 
 
+@pytest.mark.parametrize("count", [8, pytest.param(40, marks=pytest.mark.slow)])
 @pytest.mark.parametrize("schema", SCHEMAS)
-def test_after_each_token_within_a_budget_the_rest_suffices(schema: Any) -> None:
+def test_after_each_token_within_a_budget_the_rest_suffices(schema: Any, count: int) -> None:
     constraint, dice = gw.compile(gw.JsonSchema(schema), VOCABULARY), random.Random(5)
-    for _ in range(8):
+    for _ in range(count):
         _close(constraint, dice)
 
 

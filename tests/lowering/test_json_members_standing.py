@@ -109,19 +109,20 @@ def members(chance: random.Random, count: int) -> str:
     return "{" + "".join(f'"{key}":{chance.choice(values)},' for key in keys)
 
 
+@pytest.mark.parametrize("count", [40, pytest.param(120, marks=pytest.mark.slow)])
 @pytest.mark.parametrize("schema", ENTANGLED)
-def test_what_is_remembered_changes_no_length(schema):
+def test_what_is_remembered_changes_no_length(schema, count):
     source = JsonSchema(schema, whitespace="compact", spelling="plain")
     chance, compared = random.Random(3), 0
     expr = lower_json_schema(source)
     warm = Derivatives(expr)
-    for _ in range(40):
+    for _ in range(count):
         text = members(chance, chance.randint(0, 4)) + chance.choice(['"', '"q', '"x'])
         length = length_behind(warm, expr, text)
         expr_anew = lower_json_schema(source)  # which remembers nothing
         assert length == length_behind(Derivatives(expr_anew), expr_anew, text)
         compared += length is not None
-    assert compared >= 5
+    assert compared >= count / 8
 
 
 def length_behind(machine: Derivatives, expr: Expr, text: str) -> int | None:
