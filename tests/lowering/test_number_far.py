@@ -9,8 +9,7 @@ from guideway.errors import LimitError
 from guideway.lowering.json_numbers import within
 from guideway.lowering.json_values import exact
 from guideway.lowering.number_far import BEYOND
-from guideway.lowering.number_others import all_but
-from guideway.lowering.numbers import exactly
+from guideway.lowering.numbers import all_but, exactly
 from guideway.syntax.json_schema_tree import Numbers
 from guideway.syntax.json_text import read_json
 from json_schemas import machine, matches
@@ -22,7 +21,7 @@ BEYOND_COUNTING = FAR_AWAY[2:]
 @pytest.mark.parametrize("first", FAR_AWAY)
 def test_items_that_differ_may_follow_a_number_that_is_far_away(first):
     different = machine({"uniqueItems": True})
-    for other in ("1", "-0.5", "1e300", "1e-300", "0e-9999999999999999999", '"1"', "12e5000"):
+    for other in ("1", "-0.5", "1e300", "1e-300", "0e-9999999999999999999", '"1"', "1.2e5001"):
         assert matches(different, f"[{first},{other}]"), other
     for other in BEYOND_COUNTING:  # which may be equal, if this is
         told = first not in BEYOND_COUNTING
@@ -50,27 +49,26 @@ def test_a_number_that_is_far_away_is_a_multiple_or_not_without_its_zeros():
 def test_none_and_all_but_of_what_is_far_away():
     assert not Derivatives(exactly(BEYOND)).alive(exactly(BEYOND))
     left = Derivatives(all_but([BEYOND, Decimal(5)], plain=False))
-    for told in ("4", "-0.0", "1" + "0" * 4000, "1.5e9999", "0.001e-9999"):
+    for told in ("4", "-0.0", "1" + "0" * 4000, "1.5e9999", "1e-9999"):
         assert matches(left, told), told
     for not_told in ("5", "0." + "0" * 4000 + "1", "1e99999999999999999"):
         assert not matches(left, not_told), not_told
     far = Decimal("12e-5000")
     but_far, one = Derivatives(all_but([far], plain=False)), Derivatives(exactly(far))
-    for text in ("12e-5000", "1.2e-4999", "0.0120e-4997"):
+    for text in ("1.2e-4999", "1.20E-04999"):
         assert matches(one, text)
         assert not matches(but_far, text)
-    assert matches(but_far, "12e-5001")
-    assert not matches(one, "12e-5001")
+    assert matches(but_far, "1.2e-5000")
+    assert not matches(one, "1.2e-5000")
 
 
-def test_long_numbers_have_few_places_for_the_point():
+def test_long_numbers_are_written_in_two_forms():
     digits = "12345" * 200
     engine = Derivatives(exactly(Decimal(f"0.{digits}")))
     for told in (
         f"0.{digits}",
         f"0.{digits}00",
-        f"0.00{digits}e2",
-        f"{digits[:3]}.{digits[3:]}e-3",
+        f"{digits[:1]}.{digits[1:]}e-1",
     ):
         assert matches(engine, told)
     assert not matches(engine, f"0.{digits}1")

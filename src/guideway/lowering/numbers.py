@@ -1,39 +1,45 @@
 """Sets of numbers as regular expressions over JSON's spelling of numbers.
 
-Every number in any spelling stands for its exact decimal value. For each keyword there are the
-numbers that satisfy it and the numbers that do not, each on its own, since no automaton tells all
-spellings: whether 0.00…1e+n is at most 10 depends on comparing a count with a number. Of what is
-not told neither set has anything, so nothing that is invalid is ever in, with `not` or without.
+For each keyword there are the numbers that satisfy it and the numbers that do not, each on its own:
+an automaton does not tell all spellings of all numbers. What is not told is in neither set, so
+nothing invalid is ever allowed, with `not` or without. Told are
 
-    any, no keyword   all of JSON's grammar
-    any, bounds       a bound of 0, zero itself, and numbers without an exponent: everything; other
-                      numbers with one: up to 5 digits before the point, 5 zeros behind it
-    any, integer      up to 16 digits may be shifted away by the exponent, before the point and
-                      behind it, zeros beside them are free; beside bounds 2, zeros among them
-    any, multipleOf   numbers without an exponent; with one, if the factor is 1 to 12 by a power of
-                      ten: of powers of ten 8 digits may be shifted away, of others 2
-    plain             digits with or without a fraction; or scientific notation in its normal form
-                      with an exponent of up to three digits
-    plain, integer    digits, and no negative zero
+    no keyword          all of JSON's grammar, or, plain, `PLAIN_NUMBER`
+    bounds, enum        decimals without an exponent, and the scientific normal form: 2.5e1 for 25
+    integer             the same; without bounds, also up to 16 digits that the exponent shifts away
+    multipleOf          decimals without an exponent
+    plain, integer      digits, and no negative zero
 
-What this module does not know: schemas. How digits are read: `number_readers`.
+What this module does not know: schemas.
 """
 
+from collections.abc import Iterable
 from decimal import Decimal
 from functools import lru_cache, reduce
 from math import gcd
 
 from guideway.errors import LimitError, UnsupportedError
 from guideway.lowering.alternatives import either
-from guideway.lowering.expr import EMPTY, EPSILON, alt, both, concat, literal, optional, repeat
+from guideway.lowering.expr import (
+    EMPTY,
+    EPSILON,
+    alt,
+    both,
+    complement,
+    concat,
+    literal,
+    optional,
+    repeat,
+)
 from guideway.lowering.nodes import Expr
-from guideway.lowering.number_constants import spellings
 from guideway.lowering.number_doubles import doubles, is_beyond
-from guideway.lowering.number_far import is_far
+from guideway.lowering.number_far import BEYOND, FARTHEST, is_far
 from guideway.lowering.number_forms import (
     ANY_EXPONENT,
     ANY_NUMBER,
     DIGIT,
+    DIGITS,
+    FRACTION,
     NONZERO,
     PLAIN_INTEGER,
     PLAIN_NUMBER,
@@ -42,36 +48,19 @@ from guideway.lowering.number_forms import (
     ZERO_FRACTION,
     exponents,
 )
-from guideway.lowering.number_machines import Shape, magnitudes
-from guideway.lowering.number_others import all_but, one_of
-from guideway.lowering.number_readers import Comparison, Multiple, Reader
+from guideway.lowering.number_multiples import Multiples
+from guideway.lowering.number_ranges import between
 from guideway.syntax.json_schema_multiples import MOST_RESTS, factor_of, without_zeros
 from guideway.syntax.json_schema_tree import Bound, Numbers
 
 ZEROS = repeat(literal("0"))
 SHIFTED_DIGITS = 16  # what `repr` writes of a double after the point
-_DEPTHS = (8, 2)  # digits and zeros counted for a power of ten, and for other small factors
 
 _MOST_MET = 1 << 16  # rests of several factors, among which an end is searched for: .15 s
-_FEWEST = 8  # values that are ranges, of which nothing is written down: .05 ms each
-_FEW = 200  # values that are spelled one by one, each in 2 ms
-
-_DIGITS = Shape(point=False, exponent=False)
-_PLAIN_DIGITS = Shape(point=False, exponent=False, normal=True)
-_PLAIN = Shape(normal=True)
-_ANY = Shape()
-_EVERY = {
-    _DIGITS: concat(SIGN, WHOLE),
-    _PLAIN_DIGITS: PLAIN_INTEGER,
-    _PLAIN: PLAIN_NUMBER,
-    _ANY: ANY_NUMBER,
-}
-_ZEROS = {
-    _DIGITS: concat(SIGN, literal("0")),
-    _PLAIN_DIGITS: literal("0"),
-    _PLAIN: concat(SIGN, literal("0"), ZERO_FRACTION),
-    _ANY: concat(SIGN, literal("0"), ZERO_FRACTION, optional(ANY_EXPONENT)),
-}
+_MINUS = literal("-")
+_DECIMAL = concat(SIGN, WHOLE, FRACTION)
+_ZERO = concat(SIGN, literal("0"), ZERO_FRACTION, optional(ANY_EXPONENT))
+_TOLD = alt(_DECIMAL, concat(SIGN, NONZERO, FRACTION, ANY_EXPONENT), _ZERO)
 
 
 def lower_numbers(numbers: Numbers, *, plain: bool = False) -> Expr:
@@ -82,30 +71,33 @@ def lower_numbers(numbers: Numbers, *, plain: bool = False) -> Expr:
 
     Raises:
         UnsupportedError: a multipleOf that leaves more than 1,024 different rests.
+        LimitError: several of them together leave too many.
     """
-    shape = _shape(numbers, plain)
+    digits = numbers.integer and (plain or numbers.digits)  # and nothing else
     lower, upper = tightest(numbers)
     factors = _factors(numbers)
     parts: list[Expr] = []
     if numbers.values is not None:
-        parts.append(_one_of(sorted(numbers.values), plain))
-    elif numbers.double and shape == _PLAIN:
+        parts.append(one_of(sorted(numbers.values), plain=plain))
+    elif numbers.double and plain and not numbers.integer:
         parts.append(doubles())
         lower, upper = (None if is_beyond(bound) else bound for bound in (lower, upper))
     if lower is not None or upper is not None:
-        beside = _beside(factors)
-        parts.append(_range(lower, upper, shape, beside))
-        factors = factors if beside is None else []
-    parts += [_multiples(factor, shape) for factor in factors]
-    return reduce(both, parts) if parts else _EVERY[shape]
+        places = min((max(0, -_exponent(factor)) for factor in factors), default=None)
+        parts.append(_range(lower, upper, places, plain, digits))
+        factors = [factor for factor in factors if factor != _unit(places)]
+    elif digits:
+        parts.append(PLAIN_INTEGER if plain else concat(SIGN, WHOLE))
+    elif Decimal(1) in factors and not plain:
+        parts.append(_integers())
+        factors.remove(Decimal(1))
+    parts += [multiples(factor, plain=plain) for factor in factors]
+    return reduce(both, parts) if parts else PLAIN_NUMBER if plain else ANY_NUMBER
 
 
-def _one_of(values: list[Decimal], plain: bool) -> Expr:
-    if len(values) <= _FEWEST and not plain and not any(map(is_far, values)):
-        return alt(*(_range(Bound(value), Bound(value), _ANY) for value in values))
-    if len(values) <= _FEW:
-        return alt(*(exactly(value, plain=plain) for value in values))
-    return either(exactly(value, plain=True) for value in values) if plain else one_of(values)
+def _unit(places: int | None) -> Decimal | None:
+    """The factor of all numbers with so many digits behind the point."""
+    return None if places is None else Decimal((0, (1,), -places))
 
 
 def _factors(numbers: Numbers) -> list[Decimal]:
@@ -114,8 +106,8 @@ def _factors(numbers: Numbers) -> list[Decimal]:
     if not factors:
         return []
     common = common_multiple(tuple(factors))
-    if _divisible(common) is not None:
-        return [common]
+    if factor_of(common) is not None:
+        return [without_zeros(common)]
     if len(factors) > 1 and factor_of(common, most=_MOST_MET) is None:
         raise LimitError(
             f"multiples of {len(numbers.multiples)} numbers at once have more than {_MOST_MET} "
@@ -123,15 +115,7 @@ def _factors(numbers: Numbers) -> list[Decimal]:
             limit="rests of multipleOf",
             given=_MOST_MET,
         )
-    return factors
-
-
-def _beside(factors: list[Decimal]) -> Multiple | None:
-    """The reader of a small factor, for one automaton with bounds: a meet costs more per mask."""
-    if len(factors) != 1:
-        return None
-    reader = _divisible(factors[0], beside_bounds=True)
-    return None if reader is None or reader.depth is None else reader
+    return [without_zeros(factor) for factor in factors]
 
 
 def lower_other_numbers(numbers: Numbers, *, plain: bool = False) -> Expr:
@@ -148,12 +132,6 @@ def lower_other_numbers(numbers: Numbers, *, plain: bool = False) -> Expr:
         options.append(all_but(numbers.values, plain=plain))
     options += [multiples(factor, denied=True, plain=plain) for factor in numbers.multiples]
     return alt(*options)
-
-
-def _shape(numbers: Numbers, plain: bool) -> Shape:
-    if numbers.integer and (plain or numbers.digits):
-        return _PLAIN_DIGITS if plain else _DIGITS
-    return _PLAIN if plain else _ANY
 
 
 def tightest(numbers: Numbers) -> tuple[Bound | None, Bound | None]:
@@ -190,35 +168,25 @@ def number_range(
     lower: Bound | None = None, upper: Bound | None = None, *, plain: bool = False
 ) -> Expr:
     """The numbers between the bounds."""
-    return _range(lower, upper, _PLAIN if plain else _ANY)
-
-
-def integer_range(
-    lower: Bound | None = None, upper: Bound | None = None, *, plain: bool = False
-) -> Expr:
-    """The whole numbers between the bounds."""
-    return lower_numbers(_numbers(lower, upper), plain=plain)
-
-
-def digits_range(lower: Bound | None = None, upper: Bound | None = None) -> Expr:
-    """The whole numbers between the bounds, without fraction and exponent."""
-    return _range(lower, upper, _DIGITS)
-
-
-def _numbers(lower: Bound | None, upper: Bound | None) -> Numbers:
-    lowers, uppers = () if lower is None else (lower,), () if upper is None else (upper,)
-    return Numbers(integer=True, lower=lowers, upper=uppers)
+    if lower is upper is None:
+        return PLAIN_NUMBER if plain else ANY_NUMBER
+    return _range(lower, upper, None, plain, digits=False)
 
 
 @lru_cache(maxsize=256)  # the bounds of a float have 309 digits, for each field
 def _range(
-    lower: Bound | None, upper: Bound | None, shape: Shape, beside: Multiple | None = None
+    lower: Bound | None, upper: Bound | None, places: int | None, plain: bool, digits: bool
 ) -> Expr:
-    if lower is upper is None:
-        return _EVERY[shape]
-    positive = _magnitudes(lower, upper, shape, beside)
-    negative = concat(literal("-"), _magnitudes(_negated(upper), _negated(lower), shape, beside))
-    return alt(positive, negative, _ZEROS[shape] if _holds_zero(lower, upper) else EMPTY)
+    def magnitudes(low: Bound | None, high: Bound | None) -> Expr:
+        return between(low, high, places=places, digits=digits, plain=plain)
+
+    zero = _ZERO
+    if digits:
+        zero = literal("0") if plain else concat(SIGN, literal("0"))
+    elif plain:
+        zero = concat(SIGN, literal("0"), ZERO_FRACTION)
+    negative = concat(_MINUS, magnitudes(_negated(upper), _negated(lower)))
+    return alt(magnitudes(lower, upper), negative, zero if _holds_zero(lower, upper) else EMPTY)
 
 
 def _negated(bound: Bound | None) -> Bound | None:
@@ -231,68 +199,72 @@ def _holds_zero(lower: Bound | None, upper: Bound | None) -> bool:
     return above and below
 
 
-@lru_cache(maxsize=256)
-def _magnitudes(
-    lower: Bound | None, upper: Bound | None, shape: Shape, beside: Multiple | None
-) -> Expr:
-    """Numbers of more than 0, without a sign, between the bounds; bounds may be negative."""
-    if upper is not None and upper.value <= 0:
-        return EMPTY
-    readers: list[Reader] = [] if beside is None else [beside]
-    if lower is not None and lower.value > 0:
-        readers.append(_comparison(lower, upper=False))
-    if upper is not None:
-        readers.append(_comparison(upper, upper=True))
-    return magnitudes(readers, shape, sure=_has_some(lower, upper, beside))
-
-
-def _has_some(lower: Bound | None, upper: Bound | None, beside: Multiple | None) -> bool:
-    """Whether there surely is a number of more than 0 between bounds; `upper` is more than 0.
-
-    Of multiples that is told where kernels read them: of 1, 0.1 and 0.01.
-    """
-    if beside is not None and not (beside.factor == 1 and 0 <= beside.scale <= _DEPTHS[True]):
-        return False
-    if upper is None:
-        return True
-    low = Bound(Decimal(0), True) if lower is None or lower.value <= 0 else lower
-    if beside is None:
-        equal = low.value == upper.value and not (low.exclusive or upper.exclusive)
-        return equal or low.value < upper.value
-    first, end = _shifted(low.value, beside.scale), _shifted(upper.value, beside.scale)
-    least = int(first) + (low.exclusive or first != int(first))
-    return least <= int(end) - (upper.exclusive and end == int(end))
-
-
-def _shifted(value: Decimal, places: int) -> Decimal:
-    """A number, the point so many digits further on; `scaleb` would round it."""
-    sign, digits, _ = value.as_tuple()
-    return Decimal((sign, digits, _exponent(value) + places))
-
-
-def _comparison(bound: Bound, *, upper: bool) -> Comparison:
-    digits = without_zeros(bound.value).as_tuple().digits
-    return Comparison(digits, bound.value.adjusted(), bound.exclusive, upper)
-
-
 def exactly(value: Decimal, *, plain: bool = False) -> Expr:
     """The spellings of one number.
 
     Plain, it has one, or two: what `repr` makes of a float, and its digits without an exponent.
+
+    >>> from guideway.lowering.regular import contains
+    >>> [contains(exactly(Decimal("2.5")), text) for text in (b"2.50", b"25e-1", b"2.50E+00")]
+    [True, False, True]
     """
+    if value == BEYOND:
+        return EMPTY
     if not value:
-        return _ZEROS[_PLAIN_DIGITS if plain else _ANY]
-    if not plain:
-        return concat(literal("-" if value < 0 else ""), spellings(value.copy_abs()))
-    text = f"{value.copy_abs():f}"
-    whole, _, fraction = text.partition(".")
-    fraction = fraction.rstrip("0")
-    digits, exponent = f"{whole}{fraction}".strip("0"), value.adjusted()
-    head, tail = digits[:1], digits[1:]
-    spelled = [f"{whole}.{fraction}" if fraction else whole]
-    if not -4 <= exponent < 16:
-        spelled.append(f"{head}{'.' if tail else ''}{tail}e{exponent:+03d}")
-    return concat(literal("-" if value < 0 else ""), alt(*map(literal, spelled)))
+        return literal("0") if plain else _ZERO
+    magnitude, exponent = value.copy_abs(), value.adjusted()
+    digits = "".join(map(str, without_zeros(magnitude).as_tuple().digits))
+    forms = list[Expr]()
+    if not is_far(value):
+        whole, _, fraction = f"{magnitude:f}".partition(".")
+        forms.append(_spelled(whole, fraction.rstrip("0"), plain))
+    if not (plain and -4 <= exponent < 16):
+        shift = literal(f"e{exponent:+03d}") if plain else exponents(exponent, exponent)
+        forms.append(concat(_spelled(digits[0], digits[1:], plain), shift))
+    return concat(_MINUS if value < 0 else EPSILON, alt(*forms))
+
+
+def _spelled(whole: str, fraction: str, plain: bool) -> Expr:
+    """A number without an exponent and, unless it is plain, with any zeros behind it."""
+    if not fraction:
+        return concat(literal(whole), EPSILON if plain else ZERO_FRACTION)
+    return concat(literal(f"{whole}.{fraction}"), EPSILON if plain else ZEROS)
+
+
+def one_of(values: Iterable[Decimal], *, plain: bool = False) -> Expr:
+    """One of some numbers.
+
+    >>> one_of([]) is EMPTY
+    True
+    """
+    return either(exactly(value, plain=plain) for value in values)
+
+
+def all_but(values: Iterable[Decimal], *, plain: bool) -> Expr:
+    """The numbers that are none of some.
+
+    >>> all_but([], plain=True) is PLAIN_NUMBER
+    True
+    """
+    given = list(values)
+    if not given:
+        return PLAIN_NUMBER if plain else ANY_NUMBER
+    told = PLAIN_NUMBER if plain else _TOLD
+    if any(map(is_far, given)):
+        told = both(told, _near(counted=BEYOND in given))
+    return both(told, complement(one_of(given)))
+
+
+@lru_cache(maxsize=2)
+def _near(*, counted: bool) -> Expr:
+    """The numbers that are not far away, or have an exponent; `counted`: up to 16 digits of it."""
+    shifts = exponents(1 - 10**16, 10**16 - 1) if counted else ANY_EXPONENT
+    magnitudes = alt(
+        concat(NONZERO, repeat(DIGIT, 0, FARTHEST), FRACTION),
+        concat(literal("0."), repeat(literal("0"), 0, FARTHEST - 1), NONZERO, DIGITS),
+        concat(NONZERO, FRACTION, shifts),
+    )
+    return alt(concat(SIGN, magnitudes), _ZERO)
 
 
 @lru_cache(maxsize=1)
@@ -306,38 +278,29 @@ def _integers() -> Expr:
         before = concat(literal("0"), alt(ended, before))
     free = concat(ZERO_FRACTION, alt(exponents(0, None), EPSILON))
     whole = concat(WHOLE, alt(free, concat(literal("."), behind)))
-    return alt(concat(SIGN, alt(whole, concat(NONZERO, repeat(DIGIT), before))), _ZEROS[_ANY])
+    return alt(concat(SIGN, alt(whole, concat(NONZERO, repeat(DIGIT), before))), _ZERO)
 
 
+@lru_cache(maxsize=256)
 def multiples(factor: Decimal, *, denied: bool = False, plain: bool = False) -> Expr:
     """The multiples of a number of more than 0; or, `denied`, all other numbers.
 
     Raises:
         UnsupportedError: the factor has too many digits.
     """
-    return _multiples(factor, _PLAIN if plain else _ANY, denied)
-
-
-@lru_cache(maxsize=256)
-def _multiples(factor: Decimal, shape: Shape, denied: bool = False) -> Expr:
-    if factor == 1 and not denied and shape != _PLAIN:
-        return _integers() if shape == _ANY else _EVERY[shape]
-    reader = _divisible(factor, denied=denied)
-    if reader is None:
+    parts = factor_of(factor)
+    if parts is None:
         raise UnsupportedError(
             f"multipleOf {factor} has more than {MOST_RESTS} remainders",
             feature="multipleOf",
         )
-    zero = EMPTY if denied else _ZEROS[shape]
-    return alt(concat(SIGN, magnitudes([reader], shape)), zero)
-
-
-def _divisible(
-    value: Decimal, *, denied: bool = False, beside_bounds: bool = False
-) -> Multiple | None:
-    """The reader for a factor; small ones with exponents."""
-    factor = factor_of(value)
-    if factor is None or not factor.small:
-        return None if factor is None else Multiple(factor.whole, factor.scale, None, denied)
-    depth = _DEPTHS[factor.whole > 1 or beside_bounds]
-    return Multiple(factor.whole, factor.scale, max(depth, depth - factor.scale), denied)
+    # With an exponent, only zero is surely a multiple, and what is less than the factor surely none.
+    less = concat(SIGN, NONZERO, FRACTION, exponents(None, factor.adjusted() - 1, plain))
+    other = less if denied else EMPTY if plain else _ZERO
+    if parts.scale >= 0:
+        told = Multiples(parts.whole, parts.scale, denied=denied)
+        return alt(concat(SIGN, alt(told.positive(), told.below_one())), other)
+    digits = Multiples(parts.whole, 0, point=False).positive()
+    shifted = concat(digits, literal("0" * -parts.scale), ZERO_FRACTION)
+    found = concat(SIGN, alt(shifted, concat(literal("0"), ZERO_FRACTION)))
+    return alt(both(_DECIMAL, complement(found)) if denied else found, other)

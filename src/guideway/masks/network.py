@@ -46,7 +46,6 @@ from guideway.lowering.nodes import (
     Stop,
     Unsure,
 )
-from guideway.lowering.number_machines import begun
 from guideway.masks.arena import Arena
 from guideway.masks.bits import Row
 from guideway.masks.bounded import expand
@@ -274,10 +273,8 @@ class Network:
         found = describe_words(rule, self)
         if found is not None:
             return found
-        if begun(rule) is not None:  # whose records kernels make
-            return self.arena.make(at.LEXEME, self.lexicon.state(rule))
         body = rule.body
-        while isinstance(body, Rule) and words_of(body) is begun(body) is None:
+        while isinstance(body, Rule) and words_of(body) is None:
             body = body.body
         return self._entering(body)
 

@@ -38,7 +38,6 @@ from guideway.lowering.nodes import (
     Rule,
 )
 from guideway.masks.kernels import record_layout as at
-from guideway.masks.numerals import begun_places, place_of, shifts_of
 from guideway.masks.space import untouched
 
 MOST_RECORDS: Final = 1 << 22  # 128 bytes each
@@ -175,9 +174,7 @@ class Records:
             words = self._arrays[at.SET][a * 4 : a * 4 + 4]
             return byte_set(int.from_bytes(words.astype("<i8").tobytes(), "little"))
         if kind == at.RULE:
-            return self._rule(a)
-        if kind == at.PLACE:
-            return place_of(self._fields, record)
+            return self._rules[a]
         if kind == at.REPEAT:
             return repeat(parts[0], b, None if c < 0 else c)
         if kind in _MADE:
@@ -229,7 +226,7 @@ class Records:
                 case Not(item):
                     program += (at.NOT, new.get(item) or known[item], 0, 0, 0)
                 case Rule():
-                    program += self._of_rule(expr, len(exprs) * _FIELDS, options)
+                    program += self._of_rule(expr)
                 case _:
                     program += (at.EPSILON_KIND, 0, 0, 0, 0)
         made = np.zeros(len(exprs), np.int64)
@@ -237,12 +234,8 @@ class Records:
         self._asked(at.WRITE, 0, written, made)
         known.update(zip(exprs, made.tolist(), strict=True))
 
-    def _of_rule(self, rule: Rule, base: int, options: list[int]) -> tuple[int, ...]:
-        """What a program says of a rule; where a number begins, more of it in `options`."""
-        begins = begun_places(rule, self._spellable)
-        if begins is not None:
-            options += begins
-            return at.PLACE, base + len(options) - len(begins), 0, 0, 0
+    def _of_rule(self, rule: Rule) -> tuple[int, ...]:
+        """What a program says of a rule."""
         self._rules.append(rule)
         sure = rule.inhabited and not rule.needs & ~self._spellable
         return at.RULE, len(self._rules) - 1, int(sure), 0, 0
@@ -289,11 +282,8 @@ class Records:
 
     def _give_body(self, rule: int) -> None:
         """Write the body of a rule, which may be made only now."""
-        body = self.record(self._rule(int(self._arrays[at.RECORD][rule * at.WIDTH + at.A])).body)
+        body = self.record(self._rules[int(self._arrays[at.RECORD][rule * at.WIDTH + at.A])].body)
         self._arrays[at.RECORD][rule * at.WIDTH + at.C] = body + 1
-
-    def _rule(self, number: int) -> Rule:
-        return self._rules[number] if number >= 0 else shifts_of(number)
 
     def _grow(self, count: int) -> None:
         """Make room for four times as many of what `count` counts; of very many for twice."""

@@ -7,7 +7,6 @@ of them; sets may overlap. `arcs` are those of a state: sets apart, each with al
 from typing import Final
 
 from guideway.masks.kernels.algebra import alt_by_head, both_of, not_of, pair_of, repeat_of
-from guideway.masks.kernels.numerals import add_places
 from guideway.masks.kernels.record_layout import (
     ABOUT,
     ALT,
@@ -33,7 +32,6 @@ from guideway.masks.kernels.record_layout import (
     NULLABLE,
     PART,
     PARTS,
-    PLACE,
     REPEAT,
     ROOMS,
     RULE,
@@ -90,7 +88,7 @@ def _push_missing(context: Context, record: int) -> bool:
     parts, both = int32s(context, PART), kind == AND
     both |= kind == CONCAT and field(context, a, ABOUT) & NULLABLE != 0
     arcs = kind in (AND, NOT)
-    count = 0 if kind in (BYTES, EPSILON_KIND, EMPTY_KIND, PLACE) else 2 if both else 1
+    count = 0 if kind in (BYTES, EPSILON_KIND, EMPTY_KIND) else 2 if both else 1
     if kind == ALT:
         count = field(context, record, B)
     elif kind == RULE:
@@ -122,8 +120,6 @@ def _make_lines(context: Context, record: int) -> None:
     begin = int(context[LINES])
     if kind == BYTES:
         add_line(context, a, EPSILON)
-    elif kind == PLACE:
-        add_places(context, record)
     elif kind == AND:
         _meet(context, a, b)
     elif kind == NOT:

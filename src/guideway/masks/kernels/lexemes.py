@@ -42,7 +42,6 @@ from guideway.masks.kernels.record_layout import (
     NOT,
     NULLABLE,
     PART,
-    PLACE,
     QUEUED,
     ROOMS,
     ROWS,
@@ -174,7 +173,7 @@ def _unknown(context: Context, record: int) -> int:
                     push(context, inside)
                 if inside or field(context, part, ABOUT) & DEAD:
                     continue
-            if kind in (AND, NOT, RULE, PLACE):
+            if kind in (AND, NOT, RULE):
                 below = int(listed[context[TOP] - 2]) if context[TOP] > base + 1 else 0
                 context[TOP] = base
                 return -part if field(context, below, KIND) == AND else part

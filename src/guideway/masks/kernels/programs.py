@@ -4,7 +4,6 @@ What this module does not know: what their texts are.
 """
 
 from guideway.masks.kernels.algebra import alt_of, both_of, not_of, pair_of, repeat_of
-from guideway.masks.kernels.numerals import begin_places
 from guideway.masks.kernels.record_layout import (
     ALT,
     AND,
@@ -12,12 +11,11 @@ from guideway.masks.kernels.record_layout import (
     CONCAT,
     EMPTY,
     NOT,
-    PLACE,
     REPEAT,
     WANT,
 )
 from guideway.masks.kernels.records import push, record_of, set_of
-from guideway.masks.kernels.views import Context, WholeNumbers, apart, inner, once
+from guideway.masks.kernels.views import Context, WholeNumbers, apart, inner
 
 
 @inner
@@ -51,15 +49,7 @@ def write(context: Context, program: WholeNumbers, made: WholeNumbers) -> None:
         elif kind == NOT:
             made[index] = not_of(context, a)
         else:
-            made[index] = _written_leaf(context, program, int(kind), first, b)
-
-
-@once
-def _written_leaf(context: Context, program: WholeNumbers, kind: int, first: int, b: int) -> int:
-    """ε, a rule, or where a number begins."""
-    if kind == PLACE:
-        return begin_places(context, program, first)
-    return record_of(context, kind, first, b, 0)
+            made[index] = record_of(context, int(kind), first, b, 0)
 
 
 @inner

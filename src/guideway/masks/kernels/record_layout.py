@@ -72,44 +72,6 @@ REPEAT: Final = 6  # record, low, high or -1
 AND: Final = 7  # two records, ascending
 RULE: Final = 8  # number of the rule, whether it surely has a text, record of its body plus one
 
-# Of numbers (`numerals`), of which only the last is an expression:
-DIGITS: Final = 9  # a digit of a bound, the digits behind it
-COMPARED: Final = 10  # digits of a bound, its exponent, how what was read compares: see below
-PLACE: Final = 11  # shape, see below; lower << 32 | upper bound, 0 for none; whole numbers' code
-
-# How what was read compares with a bound: number << 8 and these, and in two bits its sign plus one.
-# The number is the exponent of its first digit, or how many zeros there were after the point.
-UPPER: Final = 1
-EXCLUSIVE: Final = 2
-FRACTION: Final = 4
-EVEN: Final = 1 << 3  # the same so far
-COUNTING: Final = 32
-DECIDED: Final = 64  # all that follows belongs
-TRUE_SIDE: Final = DECIDED
-
-# Shapes of places: the stage in three bits, whether a digit was not 0, and what may be written.
-WITH_COUNT: Final = 8
-WITH_POINT: Final = 16
-WITH_EXPONENT: Final = 32
-NORMAL: Final = 64
-SHAPE: Final = WITH_COUNT | WITH_POINT | WITH_EXPONENT | NORMAL
-PLAIN_END: Final = 128  # a number may end here,
-EXPONENT_END: Final = 256  # or with an exponent
-
-# Of whole numbers, or of those with so many digits behind the point, from WHOLE_BITS on: 0 if all
-# numbers count; see `numerals`.
-WHOLE_BITS: Final = 5
-WHOLE_CODE: Final = 31
-WHOLE_LONG: Final = 1
-WHOLE_START: Final = 14
-WHOLE_DEPTH: Final = 2
-DEPTH: Final = 5  # as in `lowering.number_readers`
-
-# The number of a rule that holds the digits of exponents is -1 - (low << 21 << 1 | high << 1 | one
-# more bit for up to three digits), each end 0 or so much more.
-EXPONENT_BITS: Final = 21
-EXPONENT_ZERO: Final = 1 << 20
-
 EMPTY: Final = 0
 EPSILON: Final = 1
 ANYTHING: Final = 2

@@ -16,14 +16,11 @@ from guideway.masks.kernels.record_layout import (
     ALT,
     AND,
     BYTES,
-    COMPARED,
     DEAD,
-    DIGITS,
     EMPTY,
     EMPTY_KIND,
     EPSILON,
     EPSILON_KIND,
-    EXPONENT_END,
     FARTHEST,
     FLAG,
     GUESS,
@@ -38,8 +35,6 @@ from guideway.masks.kernels.record_layout import (
     NULLABLE,
     PART,
     PARTS,
-    PLACE,
-    PLAIN_END,
     RECORD,
     RECORD_HASH,
     RECORDS,
@@ -252,11 +247,6 @@ def _describe(context: Context, made: int, kind: int, a: int, b: int, c: int) ->
         about, guess = SURE, 1
     elif kind == RULE:
         guess = 1
-    elif kind in (DIGITS, COMPARED):
-        about = SURE
-    elif kind == PLACE:
-        about = NULLABLE if a & PLAIN_END else SURE if a & EXPONENT_END else 0
-        guess = 0 if a & PLAIN_END else 1
     elif kind == NOT:
         about = (field(context, a, ABOUT) & NULLABLE) ^ NULLABLE
         guess = least = 1 - about

@@ -1,0 +1,259 @@
+"""Numbers between two bounds, digit by digit.
+
+Told are all decimals without an exponent, and the scientific normal form, which has one digit
+before the point: of 25 that is 25, 25.0, 2.5e1 and 2.50E+01, not 250e-1.
+
+What this module does not know: signs, zero, keywords.
+"""
+
+from collections.abc import Callable, Iterator
+from decimal import ROUND_CEILING, ROUND_FLOOR, Decimal
+from functools import lru_cache, partial
+from typing import Final, NamedTuple
+
+from guideway.lowering.expr import EMPTY, EPSILON, alt, byte_set, concat, literal, repeat
+from guideway.lowering.nodes import Expr, Rule
+from guideway.lowering.number_forms import DIGIT, NONZERO, exponents
+from guideway.syntax.json_schema_multiples import without_zeros
+from guideway.syntax.json_schema_tree import Bound
+
+
+class _Edge(NamedTuple):
+    """What is left of the digits of a bound, all read so far being equal to it; no zero is last."""
+
+    digits: tuple[int, ...]
+    exclusive: bool
+
+    @property
+    def next(self) -> int:
+        """Its next digit."""
+        return self.digits[0] if self.digits else 0
+
+    @property
+    def behind(self) -> "_Edge":
+        """What is left behind that."""
+        return _Edge(self.digits[1:], self.exclusive)
+
+
+class _Form(NamedTuple):
+    """How a mantissa may be written: `places` digits behind the point, then zeros; None: any."""
+
+    point: bool
+    places: int | None
+
+    def after(self) -> "_Form":
+        """Behind a digit of the fraction."""
+        return self if not self.places else _Form(self.point, self.places - 1)
+
+
+_AT_ONCE: Final = 32  # digits of a bound, behind which the rest is made when it is read
+_POINT: Final = literal(".")
+_ZERO: Final = literal("0")
+_NONE: Final = _Edge((), exclusive=False)
+_REPR: Final = 16  # digits that `repr` writes of a double behind the point
+_ALL: Final = Bound(Decimal(0), exclusive=True)
+
+
+def between(
+    lower: Bound | None,
+    upper: Bound | None,
+    *,
+    places: int | None = None,
+    digits: bool = False,
+    plain: bool = False,
+) -> Expr:
+    """The numbers of more than 0 between two bounds, without a sign.
+
+    Args:
+        lower: a bound, which may be negative; None for no bound.
+        upper: the same.
+        places: how many digits of the fraction may differ from 0; None for any number.
+        digits: whether they are written without a fraction and an exponent.
+        plain: whether exponents have three digits at most.
+    """
+    low = _ALL if lower is None or lower.value <= 0 else lower
+    if places is not None:
+        low = _rounded(low, places, up=True)
+        upper = None if upper is None else _rounded(upper, places, up=False)
+    if upper is not None and (upper.value <= 0 or low.value > upper.value):
+        return EMPTY
+    form = _Form(not digits, places)
+    parts = [_decimals(low, upper, form)]
+    if not digits:
+        parts += _scientific(low, upper, form, plain)
+    return alt(*parts)
+
+
+def _rounded(bound: Bound, places: int, *, up: bool) -> Bound:
+    """The nearest number with so many places that a bound allows, as a bound that includes it."""
+    shifted = _shifted(bound.value, places)
+    whole = shifted.to_integral_value(ROUND_CEILING if up else ROUND_FLOOR)
+    if bound.exclusive and whole == shifted:
+        whole = Decimal(int(whole) + (1 if up else -1))
+    return Bound(_shifted(whole, -places))
+
+
+def _shifted(value: Decimal, places: int) -> Decimal:
+    """A number, the point so many digits further on; `scaleb` would round it."""
+    sign, digits, exponent = value.as_tuple()
+    return Decimal((sign, digits, int(exponent) + places))
+
+
+def _edge(bound: Bound, whole: int) -> _Edge:
+    """The digits of a bound, so many of them before the point."""
+    value = without_zeros(bound.value)
+    digits, first = value.as_tuple().digits, value.adjusted()
+    return _Edge((0,) * (whole - 1 - first) + digits if value else (), bound.exclusive)
+
+
+def _digits_before(bound: Bound) -> int:
+    return max(1, bound.value.adjusted() + 1) if bound.value else 1
+
+
+def _decimals(low: Bound, high: Bound | None, form: _Form) -> Expr:
+    """The numbers without an exponent."""
+    least = _digits_before(low)
+    if high is None:
+        longer = concat(NONZERO, repeat(DIGIT, least), _free_fraction(form))
+        return alt(_whole(_edge(low, least), None, least, form, first=True), longer)
+    most = _digits_before(high)
+    if least == most:
+        return _whole(_edge(low, least), _edge(high, least), least, form, first=True)
+    parts = [
+        _whole(_edge(low, least), None, least, form, first=True),
+        _whole(None, _edge(high, most), most, form, first=True),
+    ]
+    if most - least > 1:
+        free = repeat(DIGIT, least, most - 2)
+        parts.append(concat(NONZERO, free, _free_fraction(form)))
+    return alt(*parts)
+
+
+def _scientific(low: Bound, high: Bound | None, form: _Form, plain: bool) -> Iterator[Expr]:
+    """The numbers in scientific spelling; what has few places, if the exponent shifts them away."""
+    if form.places is None:
+        yield from _powers(low, high, form, None, plain)
+        return
+    for places in (0, _REPR):
+        yield from _powers(low, high, _Form(True, places), places - form.places, plain)
+
+
+def _powers(
+    low: Bound, high: Bound | None, form: _Form, least: int | None, plain: bool
+) -> Iterator[Expr]:
+    """Those whose exponent is at least `least`: of the first and last power of ten, and between."""
+    first = low.value.adjusted() if low.value else None
+    last = None if high is None else high.value.adjusted()
+    begin = max(
+        (n for n in (least, None if first is None else first + 1) if n is not None), default=None
+    )
+    yield concat(
+        _whole(None, None, 1, form, first=True),
+        exponents(begin, None if last is None else last - 1, plain),
+    )
+    for power in {first, last} - {None}:
+        if power is not None and (least is None or power >= least):
+            lower = _scaled(low, power, form, up=True) if power == first else None
+            upper = None if high is None or power != last else _scaled(high, power, form, up=False)
+            yield concat(_whole(lower, upper, 1, form, first=True), exponents(power, power, plain))
+
+
+def _scaled(bound: Bound, power: int, form: _Form, *, up: bool) -> _Edge:
+    """The digits of a bound as a mantissa."""
+    scaled = Bound(_shifted(bound.value, -power), bound.exclusive)
+    return _edge(scaled if form.places is None else _rounded(scaled, form.places, up=up), 1)
+
+
+def _free_fraction(form: _Form) -> Expr:
+    return alt(EPSILON, concat(_POINT, _free_digits(form))) if form.point else EPSILON
+
+
+def _free_digits(form: _Form) -> Expr:
+    """One digit of a fraction or more."""
+    if form.places is None:
+        return repeat(DIGIT, 1)
+    some = concat(DIGIT, repeat(DIGIT, 0, form.places - 1)) if form.places else _ZERO
+    return concat(some, repeat(_ZERO))
+
+
+@lru_cache(maxsize=4096)
+def _whole(
+    low: _Edge | None, high: _Edge | None, left: int, form: _Form, *, first: bool = False
+) -> Expr:
+    """So many digits before the point, and what follows them."""
+    low = _needed(low)
+    if high is not None and not high.digits and high.exclusive:
+        return EMPTY
+    if left == 0:
+        fraction = concat(_POINT, _fraction(low, high, form)) if form.point else EMPTY
+        return alt(EPSILON if _may_end(low, high) else EMPTY, fraction)
+    if low is high is None and not first:
+        return concat(repeat(DIGIT, left, left), _free_fraction(form))
+    rest = partial(_whole, left=left - 1, form=form)
+    least = int(first and (left > 1 or low is None))
+    return _steps(low, high, least, partial(_lazily, left - 1, rest))
+
+
+@lru_cache(maxsize=4096)
+def _fraction(low: _Edge | None, high: _Edge | None, form: _Form) -> Expr:
+    """One digit behind the point or more."""
+    low = _needed(low)
+    if low is high is None:
+        return _free_digits(form)
+    if form.places == 0 or (low is None and high is not None and not high.digits):
+        return repeat(_ZERO, 1) if _may_end(low, high) else EMPTY  # zeros change nothing
+    if low is not None and not low.digits and form.places is None and not (high and high.digits):
+        return concat(repeat(_ZERO), NONZERO, repeat(DIGIT)) if high is None else EMPTY
+    return _steps(low, high, 0, partial(_behind, form=form.after()))
+
+
+def _behind(low: _Edge | None, high: _Edge | None, form: _Form) -> Expr:
+    """What may follow a digit behind the point."""
+    end = EPSILON if _may_end(_needed(low), high) else EMPTY
+    left = max(len(edge.digits) for edge in (low or _NONE, high or _NONE))
+    return alt(end, _lazily(left, partial(_fraction, form=form), low, high))
+
+
+def _needed(low: _Edge | None) -> _Edge | None:
+    """A lower bound, None if it is satisfied whatever follows."""
+    return None if low is not None and not low.digits and not low.exclusive else low
+
+
+def _may_end(low: _Edge | None, high: _Edge | None) -> bool:
+    return low is None and (high is None or bool(high.digits) or not high.exclusive)
+
+
+def _steps(
+    low: _Edge | None,
+    high: _Edge | None,
+    least: int,
+    rest: Callable[[_Edge | None, _Edge | None], Expr],
+) -> Expr:
+    """The next digit, `least` or more, and what follows it."""
+    first = max(least, 0 if low is None else low.next)
+    last = 9 if high is None else high.next
+    parts = list[Expr]()
+    for digit in sorted({first, last}) if first <= last else ():
+        lower = low.behind if low is not None and digit == low.next else None
+        upper = high.behind if high is not None and digit == high.next else None
+        parts.append(concat(literal(str(digit)), rest(lower, upper)))
+    if last - first > 1:
+        inner = byte_set(range(ord("1") + first, ord("0") + last))
+        parts.append(concat(inner, rest(None, None)))
+    return alt(*parts)
+
+
+def _lazily(
+    left: int,
+    rest: Callable[[_Edge | None, _Edge | None], Expr],
+    low: _Edge | None,
+    high: _Edge | None,
+) -> Expr:
+    """What follows; where so many digits are left, it is made when it is read."""
+    low = _needed(low)
+    if low is high is None or left == 0 or left % _AT_ONCE:
+        return rest(low, high)
+    ended = high is not None and high.exclusive and (not high.digits or low == high)
+    if ended or (low and high and low.exclusive and low.digits == high.digits):
+        return EMPTY
+    return Rule("digits", regular=True, inhabited=True, make=partial(rest, low, high))
