@@ -19,20 +19,18 @@ class Factor:
 
     Attributes:
         whole: what digits are divided by.
-        scale: how many digits behind the point count; below 0 only if small.
-        small: whether `whole` is at most 12, and 10 no divisor: then exponents can be told.
+        scale: how many digits behind the point count; below 0, how many zeros are at the end.
     """
 
     whole: int
     scale: int
-    small: bool
 
 
 def factor_of(value: Decimal, most: int = MOST_RESTS) -> Factor | None:
     """The factor of this value, more than 0; None where it leaves more than `most` rests.
 
     >>> factor_of(Decimal("0.25")), factor_of(Decimal(998244353))
-    (Factor(whole=25, scale=2, small=False), None)
+    (Factor(whole=25, scale=2), None)
     """
     exact = without_zeros(value)
     scale = -int(exact.as_tuple().exponent)
@@ -40,10 +38,10 @@ def factor_of(value: Decimal, most: int = MOST_RESTS) -> Factor | None:
         return None
     whole = int(exact.scaleb(scale))
     if whole <= _SMALL and abs(scale) <= _MOST_DIGITS:
-        return Factor(whole, scale, small=True)
+        return Factor(whole, scale)
     if scale < 0:
         whole, scale = whole * 10 ** min(-scale, _MOST_DIGITS), 0
-    return Factor(whole, scale, small=False) if whole * (scale + 1) <= most else None
+    return Factor(whole, scale) if whole * (scale + 1) <= most else None
 
 
 def without_zeros(value: Decimal) -> Decimal:

@@ -65,10 +65,9 @@ class JsonSchema(Source):
             `json.dumps(..., ensure_ascii=False)` writes them; integers as digits; other numbers as
             digits with a fraction, or as one digit with a fraction and an exponent; with format
             "double" at most 17 significant digits. A number has infinitely many spellings with an
-            exponent, so "any" has limits. Without bounds, all spellings are allowed. A listed or
-            bounded number has up to 5 digits before the point, or zeros after it (`0.001e3` for
-            1), a bounded whole number up to 2 (`0.01e2`). With `multipleOf`, exponents are allowed
-            if the factor is 1 to 12 times a power of ten (otherwise 0.00000025, not 2.5e-7).
+            exponent, so "any" has limits. Without other keywords, all spellings are allowed. A
+            listed or bounded number has no exponent, or one digit before the point: 25 is `25`,
+            `25.0` or `2.5e1`, not `250e-1`. With `multipleOf`, exponents may be refused.
         formats: "known" asserts the formats of the specification, and ignores other names; "strict"
             refuses other names; "annotation" ignores all formats, as drafts 2019-09 and 2020-12 do
             by default.
