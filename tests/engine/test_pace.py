@@ -54,6 +54,11 @@ def test_it_is_said_once():
     assert not watched([0.01] * 8 + [0.06] * 3)
 
 
+def test_one_thread_is_not_advised_to_be_fewer():
+    (message,) = watched([0.01] * 8 + [0.06] * 9, threads=1)
+    assert "OMP_NUM_THREADS" not in message
+
+
 def test_more_threads_than_cores_are_a_sign():
     (message,) = watched([0.01] * 20, threads=8, cores=2)
     assert "torch uses 8 threads, and this process has 2 cores" in message

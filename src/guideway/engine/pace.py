@@ -78,13 +78,17 @@ class Pace:
         if count >= USUAL and seconds > max(SLOWER * mean, LEAST):
             self._slow += 1
             if self._slow == IN_A_ROW:
-                fewer = max(1, self._threads() // 2)
+                threads = self._threads()
+                fewer = threads // 2
+                advice = (
+                    f" Set OMP_NUM_THREADS={fewer} before Python starts, or call "
+                    f"torch.set_num_threads({fewer})."
+                )
                 hint(
                     "slow",
                     f"a step of the model takes {seconds / mean:.0f} times as long as before: other"
-                    f" programs may use the cores of its {self._threads()} threads. Set "
-                    f"OMP_NUM_THREADS={fewer} before Python starts, or call "
-                    f"torch.set_num_threads({fewer})",
+                    f" programs may use the same cores (torch uses {threads})."
+                    f"{advice if fewer else ''}",
                 )
             return
         self._slow = 0

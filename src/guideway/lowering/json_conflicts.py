@@ -24,6 +24,7 @@ from guideway.syntax.json_schema_tree import Address, Document, Schema
 from guideway.syntax.json_text import find, show
 
 _FEW = 64  # constants and parts of them
+_LONGEST = 24  # characters of a value that a message shows
 
 _LONE = frozenset(
     (
@@ -126,10 +127,19 @@ def _local_conflict(
     names = tuple(dict.fromkeys(name for schema in involved for name in _keywords(schema)))
     if not others:
         names = _smallest(source, first, is_empty) or first.keywords
+    raw = {} if others else _written(source.text, first.address)
+    shown = [f"{name} {_short(raw[name])}".rstrip() if name in raw else name for name in names]
     names = (*names, why) if why else names
+    shown += [why] if why else []
     return UnsatisfiableError(
-        f"no instance satisfies {' and '.join(names)}", place=place, conflict=names
+        f"no instance satisfies {' and '.join(shown)}", place=place, conflict=names
     )
+
+
+def _short(value: object) -> str:
+    """A value of a keyword, if it is short."""
+    text = json.dumps(value, default=str)
+    return text if len(text) <= _LONGEST else ""
 
 
 def _keywords(schema: Schema) -> list[str]:
