@@ -84,6 +84,14 @@ def between(
     return alt(*parts)
 
 
+def shifted_away(places: int, *, plain: bool = False) -> Expr:
+    """Numbers in scientific spelling of which the exponent leaves so many digits behind the point.
+
+    Below 0, it leaves so many zeros before the point.
+    """
+    return alt(*_scientific(_ALL, None, _Form(True, places), plain))
+
+
 def _rounded(bound: Bound, places: int, *, up: bool) -> Bound:
     """The nearest number with so many places that a bound allows, as a bound that includes it."""
     shifted = _shifted(bound.value, places)

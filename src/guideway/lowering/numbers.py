@@ -7,7 +7,7 @@ nothing invalid is ever allowed, with `not` or without. Told are
     no keyword          all of JSON's grammar, or, plain, `PLAIN_NUMBER`
     bounds, enum        decimals without an exponent, and the scientific normal form: 2.5e1 for 25
     integer             the same; without bounds, also up to 16 digits that the exponent shifts away
-    multipleOf          decimals without an exponent
+    multipleOf          decimals without an exponent, and what an exponent surely makes a multiple
     plain, integer      digits, and no negative zero
 
 What this module does not know: schemas.
@@ -49,7 +49,7 @@ from guideway.lowering.number_forms import (
     exponents,
 )
 from guideway.lowering.number_multiples import Multiples
-from guideway.lowering.number_ranges import between
+from guideway.lowering.number_ranges import between, shifted_away
 from guideway.syntax.json_schema_multiples import MOST_RESTS, factor_of, without_zeros
 from guideway.syntax.json_schema_tree import Bound, Numbers
 
@@ -57,6 +57,7 @@ ZEROS = repeat(literal("0"))
 SHIFTED_DIGITS = 16  # what `repr` writes of a double after the point
 
 _MOST_MET = 1 << 16  # rests of several factors, among which an end is searched for: .15 s
+_MOST_POWERS = 12  # of ten: 2^10 divides 10^10
 _MINUS = literal("-")
 _DECIMAL = concat(SIGN, WHOLE, FRACTION)
 _ZERO = concat(SIGN, literal("0"), ZERO_FRACTION, optional(ANY_EXPONENT))
@@ -294,13 +295,17 @@ def multiples(factor: Decimal, *, denied: bool = False, plain: bool = False) -> 
             f"multipleOf {factor} has more than {MOST_RESTS} remainders",
             feature="multipleOf",
         )
-    # With an exponent, only zero is surely a multiple, and what is less than the factor surely none.
-    less = concat(SIGN, NONZERO, FRACTION, exponents(None, factor.adjusted() - 1, plain))
-    other = less if denied else EMPTY if plain else _ZERO
+    if denied:  # what is less than the factor is no multiple, with an exponent too
+        other = concat(SIGN, NONZERO, FRACTION, exponents(None, factor.adjusted() - 1, plain))
+    else:  # what is one of 10ⁿ is one of a factor that divides 10ⁿ
+        powers = (n for n in range(_MOST_POWERS) if 10**n % parts.whole == 0)
+        zeros = next(powers, None)
+        shifted = EMPTY if zeros is None else shifted_away(parts.scale - zeros, plain=plain)
+        other = alt(concat(SIGN, shifted), EMPTY if plain else _ZERO)
     if parts.scale >= 0:
         told = Multiples(parts.whole, parts.scale, denied=denied)
         return alt(concat(SIGN, alt(told.positive(), told.below_one())), other)
     digits = Multiples(parts.whole, 0, point=False).positive()
-    shifted = concat(digits, literal("0" * -parts.scale), ZERO_FRACTION)
-    found = concat(SIGN, alt(shifted, concat(literal("0"), ZERO_FRACTION)))
+    spelled = concat(digits, literal("0" * -parts.scale), ZERO_FRACTION)
+    found = concat(SIGN, alt(spelled, concat(literal("0"), ZERO_FRACTION)))
     return alt(both(_DECIMAL, complement(found)) if denied else found, other)
