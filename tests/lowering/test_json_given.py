@@ -18,8 +18,7 @@ from guideway.lowering.json_given_sets import (
     values_that_hold,
     where_none_is_listed,
 )
-from guideway.lowering.json_values import exact, plain
-from guideway.syntax.json_text import Json
+from guideway.lowering.json_values import exact
 
 BYTES = gw.Vocabulary([bytes([byte]) for byte in range(256)] + [b"<end>"], eos_ids={256})
 OBJECTS: list[Any] = [{"id": n, "name": f"n{n}", "tags": [n % 7, n % 3]} for n in range(60)]
@@ -211,14 +210,6 @@ def test_of_what_is_listed_what_holds_is_kept() -> None:
     assert values_that_hold(FALSE, values, lambda atom, value: True) == []
     assert values_that_hold(TRUE, values, lambda atom, value: False) == values
     assert where_none_is_listed(said) is FALSE
-
-
-@pytest.mark.parametrize(
-    "value", [OBJECTS[3], ARRAYS[1], 1, "a", None, {"b": {"c": []}, "a": [[]]}]
-)
-def test_a_value_is_had_back(value: Json) -> None:
-    assert plain(exact(value)) == value
-    assert exact(plain(exact(value))) == exact(value)
 
 
 def test_a_list_is_one_atom() -> None:

@@ -6,15 +6,12 @@ be as many alternatives, and of a list of them the product: no pair of 30 took m
 What this module does not know: formulas.
 """
 
-from collections.abc import Callable, Iterable, Sequence
-from typing import Final, TypeVar, final
+from collections.abc import Iterable, Sequence
+from typing import Final, final
 
 from guideway.lowering.fuel import spend
-from guideway.lowering.json_values import Exact, array, exact, object_of, plain
+from guideway.lowering.json_values import Exact, array, exact, object_of
 from guideway.syntax.json_schema_tree import Address, Document, Kind, Schema
-from guideway.syntax.json_text import Json
-
-_Made = TypeVar("_Made")
 
 _REFERENCE: Final = ("$ref",)
 _CONST: Final = ("const",)
@@ -30,7 +27,6 @@ class Constants:
     def __init__(self, document: Document) -> None:
         self._document = document
         self._made: dict[Address, Exact] = {}
-        self._written: dict[Address, Json] = {}
         self._ranks: dict[Exact, int] = {}
 
     def many(self, address: Address, kind: Kind) -> frozenset[Exact]:
@@ -60,21 +56,13 @@ class Constants:
 
     def value(self, root: Address) -> Exact:
         """What a constant is."""
-        found = self._build(root, self._made, _joined)
+        found = self._build(root)
         self._ranks.setdefault(found, len(self._ranks))
         return found
 
-    def written(self, root: Address) -> Json:
-        """The same, the members of its objects as they are listed."""
-        return self._build(root, self._written, _listed)
-
-    def _build(
-        self,
-        root: Address,
-        made: dict[Address, _Made],
-        join: Callable[[Schema, dict[Address, _Made]], _Made],
-    ) -> _Made:
+    def _build(self, root: Address) -> Exact:
         """A constant from its innermost parts on, as nesting is the user's."""
+        made = self._made
         schemas = self._document.schemas
         todo = [root] if root not in made else []
         while todo:
@@ -86,7 +74,7 @@ class Constants:
                 todo += missing
                 continue
             todo.pop()
-            made[part.address] = join(part, made)
+            made[part.address] = _joined(part, made)
             spend(1 + len(below))
         return made[root]
 
@@ -99,17 +87,6 @@ class Constants:
 def is_constant(schema: Schema) -> bool:
     """Whether a schema is a value that an `enum` or a `const` lists."""
     return schema.keywords == _CONST and not schema.any_of
-
-
-def _listed(part: Schema, made: dict[Address, Json]) -> Json:
-    """A constant of others, as it is listed."""
-    match [*part.kinds]:
-        case ["array"]:
-            return [made[address] for address in part.arrays.prefix]
-        case ["object"]:
-            return {name: made[address] for name, address in part.objects.properties.items()}
-        case _:
-            return plain(_joined(part, {}))
 
 
 def _joined(part: Schema, made: dict[Address, Exact]) -> Exact:

@@ -13,8 +13,6 @@ from collections.abc import Callable, Hashable, Mapping
 from typing import Any, Final, Generic, TypeAlias, TypeVar, final
 
 from guideway.lowering.expr import alt
-from guideway.lowering.json_cases import MOST
-from guideway.lowering.json_listed import listed
 from guideway.lowering.json_scalars import scalars
 from guideway.lowering.json_text import JsonStyle
 from guideway.lowering.json_words import words_rule
@@ -26,8 +24,6 @@ Raw: TypeAlias = "Mapping[str, Any]"
 Values: TypeAlias = Callable[[Any], Expr]
 Made = TypeVar("Made")
 
-_COMPOSED: Final = {list: "array", dict: "object"}
-_TYPED: Final = {"type", "enum"}
 _BESIDE: Final = {"type", "minLength", "maxLength"}
 _ALIKE: Final = frozenset(  # what means the same in each draft; 1.0 is no integer in draft 4
     (
@@ -90,22 +86,7 @@ def _lowered(said: Raw, draft: Draft, style: JsonStyle, lower: Values) -> Expr:
     schema = read_scalars(said, draft)
     if schema is not None:
         return scalars(schema, style.spelling)
-    return _composed(said, draft, style, lower) or lower(said)
-
-
-def _composed(said: Raw, draft: Draft, style: JsonStyle, lower: Values) -> Expr | None:
-    """One of many arrays and objects, and of other values, if no more is said than their types."""
-    values = said.get("enum", ())
-    if not said.keys() <= _TYPED or len(values) <= MOST:
-        return None
-    types = said.get("type", ("array", "object"))
-    names = (types,) if types.__class__ is str else types
-    parts = [value for value in values if _COMPOSED.get(value.__class__) in names]
-    found = listed(parts, style)
-    others = [value for value in values if value.__class__ not in _COMPOSED]
-    if found is None or not others:
-        return found
-    return alt(found, _lowered({**said, "enum": others}, draft, style, lower))
+    return lower(said)
 
 
 def _listed(said: Raw, draft: Draft, style: JsonStyle, lower: Values) -> Expr | None:

@@ -289,7 +289,7 @@ class Lowering:
         if said is TRUE:
             return every(kind, self._style)
         if self.meaning.lists and (parts := self._given.parts(said)):
-            return alt(*(self._kind(kind, p) if isinstance(p, Formula) else p for p in parts))
+            return alt(*(self._kind(kind, part) for part in parts))
         if kind == "object" and not self._style.ordered:  # where the order of names is told by all
             said = self._clauses.shortened(said)
         listed = cases(said, listed=kind == "object" and _lists_many_names(said))

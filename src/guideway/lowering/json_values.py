@@ -91,35 +91,6 @@ def read_exact(text: bytes) -> Exact:
     return exact(_DECODER.decode(written) if shallow else read_deep(written, _DECODER))
 
 
-def plain(value: Exact) -> Json:
-    """A value whose hashable form is this one: the members of its objects in order of names.
-
-    >>> plain(exact({"b": [True, None], "a": 1}))
-    {'a': Decimal('1'), 'b': [True, None]}
-    """
-    made: list[Json] = []
-    todo: list[Exact | _Joint] = [value]
-    while todo:
-        part = todo.pop()
-        if isinstance(part, _Joint):
-            start = len(made) - part.count
-            inner = made[start:]
-            del made[start:]
-            made.append(inner if part.names is None else dict(zip(part.names, inner, strict=True)))
-        elif part[0] == "array":
-            items = items_of(part)
-            todo.append(_Joint(len(items), None))
-            todo += reversed(items)
-        elif part[0] == "object":
-            members = members_of(part)
-            names = sorted(members)
-            todo.append(_Joint(len(names), names))
-            todo += [members[name] for name in reversed(names)]
-        else:
-            made.append(cast("Json", part[1]))
-    return made[0]
-
-
 def array(items: tuple[Exact, ...]) -> Exact:
     """An array of items, or what is left of one."""
     return "array", _same(items, items)
