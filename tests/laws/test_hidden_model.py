@@ -84,7 +84,7 @@ def test_a_fake_without_states_and_a_decoder_of_another_kind_are_refused_by_name
         FakeModel.random(LETTERS).prefill_hidden([[1]], [None], [])
     flat = torch.nn.Flatten()
     with (
-        pytest.raises(gw.UnsupportedError, match="states of SimpleNamespace are not known"),
+        pytest.raises(gw.UnsupportedError, match="states of SimpleNamespace are not supported"),
         shown(SimpleNamespace(get_decoder=lambda: flat)),
     ):
         flat(torch.zeros(2, 3))

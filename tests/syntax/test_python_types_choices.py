@@ -22,7 +22,7 @@ class Float(float, Enum):
 
 @pytest.mark.parametrize("type_", [Far, Literal[Float.FAR]])
 def test_a_float_is_not_the_whole_number_that_its_text_stands_for(type_: Any) -> None:
-    check_offers(type_, ["1e23", "10.0e22", f"{LONG}.0"], [LONG])
+    check_offers(type_, ["1e23", "1.0e23", f"{LONG}.0"], [LONG])
 
 
 def test_other_floats_may_be_written_as_whole_numbers() -> None:

@@ -138,7 +138,7 @@ def _local_conflict(
 
 def _short(value: object) -> str:
     """A value of a keyword, if it is short."""
-    text = json.dumps(value, default=str)
+    text = json.dumps(value, ensure_ascii=False, default=str)
     return text if len(text) <= _LONGEST else ""
 
 

@@ -46,7 +46,7 @@ class _Form(NamedTuple):
         return self if not self.places else _Form(self.point, self.places - 1)
 
 
-_AT_ONCE: Final = 32  # digits of a bound, behind which the rest is made when it is read
+_AT_ONCE: Final = 4  # digits of a bound; the rest is made when it is read
 _POINT: Final = literal(".")
 _ZERO: Final = literal("0")
 _NONE: Final = _Edge((), exclusive=False)
@@ -127,13 +127,37 @@ def _decimals(low: Bound, high: Bound | None, form: _Form) -> Expr:
     most = _digits_before(high)
     if least == most:
         return _whole(_edge(low, least), _edge(high, least), least, form, first=True)
-    parts = [
-        _whole(_edge(low, least), None, least, form, first=True),
-        _whole(None, _edge(high, most), most, form, first=True),
-    ]
-    if most - least > 1:
-        free = repeat(DIGIT, least, most - 2)
-        parts.append(concat(NONZERO, free, _free_fraction(form)))
+    short = _whole(_edge(low, least), None, least, form, first=True)
+    return alt(short, _longer(_edge(high, most), most, least + 1, form, least=1))
+
+
+def _up_to(high: _Edge, left: int, needed: int, form: _Form) -> Expr:
+    """Up to `left` digits before the point and at least `needed`; fewer than `left` are less."""
+    if left == 0:
+        return _whole(None, high, 0, form)
+    ended = _free_fraction(form) if needed <= 0 else EMPTY
+    some = high.digits or not high.exclusive or needed < left
+    if left % _AT_ONCE or not some:
+        return alt(ended, _longer(high, left, needed, form))
+    make = partial(_longer, high, left, needed, form)
+    return alt(ended, Rule("digits", regular=True, inhabited=True, make=make))
+
+
+@lru_cache(maxsize=4096)
+def _longer(high: _Edge, left: int, needed: int, form: _Form, least: int = 0) -> Expr:
+    """The same, at least one digit, from `least` on."""
+    parts = list[Expr]()
+    more = max(0, needed - 1)
+    for digits, most in (
+        (range(least, high.next), left - 1),
+        (range(max(least, high.next + 1), 10), left - 2),
+    ):
+        if digits and most >= more:
+            free = concat(repeat(DIGIT, more, most), _free_fraction(form))
+            parts.append(concat(byte_set(ord("0") + digit for digit in digits), free))
+    if high.next >= least:
+        rest = _up_to(high.behind, left - 1, needed - 1, form)
+        parts.append(concat(literal(str(high.next)), rest))
     return alt(*parts)
 
 
