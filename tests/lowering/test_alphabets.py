@@ -69,7 +69,7 @@ def test_that_bytes_are_missing_is_plain_to_see(first: Expr, second: Expr, apart
 def test_a_format_that_never_matches_a_pattern_is_seen(name: str, pattern: str, spelling) -> None:
     # It was searched for until all was spent, 3 to 5 s, and refused what it stood beside.
     never = {"type": "string", "format": name, "pattern": pattern}
-    with pytest.raises(UnsatisfiableError, match="format .* and pattern "):
+    with pytest.raises(UnsatisfiableError, match=r"format .* and pattern "):
         gw.compile(gw.JsonSchema(never, spelling=spelling), BYTES)
     beside = gw.JsonSchema({"anyOf": [never, {"const": "x"}]}, spelling=spelling)
     assert gw.compile(beside, BYTES).example() == '"x"'
