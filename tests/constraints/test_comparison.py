@@ -82,12 +82,10 @@ def test_kinds_of_sources_are_compared(
     assert (found.witness, found.side, bool(found)) == (witness, side, witness is None)
 
 
-def test_texts_are_compared_and_not_what_they_mean() -> None:
-    """Spellings with an exponent have no end: how far they are known is told by `JsonSchema`."""
+def test_numbers_that_are_listed_or_bounded_are_the_same() -> None:
     listed, bounded = {"enum": [1, 2]}, {"type": "integer", "minimum": 1, "maximum": 2}
     one, other = (gw.compile(gw.JsonSchema(each), BYTES) for each in (listed, bounded))
-    assert one.includes(other)
-    assert one.equivalent(other).witness == "0.001E3"
+    assert one.equivalent(other)
     one, other = (
         gw.compile(gw.JsonSchema(each, spelling="plain", whitespace="compact"), BYTES)
         for each in (listed, bounded)

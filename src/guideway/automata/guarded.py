@@ -296,7 +296,7 @@ class Guarded:
         """Refuse at once what cannot be found: 100,000 states of `x~1000000` took 50 s."""
         if least > FARTHEST:
             raise LimitError(
-                "the lookahead needs a text of at least {least} bytes; the search is limited to "
+                f"the lookahead needs a text of at least {least} bytes; the search is limited to "
                 f"{FARTHEST}",
                 limit="bytes of a text that is searched for",
                 given=FARTHEST,
