@@ -223,7 +223,7 @@ CASES = [
         "an absurd width",
         lambda: gw.Vocabulary([b"a"], width=10**12),
         gw.LimitError,
-        ("not 1000000000000", "up to 16777216"),
+        ("not 1000000000000", "at most 16777216"),
     ),
     Wrong("schema text that ends early", schema('{"type": '), gw.SourceError, ("line 1",)),
     Wrong(

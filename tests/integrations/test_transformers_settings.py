@@ -549,5 +549,5 @@ def test_another_processor_stands_before_the_constraint() -> None:
 
 
 def test_a_dead_end_names_the_other_processors() -> None:
-    with pytest.raises(gw.DeadEndError, match="another processor, .*: SuppressTokensAtBegin"):
+    with pytest.raises(gw.DeadEndError, match=r"another processor, .*: SuppressTokensAtBegin"):
         run(held(begin_suppress_tokens=list(range(97, 123))))
