@@ -15,13 +15,13 @@ import pytest
 import guideway as gw
 from guideway.automata.derivative import Derivatives
 from guideway.constraints.compiled import CompiledConstraint
-from guideway.lowering.json_atoms import Holds
-from guideway.lowering.json_formulas import leaf
 from guideway.lowering.json_members import MembersTemplate
 from guideway.lowering.json_objects import ObjectTemplate
-from guideway.lowering.json_schema import Lowering
+from guideway.lowering.json_schema import Lowering, told_apart
+from guideway.lowering.json_tame import TameLowering
 from guideway.masks.members import MemberNodes
 from guideway.masks.plans import _WRITTEN, Block, Plan
+from guideway.syntax.json_schema_tame import _Check
 
 ENDS = {260}
 WORDS = [*(bytes([byte]) for byte in range(256)), b'":', b'},{"', b"],[", b'","', b"<end>"]
@@ -154,7 +154,7 @@ def test_what_is_not_cleared_of_memory_is_not_read(monkeypatch: pytest.MonkeyPat
     assert masks() == masks() == usual
 
 
-KINDS = {Lowering, MembersTemplate, ObjectTemplate, MemberNodes}
+KINDS = {TameLowering, Lowering, MembersTemplate, ObjectTemplate, MemberNodes, _Check}
 NODES = {"a": {"$ref": "#/$defs/x"}, "b": {"not": {"$ref": "#/$defs/x"}}}
 MANY = [
     {"properties": NODES, "required": ["b"]},  # read by kernels, but for what waits
@@ -199,10 +199,11 @@ def test_what_lowers_a_schema_is_gone_with_it(number: int, whitespace: Any) -> N
 @pytest.mark.parametrize("number", range(len(MANY)))
 def test_what_was_forgotten_is_made_again(number: int) -> None:
     schema = {"$defs": {"x": ARRAY, "y": {"pattern": "c"}}, **MANY[number]}
-    lowering = Lowering(gw.JsonSchema(schema))
+    lowering = told_apart(gw.JsonSchema(schema))
+    assert lowering is not None
     made = []
     for _ in range(2):
-        value = lowering.value(leaf(Holds(lowering.document.root)))
+        value = lowering.value(lowering._schema.root)
         machine = Derivatives(value)
         made.append([machine.accepts(reduce(machine.after, text, value)) for text in TEXTS])
         lowering.forget()

@@ -19,6 +19,7 @@ from guideway.lowering.json_patterns import (
 from guideway.lowering.json_text import Spelling
 from guideway.lowering.nodes import Expr
 from guideway.syntax.regex import parse_regex
+from guideway.syntax.regex_finding import finds
 from random_walks import BYTES
 
 PATTERNS = (
@@ -91,6 +92,7 @@ def test_a_pattern_that_begins_with_flags_is_pythons(pattern: str) -> None:
     for text in TRIED:
         found = re.search(pattern, text) is not None
         assert constraint.matches(json.dumps(text)) == found, text
+        assert finds(pattern, text) in (found, None)
 
 
 def test_keys_may_have_a_pattern_with_flags() -> None:

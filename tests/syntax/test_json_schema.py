@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from guideway.errors import SourceError, UnsupportedError
-from guideway.syntax.json_schema import parse_json_schema
+from guideway.syntax.json_schema import LooseParts, parse_json_schema
 from guideway.syntax.json_schema_source import JsonSchema
 from guideway.syntax.json_schema_tree import KINDS, Bound
 from guideway.syntax.json_style import Whitespace
@@ -368,3 +368,16 @@ def test_what_looks_at_the_same_instance_is_listed_in_place():
     assert [address.rpartition("#")[2] for address in found.in_place] == [
         "/oneOf/0", "/not", "/if", "/then", "/dependentSchemas/a",
     ]  # fmt: skip
+
+
+def test_loose_parts_are_read_when_they_are_asked_for() -> None:
+    parts = LooseParts({"items": {"const": [1]}}, 2020, strict=False)
+    assert list(parts) == ["never"]
+    items = parts[parts.root].arrays.items
+    assert items is not None
+    assert parts.raw(items) == {"const": [1]}
+    (value,) = parts[items].any_of[0]
+    assert parts.raw(value) is None
+    assert parts.raw("elsewhere") is None
+    assert list(parts) == ["never", parts.root, items]
+    assert len(parts) == 3

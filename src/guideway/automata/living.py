@@ -267,7 +267,7 @@ def _entered(node: Expr) -> Iterable[Expr]:
     """What a text goes on to from a node that is not regular, or into."""
     match node:
         case Rule():
-            return node.within() if node.inhabited else (node.body,)
+            return () if node.inhabited else (node.body,)
         case Call(template, argument):
             return template.parts(argument)
         case _:  # captures come up while a template is read, never before

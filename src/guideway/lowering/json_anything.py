@@ -7,18 +7,19 @@ less where each schema had rules of its own.
 What this module does not know: schemas.
 """
 
-from functools import lru_cache
 from typing import Literal, TypeAlias
 
 from guideway.lowering.expr import alt, concat, literal
 from guideway.lowering.json_arrays import json_array
 from guideway.lowering.json_formulas import TRUE
+from guideway.lowering.json_leaves import Leaves
 from guideway.lowering.json_objects import Members, json_object
 from guideway.lowering.json_scalars import number, text_content
 from guideway.lowering.json_text import QUOTE, JsonStyle
 from guideway.lowering.nodes import Expr, Rule
 
 Composed: TypeAlias = Literal["array", "object"]
+_every: Leaves[Rule] = Leaves(most=64)
 
 
 def anything(style: JsonStyle) -> Expr:
@@ -33,7 +34,6 @@ def anything(style: JsonStyle) -> Expr:
     return alt(*scalars, every("array", style), every("object", style))
 
 
-@lru_cache(maxsize=64)
 def every(kind: Composed, style: JsonStyle) -> Rule:
     """All arrays, or all objects.
 
@@ -43,8 +43,12 @@ def every(kind: Composed, style: JsonStyle) -> Rule:
     >>> every("array", style) is every("array", style)
     True
     """
-    make = _arrays if kind == "array" else _objects
-    return Rule(kind, inhabited=True, make=lambda: make(style))
+    found = _every.get((kind, style))
+    if found is None:
+        make = _arrays if kind == "array" else _objects
+        found = Rule(kind, inhabited=True, make=lambda: make(style))
+        _every.put((kind, style), found)
+    return found
 
 
 def _arrays(style: JsonStyle) -> Expr:

@@ -117,11 +117,12 @@ class Meaning:
         """That a schema holds; nothing, where there is none, or one that says nothing."""
         if address is None:
             return TRUE
-        schema = self.document.schemas[address]
-        if not schema.kinds:
-            return FALSE
-        if not schema.keywords:
-            return TRUE
+        if not self.document.speaks(address):  # without being read
+            schema = self.document.schemas[address]
+            if not schema.kinds:
+                return FALSE
+            if not schema.keywords:
+                return TRUE
         return leaf(Holds(self._first(address)))
 
     def of(self, value: Formula, kind: Kind) -> Formula:

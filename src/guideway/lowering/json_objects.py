@@ -71,6 +71,8 @@ class Members:
             among it: one that must not come has no value.
         ordered: whether declared keys come in order, and undeclared ones after them.
         unnamed: undeclared keys, names perhaps among them; None where that is not known.
+        tame: whether values may be made when they are first entered, since nothing in them can be
+            refused.
     """
 
     names: tuple[str, ...]
@@ -79,6 +81,7 @@ class Members:
     others: Expr
     allowed: Expr | None
     ordered: bool
+    tame: bool = False
     unnamed: "Unnamed | None" = None
 
 
@@ -178,8 +181,8 @@ class ObjectTemplate:
         return look(value) and self.lives(behind, look)
 
     def parts(self, argument: Hashable) -> tuple[Expr, ...]:
-        """The values."""
-        return (*self.members.values, self.members.others)
+        """The values; none, where nothing can be refused."""
+        return () if self.members.tame else (*self.members.values, self.members.others)
 
     def least(self, argument: Hashable, least: Least) -> bytes | None:
         """The shortest rest; within a key, of the key too."""

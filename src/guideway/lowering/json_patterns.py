@@ -12,12 +12,16 @@ from collections.abc import Iterable
 from functools import lru_cache
 from weakref import WeakKeyDictionary
 
+from guideway.errors import SourceError, UnsupportedError
 from guideway.lowering import regular
 from guideway.lowering.expr import alt
+from guideway.lowering.fuel import spend
 from guideway.lowering.json_text import Spelling
 from guideway.lowering.nodes import Expr
 from guideway.lowering.regex import lower_search
 from guideway.lowering.regular import contains
+from guideway.syntax.json_schema_tame_values import is_plain_pattern
+from guideway.syntax.regex_finding import parsed
 from guideway.syntax.regex_tree import Pattern
 from guideway.syntax.regex_words import words_of_pattern
 
@@ -35,6 +39,27 @@ def strings_with(pattern: Pattern, spelling: Spelling) -> Expr:
     made = lower_search(pattern, spelling.character)
     _found[made] = pattern
     return made
+
+
+def plainly_lowers(pattern: str) -> bool:
+    """Whether a pattern is well formed and needs no product of automata.
+
+    It is paid for as a regex is: one of 500,000 letters took 4 s in the first mask.
+    """
+    spend(len(pattern))
+    return is_plain_pattern(pattern)
+
+
+@lru_cache(maxsize=512)
+def lowers(spelling: Spelling, pattern: str) -> bool:
+    """Whether a pattern is well formed and has an automaton, which is then kept."""
+    if plainly_lowers(pattern):
+        return True
+    try:
+        strings_with(parsed(pattern), spelling)
+    except (SourceError, UnsupportedError):
+        return False
+    return True
 
 
 def any_of_strings(parts: Iterable[Expr]) -> Expr:

@@ -22,6 +22,7 @@ from guideway.lowering.expr import (
     both,
     complement,
     concat,
+    literal,
     repeat,
 )
 from guideway.lowering.formats import format_bound, is_plain_format, lower_format
@@ -57,7 +58,7 @@ from guideway.lowering.unicode import SCALARS
 from guideway.syntax.collecting import uncollected
 from guideway.syntax.json_schema_keywords import JSON_TEXT
 from guideway.syntax.json_schema_multiples import factor_of
-from guideway.syntax.json_schema_tree import Numbers, Strings
+from guideway.syntax.json_schema_tree import Numbers, Schema, Strings
 from guideway.syntax.regex import parse_regex
 from guideway.syntax.regex_tree import Pattern
 
@@ -65,6 +66,25 @@ _FEW_STRINGS: Final = 64
 _DEEPEST: Final = 8
 _MANY_FACTORS: Final = 3
 _MOST_RESTS: Final = 1 << 17
+
+
+def scalars(schema: Schema, spelling: Spelling) -> Expr:
+    """The values of a schema that has no arrays and objects, as `text_content` and `number` say."""
+    options: list[Expr] = []
+    if "null" in schema.kinds:
+        options.append(literal("null"))
+    if "boolean" in schema.kinds:
+        options += [
+            literal(text)
+            for text, value in (("true", True), ("false", False))
+            if value in schema.booleans
+        ]
+    if "number" in schema.kinds:
+        options.append(_amount(schema.numbers, plain=spelling.plain))
+    if "string" in schema.kinds:
+        content = reduce(both, _strings([schema.strings], spelling))
+        options.append(concat(QUOTE, content, QUOTE))
+    return alt(*options)
 
 
 # Strings

@@ -16,14 +16,15 @@ What this module does not know: how JSON is spelled (`json_text`, `numbers`), wh
 together (`json_meaning`).
 """
 
-from collections.abc import Callable, Iterable, Iterator
-from functools import cached_property, partial
+from collections.abc import Callable
+from functools import partial
+from itertools import islice
 from typing import Final, assert_never, final
-from weakref import finalize
 
-from guideway.errors import SourceError, UnsupportedError
+from guideway.errors import UnsupportedError
 from guideway.lowering.expr import EMPTY, alt, concat, literal
 from guideway.lowering.fuel import spend
+from guideway.lowering.json_alike_texts import AlikeTexts, combines
 from guideway.lowering.json_anything import Composed, every
 from guideway.lowering.json_apart import Apart
 from guideway.lowering.json_arrays import json_array
@@ -57,29 +58,22 @@ from guideway.lowering.json_keysets import Keysets
 from guideway.lowering.json_meaning import Meaning
 from guideway.lowering.json_members import MembersTemplate
 from guideway.lowering.json_objects import Members, json_object
+from guideway.lowering.json_patterns import lowers
 from guideway.lowering.json_scalars import number, string
+from guideway.lowering.json_tame import TameLowering
 from guideway.lowering.json_text import QUOTE, JsonStyle, json_style
-from guideway.lowering.json_waiting import Waiting
 from guideway.lowering.nodes import Expr, Rule
 from guideway.lowering.quoted import quoted
-from guideway.syntax.json_schema import parse_json_schema
-from guideway.syntax.json_schema_keywords import JSON_TEXT
+from guideway.syntax.json_schema import LooseParts, parse_json_schema
+from guideway.syntax.json_schema_keywords import JSON_TEXT, Draft
 from guideway.syntax.json_schema_source import JsonSchema
-from guideway.syntax.json_schema_tree import (
-    Address,
-    Arrays,
-    Document,
-    Kind,
-    Objects,
-    Schema,
-    Strings,
-)
+from guideway.syntax.json_schema_tame import read_tame
+from guideway.syntax.json_schema_tame_tree import TameSchema
+from guideway.syntax.json_schema_tree import KINDS, Address, Document, Kind, Strings
+from guideway.syntax.json_text import Json
 
 _MANY: Final = 64
-_COMPOSED: Final = ("array", "object")
-_ARRAYS, _OBJECTS = Arrays(), Objects({})
 _LETTERS: Final = 10  # of a schema that cost a part: those of one string of 5 MB took 12 s, unpaid
-_OBJECT: Final = 4  # parts that reading a schema costs, 40 µs: 120,000 of them took 20 s, unpaid
 
 
 def lower_json_schema(source: JsonSchema) -> Expr:
@@ -92,8 +86,85 @@ def lower_json_schema(source: JsonSchema) -> Expr:
     Raises:
         SourceError, UnsupportedError, LimitError: as `parse_json_schema` says.
     """
-    spend(len(source.text) // _LETTERS + _OBJECT * source.text.count("{"))
-    return Lowering(source, parse_json_schema(source, source.value)).text()
+    lowering = None if source.resource_texts else told_apart(source)
+    if lowering is None:
+        return Lowering(source, parse_json_schema(source, source.value)).text()
+    return lowering.text()
+
+
+def told_apart(source: JsonSchema, only: list[Json] | None = None) -> TameLowering | None:
+    """The lowering of a schema part by part; None where its parts cannot be told apart.
+
+    Args:
+        source: the schema.
+        only: the parts to look at, if others are known: see `read_tame`.
+
+    Raises:
+        SourceError, UnsupportedError, LimitError: as `parse_json_schema` says, of wild parts.
+    """
+    spend(len(source.text) // _LETTERS)
+    told = partial(lowers, json_style(source).spelling)
+    strict = source.formats == "strict"
+    tame = read_tame(source.value, strict=strict, lowers=told, only=only, pay=spend)
+    return None if tame is None else _apart(tame, source)
+
+
+def _whole(source: JsonSchema, draft: Draft, raw: Json) -> Expr:
+    """The values of a part that names no other."""
+    parts = LooseParts(raw, draft, strict=False)
+    return Lowering(source, Document(parts.root, parts)).value(leaf(Holds(parts.root)))
+
+
+def _apart(schema: TameSchema, source: JsonSchema) -> TameLowering:
+    """The lowering of a schema part by part, with its wild parts read."""
+    strict = source.formats == "strict"
+    generals: list[tuple[LooseParts, Lowering]] = []  # one, when it is needed
+    pointers: dict[int, str] = {}
+    places = schema.pointers(schema.wild.keys() | schema.late.keys())
+
+    def enter(parts: LooseParts, raw: Json) -> Address:
+        while id(raw) not in pointers:
+            pointers.update((next(places),))
+        return parts.enter(pointers[id(raw)], raw)
+
+    def general(made: TameLowering) -> tuple[LooseParts, Lowering]:
+        found = next(iter(generals), None)  # which others may forget meanwhile
+        if found is None:
+            parts = LooseParts(schema.root, schema.draft, strict=strict)
+            for raw in (*schema.wild.values(), *_combining(schema)):
+                _ = parts[enter(parts, raw)]  # which reads it
+
+            def lower_tame(address: Address) -> Expr | None:
+                raw = parts.raw(address)
+                return made.value(raw) if schema.is_tame(raw) else None
+
+            document = Document(parts.root, parts, parts.speaks)
+            alike = AlikeTexts(schema, parts.raw)
+            lowering = Lowering(source, document, lower_tame, alike.first, surely=not schema.wild)
+            found = parts, lowering
+            generals.append(found)
+        return found
+
+    def lower_wild(made: TameLowering, raw: Json) -> Expr:
+        parts, lowering = general(made)
+        return lowering.whole(lowering.meaning.said(enter(parts, raw)))
+
+    lower = partial(_whole, source, schema.draft)
+    made = TameLowering(schema, json_style(source), lower, lower_wild, partial(_forget, generals))
+    if schema.wild:
+        general(made)
+    return made
+
+
+def _forget(generals: "list[tuple[LooseParts, Lowering]]") -> None:
+    for _, lowering in generals:
+        lowering.forget()
+    generals.clear()
+
+
+def _combining(schema: TameSchema) -> list[Json]:
+    """A late part with branches, if there is one: then parts that are alike have to be one."""
+    return list(islice(filter(combines, schema.late.values()), 1))
 
 
 @final
@@ -103,15 +174,21 @@ class Lowering:
     Args:
         source: the schema, and the style of texts.
         document: what is lowered, if not what the text of the source says.
+        tame: gives the values of a schema that is lowered in another way.
         alike: the part that stands for all that say the same; None: told by what they say.
+        surely: whether nothing that is asked for may be refused, so that it may wait.
     """
 
     def __init__(
         self,
         source: JsonSchema,
         document: Document | None = None,
+        tame: Callable[[Address], Expr | None] = lambda address: None,
         alike: Callable[[Address], Address] | None = None,
+        *,
+        surely: bool = False,
     ) -> None:
+        self._tame, self._surely = tame, surely
         self.document = parse_json_schema(source) if document is None else document
         self._style: JsonStyle = json_style(source)
         self.meaning = Meaning(self.document, self._style, alike)
@@ -129,52 +206,29 @@ class Lowering:
         for made in (self._values, self._wholes, self._kinds, self._rules):
             made.clear()
 
-    @cached_property
-    def _waiting(self) -> Waiting:
-        return Waiting(self.document, self.meaning.outlines, self._has_value)
-
-    def _has_value(self, address: Address, kinds: Iterable[Kind]) -> bool:
-        """Whether a schema plainly allows values of some types; not if one of them is refused."""
-        try:
-            made = [self._kind(kind, self.meaning.schema(address, kind)) for kind in kinds]
-        except (SourceError, UnsupportedError):  # which is raised if a text may come so far
-            return False
-        return any(part.inhabited for part in made)
-
-    def _decided(self) -> Iterator[Expr]:
-        """What is decided although what leads there waits."""
-        return map(self._said, self._waiting.decided)
-
     def text(self) -> Expr:
-        """A whole JSON text of the root, with which all is forgotten that was made.
-
-        Else half of all that waits for Python's collector is this.
-        """
-        value = self.value(self.meaning.said(self.document.root))
-        whole = concat(self._style.edge, value, self._style.edge)
-        if whole.regular:  # no rule is left that would make anything
-            self.forget()
-        elif whole is not value:
-            finalize(whole, self.forget).atexit = False
-        return whole
+        """A whole JSON text of the root."""
+        value = self.value(leaf(Holds(self.document.root)))
+        return concat(self._style.edge, value, self._style.edge)
 
     def value(self, said: Formula) -> Expr:
-        """The values that a formula allows, lowered when they are entered if they may wait."""
+        """The values that a formula allows."""
         found = self._values.get(said)
         if found is None:
             atom = said.atom if isinstance(said, Leaf) else None
-            if isinstance(atom, Holds) and atom.sign and self._may_wait(atom.schema):
-                make = partial(self._waited, atom.schema)
-                found = Rule("value", inhabited=True, make=make, within=self._decided)
-            else:
+            if isinstance(atom, Holds):
+                found = self._tame(atom.schema) if atom.sign else self._denied(atom.schema, said)
+            if found is None:
                 found = self.whole(said)
             self._values[said] = found
         return found
 
-    def _may_wait(self, address: Address) -> bool:
-        schema = self.document.schemas[address]
-        large = not schema.kinds.isdisjoint(_COMPOSED) or schema.numbers.values is not None
-        return large and address in self._waiting.sure
+    def _denied(self, address: Address, said: Formula) -> Expr | None:
+        """What is no instance of a schema, made when it is entered: whole types are none of it."""
+        if not self._surely or self.meaning.outlines.of(address).kinds >= KINDS:
+            return None
+        # Branches of `oneOf` deny each other's members: a third of the time to a first mask.
+        return Rule("denied", inhabited=True, make=lambda: self.whole(said))
 
     def whole(self, said: Formula) -> Expr:
         """The values that a formula allows, lowered here whoever lowers its schemas."""
@@ -258,44 +312,6 @@ class Lowering:
         if kind == "array":
             return ItemsTemplate(said, self.value, self._style, judge).start()
         return MembersTemplate(said, self.value, self._style, self.keysets, judge).start()
-
-    # Schemas that wait, without formulas: 13 % of a first mask (p50 of MaskBench dev)
-
-    def _waited(self, address: Address) -> Expr:
-        schema = self.document.schemas[address]
-        parts = [self._said(part) for part in schema.in_place]
-        return alt(*(parts or (self._plain(schema, kind) for kind in sorted(schema.kinds))))
-
-    def _plain(self, schema: Schema, kind: Kind) -> Expr:
-        arrays, objects = schema.arrays, schema.objects
-        if kind == "object" and objects != _OBJECTS and not objects.patterns:
-            return self._plain_object(objects)
-        if kind == "array" and arrays != _ARRAYS and not arrays.unique:
-            prefix, rest = arrays.prefix, arrays.items
-
-            def item(position: int) -> Expr:
-                return self._said(prefix[position] if position < len(prefix) else rest)
-
-            return json_array(item, len(prefix), arrays.low, arrays.high, self._style)
-        return self._kind(kind, self.meaning.schema(schema.address, kind))
-
-    def _plain_object(self, objects: Objects) -> Expr:
-        named: dict[str, Address | None] = {**objects.properties}
-        for name in objects.required:
-            named.setdefault(name, objects.additional)
-        required = frozenset(objects.required)
-        members = Members(
-            tuple(named),
-            tuple(map(self._said, named.values())),
-            tuple(name in required for name in named),
-            self._said(objects.additional),
-            None,
-            self._style.ordered,
-        )
-        return json_object(members, self._style)
-
-    def _said(self, address: Address | None) -> Expr:
-        return self.value(self.meaning.said(address))
 
     # Arrays
 

@@ -238,8 +238,7 @@ class Rule:
     """A name for a body that is given once, later: the knot of recursion. Never nullable.
 
     With `make` the body is made when it is first asked for; it has to come out the same each time.
-    Where it is `inhabited`, some text takes no bytes but those that it `needs`, 256 bits; then
-    `within` gives what has to be decided of what it leads to before its body is made. `read` is
+    Where it is `inhabited`, some text takes no bytes but those that it `needs`, 256 bits. `read` is
     what else the stage that made it knows: in a table by rules it would keep itself alive as soon
     as it leads back to its rule.
     """
@@ -253,7 +252,6 @@ class Rule:
     looks: int = 0
     needs: int = (1 << 256) - 1
     read: object = field(default=None, repr=False)
-    within: "Callable[[], Iterable[Expr]]" = field(default=tuple, repr=False)
     yields: ClassVar[bool] = False
 
     @property

@@ -141,14 +141,9 @@ class _Quoting:
     def _rule(self, rule: Rule) -> Rule:
         found = self._rules.get(id(rule))
         if found is None:
+            make = lambda: self.of(rule.body)  # noqa: E731
             found = Rule(
-                rule.name,
-                nullable=rule.nullable,
-                regular=rule.regular,
-                inhabited=rule.inhabited,
-                make=lambda: self.of(rule.body),
-                read=rule,
-                within=lambda: map(self.of, rule.within()),
+                rule.name, [], rule.nullable, rule.regular, rule.inhabited, make, read=rule
             )
             self._rules[id(rule)] = found
         return found

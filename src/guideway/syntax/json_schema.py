@@ -8,11 +8,13 @@ and chains of references have no depth here.
 that exactly this value satisfies.
 """
 
+from collections.abc import Iterator, Mapping
 from dataclasses import replace
-from typing import final
+from typing import Any, final
 
 from guideway.errors import SourceError
-from guideway.syntax.json_schema_keywords import JSON_TEXT, LATEST, asserted
+from guideway.syntax.json_schema_keywords import JSON_TEXT, LATEST, Draft, asserted
+from guideway.syntax.json_schema_needs import VALUED
 from guideway.syntax.json_schema_parts import (
     read_numbers,
     read_pattern,
@@ -33,7 +35,7 @@ from guideway.syntax.json_schema_tree import (
     Schema,
     Strings,
 )
-from guideway.syntax.json_schema_values import Keywords, kind_of, kinds_of
+from guideway.syntax.json_schema_values import TYPES, Keywords, kind_of, kinds_of
 from guideway.syntax.json_text import Json, extend, show
 from guideway.syntax.regex_tree import Pattern
 
@@ -59,6 +61,7 @@ _IN_PLACE = frozenset(
         *("$recursiveRef", "enum", "const"),
     )
 )
+_LISTING = frozenset(("type", "enum", "title", "description", "default", "examples"))
 _ARRAYS, _OBJECTS = Arrays(), Objects({})
 _MANY = 64  # branches; of 20,000 of one value each, which are one list, compiling took 2 to 3 s
 
@@ -86,6 +89,59 @@ def parse_json_schema(source: JsonSchema, raw: Json = None, name: str = "") -> D
     document = Document(reader.read(), reader.schemas)
     check_loops(document)
     return document
+
+
+@final
+class LooseParts(Mapping[Address, Schema]):
+    """The schemas of a document without identifiers that matter, read when they are asked for.
+
+    >>> parts = LooseParts({"items": {"const": 3}}, LATEST, strict=False)
+    >>> parts[parts.enter("/items", {"const": 3})].kinds
+    frozenset({'number'})
+
+    Args:
+        raw: the document; all its references lead into it.
+        draft: the draft it is written in.
+        strict: whether unknown formats are to be refused.
+    """
+
+    def __init__(self, raw: Json, draft: Draft, *, strict: bool) -> None:
+        self._library = Library(Catalogue(raw, (), dynamic=False, draft=draft, anchors=False))
+        self._reader = _Reader(self._library, strict=strict)
+        self.root = self.enter("", raw)
+
+    def enter(self, pointer: str, raw: Json) -> Address:
+        """The address of what stands at a pointer."""
+        return self._reader.visit(Place(self._library.main, pointer, raw))
+
+    def raw(self, address: Address) -> Json:
+        """The schema at an address as it is written, None for one that is not written so."""
+        place = self._reader.places.get(address)
+        return None if place is None or place.constant else place.raw
+
+    def speaks(self, address: Address) -> bool:
+        """Whether a schema plainly says something, and allows something."""
+        raw: Any = self.raw(address)
+        if raw.__class__ is not dict:
+            return False
+        named: Any = raw.get("type")
+        if "$ref" in raw or named.__class__ is not str or named not in TYPES:
+            return "$ref" in raw
+        listed: Any = raw.get("enum") if raw.keys() <= _LISTING and named == "string" else None
+        texts = listed.__class__ is list and any(value.__class__ is str for value in listed)
+        return texts or VALUED.isdisjoint(raw)
+
+    def __getitem__(self, address: Address) -> Schema:
+        """The schema at an address that was entered, or that another schema names."""
+        return self._reader.one(address)
+
+    def __iter__(self) -> Iterator[Address]:
+        """The addresses of those that were read."""
+        return iter(self._reader.schemas)
+
+    def __len__(self) -> int:
+        """How many were read."""
+        return len(self._reader.schemas)
 
 
 @final

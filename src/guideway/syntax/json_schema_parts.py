@@ -4,7 +4,7 @@ What this module does not know: which schema stands where.
 """
 
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from decimal import Decimal
 from typing import Any, Final
@@ -13,7 +13,7 @@ from guideway.errors import SourceError, UnsupportedError
 from guideway.syntax.json_schema_keywords import Draft, asserted
 from guideway.syntax.json_schema_multiples import MOST_RESTS, factor_of
 from guideway.syntax.json_schema_tree import Bound, Numbers, Schema, Strings
-from guideway.syntax.json_schema_values import FORMATS, Keywords, kind_of
+from guideway.syntax.json_schema_values import FORMATS, Keywords, kind_of, kinds_of
 from guideway.syntax.json_text import Json, show
 from guideway.syntax.names import did_you_mean
 from guideway.syntax.regex_finding import parsed
@@ -23,7 +23,11 @@ _OF_NUMBERS: Final = frozenset(
     ("minimum", "maximum", "exclusiveMinimum", "exclusiveMaximum", "multipleOf")
 )
 _OF_STRINGS: Final = frozenset(("minLength", "maxLength", "pattern", "format"))
+_LISTED: Final = frozenset(("enum", "const"))
+OF_SCALARS: Final = _OF_STRINGS | _OF_NUMBERS | _LISTED | {"type"}
+"""The keywords that say something of scalars, or which values there are."""
 
+_PARTED: Final = frozenset(("array", "object"))
 _PLAIN: Final = {
     (integer, digits): Numbers(None, integer, digits)
     for integer in (True, False)
@@ -31,6 +35,32 @@ _PLAIN: Final = {
 }
 _ANY_STRING: Final = Strings()
 _ONE_OF: Final = {"const", "type"}
+
+
+def read_scalars(said: Mapping[str, Json], draft: Draft) -> Schema | None:
+    """The schema of some keywords if it has no arrays and objects, which they only hold then.
+
+    >>> read_scalars({"type": "string", "maxLength": 3}, 2020).strings.high
+    3
+    >>> read_scalars({"maxLength": 3}, 2020) is read_scalars({"enum": [[]]}, 2020) is None
+    True
+
+    Raises:
+        SourceError, UnsupportedError, LimitError: as `parse_json_schema` says; a format that nobody
+            knows says nothing.
+    """
+    if not said.keys() <= OF_SCALARS or said.keys() >= _LISTED:
+        return None
+    keywords = Keywords(said, "")
+    types = keywords.types()
+    values: Sequence[Json] | None = [said["const"]] if "const" in said else None
+    values = keywords.items("enum") if "enum" in said else values
+    if types & _PARTED if values is None else any(isinstance(v, list | dict) for v in values):
+        return None
+    kinds, strings = kinds_of(types), read_strings(keywords, strict=False)
+    numbers = read_numbers(keywords, types, draft)
+    schema = Schema("", tuple(said), kinds, strings=strings, numbers=numbers)
+    return schema if values is None else with_scalars(schema, values)
 
 
 def with_scalars(schema: Schema, values: Sequence[Json]) -> Schema:

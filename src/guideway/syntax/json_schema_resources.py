@@ -69,6 +69,8 @@ class Catalogue:
         raw: the main document.
         resources: the texts of the others by URI.
         dynamic: whether a dynamic reference may stand in any of them.
+        draft: the draft of documents that name none.
+        anchors: whether identifiers and anchors inside of documents matter.
         name: what stands before the name of each document in an address; also an attribute.
     """
 
@@ -77,16 +79,19 @@ class Catalogue:
         raw: Json,
         resources: tuple[tuple[str, str], ...],
         dynamic: bool,
+        draft: Draft = LATEST,
+        anchors: bool = True,
         name: str = "",
     ) -> None:
         self.name = name
+        self._anchors = anchors
         self._dynamic = dynamic
         self._texts = {uri.removesuffix("#"): other for uri, other in resources}
         self._by_uri: dict[str, Resource] = {}
         self._by_place: dict[tuple[str, str], Resource] = {}
         self._numbers: dict[Hashable, int] = {}
         self._refused: dict[str, UnsupportedError] = {}
-        self.main = self._add("", raw, LATEST)
+        self.main = self._add("", raw, draft)
         for uri, other in resources:
             try:
                 self._add(uri, read_json(other), self.main.draft)
@@ -126,7 +131,8 @@ class Catalogue:
         for name in (uri, document.removesuffix("#")):
             self._by_uri.setdefault(name, root)
         self._by_place[document, ""] = root
-        self._walk(root)
+        if self._anchors:
+            self._walk(root)
         return root
 
     def _dialect(

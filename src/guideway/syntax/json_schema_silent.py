@@ -14,8 +14,10 @@ from functools import lru_cache
 from typing import Any, Final, cast
 
 from guideway.errors import GuidewayError, brief, warn
-from guideway.syntax.json_schema_keywords import JSON_TEXT, LATEST, READ, Draft, find_draft
+from guideway.syntax.json_schema_keywords import LATEST, READ, Draft, find_draft
 from guideway.syntax.json_schema_resources import parts_of
+from guideway.syntax.json_schema_tame_tree import ASSERTED
+from guideway.syntax.json_schema_tame_values import BELOW, MAPS
 from guideway.syntax.json_schema_values import FORMATS
 from guideway.syntax.json_text import Json
 from guideway.syntax.names import close, did_you_mean
@@ -28,23 +30,8 @@ _ANNOTATIONS: Final = frozenset(
         *("contentSchema", "discriminator", "nullable", "example", "xml", "externalDocs"),
     )
 )
-_ASSERTED: Final[dict[Draft, frozenset[str]]] = {
-    draft: frozenset(name for name, (first, last) in READ.items() if first <= draft <= last)
-    for draft in (4, 6, 7, 2019, 2020)
-}
-_MAPS: Final = frozenset(
-    (
-        *("properties", "patternProperties", "dependentSchemas", "dependencies"),
-        *("$defs", "definitions"),
-    )
-)
-_HOLDING: Final = frozenset(
-    (
-        *("items", "prefixItems", "additionalItems", "contains", "unevaluatedItems"),
-        *("additionalProperties", "propertyNames", "unevaluatedProperties", JSON_TEXT),
-        *("allOf", "anyOf", "oneOf", "not", "if", "then", "else"),
-    )
-)
+_MAPS: Final = MAPS | {"$defs", "definitions"}
+_HOLDING: Final = BELOW - MAPS
 _TOLD: Final = 2  # mistakes of a schema that a warning lists
 _SHORT: Final = frozenset(("not", "if", "then", "else"))  # "note" is near to them
 
@@ -89,7 +76,7 @@ def _schemas(whole: dict[str, Json]) -> Iterator[dict[str, Json]]:
 
 
 def _is_silent(raw: dict[str, Json], draft: Draft) -> bool:
-    names = raw.keys() - _ASSERTED[draft] - _ANNOTATIONS
+    names = raw.keys() - ASSERTED[draft] - _ANNOTATIONS
     if any(name in READ or _meant(name) for name in names) or _format_meant(raw):
         return True
     return draft <= 7 and "$ref" in raw and len(raw) > 1 and bool(_beside(raw))
@@ -130,7 +117,7 @@ def _tell(whole: dict[str, Json], draft: Draft) -> None:
 def _silences(raw: dict[str, Json], draft: Draft) -> Iterator[str]:
     """A sentence for each keyword without effect."""
     for name in raw:
-        if name in READ and name not in _ASSERTED[draft]:
+        if name in READ and name not in ASSERTED[draft]:
             yield f"{name!r} has no effect: the draft that $schema names does not define it"
         elif name not in READ and name not in _ANNOTATIONS and (meant := _meant(name)):
             yield f"{name!r} has no effect: it is not a keyword; did you mean {meant!r}?"

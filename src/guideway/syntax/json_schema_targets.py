@@ -7,6 +7,7 @@ from typing import Any, Final, final
 from urllib.parse import unquote
 
 from guideway.syntax.json_schema_keywords import Draft
+from guideway.syntax.json_schema_needs import Raw
 from guideway.syntax.json_text import Json, steps
 
 _NO_RESOURCE: Final = ("", "#")  # identifiers that begin so name none
@@ -42,7 +43,7 @@ class Targets(dict[str, Any]):
         except KeyError:
             return default
 
-    def opens(self, raw: dict[str, Any]) -> bool:
+    def opens(self, raw: Raw) -> bool:
         """Whether a resource may begin at a nested schema: not without an identifier."""
         if "$schema" in raw:  # which says nothing then
             return "id" in raw or "$id" in raw
@@ -66,3 +67,21 @@ class Targets(dict[str, Any]):
 def is_plain(name: str) -> bool:
     """Whether a reference leads somewhere in the same document."""
     return name == "#" or name.startswith("#/")
+
+
+def holds_reference(raw: Raw) -> bool:
+    """Whether a reference may stand in a schema: within a resource it leads elsewhere.
+
+    >>> holds_reference({"$id": "a", "items": {"$ref": "#"}}), holds_reference({"$id": "a"})
+    (True, False)
+    """
+    todo: list[Any] = [raw]
+    while todo:
+        value = todo.pop()
+        if value.__class__ is dict:
+            if "$ref" in value:
+                return True
+            todo += value.values()
+        elif value.__class__ is list:
+            todo += value
+    return False

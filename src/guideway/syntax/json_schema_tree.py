@@ -11,7 +11,7 @@ are grouped by the type of instance they speak about; those of other types are i
 Nothing here is simplified or merged; `lowering.json_schema` does that.
 """
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from decimal import Decimal
 from itertools import chain
 from typing import Literal, TypeAlias, final
@@ -199,7 +199,9 @@ class Document:
     Attributes:
         root: its address.
         schemas: by their addresses.
+        speaks: whether a schema is known to say something, and to allow something; not all are.
     """
 
     root: Address
     schemas: Mapping[Address, Schema]
+    speaks: Callable[[Address], bool] = lambda address: False

@@ -1,22 +1,58 @@
-"""The patterns of JSON Schema: their trees.
+r"""The patterns of JSON Schema: their trees, and a look whether a text has them, without automata.
 
 A pattern is ECMA-262's. One that begins with flags, (?i) say, is Python's: ECMA-262 has none there.
 
-What this module does not know: automata.
+A set of places in the text is an integer, a bit for each; what a node makes of the places where it
+begins are the places where it may end. So nothing is tried twice, and nested counts take no longer
+than the text is long::
+
+    a+ in "baa"     begins at 0b0111     one more "a" each time: 0b0100, then 0b1000 beside it
+
+Texts are of printable ASCII, where all dialects agree on classes and ends. Nothing is said of other
+texts, of references back, of parts that ignore case, and of what would take long.
+
+What this module does not know: automata, and which texts are asked about.
 """
 
 import re
+from collections.abc import Iterator
 from contextlib import suppress
 from functools import lru_cache
-from typing import Final
+from typing import Final, final
 
 from guideway.errors import GuidewayError, SourceError
 from guideway.syntax.regex import parse_regex
 from guideway.syntax.regex_tree import (
+    Alternation,
+    Anchor,
+    Boundary,
+    Class,
+    Dot,
+    Group,
+    Leaf,
+    Look,
+    Node,
     Pattern,
+    Range,
+    Repeat,
+    Sequence,
+    Shorthand,
+    Text,
 )
 
+_PRINTABLE: Final = frozenset(map(chr, range(0x20, 0x7F)))
+_WORD: Final = frozenset("_0123456789abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ")
+_NAMED: Final = {"digit": frozenset("0123456789"), "space": frozenset(" "), "word": _WORD}
+_CHOICE: Final = "aA0-_.b/: 1"  # of a class, the first of these; else the least
+_DEEPEST: Final = 64  # nodes within nodes
+_MOST_STEPS: Final = 4000  # nodes looked at
+_LONGEST: Final = 256  # characters
 _FLAGS: Final = re.compile(r"(?:\(\?[A-Za-z]+\))*")
+_WAYS: Final = ((0, 0), (1, 0), (1, 1), (4, 2), (12, 3))  # repetitions, and options or characters
+
+
+class _UnknownError(Exception):
+    """Nothing is said."""
 
 
 @lru_cache(maxsize=1024)
@@ -46,3 +82,193 @@ def leading_flags(pattern: str) -> str:
     """
     found = _FLAGS.match(pattern)
     return "" if found is None else found[0]
+
+
+@lru_cache(maxsize=4096)
+def finds(pattern: str, text: str) -> bool | None:
+    r"""Whether a well formed pattern is found in a text; None where nothing is said.
+
+    >>> finds("^a+$", "aa"), finds("^a+$", "ab"), finds(r"(a)\1", "aa")
+    (True, False, None)
+    """
+    if len(text) > _LONGEST or not _PRINTABLE.issuperset(text):
+        return None
+    finder = _Finder(text)
+    try:
+        return finder.ends(parsed(pattern).body, finder.every, _DEEPEST) != 0
+    except _UnknownError:
+        return None
+
+
+@final
+class _Finder:
+    """Where parts of a pattern end in one text."""
+
+    def __init__(self, text: str) -> None:
+        self._text, self._length = text, len(text)
+        self.every = (2 << len(text)) - 1
+        self._steps = 0
+
+    def ends(self, node: Node, starts: int, left: int) -> int:
+        """The places where a node may end that begins at one of some places."""
+        self._steps += 1
+        if left == 0 or self._steps > _MOST_STEPS:
+            raise _UnknownError
+        match node:
+            case Group(item):
+                return self.ends(item, starts, left - 1)
+            case Sequence(items):
+                for item in items:
+                    starts = self.ends(item, starts, left - 1) if starts else 0
+                return starts
+            case Alternation(options):
+                found = 0
+                for option in options:
+                    found |= self.ends(option, starts, left - 1)
+                return found
+            case Repeat():
+                return self._repeated(node, starts, left - 1)
+            case Look():
+                return self._looked(node, starts, left - 1)
+            case _:
+                return self._leaf(node, starts)
+
+    def _leaf(self, node: Leaf, starts: int) -> int:
+        match node:
+            case Text(text, mode) if not mode.ignore_case:
+                for char in text:
+                    starts = (starts & self._places(frozenset(char))) << 1
+                return starts
+            case Class() | Shorthand() | Dot():
+                return (starts & self._places(members(node))) << 1
+            case Anchor(kind):
+                return starts & (1 if kind.endswith("start") else 1 << self._length)
+            case Boundary(negated):
+                words = self._places(_WORD)
+                return starts & ((words ^ words << 1) ^ (self.every if negated else 0))
+            case _:
+                raise _UnknownError
+
+    def _repeated(self, node: Repeat, starts: int, left: int) -> int:
+        """After as many turns as there are places, another one changes nothing."""
+        most = self._length + 1
+        for _ in range(min(node.low, most)):
+            starts = self.ends(node.item, starts, left)
+        for _ in range(most if node.high is None else min(node.high - node.low, most)):
+            more = starts | self.ends(node.item, starts, left)
+            if more == starts:
+                break
+            starts = more
+        return starts
+
+    def _looked(self, node: Look, starts: int, left: int) -> int:
+        """The places ahead of which, or behind which, the item is or is not."""
+        found = 0
+        for place in range(self._length + 1):
+            here = 1 << place
+            if here & starts:
+                if node.ahead:
+                    seen = self.ends(node.item, here, left)
+                else:
+                    seen = self.ends(node.item, 2 * here - 1, left) & here
+                found |= here if (seen != 0) is not node.negated else 0
+        return found
+
+    def _places(self, chars: frozenset[str]) -> int:
+        found = 0
+        for place, char in enumerate(self._text):
+            found |= (char in chars) << place
+        return found
+
+
+@lru_cache(maxsize=4096)
+def members(leaf: Class | Shorthand | Dot) -> frozenset[str]:
+    """The printable characters of ASCII that a leaf matches."""
+    if isinstance(leaf, Dot):
+        return _PRINTABLE
+    if leaf.mode.ignore_case:
+        raise _UnknownError
+    if isinstance(leaf, Shorthand):
+        if leaf.name not in _NAMED:
+            raise _UnknownError
+        return _PRINTABLE - _NAMED[leaf.name] if leaf.negated else _NAMED[leaf.name]
+    found = set[str]()
+    for item in leaf.items:
+        if isinstance(item, int):
+            found.add(chr(item))
+        elif isinstance(item, Range):
+            found.update(char for char in _PRINTABLE if item.low <= ord(char) <= item.high)
+        else:
+            found |= members(item)
+    return frozenset(_PRINTABLE - found if leaf.negated else _PRINTABLE & found)
+
+
+def samples(pattern: str, more: int = 0) -> Iterator[str]:
+    """Texts in which a well formed pattern may be found, a few; lookaround is left out.
+
+    >>> list(samples("^(a|b[0-9]){2}$"))
+    ['aa', 'aa', 'b0b0', 'aa', 'b0b0']
+
+    Args:
+        pattern: the pattern.
+        more: how often what has no end is repeated beyond what is usual.
+    """
+    for extra, shift in _WAYS:
+        found = _sample(pattern, extra + more, shift)
+        if found is None:
+            return
+        yield found
+
+
+@lru_cache(maxsize=4096)
+def _sample(pattern: str, extra: int, shift: int) -> str | None:
+    try:
+        return _Sampler(extra, shift).text(parsed(pattern).body, _DEEPEST)
+    except _UnknownError:
+        return None
+
+
+@final
+class _Sampler:
+    """Makes a text for a pattern, in one of some ways."""
+
+    def __init__(self, extra: int, shift: int) -> None:
+        self._extra, self._shift = extra, shift
+        self._made = 0
+
+    def text(self, node: Node, left: int) -> str:
+        """A text for a node."""
+        if left == 0 or self._made > _LONGEST:
+            raise _UnknownError
+        match node:
+            case Group(item):
+                return self.text(item, left - 1)
+            case Sequence(items):
+                return "".join([self.text(item, left - 1) for item in items])
+            case Alternation(options):
+                return self.text(options[self._shift % len(options)], left - 1)
+            case Repeat(item, low, high):
+                count = max(low, self._extra if high is None else min(self._extra, high))
+                if count > _LONGEST:
+                    raise _UnknownError
+                return "".join([self.text(item, left - 1) for _ in range(count)])
+            case _:
+                return self._leaf(node)
+
+    def _leaf(self, node: Leaf | Look) -> str:
+        match node:
+            case Text(text):
+                self._made += len(text)
+                return text
+            case Class() | Shorthand() | Dot():
+                return self._one(members(node))
+            case _:
+                return ""
+
+    def _one(self, chars: frozenset[str]) -> str:
+        """A character, in some ways one after the other of those that are usual."""
+        usual = [char for char in _CHOICE if char in chars] or sorted(chars)[:4]
+        if not usual:
+            raise _UnknownError
+        self._made += 1
+        return usual[self._made * (self._shift > 1) % len(usual)]

@@ -26,6 +26,7 @@ from guideway.syntax.json_schema_tree import (
     Schema,
     Strings,
 )
+from guideway.syntax.json_schema_verdicts import Verdict, denied, every, one, some
 from guideway.syntax.regex_finding import leading_flags
 from guideway.syntax.sources import Both, Choice, Either, Inverse, Regex, Source, Text
 
@@ -34,7 +35,6 @@ DEEPEST: Final = 100
 _TEXTS: Final[frozenset[Kind]] = frozenset(("string", "null"))
 _ANY: Final = {"string": Strings(), "number": Numbers(), "array": Arrays(), "object": Objects({})}
 
-Verdict: TypeAlias = "bool | None"
 _Verdicts: TypeAlias = dict[Address, Verdict]
 
 
@@ -121,11 +121,11 @@ def _verdicts(document: Document, order: list[Address], kind: Kind | bool) -> _V
         schema = document.schemas[address]
         answers = [_itself(schema, kind)]
         answers += (known[part] for part in schema.all_of)
-        answers += (_some([known[part] for part in group]) for group in schema.any_of)
-        answers += (_one([known[part] for part in group]) for group in schema.one_of)
-        answers += (_denied(known[part]) for part in schema.none_of)
+        answers += (some([known[part] for part in group]) for group in schema.any_of)
+        answers += (one([known[part] for part in group]) for group in schema.one_of)
+        answers += (denied(known[part]) for part in schema.none_of)
         answers.append(_conditional(schema, known))
-        known[address] = _every(answers)
+        known[address] = every(answers)
     return known
 
 
@@ -155,36 +155,6 @@ def _conditional(schema: Schema, known: _Verdicts) -> Verdict:
     if test is None:
         return then if then is otherwise else None
     return then if test else otherwise
-
-
-def _every(answers: Iterable[Verdict]) -> Verdict:
-    """Whether all are so."""
-    unknown = False
-    for answer in answers:
-        if answer is False:
-            return False
-        unknown = unknown or answer is None
-    return None if unknown else True
-
-
-def _denied(answer: Verdict) -> Verdict:
-    """The opposite."""
-    return None if answer is None else not answer
-
-
-def _some(answers: Iterable[Verdict]) -> Verdict:
-    """Whether any is so."""
-    return _denied(_every(map(_denied, answers)))
-
-
-def _one(answers: Iterable[Verdict]) -> Verdict:
-    """Whether exactly one is so."""
-    sure, unknown = False, False
-    for answer in answers:
-        if answer and sure:
-            return False
-        sure, unknown = sure or answer is True, unknown or answer is None
-    return None if unknown else sure
 
 
 @final

@@ -1,0 +1,396 @@
+"""Which parts of a JSON Schema are tame, told in one cheap pass over its JSON.
+
+In a tame part nothing can be refused, so that it may wait until it is entered: types, bounds,
+values, properties, items, references into the same document, alternatives that stand alone. Most
+schemas in use hold little else. What is not tame, or perhaps wrong, is wild: `syntax.json_schema`
+has to read it when compiling, and says what is wrong with it.
+
+The pass looks at what can be reached from the root, as reading does. Of each part it also tells
+whether it surely has an instance; where that would take a search it says nothing.
+
+What this module does not know: what schemas mean beyond that.
+"""
+
+from collections import Counter
+from collections.abc import Callable, Sequence
+from marshal import dumps
+from typing import Any, Final, TypeAlias, final
+
+from guideway.errors import GuidewayError
+from guideway.syntax.json_schema_clashes import exclude_each_other
+from guideway.syntax.json_schema_crowds import Crowds
+from guideway.syntax.json_schema_keywords import LATEST, Draft, find_draft
+from guideway.syntax.json_schema_later import (
+    DEPENDENT,
+    LATE,
+    allows_nothing,
+    most_dependent,
+    needs_of_late,
+)
+from guideway.syntax.json_schema_needs import Raw, Said, needs
+from guideway.syntax.json_schema_shapes import Shape, in_force
+from guideway.syntax.json_schema_tame_graph import Instances, has_loop, reaching
+from guideway.syntax.json_schema_tame_holding import Holding, Lowers
+from guideway.syntax.json_schema_tame_tree import ASSERTED, TameSchema, stands_for
+from guideway.syntax.json_schema_tame_values import (
+    BELOW,
+    PLACED,
+    is_plain_pattern,
+    schemas_at,
+)
+from guideway.syntax.json_schema_targets import Targets, holds_reference, is_plain
+from guideway.syntax.json_schema_verdicts import UNTOLD, Verdicts
+from guideway.syntax.json_schema_witnesses import Witnesses
+from guideway.syntax.json_text import Json
+
+MOST_BRANCHES: Final = 24  # as of options in `json_cases`; with 8 GeoJSON (9) took 15 ms, now 5
+# Bytes, of all parts: of 10,000 within each other each was begun anew, 1 s. In use are 450,000.
+_MOST_WRITTEN: Final = 8_000_000
+# Parts of automata that take as long as to look at a part of `oneOf`, a late or a wild one, 25 to
+# 35 µs, and as to read a wild one and say what it means, 80.
+_LATE: Final = 8
+_TOGETHER: Final = 9  # of names that need another each has a bit for each: 20,000 took 570 MB
+_WILD: Final = 16
+_FAILED: Final = 20_000  # as many take as long as 2,000 levels, which is where it gives up
+_HOLDING: Final = frozenset((dict, list))
+Pay: TypeAlias = Callable[[int], None]
+_DYNAMIC: Final = frozenset(("$dynamicRef", "$recursiveRef"))
+
+
+def read_tame(
+    raw: Json,
+    *,
+    strict: bool,
+    draft: Draft = LATEST,
+    lowers: Lowers = is_plain_pattern,
+    only: Sequence[Json] | None = None,
+    pay: Pay = lambda parts: None,
+) -> TameSchema | None:
+    """The schema `raw` and which parts of it are tame; None where that makes no sense.
+
+    >>> sorted(read_tame({"type": "string", "not": {}}, strict=False).wild.values())
+    [{'type': 'string', 'not': {}}]
+    >>> read_tame({"items": 3}, strict=False) is None
+    True
+
+    Args:
+        raw: a JSON value.
+        strict: whether unknown formats are to be refused.
+        draft: what it is written in if it does not say so.
+        lowers: tells whether a pattern is well formed and has an automaton.
+        only: the parts to look at, if others are known to be tame, and have an instance if these
+            have one, but for what is `false` or `{"not": {}}`. None: all have to be looked at.
+        pay: is told what parts cost that take long to look at, tame or not, in parts of automata;
+            it may raise.
+    """
+    try:
+        draft = find_draft(raw.get("$schema") if isinstance(raw, dict) else None, "", draft)
+    except GuidewayError:
+        return None
+    check = _Check(raw, draft, strict, lowers, only, pay)
+    if not check.passes():
+        return None
+    return TameSchema(
+        raw,
+        draft,
+        check.targets,
+        check.seen,
+        check.instances.sure,
+        check.wild,
+        check.late,
+        reaching(check.wild, check.below),
+        check.typed,
+        check.empty,
+        whole=only is None,
+    )
+
+
+def _outlined(raw: Raw) -> tuple[object, ...]:
+    """What parts that are written alike have in common, told at a glance: most are like none."""
+    return tuple(
+        held if held.__class__ is str else (name, len(held) if held.__class__ in _HOLDING else 0)
+        for name, held in raw.items()
+    )
+
+
+@final
+class _Written:
+    """Parts as they are written, or themselves; `marshal` takes a third of the time of `repr`."""
+
+    def __init__(self) -> None:
+        self._left = _MOST_WRITTEN
+
+    def of(self, raw: Raw) -> bytes | int:
+        """Equal for parts that are written alike, as long as that is worth it."""
+        if self._left < 0:
+            return id(raw)
+        try:
+            found = dumps(raw, 2)  # later versions tell by which objects texts are, too
+        except ValueError:  # an exact number, or nested deeply
+            self._left -= _FAILED
+            return id(raw)
+        self._left -= len(found)
+        return found
+
+
+@final
+class _Check:
+    """One pass over a document."""
+
+    def __init__(
+        self,
+        root: Json,
+        draft: Draft,
+        strict: bool,
+        lowers: Lowers,
+        only: Sequence[Json] | None,
+        pay: Pay,
+    ) -> None:
+        self._root, self._draft, self._pay = root, draft, pay
+        self._asserted = ASSERTED[draft]
+        self._resources: list[Raw] = []  # that begin below the root
+        self._todo: list[Any] = [root] if only is None else [*only]
+        self._only = None if only is None else frozenset(map(id, only))
+        self._holding = Holding(draft, strict, lowers, self._todo)
+        self._in_place: dict[int, list[Any]] = {}
+        self._one_of: list[Raw] = []
+        self.below: list[tuple[int, list[Any]]] = []
+        self.instances = Instances(None if only is None else self._needed)
+        self.targets = Targets(root, draft)
+        self._id = self.targets.identifier
+        self.seen: dict[int, Raw] = {}
+        self.wild: dict[int, Raw] = {}
+        self.late: dict[int, Raw] = {}
+        self.typed: dict[int, str] = {}
+        self.empty: dict[int, Raw] = {}
+        self._nothing: list[int] = []
+        self._plainly: dict[int, Any] = {}
+        self._stood_for: dict[int, Any] = {}
+        self._shapes: dict[tuple[str, ...], Shape] = {}  # by the keywords of a part
+
+    def passes(self) -> bool:
+        """Whether all that is not tame can be told apart from what is."""
+        seen, todo, only = self.seen, self._todo, self._only
+        while todo:
+            raw = todo.pop()
+            if raw.__class__ is dict:
+                if id(raw) not in seen and (only is None or id(raw) in only):
+                    seen[id(raw)] = raw
+                    begun = len(todo)
+                    if not self._node(raw):
+                        return False
+                    if len(todo) > begun:
+                        self.below.append((id(raw), todo[begun:]))
+            elif raw.__class__ is not bool:
+                return False
+        if only is not None:
+            self._place_known()
+        if self._leads_elsewhere() or has_loop(self._in_place):
+            return False
+        self.wild |= {
+            id(raw): raw
+            for raw in self._one_of
+            if not exclude_each_other(raw["oneOf"], self._resolved)
+        }
+        self._postpone()
+        self._pay(_WILD * len(self.wild))
+        self.instances.settle(self.wild)
+        unsure = self.late.keys() - self.instances.sure
+        self.wild |= {key: self.late.pop(key) for key in unsure}
+        for key in (*self._nothing, *self.empty):
+            del seen[key]
+        return True
+
+    def _leads_elsewhere(self) -> bool:
+        """Whether a reference may stand within a resource of its own."""
+        return bool(self.targets) and any(map(holds_reference, self._resources))
+
+    def _place_known(self) -> None:
+        """Note what the parts stand for that are looked at in place, and are known."""
+        todo = [part for below in self._in_place.values() for part in below]
+        while todo:
+            part = todo.pop()
+            if id(part) not in self.seen and id(part) not in self._in_place:
+                below = stands_for(part, self.targets)
+                if below is not None:
+                    self._in_place[id(part)] = below
+                    todo += below
+
+    def _needed(self, part: Any) -> Any:
+        """What a part that has to have an instance needs: True where it is known to have one."""
+        only = self._only or ()
+        while part.__class__ is dict and id(part) not in only:
+            if "$ref" in part:
+                part = self.targets[part["$ref"]]
+            else:
+                return not ("not" in part and allows_nothing(part, part.keys() & self._asserted))
+        return part
+
+    def _node(self, raw: Raw) -> bool:
+        """Look at one schema; False if nothing can be told any more."""
+        if ("$schema" in raw or self._id in raw) and self._may_mean_else(raw):
+            return False
+        shape = self._shapes.get(keys := tuple(raw))
+        if shape is None:
+            shape = self._shapes[keys] = Shape(raw.keys() & self._asserted)
+        if shape.may_be_idle:
+            shape = in_force(raw, shape)
+        said = shape.said
+        if not said or (shape.is_type and self._holding.is_type(raw["type"])):
+            self.typed[id(raw)] = raw["type"] if said else ""
+            self.instances.sure.add(id(raw))
+            return True
+        if "$ref" in said and (self._draft <= 7 or len(said) == 1):
+            return self._reference(raw)
+        if shape.group and self._group(raw, shape.group):
+            return True
+        if not said.isdisjoint(DEPENDENT):
+            self._pay(most_dependent(raw, said) ** 2 >> _TOGETHER)
+        if shape.is_late:
+            return self._is_nothing(raw, said) or self._wait(raw, said) or self._untamed(raw, said)
+        tame = shape.may_be_sure and self._holding.may_hold(raw, said) and self._judge(raw, said)
+        return tame or self._untamed(raw, said)
+
+    def _may_mean_else(self, raw: Raw) -> bool:
+        """Whether nothing is told of a part, as a resource of another draft may begin there."""
+        if raw is self._root or not self.targets.opens(raw):
+            return False
+        self._resources.append(raw)
+        return "$schema" in raw
+
+    def _is_nothing(self, raw: Raw, said: Said) -> bool:
+        """Note a part that is a way to write `false`."""
+        found = allows_nothing(raw, said)
+        if found:
+            self._nothing.append(id(raw))
+        return found
+
+    def _wait(self, raw: Raw, said: Said) -> bool:
+        """Note a late part, what it needs and what is below it; False if it is none."""
+        patterns: Any = raw["patternProperties"] if "patternProperties" in said else {}
+        holding = self._holding
+        well_formed = patterns.__class__ is dict and all(map(holding.pattern, patterns))
+        if not (well_formed and holding.may_hold(raw, said - LATE)):
+            return False
+        needed = needs_of_late(raw, said, lambda part: part.keys() & self._asserted)
+        if needed is None:
+            return False
+        self._pay(_LATE)
+        for name in said & LATE & BELOW:
+            self._todo.extend(schemas_at(raw, name))
+        self.late[id(raw)] = raw
+        self.instances.wait(raw, needed, every=True)
+        return True
+
+    def _postpone(self) -> None:
+        """Find out which wild parts are late; what they refer to is known by now."""
+        if not self.wild:
+            return
+        self.instances.drop(self.wild)
+        wrong = {key for key, raw in self.wild.items() if not self._is_well_formed(raw)}
+        self._todo.clear()
+
+        def said_of(part: Raw) -> "set[str] | frozenset[str]":
+            return UNTOLD if id(part) in wrong else part.keys() & self._asserted
+
+        judge = Verdicts(self.targets, said_of, alone=self._draft <= 7)
+        crowds, witnesses = Crowds(self.seen.values(), judge), Witnesses(judge)
+        told: dict[bytes | int, list[Raw] | None] = {}  # half of them are written like another
+        outlines = {key: _outlined(raw) for key, raw in self.wild.items() if key not in wrong}
+        alike, written = Counter(outlines.values()), _Written()
+        for key, raw in [*self.wild.items()]:
+            text = 0 if key in wrong else written.of(raw) if alike[outlines[key]] > 1 else key
+            if text and text not in told:
+                needed = witnesses.needs(raw) if crowds.allow(raw) else None
+                told[text] = needed
+            else:
+                needed = told.get(text)
+            if needed is not None:
+                self.late[key] = self.wild.pop(key)
+                self.instances.wait(raw, needed, every=True)
+            elif key not in wrong and raw is not self._root and judge.clashes(raw):
+                self.empty[key] = self.wild.pop(key)
+
+    def _is_well_formed(self, raw: Raw) -> bool:
+        """Whether the keywords of a wild part hold what they can hold, and nothing special."""
+        may_hold, said = self._holding.may_hold_wilder, raw.keys() & self._asserted
+        return all(
+            raw[name] in self.targets if name == "$ref" else may_hold(name, raw[name])
+            for name in said
+        )
+
+    def _untamed(self, raw: Raw, said: Said) -> bool:
+        """Note a wild part, and what is below it."""
+        self._pay(_LATE)
+        self.wild[id(raw)] = raw
+        if not said.isdisjoint(_DYNAMIC) or ("$ref" in said and not self._reference(raw)):
+            return False
+        place = self._in_place.setdefault(id(raw), [])
+        for name in said & BELOW:
+            found = schemas_at(raw, name)
+            self._todo.extend(found)
+            if name in PLACED:
+                place.extend(found)
+        return True
+
+    # What stands for others
+
+    def _reference(self, raw: Raw) -> bool:
+        name = raw["$ref"]
+        if name.__class__ is not str or not is_plain(name):
+            return False
+        if name not in self.targets:
+            found = self.targets.follow(name)
+            if found is None:
+                return False
+            self.targets[name] = found
+            self._todo.append(found)
+        below = [self.targets[name]]
+        self._in_place[id(raw)] = below
+        self.below.append((id(raw), below))
+        if id(raw) not in self.wild:
+            self.instances.wait(raw, below, every=True)
+        return True
+
+    def _group(self, raw: Raw, name: str) -> bool:
+        branches = raw[name]
+        most = 1 if name == "allOf" else MOST_BRANCHES
+        if branches.__class__ is not list or not 1 <= len(branches) <= most:
+            return False
+        if name == "oneOf" and len(branches) > 1:
+            self._pay(_LATE)
+            self._one_of.append(raw)
+        self._todo.extend(branches)
+        self._in_place[id(raw)] = branches
+        self.instances.wait(raw, branches, every=False)
+        return True
+
+    def _resolved(self, part: Any) -> Any:
+        """What a part stands for, if that is one whose keywords all hold."""
+        wild, late, known, way = self.wild, self.late, self._stood_for, list[int]()
+        while (key := id(part)) not in wild and key not in late:
+            if key in known:
+                part = known[key]
+                break
+            below = stands_for(part, self.targets)
+            if not below:
+                break
+            way.append(key)
+            part = below[0] if len(below) == 1 else True
+        known.update(dict.fromkeys(way, part))  # the way is another one's, too
+        if part.__class__ is not dict:
+            return part
+        found = self._plainly.get(id(part))
+        if found is None:
+            found = {name: part[name] for name in part.keys() & self._asserted}
+            self._plainly[id(part)] = found = True if "$ref" in part else found
+        return found
+
+    def _judge(self, raw: Raw, said: Said) -> bool:
+        """Note whether a schema has an instance, or what it needs for that."""
+        needed = needs(raw, said)
+        if needed:
+            self.instances.wait(raw, needed, every=True)
+        elif needed is not None:
+            self.instances.sure.add(id(raw))
+        return True

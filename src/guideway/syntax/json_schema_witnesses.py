@@ -1,0 +1,397 @@
+"""An instance that a part of a JSON Schema surely has, though its keywords meet, found by trying.
+
+Branches are chosen in turn, and an instance is put together from what they all ask for: a value
+that is listed, an object of the required members, any instance of the one schema that says more
+than a type. Whether that satisfies the whole part, the branches that were not chosen and what is
+denied included, is for `json_schema_verdicts` to tell::
+
+    {"type": "object", "oneOf": [{"required": ["a"]}, {"required": ["b"]}]}      {"a": ""}
+    {"type": "string", "allOf": [{"pattern": "a"}, {"pattern": "b"}]}            none is found
+
+What this module does not know: whether the parts that it takes an instance of have one.
+"""
+
+from collections.abc import Hashable, Iterator
+from decimal import Decimal
+from itertools import islice
+from math import lcm
+from typing import Any, Final, final
+
+from guideway.syntax.json_schema_needs import VALUED, Raw
+from guideway.syntax.json_schema_strings import strings
+from guideway.syntax.json_schema_verdicts import UNTOLD, Instance, Verdicts, identity, parts_of
+from guideway.syntax.regex_finding import finds
+
+_MOST_WAYS: Final = 24
+_MOST_MADE: Final = 12  # values of one way
+_MOST_TRIED: Final = 200
+_MOST_TRIED_ALL: Final = 5_000  # for all parts of a document: 50 µs each
+_MOST_LOOKS_ALL: Final = 200_000  # likewise, at schemas: 1 µs each; schemas in use take 7,500
+_MOST_AMENDED: Final = 4
+_MOST_NEAR: Final = 10**15
+_DEEPEST: Final = 3  # members of members that are put together
+_PLAIN: Final[tuple[Any, ...]] = ({}, "", None, 0, True, [])
+_SAMPLES: Final[dict[str, Any]] = {
+    "null": None,
+    "boolean": True,
+    "integer": 0,
+    "number": 0,
+    "string": "",
+    "array": [],
+    "object": {},
+}
+_NUMBERS: Final = frozenset(("integer", "number"))
+_BOUNDS: Final = ("minimum", "maximum", "exclusiveMinimum", "exclusiveMaximum", "multipleOf")
+_DEPENDENCIES: Final = frozenset(("dependencies", "dependentRequired", "dependentSchemas"))
+_GROUPS: Final = frozenset(("anyOf", "oneOf", "allOf", "not", "if", "then", "else", "$ref"))
+_OF_OBJECTS: Final = frozenset(("properties", "required", "additionalProperties", "minProperties"))
+_MERGED: Final = frozenset(
+    ("type", "properties", "required", "additionalProperties", "allOf", "$ref")
+)
+_OF_MEMBERS: Final = frozenset(("properties", "patternProperties", "additionalProperties"))
+_FRESH: Final = ("a", "b", "c", "d")
+_NOTHING: Final = object()
+_NONE: Final[Raw] = {}
+
+
+@final
+class Witnesses:
+    """Finds instances of the parts of one document."""
+
+    def __init__(self, judge: Verdicts) -> None:
+        self._judge = judge
+        self._tried = 0  # beside the first of each part
+        self._looks = 0  # at schemas, those on the way to what is tried among them
+        self._together: dict[tuple[int, ...], list[Raw] | None] = {}  # by the ids of what meets
+        self._plain = False  # whether what is put together is known in all its parts
+
+    def needs(self, part: Raw) -> "list[Raw] | None":
+        """The parts that need an instance so that `part` has one; None where nothing is found.
+
+        >>> judge = Verdicts({}, lambda part: set(part), alone=False)
+        >>> witnesses, text = Witnesses(judge), {"type": "string"}
+        >>> witnesses.needs({"anyOf": [{"required": ["a"]}], "properties": {"a": text}})
+        [{'type': 'string'}]
+        >>> witnesses.needs({"allOf": [text, {"type": "null"}]}) is None
+        True
+        """
+        self._looks += self._judge.looked
+        self._judge.looked, self._plain = 0, False
+        members = self._needs_of_members([part], _DEEPEST)
+        if members is not None:
+            return members
+        tried = set[Hashable]()  # a third of what branches come to is what others came to
+        for value in self._candidates(part):
+            key = identity(value)
+            if key not in tried:
+                self._tried += len(tried) > 0
+                if self._judge.holds(part, value):
+                    return parts_of(value)
+                tried.add(key)
+            if len(tried) > _MOST_TRIED or self._is_too_much():
+                return None
+        return None
+
+    def _is_too_much(self) -> bool:
+        """Whether nothing more is looked for, beside the first instance of each part.
+
+        What is tried counts, and what is passed on the way to it: of 300 conditions within each
+        other few values came, each of them behind hundreds of schemas, 200 times the same.
+        """
+        return self._tried > _MOST_TRIED_ALL or self._looks > _MOST_LOOKS_ALL
+
+    def _needs_of_members(self, roots: list[Any], left: int) -> "list[Raw] | None":
+        """The same where parts together say what members there are, and nothing else.
+
+        Most lists of `allOf` are such: an object of the members that are required satisfies them
+        if each member does what is said of it. To put one together and to look at all of it took
+        three times as long.
+        """
+        way, needed = self._of_members(roots), list[Raw]()
+        if way is None:
+            return None
+        about = [
+            (part.get("properties", _NONE), part.get("additionalProperties", True)) for part in way
+        ]
+        for name in dict.fromkeys(name for part in way for name in part.get("required", ())):
+            said = self._said_by_all(about, name)
+            if len(said) == 1 and False not in said.values():
+                needed += said.values()
+            elif said:
+                together = self._needs_of_meeting(said, left)
+                if together is None:
+                    return None
+                needed += together
+        return needed
+
+    def _needs_of_meeting(self, said: dict[int, Any], left: int) -> "list[Raw] | None":
+        """The same of a member of which several schemas say something, by their ids."""
+        key, members = tuple(said), [*said.values()]
+        if key not in self._together:
+            found = self._needs_of_members(members, left - 1) if left else None
+            if found is None:
+                value = self._meeting(members)
+                found = None if value is _NOTHING else parts_of(value)
+            self._together[key] = found
+        return self._together[key]
+
+    def _said_by_all(self, about: list[tuple[Raw, Any]], name: str) -> dict[int, Any]:
+        """What parts, none of which has patterns, say of a member, by its id."""
+        found: dict[int, Any] = {}
+        for members, others in about:
+            held = members.get(name, others)
+            if held is not True:
+                held = self._judge.resolved(held)
+                if held is False or (held is not True and self._judge.said_of(held)):
+                    found[id(held)] = held
+        return found
+
+    def _said(self, part: Any) -> "set[str] | frozenset[str]":
+        return frozenset() if part is False else self._judge.said_of(part)
+
+    def _meeting(self, members: list[Any]) -> Any:
+        """A value for a member of which several schemas say something."""
+        for part in members:
+            listed: list[Any] = part["enum"] if "enum" in self._said(part) else []
+            for value in listed[:_MOST_MADE]:
+                if self._all_hold(members, value):
+                    return value
+        return self._value(members, _DEEPEST)
+
+    def _of_members(self, roots: list[Any]) -> "list[Raw] | None":
+        """The parts that hold together with some; None if any says more than what members are."""
+        todo, found = [*roots], dict[int, Raw]()
+        while todo:
+            part: Any = self._judge.resolved(todo.pop())
+            if part.__class__ is not dict:
+                if part is False:
+                    return None
+            elif id(part) not in found:
+                said = self._judge.said_of(part)
+                if not said <= _MERGED or "object" not in part.get("type", ("object",)):
+                    return None
+                found[id(part)] = part
+                self._looks += 1
+                if self._looks > _MOST_LOOKS_ALL:
+                    return None
+                todo += part["allOf"] if "allOf" in said else ()
+                if "$ref" in said:
+                    todo.append(self._judge.targets[part["$ref"]])
+        return [*found.values()]
+
+    def _candidates(self, part: Raw) -> Iterator[Any]:
+        """What may satisfy a part: denying takes few values, all ways take many."""
+        denied = False
+        for plain in (False, True):
+            self._plain = plain
+            for way in islice(self._ways([part]), _MOST_WAYS):
+                for value in islice(self._made(way, part, _DEEPEST), _MOST_MADE):
+                    yield value
+                    yield from self._amended(way, part, value)
+                if not denied:
+                    yield from self._denying(part)
+                denied = True
+        if not denied:
+            yield from self._denying(part)
+        yield from _PLAIN
+
+    def _amended(self, way: list[Raw], whole: Raw, value: Any) -> Iterator[Any]:
+        """Values made anew with what their own conditions ask for, as long as that is more."""
+        for _ in range(_MOST_AMENDED):
+            known = set(map(id, way))
+            more = [part for part in self._asked(way, value) if id(part) not in known]
+            if not more:
+                return
+            way = [*way, *more]
+            value = next(self._made(way, whole, _DEEPEST), _NOTHING)
+            if value is _NOTHING:
+                return
+            yield value
+
+    def _asked(self, way: list[Raw], value: Any) -> list[Raw]:
+        """The schemas that hold because of what a value is."""
+        branches: list[Any] = []
+        for part in way:
+            said = self._judge.said_of(part)
+            if "if" in said:
+                found = self._judge.holds(part["if"], value)
+                branches.append(part.get("then" if found else "else", True))
+            for name in said & _DEPENDENCIES if value.__class__ is dict else ():
+                branches += [
+                    held for key, held in part[name].items() if key in value and held is not True
+                ]
+        named = [{"required": one} for one in branches if one.__class__ is list]
+        others = [one for one in branches if one.__class__ is not list]
+        return [*named, *next(self._ways(others), list[Raw]())]
+
+    def _denying(self, part: Raw) -> Iterator[Any]:
+        """Objects with a member that fails a schema, one that is denied or of which one holds."""
+        said = self._judge.said_of(part)
+        branches = [part["not"]] if "not" in said else part["oneOf"] if "oneOf" in said else []
+        base: dict[str, Any] = dict.fromkeys(part["required"], "") if "required" in said else {}
+        tried = 0
+        for branch in map(self._judge.resolved, branches):
+            about = branch.__class__ is dict and "properties" in self._judge.said_of(branch)
+            for name, held in branch["properties"].items() if about else ():
+                tried += 1
+                if tried > _MOST_WAYS:
+                    return
+                others = [value for value in _PLAIN if not self._judge.holds(held, value)]
+                yield from ({**base, name: value} for value in others[:2])
+
+    def _ways(self, parts: list[Any]) -> Iterator[list[Raw]]:
+        """Schemas that all have to hold: branches of every choice, one after the other."""
+        todo: list[tuple[list[Any], list[Raw]]] = [(parts, [])]
+        for _ in range(_MOST_WAYS * 8):
+            if not todo:
+                return
+            left, way = todo.pop()
+            self._looks += 1 + len(way)
+            if not left:
+                yield [*{id(part): part for part in way}.values()]
+                continue
+            part, *rest = left
+            part = self._judge.resolved(part)
+            if part.__class__ is bool:
+                todo += [(rest, way)] if part else []
+            elif self._judge.said_of(part) is not UNTOLD:
+                todo += [([*more, *rest], [*way, part]) for more in reversed(self._choices(part))]
+
+    def _choices(self, part: Raw) -> list[list[Any]]:
+        """What has to hold beside a schema, in each of the ways that it allows."""
+        said = self._judge.said_of(part)
+        ways: list[list[Any]] = [[*part["allOf"]] if "allOf" in said else []]
+        for name in ("anyOf", "oneOf"):
+            if name in said:
+                ways = [[*way, branch] for way in ways for branch in part[name][:_MOST_WAYS]]
+        if "$ref" in said:
+            ways = [[*way, self._judge.targets[part["$ref"]]] for way in ways]
+        if "if" in said:
+            then = [part["if"], part.get("then", True)]
+            both = (list[Any](), then, [part.get("else", True)])
+            ways = [[*way, *more] for more in both for way in ways]
+        return ways[:_MOST_WAYS]
+
+    def _made(self, way: list[Raw], whole: Any, left: int) -> Iterator[Any]:
+        """Something that all of these schemas may hold of."""
+        said = {id(part): self._judge.said_of(part) for part in way}
+        valued = [part for part in way if not said[id(part)].isdisjoint(VALUED)]
+        if valued:
+            part = valued[0]
+            yield from [part["const"]] if "const" in said[id(part)] else part["enum"][:_MOST_WAYS]
+            return
+        types = self._types(way)
+        telling = [part for part in way if said[id(part)] - _GROUPS - {"type"}]
+        if "object" in types and (len(types) == 1 or any(said[id(p)] & _OF_OBJECTS for p in way)):
+            yield from self._objects(way, left)
+        elif len(telling) == 1 and telling[0] is not whole and not self._plain:
+            if said[id(telling[0])].isdisjoint(_GROUPS):
+                yield Instance(telling[0])
+        elif types and not telling:
+            yield from (_SAMPLES[name] for name in sorted(types))
+        if telling and "array" in types:
+            yield from (_SAMPLES[name] for name in types & {"null", "boolean"})
+            yield from self._arrays(way, left)
+        if telling and "string" in types:
+            yield from strings(way)
+        if telling and not types.isdisjoint(_NUMBERS):
+            yield from _numbers(telling)
+
+    def _types(self, way: list[Raw]) -> frozenset[str]:
+        """The types that all of these schemas allow."""
+        found = self._judge.types(True)
+        for part in way:
+            types = self._judge.types(part)
+            found &= types | {"integer"} if "number" in types else types
+        return found
+
+    def _objects(self, way: list[Raw], left: int) -> Iterator[Any]:
+        """Objects of the members that are required, and others if there have to be more; or may."""
+        names = dict.fromkeys(name for part in way for name in part.get("required", ()))
+        about = [part for part in way if not _OF_MEMBERS.isdisjoint(part)]
+        least = max(part.get("minProperties", 0) for part in way)
+        more = [name for part in way for name in part.get("properties", {})]
+        for name in [*more, *_FRESH] if len(names) < least else ():
+            names[name] = None
+            if len(names) >= least:
+                break
+        made = {name: self._member(about, name, left) for name in names}
+        if _NOTHING in made.values():
+            return
+        yield made
+        for name in more[:_MOST_MADE]:
+            member = _NOTHING if name in made else self._member(about, name, left)
+            if member is not _NOTHING:
+                yield {**made, name: member}
+
+    def _arrays(self, way: list[Raw], left: int) -> Iterator[Any]:
+        """Arrays of as many items as there have to be, and of one more."""
+        least = max(part.get("minItems", 0) for part in way)
+        wanted = [part["contains"] for part in way if "contains" in self._judge.said_of(part)]
+        if least == 0:
+            yield []
+        items = list[Any]()
+        for place in range(least + 1 if least <= _MOST_MADE else 0):
+            said = [_said_of_item(part, self._judge.said_of(part), place) for part in way]
+            item = self._value([*said, *wanted], left)
+            if item is _NOTHING:
+                return
+            items.append(item)
+            if len(items) >= least:
+                yield [*items]
+
+    def _member(self, way: list[Raw], name: str, left: int) -> Any:
+        """A value for a member of an object."""
+        return self._value([part for each in way for part in _said_of_member(each, name)], left)
+
+    def _value(self, said: list[Any], left: int) -> Any:
+        """A value for a member or an item."""
+        found: dict[int, Any] = {}
+        for member in map(self._judge.resolved, said):
+            if member is not True:
+                found[id(member)] = member
+        members = list(found.values())
+        if not members:
+            return ""
+        if left == 0 or False in members:
+            return _NOTHING
+        single = len(members) == 1 and self._judge.said_of(members[0]).isdisjoint(VALUED)
+        if single and not self._plain:
+            return Instance(members[0])
+        for way in islice(self._ways(members), _MOST_MADE):
+            for made in islice(self._made(way, None, left - 1), _MOST_MADE):
+                if self._all_hold(members, made):
+                    return made
+        return _NOTHING
+
+    def _all_hold(self, parts: list[Any], value: Any) -> bool:
+        return all(self._judge.holds(part, value) for part in parts)
+
+
+def _numbers(parts: list[Raw]) -> Iterator[Any]:
+    """Numbers at the bounds that schemas name, and beside them."""
+    named = [part[name] for part in parts for name in _BOUNDS if name in part]
+    near = [one for one in named if one.__class__ is int]
+    near += [round(one) for one in named if one.__class__ is Decimal and abs(one) < _MOST_NEAR]
+    steps = [part["multipleOf"] for part in parts if part.get("multipleOf").__class__ is int]
+    common = lcm(*steps)
+    for one in dict.fromkeys((0, *near)):
+        yield from (one, one + 1, one - 1, one - one % common, one - one % -common)
+
+
+def _said_of_member(part: Raw, name: str) -> list[Any]:
+    """The schemas of a part for a member: by its name, and by patterns that perhaps match."""
+    patterns: dict[str, Any] = part.get("patternProperties", {})
+    said = [held for text, held in patterns.items() if finds(text, name) is not False]
+    if name in part.get("properties", {}):
+        return [*said, part["properties"][name]]
+    return said or [part.get("additionalProperties", True)]
+
+
+def _said_of_item(part: Raw, said: "set[str] | frozenset[str]", place: int) -> Any:
+    """The schema of a part for an item."""
+    items: Any = part.get("items", True)
+    prefix: list[Any] = part["prefixItems"] if "prefixItems" in said else []
+    if items.__class__ is list:
+        prefix, items = items, part.get("additionalItems", True)
+    return prefix[place] if place < len(prefix) else items
