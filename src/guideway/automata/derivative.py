@@ -169,6 +169,10 @@ class Derivatives:
         """Whether any string leads to an end, if what is captured while looking ahead is free."""
         return self._looking.alive(state) if state.looks else self.living.check(state)
 
+    def witness(self, state: Expr) -> bytes | None:
+        """A text of a state that looks ahead, if one is known that shows that it has any."""
+        return self._looking.witness(state)
+
     def has_text(self, state: Expr) -> bool:
         """The same, and exact if it can be told soon whether what is captured comes twice."""
         return self._looking.has_text(state) if state.looks else self.living.check(state)

@@ -177,6 +177,10 @@ class Guarded:
         self._living.add(node)
         return True
 
+    def witness(self, node: Expr) -> bytes | None:
+        """A text of `node`, if one is known of all that it looks over."""
+        return self._witnesses.tell(node)
+
     def _reaches(self, root: Expr, most: int) -> bool:
         """Whether a search of so many states finds a text, any text."""
         if not root.looks or root in self._known:
