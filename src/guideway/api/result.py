@@ -79,7 +79,7 @@ class Result(Generic[Value_co]):
 
     @property
     def shortened(self) -> bool:
-        """Whether `max_new_tokens` cut or changed the text (`finish_reason` is "length")."""
+        """True if `max_new_tokens` cut or changed the text: `finish_reason` is "length"."""
         return self.finish_reason == "length"
 
     @staticmethod

@@ -25,7 +25,7 @@ _NAME, _KEY, _VALUE, _SAID = "guideway_name", "guideway_key", "guideway_value", 
 _ID: Final = "guideway1"  # Mistral's templates insist on nine letters and digits
 
 Form: TypeAlias = tuple[bool, str | None]
-"""Whether arguments are dicts, and what stands for no content."""
+"""How messages are given: arguments as dicts or as JSON, and the value for missing content."""
 
 
 @final
@@ -144,7 +144,7 @@ class ChatTemplate:
             )
 
     def _knows(self, role: str) -> bool:
-        """Whether the template mentions a role."""
+        """True if the template contains the name of the role as a string."""
         given = self._tokenizer.chat_template
         texts = cast("Mapping[str, str]", given).values() if isinstance(given, Mapping) else [given]
         return any(f"{mark}{role}{mark}" in str(text) for mark in "'\"" for text in texts)
@@ -155,7 +155,7 @@ def _roles(messages: Sequence[Plain]) -> list[str]:
 
 
 def _is_missing(message: Plain, text: str) -> bool:
-    """Whether the longest word of a message is not in a text; thoughts of a reply may be."""
+    """True if the text lacks the longest word of the message; replies are not checked."""
     words = re.findall(r"\w+", message["content"] or "")
     return bool(words) and message["role"] != "assistant" and max(words, key=len) not in text
 

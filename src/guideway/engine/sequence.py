@@ -199,7 +199,7 @@ class Sequence:
 
     @property
     def ends_by_budget(self) -> bool:
-        """Whether a constrained text ends with the next token, whatever it is."""
+        """True if the text is constrained and the budget has room for one more token only."""
         held = self.constrained and not self.request.free
         return held and self.steps + 1 >= self.most
 

@@ -1,6 +1,6 @@
 """What formulas about arrays and objects list, as texts: apart from all else that they say.
 
-Values that are listed are those of which the whole formula holds (`json_given_sets`).
+A listed value is kept if it satisfies the whole formula (`json_given_sets`).
 
 What this module does not know: how what is left is lowered.
 """
