@@ -236,16 +236,13 @@ def test_multiples_of_fractions_are_those_without_rest(factor, value):
     assert reads(multiples(Decimal(factor)), f"{value:f}00") == divides(Decimal(factor), value)
 
 
-@pytest.mark.parametrize(("text", "factor"), [
-    ("1e308", "0.5"), ("1.25e3", "1"), ("3e20", "1e15"), ("1.5e30", "8000"), ("4e-2", "0.01"),
+@pytest.mark.parametrize(("text", "factor", "told"), [
+    ("1e308", "0.5", True), ("3e20", "1e15", True), ("1.5e30", "8000", True),
+    ("4e-2", "0.01", True), ("1.25e3", "1", False), ("1e20", "3", False),
 ])  # fmt: skip
-def test_an_exponent_may_make_a_number_a_multiple(text, factor):
-    value = Decimal(text)
-    found = (
-        reads(multiples(Decimal(factor)), text),
-        reads(multiples(Decimal(factor), denied=True), text),
-    )
-    assert found == (True, False) or (found == (False, False) and value.adjusted() < 16)
+def test_an_exponent_may_make_a_number_a_multiple(text, factor, told):
+    assert reads(multiples(Decimal(factor)), text) is told
+    assert not reads(multiples(Decimal(factor), denied=True), text)
 
 
 @pytest.mark.parametrize("factor", ["1e6", "8000", "1e-7", "12", "1e-12", "2e20"])
