@@ -44,7 +44,8 @@ def test_decimals_lie_between_their_bounds(
     value = data.draw(AMOUNTS | st.sampled_from([low or Decimal(0), high or Decimal(0)]))
     above = low is None or value > low or (value == low and not open_low)
     below = high is None or value < high or (value == high and not open_high)
-    parts = decimals(low, high, open_low, open_high)
+    parts = [] if low is None else [decimals(low, least=True, exclusive=open_low)]
+    parts += [] if high is None else [decimals(high, least=False, exclusive=open_high)]
     for text in (f"{value:f}", f"{value:f}0" if "." in f"{value:f}" else f"{value:f}.00"):
         assert all(matches(part, text) for part in parts) is (above and below)
 

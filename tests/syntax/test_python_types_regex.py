@@ -17,7 +17,7 @@ from guideway.errors import UnsupportedError
 from guideway.lowering.characters import class_points, shorthand_points
 from guideway.lowering.regex import lower_regex
 from guideway.syntax.python_types_place import Place
-from guideway.syntax.python_types_regex import Engine, translate, trimmed
+from guideway.syntax.python_types_regex import TRIMMED, Engine, translate
 from guideway.syntax.regex import parse_regex
 from guideway.syntax.regex_tree import Class, Shorthand
 from random_walks import BYTES
@@ -244,7 +244,7 @@ def test_what_is_not_known_is_refused_by_name(
 @pytest.mark.parametrize("text", ["", "a", " ", "a\u3000", "\x85a", "a b", "\ufeffa", "\u200ba"])
 def test_a_trimmed_text_is_one_that_rust_would_not_trim(text: str) -> None:
     strip = TypeAdapter(Annotated[str, StringConstraints(strip_whitespace=True)])
-    assert is_in(trimmed(), text) is (strip.validate_python(text) == text)
+    assert is_in(TRIMMED, text) is (strip.validate_python(text) == text)
 
 
 def test_counts_may_have_blanks_in_rust() -> None:

@@ -1,7 +1,7 @@
-"""The one place that asks pydantic for what it knows of a type; nothing loads it before that.
+"""TypeAdapters of types and callables; the only module that loads pydantic.
 
-Callables are turned into the typed dict of their arguments: pydantic's own adapter of a function
-would call it while validating.
+A callable becomes the typed dict of its arguments: pydantic's own adapter of a function would call
+it while validating.
 """
 
 import functools
@@ -39,13 +39,7 @@ _UNNAMED = {
 
 
 def adapt(type_: object, *, plain: bool = False) -> tuple[Schema, TypeAdapter[Any]]:
-    """The JSON Schema of a type's values, in plain spelling or any, and what reads them.
-
-    Raises:
-        SourceError: pydantic says that the type is not well formed.
-        UnsupportedError: pydantic does not know it, or no schema says what it means.
-        LimitError: it has too many parts.
-    """
+    """The JSON Schema of a type's values and the TypeAdapter that reads them."""
     with _as_ours(type(type_).__name__):
         parts = _parts(type_, {})
     if parts > _MOST_PARTS:
@@ -68,11 +62,7 @@ def adapt(type_: object, *, plain: bool = False) -> tuple[Schema, TypeAdapter[An
 
 
 def _parts(type_: object, known: dict[int, int]) -> int:
-    """How many parts a type has: pydantic reads each wherever it stands.
-
-    >>> _parts(tuple[list[int], list[int]], {})
-    5
-    """
+    """Count the parts of a type, repeated ones each time."""
     found = known.get(id(type_))
     if found is None:
         found = known[id(type_)] = 1 + sum(_parts(part, known) for part in get_args(type_))
@@ -80,7 +70,7 @@ def _parts(type_: object, known: dict[int, int]) -> int:
 
 
 def type_name(type_: object) -> str:
-    """How a message calls a type.
+    """Name of a type for messages.
 
     >>> type_name(list[int]), type_name(dict)
     ('list[int]', 'dict')
@@ -103,7 +93,7 @@ def type_name(type_: object) -> str:
 
 
 def _without_modules(written: str) -> str:
-    """How Python writes a type, without modules and addresses."""
+    """Remove modules and addresses from the repr of a type."""
     return re.sub(r"\b(?:[a-z_]\w*\.)+(?=\w)| at 0x[0-9a-f]+|<locals>\.", "", written)[:80]
 
 

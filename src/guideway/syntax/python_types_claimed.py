@@ -1,7 +1,6 @@
-"""Types whose JSON pydantic's own functions read: the format that they claim, and what comes first.
+"""Types that pydantic reads with functions of its own, from a string or bytes read before.
 
-Before such a function sees a text it is read as a string, or as bytes; what the configuration and
-the type ask of those holds as well. Types that are read by a function alone have no such part.
+The schema is that of the format that the type claims, with the limits of that string.
 """
 
 from math import inf
@@ -23,15 +22,7 @@ _INSIDE = {
 
 
 def as_text(claimed: Schema, core: Core, at: Place) -> Schema:
-    """A format, of which pydantic first reads a string, or bytes, as the configuration has it.
-
-    >>> text = {"type": "function-after", "schema": {"type": "str", "max_length": 9}}
-    >>> as_text({"type": "string", "format": "ipv4"}, text, Place("T"))
-    {'type': 'string', 'format': 'ipv4', 'maxLength': 9}
-
-    Raises:
-        UnsupportedError: it cannot be said of the text, or there is no such value here.
-    """
+    """Schema of a claimed format, with the limits of the string that pydantic reads first."""
     text = _first_read(core, at)
     if text["type"] != "str":
         return _as_bytes(claimed, text, at)
@@ -49,11 +40,7 @@ _ENCODERS = {Base64Encoder: BASE64, Base64UrlEncoder: BASE64_URL}
 
 
 def as_encoded(core: Core, at: Place) -> Schema:
-    """The base64 of bytes, or of a string; what a user's encoder takes is its own affair.
-
-    Raises:
-        UnsupportedError: as `as_text`, or the bytes would be decoded twice.
-    """
+    """Schema of base64 bytes or strings; any text for a user's encoder."""
     function: Any = core["function"]["function"]
     digits = _ENCODERS.get(function.__self__.encoder)
     if digits is None:
@@ -70,7 +57,7 @@ def as_encoded(core: Core, at: Place) -> Schema:
 
 
 def _first_read(core: Core, at: Place) -> Core:
-    """What pydantic reads from JSON before its own functions see it."""
+    """The core schema of the string or bytes that the type's functions get."""
     while core["type"] in ("union", "lax-or-strict", *_INSIDE):
         if core["type"] == "union":  # of two ways to the same string
             core = next(union_parts(core))

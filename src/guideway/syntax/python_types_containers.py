@@ -1,8 +1,7 @@
 """Core schemas of lists, tuples, sets and dicts.
 
-Sets are arrays in which an item may stand twice, as pydantic has it; only where duplicates would
-leave too few items is `uniqueItems` asked for. Keys of dicts are the strings that pydantic writes
-for a value: "3", "true", "2024-05-01".
+Sets are arrays that may repeat items, as in pydantic; `uniqueItems` is set only where duplicates
+would leave too few items. Keys of dicts are the strings that pydantic writes: "3", "true".
 """
 
 from collections.abc import Callable, Iterator, Mapping
@@ -25,12 +24,13 @@ _VALIDATED = ("function-after", "function-before", "function-wrap")
 
 
 def read_array(core: Core, at: Place, read: Read) -> Schema:
-    """An array of one kind of item."""
-    return {"type": "array", "items": _items(core, at, read), **_counts(core, "Items")}
+    """Schema of an array of one kind of item."""
+    items = read(core.get("items_schema", {"type": "any"}), at.child("[]"))
+    return {"type": "array", "items": items, **_counts(core, "Items")}
 
 
 def read_set(core: Core, at: Place, read: Read) -> Schema:
-    """An array, of distinct items where their number matters."""
+    """Schema of an array of hashable items, distinct where `min_length` counts them."""
     items = at.resolved(core.get("items_schema", {"type": "any"}))
     if _is_unhashable(items):
         raise at.child("[]").refuse("a set of unhashable items", "can only be empty; use a list")
@@ -49,7 +49,7 @@ def read_set(core: Core, at: Place, read: Read) -> Schema:
 
 
 def _is_told_apart(core: Core, at: Place) -> bool:
-    """Whether texts that JSON tells apart are read as different values."""
+    """Return True if different JSON values are read as different Python values."""
     match core["type"]:
         case "str":
             cases = ("to_lower", "to_upper")
@@ -66,16 +66,13 @@ def _is_unhashable(core: Core) -> bool:
 
 
 def _may_be_unhashable(core: Core, at: Place, as_key: bool = False) -> bool:
-    """Whether values are unhashable, or hold some that are: they are hashed with what they hold.
-
-    Any value may be; as the key of an object it is a string.
-    """
+    """Return True if a value, or a part that it is hashed with, may be unhashable."""
     parts = _all_hashed(core, at)
     return any(_is_unhashable(p) or (p["type"] == "any" and not as_key) for p in parts)
 
 
 def _all_hashed(core: Core, at: Place) -> Iterator[Core]:
-    """A type, and all that its hash may be made of."""
+    """The type and the types of all parts that its hash may use."""
     todo, seen = [core], set[str]()
     for part in todo:  # grows while we go
         yield part
@@ -87,7 +84,7 @@ def _all_hashed(core: Core, at: Place) -> Iterator[Core]:
 
 
 def _hashed_with(core: Core) -> list[Core]:
-    """The parts of a value that its hash is made of, or all there may be instead of it."""
+    """Direct parts of a value that its hash uses, or the alternatives of a union."""
     match core["type"]:
         case "union":
             return list(union_parts(core))
@@ -105,7 +102,7 @@ def _hashed_with(core: Core) -> list[Core]:
 
 
 def read_tuple(core: Core, at: Place, read: Read) -> Schema:
-    """An array with an item for each place; the last may repeat."""
+    """Schema of an array with an item for each place; the last may repeat."""
     items: list[Core] = list(core["items_schema"])
     repeated = core.get("variadic_item_index")
     if repeated is not None and repeated != len(items) - 1:
@@ -121,7 +118,7 @@ def read_tuple(core: Core, at: Place, read: Read) -> Schema:
 
 
 def read_dict(core: Core, at: Place, read: Read) -> Schema:
-    """An object whose keys stand for values."""
+    """Schema of an object with values of one type."""
     counted = {"type": "int" if core["type"] == "counter" else "any"}
     values = read(core.get("values_schema", counted), at.child("{}"))
     keys = core.get("keys_schema", {"type": "any"})
@@ -144,18 +141,7 @@ def _are_keys_told_apart(core: Core, at: Place) -> bool:
 
 
 def read_keys(core: Core, at: Place, read: Read, numbers: bool = False) -> Keys:
-    """The keys there are, or what holds for them as strings.
-
-    Args:
-        core: the type of the keys.
-        at: where they are.
-        read: what reads other types.
-        numbers: whether they may be numbers too, by which pydantic writes True as "True".
-
-    Raises:
-        UnsupportedError: no JSON key is read back as such a value.
-        SourceError: the type refers to itself.
-    """
+    """Names of the keys, or the schema of keys; `numbers`: True may be written as "True"."""
     core, at = at.following(core)
     match core["type"]:
         case "nullable" | "default":
@@ -239,10 +225,8 @@ def _either(options: list[Keys]) -> Keys:
 
 def _range(core: Core, at: Place) -> tuple[int | None, int | None]:
     bounds = bounds_of(core, at)
-    lows = [bounds["ge"]] if "ge" in bounds else []
-    highs = [bounds["le"]] if "le" in bounds else []
-    lows += [bounds["gt"] + 1] if "gt" in bounds else []
-    highs += [bounds["lt"] - 1] if "lt" in bounds else []
+    lows = [bounds[name] + more for name, more in (("ge", 0), ("gt", 1)) if name in bounds]
+    highs = [bounds[name] - less for name, less in (("le", 0), ("lt", 1)) if name in bounds]
     return max(lows, default=None), min(highs, default=None)
 
 
@@ -252,24 +236,14 @@ def _is_bounded(core: Core) -> bool:
     )
 
 
-def _items(core: Core, at: Place, read: Read) -> Schema:
-    return read(core.get("items_schema", {"type": "any"}), at.child("[]"))
-
-
 def _counts(core: Core, what: str) -> Schema:
     named = {"min_length": f"min{what}", "max_length": f"max{what}"}
     return {key: core[name] for name, key in named.items() if core.get(name) is not None}
 
 
 CONTAINERS: dict[str, Container] = {
-    "list": read_array,
-    "deque": read_array,
-    "generator": read_array,
-    "set": read_set,
-    "frozenset": read_set,
+    **dict.fromkeys(("list", "deque", "generator"), read_array),
+    **dict.fromkeys(("set", "frozenset"), read_set),
     "tuple": read_tuple,
-    "dict": read_dict,
-    "frozendict": read_dict,
-    "ordered-dict": read_dict,
-    "counter": read_dict,
+    **dict.fromkeys(("dict", "frozendict", "ordered-dict", "counter"), read_dict),
 }

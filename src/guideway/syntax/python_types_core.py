@@ -1,9 +1,7 @@
-"""pydantic's core schema of a type → a JSON Schema whose texts pydantic reads back as that type.
+"""pydantic's core schema of a type → JSON Schema: the walk, wrappers and unions.
 
-The walk over the tree, and the nodes that only wrap or combine others; the leaves are in
-`python_types_scalars`, `_containers` and `_objects`. What a schema cannot say is refused with its
-place. Types that are used more than once, recursive ones above all, stand in `$defs` under their
-names.
+The leaves are in `python_types_scalars`, `_containers` and `_objects`. What a schema cannot express
+is refused with its place. Types used more than once become `$defs`.
 """
 
 import re
@@ -55,9 +53,6 @@ def read_core(core: Core, at: Place) -> Schema:
 
     >>> read_core({"type": "list", "items_schema": {"type": "str"}}, Place("names"))
     {'type': 'array', 'items': {'type': 'string'}}
-
-    Raises:
-        UnsupportedError: a part that no schema says exactly, with its place.
     """
     reader = _Reader()
     schema = reader.read(core, at)
@@ -76,7 +71,7 @@ def _mentions(value: object, reference: str) -> bool:
 
 @final
 class _Reader:
-    """Reads one type; collects the definitions it refers to."""
+    """Reads one type and collects the definitions that it refers to."""
 
     def __init__(self) -> None:
         self.definitions: dict[str, Schema] = {}
@@ -92,7 +87,7 @@ class _Reader:
             "function-wrap": self._validated,
             "function-plain": self._plain,
             "lax-or-strict": self._lax,
-            "json-or-python": self._json,
+            "json-or-python": lambda core, at: self.read(core["json_schema"], at),
             "json": self._text,
             "chain": self._chain,
             "custom-error": self._inner,
@@ -102,7 +97,7 @@ class _Reader:
         }
 
     def read(self, core: Core, at: Place) -> Schema:
-        """The schema of a node, as its hooks have it."""
+        """The schema of a node, changed by the user's JSON Schema functions."""
         reading: Callable[[Core], Schema] = lambda inner: self._node(inner, at)  # noqa: E731
         for hook in users_hooks(core):
             reading = self._hooked(hook, core, reading, at)
@@ -115,7 +110,7 @@ class _Reader:
         return lambda inner: self._on_its_own(_told_by(hook, inner, handler, at))
 
     def _on_its_own(self, schema: Schema) -> Schema:
-        """A user's schema; a name of its own has its references lead to its own definitions."""
+        """A user's schema; with own definitions it gets an `$id`, so references stay in it."""
         if "$id" in schema or not schema.keys() & {"$defs", "definitions"}:
             return schema
         if schema not in self._documents:
@@ -153,11 +148,8 @@ class _Reader:
         return _any_of([self.read(part, at) for part in parts])
 
     def _tagged(self, core: Core, at: Place) -> Schema:
-        """A union whose members say in one key which of them it is; there that key is required."""
-        choices: list[Core] = []
-        for choice in core["choices"].values():
-            if choice not in choices and not is_hidden(choice):
-                choices.append(choice)
+        """A union with a discriminator; a key as discriminator is required in each member."""
+        choices = [choice for choice in core["choices"].values() if not is_hidden(choice)]
         tag = core["discriminator"]
         if callable(tag):
             return _any_of([self.read(choice, at) for choice in choices])
@@ -168,7 +160,7 @@ class _Reader:
         )
 
     def _tag(self, core: Core, names: list[str], at: Place) -> str:
-        """That of the names by which the fields of a member are read."""
+        """The name among `names` by which a union member reads its tag."""
         at = at.configured(core.get("config"))
         match core["type"]:
             case "definition-ref":
@@ -200,7 +192,7 @@ class _Reader:
         return self.read(inner, at.behind(core))
 
     def _size(self, core: Core, at: Place) -> Schema:
-        """Bytes, or a text with their unit where no bound compares them."""
+        """ByteSize: an int, or a text with a unit where no bound compares it."""
         if core["type"] != "union":
             return self.read(core, at)
         return _any_of([self.read(core["choices"][1], at), dict(BYTE_SIZE)])
@@ -229,11 +221,8 @@ class _Reader:
         twice = at.is_strict(core) and core["strict_schema"]["type"] == "chain"
         return self.read(side_of(core, at), replace(at, again=at.again or twice))
 
-    def _json(self, core: Core, at: Place) -> Schema:
-        return self.read(core["json_schema"], at)
-
     def _text(self, core: Core, at: Place) -> Schema:
-        """A string that holds JSON; the other words are for those who read the schema."""
+        """A string that holds JSON; the other keywords are for readers of the schema."""
         if at.again:
             why = "in a strict defaultdict is read twice by pydantic; use a dict"
             raise at.refuse("JSON in a string", why, "strict")
@@ -276,7 +265,7 @@ class _Reader:
         return next(free for free in numbered if free not in taken)
 
     def resolve(self, schema: Schema) -> Schema:
-        """The schema that a reference stands for."""
+        """Resolve a reference into the definitions collected so far."""
         own = "$id" in schema  # its references are
         reference: str = "" if own else schema.get("$ref", "")
         return self.definitions.get(reference.removeprefix(_DEFS), schema)
@@ -284,7 +273,7 @@ class _Reader:
 
 @final
 class _Handler:
-    """What a JSON Schema function of a type gets to ask for the schema it would have without it."""
+    """The handler that pydantic's JSON Schema functions expect."""
 
     mode = "validation"
 
@@ -294,17 +283,15 @@ class _Handler:
         self._reader, self._core, self._reading, self._at = reader, core, reading, at
 
     def __call__(self, core: Core) -> Schema:
-        """The schema of `core`."""
         same = core is self._core
         return self._reading(core) if same else self._reader.read(core, self._at)
 
     def resolve_ref_schema(self, schema: Schema) -> Schema:
-        """The schema that a reference stands for."""
         return self._reader.resolve(schema)
 
 
 def _told_by(hook: Hook, core: Core, handler: _Handler, at: Place) -> Schema:
-    """What a JSON Schema function of the user's returns."""
+    """Result of a user's JSON Schema function."""
     try:
         return dict(hook(core, handler))
     except GuidewayError:  # of the handler
@@ -315,7 +302,7 @@ def _told_by(hook: Hook, core: Core, handler: _Handler, at: Place) -> Schema:
 
 
 def _settings(config: Core) -> str:
-    """What a configuration says that may bear on other types than the class that has it."""
+    """Text of the settings that may affect other types than the class that has them."""
     return repr(sorted((name, said) for name, said in config.items() if name not in _OF_A_CLASS))
 
 

@@ -1,14 +1,9 @@
-"""Decimals as patterns, with the digits and bounds that pydantic knows.
+"""Decimals as patterns, with the digits and bounds that pydantic counts.
 
-pydantic counts digits after dropping zeros at the end of the fraction: 12.500 has one decimal
-place and three digits. The zero in 0.01 counts for nothing, but 0 itself is one digit. To count, it
-rounds to the 28 digits of decimal's default context, which makes 30 digits of 29 nines: with
-`max_digits`, 28 digits are the most on offer.
-
-Exponents, which `str(Decimal)` writes in 1E+3 and 1E-7, are on offer where no bound but zero is
-set; to compare 1E+3 with 999.5, a pattern would have to count.
-
-What this module does not know: where the numbers come from.
+pydantic counts digits after dropping zeros at the end of the fraction: 12.500 has one decimal place
+and three digits; 0.01 has no digit before the point, 0 has one. It rounds to the 28 digits of
+decimal's default context, so `max_digits` allows 28 at most. Exponents, which `str(Decimal)` writes
+in 1E+3 and 1E-7, are allowed where no bound but zero is set.
 """
 
 from dataclasses import dataclass
@@ -42,10 +37,7 @@ _AROUND_ZERO = {
 @final
 @dataclass(frozen=True, slots=True)
 class _Digits:
-    """How many digits may stand before the point, after it, and in all; None: any number.
-
-    `zeros`: whether more zeros may stand at the end of a fraction.
-    """
+    """Most digits before the point, after it and in all (None: any); `zeros` may end a fraction."""
 
     units: int | None
     places: int | None
@@ -53,7 +45,7 @@ class _Digits:
     zeros: bool
 
     def fraction(self, places: int | None) -> str:
-        """A fraction of at most so many digits, or none."""
+        """Optional fraction of at most `places` digits."""
         if places is None:
             return FRACTION
         more = "0*" if self.zeros else ""
@@ -65,14 +57,8 @@ class _Digits:
 def decimal_patterns(core: Core, *, infinite: bool, plain: bool = False) -> list[str]:
     """Patterns that all have to match.
 
-    >>> decimal_patterns({"max_digits": 3, "decimal_places": 2, "ge": 0}, infinite=False)[1]
-    '^(?:[0-9]|-[0.]+(?:E|$))'
-
-    Args:
-        core: its `max_digits`, `decimal_places`, `whole_digits`, `ge`, `gt`, `le` and `lt` count.
-        infinite: whether infinity and NaN are allowed; bounds and counts leave them out.
-        plain: whether no digits are on offer that make no difference, and at most 28 before the
-            point and behind it.
+    `infinite` allows infinity and NaN, if no bound or count excludes them. `plain` leaves out zeros
+    that make no difference, and allows at most 28 digits on either side of the point.
     """
     bounds = {name: Decimal(core[name]) for name in ("ge", "gt", "le", "lt") if name in core}
     digits = _digits(core, zeros=not plain)
@@ -89,10 +75,9 @@ def _ranges(bounds: dict[str, Decimal], bounded: bool) -> list[str]:
     for name, value in bounds.items():
         if not bounded:
             patterns.append(_AROUND_ZERO[name])
-        elif name[0] == "g":
-            patterns += map(whole, decimals(value, None, name == "gt", False))
         else:
-            patterns += map(whole, decimals(None, value, False, name == "lt"))
+            part = decimals(value, least=name[0] == "g", exclusive=name[1] == "t")
+            patterns.append(whole(part))
     return patterns
 
 
@@ -112,7 +97,7 @@ def _digits(core: Core, *, zeros: bool) -> _Digits:
 
 
 def _plain(digits: _Digits) -> list[str]:
-    """Digits, and a fraction perhaps."""
+    """Digits and an optional fraction."""
     units, places, total = digits.units, digits.places, digits.total
     fraction = digits.fraction(places)
     if units is None:
@@ -128,7 +113,7 @@ def _plain(digits: _Digits) -> list[str]:
 
 
 def _scientific(digits: _Digits) -> list[str]:
-    """One digit, a fraction perhaps, and an exponent."""
+    """One digit, an optional fraction and an exponent."""
     units, places = digits.units, digits.places
     if places is None or (digits.total is None and not digits.zeros):
         return [f"[0-9]{digits.fraction(places)}{_ANY_EXPONENT}"]
@@ -162,8 +147,8 @@ def _great(digits: _Digits, places: int) -> list[str]:
 def multiples(of: Decimal) -> list[str]:
     """Patterns of the multiples of a decimal number, without exponents; all of them have to match.
 
-    Only the last digits count where it is a product of twos and fives, by a power of ten; for all
-    other numbers there is none. Python's decimals divide up to 28 digits.
+    Empty unless the number is a product of twos and fives and a power of ten, where the last digits
+    decide. Python's decimals divide up to 28 digits.
 
     >>> import re
     >>> multiple, _ = multiples(Decimal("0.25"))
@@ -193,7 +178,7 @@ def multiples(of: Decimal) -> list[str]:
 
 
 def _ending(end: str, count: int, *, last: bool) -> str:
-    """Numbers with so many digits behind the point whose last digits are these."""
+    """Numbers with `count` decimal places whose last digits are `end`."""
     behind = end[max(0, len(end) - count) :] if count else ""
     before = end[: len(end) - len(behind)]
     units = f"(?:[1-9][0-9]*{before}|{before.lstrip('0') or '0'})" if before else NUMERAL

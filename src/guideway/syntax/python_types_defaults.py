@@ -1,8 +1,6 @@
-"""Defaults that pydantic validates (`validate_default`), and whether it takes them.
+"""Defaults that pydantic validates (`validate_default`).
 
-A field whose default is refused has to be in the text: left out, it would make pydantic refuse the
-whole. What a factory makes is not asked for, and what a function of the user's raises is its own
-matter.
+A field whose default is invalid must be in the text. Defaults of factories are not checked.
 """
 
 from typing import Any, cast
@@ -13,13 +11,7 @@ from guideway.syntax.python_types_place import Core, Place
 
 
 def is_default_taken(core: Core, at: Place) -> bool:
-    """Whether a field with this default may be left out.
-
-    >>> number = {"type": "int"}
-    >>> default = {"type": "default", "schema": number, "default": "a", "validate_default": True}
-    >>> is_default_taken(default, Place("T"))
-    False
-    """
+    """Return True if a field with this default may be left out."""
     own = core.get("validate_default")
     validated = at.config.get("validate_default") if own is None else own
     if not validated or "default" not in core:

@@ -1,16 +1,14 @@
-"""What pydantic's types with validators of their own hold, by the format that they claim.
+"""Schemas of pydantic's types with validators of their own, by the format that they claim.
 
-Some have fewer texts on offer than pydantic reads:
+Some allow fewer texts than pydantic reads:
 
-- e-mail addresses are those that the email-validator package keeps as they are, in their usual
-  form: ASCII, no quotes, the domain in small letters and none that is reserved; one with a name has
-  words of letters and digits before it;
-- texts in base64 (`Base64Str`) are ASCII;
+- e-mail addresses are those that email-validator does not change: ASCII, no quotes, a lower-case
+  domain that is not reserved; a display name consists of words of letters and digits;
+- base64 texts (`Base64Str`) are ASCII;
 - IPv6 networks have their :: at the end; regular expressions have no names, references and flags,
-  and groups nested three deep.
+  and at most three levels of groups.
 
-Paths of files and folders are any text, since only the machine tells whether they are there. The
-names of time zones are those of this machine.
+Paths are any text. Time zones are those of this machine.
 """
 
 from collections.abc import Callable
@@ -38,33 +36,33 @@ _ATOM = "[A-Za-z0-9_+'&-]+"
 _LABEL = "[a-z0-9]+(?:-[a-z0-9]+)*"
 
 
-def other_words(words: tuple[str, ...]) -> str:
-    """Words of two or more small letters that are not among `words`.
+def other_words(words: tuple[str, ...], first: str, letters: str, least: int = 1) -> str:
+    """Pattern of the words of `letters` (one of `first` in front) that are not among `words`.
 
     >>> import re
-    >>> [bool(re.fullmatch(other_words(("on",)), word)) for word in ("on", "one", "off", "o")]
-    [False, True, True, False]
+    >>> others = other_words(("on",), "no", "no")
+    >>> [bool(re.fullmatch(others, word)) for word in ("on", "oo", "o", "no", "")]
+    [False, True, True, True, False]
     """
     parts: list[str] = []
-    prefixes = {word[:end] for word in words for end in range(len(word))}
-    for prefix in sorted(prefixes):
-        following = {
-            word[len(prefix)] for word in words if word.startswith(prefix) and word != prefix
-        }
-        others = "".join(letter for letter in _LETTERS if letter not in following)
-        parts.append(f"{prefix}[{others}]{'[a-z]*' if prefix else '[a-z]+'}")
-        if len(prefix) > 1 and prefix not in words:
+    for prefix in sorted({word[:end] for word in words for end in range(len(word) + 1)}):
+        following = {w[len(prefix)] for w in words if w.startswith(prefix) and w != prefix}
+        others = "".join(c for c in (letters if prefix else first) if c not in following)
+        more = max(0, least - len(prefix) - 1)
+        parts.append(f"{prefix}[{others}]" + f"[{letters}]{{{more},}}")
+        if len(prefix) >= least and prefix not in words:
             parts.append(prefix)
-    parts += [f"{word}[a-z]+" for word in words if word not in prefixes]
     return either(parts)
 
 
 _LETTERS = "abcdefghijklmnopqrstuvwxyz"
-_EMAIL = rf"{_ATOM}(?:\.{_ATOM})*@(?:{_LABEL}\.)+(?:{other_words(_RESERVED)})"
+_EMAIL = (
+    rf"{_ATOM}(?:\.{_ATOM})*@(?:{_LABEL}\.)+(?:{other_words(_RESERVED, _LETTERS, _LETTERS, 2)})"
+)
 
 
 def _email(begin: str, end: str, called: str) -> Schema:
-    """E-mail addresses between two patterns, as long as RFC 5321 has them."""
+    """E-mail addresses between two patterns, with the lengths of RFC 5321."""
     return {
         "type": "string",
         "maxLength": 254,
@@ -84,13 +82,7 @@ BASE64_URL: Digits = ("[A-Za-z0-9_-]",) * 4
 
 
 def base64_texts(digits: Digits, low: int = 0, high: int | None = None) -> str:
-    """The base64 of so many bytes, with its padding, as a part of a pattern.
-
-    >>> import re
-    >>> texts = base64_texts(BASE64, 1, 2)
-    >>> [bool(re.fullmatch(texts, text)) for text in ("", "aGk=", "aaaa")]
-    [False, True, False]
-    """
+    """Pattern of the base64 of `low` to `high` bytes, with padding."""
     parts: list[str] = []
     one, two = f"{digits[0]}[AQgw]==", f"{digits[0]}{digits[1]}[AEIMQUYcgkosw048]="
     for rest, end in enumerate(("", one, two)):
@@ -102,7 +94,7 @@ def base64_texts(digits: Digits, low: int = 0, high: int | None = None) -> str:
 
 
 def ascii_digits(digits: Digits) -> Digits:
-    """Of the digits of three bytes, those of bytes below 128."""
+    """Classes of the base64 digits of three ASCII bytes."""
     return "[A-Za-f]", "[A-HQ-Xg-nw-z0-3]", "[ABEFIJMNQRUVYZcdghklopstwx014589]", digits[3]
 
 
@@ -110,7 +102,7 @@ def ascii_digits(digits: Digits) -> Digits:
 
 
 def _network4() -> str:
-    """IPv4 networks: all bits behind the prefix are zero."""
+    """IPv4 networks: all bits after the prefix are zero."""
     parts: list[str] = []
     for prefix in range(33):
         octets = [_OCTET] * (prefix // 8)
@@ -121,7 +113,7 @@ def _network4() -> str:
 
 
 def _network6() -> str:
-    """IPv6 networks: as many groups as the prefix needs, or fewer; the others are :: at the end."""
+    """IPv6 networks: as many groups as the prefix needs, or fewer, then ::."""
     parts = ["::/0"]
     for prefix in range(1, 129):
         others = (prefix - 1) // 16  # groups before the last one
@@ -132,7 +124,7 @@ def _network6() -> str:
 
 
 def _leading_bits(bits: int) -> str:
-    """A group of 16 bits of which only the first ones may be set.
+    """A group of 16 bits of which only the first `bits` may be set.
 
     >>> _leading_bits(8), _leading_bits(6)
     ('(?:0{1,4}|[0-9a-fA-F]{1,2}00)', '(?:0{1,4}|[0-9a-fA-F]{0,1}[048cC]00)')
@@ -150,7 +142,7 @@ _SIZE = "[kKmMgGtTpPeE]"
 
 
 def _regex(depth: int) -> str:
-    """Python's regular expressions: no names, references and flags, groups so deep in groups."""
+    """Pattern of Python's regular expressions without names, references and flags."""
     escape = r"\\[dDsSwWnrtfv.^$*+?()[\]{}|\\/-]"
     inside = rf"(?:a-z|A-Z|0-9|[A-Za-z0-9 _.,:;!@#%&*+=(){{}}|?$/<>'\"~`-]|{escape})"
     atom = rf"[^\\^$*+?()[\]{{}}|\x00-\x1f]|\.|{escape}|\[\^?{inside}+\]"

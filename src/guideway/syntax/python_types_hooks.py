@@ -1,12 +1,9 @@
-"""What types say about themselves beside their core schema: validators and JSON Schema functions.
+"""Validators and JSON Schema functions that types carry beside their core schema.
 
-A validator that a user wrote may reject what the schema allows: pydantic then says so when the text
-is parsed. One of pydantic's own is part of the type, so it is either known here to reject nothing
-more, or turned into constraints (`python_types_limits`), or refused. The wrappers that pydantic
-puts around v1 validators and around predicates of annotated_types call the user's function.
-
-A JSON Schema that a user gave (`WithJsonSchema`, `__get_pydantic_json_schema__`) is taken at its
-word. `json_schema_extra` describes and does not validate, so only descriptions are taken from it.
+A user's validator may reject what the schema allows. pydantic's own validators are known here to
+reject nothing more, or become constraints (`python_types_limits`), or are refused. A JSON Schema
+that a user gave (`WithJsonSchema`, `__get_pydantic_json_schema__`) is used as it is; of
+`json_schema_extra` only descriptions are used.
 """
 
 from collections.abc import Callable, Mapping
@@ -45,7 +42,7 @@ _ASKED = frozenset((*BOUNDS, "multiple_of", *LENGTHS, "max_digits", "decimal_pla
 
 
 def is_own(function: object) -> bool:
-    """Whether pydantic brings this function, and calls no function of the user's in it."""
+    """Return True for a function of pydantic's that calls no function of the user's."""
     inner = _inner(function)
     home = str(getattr(inner, "__module__", ""))
     return (
@@ -53,18 +50,13 @@ def is_own(function: object) -> bool:
     )
 
 
-def is_users(core: Core) -> bool:
-    """Whether a function of the user's is the core schema."""
-    return "function" in core and not is_own(core["function"]["function"])
-
-
 def is_harmless(function: object) -> bool:
-    """Whether one of pydantic's own validators takes all that its schema allows."""
+    """Return True for a validator of pydantic's that accepts all that its schema allows."""
     return name_of(function) in _HARMLESS
 
 
 def name_of(function: object) -> str:
-    """The name of a function, for a message."""
+    """Name of a function for messages."""
     inner = _inner(function)
     return str(getattr(inner, "__qualname__", None) or type(inner).__qualname__)
 
@@ -76,10 +68,7 @@ def _inner(function: object) -> object:
 
 
 def asked_by(core: Core) -> dict[str, Any]:
-    """The constraints that a function checks on the value that its schema gives, by their names.
-
-    Empty for a function that does anything else.
-    """
+    """Constraints that a function checks on the value of its schema; {} for other functions."""
     function = core["function"]["function"]
     name = name_of(function)
     if name == _PREDICATE:
@@ -98,7 +87,7 @@ def asked_by(core: Core) -> dict[str, Any]:
 
 
 def hooks_of(core: Core) -> list[Hook]:
-    """The JSON Schema functions of a core schema, in the order in which they are applied."""
+    """JSON Schema functions of a core schema, in the order of application."""
     metadata: Mapping[str, Any] = core.get("metadata") or {}
     return [
         *metadata.get("pydantic_js_functions", ()),
@@ -107,12 +96,12 @@ def hooks_of(core: Core) -> list[Hook]:
 
 
 def users_hooks(core: Core) -> list[Hook]:
-    """Those that say what a user wants said, `WithJsonSchema` among them."""
+    """JSON Schema functions of the user's, `WithJsonSchema` included."""
     return [hook for hook in hooks_of(core) if not is_own(hook) or _is_of(hook, "WithJsonSchema")]
 
 
 def is_hidden(core: Core) -> bool:
-    """Whether `SkipJsonSchema`, or pydantic's MISSING, keeps a type from being on offer."""
+    """Return True if `SkipJsonSchema` or pydantic's MISSING hides a type."""
     if any(_hides(hook) for hook in hooks_of(core)):
         return True
     inner: Core | None = core.get("schema")
@@ -132,7 +121,7 @@ def _is_of(hook: Hook, annotation: str) -> bool:
 
 
 def claimed_format(core: Core) -> Schema | None:
-    """The schema of a type of pydantic's own that no core schema describes, None for others."""
+    """The schema for the format that a type of pydantic's own claims, or None."""
     claims = [hook(core, _Nothing()) for hook in hooks_of(core) if is_own(hook)]
     known = [FORMATS[claim["format"]] for claim in claims if claim.get("format") in FORMATS]
     return dict(known[-1]()) if known else None
@@ -149,7 +138,7 @@ class _Nothing:
 
 
 def described(core: Core) -> Schema:
-    """Description and examples that a field or an annotation carries."""
+    """Description and examples of a field or annotation."""
     metadata: Mapping[str, Any] = core.get("metadata") or {}
     found: Schema = {}
     for said in (metadata.get("pydantic_js_updates"), metadata.get("pydantic_js_extra")):
@@ -161,7 +150,6 @@ def described(core: Core) -> Schema:
 
 
 def is_json(value: object) -> bool:
-    """Whether JSON has such a value; what only describes a type and is none is not told."""
     try:
         copy_json(value)
     except GuidewayError:

@@ -1,12 +1,11 @@
-"""The keys by which pydantic reads the fields of an object: each field looks along several paths.
+"""Keys by which pydantic reads the fields of an object; each field has several paths.
 
     alias="x"                              x
     AliasChoices("x", AliasPath("y", 0))   x, else the first item of y
     populate_by_name                       those, else the name
 
-One key of each field is on offer, the one under which it is written if it is read there. Where a
-path of another field leads there too, that field has to have its own key in the text, or else it
-would be read from what was written for this one.
+One key of each field is allowed: the one under which it is written, if it is read there. Where a
+path of another field leads to that key, the other field needs its own key in the text.
 """
 
 from collections.abc import Iterable, Iterator
@@ -21,16 +20,7 @@ Path: TypeAlias = list[str | int]
 @final
 @dataclass(frozen=True, slots=True)
 class Field:
-    """One field of an object.
-
-    Attributes:
-        name: its name in Python.
-        key: its key in JSON.
-        paths: where pydantic looks for it, in this order.
-        required: whether it has to be there.
-        core: its type, with what is said about it.
-        value: its type.
-    """
+    """A field of an object: name in Python, key in JSON, paths in order, type with metadata."""
 
     name: str
     key: str
@@ -41,7 +31,7 @@ class Field:
 
 
 def key_paths(name: str, field: Core, at: Place) -> list[Path]:
-    """Where pydantic looks for a field, in this order.
+    """Paths along which pydantic looks for a field, in order.
 
     >>> key_paths("a", {"validation_alias": ["x", 0]}, Place("T", {"validate_by_name": True}))
     [['x', 0], ['a']]
@@ -57,24 +47,14 @@ def key_paths(name: str, field: Core, at: Place) -> list[Path]:
 
 
 def key_on_offer(name: str, field: Core, paths: list[Path]) -> str | None:
-    """The key under which a field is written if it is read there, else the first; or None.
-
-    >>> key_on_offer("a", {"serialization_alias": "y"}, [["x"], ["y"]])
-    'y'
-    """
+    """The key under which a field is written if it is read there, else the first one or None."""
     keys = [path[0] for path in paths if len(path) == 1 and isinstance(path[0], str)]
     written = field.get("serialization_alias") or name
     return written if written in keys else next(iter(keys), None)
 
 
 def shared_keys(fields: Iterable[Field], offered: Iterable[Field], at: Place) -> Schema:
-    """`dependentRequired`, if a field would be read from the key of another one without its own.
-
-    Args:
-        fields: all that pydantic reads.
-        offered: those of them that are on offer.
-        at: where they are, to refuse what two fields are read from.
-    """
+    """`dependentRequired` for `fields` that would be read from the key of an offered one."""
     owners: dict[str, Field] = {}
     for field in offered:
         other = owners.setdefault(field.key, field)
@@ -91,7 +71,7 @@ def shared_keys(fields: Iterable[Field], offered: Iterable[Field], at: Place) ->
 
 
 def _others(field: Field, owners: dict[str, Field]) -> Iterator[tuple[str, bool]]:
-    """The offered keys on the other paths of a field, and whether it looks there first."""
+    """The offered keys on the other paths of a field, and whether pydantic looks there first."""
     before = True
     for path in field.paths:
         if path == [field.key] and owners.get(field.key) is field:

@@ -1,14 +1,11 @@
-"""Constraints that pydantic checks on what a schema or a function returns: where they hold in JSON.
+"""Constraints that pydantic checks on what a schema or a function returns, moved to the JSON value.
 
     Annotated[int, AfterValidator(f), Field(ge=3)]      ge=3 is checked on what f returns
 
-A constraint behind a function of the user's holds for the JSON value, as if the function returned
-what it is given: a mask can have no other reading, and the JSON Schema that pydantic publishes has
-the same. It is never dropped: where the value cannot have such a constraint, or the function's
-annotation says that it returns another kind of value, the type is refused by name. Behind a
-`json_schema_input_type` it holds for values of the kind that the type itself has.
-
-What this module does not know: how a constraint is written in JSON Schema.
+A constraint after a user's function holds for the JSON value, as if the function returned its
+argument; the JSON Schema that pydantic publishes does the same. Where the value cannot have the
+constraint, or the function's annotation returns another kind of value, the type is refused. With a
+`json_schema_input_type` the constraint holds for values of the type's own kind.
 """
 
 from collections.abc import Callable, Mapping
@@ -74,11 +71,7 @@ _INPUT: Final = "json_schema_input_schema"
 
 
 def unwrapped(core: Core, at: Place) -> Core | None:
-    """What a validator is put around, with what it asks of that; None if it decides alone.
-
-    Raises:
-        UnsupportedError: as `limited`.
-    """
+    """The schema inside a validator, with the validator's constraints; None if it decides alone."""
     function = core["function"]["function"]
     asked = asked_by(core)
     if asked and is_own(function):
@@ -91,18 +84,14 @@ def unwrapped(core: Core, at: Place) -> Core | None:
 
 
 def _is_text(core: Core) -> bool:
-    """Whether predicates, and nothing else, are put around a string."""
+    """Return True if only predicates wrap a string."""
     while core["type"] == "function-after" and asked_by(core):
         core = core["schema"]
     return core["type"] == "str"
 
 
 def first_of(core: Core, at: Place) -> Core:
-    """The first step of a chain, with what the others ask of it.
-
-    Raises:
-        UnsupportedError: another step is no function, or as `limited`.
-    """
+    """The first step of a chain, with the constraints of the others."""
     first, *others = core["steps"]
     for step in others:
         called = step.get("function", {}).get("function")
@@ -117,16 +106,16 @@ def first_of(core: Core, at: Place) -> Core:
 
 
 def limited(core: Core, asked: Asked, check: Check, at: Place) -> Core:
-    """`core`, for the values that satisfy constraints too.
+    """`core` with more constraints.
 
     Args:
         core: a core schema.
-        asked: the constraints, by their names in core schemas.
-        check: pydantic's function that raises for a value that does not satisfy them.
+        asked: constraints, by their names in core schemas.
+        check: pydantic's function that raises for a value that violates them.
         at: the place.
 
     Raises:
-        UnsupportedError: they cannot be said of such a value, or no value satisfies them.
+        UnsupportedError: such a value cannot have the constraints, or no value satisfies them.
         SourceError: the type refers to itself.
     """
     found = _limited(core, asked, check, at)
@@ -188,7 +177,7 @@ def _any(core: Core, asked: Asked, check: Check, at: Place) -> Core | None:
 
 
 def _any_of(groups: set[str], asked: Asked, check: Check, at: Place) -> Core | None:
-    """Any JSON values that can have the constraints: of these groups, if there are any."""
+    """Any JSON values that can have the constraints, of these groups if there are some."""
     taking = [kind for kind in ("int", "float", "str", "list", "dict") if _takes(kind, asked)]
     if "multiple_of" in asked:
         taking = [kind for kind in taking if kind == "int"]  # the rest of a float is rounded
@@ -201,7 +190,7 @@ def _any_of(groups: set[str], asked: Asked, check: Check, at: Place) -> Core | N
 
 
 def _listed(core: Core, asked: Asked, check: Check, at: Place) -> Core | None:
-    """Of listed values those that pydantic takes."""
+    """The listed values that `check` accepts."""
     name = "members" if core["type"] == "enum" else "expected"
     values = [True, False] if core["type"] == "bool" else core[name]
     kept = [value for value in values if _is_taken(value, check)]
@@ -226,7 +215,7 @@ def _none(core: Core, asked: Asked, check: Check, at: Place) -> None:
 
 
 def _behind(core: Core, asked: Asked, check: Check, at: Place) -> Core | None:
-    """A function around a schema, or alone."""
+    """A function, with or without a schema inside."""
     function = core["function"]["function"]
     name = name_of(function)
     if not is_own(function):
@@ -263,7 +252,7 @@ def _behind_users(core: Core, asked: Asked, check: Check, at: Place) -> Core | N
 
 
 def _alike(core: Core, groups: set[str], asked: Asked, check: Check, at: Place) -> Core | None:
-    """A declared input: of its members, those of the type's own kind are limited."""
+    """A declared input, whose members of the type's own kind are limited."""
     core, at = at.following(core)
     if core["type"] == "any":
         return _any_of(groups, asked, check, at)
@@ -285,7 +274,7 @@ def _output(core: Core) -> Core:
 
 
 def _groups(core: Core, at: Place) -> set[str]:
-    """The groups of a type's values, as far as they are known."""
+    """Known groups of a type's values."""
     core, at = at.following(core)
     if core["type"] == "union":
         return set[str]().union(*(_groups(part, at) for part in union_parts(core)))
@@ -295,7 +284,7 @@ def _groups(core: Core, at: Place) -> set[str]:
 
 
 def _returned(function: object) -> str | None:
-    """The group of what a function says it returns, None if that is not known."""
+    """Group of a function's return annotation, None if unknown."""
     try:
         hint: Any = get_type_hints(cast("Any", function)).get("return")
         return _CLASSES.get(get_origin(hint) or hint)
@@ -323,7 +312,7 @@ def _takes(kind: str, asked: Asked) -> bool:
 
 
 def _whole_digits(core: Core, asked: Asked) -> dict[str, int | None]:
-    """How many digits a decimal may have before the point, where counts are asked twice."""
+    """Most digits of a decimal before the point, where counts are given twice."""
     if core["type"] != "decimal" or asked.keys().isdisjoint(("max_digits", "decimal_places")):
         return {}
     found: list[int] = [] if core.get("whole_digits") is None else [core["whole_digits"]]
@@ -335,7 +324,7 @@ def _whole_digits(core: Core, asked: Asked) -> dict[str, int | None]:
 
 
 def _both(core: Core, name: str, value: Any, at: Place) -> Any:
-    """What `core` asks under this name, and `value` as well."""
+    """The constraint of `core` and `value` in one."""
     own: Any = core.get(name)
     if name == "multiple_of":
         return _multiple(core, own, value, at)
@@ -348,7 +337,7 @@ def _both(core: Core, name: str, value: Any, at: Place) -> Any:
 
 
 def _multiple(core: Core, own: Any, value: Any, at: Place) -> Any:
-    """A multiple that Python's % checks, and not pydantic's own comparison."""
+    """`multiple_of` of both, for constraints that Python's % checks."""
     kind: str = core["type"]
     if kind == "int" and type(value) is int and value != 0:
         return lcm(1 if own is None else int(own), value)

@@ -1,9 +1,8 @@
-"""Core schemas of things with named fields: models, dataclasses, typed dicts, named tuples.
+"""Core schemas of models, dataclasses, typed dicts and named tuples.
 
-Keys are those of `python_types_keys`, in the order of declaration; fields with a default may be
-left out, unless pydantic would validate and refuse it; undeclared keys are on offer where
-`extra="allow"` keeps them, not where they would be ignored. Fields that are no input are not on
-offer: `init=False`, computed fields, `SkipJsonSchema`.
+Keys stay in the order of declaration. Fields with a default may be left out, unless pydantic would
+refuse the default. Undeclared keys are allowed where `extra="allow"` keeps them. `init=False`,
+computed fields and `SkipJsonSchema` are left out.
 """
 
 from collections.abc import Callable, Iterator
@@ -22,7 +21,7 @@ Object: TypeAlias = Callable[[Core, Place, Read], Schema]
 
 
 def read_model(core: Core, at: Place, read: Read) -> Schema:
-    """A pydantic model, a dataclass or a root model."""
+    """Schema of a model, dataclass or root model."""
     inside = replace(at.configured(core.get("config")), again=False)  # an instance is one already
     if core.get("custom_init"):  # which gets Python objects
         inside = replace(inside, in_python=True)
@@ -33,7 +32,7 @@ def read_model(core: Core, at: Place, read: Read) -> Schema:
 
 
 def named(cls: type) -> Schema:
-    """The name of a class, and its docstring, unless Python has made it."""
+    """Title and docstring of a class, unless Python made the docstring."""
     docstring: object = cls.__dict__.get("__doc__")
     made = f"{cls.__name__}("  # dataclasses and named tuples get one from their fields
     if not isinstance(docstring, str) or docstring.startswith(made) or not docstring.strip():
@@ -42,7 +41,7 @@ def named(cls: type) -> Schema:
 
 
 def read_fields(core: Core, at: Place, read: Read) -> Schema:
-    """The fields of a model, a dataclass or a typed dict."""
+    """Schema of the fields of a model, dataclass or typed dict."""
     inside = at.configured(core.get("config"))
     every = list(fields_of(core, inside))
     fields = [field for field in every if not _is_left_out(field, inside)]
@@ -76,11 +75,7 @@ def _is_left_out(field: Field, at: Place) -> bool:
 
 
 def fields_of(core: Core, at: Place) -> Iterator[Field]:
-    """The fields that JSON may hold, in order.
-
-    Raises:
-        UnsupportedError: a field has no key of its own, or is no input and never valid.
-    """
+    """The fields that JSON may hold, in order."""
     given = core["fields"] if "fields" in core else core["arguments_schema"]["arguments_schema"]
     if not isinstance(given, dict):  # dataclasses and named tuples have a list
         given = {field["name"]: field for field in given}
@@ -127,12 +122,12 @@ def _additional(core: Core, at: Place, read: Read) -> Any:
 
 
 def read_field(core: Core, at: Place, read: Read) -> Schema:
-    """A field: its value, and what is said about it."""
+    """Schema of a field."""
     return read(core["schema"], at)
 
 
 def read_default(core: Core, at: Place, read: Read) -> Schema:
-    """What has a default is of its type all the same."""
+    """Schema of a type with a default."""
     schema = read(core["schema"], at)
     shown = core.get("default", ...)
     if (type(shown) in _SHOWN or isinstance(shown, float)) and is_json(shown):
@@ -141,7 +136,7 @@ def read_default(core: Core, at: Place, read: Read) -> Schema:
 
 
 def read_named_tuple(core: Core, at: Place, read: Read) -> Schema:
-    """An array with an item for each field; those with a default may be missing at the end."""
+    """Schema of an array with an item for each field; defaults may be missing at the end."""
     inside = at.configured(core.get("config"))
     fields = list(fields_of(core, inside))
     return {
@@ -154,7 +149,7 @@ def read_named_tuple(core: Core, at: Place, read: Read) -> Schema:
 
 
 def tuple_class(core: Core) -> Any:
-    """The class of a named tuple; before pydantic 2.13 it is a call with arguments."""
+    """Class of a named tuple; before pydantic 2.13 it is a call with arguments."""
     return core["cls"] if core["type"] == "named-tuple" else core["function"]
 
 

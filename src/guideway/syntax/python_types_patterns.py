@@ -1,13 +1,11 @@
-"""Ranges of numbers and dates as patterns: strings compared character by character.
+"""Ranges of numbers and dates as patterns.
 
 A bound becomes alternatives along its digits. Numerals from 123 on:
 
     12[3-9] | 1[3-9][0-9] | [2-9][0-9]{2} | [1-9][0-9]{3,}
 
-Numerals have no leading zeros. The results are parts of a pattern without anchors, in the
-syntax that Python and ECMA-262 share, and are to be put into `whole(...)` or `(?:...)`.
-
-What this module does not know: schemas, pydantic.
+Numerals have no leading zeros. The results have no anchors and use the syntax that Python and
+ECMA-262 share; put them into `whole(...)` or `(?:...)`.
 """
 
 from decimal import Decimal
@@ -23,21 +21,15 @@ NOTHING = "[^\\s\\S]"  # matches no text: no character is neither
 
 
 def whole(part: str) -> str:
-    """The pattern whose search finds exactly the texts of `part`.
-
-    >>> whole("a|b")
-    '^(?:a|b)$'
-    """
     return f"^(?:{part})$"
 
 
 def either(parts: list[str]) -> str:
-    """Any of the parts."""
     return "|".join(parts) if parts else NOTHING
 
 
 def numerals(low: int, high: int | None) -> str:
-    """The numerals of the whole numbers from `low` (0 or more) to `high` (None: no end).
+    """Numerals of the whole numbers from `low` (0 or more) to `high` (None: no end).
 
     >>> numerals(0, 12)
     '[0-9]|1[0-2]'
@@ -57,7 +49,7 @@ def numerals(low: int, high: int | None) -> str:
 
 
 def integers(low: int | None, high: int | None, digits: int) -> str:
-    """The numerals, with a sign for those below zero, of the integers of at most `digits` digits.
+    """Numerals of the integers in a range, with at most `digits` digits.
 
     >>> integers(-1, 20, 4300)
     '[0-9]|1[0-9]|20|-(?:1)'
@@ -73,36 +65,17 @@ def integers(low: int | None, high: int | None, digits: int) -> str:
     return either(parts)
 
 
-def decimals(
-    low: Decimal | None, high: Decimal | None, open_low: bool, open_high: bool
-) -> list[str]:
-    """Parts that a decimal number in plain notation has to match, all of them, to lie in a range.
-
-    Args:
-        low: the least value, None for no limit.
-        high: the greatest value.
-        open_low: whether `low` itself is left out.
-        open_high: whether `high` itself is left out.
-    """
-    parts: list[str] = []
-    if low is not None:
-        parts.append(_signed_from(low, open_low, negative="-"))
-    if high is not None:  # x <= high is -x >= -high: the same with the signs changed
-        parts.append(_signed_from(high.copy_negate(), open_high, negative=""))
-    return parts
-
-
-def _signed_from(low: Decimal, exclusive: bool, negative: str) -> str:
-    """Numbers x >= low; `negative` is the sign of those below zero ("" if signs are swapped)."""
-    positive = "-" if negative == "" else ""
+def decimals(bound: Decimal, *, least: bool, exclusive: bool) -> str:
+    """Decimal numbers in plain notation from a bound on (`least`), or up to it."""
+    # x <= bound is -x >= -bound: the same with the signs changed
+    negative, positive = ("-", "") if least else ("", "-")
+    low = bound if least else bound.copy_negate()
     zero = rf"-?{ZERO}"
-    if low > 0:
-        return f"{positive}(?:{_magnitude_from(low, exclusive)})"
-    if low == 0:
-        above = f"{positive}(?:{_magnitude_from(low, True)})"
-        return above if exclusive else f"{above}|{zero}"
-    above = f"{positive}{NUMERAL}{FRACTION}"
-    return f"{above}|{zero}|{negative}(?:{unsigned_to(low.copy_abs(), exclusive)})"
+    if low < 0:
+        below = f"{negative}(?:{unsigned_to(low.copy_abs(), exclusive)})"
+        return f"{positive}{NUMERAL}{FRACTION}|{zero}|{below}"
+    above = f"{positive}(?:{_magnitude_from(low, exclusive or low == 0)})"
+    return f"{above}|{zero}" if low == 0 and not exclusive else above
 
 
 def _magnitude_from(low: Decimal, exclusive: bool) -> str:
@@ -128,7 +101,7 @@ def _split(value: Decimal) -> tuple[int, str]:
 
 
 def fraction_from(digits: str, exclusive: bool) -> str:
-    """Fractions, their point included, of 0.`digits` and above; none at all is 0."""
+    """Fractions, with their point, of 0.`digits` and above; none at all is 0."""
     more = "0*[1-9][0-9]*"
     if not digits:
         return rf"\.{more}" if exclusive else FRACTION
@@ -142,7 +115,7 @@ def fraction_from(digits: str, exclusive: bool) -> str:
 
 
 def fraction_to(digits: str, exclusive: bool) -> str:
-    """Fractions, their point included or none at all, up to 0.`digits`."""
+    """Fractions, with their point, up to 0.`digits`, or none."""
     if not digits:
         return NOTHING if exclusive else r"(?:\.0+)?"
     parts = [digits[:end] for end in range(1, len(digits))]  # 0.12 is less than 0.125
@@ -157,18 +130,16 @@ def fraction_to(digits: str, exclusive: bool) -> str:
 
 
 def ordered(text: str, *, least: bool, exclusive: bool) -> str:
-    """Texts of the length of `text`, with its separators, at or after it (`least`) or before.
+    """Texts of the form of `text` that are at or after it (`least`), or at or before it.
 
     >>> ordered("2024-05", least=True, exclusive=False)
     '2024-05|[3-9]......|2[1-9].....|20[3-9]....|202[5-9]...|2024-[1-9].|2024-0[6-9]'
     """
     parts = [] if exclusive else [text]
     for index, digit in enumerate(text):
-        low, high = (int(digit) + 1, 9) if least and digit.isdigit() else (1, 0)
-        if not least and digit.isdigit():
-            low, high = 0, int(digit) - 1
-        if low <= high:
-            parts.append(f"{text[:index]}{_class(low, high)}{'.' * (len(text) - index - 1)}")
+        if digit.isdigit() and digit != ("9" if least else "0"):
+            others = _class(int(digit) + 1, 9) if least else _class(0, int(digit) - 1)
+            parts.append(f"{text[:index]}{others}{'.' * (len(text) - index - 1)}")
     return either(parts)
 
 

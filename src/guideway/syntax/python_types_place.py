@@ -1,10 +1,7 @@
-"""Where a reader of pydantic's core schemas stands, and how it refuses what stands there.
+"""A place in a type, and the errors raised there.
 
-A core schema is pydantic's own tree of a type (a dict with a "type", documented in
-`pydantic_core.core_schema`). It says exactly what is valid, which the JSON Schema that pydantic
-publishes does not: that is why guideway reads the former.
-
-This module knows no kind of type.
+A core schema is pydantic's own tree of a type (`pydantic_core.core_schema`). It says exactly what
+is valid, which the JSON Schema that pydantic publishes does not.
 """
 
 from collections.abc import Callable, Collection, Iterator, Mapping
@@ -25,13 +22,13 @@ class Place:
     """A place in a type: `Person.address.zip`, `Person.tags[]`, `Person.prices{}`.
 
     Attributes:
-        path: how to get there.
-        config: pydantic's configuration that holds there.
-        definitions: what the references in the type stand for.
-        in_python: whether a function has made Python objects of the JSON that stands there.
-        again: whether what is read of the JSON is read once more, as a Python object.
-        followed: the references that lead here and into no part of the value.
-        plain: whether numbers in strings are held to what their type can tell apart.
+        path: steps from the type.
+        config: pydantic's configuration there.
+        definitions: targets of the references in the type.
+        in_python: a function has made Python objects of the JSON.
+        again: the value is validated once more, as a Python object.
+        followed: references followed since the last part of the value.
+        plain: decimals have no digits that make no difference.
     """
 
     path: str
@@ -43,25 +40,20 @@ class Place:
     plain: bool = False
 
     def child(self, step: str) -> "Place":
-        """A part of this."""
         return replace(self, path=f"{self.path}{step}", followed=frozenset())
 
     def configured(self, config: Core | None) -> "Place":
-        """This, under the configuration that the type brings, if it brings one."""
+        """This place under the configuration of a type, if it has one."""
         return self if config is None else replace(self, config=config)
 
     def resolved(self, core: Core) -> Core:
-        """`core`, or what it stands for if it is a reference."""
+        """`core`, or the target if it is a reference."""
         while core["type"] == "definition-ref":
             core = self.definitions[core["schema_ref"]]
         return core
 
     def following(self, core: Core) -> tuple[Core, "Place"]:
-        """`core`, or what it stands for, and the place of that.
-
-        Raises:
-            SourceError: it is what it is a part of, and of the same value.
-        """
+        """`core` or the target of its references, and the place; a circle is refused."""
         at: Place = self
         while core["type"] == "definition-ref":
             ref: str = core["schema_ref"]
@@ -74,21 +66,16 @@ class Place:
         return core, at
 
     def is_strict(self, core: Core) -> bool:
-        """Whether `core` is read strictly: as it says itself, or else as is configured."""
         own = core.get("strict")
         return bool(self.config.get("strict") if own is None else own)
 
     def behind(self, core: Core) -> "Place":
-        """What the function `core` is put around, unless it says itself what JSON it takes."""
+        """The place inside the function `core`, unless it declares its JSON input."""
         first = core["type"] in ("function-before", "function-wrap")
         return replace(self, in_python=True) if first and _SAID not in core else self
 
     def check_strict(self, core: Core, kinds: Collection[str]) -> None:
-        """Refuse a strict type among `kinds` behind a function.
-
-        Raises:
-            UnsupportedError: it is one; there it is given a str or a list, and takes neither.
-        """
+        """Refuse a strict type among `kinds` inside a function, where it gets a str or list."""
         if self.in_python and core["type"] in kinds and self.is_strict(core):
             raise self.refuse(
                 f"a strict {core['type']} after a validator",
@@ -98,7 +85,7 @@ class Place:
             )
 
     def refuse(self, what: str, why: str, feature: str = "") -> UnsupportedError:
-        """The error for something at this place that no schema can say exactly."""
+        """The error for a part that no schema expresses exactly."""
         return UnsupportedError(f"{what} {why}", feature=feature or what, place=self.path)
 
 
@@ -117,19 +104,19 @@ INTEGER_SCHEMA: Schema = {
 
 
 def integer(**more: object) -> Schema:
-    """Digits with or without a sign, further limited by the keywords `more`."""
+    """An integer without fraction and exponent, with more keywords."""
     return {"$ref": INTEGER, **more}
 
 
 def side_of(core: Core, at: Place) -> Core:
-    """What of a `lax-or-strict` holds at a place; a strict defaultdict ends with its lax side."""
+    """The side of a `lax-or-strict` that holds; a strict defaultdict ends with its lax side."""
     strict = at.is_strict(core) and core["strict_schema"]["type"] != "chain"
     side: Core = core["strict_schema" if strict else "lax_schema"]
     return side
 
 
 def union_parts(core: Core) -> Iterator[Core]:
-    """The members of a union, without the labels that they may have."""
+    """Members of a union, without their labels."""
     choices: list[Any] = core["choices"]
     for part in choices:
         yield cast("Core", part[0]) if isinstance(part, tuple) else part

@@ -1,9 +1,8 @@
-r"""Patterns of types, for JSON Schema: those of `re` as they are, those of Rust said in ECMA-262.
+r"""Patterns of types for JSON Schema: those of `re`, and those of Rust translated to ECMA-262.
 
-pydantic searches with Rust's regex crate, or with `re` where it is told to (`regex_engine`, or a
-compiled pattern). JSON Schema here reads a pattern that begins with flags as Python's, so a pattern
-of `re` only gets the flags that hold anyway: `(?u)^a$`. Rust reads some things differently from
-ECMA-262 and from `re`::
+pydantic searches with Rust's regex crate, or with `re` (`regex_engine`, or a compiled pattern).
+JSON Schema here reads a pattern that begins with flags as Python's, so a pattern of `re` gets the
+flags that hold anyway: `(?u)^a$`. Rust differs from ECMA-262 and `re`:
 
     written          Rust                              printed
     \d               Nd                                \p{Nd}
@@ -13,11 +12,10 @@ ECMA-262 and from `re`::
     (?i)s            simple case folding               [sS\u{17f}]
     \b               between \w and the others         (?<=…)(?!…)|(?<!…)(?=…)
 
-The pattern is parsed by `syntax.regex`, in the spelling of `re`, and printed from its tree. A newer
-Unicode than Python's may be in Rust's tables: where a class is negated, code points that Python
-does not know are left out, and of the unassigned ones those are on offer that stay so, so that no
-text is offered that pydantic might reject. Nor are those on offer whose category has changed since
-Unicode 14, where that decides.
+`syntax.regex` parses the pattern in the spelling of `re`; this module prints the tree. Rust may
+have newer Unicode tables than Python, so negated classes leave out code points that Python does not
+know, and those whose category changed since Unicode 14, so that no text is allowed that pydantic
+rejects.
 """
 
 import re
@@ -127,27 +125,22 @@ SHAPES: Final = {
 """Strings for which a method of `str` is true; fewer of `isdigit`, `islower` and `isupper`."""
 
 
+TRIMMED: Final = rf"^(?:[^{_RUST_SPACE}](?:[\s\S]*[^{_RUST_SPACE}])?)?$"
+"""Texts that Rust's `trim` leaves alone."""
+
+
 def unchanged(case: str) -> str:
-    """The pattern of texts that Rust leaves alone: "to_lower", or "to_upper"."""
+    """Pattern of texts that Rust's "to_lower" or "to_upper" leaves alone."""
     return f"^{_NO_UPPER if case == 'to_lower' else _NO_LOWER}$".replace("]", r"\p{Cn}]", 1)
 
 
-def trimmed() -> str:
-    """The pattern of texts without white space at either end, as Rust's `trim` sees it."""
-    solid = f"[^{_RUST_SPACE}]"
-    return rf"^(?:{solid}(?:[\s\S]*{solid})?)?$"
-
-
 def translate(pattern: str | re.Pattern[str], engine: Engine, at: Place) -> str:
-    r"""The same search, as JSON Schema reads it.
+    r"""Translate a pattern for JSON Schema; what guideway does not support is refused.
 
     >>> translate(r"^\d{3}$", "rust", Place("zip"))
     '^\\p{Nd}{3}$'
     >>> translate(r"^\d{3}$", "python", Place("zip"))
     '(?u)^\\d{3}$'
-
-    Raises:
-        UnsupportedError: it uses what guideway does not have, by name.
     """
     try:
         if isinstance(pattern, re.Pattern):
@@ -158,7 +151,8 @@ def translate(pattern: str | re.Pattern[str], engine: Engine, at: Place) -> str:
         message = str(error).partition("\n")[0]
         feature = getattr(error, "feature", "") or "pattern"
         why = f"cannot be enforced: {message}"
-        raise at.refuse(f"the pattern {_text(pattern)!r}", why, feature) from None
+        text = getattr(pattern, "pattern", pattern)
+        raise at.refuse(f"the pattern {text!r}", why, feature) from None
 
 
 def _flagged(pattern: str, flags: str) -> str:
@@ -172,10 +166,6 @@ def _flagged(pattern: str, flags: str) -> str:
 
 def _unsupported(feature: str, hint: str = "") -> UnsupportedError:
     return UnsupportedError(f"{feature} is not supported{hint}", feature=feature)
-
-
-def _text(pattern: str | re.Pattern[str]) -> str:
-    return pattern.pattern if isinstance(pattern, re.Pattern) else pattern
 
 
 def _from_rust(pattern: str) -> str:
@@ -229,7 +219,7 @@ def _escape(found: re.Match[str]) -> str:
 
 
 def _differs(root: Node) -> bool:
-    """Whether anything in the tree means something else in ECMA-262."""
+    """Return True if a part of the tree has another meaning in ECMA-262."""
     todo = [root]
     while todo:
         node = todo.pop()
@@ -287,7 +277,7 @@ def _count(low: int, high: int | None) -> str:
 
 
 def _print_boundary(negated: bool) -> str:
-    """Between a character of words and none; those that Python does not know are neither."""
+    """Word boundary; code points that Python does not know count as neither side."""
     word, perhaps = f"[{_SETS['word']}]", f"[{_SETS['word']}\\p{{Cn}}]"
     if negated:
         return f"(?:(?<={word})(?={word})|(?<!{perhaps})(?!{perhaps}))"
@@ -315,7 +305,7 @@ def _print_class(items: tuple[Item, ...], negated: bool, mode: Mode) -> str:
 
 
 def _print_apart(item: Item) -> str:
-    """What is only said by what it is not."""
+    """An item that is written as a negated class."""
     part = _item(item, False)
     left_out = part + r"\p{Cn}" if _is_negated(item) else part.replace("p", "P", 1)
     return f"[^{left_out}{_moved(item)}]"
@@ -338,7 +328,7 @@ def _print_others(items: tuple[Item, ...], mode: Mode) -> str:
 
 
 def _moved(item: Item) -> str:
-    """The characters whose being in a category depends on the version of Unicode."""
+    """Characters whose membership in a category depends on the version of Unicode."""
     return _MOVED.get(item.name, "") if isinstance(item, Shorthand) else ""
 
 
@@ -347,7 +337,7 @@ def _is_negated(item: Item) -> bool:
 
 
 def _item(item: Item, meant: bool) -> str:
-    """An item of a class; `meant`: what it holds is on offer, not what it leaves."""
+    """An item of a class; `meant`: the class is not negated."""
     match item:
         case Range(low, high):
             return f"{_character(low)}-{_character(high)}"
@@ -372,7 +362,7 @@ def _character(code: int) -> str:
 
 
 def _folded(items: tuple[Item, ...]) -> tuple[Item, ...]:
-    """The items of a class, and what is the same but for case."""
+    """The items of a class and their case variants."""
     more: list[int] = []
     for item in items:
         if isinstance(item, Shorthand):
@@ -386,7 +376,7 @@ def _folded(items: tuple[Item, ...]) -> tuple[Item, ...]:
 
 
 def _orbit(code: int) -> tuple[int, ...]:
-    """The characters that are the same but for case: by simple case folding, as Rust has it.
+    """Characters equal under simple case folding, as Rust has it.
 
     >>> "".join(map(chr, _orbit(ord("s"))))
     'Ssſ'

@@ -1,15 +1,10 @@
-"""Core schemas of single values: numbers, texts, dates, and the choices among them.
+"""Core schemas of single values: numbers, texts, dates, literals and enums.
 
-What pydantic reads beyond what it writes is not offered: no numbers as strings, no timestamps, no
-"yes" for true. So the schemas here hold what `dump_json` writes, and little more::
+The schemas allow little more than what `dump_json` writes: no numbers as strings, no timestamps, no
+"yes" for true. Decimals are strings, seconds and offsets of datetimes are optional.
 
-    Decimal      a string, since a JSON number would go through a float
-    datetime     seconds may be left out, up to 6 digits of a fraction, offset optional
-    timedelta    ISO 8601 as pydantic writes it, years of 365 days included
-
-Past and future are those of the day on which the type is read. As time goes on, what was past
-stays so; a date to come may have come before it is read. Datetimes, of which the offset says which
-day it is, lie two days apart from it, and those nearer are not on offer.
+Past and future are those of the day on which the type is read. Datetimes, whose offset decides
+their day, keep two days away from now.
 """
 
 from collections.abc import Callable, Iterator
@@ -27,7 +22,7 @@ from guideway.syntax.python_types_formats import BASE64_URL, base64_texts
 from guideway.syntax.python_types_hooks import LENGTHS
 from guideway.syntax.python_types_patterns import FINITE, NATURAL, ordered, whole
 from guideway.syntax.python_types_place import Core, Place, Schema, integer
-from guideway.syntax.python_types_regex import SHAPES, translate, trimmed, unchanged
+from guideway.syntax.python_types_regex import SHAPES, TRIMMED, translate, unchanged
 from guideway.syntax.python_types_times import (
     DATETIME,
     DURATION,
@@ -53,23 +48,7 @@ _WORDS = {
 NO_YEAR_ZERO = "^0{0,3}[1-9]"
 
 
-def read_any(core: Core, at: Place) -> Schema:
-    """Any JSON value."""
-    return {}
-
-
-def read_none(core: Core, at: Place) -> Schema:
-    """`null`."""
-    return {"type": "null"}
-
-
-def read_bool(core: Core, at: Place) -> Schema:
-    """`true` or `false`."""
-    return {"type": "boolean"}
-
-
 def read_int(core: Core, at: Place) -> Schema:
-    """Digits, with or without a minus."""
     limits = {_BOUNDS[name]: value for name, value in bounds_of(core, at).items()}
     if "multiple_of" in core:
         limits["multipleOf"] = int(core["multiple_of"])
@@ -77,10 +56,7 @@ def read_int(core: Core, at: Place) -> Schema:
 
 
 def read_float(core: Core, at: Place) -> Schema:
-    """A finite number; open bounds become closed ones of the next float, as texts are rounded.
-
-    A multiple is one of the decimal number; pydantic allows for the rounding of floats.
-    """
+    """A finite number; open bounds become closed ones at the next float, as texts are rounded."""
     bounds = bounds_of(core, at)
     greatest = float_info.max  # beyond, pydantic reads infinity, which it writes as null
     lows, highs = [-greatest, bounds.get("ge", -inf)], [greatest, bounds.get("le", inf)]
@@ -143,7 +119,7 @@ def read_complex(core: Core, at: Place) -> Schema:
 
 
 def _string(*patterns: str, called: str = "") -> Schema:
-    """A string that matches all patterns; `$comment` has words for what they mean."""
+    """A string that matches all patterns; `called` becomes `$comment`."""
     schema: Schema = {"type": "string"}
     if len(patterns) == 1:
         schema["pattern"] = patterns[0]
@@ -153,12 +129,13 @@ def _string(*patterns: str, called: str = "") -> Schema:
 
 
 def read_str(core: Core, at: Place) -> Schema:
-    """A string; `strip_whitespace` means one that has nothing to strip."""
+    """A string; `strip_whitespace` forbids blanks at both ends."""
     settings = {name.removeprefix("str_"): said for name, said in at.config.items()}
     patterns, told = list[str](), list[str]()
     lows, highs = [0], list[int]()
     cases: list[str] = []  # in which the parts before write the string
-    for part in ({**settings, **_said(core)}, *core.get("more", ())):
+    own = {name: value for name, value in core.items() if value is not None}
+    for part in ({**settings, **own}, *core.get("more", ())):
         if "pattern" in part:
             named = part.get("regex_engine") or at.config.get("regex_engine")
             engine = "python" if named == "python-re" else "rust"
@@ -166,7 +143,7 @@ def read_str(core: Core, at: Place) -> Schema:
             written = getattr(part["pattern"], "pattern", part["pattern"])
             told += [f"pattern {written}"] if written != patterns[-1] else []
         if part.get("strip_whitespace"):
-            patterns.append(trimmed())
+            patterns.append(TRIMMED)
         if part.get("ascii_only") or "shape" in part:
             patterns.append(SHAPES[part.get("shape", "isascii")])
         if cases and part.keys() & {"pattern", *LENGTHS}:
@@ -174,21 +151,17 @@ def read_str(core: Core, at: Place) -> Schema:
         lows += [part["min_length"]] if "min_length" in part else []
         highs += [part["max_length"]] if "max_length" in part else []
         cases += [name for name in ("to_lower", "to_upper") if part.get(name)]
-    blanks = "no blanks at either end" if trimmed() in patterns else ""
+    blanks = "no blanks at either end" if TRIMMED in patterns else ""
     schema = _string(*dict.fromkeys(patterns), called=", ".join(told) or blanks)
     schema |= {"minLength": max(lows)} if any(lows) else {}
     return schema | ({"maxLength": min(highs)} if highs else {})
 
 
-def _said(core: Core) -> dict[str, Any]:
-    return {name: value for name, value in core.items() if value is not None}
-
-
 def read_bytes(core: Core, at: Place) -> Schema:
-    """Text, or base64 or hexadecimal digits, as `val_json_bytes` says.
+    """Text, base64 or hexadecimal digits, by `val_json_bytes`.
 
-    Of text, JSON Schema counts characters, and pydantic bytes: a least number is one of characters,
-    and a greatest one is exact where the characters have the same number of bytes at most.
+    JSON Schema counts characters of text where pydantic counts bytes: a least length counts
+    characters, a greatest length is exact if all characters have the same size.
     """
     low, high = core.get("min_length") or 0, core.get("max_length")
     match at.config.get("val_json_bytes", "utf8"):
@@ -202,7 +175,7 @@ def read_bytes(core: Core, at: Place) -> Schema:
 
 
 def limited_bytes(low: int, high: int | None) -> Schema:
-    """Texts of so many bytes."""
+    """Texts of `low` to `high` bytes."""
     schema: Schema = {"type": "string"} | ({"minLength": low} if low else {})
     if high is None:
         return schema
@@ -227,7 +200,7 @@ def _compared(name: str, day: date) -> str:
 
 
 def _by_the_clock(core: Core, apart: timedelta) -> list[tuple[str, date]]:
-    """The bound of what is past or future, wherever on earth it is told which day it is."""
+    """The bound of `past` or `future`, in any time zone."""
     days = date.today(), datetime.now(UTC).date()
     bounds = {"past": ("lt", min(days) - apart), "future": ("gt", max(days) + apart)}
     return [bounds[moment] for moment in _moment(core)]
@@ -243,7 +216,7 @@ def _in_words(kind: str, core: Core) -> str:
 
 
 def read_time(core: Core, at: Place) -> Schema:
-    """A time of the day, seconds optional."""
+    """A time of day, seconds optional."""
     return _times(core, at, time, TIME, "time")
 
 
@@ -258,7 +231,7 @@ def read_datetime(core: Core, at: Place) -> Schema:
 
 
 def _times(core: Core, at: Place, cls: type[Any], form: str, kind: str) -> Schema:
-    """Times, or dates with times, that keep their bounds."""
+    """Times or datetimes that keep their bounds."""
     bounds = list(_bounds_of_times(core, cls, kind, at))
     patterns = [bounded(name, bound, mixed=mixed) for name, bound, mixed in bounds]
     words = {name: bound.isoformat() for name, bound, _ in bounds}
@@ -279,9 +252,9 @@ def read_timedelta(core: Core, at: Place) -> Schema:
 def _bounds_of_times(
     core: Core, cls: type[Any], kind: str, at: Place
 ) -> Iterator[tuple[str, Any, bool]]:
-    """The bounds, and whether values with and without an offset are compared with one another.
+    """Bounds, and whether values with and without an offset are compared with one another.
 
-    pydantic's own bounds are; those that a function of pydantic's checks are compared by Python.
+    pydantic does so for its own bounds; Python does not for those checked by a function.
     """
     for said, own in ((core, True), *((more, False) for more in core.get("more", ()))):
         for name in BOUNDS:
@@ -307,7 +280,7 @@ def _zone(core: Core, at: Place) -> str:
 
 
 def read_uuid(core: Core, at: Place) -> Schema:
-    """A UUID with its hyphens, of one version if there is one."""
+    """A UUID with hyphens, of one version if one is given."""
     version = core.get("version")
     schema: Schema = {"type": "string", "format": "uuid"}
     if version is not None:
@@ -316,22 +289,16 @@ def read_uuid(core: Core, at: Place) -> Schema:
 
 
 def read_literal(core: Core, at: Place) -> Schema:
-    """One of some values."""
     return choice(literal_values(core, at), at)
 
 
 def read_enum(core: Core, at: Place) -> Schema:
-    """The value of one of the members."""
     values = [member.value for member in core["members"]]
     return choice(values, at, exact=core.get("sub_type") != "float")
 
 
 def literal_values(core: Core, at: Place) -> list[Any]:
-    """The values of a Literal; a member of an Enum is written as its value.
-
-    Raises:
-        UnsupportedError: a member is not equal to its value, by which pydantic looks for it.
-    """
+    """Values of a Literal, of enum members their values."""
     for value in core["expected"]:
         if isinstance(value, Enum) and value != value.value:
             enum = type(value).__name__
@@ -344,17 +311,7 @@ def literal_values(core: Core, at: Place) -> list[Any]:
 
 
 def choice(values: list[Any], at: Place, exact: bool = True) -> Schema:
-    """One of `values`; whole numbers as digits.
-
-    Args:
-        values: the values.
-        at: where they are.
-        exact: whether pydantic compares floats with digits as whole numbers.
-
-    Raises:
-        UnsupportedError: one of them is no string, number, bool or None, so that its JSON would not
-            be read back as it.
-    """
+    """One of `values`; ints as digits. `exact`: pydantic compares floats with digits as ints."""
     for value in values:
         plain = value is None or isinstance(value, str | int | float)
         if not plain or (isinstance(value, float) and not isfinite(value)):
@@ -376,25 +333,21 @@ def choice(values: list[Any], at: Place, exact: bool = True) -> Schema:
 
 
 def refuse_long(value: object, at: Place) -> None:
-    """Whole numbers beyond 64 bits are not read as members of an Enum, and get lost beside True.
-
-    Raises:
-        UnsupportedError: `value` is one.
-    """
+    """Refuse ints beyond 64 bits: pydantic does not read them as members of an Enum."""
     if isinstance(value, int) and not -(2**63) <= value < 2**63:
         told = written(int(value))
         raise at.refuse(told, "in a choice is not supported beyond 64 bits", "enum")
 
 
 def _bare(value: Any) -> Any:
-    """A `str` or `float` itself, where an Enum's mixed-in value is of a subclass."""
+    """The `str` or `float` of an instance of a subclass, as mixed into an Enum."""
     if isinstance(value, str):
         return str.__str__(value)
     return float(value) if isinstance(value, float) else value
 
 
 def _is_inexact(value: object) -> bool:
-    """Whether a float is a whole number, but not the one that its text stands for.
+    """Return True if a float is whole, but not the number that its text denotes.
 
     >>> _is_inexact(1e22), _is_inexact(1e23)
     (False, True)
@@ -405,9 +358,9 @@ def _is_inexact(value: object) -> bool:
 
 
 SCALARS: dict[str, Scalar] = {
-    "any": read_any,
-    "none": read_none,
-    "bool": read_bool,
+    "any": lambda core, at: {},
+    "none": lambda core, at: {"type": "null"},
+    "bool": lambda core, at: {"type": "boolean"},
     "int": read_int,
     "float": read_float,
     "decimal": read_decimal,

@@ -1,17 +1,13 @@
-"""Dates with times and durations as patterns: exactly what Python's types hold, and their bounds.
+"""Times, datetimes and durations as patterns: exactly what Python's types hold, and their bounds.
 
-Days exist (leap years of the Gregorian calendar), years run from 0001 to 9999, there is no leap
-second, offsets stay below a day. Spellings are those of RFC 3339 with a big T and Z, except that
-seconds and the offset may be left out.
+Spellings are those of RFC 3339 with upper-case T and Z; seconds and the offset may be left out.
 
-A bound without an offset is compared with the wall clock, as pydantic does. Beside a bound with an
-offset, texts in UTC and with the same offset are compared exactly; texts with another offset are on
-offer where their wall clock decides.
+A bound without an offset is compared with the wall clock, as in pydantic. For a bound with an
+offset, texts in UTC and with the same offset are compared exactly; texts with another offset are
+allowed where their wall clock decides.
 
-Beside a bound, durations are on offer in two forms: with days, hours below 24, minutes and seconds
-below 60 (and years of 365 days, as pydantic writes them), or in hours, minutes or seconds alone.
-
-What this module does not know: schemas, pydantic.
+Bounded durations have two forms: days, hours below 24, minutes and seconds below 60 (and years of
+365 days, as pydantic writes them), or hours, minutes or seconds alone.
 """
 
 from collections.abc import Iterator
@@ -43,27 +39,20 @@ ZONE = f"Z|[+-]{_CLOCK}"
 DATETIME = f"{DATE}T{TIME}"
 
 
-def _duration() -> str:
-    """ISO 8601 durations: small ones freely, years as pydantic writes them, 365 days each.
-
-    The greatest is 999999999 days (2739726 years and 9 days) and nearly a day more; the least is
-    -999999999 days sharp.
-    """
-    seconds = r"[0-9]{1,4}(?:\.[0-9]{1,6})?S"
-    hours, minutes = "[0-9]{1,4}H", "[0-9]{1,4}M"
-    time = f"T(?:{hours}(?:{minutes})?(?:{seconds})?|{minutes}(?:{seconds})?|{seconds})"
-    free = f"[0-9]{{1,8}}D(?:{time})?|{time}"
-    day = f"(?:{numerals(1, 364)})D"
-    years = f"(?:{numerals(1, 2739725)})Y(?:{day})?(?:{_clock()})?"
-    last = f"2739726Y(?:[1-8]D)?(?:{_clock()})?|2739726Y9D"
-    return f"-?P(?:{free}|{years}|{last})|P2739726Y9D{_clock()}"
-
-
-def _clock() -> str:
-    """A time of less than a day."""
-    seconds = r"(?:[0-5]?[0-9])(?:\.[0-9]{1,6})?S"
-    hours, minutes = "(?:1?[0-9]|2[0-3])H", "[0-5]?[0-9]M"
+def _time_parts(hours: str, minutes: str, seconds: str) -> str:
+    """The part of a duration after its days; at least one of the three."""
     return f"T(?:{hours}(?:{minutes})?(?:{seconds})?|{minutes}(?:{seconds})?|{seconds})"
+
+
+def _duration() -> str:
+    """ISO 8601 durations up to 999999999 days; years have 365 days, as pydantic writes them."""
+    micros = r"(?:\.[0-9]{1,6})?S"
+    free = _time_parts("[0-9]{1,4}H", "[0-9]{1,4}M", "[0-9]{1,4}" + micros)
+    clock = _time_parts("(?:1?[0-9]|2[0-3])H", "[0-5]?[0-9]M", "(?:[0-5]?[0-9])" + micros)
+    day = f"(?:{numerals(1, 364)})D"
+    years = f"(?:{numerals(1, 2739725)})Y(?:{day})?(?:{clock})?"
+    last = f"2739726Y(?:[1-8]D)?(?:{clock})?|2739726Y9D"
+    return f"-?P(?:[0-9]{{1,8}}D(?:{free})?|{free}|{years}|{last})|P2739726Y9D{clock}"
 
 
 DURATION = _duration()
@@ -76,17 +65,14 @@ _DAY: Final = timedelta(days=1)
 
 
 def bounded(name: str, bound: datetime | time, *, mixed: bool) -> str:
-    """The texts of times, or of dates with times, that keep a bound.
+    """Texts of times or datetimes that keep a bound ("ge", "gt", "le" or "lt").
+
+    `mixed`: values with and without an offset are compared with one another.
 
     >>> import re
     >>> late = bounded("ge", time(9, 30), mixed=True)
     >>> [bool(re.search(late, text)) for text in ("09:29:59", "09:30", "09:30:00.5Z")]
     [False, True, True]
-
-    Args:
-        name: "ge", "gt", "le" or "lt".
-        bound: the bound.
-        mixed: whether values with and without an offset are compared with one another.
     """
     if bound.tzinfo is None or bound.utcoffset() is None:
         return whole(_wall(name, bound) + (f"(?:{ZONE})?" if mixed else ""))
@@ -108,7 +94,7 @@ def _by_offset(name: str, bound: datetime | time) -> Iterator[str]:
 
 
 def _moved(bound: datetime | time, by: timedelta) -> datetime | time | None:
-    """A bound by the clock, so much later; None if that is not on the same day, or not in time."""
+    """The wall clock `by` later; None if that is another day (of a time) or out of range."""
     wall = bound if isinstance(bound, datetime) else datetime.combine(date(2000, 1, 1), bound)
     try:
         moved = wall.replace(tzinfo=None) + by
@@ -120,7 +106,7 @@ def _moved(bound: datetime | time, by: timedelta) -> datetime | time | None:
 
 
 def _wall(name: str, bound: datetime | time) -> str:
-    """Wall clocks at or after a bound, or before; seconds may be missing, and then are 0."""
+    """Wall clocks on one side of a bound; missing seconds are 0."""
     least, exclusive = name[0] == "g", name[1] == "t"
     text = bound.replace(tzinfo=None).isoformat(timespec="microseconds")
     head, seconds, digits = text[:-10], text[-9:-7], text[-6:].rstrip("0")
@@ -141,7 +127,7 @@ def _wall(name: str, bound: datetime | time) -> str:
 @final
 @dataclass(frozen=True, slots=True)
 class _Unit:
-    """A part of a duration: how much of it the bound has, its letter, and all that there may be."""
+    """Part of a duration: count in the bound, letter, pattern of all counts."""
 
     value: int
     letter: str
@@ -153,7 +139,7 @@ class _Unit:
         return f"{self.value}{self.letter}" if self.value else f"(?:0{self.letter})?"
 
     def other(self, least: bool) -> str | None:
-        """More than the bound has, or less; None if there is none."""
+        """More than the bound has, or less; None if impossible."""
         if least:
             return f"(?:{numerals(self.value + 1, None)}){self.letter}"
         if self.value == 0:
@@ -162,16 +148,12 @@ class _Unit:
 
 
 def bounded_duration(name: str, bound: timedelta) -> str:
-    """The texts of durations that keep a bound.
+    """Texts of durations that keep a bound ("ge", "gt", "le" or "lt").
 
     >>> import re
     >>> short = bounded_duration("le", timedelta(hours=2))
     >>> [bool(re.search(short, text)) for text in ("PT2H", "PT120M", "PT1H59M", "PT121M")]
     [True, True, True, False]
-
-    Args:
-        name: "ge", "gt", "le" or "lt".
-        bound: the bound.
     """
     least, exclusive = name[0] == "g", name[1] == "t"
     negative = bound < timedelta()
@@ -182,71 +164,57 @@ def bounded_duration(name: str, bound: timedelta) -> str:
 
 
 def _magnitude(bound: timedelta, least: bool, exclusive: bool) -> str:
-    """Unsigned durations from a bound on, or up to it, without their P."""
-    minutes, seconds = divmod(bound.seconds, 60)
-    hours, minutes = divmod(minutes, 60)
+    """Unsigned durations on one side of a bound, without their P."""
+    hours, minutes = divmod(bound.seconds // 60, 60)
     years, rest = divmod(bound.days, 365)
     time_of_day = [
         _Unit(hours, "H", "(?:(?:1?[0-9]|2[0-3])H)?"),
         _Unit(minutes, "M", "(?:[0-5]?[0-9]M)?"),
     ]
-    exact = _Exact(seconds, f"{bound.microseconds:06}".rstrip("0"), least, exclusive)
+    exact = _seconds(bound, least, exclusive)
     by_days = [_Unit(bound.days, "D", "(?:[0-9]+D)?"), *time_of_day]
     by_years = [
         _Unit(years, "Y", "(?:[0-9]+Y)?"),
         _Unit(rest, "D", f"(?:(?:{numerals(0, 364)})D)?"),
         *time_of_day,
     ]
-    parts = [*_lexical(by_days, exact), *_lexical(by_years, exact)]
+    parts = [*_lexical(by_days, least, exact), *_lexical(by_years, least, exact)]
     for size, letter in ((3600, "H"), (60, "M"), (1, "S")):
         parts.append(f"T(?:{_whole_units(bound, size, least, exclusive)}){letter}")
     return either(parts)
 
 
 def _whole_units(bound: timedelta, size: int, least: bool, exclusive: bool) -> str:
-    """The counts of one unit that keep a bound."""
+    """Counts of one unit that keep a bound."""
     count, rest = divmod(bound, timedelta(seconds=size))
     if least:
         return numerals(count + (exclusive or bool(rest)), None)
     return numerals(0, count - (exclusive and not rest))
 
 
-@final
-@dataclass(frozen=True, slots=True)
-class _Exact:
-    """The seconds of a bound, with their fraction."""
-
-    seconds: int
-    digits: str
-    least: bool
-    exclusive: bool
-
-    @property
-    def part(self) -> str:
-        """The seconds that keep the bound where all before them are equal."""
-        fraction = fraction_from if self.least else fraction_to
-        zero = not self.seconds and not self.digits
-        same = f"{self.seconds}{fraction(self.digits, self.exclusive)}S"
-        missing = (zero and not self.exclusive) or (not zero and not self.least)
-        if self.least:
-            others = f"(?:{numerals(self.seconds + 1, 59)}){FRACTION}S"
-        else:
-            others = f"(?:{numerals(0, self.seconds - 1)}){FRACTION}S"
-        return f"(?:{either([same, others, *([''] if missing else [])])})"
+def _seconds(bound: timedelta, least: bool, exclusive: bool) -> str:
+    """The seconds that keep a bound where all units before are equal."""
+    seconds, digits = bound.seconds % 60, f"{bound.microseconds:06}".rstrip("0")
+    fraction = fraction_from if least else fraction_to
+    zero = not seconds and not digits
+    missing = (zero and not exclusive) or (not zero and not least)
+    others = numerals(seconds + 1, 59) if least else numerals(0, seconds - 1)
+    same = f"{seconds}{fraction(digits, exclusive)}S"
+    return f"(?:{either([same, f'(?:{others}){FRACTION}S', *([''] if missing else [])])})"
 
 
-def _lexical(units: list[_Unit], exact: _Exact) -> Iterator[str]:
-    """Durations whose first unit that differs from the bound's is more than it, or less."""
+def _lexical(units: list[_Unit], least: bool, last: str) -> Iterator[str]:
+    """Durations whose first unit that differs from the bound's is greater, or less."""
     seconds = rf"(?:[0-5]?[0-9]{FRACTION}S)?"
     for index, unit in enumerate(units):
-        other = unit.other(exact.least)
+        other = unit.other(least)
         if other is not None:
             before = [part.equal for part in units[:index]]
             yield _row(units, [*before, other, *(part.any for part in units[index + 1 :]), seconds])
-    yield _row(units, [*(unit.equal for unit in units), exact.part])
+    yield _row(units, [*(unit.equal for unit in units), last])
 
 
 def _row(units: list[_Unit], parts: list[str]) -> str:
-    """Parts one after the other, a T before the hours; whether it has to be there is said apart."""
+    """Parts in order, a T before the hours."""
     days = len(units) - 2
     return "".join([*parts[:days], "T?", *parts[days:]])

@@ -1,7 +1,6 @@
 """`typing.TypedDict` as pydantic wants it.
 
-Before Python 3.12 pydantic takes the TypedDict of typing_extensions alone, as that of typing did
-not always know which keys are required. It is made again from what its annotations say now.
+Before Python 3.12 pydantic takes only the TypedDict of typing_extensions.
 """
 
 import functools
@@ -23,19 +22,9 @@ from typing_extensions import ReadOnly, TypedDict
 
 
 def with_typed_dicts(type_: Any, within: frozenset[Any] = frozenset()) -> Any:
-    """`type_`, in which every TypedDict is one of typing_extensions.
+    """Replace every TypedDict in a type by one of typing_extensions.
 
-    One that holds itself stays what it is, and pydantic says, before Python 3.12, what it wants.
-
-    >>> from typing import TypedDict
-    >>> class Point(TypedDict):
-    ...     x: int
-    >>> with_typed_dicts(list[Point]).__args__[0].__required_keys__
-    frozenset({'x'})
-
-    Args:
-        type_: any type.
-        within: the TypedDicts that it is a part of.
+    One that contains itself (`within`) is left, and pydantic refuses it before Python 3.12.
     """
     if isinstance(type_, type) and is_typeddict(type_):
         return type_ if type_ in within else _made_again(type_, within)
@@ -51,7 +40,7 @@ def with_typed_dicts(type_: Any, within: frozenset[Any] = frozenset()) -> Any:
 
 
 def _may_hold(part: object) -> bool:
-    """Whether an argument of a type is a type itself: not the values of a Literal, nor `...`."""
+    """Return True for types: not for the values of a Literal, nor for `...`."""
     return isinstance(part, type) or get_origin(part) is not None
 
 
@@ -74,7 +63,7 @@ def _made_again(type_: Any, within: frozenset[Any]) -> Any:
 
 
 def _unqualified(hint: Any) -> tuple[Any, bool | None]:
-    """A hint without Required, NotRequired and ReadOnly, and what the first two say."""
+    """A hint without Required, NotRequired and ReadOnly, and whether it is required, if said."""
     origin, parts = get_origin(hint), get_args(hint)
     if origin not in (Annotated, Required, NotRequired, ReadOnly):
         return hint, None

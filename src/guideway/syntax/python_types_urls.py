@@ -1,20 +1,15 @@
 """URLs that pydantic reads (by Rust's url crate, after the URL Standard), as it writes them.
 
-    https://ada:word@example.com:8080/a?b=c#d    a host by its name, as 127.0.0.1, or as [::1]
-    postgres://a:5432,b:5433/shop                several hosts, where the type has them
-    file:///etc/hosts  mailto:ada@example.com    none, if the type and the scheme do without
-
-Only what pydantic writes is on offer, and of that not all: names of the web's hosts are small
-letters, digits, - and _, in parts none of which is empty or begins with xn-- (no pattern knows
-which names are well formed behind that), the last of which does not begin with 0x; paths, queries
-and fragments hold the characters of RFC 3986 (appendix A), others as %7C; and where a type takes
-several hosts, there is one at least, as pydantic looks for them in paths too.
+Allowed are only forms that pydantic writes, and not all: host names of the web are lower-case
+letters, digits, - and _, without empty labels or labels that begin with xn--, and the last label is
+no number; paths, queries and fragments hold the characters of RFC 3986; a type with several hosts
+has at least one.
 """
 
 import re
 from collections.abc import Iterator
 
-from guideway.syntax.python_types_formats import IPV4, IPV6
+from guideway.syntax.python_types_formats import IPV4, IPV6, other_words
 from guideway.syntax.python_types_patterns import either, numerals, whole
 from guideway.syntax.python_types_place import Core, Place, Schema
 
@@ -45,18 +40,13 @@ _WEB_HOST = rf"(?:(?:(?:{_UNCODED}|[0-9]{_NAMED}*)\.)*{_LAST}\.?|{_ADDRESS})"
 
 
 def read_url(core: Core, at: Place) -> Schema:
-    """A URL in the form that it is written in.
-
-    Raises:
-        UnsupportedError: no scheme is left.
-    """
     several = core["type"] == "multi-host-url"
     comma = "" if several else ","
     defaults = [core.get("default_host"), core.get("default_port")]
     hosted = several or bool(core.get("host_required")) or defaults != [None, None]
     schemes = _schemes(core, at)
     named = [re.sub("[+.]", r"\\\g<0>", s) for s in schemes if s not in (*_WEB, "file")]
-    named = named if schemes else [_but((*_WEB, "file"))]
+    named = named if schemes else [other_words((*_WEB, "file"), _FIRST, _LETTERS)]
     web = [scheme for scheme in _WEB if not schemes or scheme in schemes]
     parts: list[str] = []
     if web:
@@ -79,9 +69,9 @@ def read_url(core: Core, at: Place) -> Schema:
 
 
 def _limits(asked: Core) -> Iterator[Schema]:
-    """Lengths of a URL as it is written: with a / behind its host, without a usual port.
+    """Lengths of a URL as it is written: with a / after its host, without a default port.
 
-    A port and an address of version 6 may be written shorter, so they stand beside no least length.
+    A port and an IPv6 address may be written shorter, so they are excluded beside a least length.
     """
     low, high = asked.get("min_length", 0), asked.get("max_length")
     if low > _SHORTEST:
@@ -91,33 +81,17 @@ def _limits(asked: Core) -> Iterator[Schema]:
 
 
 def _has_file(core: Core, schemes: list[str]) -> bool:
-    """Whether files are on offer; pydantic gives them the port that it gives others, and fails."""
+    """Return True if file URLs are allowed; with a default port pydantic fails on them."""
     return core.get("default_port") is None and (not schemes or "file" in schemes)
 
 
 def _schemes(core: Core, at: Place) -> list[str]:
-    """The schemes that a URL may have, none for all; a scheme is read in small letters."""
+    """Allowed schemes in lower case, none for all."""
     asked: list[str] = core.get("allowed_schemes") or []
     known = [scheme for scheme in asked if _SCHEME.fullmatch(scheme)]
     if asked and not known:
         raise at.refuse("allowed_schemes", "has no valid scheme: they begin with a small letter")
     return known
-
-
-def _but(words: tuple[str, ...]) -> str:
-    """The schemes but for `words`.
-
-    >>> [bool(re.fullmatch(_but(("http", "ftp")), word)) for word in ("http", "htt", "httpx", "a")]
-    [False, True, True, True]
-    """
-    parts: list[str] = []
-    for prefix in sorted({word[:end] for word in words for end in range(len(word) + 1)}):
-        following = {w[len(prefix)] for w in words if w.startswith(prefix) and w != prefix}
-        others = [c for c in (_LETTERS if prefix else _FIRST) if c not in following]
-        parts.append(f"{prefix}[{''.join(others)}][a-z0-9+.-]*")
-        if prefix and prefix not in words:
-            parts.append(prefix)
-    return either(parts)
 
 
 def _authority(host: str, comma: str) -> str:

@@ -1,16 +1,13 @@
-r"""The text of a regular expression to its tree, for the two dialects that are told apart.
+r"""Parser of regular expressions, for two dialects.
 
-python: what `re.compile` takes as a str pattern; what it refuses is refused, except \p{…}.
-ecma: what JSON Schema's "pattern" holds, ECMA-262 with its u flag. Where that would be an error and
-all engines that take the pattern agree, it is taken: `\-` and a lone `]` as Annex B of ECMA-262 has
-them; `(?P<n>…)`, `(?P=n)`, `(?#…)`, `\A`, `\z`, `\Z`, `\x{41}`, `\pL`, `[[:alpha:]]` and flags
-behind the beginning as RE2 and Python write them.
+python: the str patterns of `re`, and \p{…}. ecma: "pattern" of JSON Schema, ECMA-262 with its u
+flag. Where that would be an error and all engines that accept the pattern agree, it is accepted:
+`\-` and a lone `]` as in Annex B; `(?P<n>…)`, `(?P=n)`, `(?#…)`, `\A`, `\z`, `\Z`, `\x{41}`, `\pL`,
+`[[:alpha:]]` and flags after the beginning as in RE2 and Python.
 
-Refused by name: conditional groups, atomic groups, possessive counts, and flag L. Which lookaround
-and which references back have a finite automaton `lowering.regex` knows.
-
-The parser keeps its own stack, one entry for each open parenthesis, so that no pattern can exhaust
-Python's. What a character class or an anchor means is not known here.
+Refused by name: conditional groups, atomic groups, possessive counts, and flag L. `lowering.regex`
+refuses lookaround and back references without a finite automaton. The parser keeps its own stack,
+so that no pattern can exhaust Python's.
 """
 
 import re
@@ -60,20 +57,10 @@ _REFERENCE_NAME = re.compile(r"([^)]*)\)")
 
 
 def parse_regex(pattern: str, dialect: Dialect = "python", flags: str = "") -> Pattern:
-    r"""The tree of `pattern`.
+    r"""The tree of a pattern. Flags are letters of "aimsux" for python, of "isu" for ecma.
 
     >>> parse_regex("a|b").body.options[1].text
     'b'
-
-    Args:
-        pattern: the regular expression.
-        dialect: "python" (the `re` module, str patterns) or "ecma" (JSON Schema).
-        flags: letters out of "aimsux" for python, "isu" for ecma.
-
-    Raises:
-        SourceError: the pattern is not well formed: exactly where `re.compile` raises, for python.
-        UnsupportedError: it uses what the module's first lines refuse, or an unknown \p{…}.
-        LimitError: groups nest more than 200 deep, or a count is beyond 2**31.
     """
     if not isinstance(pattern, str):  # pyright: ignore[reportUnnecessaryIsInstance]
         raise SourceError(
@@ -85,7 +72,7 @@ def parse_regex(pattern: str, dialect: Dialect = "python", flags: str = "") -> P
 @final
 @dataclass(slots=True)
 class _Open:
-    """A parenthesis that waits for its end; the whole pattern is the first."""
+    """An open parenthesis; the whole pattern is the first."""
 
     mode: Mode
     place: int
@@ -129,7 +116,7 @@ class _Parser:
         return Pattern(cursor.text, body, self._looks, self._boundaries, self._backs)
 
     def _finish(self, group: _Open) -> Node:
-        """The alternation that a group holds; one option or one item stands for itself."""
+        """The alternation of a group; a single option or item stands for itself."""
         self._end_option(group)
         if len(group.options) == 1:
             return group.options[0]
@@ -172,7 +159,7 @@ class _Parser:
         return self._names[name]
 
     def _broken_comment(self, at: int) -> None:
-        """A comment of a verbose pattern that _BLANK leaves over ends in a lone backslash."""
+        """A comment of a verbose pattern that _BLANK leaves ends in a lone backslash."""
         raise self._cursor.error(
             "a backslash at the end escapes nothing", len(self._cursor.text) - 1
         )
@@ -259,7 +246,7 @@ class _Parser:
         items.append(Repeat(item, low, high, lazy, item.place))
 
     def _last_item(self) -> Node:
-        """Take the last item off; of a run of characters, the last character only."""
+        """Remove the last item; of a run of characters, only the last one."""
         item = self._top.items.pop()
         if isinstance(item, Text) and len(item.text) > 1:
             self._top.items.append(replace(item, text=item.text[:-1]))
@@ -317,14 +304,13 @@ class _Parser:
         return Look(body, ahead, sign[-1] == "!", at)
 
     def _width(self, body: Node) -> Width:
-        """How long the texts of a part are; few patterns ask, so groups are measured only then."""
+        """Width of a part; few patterns need it, so groups are measured only then."""
         for number, group in self._closed_last:
             self._widths[number] = width(group, self._widths)
         self._closed_last.clear()
         return width(body, self._widths)
 
     def _extension(self, at: int) -> None:
-        """What begins with (? says."""
         cursor, ecma = self._cursor, self._top.mode.dialect == "ecma"
         self._refuse_extension(at)
         look = cursor.run(_LOOK)
@@ -363,7 +349,7 @@ class _Parser:
         return name
 
     def _flags(self, at: int) -> None:
-        """(?i-s:…) for a group; (?i) for the whole pattern at its beginning, in ecma behind it."""
+        """(?i-s:…) for a group, (?i) at the beginning for the whole pattern, in ecma after it."""
         cursor, top = self._cursor, self._top
         change = read_flags(cursor, top.mode, at)
         if change.scoped:

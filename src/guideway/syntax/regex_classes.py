@@ -1,10 +1,8 @@
 r"""Bracketed classes of characters, [a-z_], [^"\d], in the two dialects.
 
-python: `]` right after the opening is a character; a hyphen beside a shorthand makes no range.
-ecma: `[]` is no character at all and `[^]` any; a hyphen beside a shorthand is a hyphen, as Annex B
-of ECMA-262 has it; `[[:alpha:]]` is POSIX's class, of ASCII, as RE2 has it. Neither reads set
-operations ([a-z--b]): the characters stand for themselves, as in Python, which only warns that this
-may change.
+python: `]` right after the opening is a character; a hyphen beside a shorthand is an error. ecma:
+`[]` is no character and `[^]` any; a hyphen beside a shorthand is a hyphen (Annex B); `[[:alpha:]]`
+is POSIX's class of ASCII, as in RE2. Neither has set operations ([a-z--b]).
 """
 
 import re
@@ -24,11 +22,7 @@ _POSIX = {
 
 
 def read_class(cursor: Cursor, mode: Mode) -> Class:
-    """The class whose opening bracket the cursor has just passed.
-
-    Raises:
-        SourceError: it has no end, or a range that is none.
-    """
+    """Read the class whose opening bracket was just read."""
     at = cursor.position - 1
     negated = cursor.match("^")
     items: list[int | Range | Shorthand] = []
@@ -40,7 +34,7 @@ def read_class(cursor: Cursor, mode: Mode) -> Class:
 
 
 def _read_items(cursor: Cursor, mode: Mode, opened: int) -> list[int | Range | Shorthand]:
-    """One member, or the two ends of a range, or what only looks like one."""
+    """Read a member, both ends of a range, or what only looks like a range."""
     at = cursor.position
     named = cursor.scan(_NAMED) if mode.dialect == "ecma" else None
     if named is not None and named[2] in _POSIX:
@@ -63,7 +57,7 @@ def _read_items(cursor: Cursor, mode: Mode, opened: int) -> list[int | Range | S
 
 
 def _posix(cursor: Cursor, negated: str, name: str, at: int) -> list[int | Range | Shorthand]:
-    """The ranges of a class of POSIX."""
+    """Ranges of a POSIX class."""
     if negated:
         raise cursor.unsupported(
             f"[:^{name}:] within a class is not supported; write [^[:{name}:]]", "[:^…:]", at

@@ -1,10 +1,8 @@
-r"""What a backslash means, in the two dialects: \n \x41 \N{EM DASH} \d \A \1.
+r"""Escapes in the two dialects: \n \x41 \N{EM DASH} \d \A \1.
 
-python: as the `re` module of Python 3.11 to 3.13 reads a str pattern, and \p{…}, \P{…} besides,
-which `re` does not have: general categories, as in the other dialect. ecma: ECMA-262 §22.2.1 with
-the u flag, beside which the identity escapes of Annex B are let through for what is no letter or
-digit, `\-` and `\_` say, as schemas in the wild use them, and what RE2 and Python have: \A, \z, \Z,
-\x{41}, \pL. Case, classes and anchors are not decided here: an escape is only named.
+python: those of the `re` module of Python 3.11 to 3.13, and \p{…}, \P{…} with general categories.
+ecma: ECMA-262 §22.2.1 with the u flag, the identity escapes of Annex B except letters and digits
+(schemas use `\-` and `\_`), and \A, \z, \Z, \x{41}, \pL of RE2 and Python.
 """
 
 import re
@@ -20,7 +18,7 @@ from guideway.syntax.source import Cursor
 @final
 @dataclass(frozen=True, slots=True)
 class Name:
-    """A reference back to a group by its name; whether it exists the parser knows."""
+    """A reference back to a group by its name."""
 
     name: str
 
@@ -65,12 +63,7 @@ PROPERTIES = {
 
 
 def read_escape(cursor: Cursor, mode: Mode) -> Escape:
-    """The escape outside of classes whose backslash the cursor has just passed.
-
-    Raises:
-        SourceError: there is no such escape.
-        UnsupportedError: a property that is not known here.
-    """
+    """Read the escape outside of classes whose backslash was just read."""
     at, letter = cursor.position - 1, cursor.peek()
     if letter in ("b", "B"):
         cursor.position += 1
@@ -87,7 +80,7 @@ def read_escape(cursor: Cursor, mode: Mode) -> Escape:
 
 
 def read_class_escape(cursor: Cursor, mode: Mode) -> int | Shorthand:
-    """The escape in a class whose backslash the cursor has just passed."""
+    """Read the escape in a class whose backslash was just read."""
     at = cursor.position - 1
     letter = cursor.take()
     if not letter:
@@ -128,7 +121,7 @@ def _read_ecma(cursor: Cursor, mode: Mode, letter: str, at: int) -> int | Shorth
 
 
 def _read_number(cursor: Cursor, mode: Mode, at: int) -> int | Back:
-    """What begins with 1 to 9: three octal digits are a character in Python, all else a group."""
+    """A number from 1 on: three octal digits are a character in Python, all else is a group."""
     octal = cursor.run(_THREE_OCTAL) if mode.dialect == "python" else ""
     if octal:
         return _octal(cursor, octal, at)
@@ -189,7 +182,7 @@ def _octal(cursor: Cursor, digits: str, at: int) -> int:
 
 
 def _read_unit(cursor: Cursor, at: int) -> int:
-    r"""\u{1F600}, \u0041, or a pair of surrogates that stands for one character."""
+    r"""\u{1F600}, \u0041, or a pair of surrogates for one character."""
     braced = cursor.scan(_BRACED_HEX)
     if braced is not None:
         return _code_point(cursor, braced[1], at)

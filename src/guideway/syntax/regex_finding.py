@@ -1,17 +1,14 @@
-r"""The patterns of JSON Schema: their trees, and a look whether a text has them, without automata.
+r"""Patterns of JSON Schema: their trees, and searches in short texts without automata.
 
-A pattern is ECMA-262's. One that begins with flags, (?i) say, is Python's: ECMA-262 has none there.
+A pattern is ECMA-262's; one that begins with flags, such as (?i), is Python's.
 
-A set of places in the text is an integer, a bit for each; what a node makes of the places where it
-begins are the places where it may end. So nothing is tried twice, and nested counts take no longer
-than the text is long::
+A search keeps the set of places in the text as the bits of an integer. A node maps the places where
+it begins to those where it may end, so nothing is tried twice:
 
     a+ in "baa"     begins at 0b0111     one more "a" each time: 0b0100, then 0b1000 beside it
 
-Texts are of printable ASCII, where all dialects agree on classes and ends. Nothing is said of other
-texts, of references back, of parts that ignore case, and of what would take long.
-
-What this module does not know: automata, and which texts are asked about.
+Texts must be printable ASCII, where all dialects agree. The answer is None for other texts, back
+references, parts that ignore case, and searches that take long.
 """
 
 import re
@@ -52,12 +49,12 @@ _WAYS: Final = ((0, 0), (1, 0), (1, 1), (4, 2), (12, 3))  # repetitions, and opt
 
 
 class _UnknownError(Exception):
-    """Nothing is said."""
+    """There is no answer."""
 
 
 @lru_cache(maxsize=1024)
 def parsed(pattern: str) -> Pattern:
-    """The tree of a well formed pattern.
+    """The tree of a well formed pattern, cached.
 
     >>> parsed("(?i)a").body.mode.ignore_case
     True
@@ -75,7 +72,7 @@ def parsed(pattern: str) -> Pattern:
 
 
 def leading_flags(pattern: str) -> str:
-    """The flags for the whole pattern, as they stand at its beginning.
+    """The flags for the whole pattern at its beginning.
 
     >>> leading_flags("(?im)a"), leading_flags("(?i:a)")
     ('(?im)', '')
@@ -86,7 +83,7 @@ def leading_flags(pattern: str) -> str:
 
 @lru_cache(maxsize=4096)
 def finds(pattern: str, text: str) -> bool | None:
-    r"""Whether a well formed pattern is found in a text; None where nothing is said.
+    r"""Return True if a well formed pattern is found in a text, None if unknown.
 
     >>> finds("^a+$", "aa"), finds("^a+$", "ab"), finds(r"(a)\1", "aa")
     (True, False, None)
@@ -102,7 +99,7 @@ def finds(pattern: str, text: str) -> bool | None:
 
 @final
 class _Finder:
-    """Where parts of a pattern end in one text."""
+    """Ends of parts of a pattern in one text."""
 
     def __init__(self, text: str) -> None:
         self._text, self._length = text, len(text)
@@ -110,7 +107,7 @@ class _Finder:
         self._steps = 0
 
     def ends(self, node: Node, starts: int, left: int) -> int:
-        """The places where a node may end that begins at one of some places."""
+        """The places where a node may end if it begins at one of `starts`."""
         self._steps += 1
         if left == 0 or self._steps > _MOST_STEPS:
             raise _UnknownError
@@ -150,7 +147,7 @@ class _Finder:
                 raise _UnknownError
 
     def _repeated(self, node: Repeat, starts: int, left: int) -> int:
-        """After as many turns as there are places, another one changes nothing."""
+        """After as many repetitions as there are places, another one changes nothing."""
         most = self._length + 1
         for _ in range(min(node.low, most)):
             starts = self.ends(node.item, starts, left)
@@ -162,7 +159,7 @@ class _Finder:
         return starts
 
     def _looked(self, node: Look, starts: int, left: int) -> int:
-        """The places ahead of which, or behind which, the item is or is not."""
+        """The places where a lookahead or lookbehind holds."""
         found = 0
         for place in range(self._length + 1):
             here = 1 << place
@@ -183,7 +180,7 @@ class _Finder:
 
 @lru_cache(maxsize=4096)
 def members(leaf: Class | Shorthand | Dot) -> frozenset[str]:
-    """The printable characters of ASCII that a leaf matches."""
+    """The printable ASCII characters that a leaf matches."""
     if isinstance(leaf, Dot):
         return _PRINTABLE
     if leaf.mode.ignore_case:
@@ -204,14 +201,10 @@ def members(leaf: Class | Shorthand | Dot) -> frozenset[str]:
 
 
 def samples(pattern: str, more: int = 0) -> Iterator[str]:
-    """Texts in which a well formed pattern may be found, a few; lookaround is left out.
+    """A few texts in which a pattern may be found; `more` adds repetitions. No lookaround.
 
     >>> list(samples("^(a|b[0-9]){2}$"))
     ['aa', 'aa', 'b0b0', 'aa', 'b0b0']
-
-    Args:
-        pattern: the pattern.
-        more: how often what has no end is repeated beyond what is usual.
     """
     for extra, shift in _WAYS:
         found = _sample(pattern, extra + more, shift)
@@ -230,14 +223,13 @@ def _sample(pattern: str, extra: int, shift: int) -> str | None:
 
 @final
 class _Sampler:
-    """Makes a text for a pattern, in one of some ways."""
+    """Makes a text for a pattern, in one of several ways."""
 
     def __init__(self, extra: int, shift: int) -> None:
         self._extra, self._shift = extra, shift
         self._made = 0
 
     def text(self, node: Node, left: int) -> str:
-        """A text for a node."""
         if left == 0 or self._made > _LONGEST:
             raise _UnknownError
         match node:
@@ -266,7 +258,7 @@ class _Sampler:
                 return ""
 
     def _one(self, chars: frozenset[str]) -> str:
-        """A character, in some ways one after the other of those that are usual."""
+        """One of the usual characters of a class, in some ways one after the other."""
         usual = [char for char in _CHOICE if char in chars] or sorted(chars)[:4]
         if not usual:
             raise _UnknownError

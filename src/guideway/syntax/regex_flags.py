@@ -3,9 +3,8 @@
     i  ignore case        m  ^ and $ at every line      s  the dot matches newlines
     x  blanks and comments do not count                 a, u  shorthands and case are ASCII, Unicode
 
-The ecma dialect has i, m and s for a part of a pattern, (?i:…), as ECMA-262 has since 2025; flags
-behind the beginning, a(?i)b, hold to the end of their group there, as in RE2, Rust, PCRE and Java.
-Which flag holds where is the parser's affair.
+In ecma, i, m and s apply to a part of a pattern, (?i:…), as in ECMA-262 since 2025; flags after the
+beginning, a(?i)b, apply to the rest of their group, as in RE2, Rust, PCRE and Java.
 """
 
 import re
@@ -34,12 +33,12 @@ _LOCALE = "flag L is not supported: it depends on the locale, and Python allows 
 @final
 @dataclass(frozen=True, slots=True)
 class Change:
-    """What flags inside a pattern do.
+    """Effect of flags inside a pattern.
 
     Attributes:
         mode: the mode from there on.
-        scoped: whether they hold for one group, (?i:…), or for the whole pattern, (?i).
-        letters: those that are turned on.
+        scoped: they apply to one group, (?i:…), not to the whole pattern, (?i).
+        letters: the flags that are turned on.
     """
 
     mode: Mode
@@ -48,12 +47,7 @@ class Change:
 
 
 def start_mode(dialect: Dialect, flags: str) -> Mode:
-    """The mode in which a pattern begins.
-
-    Raises:
-        SourceError: no such dialect or flag.
-        UnsupportedError: a flag of the dialect that is not supported.
-    """
+    """The mode at the beginning of a pattern; unknown dialects and flags are refused."""
     check_option("dialect", dialect, DIALECTS)
     mode = Mode(dialect)
     for flag in flags:
@@ -70,12 +64,7 @@ def start_mode(dialect: Dialect, flags: str) -> Mode:
 
 
 def read_flags(cursor: Cursor, mode: Mode, at: int) -> Change:
-    """The flags whose `(?` the cursor has just passed, up to their colon or parenthesis.
-
-    Raises:
-        SourceError: there is no such flag or extension, or flags contradict one another.
-        UnsupportedError: flag L; flag m in the ecma dialect.
-    """
+    """Read the flags after `(?`, up to their colon or parenthesis."""
     on = cursor.run(_LETTERS)
     turns_off = cursor.match("-")
     off = cursor.run(_LETTERS) if turns_off else ""
@@ -87,10 +76,8 @@ def read_flags(cursor: Cursor, mode: Mode, at: int) -> Change:
         raise cursor.error(
             "unknown extension after (?; known are (?i), (?i-s:…), (?:…), (?P<name>…)", at
         )
-    for flag in on:
-        mode = _switch(mode, flag, on=True)
-    for flag in off:
-        mode = _switch(mode, flag, on=False)
+    for flag in on + off:
+        mode = _switch(mode, flag, on=flag in on)
     return Change(mode, end == ":", on)
 
 
@@ -120,12 +107,4 @@ def _check_both(cursor: Cursor, on: str, off: str, at: int) -> None:
 def _switch(mode: Mode, flag: str, on: bool) -> Mode:
     if flag in "au":
         return replace(mode, ascii=flag == "a")
-    match flag:
-        case "i":
-            return replace(mode, ignore_case=on)
-        case "m":
-            return replace(mode, multiline=on)
-        case "s":
-            return replace(mode, dot_all=on)
-        case _:
-            return replace(mode, verbose=on)
+    return replace(mode, **{_SWITCHES[flag]: on})

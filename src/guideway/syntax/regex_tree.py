@@ -1,4 +1,4 @@
-r"""The tree of a regular expression: what was written, where, and how it is to be read there.
+r"""The tree of a regular expression.
 
     node            written as
     Text            abc, and one character by any escape: \n \x41 \N{EM DASH}
@@ -14,8 +14,7 @@ r"""The tree of a regular expression: what was written, where, and how it is to 
     Sequence        parts in a row: two or more, or none at all
     Alternation     a|b|c
 
-Flags do not stand in the tree: each leaf carries the Mode that holds at its place. Nothing is
-simplified, and nothing here knows what a mode makes of a leaf: `lowering.regex` does.
+Flags are not in the tree: each leaf carries the Mode at its place. Nothing is simplified.
 """
 
 from collections.abc import Iterator
@@ -31,15 +30,10 @@ AnchorKind: TypeAlias = Literal["text start", "line start", "text end", "line en
 @final
 @by_value
 class Mode:
-    """How a pattern is read at some place: its dialect and the flags that hold there.
+    """Dialect and flags at a place of a pattern.
 
-    Attributes:
-        dialect: whose classes, dots and anchors these are.
-        ignore_case: flag i.
-        multiline: flag m, ^ and $ at every line.
-        dot_all: flag s, the dot matches newlines.
-        verbose: flag x, blanks and comments do not count.
-        ascii: flag a, the shorthands and case hold for ASCII only.
+    `multiline`: ^ and $ match at every line. `dot_all`: the dot matches newlines. `verbose`: blanks
+    and comments do not count. `ascii`: shorthands and case are ASCII's.
     """
 
     dialect: Dialect = "python"
@@ -53,7 +47,7 @@ class Mode:
 @final
 @by_value
 class Text:
-    """These characters; code points, lone surrogates among them, as they were written."""
+    """Characters or code points, lone surrogates included, as written."""
 
     text: str
     mode: Mode
@@ -83,7 +77,7 @@ class Shorthand:
 @final
 @by_value
 class Class:
-    """One character out of the items (code points, ranges, shorthands), or out of all others."""
+    """One character of the items, or of all others if negated."""
 
     items: tuple[int | Range | Shorthand, ...]
     negated: bool
@@ -94,7 +88,7 @@ class Class:
 @final
 @by_value
 class Dot:
-    """Any character, newlines excepted as the mode says."""
+    """Any character, except newlines as the mode has it."""
 
     mode: Mode
     place: int
@@ -103,7 +97,7 @@ class Dot:
 @final
 @by_value
 class Anchor:
-    """A condition on a place in the text; "last line end" is also before a newline that ends it."""
+    """A place in the text; "last line end" is also before a newline at the end."""
 
     kind: AnchorKind
     place: int
@@ -112,7 +106,7 @@ class Anchor:
 @final
 @by_value
 class Boundary:
-    """A place between a word character and another, or the end; negated, any other place."""
+    """A place between a word character and another or the end; negated, any other place."""
 
     negated: bool
     mode: Mode
@@ -122,7 +116,7 @@ class Boundary:
 @final
 @by_value
 class Back:
-    """The text that a capturing group has matched, once more."""
+    """The text of a capturing group once more."""
 
     number: int
     mode: Mode
@@ -132,7 +126,7 @@ class Back:
 @final
 @by_value
 class Look:
-    """A place after which (`ahead`), or before which, the item matches, or does not (`negated`)."""
+    """A place after (`ahead`) or before which the item matches, or does not (`negated`)."""
 
     item: "Node"
     ahead: bool
@@ -154,7 +148,7 @@ class Group:
 @final
 @by_value
 class Repeat:
-    """`low` to `high` times the item (None: any number)."""
+    """The item `low` to `high` times (None: any number)."""
 
     item: "Node"
     low: int
@@ -166,8 +160,6 @@ class Repeat:
 @final
 @by_value
 class Sequence:
-    """One item after the other."""
-
     items: "tuple[Node, ...]"
     place: int
 
@@ -175,8 +167,6 @@ class Sequence:
 @final
 @by_value
 class Alternation:
-    """Any of the options."""
-
     options: "tuple[Node, ...]"
     place: int
 
@@ -188,9 +178,9 @@ Node: TypeAlias = Leaf | Look | Group | Repeat | Sequence | Alternation
 @final
 @by_value
 class Pattern:
-    """A whole pattern: its text and its tree, and whether that holds any Look, Boundary or Back.
+    """A pattern's text and tree, and whether that has any Look, Boundary or Back.
 
-    Its hash is that of the text, which says it all: that of the tree is a call for each node.
+    The hash is that of the text; hashing the tree would take a call for each node.
     """
 
     text: str
@@ -201,7 +191,7 @@ class Pattern:
 
 
 def children(node: Node) -> tuple[Node, ...]:
-    """The nodes right below `node`, in order."""
+    """Child nodes in order."""
     match node:
         case Sequence(items):
             return items
@@ -214,7 +204,7 @@ def children(node: Node) -> tuple[Node, ...]:
 
 
 def nodes_of(root: Node, stop: frozenset[int] = frozenset()) -> list[Node]:
-    """All nodes from the left, each after what it is part of, without those with these ids."""
+    """All nodes in preorder, without the subtrees with the ids `stop`."""
     found, todo = list[Node](), [root]
     while todo:
         node = todo.pop()
@@ -225,18 +215,13 @@ def nodes_of(root: Node, stop: frozenset[int] = frozenset()) -> list[Node]:
 
 
 def refers_by_number(pattern: Pattern) -> bool:
-    r"""Whether it refers back to a group by its number: by its name is (?P=name).
-
-    >>> from guideway.syntax.regex import parse_regex
-    >>> refers_by_number(parse_regex(r"(a)\1")), refers_by_number(parse_regex(r"(?P<b>a)(?P=b)"))
-    (True, False)
-    """
+    r"""Return True for a back reference by number, such as \1."""
     nodes = nodes_of(pattern.body) if pattern.backs else ()
     return any(isinstance(node, Back) and pattern.text[node.place] == "\\" for node in nodes)
 
 
 def outline(pattern: Pattern) -> Iterator[str]:
-    """The tree as indented lines, each with its offset; never recursive, however deep the tree.
+    """The tree as indented lines, each with its offset; not recursive.
 
     >>> from guideway.syntax.regex import parse_regex
     >>> for line in outline(parse_regex("[a-c]x*$")):

@@ -1,8 +1,8 @@
-r"""How many characters the strings of a pattern have: what `re` asks before it looks back.
+r"""Number of characters that a part of a pattern matches, which `re` needs for lookbehinds.
 
     [a-z]\d{2,3}   3 to 4          a*   0 or more          ^ \b (?=…)   0
 
-A character class that no character is in counts as one, as it does in `re`.
+An empty character class counts as one, as in `re`.
 """
 
 from collections.abc import Mapping
@@ -29,15 +29,11 @@ Width: TypeAlias = tuple[int, int | None]
 
 
 def width(root: Node, groups: Mapping[int, Width]) -> Width:
-    r"""The fewest and the most characters (None: any number); never recursive.
+    r"""Fewest and most characters (None: any number), given the widths of groups; not recursive.
 
     >>> from guideway.syntax.regex import parse_regex
     >>> width(parse_regex(r"a\d{2,3}").body, {})
     (3, 4)
-
-    Args:
-        root: a part of a pattern.
-        groups: the widths of the capturing groups that it refers to.
     """
     done: list[Width] = []
     todo: list[tuple[Node, bool]] = [(root, False)]

@@ -1,4 +1,4 @@
-"""Descriptions of tools, as vendors write them, in one form.
+"""Descriptions of tools, as vendors write them.
 
     OpenAI, Mistral        {"type": "function", "function": {"name", "description", "parameters"}}
     OpenAI's Responses     {"type": "function", "name", "description", "parameters"}
@@ -9,10 +9,8 @@
                            in capitals, or a JSON Schema as "parametersJsonSchema"
     smolagents             {"name", "description", "inputs": {"city": {"type", "description"}}}
 
-A description may also be an object of pydantic's, as MCP and Google's client have them. Keys that
-say nothing about arguments are known by name. Every other key is refused if it may be a schema, and
-a `GuidewayWarning` if it may not, so that no schema is dropped silently. A tool without a schema
-has no arguments, as OpenAI has it.
+Pydantic objects, such as those of MCP and Google's client, work too. An unknown key is refused if
+its value may be a schema, and else a `GuidewayWarning`. A tool without a schema has no arguments.
 """
 
 import json
@@ -48,14 +46,7 @@ _WITH_SCHEMA: Final = ("function", "custom", None)  # values of "type"
 @final
 @dataclass(frozen=True, slots=True)
 class Description:
-    """One tool.
-
-    Attributes:
-        name: what it is called.
-        about: what it is for; "" if nobody says.
-        parameters: the JSON Schema of its arguments.
-        published: the same for prompts, where `nullable` is what templates know.
-    """
+    """One tool; `published` is the schema for prompts, with `nullable` as templates know it."""
 
     name: str
     about: str
@@ -64,11 +55,7 @@ class Description:
 
 
 def as_mapping(given: object) -> Mapping[str, Any] | None:
-    """A description as a dict, None for anything else.
-
-    >>> as_mapping(3) is None
-    True
-    """
+    """A description as a dict, None for anything else."""
     if isinstance(given, Mapping):
         return cast("Mapping[str, Any]", given)
     if isinstance(given, type):
@@ -83,15 +70,11 @@ def as_mapping(given: object) -> Mapping[str, Any] | None:
 
 
 def read_descriptions(given: Mapping[str, Any]) -> Iterator[Description]:
-    """The tools that a description is about: one, or those that Gemini lists.
+    """The tools of a description: one, or those that Gemini lists.
 
     >>> [tool] = read_descriptions({"name": "f", "input_schema": {"type": "object"}})
     >>> tool.name, tool.parameters
     ('f', {'type': 'object'})
-
-    Raises:
-        SourceError: the description has no name, or a key that is not known.
-        UnsupportedError: the arguments are not JSON.
     """
     given = {key: value for key, value in given.items() if value is not None}
     for key in (*_LISTS, *_INSIDE):
@@ -107,7 +90,7 @@ def read_descriptions(given: Mapping[str, Any]) -> Iterator[Description]:
 
 
 def function_of(given: Mapping[str, Any]) -> Mapping[str, Any]:
-    """What is inside of `{"type": "function", "function": {...}}`, or the dict itself."""
+    """The inner dict of `{"type": "function", "function": {...}}`, or the dict itself."""
     inner = given.get("function", given)
     return cast("Mapping[str, Any]", inner) if isinstance(inner, Mapping) else {}
 
@@ -136,7 +119,7 @@ def _read(given: Mapping[str, Any]) -> Description:
 
 
 def _check_keys(given: Mapping[str, Any], read: Collection[str]) -> None:
-    """Refuse, or warn of, keys that nobody reads."""
+    """Refuse unknown keys, or warn of them."""
     for key, value in given.items():
         if key in read or key in _ANNOTATIONS:
             continue
@@ -165,7 +148,7 @@ def _bedrock(name: str, schema: dict[str, Any]) -> dict[str, Any]:
 
 
 def _lowered(schema: Any) -> Any:
-    """A schema of Gemini in JSON Schema's words; what has another shape is refused with that."""
+    """A schema of Gemini in JSON Schema's words."""
     if not isinstance(schema, dict):
         return schema
     said: dict[str, Any] = dict(cast("dict[str, Any]", schema))
@@ -185,7 +168,7 @@ def _lowered(schema: Any) -> Any:
 
 
 def _with_null(schema: dict[str, Any]) -> dict[str, Any]:
-    """A schema in which null is a value of what is `nullable`, as OpenAPI and transformers have it.
+    """A schema that allows null where `nullable` is set, as OpenAPI and transformers do.
 
     >>> _with_null({"type": "string", "enum": ["a"], "nullable": True})
     {'type': ['string', 'null'], 'enum': ['a', None], 'nullable': True}
@@ -212,7 +195,7 @@ def _with_null(schema: dict[str, Any]) -> dict[str, Any]:
 
 
 def _inputs(name: str, given: dict[str, Any]) -> dict[str, Any]:
-    """The schema of what smolagents calls inputs; one that may be null may be left out."""
+    """The schema of smolagents' inputs; nullable ones may be left out."""
     properties: dict[str, Any] = {}
     for key, part in given.items():
         if not isinstance(part, Mapping):

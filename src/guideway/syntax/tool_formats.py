@@ -1,12 +1,9 @@
-"""How chat models write calls of tools: one table, each format with where it is said.
+"""How chat models write calls of tools, with the source of each format.
 
-A reply is free text or calls:
-
-    opening, then calls with `between` between them, then closing
+    reply = free text, or opening, calls with `between` between them, closing
     call = head, the name, middle, the arguments as JSON, tail
 
-What is written by name in a table is a special token where the vocabulary has one of that name, and
-a text where it has not. End ids are not written: a reply ends where it may end.
+A `_token` is a special token if the vocabulary has one of that name, and text otherwise.
 """
 
 import re
@@ -32,15 +29,14 @@ class Format:
         head: before the name of each call.
         middle: between the name and the arguments.
         tail: after the arguments.
-        between: between two calls; None where a reply has one call at most.
+        between: between two calls; None if a reply has at most one.
         closing: after the last call.
-        trigger: what begins a call in free text; None where a reply is a call from its first
-            character on, which free text then does not have.
-        prelude: what may stand before a reply, any number of times: channels of thought.
-        text: what a reply without calls looks like; free text if None.
-        others: other ways to write a call: head and middle.
-        arguments: how arguments are written that are no JSON.
-        ids: finds the ids of calls in a reply, where it has them.
+        trigger: begins a call in free text; None if a reply with calls has no text before them.
+        prelude: may precede a reply, any number of times: channels of thought.
+        text: a reply without calls; free text if None.
+        others: other heads and middles of a call.
+        arguments: notation of arguments, None for JSON.
+        ids: finds the ids of calls in a reply.
     """
 
     head: Parts
@@ -62,7 +58,7 @@ def _token(name: str) -> Special:
 
 
 def _json(arguments: str) -> tuple[Parts, Parts, Parts]:
-    """The head, middle and tail of a call that is a JSON object."""
+    """Head, middle and tail of a call that is a JSON object."""
     head, middle = Literal('{"name": "'), Literal(f'", "{arguments}": ')
     return (head,), (middle,), (Literal("}"),)
 
@@ -158,7 +154,7 @@ def _harmony() -> Format:
 
 
 def _kind() -> Source:
-    """That what follows is JSON, as the guide writes it and as chat templates do."""
+    """Marks of JSON content, as the guide writes it and as chat templates do."""
     named = Sequence((_token("<|constrain|>"), Literal("json")))
     return Either((Literal(" json"), Sequence((Literal(" "), named)), named))
 
@@ -374,9 +370,6 @@ def format_name(given: object) -> str:
 
     >>> format_name("gpt-oss"), format_name("DeepSeek-V3.1")
     ('harmony', 'deepseek_v31')
-
-    Raises:
-        SourceError: there is no such format.
     """
     names = {_squashed(name): name for name in FORMATS}
     names |= {_squashed(other): name for other, name in ALIASES.items()}

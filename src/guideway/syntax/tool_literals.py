@@ -3,11 +3,8 @@ r"""Arguments of tools as literals: the calls of Python, and what Gemma writes.
     city="Oslo", days=[1, 2], sure=True            Literals of Python
     city:<escape>Oslo<escape>,days:[1,2],sure:true   of FunctionGemma
 
-An argument has the form of its type, which its schema has to say: strings, numbers, booleans, null,
-arrays of such items, objects with such properties and no others, or one of several of these. What
-else a schema says of arrays and objects is refused by name; `hermes` and others write JSON.
-
-What this module does not know: what is around the arguments.
+The schema must give each argument types: strings, numbers, booleans, null, arrays of items, objects
+with properties, or a union of these. Other keywords of arrays and objects are refused.
 """
 
 import json
@@ -47,27 +44,22 @@ _KEYWORDS: Final[dict[Kind, frozenset[str]]] = {
 
 
 def is_name(text: str) -> bool:
-    """Whether Python takes a text for a name.
-
-    >>> is_name("city"), is_name("from"), is_name("a-b")
-    (True, False, False)
-    """
     return _NAME.match(text) is not None and not iskeyword(text)
 
 
 @final
 @dataclass(frozen=True, slots=True)
 class Literals:
-    """How literals are written.
+    """Notation of literals.
 
     Attributes:
         equals: between the name of an argument and its value.
         comma: between arguments, items and properties.
         colon: between the key of an object and its value.
         words: true, false and null.
-        quote: what strings stand between as they are; None: strings are JSON.
-        bare: whether keys of objects stand without quotes.
-        ordered: whether arguments are sorted by their names.
+        quote: around raw strings; None: strings are JSON.
+        bare: keys of objects have no quotes.
+        ordered: arguments are sorted by their names.
     """
 
     equals: str
@@ -80,12 +72,7 @@ class Literals:
 
 
 def literals(tool: str, arguments: PythonType | JsonSchema, form: Literals) -> Source:
-    """All arguments of a tool.
-
-    Raises:
-        SourceError, LimitError: as of any JSON Schema.
-        UnsupportedError: the schema says more than there is a form for.
-    """
+    """Source of all arguments of a tool."""
     source = type_source(arguments) if isinstance(arguments, PythonType) else arguments
     document = parse_json_schema(source)
     return _Writer(source, document, form, tool).arguments()
@@ -174,11 +161,11 @@ class _Writer:
         return _some(members, self._form.comma)
 
     def _is_name(self, name: str) -> bool:
-        """Whether a name can stand without quotes."""
+        """Return True if a name needs no quotes."""
         return is_name(name) if self._form.quote is None else _NAME.match(name) is not None
 
     def _plain(self, address: Address, kind: Kind) -> tuple[Schema, ...]:
-        """The schemas of arrays or of objects that an address means, without other keywords."""
+        """The schemas of arrays or objects at an address, without other keywords."""
         found: list[Schema] = []
         todo, seen = [address], set[Address]()
         while todo:
@@ -230,7 +217,7 @@ def _joined(parts: Iterable[Source], comma: Source) -> list[Source]:
 
 
 def _some(members: list[tuple[Source, bool]], comma: Source) -> Source:
-    """The members in their order, those that are not required or not at all."""
+    """The members in order; those that are not required are optional."""
     behind: list[Source] = []
     options: list[Source] = []
     for member, required in reversed(members):
@@ -248,7 +235,7 @@ def _some(members: list[tuple[Source, bool]], comma: Source) -> Source:
 
 
 def literals_as_json(text: str, form: Literals) -> str:
-    """Literals as JSON; special tokens in the text are their names.
+    """Translate literals to JSON; special tokens in the text are their names.
 
     >>> python = Literals("=", Literal(", "), Literal(": "), ("True", "False", "None"))
     >>> literals_as_json('a="True, ", b=[None]', python)

@@ -7,11 +7,8 @@ r"""Arguments of tools as elements, one for each argument.
     [1, 2]
     </parameter>
 
-Parameters come in the order in which the schema has them, those that are not required or not at
-all. No value holds the end of its element. One that may be a string or null is null where it says
-null, but for forms that mark strings.
-
-What this module does not know: what is around the elements.
+Parameters keep the order of the schema; optional ones may be missing. No value contains the end of
+its element. The text null of a nullable string is null, except in forms that mark strings.
 """
 
 import json
@@ -20,11 +17,12 @@ from dataclasses import dataclass
 from functools import lru_cache
 from typing import Final, TypeAlias, final
 
-from guideway.errors import SourceError, UnsupportedError, brief
+from guideway.errors import UnsupportedError
 from guideway.syntax.json_schema import parse_json_schema
 from guideway.syntax.json_schema_part import part_of
 from guideway.syntax.json_schema_source import JsonSchema
 from guideway.syntax.json_schema_tree import Document, Schema
+from guideway.syntax.parts import parts_of
 from guideway.syntax.python_types import type_source
 from guideway.syntax.regions import Until
 from guideway.syntax.sources import (
@@ -49,15 +47,15 @@ _OBJECT: Final = frozenset(("type", "properties", "required", "additionalPropert
 @final
 @dataclass(frozen=True, slots=True)
 class Elements:
-    """How elements are written: begin, name, middle, value, end, behind.
+    """Notation of elements: begin, name, middle, value, end, behind.
 
     Attributes:
         begin: before the name.
-        middle: between the name and the value; of a string where `json` is another form.
-        end: behind the value, which does not hold it.
-        behind: behind the end.
-        json: between the name and a value that is no string; None: as `middle`.
-        none: what stands where there are no elements.
+        middle: between the name and the value, or a string if `json` is set.
+        end: after the value, which does not contain it.
+        behind: after the end.
+        json: between the name and a value that is no string; None: `middle`.
+        none: text if there are no elements.
     """
 
     begin: Parts
@@ -74,11 +72,11 @@ class Parameter:
     """One argument.
 
     Attributes:
-        name: of the property.
-        required: whether it is always there.
-        value: the JSON of its values, or the strings as they stand.
-        is_text: whether that is the string itself, and no JSON.
-        may_be_null: whether the text `null` is no string.
+        name: name of the property.
+        required: it is always there.
+        value: source of its JSON, or of raw strings.
+        is_text: the value is a raw string.
+        may_be_null: the text `null` is null.
     """
 
     name: str
@@ -89,20 +87,7 @@ class Parameter:
 
 
 def parameters(tool: str, arguments: PythonType | JsonSchema) -> tuple[Parameter, ...]:
-    """The arguments of a tool.
-
-    >>> [one.name for one in parameters("f", JsonSchema({"properties": {"a": {}, "b": {}}}))]
-    ['a', 'b']
-
-    Args:
-        tool: its name, for messages.
-        arguments: its arguments.
-
-    Raises:
-        SourceError: as of any JSON Schema.
-        LimitError: the same, or too much is said of a string.
-        UnsupportedError: they are more than properties, or a string has a format.
-    """
+    """The arguments of a tool; a schema with more than properties is refused."""
     source = type_source(arguments) if isinstance(arguments, PythonType) else arguments
     document = parse_json_schema(source)
     objects = _arguments(tool, document).objects
@@ -124,7 +109,6 @@ def parameters(tool: str, arguments: PythonType | JsonSchema) -> tuple[Parameter
 
 
 def elements(listed: tuple[Parameter, ...], form: Elements) -> Source:
-    """All arguments as elements."""
     each = [_element(one, form) for one in listed]
     parts = tuple(
         element if one.required else Repetition(element, 0, 1)
@@ -154,19 +138,13 @@ def _element(one: Parameter, form: Elements) -> Source:
 
 
 def as_json(listed: tuple[Parameter, ...], text: str, form: Elements) -> str:
-    """The arguments that elements have, as JSON.
-
-    Args:
-        listed: the parameters of the tool.
-        text: the elements; special tokens are their names.
-        form: how they are written.
-    """
+    """Translate elements to JSON; special tokens in the text are their names."""
     known = {one.name: one for one in listed}
     found: list[str] = []
     for name, middle, value in _pattern(form).findall(text):
         one = known[name]
         marked = form.json is not None
-        is_text = middle == _spelled(form.middle) if marked else one.is_text
+        is_text = middle == spelled(*form.middle) if marked else one.is_text
         null = not marked and one.may_be_null and value == "null"
         written = json.dumps(value, ensure_ascii=False) if is_text and not null else value
         found.append(f"{json.dumps(name, ensure_ascii=False)}: {written}")
@@ -176,28 +154,26 @@ def as_json(listed: tuple[Parameter, ...], text: str, form: Elements) -> str:
 @lru_cache(maxsize=32)
 def _pattern(form: Elements) -> re.Pattern[str]:
     """The names, middles and values of elements."""
-    middles = {_spelled(form.middle), _spelled(form.json or form.middle)}
-    begin, middle = re.escape(_spelled(form.begin)), "|".join(map(re.escape, middles))
-    end = re.escape(_spelled((form.end, *form.behind)))
+    middles = {spelled(*form.middle), spelled(*(form.json or form.middle))}
+    begin, middle = re.escape(spelled(*form.begin)), "|".join(map(re.escape, middles))
+    end = re.escape(spelled(form.end, *form.behind))
     return re.compile(rf"{begin}([^<>\s\"]+?)({middle})(.*?){end}", re.DOTALL)
 
 
-def _spelled(parts: Parts) -> str:
-    """The text of literals, special tokens and sequences of them."""
+def spelled(*parts: Source) -> str:
+    """The text of literals and special tokens."""
     found = ""
     for part in parts:
         match part:
             case Literal(text) | Special(str(text)):
                 found += text
-            case Sequence(inside):
-                found += _spelled(inside)
             case _:
-                raise SourceError(f"{brief(part)} is not a text")
+                found += spelled(*parts_of(part))
     return found
 
 
 def _arguments(tool: str, document: Document) -> Schema:
-    """What is said of the arguments, by the root or by what it names."""
+    """The schema of the arguments, after references."""
     schema = document.schemas[document.root]
     while "$ref" in schema.keywords and _REFERENCE.issuperset(schema.keywords):
         schema = document.schemas[schema.all_of[0]]

@@ -1,12 +1,6 @@
-"""Which schemas allow strings only, or strings and null, and their strings as they stand.
+"""Strings that a schema allows as sets of raw texts, if it allows only strings or null.
 
-What a schema says of strings is said with sets of texts, which sources are:
-
-    {"allOf": [{"type": "string"}, {"not": {"const": "a"}}]}      any text & ~"a"
-
-So no form of words matters, nor whether a schema is named or written out: the tree is asked.
-
-What this module does not know: what is around the strings.
+{"allOf": [{"type": "string"}, {"not": {"const": "a"}}]}      any text & ~"a"
 """
 
 from collections import Counter
@@ -41,14 +35,7 @@ _Verdicts: TypeAlias = dict[Address, Verdict]
 @final
 @by_identity
 class _Set:
-    """Some strings.
-
-    Attributes:
-        source: their texts.
-        listed: themselves, where they are listed.
-        size: of how many sources it is made.
-        depth: in how many levels.
-    """
+    """Some strings: source, the strings if listed, number of its sources, levels."""
 
     source: Source
     listed: frozenset[str] | None = None
@@ -57,17 +44,7 @@ class _Set:
 
 
 def texts_of(document: Document, root: Address, place: str) -> tuple[Source, bool] | None:
-    """The strings that a schema allows, and whether it allows null; None if it may allow others.
-
-    Args:
-        document: a tree.
-        root: the address of the schema.
-        place: the tool and the argument, for messages.
-
-    Raises:
-        UnsupportedError: a string has a format.
-        LimitError: too much is said of strings.
-    """
+    """The strings of a schema, and whether it allows null; None if it may allow other values."""
     told = kinds_of(document, root)
     allowed = {kind for kind in KINDS if told[kind] is not False}
     if "string" not in allowed or not allowed <= _TEXTS:
@@ -76,29 +53,24 @@ def texts_of(document: Document, root: Address, place: str) -> tuple[Source, boo
 
 
 def kinds_of(document: Document, root: Address) -> dict[Kind, Verdict]:
-    """Whether a schema allows all values of each kind, or none; None where it may allow some."""
+    """For each kind, True if a schema allows all values, False if none, None if unknown."""
     order = _in_order(root, lambda address: document.schemas[address].in_place)
     return {kind: _verdicts(document, order, kind)[root] for kind in sorted(KINDS)}
 
 
 def strings_of(document: Document, root: Address, place: str) -> Source:
-    """The strings that a schema allows.
-
-    Raises:
-        UnsupportedError, LimitError: as `texts_of`.
-    """
+    """The strings that a schema allows."""
     order = _in_order(root, lambda address: document.schemas[address].in_place)
     return _Strings(document, _verdicts(document, order, "string"), place).of(root).source
 
 
 def has_boolean(document: Document, root: Address, value: bool) -> bool:
-    """Whether a schema allows a boolean."""
     order = _in_order(root, lambda address: document.schemas[address].in_place)
     return _verdicts(document, order, value)[root] is True
 
 
 def _in_order(root: Address, parts: Callable[[Address], Iterable[Address]]) -> list[Address]:
-    """All that looks at the same instance, parts first; none is a part of itself."""
+    """All schemas applied to the same instance, parts first."""
     found, todo = dict[Address, None](), [root]
     while todo:
         missing = [part for part in parts(todo[-1]) if part not in found]
@@ -109,13 +81,7 @@ def _in_order(root: Address, parts: Callable[[Address], Iterable[Address]]) -> l
 
 
 def _verdicts(document: Document, order: list[Address], kind: Kind | bool) -> _Verdicts:
-    """Whether all instances of a kind satisfy a schema, or none, or nobody says. Of null: surely.
-
-    Args:
-        document: the tree.
-        order: the schemas, parts first.
-        kind: what is asked about; a boolean is asked about alone.
-    """
+    """Verdicts of schemas on all values of a kind, or on one boolean; exact for null."""
     known: _Verdicts = {}
     for address in order:
         schema = document.schemas[address]
@@ -130,7 +96,7 @@ def _verdicts(document: Document, order: list[Address], kind: Kind | bool) -> _V
 
 
 def _itself(schema: Schema, kind: Kind | bool) -> Verdict:
-    """The same of what a schema says without others."""
+    """Verdict of a schema without its applicators."""
     if isinstance(kind, bool):
         return "boolean" in schema.kinds and kind in schema.booleans
     if kind not in schema.kinds:
@@ -166,7 +132,7 @@ class _Strings:
         self._made: dict[Address, _Set] = {}
 
     def of(self, root: Address) -> _Set:
-        """The strings of a schema; what says nothing of them is not looked at."""
+        """The strings of a schema; parts that do not depend on them are skipped."""
         for address in _in_order(root, self._parts):
             self._made[address] = self._set(address)
         return self._made[root]
@@ -235,7 +201,7 @@ class _Strings:
         return self._made_of(Either, others or [_NONE])
 
     def _one(self, sets: list[_Set]) -> _Set:
-        """What is in exactly one."""
+        """Strings in exactly one of the sets."""
         listed = [each.listed for each in sets if each.listed is not None]
         if len(listed) == len(sets):
             counted = Counter(value for values in listed for value in values)

@@ -1,12 +1,8 @@
-"""Tools that a chat model may call, as a source: replies with calls in the format of its template.
+"""Source for replies of a chat model that calls tools, in the format of its chat template.
 
-    tools([Weather, search], format="hermes")          text, or calls of these
-    tools([...], choice="required")                    one call or more, and nothing else
-    tools([...], choice="search", parallel=False)      one call of this tool
-
-A tool is a pydantic model or another type whose JSON is an object; a callable with its arguments;
-or the description of a vendor (`syntax.tool_descriptions`). Arguments are written in the form that
-models write best: declared key order, natural whitespace, plain spelling.
+A tool is a pydantic model or another type whose JSON is an object, a callable, or the description
+of a vendor (`syntax.tool_descriptions`). Arguments have declared key order, natural whitespace and
+plain spelling.
 """
 
 import inspect
@@ -37,11 +33,10 @@ from guideway.syntax.sources import (
     Text,
     check_flag,
 )
-from guideway.syntax.special import Special
 from guideway.syntax.tool_descriptions import as_mapping, function_of, read_descriptions
 from guideway.syntax.tool_formats import FORMATS, Format, format_name
 from guideway.syntax.tool_literals import Literals, is_name, literals, literals_as_json
-from guideway.syntax.tool_parameters import Elements, as_json, elements, parameters
+from guideway.syntax.tool_parameters import Elements, as_json, elements, parameters, spelled
 
 CHOICES: Final = ("auto", "required", "none")
 _NAME: Final = re.compile(r"[A-Za-z0-9_.-]{1,64}")
@@ -50,14 +45,9 @@ _NAME: Final = re.compile(r"[A-Za-z0-9_.-]{1,64}")
 @final
 @dataclass(frozen=True)
 class Tool:
-    """One tool.
+    """A tool: name, source of the JSON of its arguments, the user's object, description.
 
-    Attributes:
-        name: its name.
-        arguments: the source of the JSON of its arguments.
-        given: the tool as the user gave it.
-        description: its description, or "".
-        published: the schema of the arguments for prompts, if it is a different one.
+    `published` is the schema of the arguments for prompts, if it differs.
     """
 
     name: str
@@ -68,7 +58,7 @@ class Tool:
 
     @property
     def schema(self) -> dict[str, Any]:
-        """The description for chat templates (`tools=` of `apply_chat_template`)."""
+        """Description for chat templates (`tools=` of `apply_chat_template`)."""
         match self.arguments:
             case _ if self.published is not None:
                 parameters: Any = self.published
@@ -80,11 +70,7 @@ class Tool:
         return {"type": "function", "function": function}
 
     def __getstate__(self) -> dict[str, Any]:
-        """All fields, including the given tool.
-
-        Raises:
-            UnsupportedError: pickle does not support the given tool.
-        """
+        """All fields; a given tool that pickle does not support is refused."""
         check_pickled(self.given, "the tool")
         return vars(self)
 
@@ -126,10 +112,10 @@ class Tools(Composed[tuple[ToolCall, ...]]):
     """Replies that may call tools.
 
     Attributes:
-        tools: all that may be called; for prompts, also those that `choice` leaves out.
+        tools: all tools; for prompts, also those that `choice` excludes.
         format: the name of the format.
         choice: "auto", "required", "none", or the name of a tool.
-        parallel: whether there may be several calls.
+        parallel: allow several calls.
     """
 
     tools: tuple[Tool, ...]
@@ -139,12 +125,12 @@ class Tools(Composed[tuple[ToolCall, ...]]):
 
     @property
     def schemas(self) -> list[dict[str, Any]]:
-        """The descriptions as chat templates take them."""
+        """Descriptions for chat templates."""
         return [tool.schema for tool in self.tools]
 
     @property
     def spelled_out(self) -> Source:
-        """Text, or calls, whose arguments are the regions."""
+        """Text or calls; the arguments are regions."""
         form = FORMATS[self.format]
         free = _free(form)
         if self.choice == "none":
@@ -159,7 +145,7 @@ class Tools(Composed[tuple[ToolCall, ...]]):
         return Sequence((Repetition(form.prelude, 0, None), reply))
 
     def _calls(self, form: Format) -> tuple[Source, ...]:
-        """One call or more; the first part is the trigger, where the format has one."""
+        """One call or more; the first part is the trigger, if the format has one."""
         named = [t for t in self.tools if self.choice in (*CHOICES, t.name)]
         given = [(tool.name, Region(tool.name, self._arguments(tool))) for tool in named]
         one, *others = (
@@ -174,7 +160,6 @@ class Tools(Composed[tuple[ToolCall, ...]]):
         return (*form.opening, *one, *form.tail, *again, *form.closing)
 
     def _arguments(self, tool: Tool) -> Source:
-        """The arguments as the format writes them."""
         match FORMATS[self.format].arguments:
             case Elements() as form:
                 return elements(parameters(tool.name, tool.arguments), form)
@@ -184,17 +169,17 @@ class Tools(Composed[tuple[ToolCall, ...]]):
                 return tool.arguments
 
     def ids(self, text: str) -> list[str]:
-        """The ids of the calls of a reply, in order, where the format writes them."""
+        """Ids of the calls of a reply, in order, if the format writes them."""
         pattern = FORMATS[self.format].ids
         return [] if pattern is None else pattern.findall(text)
 
     def before(self, text: str) -> str:
-        """What a reply with calls says before the first one."""
+        """Text of a reply before its first call."""
         trigger = FORMATS[self.format].trigger
-        return "" if trigger is None else text.partition(_spelled(trigger))[0]
+        return "" if trigger is None else text.partition(spelled(trigger))[0]
 
     def read(self, tool: Tool, text: str) -> str:
-        """The arguments of a call as JSON."""
+        """Arguments of a call as JSON."""
         match FORMATS[self.format].arguments:
             case Elements() as form:
                 return as_json(parameters(tool.name, tool.arguments), text, form)
@@ -205,7 +190,7 @@ class Tools(Composed[tuple[ToolCall, ...]]):
 
 
 def _published(document: dict[str, Any]) -> dict[str, Any]:
-    """The schema of a type in the words that models have seen: integers by their type."""
+    """The schema of a type without guideway's own keywords; integers by their type."""
     said = {name: part for name, part in _told(document).items() if name != "title"}
     definitions: dict[str, Any] = said.pop("$defs", {})
     definitions.pop(INTEGER.rpartition("/")[2], None)
@@ -213,7 +198,7 @@ def _published(document: dict[str, Any]) -> dict[str, Any]:
 
 
 def _told(schema: Any) -> Any:
-    """The schema as others read it, with references to pydantic's integers as integers.
+    """A schema as other readers know it, with references to pydantic's integers as integers.
 
     >>> _told({"type": "string", "pattern": "(?u)^.$", "$comment": "pattern ^.$"})
     {'type': 'string', 'pattern': '^.$'}
@@ -229,7 +214,7 @@ def _told(schema: Any) -> Any:
 
 
 def _as_written(said: dict[str, Any]) -> dict[str, Any]:
-    """A part without what masks need: bounds that all floats keep, patterns as others read them."""
+    """A part without keywords for masks: bounds of all floats, translated patterns."""
     if said.get("format") == "double":
         beyond = float_info.max, -float_info.max
         return {
@@ -244,17 +229,7 @@ def _as_written(said: dict[str, Any]) -> dict[str, Any]:
     return said
 
 
-def _spelled(trigger: Source) -> str:
-    """The text of a trigger, special tokens by their names."""
-    match trigger:
-        case Literal(text) | Special(str(text)):
-            return text
-        case _:
-            return "".join(map(_spelled, parts_of(trigger)))
-
-
 def _free(form: Format) -> Source:
-    """A reply without calls."""
     if form.text is not None:
         return form.text
     return Text() if form.trigger is None else Until(form.trigger, include=False)
@@ -330,16 +305,11 @@ def tools(
 
 
 def _is_one(given: object) -> bool:
-    """Return whether this is a single tool, or anything else that is no list."""
     return isinstance(given, str | Mapping | type) or not isinstance(given, Iterable)
 
 
 def tools_of(source: Source) -> list[dict[str, Any]]:
-    """Return the descriptions of the tools in a source, for chat templates.
-
-    >>> tools_of(Literal("a") + "b")
-    []
-    """
+    """Descriptions of the tools in a source, for chat templates."""
     if isinstance(source, Tools):
         return source.schemas
     return [schema for part in parts_of(source) for schema in tools_of(part)]
@@ -359,7 +329,7 @@ def _checked_choice(choice: object, names: list[str]) -> str:
 
 
 def _named(choice: Mapping[str, Any]) -> object:
-    """Return the choice in OpenAI's or Anthropic's `tool_choice`; None if there are more keys."""
+    """The choice in OpenAI's or Anthropic's `tool_choice`; None if there are more keys."""
     inside, keys = function_of(choice), set(choice)
     if set(inside) == {"name"} and keys <= {"type", "function"}:
         return inside["name"]
@@ -370,7 +340,7 @@ def _named(choice: Mapping[str, Any]) -> object:
 
 
 def _tools(given: object) -> Iterator[Tool]:
-    """Yield the given tool, or the tools that a description lists."""
+    """The given tool, or the tools that a description lists."""
     described = as_mapping(given)
     if described is None:
         yield _typed(given)
