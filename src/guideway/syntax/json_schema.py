@@ -1,11 +1,8 @@
 """A JSON Schema document to its tree, of drafts 4, 6, 7, 2019-09 and 2020-12.
 
-Rules: what can be reached from the root is read, each schema once, and nothing else is (what nobody
-refers to may say what it likes). No recursion but a list of places still to read, so that nesting
-and chains of references have no depth here.
-
-`enum` and `const` become what they mean: a set of scalars, or, for an array or object, the schema
-that exactly this value satisfies.
+Schemas that the root reaches are read once each; all others are ignored. A list of places replaces
+recursion, so nesting and chains of references have no limit. `enum` and `const` become a set of
+scalars; each array or object becomes a schema that only it satisfies.
 """
 
 from collections.abc import Iterator, Mapping
@@ -67,18 +64,18 @@ _MANY = 64  # branches; of 20,000 of one value each, which are one list, compili
 
 
 def parse_json_schema(source: JsonSchema, raw: Json = None, name: str = "") -> Document:
-    """The tree of a source, whose text may have been read already, as `raw`.
+    """The tree of a source; `raw` is its value if it was read already.
 
-    All addresses have `name` before them, so that several documents can stand in one table.
+    `name` precedes all addresses, so that several documents fit in one table.
 
     >>> document = parse_json_schema(JsonSchema({"type": "string", "maxLength": 3}))
     >>> document.schemas[document.root].strings.high
     3
 
     Raises:
-        SourceError: the text is no JSON, or a keyword holds what it cannot hold.
-        UnsupportedError: a keyword that cannot be honoured exactly, or a reference that leaves the
-            document.
+        SourceError: the text is no JSON, or the value of a keyword has the wrong shape.
+        UnsupportedError: a keyword that cannot be enforced exactly, or a reference that leaves the
+            documents.
         LimitError: a number has too many digits.
     """
     given = source.value if raw is None else raw
@@ -93,16 +90,11 @@ def parse_json_schema(source: JsonSchema, raw: Json = None, name: str = "") -> D
 
 @final
 class LooseParts(Mapping[Address, Schema]):
-    """The schemas of a document without identifiers that matter, read when they are asked for.
+    """Schemas of a document without identifiers, read on demand; `strict` refuses formats.
 
     >>> parts = LooseParts({"items": {"const": 3}}, LATEST, strict=False)
     >>> parts[parts.enter("/items", {"const": 3})].kinds
     frozenset({'number'})
-
-    Args:
-        raw: the document; all its references lead into it.
-        draft: the draft it is written in.
-        strict: whether unknown formats are to be refused.
     """
 
     def __init__(self, raw: Json, draft: Draft, *, strict: bool) -> None:
@@ -111,16 +103,16 @@ class LooseParts(Mapping[Address, Schema]):
         self.root = self.enter("", raw)
 
     def enter(self, pointer: str, raw: Json) -> Address:
-        """The address of what stands at a pointer."""
+        """Address of the schema at a pointer."""
         return self._reader.visit(Place(self._library.main, pointer, raw))
 
     def raw(self, address: Address) -> Json:
-        """The schema at an address as it is written, None for one that is not written so."""
+        """The schema at an address as written, None for one that is not written."""
         place = self._reader.places.get(address)
         return None if place is None or place.constant else place.raw
 
     def speaks(self, address: Address) -> bool:
-        """Whether a schema plainly says something, and allows something."""
+        """Return True if a schema plainly restricts something, and allows something."""
         raw: Any = self.raw(address)
         if raw.__class__ is not dict:
             return False
@@ -136,11 +128,9 @@ class LooseParts(Mapping[Address, Schema]):
         return self._reader.one(address)
 
     def __iter__(self) -> Iterator[Address]:
-        """The addresses of those that were read."""
         return iter(self._reader.schemas)
 
     def __len__(self) -> int:
-        """How many were read."""
         return len(self._reader.schemas)
 
 
@@ -155,14 +145,14 @@ class _Reader:
         self.schemas = {NEVER: Schema(NEVER, ("false",), kinds=frozenset())}
 
     def read(self) -> Address:
-        """The address of the root, when `schemas` holds all."""
+        """Read all schemas; return the address of the root."""
         root = self.visit(self._library.root)
         while self._todo:
             self.one(self._todo.pop())
         return root
 
     def one(self, address: Address) -> Schema:
-        """The schema at an address, read if it has not been."""
+        """The schema at an address, read once."""
         found = self.schemas.get(address)
         if found is None:
             place = self.places[address]
@@ -171,7 +161,7 @@ class _Reader:
         return found
 
     def visit(self, place: Place) -> Address:
-        """The address of a place, which is to be read."""
+        """Address of a place, which is read later."""
         address = place.address
         if address not in self.places:
             self.places[address] = place
@@ -243,7 +233,7 @@ class _Reader:
         return (branches,) if branches else ()
 
     def _listed(self, place: Place, branches: "list[Json]", name: str) -> Address | None:
-        """The one schema that branches of one scalar each are together, None if one is another."""
+        """The schema of branches that have one scalar each, None if they do not."""
         address, scope = f"={place.address}/{name}", place.scope
         listed = scalars_of(branches, scope.draft, scope.resource.keywords, once=name == "oneOf")
         if listed is None:
@@ -331,7 +321,7 @@ class _Reader:
     def _dependencies(
         self, place: Place, keywords: Keywords
     ) -> tuple[tuple[tuple[str, tuple[str, ...]], ...], tuple[tuple[str, Address], ...]]:
-        """Which names need others, and which need a schema; `dependencies` has both."""
+        """Names that need other names, and names that need a schema."""
         if keywords.raw.keys().isdisjoint(_DEPENDENT):
             return (), ()
         needs: list[tuple[str, tuple[str, ...]]] = []
@@ -353,7 +343,7 @@ class _Reader:
     # enum and const
 
     def _enumerated(self, place: Place, schema: Schema, keywords: Keywords) -> Schema:
-        """`schema`, for the values of `enum` or `const` only."""
+        """Restrict `schema` to the values of `enum` or `const`."""
         if "enum" in keywords.raw:
             address, scalars, parts = f"={place.address}/enum", list[Json](), list[Place]()
             for index, value in enumerate(keywords.items("enum")):
@@ -372,7 +362,7 @@ class _Reader:
     def _limited(
         self, schema: Schema, address: Address, scalars: "list[Json]", parts: list[Place]
     ) -> Schema:
-        """`schema`, for some values only; the scalars of a mixed list are the schema `address`."""
+        """Restrict `schema` to values; scalars beside arrays and objects become a schema."""
         if not parts:
             return with_scalars(schema, scalars)
         options = [self.visit(part) for part in parts]

@@ -1,8 +1,7 @@
-"""Close the objects of a schema: those that list `properties` and say nothing of other names.
+"""Close the objects of a schema that list `properties` and say nothing about other names.
 
-A bare schema in `generate` means "these fields". The standard's reading allows any other field
-beside them, and a model then invents fields until its budget ends. Closing only adds keywords, so
-the closed schema allows nothing that the schema does not allow.
+A bare schema in `generate` means "these fields". The standard allows any other field beside them,
+and a model then invents fields until its budget ends. Closing only adds keywords:
 
     an object by itself                  "additionalProperties": false
     one composed of several parts        "unevaluatedProperties": false, and in drafts 4 to 7, which
@@ -13,9 +12,9 @@ the closed schema allows nothing that the schema does not allow.
 Names that only `required` or a dependency has count as listed. A member that several parts list
 stays open: closing it in one part would forbid what another part lists.
 
-Schemas below `not`, `if`, `contains`, `propertyNames` and any other `oneOf` stay as they are: a
-value that fails there is allowed, so closing them would allow more. References by URI or anchor are
-not followed; one from such a place leaves the whole schema open, with a warning.
+Schemas below `not`, `if`, `contains`, `propertyNames` and any other `oneOf` stay as they are,
+because closing them would allow more. References by URI or anchor are not followed; one from such a
+place leaves the whole schema open, with a warning.
 """
 
 import json
@@ -48,7 +47,7 @@ _BESIDE_A_REFERENCE: Final = ("title", "description", "default", "$schema", "$de
 
 
 def close_objects(text: str) -> str:
-    """The JSON text of a schema, closed; other text as it is, which reading the schema refuses.
+    """The JSON text of a schema, closed; text that is no schema is returned as it is.
 
     >>> close_objects('{"properties": {"a": {"minimum": 0.50}}}')
     '{"properties": {"a": {"minimum": 0.50}}, "additionalProperties": false}'
@@ -74,9 +73,9 @@ def close_objects(text: str) -> str:
 
 @final
 class _Closing:
-    """First `visit` looks at the schemas that values are held to, then `change` adds keywords.
+    """`visit` collects the schemas to close, then `change` adds keywords.
 
-    A schema that is a part of a composed one somewhere (`open`) is not changed.
+    A schema that is part of a composed one somewhere (`open`) is not changed.
     """
 
     def __init__(self, root: Any, draft: int, mark: str) -> None:
@@ -87,7 +86,7 @@ class _Closing:
         self._lost: str | None = None  # a reference out of a kept schema to nobody knows where
 
     def visit(self, raw: Any) -> None:
-        """Look at a schema that is no part of another."""
+        """Collect a schema that is no part of another, and those below."""
         todo = [raw]
         while todo:
             raw = todo.pop()
@@ -96,7 +95,7 @@ class _Closing:
                 todo += self._visited(raw)
 
     def _visited(self, raw: Raw) -> list[Any]:
-        """The schemas to look at after this one."""
+        """Collect a schema; return the schemas to visit next."""
         target = self._targets.get(raw.get("$ref"))
         if _is_raw(target) and (self._draft <= 7 or not raw.keys() & _SPEAKING):
             self._referring.append((raw, target))
@@ -114,13 +113,13 @@ class _Closing:
         return [*chain.from_iterable(self._below(part, shared) for part in composed)]
 
     def _parts(self, raw: Raw) -> list[Any]:
-        """The schemas that speak of the same value."""
+        """Schemas that apply to the same value."""
         if self._draft <= 7 and "$ref" in raw:
             return self._held(raw)
         return [*self._held(raw), *_list(raw.get("oneOf")), raw.get("if")]
 
     def _held(self, raw: Raw) -> list[Any]:
-        """Those that the value is held to, all or some of them."""
+        """Schemas that the value satisfies, all or some of them."""
         found: list[Any] = [self._targets.get(raw.get("$ref"))]
         if self._draft > 7 or "$ref" not in raw:
             found += [*_list(raw.get("allOf")), *_list(raw.get("anyOf"))]
@@ -129,7 +128,7 @@ class _Closing:
         return [part for part in found if part is not None]
 
     def _whole(self, raw: Raw, parts: Callable[[Raw], list[Any]]) -> list[Raw]:
-        """A schema and its parts, and theirs."""
+        """A schema and all its parts."""
         whole, seen, todo = list[Raw](), set[int](), [raw]
         while todo:
             part: Any = todo.pop()
@@ -140,7 +139,7 @@ class _Closing:
         return whole
 
     def _below(self, raw: Raw, shared: frozenset[str]) -> list[Any]:
-        """The schemas of members and items, but for `shared` members."""
+        """Schemas of members and items, without `shared` members."""
         found: list[Any] = [raw.get("additionalProperties"), raw.get("unevaluatedProperties")]
         for name, part in _map(raw.get("properties")).items():
             if name in shared:
@@ -155,7 +154,7 @@ class _Closing:
         return [*found, *_map(raw.get("patternProperties")).values()]
 
     def _keep(self, raw: Any) -> None:
-        """Leave a schema as it is, and all that it leads to."""
+        """Leave a schema and all schemas below unchanged."""
         todo = [raw]
         while todo:
             raw = todo.pop()
@@ -167,14 +166,14 @@ class _Closing:
                     self._lost = next(str(raw[name]) for name in _REFERENCES if name in raw)
 
     def _is_union(self, raw: Raw) -> bool:
-        """Whether each branch can be closed by itself."""
+        """Return True if each branch can be closed by itself."""
         held = raw.keys() & {*_SPEAKING, "$ref"}
         if held == {"oneOf"}:
             return _are_apart([*map(self._resolved, _list(raw["oneOf"]))], self._mark)
         return held == {"anyOf"} or (held == {"allOf"} and len(_list(raw["allOf"])) == 1)
 
     def _resolved(self, raw: Any) -> Any:
-        """A schema, or where its references lead."""
+        """A schema, or the target of its references."""
         seen = set[int]()
         while _is_raw(raw) and "$ref" in raw and id(raw) not in seen:
             seen.add(id(raw))
@@ -218,7 +217,7 @@ class _Closing:
         raw["additionalProperties" if static else "unevaluatedProperties"] = False
 
     def _is_known(self, raw: Raw) -> bool:
-        """Whether it is plain where the references of a schema lead."""
+        """Return True if all references of a schema can be followed."""
         found = "$ref" not in raw or self._targets.get(raw["$ref"]) is not None
         return found and not any(keyword in raw for keyword in _UNKNOWN)
 
@@ -227,14 +226,14 @@ _DEFINED: Final = ("/$defs/", "/definitions/")
 
 
 def _is_to_close(whole: list[Raw]) -> bool:
-    """Whether an object is listed, and nothing is said of other names."""
+    """Return True if properties are listed, and no keyword is about other names."""
     return any("properties" in part for part in whole) and not any(
         keyword in part for part in whole for keyword in _OTHERS
     )
 
 
 def _listed(raw: Raw) -> Iterator[str]:
-    """The names that a schema itself has: in `properties`, `required` and dependencies."""
+    """Names in `properties`, `required` and dependencies."""
     yield from _map(raw.get("properties"))
     yield from (name for name in _list(raw.get("required")) if isinstance(name, str))
     for keyword in ("dependentRequired", "dependencies"):
@@ -243,7 +242,7 @@ def _listed(raw: Raw) -> Iterator[str]:
 
 
 def _are_apart(branches: list[Any], mark: str) -> bool:
-    """Whether no value can be of two branches: by `type`, or by a constant that each requires."""
+    """Return True if no value satisfies two branches: by `type` or a required constant."""
     if not all(map(_is_raw, branches)):
         return False
     types: list[Any] = [branch.get("type") for branch in branches]
@@ -258,7 +257,7 @@ def _are_apart(branches: list[Any], mark: str) -> bool:
 
 
 def _words(branch: Raw, name: str, mark: str) -> list[str]:
-    """The strings that a member may be; none if it may be anything else."""
+    """Strings that a member may be; none if it may be anything else."""
     member = _map(_map(branch.get("properties")).get(name))
     words = [member["const"]] if "const" in member else _list(member.get("enum"))
     texts = all(isinstance(word, str) and not word.startswith(mark) for word in words)

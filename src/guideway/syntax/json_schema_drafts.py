@@ -1,8 +1,7 @@
-"""The meta-schemas of drafts 4, 6, 7, 2019-09 and 2020-12, for schemas that refer to them.
+"""Meta-schemas of drafts 4, 6, 7, 2019-09 and 2020-12, for schemas that refer to them.
 
-A tool that takes a JSON Schema as an argument says `{"$ref": "https://json-schema.org/draft/..."}`.
-The texts are those of the repository json-schema-org/json-schema-spec, by URI in
-`json_schema_drafts.json`; they are under the licence in `json_schema_drafts.LICENSE`.
+The texts are those of json-schema-org/json-schema-spec, by URI in `json_schema_drafts.json`, under
+the licence in `json_schema_drafts.LICENSE`.
 """
 
 import json
@@ -20,15 +19,11 @@ _SHORT: Final = {"json-schema.org/schema": _LATEST}  # the latest, says draft 4
 
 
 def meta_schemas(texts: Iterable[str], given: Iterable[str]) -> tuple[tuple[str, str], ...]:
-    """The meta-schemas that JSON Schemas refer to, with their vocabularies, as (URI, JSON text).
+    """Meta-schemas and vocabularies that texts refer to, as (URI, JSON text), without `given` URIs.
 
     >>> text = '{"$ref": "http://json-schema.org/draft-07/schema#"}'
     >>> [uri for uri, _ in meta_schemas([text], [])]
     ['http://json-schema.org/draft-07/schema']
-
-    Args:
-        texts: the schemas as JSON.
-        given: URIs for which there are resources already.
     """
     found: dict[str, str] = {}
     for written in {
@@ -40,17 +35,13 @@ def meta_schemas(texts: Iterable[str], given: Iterable[str]) -> tuple[tuple[str,
 
 
 def is_meta_schema(uri: str) -> bool:
-    """Whether a URI names a meta-schema or a vocabulary of these drafts, by http or https.
-
-    >>> is_meta_schema("https://json-schema.org/draft-07/schema")
-    True
-    """
+    """Return True for the URI of a meta-schema or vocabulary of these drafts."""
     path = uri.partition("://")[2]
     return _SHORT.get(path, path) in _by_path()
 
 
 def _with_vocabularies(uri: str) -> Iterator[tuple[str, str]]:
-    """A meta-schema, under the URI as it is written; those of 2019-09 on are eight documents."""
+    """A meta-schema and its vocabularies; those of 2019-09 on are eight documents."""
     if not is_meta_schema(uri):
         return
     path = uri.partition("://")[2]

@@ -1,8 +1,8 @@
-"""The files of a folder that a JSON Schema refers to, and those that they refer to in turn.
+"""Files of a folder that a JSON Schema refers to, directly or indirectly.
 
-The schema counts as a file of that folder: `{"$ref": "parts/address.json"}` names a file by its
-path there, relative to the file that the reference stands in. A reference by another URI names the
-file whose `$id` it is. Only files in the folder are read.
+The schema counts as a file of that folder: `{"$ref": "parts/address.json"}` is a path there,
+relative to the file of the reference. Another URI names the file with that `$id`. Only files in the
+folder are read.
 """
 
 from collections.abc import Iterator
@@ -21,16 +21,7 @@ _REFERENCES: Final = ("$ref", "$dynamicRef", "$recursiveRef", "$schema")
 
 
 def files_of(folder: Path, schema: Json) -> tuple[tuple[str, str], ...]:
-    """The files that a schema needs, as (URI, JSON text).
-
-    Args:
-        folder: where they are looked for, and below.
-        schema: the schema.
-
-    Raises:
-        SourceError: one of them cannot be read, or is not JSON.
-        LimitError: there are too many files to look for one by its `$id`.
-    """
+    """Files that a schema needs, as (URI, JSON text)."""
     files, found = _Folder(folder, _base("", schema)), dict[str, str]()
     todo, known = [("", schema)], {""}
     while todo:
@@ -54,12 +45,12 @@ class _Folder:
         self._by_id: dict[str, Path] | None = None
 
     def find(self, uri: str) -> str | None:
-        """The text of the file with this URI, None if there is none."""
+        """Text of the file with this URI, or None."""
         path = self._at(uri) or (None if is_meta_schema(uri) else self._named(uri))
         return None if path is None else read_file(path, "the schema")
 
     def _at(self, uri: str) -> Path | None:
-        """The file whose path this is, relative to the folder."""
+        """The file at a path relative to the folder."""
         start = f"{self._prefix}/" if self._prefix else ""
         if not uri.startswith(start):
             return None
@@ -70,7 +61,7 @@ class _Folder:
             return None
 
     def _named(self, uri: str) -> Path | None:
-        """The file whose identifier this is."""
+        """The file with this identifier."""
         if self._by_id is None:
             listed = list(islice(self._folder.rglob("*.json"), _MOST_FILES + 1))
             if len(listed) > _MOST_FILES:
@@ -107,7 +98,7 @@ def _join(base: str, uri: str) -> str:
 
 
 def _uris(base: str, schema: Json) -> tuple[set[str], set[str]]:
-    """The URIs of all references in a document, and of all resources; data does no harm."""
+    """URIs of all references in a document, and of all resources; data does no harm."""
     references, own, todo = set[str](), {base}, [(base, schema)]
     while todo:
         around, raw = todo.pop()

@@ -1,11 +1,7 @@
-"""Which keywords exist, in which draft.
+"""Keywords by draft.
 
-What a draft does not have is an annotation there, as the specification says and validators do:
-`const` in draft 4, `prefixItems` in draft 7, a misspelled `requred` anywhere. `explain` lists what
-is enforced.
-
-This module knows names only; `json_schema_values` knows the shapes of what they hold, and
-`json_schema_resources` where schemas stand in schemas.
+A keyword that the draft does not have is an annotation there, as the specification says: `const` in
+draft 4, `prefixItems` in draft 7, a misspelled `requred` anywhere.
 """
 
 import re
@@ -53,12 +49,7 @@ READ: dict[str, tuple[Draft, Draft]] = {
 
 
 def find_draft(uri: object, pointer: str, default: Draft) -> Draft:
-    """The draft that `$schema` names.
-
-    Raises:
-        SourceError: it is no string.
-        UnsupportedError: it names something else.
-    """
+    """The draft that `$schema` names."""
     if uri is None:
         return default
     if not isinstance(uri, str):
@@ -96,7 +87,7 @@ _VOCABULARY_URI = re.compile(r"https://json-schema\.org/draft/(20\d\d)-\d\d/voca
 
 
 def find_vocabulary(uri: str) -> frozenset[str] | None:
-    """The keywords of a vocabulary that assert something; None for one that is not known.
+    """Asserting keywords of a vocabulary, None if it is unknown.
 
     >>> sorted(find_vocabulary("https://json-schema.org/draft/2019-09/vocab/format"))
     ['format']
@@ -113,15 +104,12 @@ def find_vocabulary(uri: str) -> frozenset[str] | None:
 def asserted(
     raw: Mapping[str, Json], draft: Draft, known: frozenset[str] | None = None
 ) -> dict[str, Json]:
-    """The keywords of a schema that assert something in this draft, in the given order.
+    """Asserting keywords of a schema in this draft, in the given order.
+
+    `known` are the keywords of its metaschema's vocabularies, None for all.
 
     >>> asserted({"title": "A", "const": 1, "enum": [1]}, 4)
     {'enum': [1]}
-
-    Args:
-        raw: the schema.
-        draft: its draft.
-        known: the keywords that its metaschema has vocabularies for, None for all.
     """
     nowhere = (LATEST + 1, LATEST)
     found: dict[str, Json] = {}

@@ -1,7 +1,4 @@
-"""Factors of multipleOf: what an automaton has to remember of a number to tell its multiples.
-
-What this module does not know: automata.
-"""
+"""Factors of multipleOf, with bounded remainders."""
 
 from dataclasses import dataclass
 from decimal import Decimal
@@ -15,19 +12,14 @@ _MOST_DIGITS = 20
 @final
 @dataclass(frozen=True, slots=True)
 class Factor:
-    """A factor whose multiples can be told: `whole`·10^-`scale`.
-
-    Attributes:
-        whole: what digits are divided by.
-        scale: how many digits behind the point count; below 0, how many zeros are at the end.
-    """
+    """`whole`·10^-`scale`; digits are divided by `whole` after `scale` decimal places."""
 
     whole: int
     scale: int
 
 
 def factor_of(value: Decimal, most: int = MOST_RESTS) -> Factor | None:
-    """The factor of this value, more than 0; None where it leaves more than `most` rests.
+    """The factor of a positive value, None if it has more than `most` remainders.
 
     >>> factor_of(Decimal("0.25")), factor_of(Decimal(998244353))
     (Factor(whole=25, scale=2), None)
@@ -45,11 +37,7 @@ def factor_of(value: Decimal, most: int = MOST_RESTS) -> Factor | None:
 
 
 def without_zeros(value: Decimal) -> Decimal:
-    """The same value without zeros at its end; `normalize` rounds to 28 digits.
-
-    >>> without_zeros(Decimal("1200.0"))
-    Decimal('1.2E+3')
-    """
+    """Remove zeros at the end; `normalize` would round to 28 digits."""
     sign, digits, exponent = value.as_tuple()
     text = "".join(map(str, digits)).lstrip("0")
     short = text.rstrip("0")

@@ -1,10 +1,9 @@
-"""A part of a JSON Schema as a schema of its own: what it refers to stays where it is.
+"""A part of a JSON Schema as a schema of its own, with its references.
 
     {"properties": {"a": {"$ref": "#/properties/b"}, "b": {"type": "integer"}}}
 
-Cut out by itself, the part `a` would refer to nothing. So the whole becomes a resource, and the
-part is a reference into it. Where all references lead to definitions, these come along instead,
-which reads faster.
+The whole becomes a resource, and the part a reference into it. Where all references lead to
+definitions, only these are copied, which reads faster.
 """
 
 from typing import Any, Final, cast
@@ -23,18 +22,14 @@ _ELSEWHERE: Final = frozenset(("$dynamicRef", "$recursiveRef", "$id", "id"))
 
 
 def part_of(source: JsonSchema, address: Address) -> JsonSchema:
-    """The schema at an address of the tree of `source`, written like the whole.
+    """The schema at an address of the tree of `source`, in the same style.
 
     >>> part_of(JsonSchema({"properties": {"a": {"type": "null"}}}), "#/properties/a").text
     '{"allOf":[{"type":"null"}]}'
 
-    Args:
-        source: a well formed schema.
-        address: of a schema that is not a value in an `enum` or a `const`.
-
     Raises:
-        UnsupportedError: a dynamic reference, or what a metaschema leaves out, may give the part
-            another meaning there, or no pointer leads to it.
+        UnsupportedError: the meaning of the part depends on dynamic references, or no pointer leads
+            to it.
     """
     document, pointer = _split(source, address)
     given = source.value if not document else read_json(dict(source.resource_texts)[document])
@@ -50,21 +45,21 @@ def part_of(source: JsonSchema, address: Address) -> JsonSchema:
 
 
 def _split(source: JsonSchema, address: Address) -> tuple[str, str]:
-    """The document and the pointer of an address; the name of a document may have a # itself."""
+    """The document and the pointer of an address; the name of a document may contain #."""
     named = (uri for uri, _ in source.resource_texts if address.startswith(f"{uri}#/"))
     document = max(named, key=len, default="")
     return document, address.removeprefix(document).partition("#")[2]
 
 
 def _is_bound(source: JsonSchema, document: str, pointer: str) -> bool:
-    """Whether dynamic references may mean what was passed on the way here."""
+    """Return True if dynamic references may depend on the path to the part."""
     texts = (source.text, *(text for _, text in source.resource_texts))
     below_root = not document and pointer.startswith("/properties/") and pointer.count("/") == 2
     return not below_root and has_dynamic(texts)
 
 
 def _names_definitions(source: JsonSchema) -> bool:
-    """Whether the references surely name definitions of the root, and nothing else."""
+    """Return True if all references name definitions of the root."""
     if source.resource_texts:
         return False
     todo: list[Any] = [source.value]

@@ -1,7 +1,4 @@
-"""Parts of a JSON Schema that name no other schema: scalars, numbers, patterns.
-
-What this module does not know: which schema stands where.
-"""
+"""Parts of a JSON Schema without subschemas: scalars, numbers, patterns."""
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
@@ -38,17 +35,7 @@ _ONE_OF: Final = {"const", "type"}
 
 
 def read_scalars(said: Mapping[str, Json], draft: Draft) -> Schema | None:
-    """The schema of some keywords if it has no arrays and objects, which they only hold then.
-
-    >>> read_scalars({"type": "string", "maxLength": 3}, 2020).strings.high
-    3
-    >>> read_scalars({"maxLength": 3}, 2020) is read_scalars({"enum": [[]]}, 2020) is None
-    True
-
-    Raises:
-        SourceError, UnsupportedError, LimitError: as `parse_json_schema` says; a format that nobody
-            knows says nothing.
-    """
+    """The schema of keywords that allow no arrays and objects, else None."""
     if not said.keys() <= OF_SCALARS or said.keys() >= _LISTED:
         return None
     keywords = Keywords(said, "")
@@ -64,7 +51,7 @@ def read_scalars(said: Mapping[str, Json], draft: Draft) -> Schema | None:
 
 
 def with_scalars(schema: Schema, values: Sequence[Json]) -> Schema:
-    """`schema`, for these values only; those of a kind that it excludes stay excluded."""
+    """Restrict `schema` to these values; kinds that it excludes stay excluded."""
     kinds = frozenset(kind_of(value) for value in values)
     numbers = frozenset(
         Decimal(value)
@@ -85,18 +72,13 @@ def with_scalars(schema: Schema, values: Sequence[Json]) -> Schema:
 def scalars_of(
     branches: Sequence[Json], draft: Draft, known: frozenset[str] | None, *, once: bool
 ) -> list[Json] | None:
-    """The scalars that branches list, one each; None if one of them says anything else.
+    """The scalars of branches that are one constant each, else None.
 
-    >>> scalars_of([{"const": 1}, {"const": 2, "title": "two"}], 2020, None, once=False)
-    [1, 2]
+    `once` leaves out values of several branches, as `oneOf` does; `known` are the keywords of the
+    metaschema's vocabularies.
+
     >>> scalars_of([{"const": 1}, {"const": 2}, {"const": Decimal("1.0")}], 2020, None, once=True)
     [2]
-
-    Args:
-        branches: the branches of `anyOf` or `oneOf`.
-        draft: the draft they are written in.
-        known: the keywords that their metaschema has vocabularies for, None for all.
-        once: whether a value is left out that stands in several.
     """
     found = Counter[tuple[str, Any]]()
     for raw in branches:
@@ -111,7 +93,7 @@ def scalars_of(
 
 
 def read_strings(keywords: Keywords, *, strict: bool) -> Strings:
-    """What a schema says about strings; a format that nobody knows is refused only if `strict`."""
+    """Keywords of strings; an unknown format is refused only if `strict`."""
     if keywords.raw.keys().isdisjoint(_OF_STRINGS):
         return _ANY_STRING
     text = keywords.text("pattern")
@@ -138,7 +120,6 @@ def _format(keywords: Keywords, strict: bool) -> str | None:
 
 
 def read_numbers(keywords: Keywords, types: frozenset[str], draft: Draft) -> Numbers:
-    """What a schema says about numbers."""
     integer = "integer" in types and "number" not in types
     double = keywords.raw.get("format") == "double"
     if keywords.raw.keys().isdisjoint(_OF_NUMBERS) and not double:
@@ -169,7 +150,7 @@ def _bounds(keywords: Keywords, closed: str, open_: str, draft: Draft) -> tuple[
 
 
 def read_pattern(text: str, place: str) -> Pattern:
-    """An ECMA 262 pattern that stands at `place`."""
+    """Parse the ECMA 262 pattern at `place`."""
     try:
         return parsed(text)
     except (SourceError, UnsupportedError) as error:
@@ -177,7 +158,7 @@ def read_pattern(text: str, place: str) -> Pattern:
 
 
 def _placed(error: SourceError | UnsupportedError, place: str) -> SourceError | UnsupportedError:
-    """The error about a pattern, said about the schema: its caret stays, its place is a pointer."""
+    """The error of a pattern with the place in the schema; its caret stays."""
     message = str(error).partition("\n")[0].removesuffix(f" (at {error.place})")
     if isinstance(error, SourceError):
         return SourceError(message, place=place, text=error.text, position=error.position)

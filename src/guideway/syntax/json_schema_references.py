@@ -1,13 +1,12 @@
-"""Where references lead: into the same document or a given resource, never onto a network.
+"""Targets of references: in the same document or a given resource, never on a network.
 
-A reference is a URI, resolved against the URI of the resource it stands in, and a fragment: a JSON
-pointer into that resource, or the name of an anchor in it.
+A reference is a URI, resolved against the URI of its resource, and a fragment: a JSON pointer, or
+the name of an anchor.
 
-A `$dynamicRef` that leads to a `$dynamicAnchor` goes on to the anchor of the same name in the
-outermost resource on the way to it, `$recursiveRef` in the same way to a root. So what a schema
-means may depend on the resources passed through; the scope carries which anchors they bind, and
-`Place.address` tells places with different bindings apart. Bindings are kept only where a dynamic
-reference stands in some document, and there are finitely many.
+A `$dynamicRef` to a `$dynamicAnchor` continues to the anchor of that name in the outermost resource
+on the path, `$recursiveRef` likewise to a root. So the meaning of a schema may depend on the
+resources passed: the scope has the anchors that they bind, and `Place.address` differs with them.
+Bindings are kept only if a document has a dynamic reference; there are finitely many.
 """
 
 from dataclasses import replace
@@ -33,13 +32,7 @@ Bindings: TypeAlias = tuple[tuple[str, Resource], ...]
 @final
 @by_identity
 class Scope:
-    """The resource that a schema belongs to, and what dynamic anchors mean there.
-
-    Attributes:
-        resource: the nearest one around it.
-        bindings: the anchors of the resources on the way here: name and outermost resource.
-        catalogue: all resources.
-    """
+    """The nearest resource, and the outermost resource of each dynamic anchor on the path."""
 
     resource: Resource
     bindings: Bindings
@@ -47,11 +40,10 @@ class Scope:
 
     @property
     def draft(self) -> int:
-        """The draft that the resource is written in."""
         return self.resource.draft
 
     def entering(self, resource: Resource) -> "Scope":
-        """This scope, inside another resource."""
+        """This scope inside another resource."""
         if resource is self.resource:
             return self
         bound = {name for name, _ in self.bindings}
@@ -60,7 +52,7 @@ class Scope:
 
     @property
     def name(self) -> str:
-        """The document, with a number that stands for the bindings if there are any."""
+        """The document, with a number for the bindings if there are any."""
         number = self.catalogue.number(self.bindings) if self.bindings else 0
         document = f"{self.catalogue.name}{self.resource.document}"
         return f"{document}~{number}" if number else document
@@ -69,7 +61,7 @@ class Scope:
 @final
 @by_identity
 class Place:
-    """A schema to be read, or, if `constant`, a value."""
+    """A schema to be read, or a value if `constant`."""
 
     scope: Scope
     pointer: str
@@ -78,7 +70,7 @@ class Place:
 
     @property
     def address(self) -> Address:
-        """The name of the schema in the tree."""
+        """Name of the schema in the tree."""
         return f"{'=' if self.constant else ''}{self.scope.name}#{self.pointer}"
 
     @property
@@ -88,21 +80,21 @@ class Place:
         return f"{document}#{self.pointer}" if document else self.pointer
 
     def child(self, *keys: str | int) -> str:
-        """The pointer of a part."""
+        """Pointer of a part."""
         pointer = self.pointer
         for key in keys:
             pointer = extend(pointer, str(key))
         return pointer
 
     def entered(self) -> "Place":
-        """This place, in the scope that it opens if a resource begins here."""
+        """This place, in the scope of the resource that begins here, if one does."""
         own = self.scope.catalogue.at(self.scope.resource.document, self.pointer)
         return self if own is None else replace(self, scope=self.scope.entering(own))
 
 
 @final
 class Library:
-    """The main document and the resources, and where references lead."""
+    """The main document, the resources, and the targets of references."""
 
     def __init__(self, catalogue: Catalogue) -> None:
         self._catalogue = catalogue
@@ -112,16 +104,10 @@ class Library:
 
     @property
     def root(self) -> Place:
-        """The whole main document."""
         return Place(self.main, "", self._catalogue.main.raw)
 
     def resolve(self, place: Place, keyword: str, reference: object) -> Place:
-        """The place that a reference at `place` names.
-
-        Raises:
-            SourceError: it is no string, or leads nowhere.
-            UnsupportedError: it leaves the documents at hand.
-        """
+        """The place that a reference at `place` names."""
         at = f"{place.shown}/{keyword}"
         if not isinstance(reference, str):
             raise SourceError(f"{keyword} must be a string, not {show(reference)}", place=at)
@@ -167,7 +153,7 @@ class Library:
         return found
 
     def _follow(self, scope: Scope, pointer: str, what: str, at: str) -> Place:
-        """Along a pointer that begins at the root of the scope's resource."""
+        """Follow a pointer from the root of the scope's resource."""
         place = Place(scope, scope.resource.pointer, scope.resource.raw)
         for key in steps(pointer):
             place, value = place.entered(), place.raw
@@ -186,15 +172,14 @@ class Library:
 
 
 def _is_index(key: str) -> bool:
-    """Whether a step may lead into a list: Python reads no number of 5,000 digits."""
+    """Return True for an index of a list; Python refuses to read 5,000 digits."""
     return key.isdecimal() and len(key) < 20
 
 
 def check_loops(document: Document) -> None:
     """Refuse a schema that refers to itself without going into a part of the instance.
 
-    Raises:
-        SourceError: {"$ref": "#"} and its like, which mean nothing (JSON Schema 2020-12, §9.4.1).
+    Such as {"$ref": "#"}, which has no meaning (JSON Schema 2020-12, §9.4.1).
     """
     # Depth first with an explicit stack; a schema is opened, then closed.
     closed, opened = set[Address](), dict[Address, None]()

@@ -1,14 +1,11 @@
-"""The resources in the documents at hand: where each begins, its URI, and its anchors.
+"""Resources in the given documents: their roots, URIs and anchors.
 
-A resource is a whole document, or a schema inside of one that has an identifier of its own (`$id`;
-`id` in draft 4). Only places where a schema stands count: an `$id` in an enum or under a keyword
-that nobody knows is no identifier.
+A resource is a document, or a schema in one with an identifier (`$id`; `id` in draft 4).
+Identifiers count only where a schema is, not in an enum or an unknown keyword.
 
     2019-09 on   $id opens a resource, $anchor and $dynamicAnchor name a place in it
     draft 4–7    an identifier with a fragment names a place; beside $ref it says nothing
     2019-09      $recursiveAnchor: true is the dynamic anchor RECURSIVE at the root
-
-What this module does not know: references.
 """
 
 from collections.abc import Hashable, Iterable, Iterator, Mapping
@@ -41,14 +38,14 @@ class Resource:
     """One resource.
 
     Attributes:
-        uri: its URI, "" where it has none.
-        document: the name of the JSON text it stands in, "" for the main one.
+        uri: its URI or "".
+        document: name of its JSON text, "" for the main one.
         pointer: its root in that text.
-        raw: what stands there.
-        draft: the draft it is written in.
-        keywords: those that the vocabularies of its metaschema have, None for all of the draft.
-        anchors: its anchors by name: their pointers and what stands there.
-        dynamic: those of them that are dynamic; empty if no document has a dynamic reference.
+        raw: the value there.
+        draft: its draft.
+        keywords: those of its metaschema's vocabularies, None for all of the draft.
+        anchors: pointer and value by name of the anchor.
+        dynamic: dynamic ones among them; empty if no document has a dynamic reference.
     """
 
     uri: str
@@ -63,15 +60,15 @@ class Resource:
 
 @final
 class Catalogue:
-    """All resources, found when a reference or a nested schema first asks for them.
+    """All resources.
 
     Args:
         raw: the main document.
         resources: the texts of the others by URI.
-        dynamic: whether a dynamic reference may stand in any of them.
+        dynamic: a dynamic reference may be in any of them.
         draft: the draft of documents that name none.
-        anchors: whether identifiers and anchors inside of documents matter.
-        name: what stands before the name of each document in an address; also an attribute.
+        anchors: identifiers and anchors inside of documents matter.
+        name: precedes the name of each document in an address; also an attribute.
     """
 
     def __init__(
@@ -99,11 +96,7 @@ class Catalogue:
                 self._refused[uri.removesuffix("#")] = error
 
     def find(self, uri: str) -> Resource | None:
-        """The resource with this URI, if it is at hand.
-
-        Raises:
-            UnsupportedError: it is written in a draft that is not read.
-        """
+        """The resource with this URI or None; one in an unsupported draft is refused."""
         name = uri.removesuffix("#")
         if name in self._refused:
             raise self._refused[name]
@@ -111,7 +104,6 @@ class Catalogue:
 
     @property
     def every(self) -> Iterable[Resource]:
-        """All resources."""
         return self._by_place.values()
 
     def at(self, document: str, pointer: str) -> Resource | None:
@@ -138,7 +130,7 @@ class Catalogue:
     def _dialect(
         self, uri: object, document: str, default: Draft
     ) -> tuple[Draft, frozenset[str] | None]:
-        """The draft of `$schema`, or of the metaschema with this URI if it is at hand."""
+        """The draft of `$schema`, or of the given metaschema with this URI."""
         text = self._texts.get(uri.removesuffix("#")) if isinstance(uri, str) else None
         own = read_json(text) if text is not None else None
         if not isinstance(own, dict) or own.get("$schema") == uri:
@@ -151,7 +143,7 @@ class Catalogue:
         return draft, _keywords(cast("dict[str, Json]", vocabularies), document)
 
     def _walk(self, root: Resource) -> None:
-        """Every schema of a document; a list of places to go, as nesting is the user's."""
+        """Find the resources and anchors of a document; not recursive."""
         todo: list[tuple[Resource, str, Json]] = [(root, "", root.raw)]
         while todo:
             around, pointer, raw = todo.pop()
@@ -161,7 +153,7 @@ class Catalogue:
                 todo += [(resource, at, part) for at, part in parts_of(pointer, raw)]
 
     def _entered(self, around: Resource, pointer: str, raw: dict[str, Json]) -> Resource:
-        """The resource that begins here, or the one around."""
+        """The resource that begins here, or `around`."""
         if pointer == around.pointer:
             return around
         draft = _own_draft(raw, around.draft)
@@ -176,7 +168,7 @@ class Catalogue:
         return resource
 
     def _name(self, resource: Resource, pointer: str, raw: dict[str, Json]) -> None:
-        """The anchors that stand here."""
+        """Add the anchors of a schema."""
         for name in _anchors(raw, resource.draft):
             resource.anchors.setdefault(name, (pointer, raw))
         if not self._dynamic:
@@ -190,16 +182,12 @@ class Catalogue:
 
 
 def has_dynamic(texts: Iterable[str]) -> bool:
-    """Whether a dynamic reference may stand in any of some JSON texts.
-
-    >>> has_dynamic(['{"$ref": "#"}'])
-    False
-    """
+    """Return True if a JSON text may have a dynamic reference."""
     return any("$dynamicRef" in text or "$recursiveRef" in text for text in texts)
 
 
 def _keywords(vocabularies: dict[str, Json], document: str) -> frozenset[str]:
-    """The keywords of the vocabularies that are known; the others must be optional."""
+    """Keywords of the known vocabularies; unknown ones must be optional."""
     found: set[str] = set()
     for uri, required in vocabularies.items():
         keywords = find_vocabulary(uri)
@@ -214,7 +202,7 @@ def _keywords(vocabularies: dict[str, Json], document: str) -> frozenset[str]:
 
 
 def identifier(raw: Mapping[str, Json], draft: Draft) -> str:
-    """What a schema calls itself, "" if nothing."""
+    """The identifier of a schema, or ""."""
     given = raw.get(_keyword(draft))
     return given if isinstance(given, str) else ""
 
@@ -224,16 +212,7 @@ def _keyword(draft: Draft) -> str:
 
 
 def joined(base: str, reference: str, keyword: str, place: str) -> str:
-    """What a reference means within a resource with the URI `base`.
-
-    A URI that nothing is resolved against is a name, whatever it looks like.
-
-    >>> joined("http://a/b", "c", "$ref", "")
-    'http://a/c'
-
-    Raises:
-        SourceError: one of them is no URI: it has half of the brackets of an address, for one.
-    """
+    """Resolve a reference against the URI `base`; without a base it stays as it is."""
     try:
         return urljoin(base, reference)
     except ValueError as error:
@@ -245,7 +224,7 @@ def joined(base: str, reference: str, keyword: str, place: str) -> str:
 
 
 def _own_draft(raw: dict[str, Json], around: Draft) -> Draft:
-    """The draft that a nested schema names; what it gets wrong matters when it is read."""
+    """The draft that a nested schema names; errors are raised when it is read."""
     try:
         return find_draft(raw.get("$schema"), "", around)
     except GuidewayError:
@@ -265,7 +244,7 @@ def _anchors(raw: dict[str, Json], draft: Draft) -> Iterator[str]:
 
 
 def parts_of(pointer: str, raw: dict[str, Json]) -> Iterator[tuple[str, Json]]:
-    """The schemas right below."""
+    """Direct subschemas with their pointers."""
     for keyword in _SCHEMAS:
         if keyword in raw:
             yield extend(pointer, keyword), raw[keyword]

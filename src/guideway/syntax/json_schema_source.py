@@ -1,8 +1,4 @@
-"""`JsonSchema`: a schema, and how its JSON may be spelled.
-
-The schema is kept as JSON text, so sources are equal by content and keep the order of properties.
-This module only checks the options; `syntax.json_schema` reads the schema.
-"""
+"""`JsonSchema`: a schema as JSON text, and the spelling of its values."""
 
 from collections.abc import Mapping
 from dataclasses import InitVar, dataclass, field
@@ -100,7 +96,6 @@ class JsonSchema(Source):
     def __post_init__(
         self, schema: Schema, resources: "Resources | None", undeclared: Undeclared
     ) -> None:
-        """Check the options, and keep the schema as text."""
         check_style(self.key_order, self.whitespace, self.spelling)
         if brief(self.formats) == "'annotations'":  # the same in the plural
             object.__setattr__(self, "formats", "annotation")
@@ -126,7 +121,6 @@ class JsonSchema(Source):
         return JsonSchema(read_file(file, "the schema"), **options)
 
     def __getstate__(self) -> dict[str, Any]:
-        """The fields, without the cache."""
         return {name: held for name, held in vars(self).items() if name != "value"}
 
     @cached_property
@@ -141,7 +135,7 @@ class JsonSchema(Source):
 
 
 def bare_schema(schema: Schema, resources: "Resources | None" = None) -> JsonSchema:
-    """Return a schema with the options that `generate` and the command line use for a dict.
+    """A schema with the options that `generate` and the command line use for a dict.
 
     >>> bare_schema({"properties": {"a": True}}).text
     '{"properties": {"a": true}, "additionalProperties": false}'
@@ -187,7 +181,7 @@ def _uri(uri: object) -> str:
 
 
 def _copied(schema: object, what: str) -> tuple[str, Json]:
-    """The JSON text of a schema and its value, that of a text being the text."""
+    """The JSON text and the value of a schema; of a text, the text twice."""
     if isinstance(schema, bytes):
         schema = decode_json(schema, what)
     if isinstance(schema, str):
@@ -202,7 +196,7 @@ def _copied(schema: object, what: str) -> tuple[str, Json]:
 
 
 def _instead(given: object) -> str:
-    """What to write instead of something that is no schema, "" if nobody knows."""
+    """Advice for an object that is no schema, or ""."""
     name = getattr(given, "__name__", None) or type(given).__name__
     if hasattr(given, "model_json_schema"):
         return f"; write {name}.model_json_schema(), or take the type {name} itself as the source"

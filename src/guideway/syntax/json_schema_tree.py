@@ -1,14 +1,13 @@
-"""The tree of a JSON Schema: every keyword read once, in a form that all drafts share.
+"""The tree of a JSON Schema, in a form that all drafts share.
 
-A schema names its parts by address (resource URI, "#", JSON pointer) instead of holding them, so
-that `$ref` is nothing special, nesting has no depth, and a table holds the whole document. Keywords
-are grouped by the type of instance they speak about; those of other types are inert there::
+A schema names its parts by address (resource URI, "#", JSON pointer), so `$ref` needs no special
+case and nesting has no depth. Keywords are grouped by the type of instance to which they apply:
 
     {"type": ["string", "null"], "maxLength": 3, "minimum": 2, "anyOf": [A, B]}
 
     kinds = {string, null}; strings.high = 3; numbers.minimum = 2; any_of = ((A, B),)
 
-Nothing here is simplified or merged; `lowering.json_schema` does that.
+Nothing is simplified or merged.
 """
 
 from collections.abc import Callable, Mapping
@@ -27,8 +26,6 @@ KINDS: frozenset[Kind] = frozenset(("null", "boolean", "number", "string", "arra
 @final
 @by_value
 class Bound:
-    """One end of a range of numbers."""
-
     value: Decimal
     exclusive: bool = False
 
@@ -36,16 +33,7 @@ class Bound:
 @final
 @by_value
 class Strings:
-    """What a schema says about strings.
-
-    Attributes:
-        values: the strings allowed, None for all.
-        low: the least number of code points.
-        high: the greatest.
-        pattern: what is found in them.
-        format: a format.
-        holds: the schema of the JSON text that they are.
-    """
+    """Allowed strings (None: all), lengths in code points, pattern, format, schema of held JSON."""
 
     values: frozenset[str] | None = None
     low: int = 0
@@ -58,15 +46,15 @@ class Strings:
 @final
 @by_value
 class Numbers:
-    """What a schema says about numbers.
+    """Keywords of numbers.
 
     Attributes:
         values: the numbers allowed, None for all.
-        integer: whether only whole ones are.
-        digits: draft-04's integer, which 1.0 is not.
+        integer: only whole numbers.
+        digits: draft-04's integer, which excludes 1.0.
         lower: bounds.
-        upper: the same.
-        multiples: what they are multiples of.
+        upper: bounds.
+        multiples: divisors.
         double: format "double", which limits the digits of plain spelling.
     """
 
@@ -82,7 +70,7 @@ class Numbers:
 @final
 @by_value
 class Contains:
-    """How many items satisfy a schema; `marks`: unevaluatedItems then leaves them alone (2020)."""
+    """Number of items that satisfy a schema; `marks`: they count as evaluated (2020)."""
 
     schema: Address
     low: int = 1
@@ -93,7 +81,7 @@ class Contains:
 @final
 @by_value
 class Arrays:
-    """What a schema says about arrays; `items` is for those after the prefix."""
+    """Keywords of arrays; `items` is for those after the prefix."""
 
     prefix: tuple[Address, ...] = ()
     items: Address | None = None
@@ -107,19 +95,19 @@ class Arrays:
 @final
 @by_value
 class Objects:
-    """What a schema says about objects.
+    """Keywords of objects.
 
     Attributes:
         properties: in declared order.
-        required: the names that have to be there.
+        required: names that must be present.
         patterns: `patternProperties`.
-        additional: for the values of names in neither `properties` nor `patterns`.
-        names: what all names satisfy.
-        low: the least number of members.
-        high: the greatest.
-        needs: the names that have to be there if another one is.
-        dependents: the schema that the object satisfies if a name is there.
-        unevaluated: for the values that no other keyword, here or in place, looks at.
+        additional: for values of names in neither `properties` nor `patterns`.
+        names: schema of all names.
+        low: least number of members.
+        high: greatest number.
+        needs: names that must be present if another one is.
+        dependents: schema of the object if a name is present.
+        unevaluated: for values that no other keyword, here or in place, evaluates.
     """
 
     properties: Mapping[str, Address]
@@ -137,7 +125,7 @@ class Objects:
 @final
 @by_value
 class Condition:
-    """`if`, and what holds then and else."""
+    """`if`, `then` and `else`."""
 
     test: Address
     then: Address | None = None
@@ -147,14 +135,14 @@ class Condition:
 @final
 @by_identity
 class Schema:
-    """One schema: an instance has one of `kinds`, and satisfies all the groups below.
+    """One schema: an instance has one of `kinds` and satisfies all the groups below.
 
     Attributes:
-        address: where it stands.
-        keywords: the asserting keywords that stand there, for messages.
+        address: its name.
+        keywords: its asserting keywords, for messages.
         booleans: the booleans allowed, where booleans are.
         all_of: `$ref` and `allOf`.
-        any_of: `anyOf`, and `enum` where it has arrays or objects.
+        any_of: `anyOf`, and `enum` with arrays or objects.
         one_of: `oneOf`: exactly one of each group.
         none_of: `not`.
         condition: `if`, `then` and `else`.
@@ -176,7 +164,7 @@ class Schema:
 
     @property
     def in_place(self) -> tuple[Address, ...]:
-        """All schemas that look at the same instance."""
+        """All schemas that apply to the same instance."""
         combined = self.all_of or self.any_of or self.one_of or self.none_of or self.condition
         if not combined and not self.objects.dependents:  # as most are, and all are asked often
             return ()
@@ -194,13 +182,7 @@ class Schema:
 @final
 @by_identity
 class Document:
-    """All schemas that can be reached from the root.
-
-    Attributes:
-        root: its address.
-        schemas: by their addresses.
-        speaks: whether a schema is known to say something, and to allow something; not all are.
-    """
+    """All reachable schemas; `speaks`: a schema surely restricts something and allows something."""
 
     root: Address
     schemas: Mapping[Address, Schema]

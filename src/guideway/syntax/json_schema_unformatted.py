@@ -1,8 +1,4 @@
-"""JSON Schemas without `format`, for `formats="annotation"`.
-
-Schemas that a keyword nobody knows holds are found through the references to them: OpenAPI's
-`#/components/schemas/User`.
-"""
+"""JSON Schemas without `format`, for `formats="annotation"`."""
 
 from typing import Any
 
@@ -14,12 +10,10 @@ from guideway.syntax.json_text import Json
 
 
 def drop_formats(root: Json) -> Json:
-    """The same value, its schemas changed in place.
+    """Remove formats in place, also in schemas that only a JSON pointer reaches.
 
     >>> drop_formats({"format": "date", "const": {"format": "date"}})
     {'const': {'format': 'date'}}
-
-    Left to the reader are schemas that only a reference by URI or anchor leads to.
     """
     said: Any = root.get("$schema") if isinstance(root, dict) else None
     try:

@@ -1,7 +1,4 @@
-"""What keywords hold, checked: a wrong shape is an error with its place, never a guess.
-
-Each method gives the value of one keyword of a schema, or None where the keyword does not stand.
-"""
+"""Values of keywords, with their shapes checked."""
 
 from collections.abc import Mapping
 from decimal import Decimal
@@ -36,17 +33,16 @@ _SOME_TYPES = f"one or more of {', '.join(TYPES)}"
 @final
 @by_identity
 class Keywords:
-    """The keywords of the schema at `pointer`."""
+    """The keywords of the schema at `pointer`; each method reads one, None if it is absent."""
 
     raw: Mapping[str, Json]
     pointer: str
 
     def place(self, name: str) -> str:
-        """The pointer of a keyword."""
         return extend(self.pointer, name)
 
     def wrong(self, name: str, allowed: str, given: object, hint: str = "") -> SourceError:
-        """The error for a keyword that holds `given`, which has the wrong shape."""
+        """The error for a value of the wrong shape."""
         message = f"{name} must be {allowed}, not {show(given)}{hint}"
         return SourceError(message, place=self.place(name))
 
@@ -60,7 +56,6 @@ class Keywords:
         return int(value)
 
     def number(self, name: str, allowed: str = "a number") -> Decimal | None:
-        """A number, exact."""
         value = self._given(name)
         if value is None:
             return None
@@ -69,14 +64,13 @@ class Keywords:
         return Decimal(value)
 
     def text(self, name: str) -> str | None:
-        """A string."""
         value = self._given(name)
         if value is not None and not isinstance(value, str):
             raise self.wrong(name, "a string", value)
         return value
 
     def texts(self, name: str) -> tuple[str, ...]:
-        """A list of strings, () where the keyword does not stand."""
+        """A list of strings, () if absent."""
         values = self.items(name)
         for value in values:
             if not isinstance(value, str):
@@ -84,35 +78,35 @@ class Keywords:
         return tuple(dict.fromkeys(cast("list[str]", values)))
 
     def flag(self, name: str) -> bool:
-        """A boolean, False where the keyword does not stand."""
+        """A boolean, False if absent."""
         value = self._given(name, default=False)
         if not isinstance(value, bool):
             raise self.wrong(name, "a boolean", value)
         return value
 
     def items(self, name: str) -> list[Json]:
-        """A list of anything, [] where the keyword does not stand."""
+        """A list of anything, [] if absent."""
         value = self._given(name, [])
         if not isinstance(value, list):
             raise self.wrong(name, "an array", value)
         return cast("list[Json]", value)
 
     def branches(self, name: str) -> list[Json]:
-        """A list of one or more schemas, [] where the keyword does not stand."""
+        """A list of one or more schemas, [] if absent."""
         branches = self.items(name)
         if name in self.raw and not branches:
             raise self.wrong(name, "an array of one or more schemas", [])
         return branches
 
     def mapping(self, name: str) -> dict[str, Json]:
-        """An object whose values are schemas, {} where the keyword does not stand."""
+        """An object whose values are schemas, {} if absent."""
         value = self._given(name, {})
         if not isinstance(value, dict):
             raise self.wrong(name, "an object of schemas", value)
         return cast("dict[str, Json]", value)
 
     def types(self) -> frozenset[str]:
-        """The names that `type` allows, all where it does not stand."""
+        """The names that `type` allows, all if absent."""
         value = self.raw.get("type", list(TYPES))
         names = value if isinstance(value, list) else [value]
         for name in names:
@@ -132,19 +126,10 @@ class Keywords:
 
 @lru_cache(maxsize=1 << len(TYPES))
 def kinds_of(types: frozenset[str]) -> frozenset[Kind]:
-    """The kinds of instances that the types admit: integers are numbers.
-
-    >>> sorted(kinds_of(frozenset({"integer", "null"})))
-    ['null', 'number']
-    """
+    """The kinds of instances that the types admit: integers are numbers."""
     names = types | {"number"} if "integer" in types else types
     return frozenset(kind for kind in KINDS if kind in names)
 
 
 def kind_of(value: Json) -> Kind:
-    """The kind of an instance.
-
-    >>> kind_of(True), kind_of(1), kind_of([])
-    ('boolean', 'number', 'array')
-    """
     return _KINDS[value.__class__]

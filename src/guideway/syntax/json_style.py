@@ -1,4 +1,4 @@
-"""Options for the form of JSON: the order of keys, whitespace, the spelling of values."""
+"""Options for the form of JSON: order of keys, whitespace, spelling of values."""
 
 from dataclasses import dataclass
 from typing import Literal, TypeAlias, final
@@ -43,7 +43,6 @@ class Whitespace:
     indent: int = 64
 
     def __post_init__(self) -> None:
-        """Check the counts."""
         for name in ("spaces", "indent"):
             given: object = getattr(self, name)
             if not isinstance(given, int) or isinstance(given, bool) or given < 0:

@@ -1,12 +1,8 @@
-"""JSON texts, read strictly: exact numbers, whole characters, any nesting.
+"""JSON texts, read strictly.
 
-Rules: no NaN or Infinity, no lone surrogates (RFC 7493), numbers exact (int or Decimal, never
-rounded to a float). Of a key that stands twice in one object the last value counts, as ECMA 262's
-JSON.parse has it. Nesting has no depth: where json's own scanner runs out of stack, a reader with a
-stack of its own reads the text, and a writer likewise. Python values are turned into the text they
-stand for, so that one reader serves both.
-
-What this module does not know: JSON Schema.
+No NaN or Infinity, no lone surrogates (RFC 7493), exact numbers (int or Decimal). The last of equal
+keys counts, as in JSON.parse. Nesting has no limit: where json's scanner runs out of stack,
+`json_text_deep` reads or writes.
 """
 
 import json
@@ -34,11 +30,7 @@ _ESCAPED_HALF = re.compile(r"\\u[dD][89a-fA-F]")
 
 
 def read_json(text: str) -> Json:
-    """The value of a JSON text.
-
-    Raises:
-        SourceError: the text is no JSON, with the place.
-        LimitError: a number is too long.
+    """Parse a JSON text; errors have the line and column.
 
     >>> read_json('{"a": [1, 2.50, null], "a": 3}')
     {'a': 3}
@@ -66,25 +58,12 @@ def read_json(text: str) -> Json:
 
 
 def write_json(value: object) -> str:
-    """The JSON text of a Python value made of dicts, lists, tuples, str, int, float, bool, None.
-
-    Raises:
-        SourceError, LimitError: as `copy_json`.
-
-    >>> write_json({"a": (1, 2.5)})
-    '{"a":[1,2.5]}'
-    """
+    """Write a Python value of dicts, lists, tuples, str, int, float, bool and None as JSON."""
     return copy_json(value)[0]
 
 
 def write_plain(value: Json) -> str | None:
-    """The same of a value that was read; None where only others can write it.
-
-    That is if it nests deeply, or has an exact number that is none of Python's own.
-
-    >>> write_plain(read_json('{"a" : [1, null]}')), write_plain(read_json("0.5"))
-    ('{"a":[1,null]}', None)
-    """
+    """Write a value that was read; None if it nests deeply or has a Decimal."""
     try:
         return _ENCODER.encode(value)
     except (RecursionError, TypeError):
@@ -92,10 +71,10 @@ def write_plain(value: Json) -> str | None:
 
 
 def copy_json(value: object) -> tuple[str, Json]:
-    """The JSON text of such a value, and what `read_json` makes of it.
+    """The JSON text of such a value, and its value as `read_json` gives it.
 
-    What is read again and equals the value is made of what JSON has: comparing takes a tenth of
-    looking at each part. Others (tuples, what is no JSON) are looked at.
+    A value that equals what is read from its text needs no check of each part, which would take ten
+    times as long.
 
     Raises:
         SourceError: another type, a key that is no string, NaN or infinity, with the place, a value
@@ -131,10 +110,7 @@ def _write(value: object) -> str:
 
 
 def walk(root: object) -> Iterator[tuple[str, Any]]:
-    """Every value inside `root` with its JSON pointer, in no particular order.
-
-    What stands in several places is entered in one of them.
-    """
+    """Every value inside `root` once, with a JSON pointer to it."""
     todo, entered = [("", root)], set[int]()
     while todo:
         pointer, value = todo.pop()
@@ -151,11 +127,10 @@ def walk(root: object) -> Iterator[tuple[str, Any]]:
 
 
 def extend(pointer: str, key: str) -> str:
-    """`pointer` with one more step (RFC 6901).
+    """Append a step to a JSON pointer (RFC 6901).
 
-    Where nesting makes pointers long, their copies would take memory by the square of its depth: a
-    long one goes on as its beginning and a digest. So each place still has one pointer and no other
-    place has it, but it can no longer be followed.
+    A pointer longer than `LONGEST_POINTER` is shortened to its beginning and a digest: it stays
+    unique, but cannot be followed. Copies of long ones would take quadratic memory.
 
     >>> extend("/properties", "a/b")
     '/properties/a~1b'
@@ -167,7 +142,7 @@ def extend(pointer: str, key: str) -> str:
 
 
 def steps(pointer: str) -> list[str]:
-    """The steps of a pointer (RFC 6901), the inverse of `extend`.
+    """Steps of a JSON pointer.
 
     >>> steps("/properties/a~1b")
     ['properties', 'a/b']
@@ -176,13 +151,10 @@ def steps(pointer: str) -> list[str]:
 
 
 def find(root: object, pointer: str) -> Any:
-    """What stands at a pointer.
+    """The value at a JSON pointer; raises LookupError.
 
     >>> find({"a": [3, 4]}, "/a/1")
     4
-
-    Raises:
-        LookupError: nothing does.
     """
     found: Any = root
     for step in steps(pointer):
@@ -212,7 +184,7 @@ def _check(pointer: str, part: object) -> None:
 
 
 def _check_python(root: object) -> None:
-    """That a value is made of what JSON has."""
+    """Check that a value is made of JSON types."""
     todo, entered = [root], set[int]()
     while todo:
         value = todo.pop()
@@ -266,7 +238,7 @@ def _decimal(digits: str) -> Decimal:
 
 
 def _is_long(token: re.Match[str]) -> bool:
-    """Whether this is a number that is too long, and no string."""
+    """Return True for a number that is too long."""
     try:
         if token[0][0] != '"':
             _decimal(token[0])

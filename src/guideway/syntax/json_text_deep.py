@@ -1,10 +1,4 @@
-"""JSON of any nesting: what `json` reads and writes, with a stack of its own instead of Python's.
-
-The same texts and values as `json` has, more slowly; for what is nested deeper than Python's stack,
-of which json has about 1,000 levels.
-
-What this module does not know: what is strict about JSON here (`syntax.json_text`).
-"""
+"""JSON of any nesting, read and written like `json` does, with an explicit stack."""
 
 import json
 import re
@@ -29,9 +23,6 @@ def read_deep(text: str, decoder: json.JSONDecoder) -> Any:
 
     >>> read_deep('{"a": [1, {}], "b": "c"}', json.JSONDecoder())
     {'a': [1, {}], 'b': 'c'}
-
-    Raises:
-        json.JSONDecodeError: it is none.
     """
     try:
         return _read(text, cast("Any", make_scanner)(decoder))
@@ -40,7 +31,7 @@ def read_deep(text: str, decoder: json.JSONDecoder) -> Any:
 
 
 def _read(text: str, scan: _Scan) -> Any:
-    """Value by value, in one loop: in .6 of the time that a call for each step takes."""
+    """Read value by value in one loop: .6 of the time of a call for each."""
     root: list[Any] = []
     top: Any = root
     around: list[Any] = []
@@ -67,7 +58,7 @@ def _read(text: str, scan: _Scan) -> Any:
 
 
 def _key(text: str, at: int, scan: _Scan) -> tuple[str, int]:
-    """A key, and where its value begins."""
+    """A key, and the start of its value."""
     if text[at : at + 1] != '"':
         raise json.JSONDecodeError(_NO_KEY, text, at)
     key, at = scan(text, at)
@@ -78,7 +69,7 @@ def _key(text: str, at: int, scan: _Scan) -> tuple[str, int]:
 
 
 def _ended(text: str, at: int, top: Any, root: list[Any]) -> Any:
-    """The value, if it ends here; else what is wrong."""
+    """The value if the text ends here, else an error."""
     if top is not root:
         empty = "Expecting value" if isinstance(top, list) else _NO_KEY
         raise json.JSONDecodeError("Expecting ',' delimiter" if top else empty, text, at)
@@ -88,13 +79,10 @@ def _ended(text: str, at: int, top: Any, root: list[Any]) -> Any:
 
 
 def write_deep(root: object, encode: Callable[[object], str]) -> str:
-    """The JSON text of a value without spaces; `encode` gives those of scalars and keys.
+    """The JSON text of a value without spaces; `encode` writes scalars and keys.
 
     >>> write_deep({"a": [1, {}]}, json.dumps)
     '{"a":[1,{}]}'
-
-    Raises:
-        ValueError: a value contains itself, as `json` has it.
     """
     written: list[str] = []
     todo: list[tuple[object, Iterator[tuple[str, object]]]] = [(None, iter([("", root)]))]
@@ -119,7 +107,7 @@ def write_deep(root: object, encode: Callable[[object], str]) -> str:
 
 
 def _parts(value: object, encode: Callable[[object], str]) -> Iterator[tuple[str, object]]:
-    """What a container holds, each after the text that stands before it."""
+    """Members of a container, each with the text before it."""
     comma = ""
     if isinstance(value, dict):
         for key, part in cast("dict[str, object]", value).items():
