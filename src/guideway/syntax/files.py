@@ -1,8 +1,4 @@
-"""Texts of sources in files and bytes: UTF-8, a byte order mark at the beginning skipped.
-
-Visual Studio and PowerShell write the mark. It is no part of JSON or of a grammar, and cannot be
-seen in an editor.
-"""
+"""Texts of sources in files and bytes; a byte order mark is skipped."""
 
 from collections.abc import Callable
 from json import detect_encoding
@@ -16,11 +12,7 @@ MARK = "\ufeff"
 
 
 def checked_path(given: object) -> Path:
-    """A path that a user gives.
-
-    Raises:
-        SourceError: it is neither a str nor a path.
-    """
+    """The path that a user gives; other types are refused."""
     try:
         return Path(cast("str | PathLike[str]", given))
     except TypeError:
@@ -28,7 +20,7 @@ def checked_path(given: object) -> Path:
 
 
 def holds(what: Callable[[], bool]) -> bool:
-    """The answer of `is_dir` or `is_file`; False for what cannot be a path."""
+    """Answer of `is_dir` or `is_file`; False for names that no path can have."""
     try:
         return what()
     except (OSError, ValueError):  # a name that is too long, or has a NUL
@@ -36,15 +28,7 @@ def holds(what: Callable[[], bool]) -> bool:
 
 
 def read_file(file: Path, what: str) -> str:
-    """The text of a file, without a byte order mark.
-
-    Args:
-        file: where it is.
-        what: what is in it, for the message.
-
-    Raises:
-        SourceError: there is no such file, or it is not UTF-8.
-    """
+    """The text of a UTF-8 file; `what` names it in errors."""
     try:
         return file.read_text(encoding="utf-8-sig")
     except (OSError, ValueError) as error:  # bytes that are not UTF-8, or a name with a NUL
@@ -52,14 +36,7 @@ def read_file(file: Path, what: str) -> str:
 
 
 def decode_json(content: bytes, what: str) -> str:
-    r"""JSON text from bytes in UTF-8, UTF-16 or UTF-32, told apart as `json.loads` does it.
-
-    >>> decode_json(b"\xef\xbb\xbf{}", "a schema")
-    '{}'
-
-    Raises:
-        SourceError: the bytes are in none of these encodings.
-    """
+    r"""JSON text from bytes in UTF-8, UTF-16 or UTF-32, as `json.loads` detects them."""
     try:
         return content.decode(detect_encoding(content)).removeprefix(MARK)
     except UnicodeDecodeError as error:

@@ -1,12 +1,7 @@
-"""Context-free grammars as every notation for them is read: named rules of alternatives of items.
+"""Context-free grammars of all notations: named rules of alternatives of items.
 
-    rule          name, alternatives
-    alternative   items, one after another; without any it is the empty text
-    item          an atom, `low` to `high` times
-    atom          a text, a character out of a set, or a rule or a terminal by its name
-
-Groups are rules of their own, so that a tree is never deep. Which names are taken, and that every
-name has a rule, is checked by the notation's parser, which knows the places.
+Groups are rules of their own, so a tree is never deep. The parser checks that every name has a
+rule.
 """
 
 from collections.abc import Mapping
@@ -42,7 +37,7 @@ class Name:
 @final
 @dataclass(frozen=True, slots=True)
 class Terminal:
-    """What the terminal of this name takes where it stands: never nothing. Who lowers knows it."""
+    """A non-empty match of the terminal of this name, which lowering defines."""
 
     name: str
 
@@ -66,13 +61,7 @@ Alternative: TypeAlias = tuple[Item, ...]
 @final
 @dataclass(frozen=True, slots=True)
 class Grammar:
-    """Rules, and the one that texts are read by.
-
-    Attributes:
-        rules: the alternatives of each rule, those of groups among them.
-        start: the name of the rule of whole texts.
-        groups: names of rules that nobody wrote: of what stood in parentheses.
-    """
+    """Alternatives of each rule, start rule, and names of the rules made from groups."""
 
     rules: Mapping[str, tuple[Alternative, ...]]
     start: str

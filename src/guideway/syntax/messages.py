@@ -1,16 +1,14 @@
-"""Chat messages as OpenAI's clients have them, made into plain dicts.
+"""Chat messages of OpenAI's clients as plain dicts.
 
-    content: "text"                              as it is
-    content: [{"type": "text", "text": …}, …]    the texts, one after the other
+    content: "text"                              unchanged
+    content: [{"type": "text", "text": …}, …]    the texts, joined
     content: None, or none, beside tool_calls    None
     tool_calls: [{"id", "type", "function": {"name", "arguments"}}]
-                                                 arguments as JSON text; dicts, objects of pydantic
-                                                 and `guideway.ToolCall` are taken, too
-    an object of pydantic                        what its `model_dump` says
+                                                 arguments as JSON text; dicts, pydantic objects
+                                                 and `guideway.ToolCall` are accepted, too
+    a pydantic object                            its `model_dump`
 
-Other keys (`tool_call_id`, `name`, `reasoning_content`, …) go to the chat template as they are.
-
-What this module does not know: how templates write messages.
+Other keys (`tool_call_id`, `name`, `reasoning_content`, …) are kept for the chat template.
 """
 
 import json
@@ -26,7 +24,7 @@ TEXTS: Final = ("text", "input_text", "output_text")  # types of parts: of Chat,
 
 @runtime_checkable
 class Dumps(Protocol):
-    """An object of pydantic, as the clients of OpenAI and Mistral have for messages."""
+    """A pydantic object, as the clients of OpenAI and Mistral have for messages."""
 
     def model_dump(self) -> dict[str, Any]:
         """Its fields."""
@@ -38,7 +36,7 @@ Plain: TypeAlias = dict[str, Any]
 
 
 def are_messages(value: object) -> TypeGuard[Sequence[Message]]:
-    """Whether a value is a list of chat messages, well formed or not."""
+    """Return True for a list of chat messages, well formed or not."""
     if isinstance(value, str) or not isinstance(value, Sequence):
         return False
     listed = cast("Sequence[object]", value)
@@ -50,14 +48,10 @@ def _is_dumped(value: object) -> TypeGuard[Dumps]:
 
 
 def read_messages(given: Sequence[Message]) -> list[Plain]:
-    """The messages as dicts, with a text as their content, or None beside `tool_calls`.
+    """Messages as dicts, with a text as their content, or None beside `tool_calls`.
 
     >>> read_messages([{"role": "user", "content": [{"type": "text", "text": "Hi."}]}])
     [{'role': 'user', 'content': 'Hi.'}]
-
-    Raises:
-        SourceError: a message has no role, or neither content nor tool calls, with its place.
-        UnsupportedError: a part of a content is an image or something else than a text.
     """
     return [_read(each, f"/{number}") for number, each in enumerate(given)]
 
@@ -101,7 +95,6 @@ def _listed(calls: object, place: str) -> Sequence[object]:
 
 
 def _content(given: object, place: str) -> str | None:
-    """The text of a content."""
     if given is None:
         return None
     if isinstance(given, Sequence) and not isinstance(given, str | bytes):

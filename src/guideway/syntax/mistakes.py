@@ -1,10 +1,4 @@
-"""Sources that are probably mistakes, and what to write instead.
-
-A str that looks like a pattern, a schema or a grammar is taken literally, with a warning. Lists,
-constraints, tokenizers and models are refused by those who ask `instead`.
-
-What this module does not know: which values are sources.
-"""
+"""Values that are no source, or texts that look like another source, and what to write instead."""
 
 import dataclasses
 import json
@@ -35,7 +29,7 @@ _PATTERN: Final = re.compile(
 
 
 def instead(value: object) -> str:  # noqa: PLR0911  an arm for each
-    """What to write instead of a value that is no source; "" for what may be a type.
+    """Advice for a value that is no source; "" for what may be a type.
 
     >>> instead(["yes", "no"])
     "for one of several texts write guideway.Choice(['yes', 'no'])"
@@ -85,17 +79,17 @@ def _thing(value: object) -> str:
 
 
 def has(value: object, *names: str) -> bool:
-    """Whether an object has all of these attributes."""
+    """Return True if an object, not a type, has all of these attributes."""
     return not isinstance(value, type) and all(hasattr(value, name) for name in names)
 
 
 def is_tokenizer(value: object) -> bool:
-    """Whether an object is a tokenizer of transformers, or of tokenizers."""
+    """Return True for a tokenizer of transformers or tokenizers."""
     return has(value, "encode", "decode", "get_vocab")
 
 
 def vocabulary_of(value: object) -> str:
-    """How to make a vocabulary of something that is none, "" if nobody knows."""
+    """Code that makes a vocabulary of a value, or ""."""
     if has(value, "vocabulary"):
         return "; write model.vocabulary"
     if has(value, "to_str", "encode"):  # of tokenizers

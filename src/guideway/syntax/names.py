@@ -1,11 +1,11 @@
-"""The name somebody probably meant: every error that lists what is allowed asks this first."""
+"""Suggestions for misspelled names."""
 
 from collections.abc import Iterable
 from difflib import get_close_matches
 
 
 def near(given: str, allowed: Iterable[str]) -> str | None:
-    """The allowed name that looks like `given`, None where none does.
+    """The allowed name that looks like `given`, or None.
 
     >>> near("strin", ["string", "number"])
     'string'
@@ -16,7 +16,7 @@ def near(given: str, allowed: Iterable[str]) -> str | None:
 
 
 def close(given: str, allowed: Iterable[str]) -> str | None:
-    """The allowed name of which `given` is surely a misspelling, None where none is.
+    """The allowed name of which `given` is surely a misspelling, or None.
 
     >>> close("requred", ["required"]), close("tpye", ["type"]), close("label", ["enum"])
     ('required', 'type', None)
@@ -29,7 +29,7 @@ def close(given: str, allowed: Iterable[str]) -> str | None:
 
 
 def did_you_mean(given: object, allowed: Iterable[str]) -> str:
-    """A clause for the end of a message, empty where nothing is near.
+    """A clause for the end of a message, or "".
 
     >>> did_you_mean("strin", ["string", "number"])
     "; did you mean 'string'?"

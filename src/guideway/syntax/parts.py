@@ -1,4 +1,4 @@
-"""The parts of a source: one place that knows which sources are made of others."""
+"""Parts of a source."""
 
 from collections.abc import Callable
 from dataclasses import replace
@@ -25,11 +25,7 @@ DEEPEST: Final = 100
 
 
 def check_levels(source: Source) -> None:
-    """Refuse a source that holds others in too many levels.
-
-    Raises:
-        LimitError: there are more than `DEEPEST`.
-    """
+    """Refuse a source that nests more than `DEEPEST` levels deep."""
     if isinstance(source, JsonSchema):  # which most are
         return
     levels, held = 0, parts_of(source)
@@ -46,7 +42,7 @@ def check_levels(source: Source) -> None:
 
 
 def parts_of(source: Source) -> tuple[Source, ...]:
-    """What `source` is made of, () if of no other source.
+    """Direct parts of a source.
 
     >>> from guideway.syntax.sources import Literal
     >>> parts_of(Literal("a") + "b")
@@ -63,7 +59,7 @@ def parts_of(source: Source) -> tuple[Source, ...]:
 
 
 def with_parts(source: Source, change: Callable[[Source], Source]) -> Source:  # noqa: PLR0911  an arm for each
-    """`source` made of what `change` makes of its parts.
+    """The source with each direct part replaced by `change(part)`.
 
     >>> from guideway.syntax.sources import Literal, Text
     >>> with_parts(Literal("a") + "b", lambda part: Text())

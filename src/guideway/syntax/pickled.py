@@ -1,4 +1,4 @@
-"""Whether a user's type or function can be pickled: asked before a source is sent elsewhere."""
+"""Check that a user's type or function can be pickled."""
 
 import pickle
 import sys
@@ -7,13 +7,10 @@ from guideway.errors import UnsupportedError, brief
 
 
 def check_pickled(value: object, what: str) -> None:
-    """Refuse what pickle cannot hold, by name; what cloudpickle holds is taken where it is loaded.
+    """Refuse an object that neither pickle nor a loaded cloudpickle supports.
 
-    pickle holds types and functions by reference: those of a module, and not those made in a
-    function. Ray and joblib use cloudpickle, which holds these too.
-
-    Raises:
-        UnsupportedError: neither holds it.
+    pickle stores types and functions by reference, so they must be in a module. Ray and joblib use
+    cloudpickle, which stores local ones too.
     """
     library = sys.modules.get("cloudpickle")
     problem: Exception | None = None

@@ -1,20 +1,15 @@
-"""Sources with places in them: free text up to a stop, regions in free text, captures.
+"""Free text up to a stop, regions in free text, captures.
 
     until("</think>")                   free text that ends with the first "</think>"
     tag("<a>", source, "</a>")          a text of the source between two others
     regions(tag(…), tag(…))             free text in which a trigger begins a tag
-    tagged("<a>", source, "</a>")       the same with one tag
+    tagged("<a>", source, "</a>")       regions with one tag
     thinking(source)                    <think>…</think>, then a text of the source
-    capture("name", source)             a text of the source, found again in `result.captures`
+    capture("name", source)             a text of the source, also in `result.captures`
 
-What stops free text, and what begins a tag, is a trigger: any regular source. Free text is read
-from left to right, and the first trigger that is complete ends it; there is none within it. The
-trigger of a tag is its beginning, of a sequence the first part: several tags may have one trigger.
-Where a trigger is a special token, its name spelled out does not stand in the free text either, so
-that the text says where the token is.
-
-All of them are ordinary sources: they stand in sequences, alternatives and repetitions, and may be
-made of any source.
+A trigger, any regular source, stops free text or begins a tag: the first one that is complete, from
+the left. The trigger of a tag is its `begin`, of a sequence the first part; several tags may share
+one. If a trigger is a special token, free text does not contain its name as text either.
 """
 
 from abc import ABC, abstractmethod
@@ -44,7 +39,7 @@ if TYPE_CHECKING:
 
 
 class Composed(Source[Value_co], ABC):
-    """Base of the sources that mean no more than another, `spelled_out`, but are read otherwise."""
+    """Base of sources with the same texts as `spelled_out`, but other values."""
 
     __slots__ = ()
 
@@ -60,10 +55,9 @@ class Until(Source[str]):
     """Free text up to a stop.
 
     Attributes:
-        stop: what it ends with.
-        include: whether the stop belongs to the text; if not, the text holds none, and may end
-            anywhere.
-        others: what else does not stand in the text; of a text with its stop, not before it.
+        stop: the end of the text.
+        include: the stop belongs to the text; if not, the text contains none, and may end anywhere.
+        others: other sources that the text does not contain before its stop.
     """
 
     stop: Source
@@ -80,7 +74,6 @@ class Captured(Source[Value_co]):
     item: Source[Value_co]
 
     def __post_init__(self) -> None:
-        """Refuse what is no name."""
         check_text(self.name, "the name of a capture")
         if not self.name:
             raise SourceError("a capture needs a name")
@@ -89,7 +82,7 @@ class Captured(Source[Value_co]):
 @final
 @dataclass(frozen=True)
 class Region(Source[Value_co]):
-    """A text of `item`, which is found again as the region `label`: a tag's number, a tool."""
+    """A text of `item`, labelled with the number of a tag or the name of a tool."""
 
     label: int | str
     item: Source[Value_co]
@@ -106,16 +99,15 @@ class Tag(Composed[Value_co]):
 
     @property
     def trigger(self) -> Source:
-        """What begins it in free text."""
+        """The source that begins the tag in free text."""
         return self.begin.parts[0] if isinstance(self.begin, Sequence) else self.begin
 
     @property
     def spelled_out(self) -> Source:
-        """As a sequence."""
         return Sequence((self.begin, *self.behind(0)[-2:]))
 
     def behind(self, label: int) -> tuple[Source, ...]:
-        """What follows the trigger; what is between as a region."""
+        """Parts after the trigger; the item as a region."""
         rest = self.begin.parts[1:] if isinstance(self.begin, Sequence) else ()
         item = self.item if self.end == Literal("") else _ended(self.item, self.end)
         return (*rest, Region(label, item), self.end)
@@ -124,13 +116,9 @@ class Tag(Composed[Value_co]):
 @final
 @dataclass(frozen=True)
 class Regions(Composed[list[Read]]):
-    """Free text with `at_least` to `at_most` tags in it.
+    """Free text with `at_least` to `at_most` tags in it (None: any number).
 
-    Attributes:
-        tags: whose triggers the free text does not have.
-        at_least: how many there are.
-        at_most: how many there are at most, None: any number.
-        stop_after_first: whether the text ends with the first one.
+    `stop_after_first`: the text ends with the first tag.
     """
 
     tags: tuple[Tag[Read], ...]
@@ -170,11 +158,10 @@ class Thinking(Composed[Value_co]):
 
     @property
     def spelled_out(self) -> Source:
-        """As a sequence."""
         return Sequence((self.begin, Until(self.end), _GAP, Region(0, self.item)))
 
     def answer(self, text: str) -> str | None:
-        """What there is of the answer in the beginning of a text; None where it has not begun."""
+        """The answer so far in the beginning of a text; None if it has not begun."""
         match self.end:
             case Special(str(name)) | Literal(name):
                 _, ended, answer = text.partition(name)
@@ -184,7 +171,7 @@ class Thinking(Composed[Value_co]):
 
 
 def _ended(item: Source, end: Source) -> Source:
-    """`item`, free text being up to `end`, captured or not."""
+    """`item`; free text, captured or not, ends before `end`."""
     if isinstance(item, Captured):
         return Captured(item.name, _ended(item.item, end))
     return Until(end, include=False) if isinstance(item, Text) else item
@@ -285,9 +272,9 @@ def _check_triggers(triggers: Iterable[str]) -> None:
 
 
 def _are_apart(triggers: tuple[Source, ...]) -> bool:
-    """Whether what stands before a trigger has no part in any, so that it is free text of its own.
+    """Return True if no trigger contains another, or ends as another, or itself, begins.
 
-    So it is where no trigger ends as another one, or itself, begins, and none is within another.
+    Then the text before a trigger is free text of its own.
     """
     texts: list[str] = []
     for trigger in triggers:
@@ -364,7 +351,7 @@ def thinking(item: object, begin: object = "<think>", end: object = "</think>") 
 
 
 def _mark(given: object) -> Source:
-    """A text of a format: the special token of this name, if there is one."""
+    """The special token of this name if there is one, or the text."""
     if given is None:
         return Literal("")
     return Special(given, required=False) if isinstance(given, str) else source(given)

@@ -1,7 +1,7 @@
-"""The grammars that guideway ships, by name.
+"""Grammars shipped with guideway, by name.
 
-They are the files of `grammars/` in a checkout, of `guideway/grammars` where it is installed. A
-name is the path there without its ending: "sql", "gbnf/json". A file begins with comments:
+They are in `grammars/` of a checkout, or in `guideway/grammars` of an installation. A name is the
+path there without its ending: "sql", "gbnf/json". A file begins with comments:
 
     # What a text is, in one line
     #
@@ -12,8 +12,8 @@ name is the path there without its ending: "sql", "gbnf/json". A file begins wit
     # accept: a text of the language, to the end of the line
     # reject: one that is not
 
-In these examples ↵ is a line feed, ␍ a carriage return, ⇥ a tab, and ␠ a space where one would
-not be seen; everything else is itself. What this module does not know: what grammars mean.
+In these examples ↵ is a line feed, ␍ a carriage return, ⇥ a tab, and ␠ a space that one would not
+see.
 """
 
 import re
@@ -35,15 +35,7 @@ EXAMPLE: Final = re.compile(r"(accept|reject): ?(.*)")
 @final
 @dataclass(frozen=True, slots=True)
 class Shipped:
-    """A shipped grammar.
-
-    Attributes:
-        name: what `guideway.grammar` takes.
-        title: what its texts are, in one line.
-        text: the whole file.
-        accepted: texts of its language.
-        rejected: texts that are near, and are not.
-    """
+    """A shipped grammar: name, one-line title, text of the file, and examples."""
 
     name: str
     title: str
@@ -53,11 +45,7 @@ class Shipped:
 
 
 def shipped(name: str) -> Shipped:
-    """The grammar `name`, with what its first lines say.
-
-    Raises:
-        SourceError: there is none of that name.
-    """
+    """The grammar `name`; unknown names are refused."""
     path = paths().get(name) if isinstance(name, str) else None  # pyright: ignore[reportUnnecessaryIsInstance]
     if path is None:
         meant = did_you_mean(name, paths())
@@ -66,7 +54,7 @@ def shipped(name: str) -> Shipped:
 
 
 def read(name: str, text: str) -> Shipped:
-    r"""What the first lines of a file say.
+    r"""Read the comments at the beginning of a file.
 
     >>> read("x", "# Two letters\n#\n# accept: a b↵\n# reject:\n\nroot ::= [a-z]").accepted
     ('a b\n',)
@@ -84,7 +72,7 @@ def read(name: str, text: str) -> Shipped:
 
 
 def _listed() -> str:
-    """All names, so short that an error holds them."""
+    """All names, in a short form for an error."""
     folders = dict[str, list[str]]()
     for name in paths():
         at, _, last = name.rpartition("/")
@@ -96,7 +84,7 @@ def _listed() -> str:
 
 @cache
 def paths() -> dict[str, Path]:
-    """The file of each grammar, by name, sorted: those at the top first."""
+    """Files of the grammars by name, those at the top first."""
     found = [path for path in folder().rglob("*.*") if path.suffix in SUFFIXES]
     names = {path.relative_to(folder()).with_suffix("").as_posix(): path for path in found}
     return {name: names[name] for name in sorted(names, key=lambda name: ("/" in name, name))}
@@ -104,12 +92,12 @@ def paths() -> dict[str, Path]:
 
 @cache
 def importable() -> Mapping[str, str]:
-    """The texts of those in Lark, which grammars may import, by name."""
+    """Texts of the Lark grammars, which grammars may import, by name."""
     listed = {name: path for name, path in paths().items() if path.suffix == ".lark"}
     return {name: path.read_text(encoding="utf-8") for name, path in listed.items()}
 
 
 def folder() -> Path:
-    """Where they are: within the package if it is installed, else at the top of the checkout."""
+    """The folder of the grammars: in the installed package, or in the checkout."""
     here = Path(__file__).parents
     return next(at for at in (here[1] / "grammars", here[3] / "grammars") if at.is_dir())

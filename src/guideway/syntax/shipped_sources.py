@@ -1,8 +1,4 @@
-"""A shipped grammar as a source.
-
-Those in Lark may import one another; `%import guideway.json.value` in anybody's grammar is a rule
-of a shipped one, too (`syntax.lark_source`).
-"""
+"""A shipped grammar as a source."""
 
 from guideway.syntax.lark_source import Lark
 from guideway.syntax.shipped import importable, paths, shipped

@@ -1,14 +1,12 @@
-"""What a user writes: a source denotes a set of texts, and sources combine like sets.
+"""Sources: descriptions of sets of texts, which combine like sets.
 
     a + b     a text of a, then one of b          a & b   texts of both
     a | b     a text of either                    a - b   texts of a that are not in b
     ~a        any text that is not in a           repeat(a, 1, 3)
 
-Sources are values, equal by content, so that compiling can remember them. `source(x)` says what
-counts as one: a source, a string (that literal), or a Python type. This file only holds what was
-written; `syntax.regex`, `syntax.json_schema` and `syntax.python_types` read it.
-
-Type checkers know a source by the type of its values: `Source[int]`.
+Sources are equal by content, so that compiled ones can be cached. This module holds what was
+written; `syntax.regex`, `syntax.json_schema` and `syntax.python_types` read it. `Source[int]` is a
+source whose values are ints.
 """
 
 import re
@@ -60,7 +58,7 @@ class Source(Generic[Value_co]):
     __slots__ = ()
 
     def __init_subclass__(cls, **more: object) -> None:
-        """Give a source the repr of a dataclass on one line, unless it has another one."""
+        """Give a source a short repr, unless it has its own."""
         super().__init_subclass__(**more)
         if "__repr__" not in cls.__dict__:  # and dataclass keeps what is there
             cls.__repr__ = _shown
@@ -74,7 +72,6 @@ class Source(Generic[Value_co]):
         return Sequence((*_parts(self, Sequence), source(other)))
 
     def __radd__(self, other: object) -> "Source":
-        """A text of the other, then one of this."""
         return Sequence((source(other), self))
 
     @overload
@@ -86,7 +83,6 @@ class Source(Generic[Value_co]):
         return Either((*_parts(self, Either), source(other)))
 
     def __ror__(self, other: object) -> "Source":
-        """A text of either."""
         return Either((source(other), self))
 
     def __and__(self, other: object) -> "Source":
@@ -94,7 +90,6 @@ class Source(Generic[Value_co]):
         return Both((*_parts(self, Both), source(other)))
 
     def __rand__(self, other: object) -> "Source":
-        """Texts of both."""
         return Both((source(other), self))
 
     def __sub__(self, other: object) -> "Source[Value_co]":
@@ -102,7 +97,6 @@ class Source(Generic[Value_co]):
         return Both((self, Inverse(source(other))))
 
     def __rsub__(self, other: object) -> "Source":
-        """Texts of the other that are not in this."""
         return Both((source(other), Inverse(self)))
 
     def __deepcopy__(self, memo: dict[int, Any]) -> Self:
@@ -115,7 +109,7 @@ class Source(Generic[Value_co]):
 
 
 def _shown(self: Any) -> str:
-    """Name and fields of a source, shortened: schemas and grammars would fill pages."""
+    """Name and fields of a source, shortened."""
     shown = [f"{f.name}={brief(getattr(self, f.name), 200)}" for f in fields(self) if f.repr]
     return one_line(f"{type(self).__name__}({', '.join(shown)})")
 
@@ -140,7 +134,6 @@ class Regex(Source[str]):
     flags: str = ""
 
     def __post_init__(self) -> None:
-        """Refuse what is no pattern at all; its syntax is read when compiling."""
         if isinstance(self.pattern, re.Pattern):  # pyright: ignore[reportUnnecessaryIsInstance]
             raise SourceError(
                 f"a pattern must be a str, not {brief(self.pattern)}; use it as the source, "
@@ -166,7 +159,7 @@ class Choice(Source[str]):
     options: tuple[str, ...]
 
     def __init__(self, options: Iterable[str]) -> None:
-        """One of `options`; a single string would be read letter by letter, so it is refused."""
+        """Refuse a single string, which would be read letter by letter."""
         if isinstance(options, str | Mapping) or not isinstance(options, Iterable):  # pyright: ignore[reportUnnecessaryIsInstance]
             raise SourceError(
                 f"Choice needs a list of strings, not {brief(cast('object', options))}"
@@ -201,14 +194,13 @@ class Gbnf(Source[str]):
     tokens: tuple[tuple[str, Source], ...] = field(init=False, default=())
 
     def __post_init__(self) -> None:
-        """Refuse what is no text; its rules are read when compiling."""
         check_text(self.text, "a grammar")
         object.__setattr__(self, "text", self.text.removeprefix(MARK))
         check_text(self.root, "the name of a rule")
 
 
 def with_tokens(grammar: Gbnf, tokens: Mapping[str, Source]) -> Gbnf:
-    """The same grammar, its special tokens being these."""
+    """The same grammar with these special tokens."""
     found = copy(grammar)
     object.__setattr__(found, "tokens", tuple(tokens.items()))
     return found
@@ -228,7 +220,6 @@ class Literal(Source[str]):
     text: str
 
     def __post_init__(self) -> None:
-        """Refuse what is no text."""
         check_text(self.text, "a literal")
 
 
@@ -279,18 +270,15 @@ class Repetition(Source[str]):
 class PythonType(Source[Value_co]):
     """The JSON of a value of a Python type, as pydantic reads it.
 
-    The options are those of `JsonSchema`; None: `compile` reads it as "any", and `generate` as the
-    form that models write best (`plain_form`).
+    The options are those of `JsonSchema`. For None `compile` uses "any", and `generate` the style
+    of `plain_form`.
 
     Attributes:
-        type: anything that `pydantic.TypeAdapter` takes, a TypeAdapter, or a callable, whose
-            arguments are meant.
+        type: anything that `pydantic.TypeAdapter` takes, a TypeAdapter, or a callable, for its
+            arguments.
         key_order: "any", or "declared".
         whitespace: "any", "compact", "natural", or a `Whitespace`.
         spelling: "any", or "plain".
-
-    Raises:
-        SourceError: an option that does not exist.
     """
 
     type: object
@@ -299,12 +287,10 @@ class PythonType(Source[Value_co]):
     spelling: Spelling | None = None
 
     def __post_init__(self) -> None:
-        """Check the options; a type is read when compiling."""
         check_style(*("any" if given is None else given for given in self.style))
 
     @property
     def style(self) -> Style:
-        """The three options."""
         return self.key_order, self.whitespace, self.spelling
 
     @property
@@ -316,28 +302,23 @@ class PythonType(Source[Value_co]):
         )
 
     def __eq__(self, other: object) -> bool:
-        """Of the same type, its members in the same order: that decides what is read."""
+        """Compare types with the order of their members, which decides what pydantic reads."""
         if not isinstance(other, PythonType):
             return NotImplemented
         return self.style == other.style and _is_same(self.type, other.type)
 
     def __copy__(self) -> Self:
-        """Itself."""
         return self
 
     def __getstate__(self) -> dict[str, Any]:
-        """The type by reference.
-
-        Raises:
-            UnsupportedError: pickle cannot hold it.
-        """
+        """All fields; a type that pickle does not support is refused."""
         check_pickled(self.type, "the type")
         return vars(self)
 
     def __hash__(self) -> int:
-        """By what a type is outside: one that holds itself twice, 30 times, is hashed for ever.
+        """Hash of the outermost types: types nested in themselves may take exponential time.
 
-        What does not hash is told apart by identity.
+        Unhashable types are hashed by identity.
         """
         parts = (self.type, *get_args(self.type))
         try:
@@ -347,7 +328,7 @@ class PythonType(Source[Value_co]):
 
 
 def _is_same(one: object, other: object) -> bool:
-    """Whether two types are equal and so are their arguments in turn.
+    """Return True if two types and all their arguments are equal, in order.
 
     >>> Union[int, bool] == Union[bool, int], _is_same(Union[int, bool], Union[bool, int])
     (True, False)
@@ -359,7 +340,7 @@ def _is_same(one: object, other: object) -> bool:
 
 
 def _parts(item: Source, kind: type[Sequence] | type[Either] | type[Both]) -> tuple[Source, ...]:
-    """What `item` already combines in this way: a | b | c is one node, however long it gets."""
+    """Parts that `item` combines in this way already, so a | b | c is one node."""
     return item.parts if isinstance(item, kind) else (item,)
 
 
@@ -431,7 +412,6 @@ def source(
 
 
 def _regex(compiled: re.Pattern[Any]) -> Regex:
-    """The source of a pattern that `re` has compiled."""
     flags = "".join(letter for letter, flag in _FLAGS.items() if compiled.flags & flag)
     return Regex(cast("str", compiled.pattern), flags=flags)  # which refuses bytes
 
@@ -455,7 +435,7 @@ def repeat(item: object, low: int = 0, high: int | None = None) -> Repetition:
 
 
 def check_text(value: object, what: str) -> None:
-    """Refuse what is no str, and strings with lone surrogates, which no text contains."""
+    """Refuse other types than str, and lone surrogates, which no text contains."""
     if not isinstance(value, str):
         raise SourceError(f"{what} must be a str, not {brief(value)}")
     try:
@@ -468,13 +448,12 @@ def check_text(value: object, what: str) -> None:
 
 
 def check_flag(name: str, value: object) -> None:
-    """Refuse what is neither True nor False: "no" would be taken for yes."""
+    """Refuse other values than True and False, such as "no"."""
     if not isinstance(value, bool):
         raise SourceError(f"{name} is {brief(value)}: it must be True or False")
 
 
 def check_option(name: str, value: object, allowed: tuple[str, ...]) -> None:
-    """Refuse what is none of the names that an option may have."""
     if not isinstance(value, str) or value not in allowed:
         listed = ", ".join(map(repr, allowed))
         near = did_you_mean(value, allowed)
@@ -482,11 +461,6 @@ def check_option(name: str, value: object, allowed: tuple[str, ...]) -> None:
 
 
 def check_style(key_order: object, whitespace: object, spelling: object) -> None:
-    """Refuse options of spelling that do not exist.
-
-    Raises:
-        SourceError: one of them.
-    """
     check_option("key_order", key_order, get_args(KeyOrder))
     if not isinstance(whitespace, Whitespace):
         check_option("whitespace", whitespace, get_args(WhitespaceName))

@@ -1,7 +1,7 @@
-"""Special tokens as sources: the one thing in a text that is no text.
+"""Special tokens as sources.
 
-A special token is produced by its id alone, never by tokens that spell its name, and stands only
-where a source names it. In `result.text`, and where a constraint is asked, it has its name.
+A special token is produced by its id alone, never by tokens that spell its name, and only where a
+source names it. `result.text` contains its name.
 """
 
 from dataclasses import dataclass
@@ -16,18 +16,15 @@ _MOST_IDS: Final = 1 << 32  # more than any vocabulary has
 @final
 @dataclass(frozen=True)
 class Special(Source[str]):
-    """One special token.
+    """One special token, by name or id.
 
-    Attributes:
-        token: its name, or its id.
-        required: whether a vocabulary without it is refused; else its name as a text stands there.
+    `required`: a vocabulary without it is refused; else the name is text there.
     """
 
     token: str | int
     required: bool = True
 
     def __post_init__(self) -> None:
-        """Refuse what is neither a name nor an id."""
         if isinstance(self.token, bool) or not isinstance(self.token, int | str):  # pyright: ignore[reportUnnecessaryIsInstance]
             raise SourceError(f"a special token must be a name or an id, not {brief(self.token)}")
         if isinstance(self.token, str):
@@ -40,13 +37,12 @@ class Special(Source[str]):
 @final
 @dataclass(frozen=True)
 class Others(Source[str]):
-    """Tokens one after the other: text, and special tokens, none of them one of some.
+    """Any number of tokens (text and special tokens), or at least one, without some special tokens.
 
-    How many tokens a text is made of is nothing that a language knows: so there are none of it or
-    more, or one or more, and no other number.
+    Other counts are impossible: a language does not know how many tokens spell a text.
 
     Attributes:
-        without: names and ids of those that do not come.
+        without: names and ids of the excluded tokens.
         least: 0 or 1.
     """
 

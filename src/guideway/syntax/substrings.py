@@ -1,9 +1,4 @@
-"""Substrings: the texts that a longer one has in it, cut between chunks alone.
-
-What a quotation of a document is held to. The chunks are given, or are the words or the characters
-of a text: of words, a run of letters, digits and `_` is one, a run of whitespace, and a run of
-anything else.
-"""
+"""Substrings of a text, between chunks: words, characters, or given ones."""
 
 import re
 from collections.abc import Iterable
@@ -21,11 +16,7 @@ _WORDS: Final = re.compile(r"\w+|\s+|[^\w\s]+")
 @final
 @dataclass(frozen=True)
 class Substring(Source[str]):
-    """Some of the chunks, one after the other as they stand, or none.
-
-    Attributes:
-        chunks: what stands one after the other; none is empty.
-    """
+    """Consecutive chunks, or none; no chunk is empty."""
 
     chunks: tuple[str, ...]
 

@@ -1,4 +1,4 @@
-"""A source as its user wrote it, in short: for messages."""
+"""Short text of a source for messages."""
 
 from collections.abc import Iterable
 from typing import get_origin
@@ -27,7 +27,7 @@ LONGEST = 60
 
 
 def written(source: Source) -> str:
-    """`source` in at most so many characters.
+    """The source in at most `LONGEST` characters.
 
     >>> written((Regex("a+") + "b" | Choice(["yes", "no"])) & ~Literal("x"))
     "((Regex('a+') + 'b') | Choice(['yes', 'no'])) & ~'x'"
