@@ -51,26 +51,16 @@ CALLED: dict[str, tuple[str, ...] | None] = {
     "lark.indenter.Indenter.INDENT_type": None,
     "lark.indenter.Indenter.DEDENT_type": None,
     "lark.indenter.Indenter.tab_len": None,
-    # masks.kernels: how numba puts a kernel together
-    "numba.core.codegen.JITCodeLibrary.add_llvm_module": ("self", "ll_module"),
-    "numba.core.codegen.JITCodeLibrary.finalize": ("self",),
-    "numba.core.codegen.JITCodeLibrary.enable_object_caching": ("self",),
-    "numba.core.codegen.JITCodeLibrary._optimize_final_module": ("self",),
-    "numba.core.codegen.CPUCodegen._module_pass_manager": ("self",),
-    "numba.core.compiler.CompilerBase.define_pipelines": ("self",),
-    "numba.core.compiler.DefaultPassBuilder.define_nopython_pipeline": ("state", "name"),
-    "numba.core.typing.templates.make_intrinsic_template": ("handle", "defn", "name"),
-    "numba.core.types.Function": None,
-    "numba.core.types.CPointer": None,
-    "numba.extending.typeof_impl.register": None,
-    "numba.extending.intrinsic": None,
-    "numba.np.arrayobj.make_array": ("array_type",),
-    "numba.config.CACHE_DIR": None,
+    # masks.kernels: how a kernel is optimised and loaded
     "llvmlite.binding.parse_assembly": ("llvmir", "context"),
-    "llvmlite.binding.Linkage.internal": None,
     "llvmlite.binding.get_host_cpu_name": (),
-    "llvmlite.ir.FunctionType": ("return_type", "args"),
-    "llvmlite.ir.Function": ("module", "ftype", "name"),
+    "llvmlite.binding.get_host_cpu_features": (),
+    "llvmlite.binding.create_pass_builder": ("tm", "pto"),
+    "llvmlite.binding.create_new_module_pass_manager": (),
+    "llvmlite.binding.newpassmanagers.NewPassManager.add_new_gvn_pass": ("self",),
+    "llvmlite.binding.add_symbol": ("name", "address"),
+    "llvmlite.binding.create_mcjit_compiler": ("module", "target_machine"),
+    "llvmlite.binding.ObjectFileRef.from_data": ("data",),
     # syntax: a type as pydantic reads it
     "pydantic.errors.PydanticUserError": None,
     "pydantic.errors.PydanticSchemaGenerationError": None,
@@ -201,14 +191,6 @@ def test_an_indenter_of_lark_counts_brackets_and_widths() -> None:
     indenter = PythonIndenter()
     list(indenter.process(iter([])))
     assert (indenter.paren_level, indenter.indent_level) == (0, [0])
-
-
-def test_a_code_library_of_numba_has_a_module_to_link_into() -> None:
-    codegen = found("numba.core.registry.cpu_target").target_context.codegen()
-    library = found("numba.core.codegen.JITCodeLibrary")(codegen, "it")
-    assert callable(library._final_module.link_in)
-    assert library._codegen is codegen
-    assert len(codegen._module_pass_manager()) == 2
 
 
 def test_the_kinds_of_core_schemas_are_those_that_are_read() -> None:

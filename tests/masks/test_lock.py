@@ -6,12 +6,12 @@ import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 
-import numba
 import pytest
 
 import guideway as gw
 from guideway.constraints.compiled import CompiledConstraint
-from guideway.masks.kernels.lock import release, take_again
+from guideway.masks.kernels.linking import Kernels
+from guideway.masks.kernels.views import release, take_again
 
 BYTES = gw.Vocabulary([*(bytes((b,)) for b in range(256)), b"<end>"], eos_ids={256})
 
@@ -38,23 +38,37 @@ def other_thread() -> Iterator[list[int]]:
         thread.join()
 
 
-@numba.njit("int64(int64, boolean)")
-def work(steps: int, lets: bool) -> int:
-    thread = release() if lets else 0
+kernels = Kernels()
+
+
+@kernels.kernel(holds=True)
+def work(steps: int, lets: int) -> int:
+    thread = release() if lets != 0 else 0
     found = steps
     for step in range(steps):
         found = (found * 6364136223846793005 + step) % 1000003
-    if lets:
+    if lets != 0:
         take_again(thread)
     return found
 
 
-@pytest.mark.parametrize("lets", [True, False])
-def test_what_releases_the_lock_lets_others_run_and_gives_the_same(lets: bool) -> None:
-    expected = work(20_000_000, not lets)
+@kernels.kernel()
+def work_apart(steps: int, lets: int) -> int:
+    found = steps
+    for step in range(steps):
+        found = (found * 6364136223846793005 + step) % 1000003
+    return found
+
+
+loaded = kernels.loaded(kernels.machine_code())
+
+
+@pytest.mark.parametrize(("name", "lets"), [("work", True), ("work", False), ("work_apart", True)])
+def test_what_releases_the_lock_lets_others_run_and_gives_the_same(name: str, lets: bool) -> None:
+    expected = loaded["work"](20_000_000, 0)
     with other_thread() as turns:
         before = turns[0]
-        found = work(20_000_000, lets)
+        found = loaded[name](20_000_000, lets)
         after = turns[0]
     assert found == expected
     assert (after > before) == lets

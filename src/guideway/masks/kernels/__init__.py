@@ -1,11 +1,11 @@
-"""The compiled inner loops of the mask engine: flat numba functions over one context array.
+"""The compiled inner loops of the mask engine: flat functions over one context array.
 
 What stands where, and how kernels are made:
 
     layout, record_layout     slots of the context; kinds and fields of nodes and of records
     views, declarations       arrays from its pointers; what is an inner kernel, and what a word
-    statements, expressions,  inner kernels in LLVM's language, which
-    operands, linking         become a part of numba's
+    statements, expressions,  kernels in LLVM's language,
+    operands, linking         their machine code, and how Python calls it
     intern, tries             hash-consing: nodes, stacks, frames, texts; tries of tokens
     worklist, reach           the work lists of a closure and of a mask
 

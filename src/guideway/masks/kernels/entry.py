@@ -6,7 +6,7 @@ Small requests share one kernel, since compiling the same closures into each wou
 from pathlib import Path
 from typing import Final
 
-from guideway.masks.kernel_cache import Kernels
+from guideway.masks.kernel_cache import kept
 from guideway.masks.kernels.bounded_pictures import measure
 from guideway.masks.kernels.children import index_children, index_vocabulary
 from guideway.masks.kernels.closure import close
@@ -77,8 +77,7 @@ from guideway.masks.kernels.lexer_layout import (
     OUTLOOK_ROOM,
     OUTLOOKS,
 )
-from guideway.masks.kernels.linking import KernelPipeline, forget_sources
-from guideway.masks.kernels.lock import release, take_again
+from guideway.masks.kernels.linking import Kernels
 from guideway.masks.kernels.macros import finish
 from guideway.masks.kernels.options import split_state
 from guideway.masks.kernels.outlooks import learn
@@ -113,20 +112,16 @@ from guideway.masks.kernels.views import (
     WholeInts,
     WholeNumbers,
     WholeWords,
-    bare,
     int32s,
     once,
+    release,
+    take_again,
 )
 from guideway.masks.kernels.worklist import begin
 
 _FEW: Final = 16  # configurations, of which most masks are made
 
-_kernels = Kernels(
-    "the mask engine",
-    Path(__file__).parent.glob("*.py"),
-    count=10,
-    settings={"pipeline_class": KernelPipeline},
-)
+_kernels = Kernels()
 
 
 @once
@@ -168,8 +163,8 @@ def _takes_long(context: Context, what: int, macro: int) -> bool:
     return what in (JUDGE, MEASURE)
 
 
-@_kernels.compiled("int64(int64[::1], int64, int64, int64, uint32[::1], uint32[::1])", holds=True)
-def run(slots: WholeNumbers, what: int, a: int, b: int, row: WholeWords, spare: WholeWords) -> int:
+@_kernels.kernel(holds=True)
+def run(context: Context, what: int, a: int, b: int, row: WholeWords, spare: WholeWords) -> int:
     """Do one thing that needs closures.
 
     ENTER a: the macro state of a text that begins with node a. READ a b: four times the macro state
@@ -180,24 +175,23 @@ def run(slots: WholeNumbers, what: int, a: int, b: int, row: WholeWords, spare: 
     MEASURE a b: see `bounded_pictures.measure`. JUDGE a b: find the verdict of place a among b
     places; 1 if it is not known then.
     """
-    context = bare(slots)
     if what == FILL and b != 0:
         context[PENDING] = 0
     lock = release() if _takes_long(context, what, a) else 0
     code = NEED_STEP
     while code in (NEED_LEXER, NEED_STEP, NEED_OUTLOOK):
         if what == FILL:
-            code = _fill(context, a, bare(row), bare(spare))
+            code = _fill(context, a, row, spare)
         elif what == READ:
             code = read_one(context, a, b)
         elif what == READ_EACH:
-            code = read_each(context, a, bare(row), b, bare(spare))
+            code = read_each(context, a, row, b, spare)
         elif what == ENTER:
             code = _enter(context, a)
         elif what == JUDGE:
             code = search(context, a, b)
         else:
-            code = measure(context, a, b, bare(row), spare)
+            code = measure(context, a, b, row, spare)
         if code in (NEED_LEXER, NEED_STEP, NEED_OUTLOOK):
             lock = release() if lock == 0 else lock  # to learn may take milliseconds
             learned = learn(context, code)
@@ -207,15 +201,14 @@ def run(slots: WholeNumbers, what: int, a: int, b: int, row: WholeWords, spare: 
     return code
 
 
-@_kernels.compiled("int64(int64[::1], int64, int64, int64, int64, int64, int64, int64)", holds=True)
-def build(slots: WholeNumbers, what: int, kind: int, a: int, b: int, c: int, d: int, e: int) -> int:
+@_kernels.kernel(holds=True)
+def build(context: Context, what: int, kind: int, a: int, b: int, c: int, d: int, e: int) -> int:
     """Make one thing that needs none.
 
     MAKE_NODE: of a kind with five fields. MAKE_TEXT: text a with byte b behind it. BUILD_KEYS: the
     key trie of object a from row b on. FIRST_FRAME: of object a. REHASH: the empty table of a.
     LEARN: that the last mask is row a. MAKE_PLACE: of node a on stack b, to be judged.
     """
-    context = bare(slots)
     if what == MAKE_NODE:
         return node_of(context, kind, a, b, c, d, e)
     if what == MAKE_TEXT:
@@ -233,11 +226,9 @@ def build(slots: WholeNumbers, what: int, kind: int, a: int, b: int, c: int, d: 
     return OK
 
 
-@_kernels.compiled(
-    "int64(int64[::1], int64, int64, int64, int32[::1], uint32[::1], int32[::1], uint64[::1])"
-)
+@_kernels.kernel()
 def picture(
-    slots: WholeNumbers,
+    context: Context,
     below: int,
     state: int,
     like: int,
@@ -253,84 +244,80 @@ def picture(
     it is less, so many bytes less one have to lead to the same from another state for its picture
     to be what `redraws` begin with. States on the way are expanded.
     """
-    context, code = bare(slots), NEED_LEX
+    code = NEED_LEX
     while code == NEED_LEX:
         if like == -1:
             code = jump_of(context, 0, state)
         elif like <= 0:
             alike = -1 - like if like < 0 else 0
-            code = take_or_redraw(context, below, state, alike, found, exits, bare(leads))
+            code = take_or_redraw(context, below, state, alike, found, exits, leads)
         else:
-            code = _redraw(context, state, like, bare(row), found, exits, bare(leads))
+            code = _redraw(context, state, like, row, found, exits, leads)
         if code == NEED_LEX and not expand_wanted(context):
             break
     return code
 
 
-@_kernels.compiled("void(int64[::1], int32[::1], uint32[::1])")
-def draw(slots: WholeNumbers, holes: WholeInts, row: WholeWords) -> None:
+@_kernels.kernel()
+def draw(context: Context, holes: WholeInts, row: WholeWords) -> None:
     """Write the tokens that `picture` has found over all to a row of zeros."""
-    draw_picture(bare(slots), holes, bare(row))
+    draw_picture(context, holes, row)
 
 
-@_kernels.compiled("void(int64[::1], uint64[::1])")
-def survey(slots: WholeNumbers, scratch: Sets) -> None:
+@_kernels.kernel()
+def survey(context: Context, scratch: Sets) -> None:
     """Write what is below each node of the vocabulary's trie."""
-    survey_parts(bare(slots), bare(scratch))
-    spot_nodes(bare(slots))
-    index_vocabulary(bare(slots))
+    survey_parts(context, scratch)
+    spot_nodes(context)
+    index_vocabulary(context)
 
 
-@_kernels.compiled("int64(int64[::1], int64, int32[::1], int32[::1], int64, int64)")
+@_kernels.kernel()
 def merge(
-    slots: WholeNumbers, count: int, segments: WholeInts, levels: WholeInts, nodes: int, tokens: int
+    context: Context, count: int, segments: WholeInts, levels: WholeInts, nodes: int, tokens: int
 ) -> int:
     """Append the trie of all that begins with the first `count` nodes of `segments`."""
-    context = bare(slots)
     root, end = context[TRIE_FREE], _merge(context, count, segments, levels, nodes, tokens)
     index_children(context, root, end)
     return end
 
 
-@_kernels.compiled("void(int64[::1], int64, int64, int64)", holds=True)
-def remember(slots: WholeNumbers, below: int, state: int, number: int) -> None:
+@_kernels.kernel(holds=True)
+def remember(context: Context, below: int, state: int, number: int) -> None:
     """Note the picture of a lexical state over what is below a trie node."""
-    remember_picture(bare(slots), below, state, number)
+    remember_picture(context, below, state, number)
 
 
-@_kernels.compiled("int64(int64[::1], int64, int32[::1], int32[::1], int64, int64)")
+@_kernels.kernel()
 def count_rows(
-    slots: WholeNumbers, state: int, items: WholeInts, exits: WholeInts, base: int, top: int
+    context: Context, state: int, items: WholeInts, exits: WholeInts, base: int, top: int
 ) -> int:
     """How many items each token begins, and the exits of a counted state; gives their number.
 
     With `base` >= 0: write the rows for 0 to `top` items from there on instead.
     """
     if base >= 0:
-        _stack_rows(bare(slots), items, base, top)
+        _stack_rows(context, items, base, top)
         return OK
-    return _count_rows(bare(slots), state, items, exits)
+    return _count_rows(context, state, items, exits)
 
 
-@_kernels.compiled("void(int64[::1], int64[::1], int32[::1])", holds=True)
-def rehash_steps(slots: WholeNumbers, keys: WholeNumbers, values: WholeInts) -> None:
+@_kernels.kernel(holds=True)
+def rehash_steps(context: Context, keys: WholeNumbers, values: WholeInts) -> None:
     """Put the steps of a smaller memo into the present, empty one."""
     for place in range(keys.shape[0]):
         if keys[place] != 0:
-            remember_step(bare(slots), int(keys[place]), int(values[place]))
+            remember_step(context, int(keys[place]), int(values[place]))
 
 
-@_kernels.compiled("int64(int64[::1], int64, int64, int64[::1], int64[::1])")
-def lexemes(
-    slots: WholeNumbers, what: int, a: int, program: WholeNumbers, made: WholeNumbers
-) -> int:
+@_kernels.kernel()
+def lexemes(context: Context, what: int, a: int, program: WholeNumbers, made: WholeNumbers) -> int:
     """Do one thing to the records of a lexicon; below 0: there is too little of what WANT says.
 
     WRITE: the expressions of a program. NUMBER a: the lexical state of record a. EXPAND a: the
     row of state a. SPLIT a: its options. IS_CODE a: whether record a can be counted. IS_ALIVE a:
     whether it has a text. IS_OPEN a, IS_SMALL a: see `masks.lexicon`.
     """
-    context = bare(slots)
     context[TOP] = context[EFFORT] = context[WANT] = 0
     found = 0
     if what == WRITE:
@@ -346,14 +333,14 @@ def lexemes(
     return found if context[WANT] == 0 else -1
 
 
-@_kernels.compiled("void(int32[::1], int32[::1], int32[::1], int64)", holds=True)
+@_kernels.kernel(holds=True)
 def tabulate(told: WholeInts, measured: WholeInts, laid: WholeInts, base: int) -> None:
     """Find how much room the tables of Lark's automaton take; or, at a `base`, write them there."""
     if base == 0:
-        measure_tables(bare(told), bare(measured))
+        measure_tables(told, measured)
     else:
-        lay_tables(bare(told), bare(measured), bare(laid), base)
+        lay_tables(told, measured, laid, base)
 
 
-_kernels.finish()
-forget_sources()
+_code = kept("the mask engine", Path(__file__).parent.glob("*.py"), _kernels.machine_code)
+globals().update(_kernels.loaded(_code))

@@ -264,7 +264,13 @@ class Expressions:
         if word.name == "bit_count":
             bits = code.told_as(arguments[0], SET)
             return Operand(SIGNED, code.value(f"call i64 @llvm.ctpop.i64(i64 {bits})"))
-        if word.name == "apart":
+        if word.name == "release":
+            thread = code.value("call ptr @PyEval_SaveThread()")
+            return Operand(SIGNED, code.value(f"ptrtoint ptr {thread} to i64"))
+        if word.name == "take_again":
+            thread = code.value(f"inttoptr i64 {code.fitted(arguments[0], SIGNED)} to ptr")
+            code.add(f"call void @PyEval_RestoreThread(ptr {thread})")
+        elif word.name == "apart":
             self.apart = True
         else:
             code.add("fence release")

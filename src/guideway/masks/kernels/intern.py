@@ -206,7 +206,7 @@ def sort(values: Context, first: int, last: int) -> None:
 def _same(context: Context, macro: int, count: int) -> bool:
     configs, found = int64s(context, CONFIG), int64s(context, SCRATCH)
     at = int32s(context, MACRO)[macro * 4]
-    for index in range(count):  # noqa: SIM110  numba has no generators in `all`
+    for index in range(count):  # noqa: SIM110  kernels have no generators
         if configs[at + index] != found[index]:
             return False
     return True

@@ -1,87 +1,133 @@
-"""How numba makes one kernel of itself and of the inner functions that it calls.
+"""Kernels as one LLVM module, its machine code, and the functions by which Python calls it.
 
-A kernel is numba's: it unpacks what Python gives, and is kept by numba's cache. The functions that
-it calls are translated by `statements`; to numba each is a symbol of known types, and when the
-kernel is put together, the text of all that it needs is linked in once, as its own. Then LLVM
-optimises the whole once: numba does it for each function and twice for the whole, to prune
-references, of which there are none (6 of 31 s). `pipeline_class` is numba's own door for this.
+A kernel is called through its door: a C function that CPython calls with an array of borrowed
+references (METH_FASTCALL). A door reads numbers with PyLong_AsLongLong, and addresses and lengths
+from the fields that numpy's C API documents for PyArrayObject. A call takes .1 us.
 
-What this module does not know: what the functions do, and where compiled kernels are kept.
+Doors do not check types: only the annotated callers in `masks` call kernels.
+
+What this module does not know: what the functions do, and where machine code is kept.
 """
 
-import inspect
-from collections.abc import Callable
+import ctypes
+from collections.abc import Callable, Iterable
 from functools import cache
 from importlib import import_module
-from typing import Any, Final, cast
-
-from numba import extending
-from numba.core import codegen, compiler
-from numba.core import types as numba_types
-from numba.core.typing import templates
+from typing import Any, Final, TypeVar, cast, final
 
 from guideway.masks.kernels.declarations import Inner
-from guideway.masks.kernels.statements import INTRINSICS, Translation, definitions_in
+from guideway.masks.kernels.statements import Translation, definitions_in
+from guideway.masks.kernels.views import declared
 
-_Library: Any = cast("Any", codegen).JITCodeLibrary
-_Compiler: Any = cast("Any", compiler).CompilerBase
-_passes: Any = cast("Any", compiler).DefaultPassBuilder
-_types, _templates = (cast("Any", part) for part in (numba_types, templates))
-_binding, _ir = (cast("Any", import_module(f"llvmlite.{part}")) for part in ("binding", "ir"))
-_named: Final[dict[str, Inner]] = {}  # by symbol: those that kernels call themselves
-
-
-class _Kernel(_Library):
-    """The code of a kernel, which owns what it calls."""
-
-    def add_llvm_module(self, ll_module: Any) -> None:
-        self._final_module.link_in(ll_module)
-
-    def finalize(self) -> None:
-        module = self._final_module
-        needed = _all_called(
-            [_named[part.name] for part in module.functions if part.name in _named]
-        )
-        texts = (INTRINSICS, *(_translation(inner).text for inner in needed))
-        module.link_in(_binding.parse_assembly("\n".join(texts)))
-        for inner in needed:
-            module.get_function(inner.symbol).linkage = _binding.Linkage.internal
-        _Library.finalize(self)
-
-    def _optimize_final_module(self) -> None:
-        passes, builder = self._codegen._module_pass_manager()
-        passes.run(self._final_module, builder)
-
-
-class KernelPipeline(_Compiler):
-    """Numba's passes, the code being put together as above."""
-
-    def define_pipelines(self) -> list[Any]:
-        state = self.state
-        state.library = _Kernel(state.targetctx.codegen(), state.func_id.func_qualname)
-        state.library.enable_object_caching()
-        return [_passes.define_nopython_pipeline(state)]
+F = TypeVar("F", bound=Callable[..., Any])
+_llvm: Any = import_module("llvmlite.binding")
+_OF_PYTHON: Final = {  # functions of CPython's C API, with their types
+    "PyLong_AsLongLong": "i64 {}(ptr)",
+    "PyLong_FromLongLong": "ptr {}(i64)",
+    "PyEval_SaveThread": "ptr {}()",
+    "PyEval_RestoreThread": "void {}(ptr)",
+}
+DECLARATIONS: Final = (
+    "declare i64 @llvm.abs.i64(i64, i1)",
+    "declare i64 @llvm.ctpop.i64(i64)",
+    "declare i64 @llvm.cttz.i64(i64, i1)",
+    "declare i64 @llvm.smax.i64(i64, i64)",
+    "declare i64 @llvm.smin.i64(i64, i64)",
+    *(f"declare {kind.format('@' + name)}" for name, kind in _OF_PYTHON.items()),
+)
+_PASSES: Final = (
+    "always_inliner",
+    "global_dead_code_eliminate",
+    "sroa",
+    "simplify_cfg",
+    "instruction_combine",
+    "new_gvn",
+    "simplify_cfg",
+)
+_FASTCALL: Final = 0x80
+_kept: Final[list[Any]] = []  # machine code, and what CPython knows of its functions
 
 
-@cast("Any", extending).typeof_impl.register(Inner)
-def _typed(inner: Inner, _: object) -> Any:
-    """What numba sees of an inner function: a symbol of known types."""
-    _named[inner.symbol] = inner
-    return _types.Function(_template(inner))
+class _Definition(ctypes.Structure):
+    """PyMethodDef of CPython's C API."""
+
+    _fields_ = (
+        ("name", ctypes.c_char_p),
+        ("function", ctypes.c_void_p),
+        ("flags", ctypes.c_int),
+        ("doc", ctypes.c_char_p),
+    )
 
 
-@cache
-def _template(inner: Inner) -> Any:
-    return _templates.make_intrinsic_template(inner, _door(inner), inner.symbol)
+@final
+class Kernels:
+    """The kernels of a module: functions that Python calls once they are loaded.
+
+    Example::
+
+        kernels = Kernels()
+
+        @kernels.kernel()
+        def double(number: int) -> int:
+            return 2 * number
+
+        globals().update(kernels.loaded(kernels.machine_code()))
+    """
+
+    def __init__(self) -> None:
+        self._kernels: dict[str, tuple[Inner, bool]] = {}
+
+    def kernel(self, *, holds: bool = False) -> Callable[[F], F]:
+        """A decorator that adds a function with at most one result.
+
+        It releases Python's lock, unless it `holds` it: where a kernel takes a few microseconds,
+        another thread that gets the lock meanwhile keeps it for much longer.
+        """
+
+        def kernel(function: F) -> F:
+            inner = declared(function, once=False)
+            self._kernels[inner.code.__name__] = inner, holds
+            return function
+
+        return kernel
+
+    def machine_code(self) -> bytes:
+        """The object file of all kernels and of the functions that they call."""
+        needed = _all_called(inner for inner, _ in self._kernels.values())
+        texts = [*DECLARATIONS, *(_translation(inner).text for inner in needed)]
+        texts += (_door(name, *kernel) for name, kernel in self._kernels.items())
+        _translation.cache_clear()
+        definitions_in.cache_clear()
+        machine, module = _machine(), _llvm.parse_assembly("\n".join(texts))
+        builder = _llvm.create_pass_builder(machine, _llvm.PipelineTuningOptions())
+        passes = _llvm.create_new_module_pass_manager()
+        for name in _PASSES:
+            getattr(passes, f"add_{name}_pass")()
+        passes.run(module, builder)
+        return cast("bytes", machine.emit_object(module))
+
+    def loaded(self, code: bytes) -> dict[str, Callable[..., Any]]:
+        """The functions of an object file, by name."""
+        for name in _OF_PYTHON:
+            address = ctypes.cast(getattr(ctypes.pythonapi, name), ctypes.c_void_p).value
+            _llvm.add_symbol(name, address)
+        engine = _llvm.create_mcjit_compiler(_llvm.parse_assembly(""), _machine())
+        engine.add_object_file(_llvm.ObjectFileRef.from_data(code))
+        engine.finalize_object()
+        _kept.append(engine)
+        return {name: _function(engine, name) for name in self._kernels}
 
 
-def forget_sources() -> None:
-    """Drop what was read of kernels when all are compiled; who has to, reads it again."""
-    definitions_in.cache_clear()
-    _translation.cache_clear()
+def _machine() -> Any:
+    """The processor that this runs on; "less" is LLVM's second level of four."""
+    _llvm.initialize_native_target()
+    _llvm.initialize_native_asmprinter()
+    features = _llvm.get_host_cpu_features().flatten()
+    target = _llvm.Target.from_default_triple()
+    return target.create_target_machine(_llvm.get_host_cpu_name(), features, opt=1, jit=True)
 
 
-def _all_called(called: list[Inner]) -> dict[Inner, None]:
+def _all_called(called: Iterable[Inner]) -> dict[Inner, None]:
     """All that some functions need, themselves too."""
     found = dict.fromkeys(called)
     waiting = list(found)
@@ -98,43 +144,39 @@ def _translation(inner: Inner) -> Translation:
     return Translation(inner)
 
 
-def _numba_type(kind: str) -> Any:
-    name = kind.rstrip("*[]")
-    item = getattr(_types, "boolean" if name == "bool" else name)
-    if kind.endswith("[]"):
-        return item[::1]
-    return _types.CPointer(item) if kind.endswith("*") else item
+def _door(name: str, inner: Inner, holds: bool) -> str:
+    """The C function by which CPython calls a kernel; one without a result gives 0."""
+    lines, given = list[str](), list[str]()
+    head = object.__basicsize__  # then: char *data; int nd; npy_intp *dimensions
+    for index, kind in enumerate(inner.parameters.values()):
+        lines.append(f"%a{index} = getelementptr ptr, ptr %arguments, i64 {index}")
+        lines.append(f"%o{index} = load ptr, ptr %a{index}")
+        if kind.rstrip("*[]") == kind:
+            lines.append(f"%v{index} = call i64 @PyLong_AsLongLong(ptr %o{index})")
+            given.append(f"i64 %v{index}")
+            continue
+        lines.append(f"%d{index} = getelementptr i8, ptr %o{index}, i64 {head}")
+        lines.append(f"%v{index} = load ptr, ptr %d{index}")
+        given.append(f"ptr %v{index}")
+        if kind.endswith("[]"):
+            lines.append(f"%s{index} = getelementptr i8, ptr %o{index}, i64 {head + 16}")
+            lines.append(f"%l{index} = load ptr, ptr %s{index}")
+            lines.append(f"%n{index} = load i64, ptr %l{index}")
+            given.append(f"i64 %n{index}")
+    call = f'call {inner.result_type} @"{inner.symbol}"({", ".join(given)})'
+    lines.append(f"%found = {call}" if inner.results else call)
+    if not holds:
+        lines.insert(-1, "%thread = call ptr @PyEval_SaveThread()")
+        lines.append("call void @PyEval_RestoreThread(ptr %thread)")
+    result = "%found" if inner.results else "0"
+    lines.append(f"%result = call ptr @PyLong_FromLongLong(i64 {result})")
+    body = "\n  ".join((*lines, "ret ptr %result"))
+    return f"define ptr @{name}(ptr %self, ptr %arguments, i64 %count) {{\n  {body}\n}}\n"
 
 
-def _door(inner: Inner) -> Callable[..., Any]:
-    """How numba types and lowers a call from a kernel."""
-    if len(inner.results) > 1:
-        raise TypeError(f"{inner.symbol} has several results: only other inner functions call it")
-    kinds = list(inner.parameters.values())
-    results = [_numba_type(kind) for kind in inner.results] or [_types.void]
-    signature = results[0](*(_numba_type(kind) for kind in kinds))
-
-    def build(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
-        given = list[Any]()
-        for kind, type_, argument in zip(kinds, signature.args, arguments, strict=True):
-            if kind.endswith("[]"):
-                array = context.make_array(type_)(context, builder, argument)
-                given += [array.data, array.nitems]
-            else:
-                given.append(argument)
-        result = context.get_value_type(signature.return_type) if inner.results else _ir.VoidType()
-        kind = _ir.FunctionType(result, [value.type for value in given])
-        name = inner.symbol
-        function = builder.module.globals.get(name) or _ir.Function(builder.module, kind, name)
-        called = builder.call(function, given)
-        return called if inner.results else context.get_dummy_value()
-
-    def door(typing_context: Any, *arguments: Any) -> Any:
-        return signature, build
-
-    names = ("typing_context", *inner.parameters)
-    parameters = [
-        inspect.Parameter(name, inspect.Parameter.POSITIONAL_OR_KEYWORD) for name in names
-    ]
-    cast("Any", door).__signature__ = inspect.Signature(parameters)
-    return door
+def _function(engine: Any, name: str) -> Callable[..., Any]:
+    definition = _Definition(name.encode(), engine.get_function_address(name), _FASTCALL, None)
+    _kept.append(definition)
+    made = ctypes.pythonapi.PyCFunction_NewEx
+    made.restype, made.argtypes = ctypes.py_object, [ctypes.c_void_p] * 3
+    return cast("Callable[..., Any]", made(ctypes.addressof(definition), None, None))

@@ -4,7 +4,7 @@ A kind is a word: `int64`, `uint64`, `uint32`, `bool`; `int32*`, the address of 
 item; `int32[]`, an array with its length. Numbers are reckoned with in 64 bits, as Python's are:
 what is read from a narrower array is widened at once, only uint32 knows that it has no sign. A
 signed number and an unsigned one have no kind in common, unless the signed one is a constant that
-is not below 0: they are refused, where numba would go on in floating point.
+is not below 0: they are refused.
 
 Worked example: ``1 + context[3]``, `context` being `%context`, is
 

@@ -210,7 +210,7 @@ def _is_union(context: Context, record: int, code: int, first: int, count: int) 
     if records[at + HASH] != code or records[at] != ALT or records[at + B] != count:
         return False
     begin = records[at + A]
-    for index in range(count):  # noqa: SIM110  numba knows no generators
+    for index in range(count):  # noqa: SIM110  kernels have no generators
         if parts[begin + index] != listed[first + index]:
             return False
     return True

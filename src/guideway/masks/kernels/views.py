@@ -1,20 +1,16 @@
 """Arrays as kernels see them, and how inner kernels are declared.
 
-Within kernels an array is the address of its first item: Python's own are `bare`d by the kernel
-that is given them, and the others come from the addresses in the context. Only where a length is
-looked at do annotations say Whole.
+Within kernels an array is the address of its first item: that of an array of Python's, or one from
+the context. Only where a length is looked at do annotations say Whole.
 
 The annotations of a kernel are its only signature: `int` is int64, and so on.
 """
 
 from collections.abc import Callable
 from types import FunctionType
-from typing import Annotated, Any, Protocol, TypeAlias, TypeVar, cast
+from typing import Annotated, Any, TypeAlias, TypeVar, cast
 
 import numpy as np
-from numba.core import types as numba_types
-from numba.extending import intrinsic as numba_intrinsic
-from numba.np import arrayobj
 from numpy.typing import NDArray
 
 from guideway.masks.kernels.declarations import Inner, Word
@@ -28,17 +24,7 @@ Bytes: TypeAlias = NDArray[np.uint8]
 WholeInts: TypeAlias = Annotated[Ints, "with its length"]
 WholeWords: TypeAlias = Annotated[Words, "with its length"]
 WholeNumbers: TypeAlias = Annotated[Context, "with its length"]
-Array = TypeVar("Array", bound=NDArray[Any])
 F = TypeVar("F", bound=Callable[..., Any])
-
-
-class Bare(Protocol):
-    """What `bare` is: it leaves the type of an array as Python sees it."""
-
-    def __call__(self, array: Array) -> Array: ...
-
-
-_arrays, types, intrinsic = (cast("Any", part) for part in (arrayobj, numba_types, numba_intrinsic))
 _KINDS: "dict[Any, tuple[str, ...]]" = {
     int: ("int64",),
     bool: ("bool",),
@@ -59,15 +45,16 @@ _KINDS: "dict[Any, tuple[str, ...]]" = {
 
 def inner(function: F) -> F:
     """A function that only other kernels call; see `statements`."""
-    return cast("F", _declared(function, once=False))
+    return cast("F", declared(function, once=False))
 
 
 def once(function: F) -> F:
     """A function that is called in one place, where LLVM always puts it."""
-    return cast("F", _declared(function, once=True))
+    return cast("F", declared(function, once=True))
 
 
-def _declared(function: Callable[..., Any], *, once: bool) -> Inner:
+def declared(function: Callable[..., Any], *, once: bool) -> Inner:
+    """A function as its annotations say."""
     hints = dict(cast("FunctionType", function).__annotations__)
     results = _KINDS[hints.pop("return")]
     return Inner(function, {name: _KINDS[hint][0] for name, hint in hints.items()}, results, once)
@@ -84,15 +71,10 @@ apart: "Callable[[], None]" = Word("apart")
 fence: "Callable[[], None]" = Word("fence")
 
 
-@cast("Callable[[Any], Bare]", intrinsic)
-def bare(typing_context: Any, array: Any) -> Any:
-    """An array of Python's as inner kernels see it: its address."""
-
-    def build(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
-        return _arrays.make_array(array)(context, builder, arguments[0]).data
-
-    return types.CPointer(array.dtype)(array), build
-
+# Let other threads of Python run, and wait for its lock again with what `release` gave. Small
+# kernels keep the lock: handed over, it comes back after up to five milliseconds.
+release: "Callable[[], int]" = Word("release")
+take_again: "Callable[[int], None]" = Word("take_again")
 
 # The array whose address is in a slot of the context.
 int32s: "Callable[[Context, int], Ints]" = Word("int32s", "int32")
