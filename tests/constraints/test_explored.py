@@ -1,13 +1,12 @@
 """States of vocabularies that cannot spell every byte: made once, and forgotten without harm."""
 
 import guideway as gw
-from guideway.constraints.constraint import Constraint
-from guideway.masks.state import State
+from guideway.constraints.compiled import CompiledConstraint
 
 VOCABULARY = gw.Vocabulary([b"ab", b"abab", b"abc", b"<end>"], eos_ids={3})
 
 
-def masks(constraint: Constraint[State], tokens: list[int]) -> list[list[int]]:
+def masks(constraint: CompiledConstraint, tokens: list[int]) -> list[list[int]]:
     """The masks along these tokens."""
     state = constraint.start()
     found = [constraint.mask(state).tolist()]

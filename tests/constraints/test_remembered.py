@@ -63,35 +63,3 @@ def test_putting_again_replaces() -> None:
     memory.put("a", Sized(1))
     memory.put("a", Sized(2))
     assert memory.bytes() == 2
-
-
-def test_a_few_more_are_kept_and_dropped_at_once() -> None:
-    memory: Remembered[int, Sized] = Remembered(most=2, most_bytes=10, spare=3)
-    for key in range(5):
-        memory.put(key, Sized(1))
-    assert len(memory) == 5
-    memory.put(5, Sized(1))
-    assert len(memory) == 2
-    assert [memory.get(key) is not None for key in range(6)] == [False] * 4 + [True] * 2
-    memory.put(6, Sized(9))
-    assert len(memory) == 2
-
-
-def test_what_took_some_time_drops_a_few_at_once() -> None:
-    memory: Remembered[int, Sized] = Remembered(most=2, most_bytes=10, spare=7)
-    for key in range(9):
-        memory.put(key, Sized(1))
-    memory.put(9, Sized(1), took=0.0015)
-    assert [memory.get(key) is not None for key in range(10)] == [False] * 4 + [True] * 6
-    for key in range(10, 14):
-        memory.put(key, Sized(1), took=0.0015)
-    assert len(memory) == 2
-
-
-def test_what_took_long_drops_others_where_there_are_too_many() -> None:
-    memory: Remembered[int, Sized] = Remembered(most=2, most_bytes=10, spare=3)
-    for key in range(5):
-        memory.put(key, Sized(1), took=1)
-    assert len(memory) == 5
-    memory.put(5, Sized(1), took=1)
-    assert len(memory) == 2

@@ -1,8 +1,8 @@
-"""How much work compiling may take, and how much memory a constraint may keep.
+"""Limits on the work of compiling, and on the memory of a constraint.
 
-Work is counted where it is done, in the loops themselves: estimates made beforehand are wrong by
-orders of magnitude (`[ab]*a[ab]{13}` has 16,387 states). While compiling, too much work is a
-`LimitError`; afterwards nothing fails for lack of budget, it only gets slower.
+Work is counted in the loops that do it: estimates are wrong by orders of magnitude
+(`[ab]*a[ab]{13}` has 16,387 states). Too much work while compiling is a `LimitError`; afterwards
+nothing fails for lack of budget.
 """
 
 from dataclasses import dataclass
@@ -30,7 +30,6 @@ class Budget:
     rows: int = 1024
 
     def __post_init__(self) -> None:
-        """Refuse what cannot work."""
         for name in ("fuel", "table_bytes", "rows"):
             given: object = getattr(self, name)
             if not isinstance(given, int) or isinstance(given, bool) or given < 1:
@@ -54,23 +53,14 @@ class Budget:
 
 @final
 class Meter:
-    """Counts the work of one compilation against its budget; afterwards it only watches.
-
-    Args:
-        budget: how much there may be.
-        work: what is done, for the message of the error.
-    """
+    """Counts the work of one compilation against its budget; `work` names it in errors."""
 
     def __init__(self, budget: Budget, work: str = "compiling") -> None:
         self._left: int | None = budget.fuel
         self._fuel, self._work = budget.fuel, work
 
     def tick(self, made: int) -> None:
-        """Count `made` parts.
-
-        Raises:
-            LimitError: the budget is used up.
-        """
+        """Count `made` parts; raise LimitError if the budget is used up."""
         if self._left is None:
             return
         self._left -= made
@@ -83,5 +73,5 @@ class Meter:
             )
 
     def release(self) -> None:
-        """Compiling is over: count no more."""
+        """Stop counting: compiling is over."""
         self._left = None

@@ -1,7 +1,4 @@
-"""The captures that a state is reading: which they are, and the state without what they read.
-
-What this module does not know: how a byte is read (`automata.derivative`).
-"""
+"""Captures that a state is reading, and the state without the bytes that they read."""
 
 from typing import Final, final
 
@@ -23,7 +20,7 @@ _MOST_KNOWN: Final = 1 << 14  # expressions, before all are forgotten
 
 
 def options_of(state: Expr) -> list[Expr]:
-    """The alternatives of a state, so far taken apart that every open capture heads its own."""
+    """Alternatives of a state, split so that every open capture heads its own."""
     found: list[Expr] = []
     todo = [state]
     while todo:
@@ -38,7 +35,7 @@ def options_of(state: Expr) -> list[Expr]:
 
 
 def head_of(option: Expr) -> Expr:
-    """What an alternative reads first."""
+    """First expression of an alternative."""
     return parts(looking(option)[1])[0]
 
 
@@ -49,19 +46,19 @@ def known_capture(option: Expr) -> Capture | None:
 
 
 def has_read(state: Expr) -> bool:
-    """Whether no capture is still being read: all are at their ends, if there are any."""
+    """Return True if no capture is being read."""
     known = (known_capture(option) for option in options_of(state))
     return all(one is None or one.item is EPSILON for one in known)
 
 
 def read_items(state: Expr) -> list[Expr]:
-    """What is being captured and may hold captures itself."""
+    """Expressions that are being captured and may contain captures themselves."""
     known = (known_capture(option) for option in options_of(state))
     return [one.item for one in known if one is not None and not one.item.regular]
 
 
 def forgotten(state: Expr) -> Expr:
-    """A state without what its captures have read."""
+    """A state without the bytes that its captures have read."""
     made: dict[Expr, Expr] = {}
     stack = [state]
     while stack:
@@ -77,7 +74,7 @@ def forgotten(state: Expr) -> Expr:
 
 
 def _forgotten(option: Expr, inner: dict[Expr, Expr]) -> Expr:
-    """An alternative without what its capture has read; `inner`: the same of captures inside."""
+    """An alternative without the bytes of its capture, and without those of captures inside."""
     known = known_capture(option)
     if known is None:
         return option
@@ -89,13 +86,15 @@ def _forgotten(option: Expr, inner: dict[Expr, Expr]) -> Expr:
 
 @final
 class Doubts:
-    """What depends on bytes that captures have read, in states in which they are not known."""
+    """Answers about states whose captures have read unknown bytes."""
 
     def __init__(self) -> None:
         self._certain: set[Expr] = set()
 
     def of(self, state: Expr) -> int:
-        """CERTAIN: nothing, VAGUE: how much has to follow, UNTOLD: whether anything can.
+        """How a state depends on those bytes.
+
+        CERTAIN: not at all. VAGUE: its shortest length depends on them. UNTOLD: its emptiness does.
 
         >>> from guideway.lowering.expr import UNSURE, alt, literal
         >>> Doubts().of(literal("a")) == CERTAIN
@@ -121,11 +120,10 @@ class Doubts:
 
 
 def _is_vague(node: Expr) -> bool:
-    """Whether how much follows a node depends on what captures have read, and it does not know.
+    """Return True if the shortest length after a node depends on unknown captured bytes.
 
-    Of most objects it does not: what must not come twice need not come. While each key that may
-    begin was taken for vague, a step near the end of a budget asked for 512 tokens one by one, and
-    left out all others, names of the schema among them.
+    For most objects it does not: keys that must not repeat are optional. Treating each possible key
+    as vague made a step near the end of a budget try 512 tokens and exclude the others.
     """
     match node:
         case Call(template, argument):
@@ -137,7 +135,7 @@ def _is_vague(node: Expr) -> bool:
 
 
 def _inside(node: Expr) -> tuple[Expr, ...]:
-    """What of a node can be behind the bytes of a state that has been read."""
+    """Parts of a node that may follow the bytes read so far."""
     match node:
         case Concat(head, tail):
             return head, tail

@@ -1,7 +1,4 @@
-"""Who knows regular expressions better than a search in Python: kernels, where there are any.
-
-What this module does not know: how they know it (`masks.lexicon`).
-"""
+"""Interface to kernels that answer questions about regular expressions."""
 
 from typing import Protocol
 
@@ -9,12 +6,12 @@ from guideway.lowering.nodes import Expr
 
 
 class Consulted(Protocol):
-    """What is asked about regular expressions."""
+    """Answers about regular expressions."""
 
     def alive(self, expr: Expr) -> bool:
-        """Whether one has a text."""
+        """Return True if the expression has a text."""
         ...
 
     def shortest(self, expr: Expr) -> "tuple[bool, bytes | None]":
-        """Whether the least of its shortest texts is told, and that; None if it has none."""
+        """Whether the least shortest text is known, and that; None if there is none."""
         ...

@@ -1,14 +1,11 @@
-"""What takes a search to know of a language: its texts, if they are few; its form without rules.
+"""Answers about languages that take a search.
 
-    words(e)       the strings of e, if it has an end of them and they are not too many
-    flattened(e)   the same strings without rules, if none leads back to itself: an array of at most
-                   three numbers nests in name only
+    words(e)       the strings of e, if they are finitely many and not too many
+    flattened(e)   e without rules, if no rule refers to itself: an array of at most three numbers
+                   nests in name only
     contains(e, w) whether w is one of them
 
-Each gives up at a number of parts, as a search without an end would; giving up is an answer (None),
-for whoever asks to refuse by name.
-
-What this module does not know: sources.
+Each gives up after a number of parts and returns None.
 """
 
 from collections.abc import Callable, Iterator
@@ -43,9 +40,6 @@ class Decisions:
         fuel: called with the number of parts made, raises when there are too many.
         spellable: the bytes that exist, as a 256-bit integer.
 
-    Attributes:
-        fuel: as it was given.
-
     >>> from guideway.lowering.expr import alt, literal
     >>> Decisions().words(alt(literal("b"), literal("aa")))
     (b'aa', b'b')
@@ -58,20 +52,16 @@ class Decisions:
 
     @cached_property
     def machine(self) -> Derivatives:
-        """What reads the expressions."""
+        """The recognizer of the expressions."""
         return Derivatives(EMPTY, self._spellable, self.fuel)
 
     def contains(self, expr: Expr, text: bytes) -> bool:
-        """Whether `text` is in `expr`."""
         for byte in text:
             expr = self.machine.after(expr, byte)
         return self.machine.accepts(expr)
 
     def words(self, expr: Expr) -> tuple[bytes, ...] | None:
-        """The strings of `expr` in order of bytes; None if their beginnings are too many.
-
-        None at once where a state leads back to itself: from there strings have no end.
-        """
+        """The strings of `expr` in byte order; None if they are infinitely or too many."""
         flat = self.flattened(expr)
         expr, most = (expr, MOST_NESTED) if flat is None else (flat, MOST_PARTS)
         deepest = DEEPEST_NESTED if flat is None else most
@@ -103,7 +93,7 @@ class Decisions:
         return tuple(found)
 
     def _after(self, state: Expr) -> list[tuple[int, Expr]]:
-        """The bytes that go on from a state, in order, and where each leads."""
+        """The bytes that a state accepts next, in order, and the states after them."""
         found: list[tuple[int, Expr]] = []
         blurred = self.machine.blurred(state)
         for members, target in self.machine.arcs(blurred):
@@ -114,10 +104,10 @@ class Decisions:
         return sorted(found, key=_byte)
 
     def flattened(self, expr: Expr, most: int = MOST_PARTS) -> Expr | None:
-        """A regular expression of the same strings.
+        """A regular expression of the same strings, or None.
 
-        None where a rule leads back to itself, where something is remembered while it is read (the
-        undeclared keys of an object), or where it takes more than `most` parts.
+        None if a rule refers to itself, if reading needs memory (the undeclared keys of an object),
+        or beyond `most` parts.
         """
         made: dict[Expr, Expr] = {}
         stack, opened = [expr], set[Expr]()
@@ -140,7 +130,7 @@ class Decisions:
         return made[expr]
 
     def _parts(self, node: Expr) -> tuple[Expr, ...] | None:
-        """The expressions that make up one that is not regular; None if none do."""
+        """Direct parts of an expression that is not regular; None if it has none."""
         match node:
             case Concat(head, tail):
                 return head, tail

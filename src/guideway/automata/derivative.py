@@ -1,7 +1,7 @@
-"""Expressions run lazily: a state is an expression, a step is its derivative.
+"""Recognizer of expressions: a state is an expression, a step is its derivative.
 
-Brzozowski (1964) for the determined states, Antimirov (1996, "Partial derivatives of regular
-expressions") for the way there: `linear` lists what an expression does with its first byte,
+Brzozowski (1964) for determinized states, Antimirov (1996, "Partial derivatives of regular
+expressions") for the linear form:
 
     linear(a·e)   = [({a}, e)]
     linear(e|f)   = linear(e) + linear(f)
@@ -10,11 +10,11 @@ expressions") for the way there: `linear` lists what an expression does with its
     linear(rule)  = linear(its body)
     linear(Ahead(g)·e) = [(s∩t, Ahead(h)·x) for (s, x) in linear(e) for (t, h) in linear(g)]
 
-and `arcs` makes the byte sets disjoint, as And and Not need them. As concatenation is a linked list
-and all is hash-consed, the same few lines run context-free expressions: the list is the stack.
+`arcs` makes the byte sets disjoint, as And and Not need them. Concatenations are hash-consed linked
+lists, so context-free expressions work too: the list is the stack.
 
-Only live states are handed out. A Capture remembers what it has read; a blurred state, for tables
-of arcs, does not: an arc that would depend on it leads to UNSURE. It is the oracle of the fast one.
+Only live states are returned. A Capture remembers its bytes; a blurred state, for tables of arcs,
+does not: an arc that would depend on them leads to UNSURE.
 """
 
 from collections.abc import Callable, Iterable
@@ -87,11 +87,11 @@ class Derivatives:
 
     Args:
         expr: the language.
-        spellable: the bytes that exist, as a 256-bit integer: no text has another.
+        spellable: the bytes that exist, as a 256-bit integer.
         fuel: called with the number of parts made, raises when there are too many.
 
     Attributes:
-        living: what is known to have a text.
+        living: cache of expressions that have a text.
     """
 
     def __init__(
@@ -137,28 +137,23 @@ class Derivatives:
         )
 
     def start(self) -> Expr:
-        """The state before the first byte."""
         return self._expr
 
     def accepts(self, state: Expr) -> bool:
-        """Whether the text may end here."""
+        """Return True if the text may end here."""
         return state.nullable
 
     def shortest(self, state: Expr) -> bytes:
-        """The least, in byte order, of the shortest strings that lead to an accepting state.
-
-        Raises:
-            LimitError: it is not found, or is too long.
-        """
+        """Least, in byte order, of the shortest strings to an accepting state."""
         found = self._looking.word(state, THOROUGH) if state.looks else self._least.word(state)
         return text_of(found)
 
     def hoped(self, state: Expr) -> bytes:
-        """The same where it is found soon; else how one would begin, if what must differ does."""
+        """`shortest` if it is found soon, else one that may repeat captured text."""
         return text_of(self._looking.hoped(state) if state.looks else self._least.word(state))
 
     def shortest_length(self, state: Expr) -> int:
-        """The length of that string; more than `words.LONGEST` where it is not known to be less."""
+        """Length of `shortest`; more than `words.LONGEST` if unknown or too long."""
         try:
             word = self._looking.word(state) if state.looks else self._least.word(state)
         except LimitError:
@@ -166,57 +161,57 @@ class Derivatives:
         return LONGEST + 1 if word is None else word.length
 
     def alive(self, state: Expr) -> bool:
-        """Whether any string leads to an end, if what is captured while looking ahead is free."""
+        """Return True if the state has a text, ignoring repeated captures under lookahead."""
         return self._looking.alive(state) if state.looks else self.living.check(state)
 
     def witness(self, state: Expr) -> bytes | None:
-        """A text of a state that looks ahead, if one is known that shows that it has any."""
+        """A known text of a state with lookahead, or None."""
         return self._looking.witness(state)
 
     def has_text(self, state: Expr) -> bool:
-        """The same, and exact if it can be told soon whether what is captured comes twice."""
+        """`alive`, but exact about repeated captures if a short search decides it."""
         return self._looking.has_text(state) if state.looks else self.living.check(state)
 
     def settle(self) -> None:
-        """Decide what can be entered, so that what cannot be honoured is refused now."""
+        """Decide all parts that can be entered, so that refusals happen now."""
         self.living.settle(self._expr)
 
     def step(self, state: Expr, byte: int) -> Expr | None:
-        """The state after one more byte, None where no text goes on so."""
+        """The state after one more byte, None if no text goes on so."""
         following = self.after(state, byte)
         return following if self.alive(following) else None
 
     def after(self, state: Expr, byte: int) -> Expr:
-        """The same where a text is known to go on so, which is not asked then."""
+        """The state after a byte that is known to be possible."""
         return read_byte(state, byte, self._derive)
 
     def trust(self, state: Expr) -> None:
-        """Know that a string leads to an end, where something is looked ahead for."""
+        """Record that a state with lookahead has a text."""
         self._looking.trust(state)
 
     def blurred(self, state: Expr) -> Expr:
-        """The state without what its captures have read."""
+        """The state without the bytes that its captures have read."""
         return state if state.regular else forgotten(state)
 
     def arcs(self, state: Expr) -> Arcs:
-        """Disjoint byte sets of a blurred state, with the live blurred states after them."""
+        """Disjoint byte sets of a blurred state, and the live blurred states after them."""
         found = [(members, self.blurred(target)) for members, target in self._disjoint(state)]
         return [(members, target) for members, target in found if self.alive(target)]
 
     def unsure(self, state: Expr) -> bool:
-        """Whether only steps through the bytes can tell what this state is."""
+        """Return True if only single steps can tell what this state is."""
         return state is UNSURE
 
     def reads_capture(self, state: Expr) -> bool:
-        """Whether what is being read may be remembered."""
+        """Return True if the state may be reading a capture."""
         return any(isinstance(head_of(option), Capture) for option in options_of(state))
 
     def unfold(self, call: Call) -> Expr:
-        """What a call stands for."""
+        """The expression of a call."""
         return call.template.unfold(call.argument, self.living)
 
     def forget(self) -> None:
-        """Drop everything memoised; results stay the same."""
+        """Drop all caches; results stay the same."""
         self._linear.clear()
         self._least.forget()
         self._plainly.forget()
@@ -225,13 +220,13 @@ class Derivatives:
         self.living.forget()
 
     def trim(self) -> None:
-        """Drop what searches have made, if that is much; what is known to have a text is kept."""
+        """Drop large caches of searches; known emptiness is kept."""
         if len(self._linear) > _KEPT:
             self._linear.clear()
             self._least.forget()
 
     def _leading(self, state: Expr) -> tuple[Arcs, list[Ways]]:
-        """The linear form, but byte by byte where it is remembered what is read."""
+        """The linear form, but byte by byte where captures are read."""
         plain, reading = split(state)
         lines = [line for option in plain for line in self._lines(option)]
         return lines, [ways_on(each, self._lines(each), self._derive) for each in reading]
@@ -240,17 +235,16 @@ class Derivatives:
         return alt_by_head([x for members, x in self._lines(expr) if members >> byte & 1])
 
     def _disjoint(self, expr: Expr) -> Arcs:
-        """Disjoint byte sets with the whole derivative, dead ones included."""
+        """Disjoint byte sets with whole derivatives, dead ones included."""
         known: dict[tuple[Expr, ...], Expr] = {}
         parts = partition(self._lines(expr))
         return [(members, alt_by_head(xs, known)) for members, xs in parts]
 
     def _ways(self, root: Expr) -> Arcs:
-        """Byte sets, which may overlap, with parts of the derivative: for a search.
+        """Byte sets, which may overlap, with parts of the derivative, for a search.
 
-        A meet goes on as a meet of single lines, so that the search makes no more of them than
-        there are pairs; whole derivatives may be as many as there are sets of lines. What is not
-        to be takes whole ones.
+        An intersection has one for each pair of lines; its whole derivatives may be as many as sets
+        of lines. A complement needs whole derivatives.
         """
         parts = operands(root)
         if len(parts) > 1:
@@ -262,7 +256,7 @@ class Derivatives:
         return list(dict.fromkeys(made or ()))
 
     def _crossed(self, factors: list[Arcs], most: int | None = None) -> Arcs | None:
-        """A line of each, all together; None if there are more of those."""
+        """One line for each combination of the factors' lines, None beyond `most`."""
         made: Arcs = [(self._spellable, ANYTHING)]
         for lines in factors:
             made = [
@@ -277,7 +271,7 @@ class Derivatives:
         return made
 
     def _lines(self, root: Expr) -> Arcs:
-        """The linear form of `root`; an explicit stack, as nesting is the user's."""
+        """The linear form of `root`; not recursive."""
         memo, stack, opened = self._linear, [root], set[Expr]()
         while stack:
             node = stack[-1]
@@ -358,7 +352,7 @@ class Derivatives:
                 assert_never(node)
 
     def _looked_at(self, node: Expr) -> Iterable[Expr]:
-        """What is read where something is looked for: that, and what it is looked for in."""
+        """The expressions whose linear forms make up that of a lookahead."""
         leads, rest = looking(node)
         head, tail = parts(rest)
         if isinstance(head, Stop):

@@ -1,20 +1,11 @@
-"""Whether an expression that looks ahead has a text, and the least of the shortest: a search.
+"""Search for a text, and the least shortest one, of expressions with lookahead.
 
-What an Ahead allows depends on all that follows it, so such an expression is not judged part by
-part. States are read byte by byte, those first whose text would be the shortest (`nearest`), where
-the bound is the shortest text if nothing were looked ahead for. It never overestimates, falls
-by at most one a byte, and is exact as soon as nothing is looked ahead for any more; so where the
-first guess holds, the search goes straight on. One that takes long may have no end: whether there
-is a text is decided first (`passages`).
-
-Whether there is any text takes less: first a search that goes where a text seems to be nearest
-(`sketch`), almost whatever has been read, for most states have some near by. It says nothing where
-it gives up.
-
-Where it is remembered what is read, each byte leads elsewhere: those are gone through one by one,
-the next when nothing nearer is left.
-
-What this module does not know: how a byte is read.
+An Ahead restricts all that follows it, so such an expression is not decided part by part. States
+are read byte by byte, best bound first (`nearest`): the bound is the shortest text without the
+lookahead, which is consistent, and exact once no lookahead is left. A search may have no end, so a
+long one first decides if there is a text (`passages`). Before that, a short search follows an
+estimate (`sketch`), which finds a text for most states. Where captures are read, bytes are tried
+one by one, lazily.
 """
 
 from collections.abc import Callable, Iterable
@@ -49,16 +40,16 @@ _Entry: TypeAlias = tuple[int, int, int, Expr, Ways | None]
 
 @final
 class Guarded:
-    """What is known of expressions that look ahead.
+    """Answers about expressions with lookahead.
 
     Args:
-        lines: byte sets, which may overlap, and parts of the derivative; and bytes one by one.
-        loose: the shortest text if nothing were looked ahead for.
-        sketch: about how long a text is, None if there surely is none.
-        plain: whether it is plain to see that there is a text, or one that shows it.
-        soon: whether there is one; None where that takes long.
-        decide: the same, however long it takes; None: a search that takes long is given up.
-        fuel: called with the number of states looked at, raises when there are too many.
+        lines: byte sets, which may overlap, and parts of the derivative; and single bytes.
+        loose: the shortest text without the lookahead.
+        sketch: estimated length of a text, None if there surely is none.
+        plain: True, or a text, if there obviously is one.
+        soon: True if there is a text; None if that takes long.
+        decide: exact, however long it takes; None: a long search is given up.
+        fuel: called with the number of states, raises when there are too many.
     """
 
     def __init__(
@@ -80,18 +71,14 @@ class Guarded:
         self._witnesses = Witnesses()
 
     def forget(self) -> None:
-        """Drop everything memoised."""
+        """Drop all caches."""
         self._known.clear()
         self._living.clear()
         self._tried.clear()
         self._witnesses.forget()
 
     def alive(self, root: Expr) -> bool:
-        """Whether `root` has a text.
-
-        Raises:
-            LimitError: that is not known after so many states.
-        """
+        """Return True if `root` has a text; too many states raise LimitError."""
         options = root.options if isinstance(root, Alt) else (root,)
         if any(map(self._lives, options)):
             return True
@@ -102,10 +89,10 @@ class Guarded:
         return self._reaches(part, EARLY) or self._decided(part) if told is None else told
 
     def _told(self, node: Expr) -> bool | None:
-        """Whether there is a text, as far as is told by what it is without its highest level.
+        """Emptiness without a search, from the expression without its highest level, else None.
 
-        Where that has no text there is none, and where what is looked ahead for allows the least
-        of those, there is one. Of what is left of .{1,200} each of 200 would else be searched.
+        If that has no text there is none; if the lookahead allows its least text there is one.
+        Otherwise each of 200 derivatives of .{1,200} would be searched.
         """
         leads, core = looking(node)
         top = max((lead.level for lead in leads), default=0)
@@ -131,7 +118,7 @@ class Guarded:
         return True
 
     def _brief(self, node: Expr) -> bytes | None:
-        """The least of the shortest texts, if it is soon found and brief."""
+        """The least shortest text, if it is short and found soon."""
         if node.looks and node not in self._known and node not in self._tried:
             self._tried.add(node)
             words, _ = nearest(node, self._ending, self._leading, self._bound, self._is_brief)
@@ -144,7 +131,7 @@ class Guarded:
         return states <= BRIEF
 
     def _decided(self, node: Expr) -> bool:
-        """Whether there is a text, where a short search has found none."""
+        """Emptiness, after a short search has found no text."""
         if node in self._known:
             return self._known[node] is not None
         told = self._soon(node) if node.looks else None
@@ -157,13 +144,13 @@ class Guarded:
         return told
 
     def _has_word(self, node: Expr) -> bool:
-        """The same by a search, or where that would be too long, without one."""
+        """Emptiness by a search, or by a decision if that would take too long."""
         if self._decide is not None and (self._bound(node) or 0) > FARTHEST:
             return self._decide(node)
         return self.word(node) is not None
 
     def _lives(self, node: Expr) -> bool:
-        """Whether it is known that there is a text, or plain to see."""
+        """Return True if a text is known or obvious."""
         if node in self._living or self._ending(node) is not None:
             return True
         if not node.looks or node in self._known:
@@ -178,11 +165,11 @@ class Guarded:
         return True
 
     def witness(self, node: Expr) -> bytes | None:
-        """A text of `node`, if one is known of all that it looks over."""
+        """A text of `node`, if one is known of all that its lookahead covers."""
         return self._witnesses.tell(node)
 
     def _reaches(self, root: Expr, most: int) -> bool:
-        """Whether a search of so many states finds a text, any text."""
+        """Return True if a search of at most `most` states finds a text."""
         if not root.looks or root in self._known:
             return False
         came: dict[Expr, tuple[int, Expr] | None] = {root: None}
@@ -216,9 +203,9 @@ class Guarded:
         return False
 
     def _is_put_off(self, entry: _Entry, near: set[Expr], queue: list[_Entry]) -> bool:
-        """Whether a node has no text, or a longer one than was thought, and others come before.
+        """Return True if a node is empty or longer than estimated, and others come before it.
 
-        How long it is takes a while to tell: of most that wait it is never asked.
+        Its length takes time, and most nodes in the queue are never asked.
         """
         score, read, number, node, ways = entry
         if ways is not None or node in near:
@@ -231,7 +218,7 @@ class Guarded:
         return bound is None or far > score
 
     def _on(self, node: Expr, ways: Ways | None) -> tuple[Ways, Iterable[Ways]]:
-        """What is next of a node, by its byte, and what comes one by one after that."""
+        """Successors of a node by byte, then the lazily enumerated ones."""
         if ways is None:
             lines, others = self._leading(node)
             return iter(lines), others
@@ -253,14 +240,9 @@ class Guarded:
             way = came[node]
 
     def word(self, root: Expr, reading: int = READING) -> Word | None:
-        """The least, in byte order, of the shortest texts of `root`; None if it has none.
+        """The least shortest text of `root`, None if it has none; too many states raise LimitError.
 
-        Args:
-            root: whose texts.
-            reading: states of a search that remembers what is read.
-
-        Raises:
-            LimitError: as `alive`.
+        `reading`: number of states that remember captures.
         """
         if not root.looks:
             return self._loose(root)
@@ -269,7 +251,7 @@ class Guarded:
         return self._known[root]
 
     def _ending(self, node: Expr) -> Word | None:
-        """The rest of a text, where it takes no search."""
+        """The rest of a text if it takes no search."""
         if node.nullable:
             return NOTHING
         return self._known.get(node) if node.looks else self._loose(node)
@@ -293,7 +275,7 @@ class Guarded:
         self._known.update(words)
 
     def _check_length(self, least: int) -> None:
-        """Refuse at once what cannot be found: 100,000 states of `x~1000000` took 50 s."""
+        """Refuse texts that are too long to be found: 100,000 states of `x~1000000` took 50 s."""
         if least > FARTHEST:
             raise LimitError(
                 f"the lookahead needs a text of at least {least} bytes; the search is limited to "
@@ -304,12 +286,12 @@ class Guarded:
             )
 
     def trust(self, root: Expr) -> None:
-        """Know from somebody else that there is a text."""
+        """Record that there is a text."""
         if root.looks:
             self._living.add(root)
 
     def _is_known_to_live(self, root: Expr) -> bool:
-        """Whether it is known that there is a text: then the search has an end."""
+        """Return True if a text is known, so that the search ends."""
         return root in self._living or any(part in self._living for part in options_of(root))
 
     def _count(self, states: int, most: int) -> None:
@@ -323,7 +305,7 @@ class Guarded:
             )
 
     def _leading(self, node: Expr) -> tuple[list[tuple[int, Expr]], list[Ways]]:
-        """What `node` goes on to, with the least byte that leads there; nothing known as empty."""
+        """Successors of `node` with the least byte to each, without those known as empty."""
         lines, ways = self._lines(node)
         arcs = [(least_byte(members), to) for members, to in lines]
         return [way for way in arcs if self._may_live(way)], [
@@ -334,10 +316,10 @@ class Guarded:
         return self._known.get(way[1], NOTHING) is not None
 
     def _surely_may_live(self, way: tuple[int, Expr]) -> bool:
-        """The same where a capture is being read; at its end it is known what cannot come again.
+        """Return False for a successor that must repeat a captured key.
 
-        Without this, where a text has to end with a key that it has already, all keys that may come
-        before are gone through. It costs a millisecond or more, so it waits until a search is long.
+        Otherwise all keys before it are tried. It costs a millisecond or more, so only long
+        searches ask.
         """
         target = way[1]
         fresh = self._careful and target.looks and target not in self._known
@@ -346,13 +328,13 @@ class Guarded:
         return self._may_live(way)
 
     def _sketched(self, node: Expr) -> int | None:
-        """About how long a text is, None if there surely is none."""
+        """Estimated length of a text, None if there surely is none."""
         bound = self._bound(node)
         told = self._sketch(node) if node.looks else bound
         return None if told is None or bound is None else max(bound, told)
 
     def _bound(self, node: Expr) -> int | None:
-        """A length that no text of `node` is below, None if it surely has none."""
+        """Lower bound of the length of texts, None if there surely is none."""
         leads, core = looking(node)
         bound = 0
         for part in (core, *(lead.item for lead in leads if not lead.nullable)):

@@ -1,10 +1,7 @@
-"""Which regular expressions hold all strings of which others, as far as that is soon seen.
+"""Inclusion of regular expressions, as far as it is decided soon.
 
-What is left behind a text of what is looked ahead for is compared with all that was left before: of
-.{20,40} forty expressions at each place of a terminal, none within another. So each has a bit,
-pairs are looked at once, and the rest is arithmetic: `sql & .{20,40}` asks 2.6 million times.
-
-What this module does not know: what is looked ahead for where.
+Each expression has a bit, pairs are compared once, and the rest is arithmetic: `sql & .{20,40}`
+asks 2.6 million times.
 """
 
 from collections.abc import Callable
@@ -22,11 +19,11 @@ Arcs: TypeAlias = list[tuple[int, Expr]]
 
 @final
 class Inclusion:
-    """What is known of pairs.
+    """Cached answers about pairs.
 
     Args:
         arcs: disjoint byte sets and derivatives of a regular expression.
-        alive: whether an expression that does not look ahead has a text.
+        alive: emptiness of an expression without lookahead.
         fuel: called with the work done, raises when there is too much.
 
     >>> from guideway.automata.derivative import Derivatives
@@ -36,8 +33,6 @@ class Inclusion:
     >>> some, any_ = repeat(literal("a"), 1, 2), repeat(literal("a"))
     >>> inclusion.is_within(some, any_), inclusion.is_within(any_, some)
     (True, False)
-    >>> inclusion.is_any_within(some, inclusion.bit(literal("b")) | inclusion.bit(any_))
-    True
     """
 
     def __init__(
@@ -55,7 +50,7 @@ class Inclusion:
         self._asked: list[int] = []  # and of those that do not
 
     def forget(self) -> None:
-        """Drop everything memoised, and the bits."""
+        """Drop all caches, and the bits."""
         self._tables.clear()
         self._within.clear()
         self._numbers.clear()
@@ -64,7 +59,7 @@ class Inclusion:
         self._asked.clear()
 
     def table(self, expr: Expr) -> Arcs:
-        """Where an expression leads, each living one once."""
+        """Arcs of an expression with each live target once."""
         found = self._tables.get(expr)
         if found is None:
             made: dict[Expr, int] = {}
@@ -75,7 +70,7 @@ class Inclusion:
         return found
 
     def both(self, one: Expr, other: Expr) -> list[tuple[Expr, Expr]]:
-        """Where two expressions lead together."""
+        """Pairs of states that two expressions reach by the same byte."""
         others = self.table(other)
         return [
             (after, target)
@@ -98,14 +93,7 @@ class Inclusion:
         return found
 
     def is_any_within(self, one: Expr, others: int) -> bool:
-        """Whether all strings of one are strings of another: nothing more comes of it.
-
-        Not if that is not soon seen.
-
-        Args:
-            one: an expression.
-            others: bits of some.
-        """
+        """Return True if `one` is known to be included in one of `others` (bits)."""
         number = self._number(one)
         if self._holding[number] & others:
             return True
@@ -120,7 +108,7 @@ class Inclusion:
         return False
 
     def is_within(self, one: Expr, other: Expr) -> bool:
-        """The same of one other."""
+        """Return True if `one` is known to be included in `other`."""
         if one is ANYTHING or other is ANYTHING:
             return other is ANYTHING
         key = one, other
@@ -151,7 +139,7 @@ class Inclusion:
         return True
 
     def _may_hold(self, left: Expr, right: Expr) -> bool:
-        """Whether nothing says against it within a byte."""
+        """Return False if the first byte refutes the inclusion."""
         if (left.nullable and not right.nullable) or self._within.get((left, right)) is False:
             return False
         every = sum(members for members, _ in self.table(right))

@@ -1,13 +1,12 @@
 """The least of the shortest strings of an expression: distances, emptiness and examples in one.
 
-`word(e)` is the shortest string of e, the least in byte order among equals, None where e is empty.
-"Least" makes it canonical: after reading the first byte of the word, what is left of it is the word
-of the derivative. So distances fall by one along the word, whatever the expressions look like.
+`word(e)` is the least, in byte order, of the shortest strings of e, None if e is empty. So it is
+canonical: after its first byte, the rest is the word of the derivative, and distances fall by one
+along it.
 
 Sums and products are immediate (Knuth 1977, "A generalization of Dijkstra's algorithm"); rules are
-iterated from "none yet" until nothing changes; And, Not and the states of numbers are searched,
-nearest first. What looks ahead is read as if it did not (`automata.guarded` takes that for a
-bound).
+iterated from "none yet" to a fixed point; And, Not and automata are searched, nearest first.
+Lookahead is ignored (`automata.guarded` uses that as a bound).
 """
 
 from collections.abc import Callable, Hashable
@@ -59,21 +58,20 @@ _shared: "WeakKeyDictionary[Expr, Found]" = WeakKeyDictionary()
 
 @final
 class _Unknown(Exception):  # noqa: N818  it says that an answer has to wait, and is no error
-    """What is asked for again and again has to be found first, or much is asked for.
+    """A part that must be found before a search can go on.
 
-    A search that takes it for nothing meanwhile tries all else: each of fifty choices of two names
-    took twice as long as the one before, and of 5,000 objects all were written down (5 s), where
-    those suffice that seem to be the shortest.
+    A search that took it for empty meanwhile tried everything else: each of fifty choices of two
+    names took twice as long as the one before, and of 5,000 objects all were written down (5 s).
     """
 
 
 class _Above(NamedTuple):
-    """What a search inside another knows of it.
+    """State of the enclosing search.
 
     Attributes:
-        opened: what is being looked at.
-        within: whether that is a rule.
-        levels: how many searches there may be inside it, one inside the other.
+        opened: expressions being solved.
+        within: that includes a rule.
+        levels: most searches nested inside it.
     """
 
     opened: set[Expr]
@@ -87,12 +85,11 @@ class Least:
 
     Args:
         spellable: the bytes that exist.
-        arcs: byte sets and parts of the derivative of a regular expression: where they overlap,
-            a string is one of any of the parts.
-        fuel: called with the number of parts looked at, raises when there are too many.
+        arcs: byte sets, which may overlap, and parts of the derivative of a regular expression.
+        fuel: called with the number of parts, raises when there are too many.
 
     Attributes:
-        consulted: who is asked first where regular expressions meet, if anybody.
+        consulted: is asked first about intersections of regular expressions, if set.
     """
 
     def __init__(
@@ -112,19 +109,19 @@ class Least:
         self._patience = _CONSULTED
 
     def forget(self) -> None:
-        """Drop everything memoised."""
+        """Drop all caches."""
         self._known.clear()
         self._kept.clear()
 
     def word(self, expr: Expr) -> Found:
         """The least of the shortest strings of `expr`, None if it has none.
 
-        A rule met inside itself is guessed to have none. As long as a round finds a better word
-        for a guessed rule there is another round; what a round finds holds only if it is the last.
+        A rule inside itself is guessed to be empty. There is another round while a round finds a
+        better word for a guessed rule; only results of the last round are kept.
 
         Raises:
-            LimitError: all have a part that is too long to be written out. Where only some have,
-                nothing is memoised.
+            LimitError: all strings have a part that is too long to be written out. If only some
+                have, nothing is memoised.
         """
         if expr in self._known:
             return self._known[expr]
@@ -134,7 +131,7 @@ class Least:
         return Word.of(left_out.text) if word is None and left_out is not None else word
 
     def _found(self, expr: Expr) -> Found:
-        """The same round by round; None also where all have a part that is left out."""
+        """The word, round by round; None also if all strings have an omitted part."""
         guesses: dict[Rule, Found] = {}
         while True:
             found: dict[Expr, Found] = {}
@@ -159,12 +156,11 @@ class Least:
         guesses: dict[Rule, Found],
         above: _Above | None = None,
     ) -> None:
-        """Fill `found` for `root` and its parts; an explicit stack, as nesting is the user's.
+        """Fill `found` for `root` and its parts; not recursive.
 
-        A rule that is not met inside another is found by rounds of its own: whatever asked for it
-        was done twice, what one of fifty objects needs among it. All else is found at once, as deep
-        as that goes: what asks for 60 keys or items, each other than those before, began anew for
-        each (.75 and 1.7 s, .05 and .34 so; 300 took minutes, and take .7 and 4 s).
+        A rule that is not inside another is solved by rounds of its own, and all else at once: 60
+        required keys or distinct items otherwise began anew for each (300 took minutes, and take .7
+        and 4 s).
         """
         stack, missing, asked = [root], dict[Expr, None](), 0
         known, limits = self._known, dict[Expr, int]()
@@ -206,20 +202,20 @@ class Least:
                 self._fuel(1)
 
     def _tried(self, node: Expr, look: _Asked, written: Answers) -> Found:
-        """What is told of an expression; None where that has to wait."""
+        """The word of an expression; None if it has to wait."""
         try:
             return self._told(node, look, written)
         except _Unknown:
             return None
 
     def _is_settled(self, missing: dict[Expr, None], guesses: dict[Rule, Found]) -> bool:
-        """Whether all that was told is so."""
+        """Return True if no answer depends on a guess."""
         return not missing and not guesses and self._left_out is None
 
     def _met(
         self, rule: Rule, found: dict[Expr, Found], guesses: dict[Rule, Found], *, within: bool
     ) -> Found:
-        """What is guessed of a rule that is met within itself, or what it has."""
+        """The guess of a rule inside itself, or its word."""
         if within:
             return guesses.setdefault(rule, None)
         return found.setdefault(rule, self._found(rule))
@@ -256,10 +252,7 @@ class Least:
                 assert_never(node)
 
     def _told(self, node: Expr, look: _Asked, written: Answers) -> Found:
-        """What others say of texts that meet, or what is found here.
-
-        Nobody who pays asks others, as what they make for that has no price.
-        """
+        """The word of an intersection from `consulted`, or from here; with fuel only from here."""
         lexicon = self.consulted
         if lexicon is None or self._depth or not self._patience or not _meets(node) or paying():
             return self._word(node, look, written)
@@ -268,9 +261,9 @@ class Least:
         return _from_bytes(word) if told else self._word(node, look, written)
 
     def _captured(self, node: Capture, look: _Asked, written: Answers) -> Found:
-        """A capture, and what follows it; one that is needed anyway may be longer, but the least.
+        """A capture and what follows it; a needed one may be longer, but must be the least.
 
-        The shortest would be `"":0," ":0`, behind a quote: but before it, `" ":0,"":0` is less.
+        The shortest would be `"":0," ":0`, after a quote: but before it, `" ":0,"":0` is less.
         """
         word, read = look(node.item), node.read
         known = None if read is None or word is None else read + word.text
@@ -280,14 +273,14 @@ class Least:
         return found if begun is None else _least([found, Word.of(begun.removeprefix(read or b""))])
 
     def _whole(self, word: Found) -> Found:
-        """A word that can be written out, if need be; others are left out."""
+        """A word that can be written out; others are omitted."""
         if word is None or word.length <= LONGEST or word.rest is None:
             return word
         self._left_out = word
         return None
 
     def _in_bytes(self, look: _Asked) -> Callable[[Expr], bytes | None]:
-        """`look` for templates, which deal in plain bytes."""
+        """`look` for templates, which use plain bytes."""
 
         def written(part: Expr) -> bytes | None:
             word = look(part)
@@ -299,10 +292,10 @@ class Least:
         return written
 
     def _search(self, root: Expr) -> Found:
-        """The nearest text.
+        """The nearest text, by a search.
 
-        Without the bound a date-time in which each character has several spellings took seconds and
-        24,000 expressions; with it, 16 ms.
+        Without the bound a date-time with several spellings per character took seconds and 24,000
+        expressions; with it, 16 ms.
         """
         words, empty = nearest(root, self._ending, self._leading, self._bound, self._tick)
         self._known.update(dict.fromkeys(empty))
@@ -317,15 +310,15 @@ class Least:
         return True
 
     def _leading(self, node: Expr) -> tuple[list[tuple[int, Expr]], tuple[()]]:
-        """What `node` goes on to, with the least byte that leads there; nothing known as empty."""
+        """Successors of `node` with the least byte to each, without those known as empty."""
         arcs = ((least_byte(members), target) for members, target in self._arcs(node))
         return [(byte, to) for byte, to in arcs if self._known.get(to, NOTHING) is not None], ()
 
     def _bound(self, expr: Expr) -> int | None:
-        """A length that no string of `expr` is below, None if it surely has none.
+        """Lower bound of the length of strings, None if there surely is none.
 
-        Exact but for And, Not and states of many, which alone need a search. Searches inside one
-        another are not helped beyond some depth: that takes time, where the stack would end.
+        Exact except for And, Not and automata, which need a search. The depth of nested searches is
+        limited.
         """
         bound, todo = 0, [expr]
         while todo:
@@ -345,7 +338,7 @@ class Least:
 
 
 def _meets(node: Expr) -> bool:
-    """Whether it is one in which regular expressions meet, or a choice between such.
+    """Return True for intersections of regular expressions, and choices between such.
 
     The 20 patterns of a `oneOf`, each without the others, took 11 s to search here.
     """
@@ -355,10 +348,9 @@ def _meets(node: Expr) -> bool:
 
 
 def _is_automaton(node: Expr) -> bool:
-    """Whether a regular expression is a state of many, as where a number begins.
+    """Return True for a state of a large automaton, such as the start of numbers.
 
-    Each of 20,000 numbers has dozens of spellings; to find the shortest word of all of their states
-    took 21 s, and of this one .03.
+    The shortest words of all states of 20,000 numbers took 21 s, that of the start .03.
     """
     if isinstance(node, Alt) and node.regular:
         return any(isinstance(o, Rule) or _leads_to_rule(o) for o in node.options)

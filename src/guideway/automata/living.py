@@ -1,18 +1,13 @@
-"""Whether an expression has a text at all: exact, and without finding one.
+"""Emptiness of expressions, exact, without finding a text.
 
-The shortest text of a schema takes making all of it, and a search where choices hang together. That
-there is a text takes much less: one option of a choice, the required members of an object. So this
-asks part after part, and only those that matter::
+Only the parts that matter are asked: one option of a choice, the required members of an object.
 
     e f        both have one            e | f      one of them has
     rule       its body has             object     the values of its required members have
     and, not   the strings that are left have no end; else a search for one
 
-Rules that lead back to themselves have a text if that follows from what is known without them: a
-part that has none so far is asked again once a part that it asked for turns out to have one (least
-fixed point). What has none when nothing changes any more has none.
-
-What this module does not know: which text.
+Recursive rules take the least fixed point: an empty part is asked again when a part that it depends
+on turns out to have a text.
 """
 
 from collections.abc import Callable, Iterable
@@ -43,13 +38,13 @@ _PLAIN = 32  # and before one is looked for with care
 
 @final
 class Living:
-    """What is known to have a text, and to have none.
+    """Expressions known to have a text, and known to be empty.
 
     Args:
         spellable: the bytes that exist, as a 256-bit integer; also an attribute.
-        least: tells the shortest text of an expression.
+        least: gives the shortest text of an expression.
         arcs: disjoint byte sets and derivatives of a regular expression.
-        fuel: called with the number of parts looked at, raises when there are too many.
+        fuel: called with the number of parts, raises when there are too many.
     """
 
     def __init__(
@@ -66,15 +61,15 @@ class Living:
         self._known: dict[Expr, bool] = {}
 
     def consult(self, consulted: Consulted | None) -> None:
-        """From now on ask somebody about regular expressions; None: search for a text."""
+        """Set who answers about regular expressions; None: search for a text."""
         self._least.consulted = consulted
 
     def forget(self) -> None:
-        """Drop everything memoised."""
+        """Drop all caches."""
         self._known.clear()
 
     def check(self, root: Expr) -> bool:
-        """Whether `root` has a text.
+        """Return True if `root` has a text.
 
         >>> from guideway.automata.derivative import Derivatives
         >>> from guideway.lowering.expr import EMPTY, alt, concat, literal
@@ -89,7 +84,7 @@ class Living:
         return found
 
     def _is_plainly_alive(self, root: Expr) -> bool:
-        """Whether a text is plain to see, the first option taken: of most that look ahead it is."""
+        """Return True if the first options lead to a text without lookahead."""
         todo, left = [root], _PLAIN
         while todo and left:
             part, left = todo.pop(), left - 1
@@ -134,10 +129,7 @@ class Living:
         return known[root]
 
     def settle(self, root: Expr) -> None:
-        """Decide each part that can be entered: what is refused is refused when compiling.
-
-        Whether there is a text of what looks ahead is not told by the part alone.
-        """
+        """Decide each part that can be entered, so that refusals happen when compiling."""
         seen, todo = {root}, [root]
         while todo:
             node = todo.pop()
@@ -148,16 +140,15 @@ class Living:
                 todo.extend(found)
 
     def known(self, part: Expr) -> bool | None:
-        """What is known of a part already."""
+        """The known answer for a part, or None."""
         return True if part.inhabited and self._all_bytes else self._known.get(part)
 
     @property
     def settled(self) -> bool:
-        """Whether nothing that was told so far may change: nothing may."""
         return True
 
     def __call__(self, part: Expr) -> bool:
-        """Whether a part has a text, at once."""
+        """Return True if a part has a text."""
         return self.check(part)
 
     def word(self, part: Expr) -> bytes | None:
@@ -189,7 +180,7 @@ class Living:
                 return node is not EMPTY
 
     def _is_plain(self, node: Expr) -> bool:
-        """Whether a regular expression has a string that takes no search."""
+        """Return True if a regular expression has a string that takes no search."""
         return node.nullable or (self._all_bytes and (node.inhabited or surely_endless(node)))
 
     def _judged(self, root: Expr) -> bool:
@@ -197,7 +188,7 @@ class Living:
         return self._search(root) if consulted is None else consulted.alive(root)
 
     def _search(self, root: Expr) -> bool:
-        """Whether any byte leads on to a string, and so on: a few steps deep; then the nearest."""
+        """Search a string a few steps deep, then the nearest text."""
         known = self._known
         came: dict[Expr, Expr | None] = {root: None}
         stack = [root]
@@ -220,14 +211,14 @@ class Living:
         return False
 
     def _read(self, item: Expr, read: bytes | None) -> bytes | None:
-        """What a capture may have read in the end, if it is known how that began."""
+        """Possible final content of a capture, given its beginning, or None."""
         text = None if read is None else self.word(item)
         return None if read is None or text is None else read + text
 
 
 @final
 class _Asking:
-    """What a node asks about its parts; remembers who is to be told, and the first unknown."""
+    """Questions of a node about its parts; records dependents, and the first unknown part."""
 
     __slots__ = ("_asked", "_known", "_living", "_waiting", "missing", "node", "settled")
 
@@ -242,11 +233,10 @@ class _Asking:
 
     @property
     def spellable(self) -> int:
-        """The bytes that exist."""
         return self._living.spellable
 
     def __call__(self, part: Expr) -> bool | None:
-        """Whether a part has a text; None where it has to be asked first."""
+        """Return True if a part has a text; None if it must be asked first."""
         found = self._known(part)
         if found is None:
             if isinstance(part, Ahead):  # which alone tells nothing: most of all that is unknown
@@ -264,7 +254,7 @@ class _Asking:
 
 
 def _entered(node: Expr) -> Iterable[Expr]:
-    """What a text goes on to from a node that is not regular, or into."""
+    """Expressions that a text enters from a node that is not regular."""
     match node:
         case Rule():
             return () if node.inhabited else (node.body,)

@@ -1,11 +1,8 @@
-"""Whether what looks ahead has a text, and the shortest, where keys are remembered meanwhile, too.
+"""Emptiness and shortest texts of expressions with lookahead and captures.
 
-Two judges (`automata.guarded`): a hopeful one, to whom what is captured may come twice and what is
-unsure has a text, and a remembering one, who reads captures byte by byte. Steps and masks ask the
-first: thousands of tokens go on with a key, each to another one. Whether there is a text at all,
-and which is the shortest, the second one tells as well, if anything is captured and if it is soon.
-
-What this module does not know: how a byte is read.
+Two searches (`automata.guarded`): a hopeful one ignores that captures must not repeat; an exact one
+reads captures byte by byte. Steps and masks use the first. Emptiness of a whole source and its
+shortest text use the second too, if something is captured and it ends soon.
 """
 
 from collections.abc import Callable
@@ -22,17 +19,17 @@ from guideway.lowering.nodes import Expr
 
 @final
 class Looking:
-    """What is known of the expressions of one recognizer that look ahead.
+    """Answers about the expressions of one recognizer with lookahead.
 
     Args:
-        lines: byte sets and parts of the derivative, without what was read.
-        reading: the same, byte by byte where something is being captured.
-        captures: whether anything has been, so far.
-        loose: the shortest text if nothing were looked ahead for.
-        sketch: about how long it is, and where there surely is none.
-        plain: whether it is plain to see that there is a text, or one that shows it.
-        passages: decide whether there is one.
-        fuel: called with the number of states looked at, raises when there are too many.
+        lines: byte sets and parts of the derivative, without captured bytes.
+        reading: the same, byte by byte while something is captured.
+        captures: return True if something has been captured so far.
+        loose: the shortest text without the lookahead.
+        sketch: estimated length of a text, None if there surely is none.
+        plain: True, or a text, if there obviously is one.
+        passages: exact emptiness.
+        fuel: called with the number of states, raises when there are too many.
     """
 
     def __init__(
@@ -56,17 +53,13 @@ class Looking:
         self.witness = self._hopeful.witness
 
     def forget(self) -> None:
-        """Drop everything memoised."""
+        """Drop all caches."""
         self._sketch.forget()
         self._hopeful.forget()
         self._remembering.forget()
 
     def has_text(self, expr: Expr) -> bool:
-        """Whether `expr` has a text, where nothing that is captured comes twice.
-
-        Raises:
-            LimitError: that is not known after so many states.
-        """
+        """Return True if `expr` has a text without repeated captures; may raise LimitError."""
         if not self._hopeful.alive(expr):
             return False
         try:
@@ -75,22 +68,14 @@ class Looking:
             return True
 
     def word(self, expr: Expr, reading: int = READING) -> Word | None:
-        """The least of the shortest texts of `expr`, after so many states that read captures.
-
-        Raises:
-            LimitError: it is not found after so many states.
-        """
+        """The least shortest text of `expr`; raises LimitError after `reading` states."""
         hoped = self._hopeful.word(expr)
         if hoped is None or not self._captures():
             return hoped
         return self._remembering.word(expr, reading)
 
     def hoped(self, expr: Expr) -> Word | None:
-        """The same where it is found soon; else one in which what is captured may come twice.
-
-        Raises:
-            LimitError: as `has_text`.
-        """
+        """`word` if it is found soon, else one that may repeat captures."""
         try:
             return self.word(expr)
         except LimitError:

@@ -1,11 +1,7 @@
-"""The least, in byte order, of the shortest texts from an expression: a best-first search.
+"""The least, in byte order, of the shortest texts of an expression: A* (Hart 1968).
 
-A* (Hart 1968): words in order of the length they will have at least, then of bytes. The bound never
-overestimates and falls by one a byte at most, so the first word that is taken out as a whole one is
-the least; a way to an expression with a lesser word of the same length takes the place of the one
-before.
-
-What this module does not know: how a byte is read, and what a bound is made of.
+The queue is ordered by the bound on the length, then by bytes. The bound is consistent, so the
+first whole word taken out is the least.
 """
 
 from collections.abc import Callable, Iterable, Iterator
@@ -30,18 +26,18 @@ def nearest(
     bound: Callable[[Expr], int | None],
     goes_on: Callable[[int, int], bool],
 ) -> tuple[dict[Expr, Word], Iterable[Expr]]:
-    """The words of the expressions along the least way, the root's last; or those found empty.
+    """Words of the expressions on the least path, the root's last; or the empty expressions.
 
     Args:
-        root: where texts begin.
-        ending: the rest of the least text, where that is known.
-        leading: the least byte to each expression that may follow; and where each byte leads to
-            another one, those in order of bytes, which are gone through as far as need be.
-        bound: a length that no text is below; None if there surely is none.
-        goes_on: told the number of expressions met, and of bytes read; whether to look further.
+        root: the start.
+        ending: the rest of the least text, if it is known.
+        leading: the least byte to each successor; and lazily, in byte order, successors that differ
+            for each byte.
+        bound: lower bound of the length of texts; None if there surely is none.
+        goes_on: called with the number of expressions and of bytes; return False to stop.
 
     Returns:
-        The words, none if there is no text; and then the expressions that have none.
+        The words, none if there is no text; and the expressions without a text.
     """
     search = _Search(root, bound)
     while search.queue:
@@ -64,10 +60,10 @@ def nearest(
 
 @final
 class _Search:
-    """What has been met, and what is still to be looked at.
+    """Expressions reached, and the queue.
 
-    Entries are (least length of the whole word, what is read, serial number, expression, what is
-    next of it): None all of it, _WHOLE no more, as what is read is a whole word.
+    Entries are (lower bound of the whole word, bytes read, serial number, expression, remaining
+    successors): None for all, _WHOLE if the bytes are a whole word.
     """
 
     def __init__(self, root: Expr, bound: Callable[[Expr], int | None]) -> None:
@@ -77,7 +73,7 @@ class _Search:
         self.queue: list[Entry] = [(bound(root) or 0, b"", next(self._serial), root, None)]
 
     def put(self, least: int, read: bytes, node: Expr, ways: Ways | None) -> None:
-        """Something to be looked at."""
+        """Add an entry."""
         heappush(self.queue, (least, read, next(self._serial), node, ways))
 
     def leave(
@@ -88,14 +84,14 @@ class _Search:
         lines: Iterable[tuple[int, Expr]],
         ways: Iterable[Ways],
     ) -> None:
-        """On from an expression."""
+        """Expand an expression."""
         for byte, target in lines:
             self._meet(read, node, byte, target)
         for each in ways:
             self.go_on(least, read, node, each)
 
     def go_on(self, least: int, read: bytes, node: Expr, ways: Ways) -> None:
-        """On by the next byte; those behind it wait, as none of them is nearer than `least`."""
+        """Take the next byte of the lazy successors, and requeue the others with bound `least`."""
         way = next(ways, None) if self.best[node] == read else None
         if way is not None:
             self._meet(read, node, *way)
@@ -111,7 +107,7 @@ class _Search:
             self.put(len(longer) + least, longer, target, None)
 
     def retraced(self, node: Expr, word: Word) -> dict[Expr, Word]:
-        """Along the least word, what is left of it is the least word of each expression."""
+        """Least word of each expression along the least word."""
         words = {node: word}
         while node in self._came:
             node, byte = self._came[node]

@@ -1,26 +1,22 @@
-"""Whether an expression that looks ahead has a text: decided, where a search might never end.
+"""Emptiness of expressions with lookahead, decided.
 
-What is looked ahead for is a regular expression, so only finitely many things may be left of it,
-and how an expression can be passed is a set of pairs: what is looked ahead for before it and behind
-it (Bar-Hillel, Perles and Shamir 1961, on what context-free and regular languages have in common).
-They are collected for each part and each beginning that is asked for, until none is new.
+A lookahead is a regular expression with finitely many derivatives. An expression is a relation
+between the lookahead before it and after it (Bar-Hillel, Perles and Shamir 1961, on the
+intersection of context-free and regular languages). The pairs are collected for each part and each
+beginning until no pair is new.
 
-    Ahead(g)    g joins what is looked ahead for       e f     through e, then through f
-    Stop        nothing more may follow for its level  e | f   through either
+    Ahead(g)    g is added to the lookahead            e f     through e, then through f
+    Stop        the lookahead of its level must end    e | f   through either
     regular     byte by byte, together                 rule    through its body
 
-A stack of Lark's automaton is passed state by state, from the topmost down: how a state can be left
-does not depend on what is below it (Finkel, Willems and Wolper 1997), so that stacks which grow for
-ever take no longer. Such a way has a third part, what the automaton is about to do then.
+A stack of Lark's automaton is passed state by state from the top, since leaving a state does not
+depend on the states below (Finkel, Willems and Wolper 1997). Such a pair has a third part: the next
+action of the automaton.
 
-What a capture reads is passed without being remembered: where nothing passes then, nothing does,
-but something that does may be no text.
+Captures are read without memory: "no text" is exact, "a text" may be wrong.
 
-A way behind which less is allowed than behind another one is dropped: of the 200 ways through a
-comment that .{1,200} tells apart one is left. A search stops at the first way to the end, and goes
-on there when the next is asked.
-
-What this module does not know: which text.
+A pair that allows less than another is dropped: of 200 ways through a comment under .{1,200} one is
+left. A search stops at the first way to the end, and continues there for the next question.
 """
 
 from collections import deque
@@ -57,7 +53,7 @@ Leads: TypeAlias = tuple[tuple[int, Expr], ...]  # what is looked ahead for, by 
 @final
 @dataclass(frozen=True, slots=True)
 class _Spot:
-    """What an automaton is about to do, on a stack or on one state of it."""
+    """Next action of an automaton, on a stack or on one state of it."""
 
     pushdown: Pushdown
     control: Control
@@ -66,11 +62,11 @@ class _Spot:
 
 @final
 class _Part:
-    """An expression or a spot with what is looked ahead for, how it is passed, and who asks.
+    """An expression or spot with a lookahead, the ways through it, and its dependents.
 
     Attributes:
-        ways: what is left to look for behind it, by the control (DONE of an expression).
-        asking: told of every way.
+        ways: lookaheads left behind it, by the control (DONE for an expression).
+        asking: dependents, which get every way.
     """
 
     __slots__ = ("asking", "leads", "node", "ways")
@@ -84,14 +80,14 @@ class _Part:
 @final
 @dataclass(frozen=True, slots=True)
 class _Asking:
-    """What is done with a way through another part: on through the rest, and then through `part`.
+    """Continuation of a way through another part: through the rest, and then it is a way of `part`.
 
     Attributes:
-        part: which asks; told when the rest is passed.
-        tail: of a sequence.
-        states: of a stack, from the topmost down.
-        after: the control behind the way, if that is not its own.
-        again: the part is looked at anew instead.
+        part: the dependent.
+        tail: rest of a sequence.
+        states: rest of a stack, from the top.
+        after: control after the way, if not its own.
+        again: visit the part anew instead.
     """
 
     part: _Part
@@ -113,15 +109,14 @@ REMEMBERED: Final = 200_000  # parts, before all are forgotten
 
 @final
 class Passages:
-    """The ways through expressions that look ahead.
+    """Ways through expressions with lookahead.
 
     Args:
         arcs: disjoint byte sets and derivatives of a regular expression.
-        alive: whether an expression that does not look ahead has a text.
-        unfold: what a call stands for.
-        within: whether all strings of one expression are strings of another; not if that is not
-            soon seen.
-        fuel: called with the number of ways found, raises when there are too many.
+        alive: emptiness of an expression without lookahead.
+        unfold: the expression of a call.
+        within: return True if one expression is known to be included in another.
+        fuel: called with the number of ways, raises when there are too many.
     """
 
     def __init__(
@@ -140,16 +135,16 @@ class Passages:
         self._found, self._unfolded, self._most, self._captures = 0, 0, MOST, False
 
     def forget(self) -> None:
-        """Drop everything memoised, and who was asking when it broke off."""
+        """Drop all caches, and the dependents of an interrupted search."""
         self._parts.clear()
         self._todo.clear()
         self._calls.clear()
         self._captures = False
 
     def soon(self, root: Expr) -> bool | None:
-        """Whether `root` has a text; None where that takes long, or is not known to end.
+        """Return True if `root` has a text; None if that takes long or may not end.
 
-        Calls that look ahead may lead to others without end.
+        Calls with lookahead may lead to others without end.
         """
         try:
             lives = self._told(root, FEW)
@@ -161,11 +156,10 @@ class Passages:
         return lives
 
     def alive(self, root: Expr) -> bool:
-        """Whether `root` has a text.
+        """Return True if `root` has a text.
 
         Raises:
-            LimitError: there are too many ways, while somebody pays for them; or too many calls,
-                or it depends on what is captured.
+            LimitError: there are too many ways or calls, or the answer depends on captures.
         """
         self._todo.extend((part, None) for part in self._calls)
         self._calls.clear()
@@ -200,14 +194,14 @@ class Passages:
         return part
 
     def _do(self, task: _Task) -> int:
-        """Look at a part, or go on behind a way; how many ways are new."""
+        """Visit a part, or continue a way; return the number of new ways."""
         who, way = task
         if isinstance(who, _Asking):
             return self._go_on(who, *cast("_Way", way))
         return sum([self._learn(who, *each) for each in self._on(who)])
 
     def _learn(self, part: _Part, left: Leads, control: Control) -> int:
-        """Keep a way if it allows more than those that are known, and tell; how many are new."""
+        """Add a way that no known one covers, and tell dependents; return the number added."""
         others = part.ways.setdefault(control, [])
         if self._is_any_within(left, others):
             return 0
@@ -216,7 +210,7 @@ class Passages:
         return 1
 
     def _ask(self, leads: Leads, node: Expr | _Spot, asking: _Asking) -> None:
-        """Be told of all ways through a part."""
+        """Subscribe to all ways through a part."""
         part = self._part(leads, node)
         if asking not in part.asking:
             part.asking[asking] = None
@@ -240,7 +234,7 @@ class Passages:
         return 0
 
     def _is_any_within(self, leads: Leads, others: Collection[Leads]) -> bool:
-        """Whether one of others allows whatever these allow."""
+        """Return True if one of `others` allows whatever `leads` allow."""
         return leads in others or any(self._is_within(leads, other) for other in others)
 
     def _is_within(self, leads: Leads, others: Leads) -> bool:
@@ -258,7 +252,7 @@ class Passages:
             raise _undecided(f"after {MOST} ways through its parts", self._found)
 
     def _on(self, part: _Part) -> Iterable[_Way]:
-        """The ways through a part that are known at once; of others it will be told."""
+        """The ways through a part that are known at once; others are subscribed to."""
         leads, node = part.leads, part.node
         if not isinstance(node, _Spot):
             return [(left, DONE) for left in self._through(part, leads, node)]
@@ -381,12 +375,12 @@ class Passages:
 
 
 def _passes(part: _Part) -> bool:
-    """Whether a way through a part is known that leaves nothing to look for."""
+    """Return True if a known way through a part leaves no lookahead."""
     return any(all(item.nullable for _, item in left) for left in part.ways.get(DONE, ()))
 
 
 def _lead(item: Expr, level: int) -> Leads:
-    """What is looked ahead for, in its normal form; none where anything may follow."""
+    """Normal form of a lookahead; empty if anything may follow."""
     lead = ahead(item, level)
     return ((level, lead.item),) if isinstance(lead, Ahead) else ()
 

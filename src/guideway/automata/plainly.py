@@ -1,11 +1,8 @@
-"""Whether it is plain to see that a text is left, where something is looked ahead for.
+"""Obvious texts of expressions with lookahead.
 
-So it is of Lark's automaton at a place where what it reads can be brought to its end; nothing that
-it looks ahead for looks over the end of its own texts. What is looked ahead for over the whole, as
-`-` and `&` do, may have bytes behind which as much is allowed as before: behind what is no * by
-what must hold none, each byte but that one. Where a text of such bytes is left it is allowed.
-
-What this module does not know: how to search.
+Lark's automaton obviously has one where the terminal being read can end, since its own lookahead
+does not reach over the end of its texts. A lookahead over the whole, as of `-` and `&`, may have
+bytes after which as much is allowed as before; a text of such bytes is allowed.
 """
 
 from collections.abc import Callable, Sequence
@@ -24,15 +21,14 @@ _SETS: Final = 32  # sets of bytes for which automata are judged: each takes som
 
 @final
 class Plainly:
-    """What can be seen.
+    """Obvious texts.
 
     Args:
         spellable: the bytes that exist.
-        check: whether there is a text of what does not look ahead.
+        check: emptiness of an expression without lookahead.
         arcs: disjoint byte sets and derivatives of a regular expression.
         shortest: its shortest string, if it has any.
-        within: whether all strings of one expression are strings of another; not if that is not
-            soon seen.
+        within: return True if one expression is known to be included in another.
     """
 
     def __init__(
@@ -50,11 +46,11 @@ class Plainly:
         self._sets: set[int] = {spellable}
 
     def forget(self) -> None:
-        """Drop everything memoised."""
+        """Drop all caches."""
         self._kept.clear()
 
     def ends(self, root: Expr) -> bytes | bool:
-        """Whether it is plain that there is a text; or one, where that is how it is seen."""
+        """True or a text, if there obviously is one."""
         found = self._read(*looking(root))
         return found if isinstance(found, bytes) else self._surely_ends(*found)
 
@@ -75,10 +71,7 @@ class Plainly:
         return self._check(core)
 
     def _read(self, leads: Sequence[Ahead], core: Expr) -> tuple[Sequence[Ahead], Expr] | bytes:
-        """What is left behind Lark's automaton, where a terminal is being read; else all.
-
-        Or a text of all.
-        """
+        """The rest after the terminal of Lark's automaton, or all; or a text of all."""
         before, head, tail = _up_to_call(core)
         if not isinstance(head, Call) or not isinstance(head.template, Places):
             return leads, core
@@ -107,10 +100,10 @@ class Plainly:
     def _allowed(
         self, places: Places, read: Expr, at: Place | ReadLine, others: Sequence[Ahead]
     ) -> bytes | None:
-        """A text to the end, or one with more spacers, that what is looked ahead for allows.
+        """A text to the end, perhaps with more spacers, that the lookahead allows.
 
-        Those are tried whose bytes may follow at all. With newlines between words no text is
-        allowed by .{1,80}: of SQL one mask took 28 s, now 9.
+        Only bytes that may follow are tried. With newlines between words .{1,80} allows no text: a
+        mask of SQL took 28 s, now 9.
         """
         words = [self._shortest(lead.item) for lead in others]
         least = max((word.length for word in words if word is not None), default=0)
@@ -124,14 +117,14 @@ class Plainly:
         return None
 
     def _kept_by(self, leads: Sequence[Ahead]) -> int:
-        """The bytes behind each of which all is allowed that is allowed now."""
+        """The bytes after which all is allowed that is allowed now."""
         members = self._spellable
         for lead in leads:
             members &= self._keeping(lead.item) if lead.nullable else 0
         return members
 
     def _is_ended(self, places: Places, read: Expr, at: Place, members: int) -> bool:
-        """Whether what is read comes to its end in these bytes, and then the automaton."""
+        """Return True if the terminal ends in these bytes, and then the automaton."""
         if not self._judges(members):
             return False
         if places.freedom(self._spellable) is not None and places.freedom(members) is None:
@@ -140,13 +133,13 @@ class Plainly:
         return ends is not None and ends.surely_ends(read, at.stack)
 
     def _judges(self, members: int) -> bool:
-        """Whether automata are judged for these bytes; some are, and then for no others."""
+        """Return True if automata are decided for these bytes: only the first ones are."""
         if len(self._sets) < _SETS:
             self._sets.add(members)
         return members in self._sets
 
     def _passed(self, head: Expr, tail: Expr, kept: dict[int, int]) -> Expr | None:
-        """What is left behind the first part; None where that is not plainly passed."""
+        """The rest after the first part; None if that is not obvious."""
         if isinstance(head, Stop):
             kept.pop(head.level, None)
             return tail
@@ -165,11 +158,11 @@ class Plainly:
         return tail if rest is None and head.nullable else rest
 
     def _keep(self, lead: Ahead, kept: dict[int, int]) -> None:
-        """Have all go on being allowed that one more allows."""
+        """Restrict `kept` to the bytes that one more lookahead keeps."""
         kept[lead.level] = kept.get(lead.level, self._spellable) & self._keeping(lead.item)
 
     def _ended(self, head: Expr, tail: Expr, members: int, lowest: int | None) -> Expr | None:
-        """What is left behind Lark's automaton, where its texts come to an end in some bytes."""
+        """The rest after Lark's automaton, if its texts end in `members`."""
         if not isinstance(head, Call) or not isinstance(head.template, Places):
             return None
         places, (over, rest) = head.template, parts(tail)
@@ -181,7 +174,7 @@ class Plainly:
         return rest if isinstance(at, Place) and places.surely_ends(at, members) else None
 
     def _keeping(self, item: Expr) -> int:
-        """The bytes behind each of which all is allowed that is allowed before it."""
+        """The bytes after which a lookahead allows all that it allows before."""
         found = self._kept.get(item)
         if found is None:
             found = 0
@@ -193,7 +186,7 @@ class Plainly:
 
 
 def _up_to_call(core: Expr) -> tuple[list[Expr], Expr, Expr]:
-    """The parts before the first call or stop, that, and what is behind it."""
+    """The parts before the first call or stop, that, and the rest."""
     before: list[Expr] = []
     head, tail = parts(core)
     while not isinstance(head, Call | Stop) and tail is not EPSILON:

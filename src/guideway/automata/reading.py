@@ -1,11 +1,4 @@
-"""Derivatives by one byte that keep what captures have read.
-
-What follows a Capture depends on the bytes that were read. A table of arcs does without them (it
-leads to UNSURE where it would depend on them); single steps, and searches for a text of what looks
-ahead, remember each.
-
-What this module does not know: how a byte is read.
-"""
+"""Derivatives by one byte that keep the bytes of captures."""
 
 from collections.abc import Callable, Iterable
 from typing import TypeAlias
@@ -22,7 +15,7 @@ Derive: TypeAlias = Callable[[Expr, int], Expr]
 
 
 def read_byte(state: Expr, byte: int, derive: Derive) -> Expr:
-    """The derivative that keeps what is read: of captures inside captures first."""
+    """The derivative with captured bytes; captures inside captures first."""
     if state.regular:
         return derive(state, byte)
     after: dict[Expr, Expr] = {}
@@ -54,12 +47,7 @@ def _after(option: Expr, byte: int, after: dict[Expr, Expr], derive: Derive) -> 
 
 
 def split(state: Expr) -> tuple[list[Expr], list[Expr]]:
-    """The alternatives of a state in which nothing is being captured, and those in which some is.
-
-    >>> from guideway.lowering.expr import literal
-    >>> split(literal("a")) == ([literal("a")], [])
-    True
-    """
+    """Alternatives without an open capture, and those with one."""
     plain, reading = list[Expr](), list[Expr]()
     for option in options_of(state):
         (plain if known_capture(option) is None else reading).append(option)
@@ -67,7 +55,7 @@ def split(state: Expr) -> tuple[list[Expr], list[Expr]]:
 
 
 def ways_on(option: Expr, lines: Iterable[tuple[int, Expr]], derive: Derive) -> Ways:
-    """Byte by byte, when they are asked for, of those by which one of the lines goes on."""
+    """Lazily, byte by byte, the derivatives by bytes of the lines."""
     first = 0
     for members, _ in lines:
         first |= members

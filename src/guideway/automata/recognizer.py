@@ -1,12 +1,12 @@
-"""The seam between languages and tokens: something that reads bytes.
+"""Protocol of recognizers of bytes.
 
 Laws, which `tests/laws` checks on every implementation:
 
-- states are values: hashable, immutable, kept as long as anybody wants;
-- `step(state, byte)` is None exactly where no text of the language goes on so: from every state
-  that is handed out an accepting one is reachable;
-- the arcs of a state are disjoint, and agree with `step`, except where an arc leads to `unsure`;
-- `blurred` forgets what only single steps need, so that many states share their arcs.
+- states are immutable and hashable;
+- `step(state, byte)` is None exactly where no text of the language goes on so: every returned state
+  can reach an accepting one;
+- the arcs of a state are disjoint and agree with `step`, except arcs to `unsure` states;
+- `blurred` drops what only single steps need, so that many states share their arcs.
 """
 
 from typing import Protocol, TypeVar
@@ -15,22 +15,18 @@ State = TypeVar("State")
 
 
 class Recognizer(Protocol[State]):
-    """A language over bytes, read one byte at a time."""
-
-    def start(self) -> State:
-        """The state before the first byte."""
-        ...
+    def start(self) -> State: ...
 
     def step(self, state: State, byte: int) -> State | None:
-        """The state after one more byte, None where no text goes on so."""
+        """The state after one more byte, None if no text goes on so."""
         ...
 
     def accepts(self, state: State) -> bool:
-        """Whether the text may end here."""
+        """Return True if the text may end here."""
         ...
 
     def shortest(self, state: State) -> bytes:
-        """The least, in byte order, of the shortest strings that lead to an accepting state."""
+        """The least, in byte order, of the shortest strings to an accepting state."""
         ...
 
 
@@ -38,17 +34,17 @@ class Blurry(Recognizer[State], Protocol[State]):
     """A recognizer whose arcs can be tabulated for a walk over a whole vocabulary."""
 
     def blurred(self, state: State) -> State:
-        """The state whose arcs stand for those of `state` in a table."""
+        """The state whose arcs represent those of `state` in a table."""
         ...
 
     def arcs(self, state: State) -> list[tuple[int, State]]:
-        """Disjoint byte sets (256-bit integers) of a blurred state, and where each leads."""
+        """Disjoint byte sets (256-bit integers) of a blurred state, and the states after them."""
         ...
 
     def unsure(self, state: State) -> bool:
-        """Whether this blurred state only says: step through the bytes to know."""
+        """Return True if only single steps can tell what this state is."""
         ...
 
     def forget(self) -> None:
-        """Drop everything memoised; results stay the same."""
+        """Drop all caches; results stay the same."""
         ...

@@ -1,22 +1,16 @@
-"""Whether what looks ahead has a text, roughly: no is certain, and yes is about how near one is.
+"""Estimates of the shortest length under lookahead: None is certain, a length is approximate.
 
-How an expression can be passed is a relation: what is looked ahead for before it and behind it
-(Bar-Hillel, Perles and Shamir 1961; `automata.passages` asks the same exactly). Here only the
-highest level counts, at which what is written as `&`, `-` or `~` looks over whole texts. What
-Lark's lexer looks ahead for is left out, and its automaton read as its rules
-(`lowering.lark_sketch`), so that as many ways are left as there are states of the regular
-expression: sql.lark without `*` has 235,000 ways through its parts, and 300 here.
+An expression is a relation between the lookahead before it and after it, as in `automata.passages`.
+Here only the highest level counts, at which `&`, `-` and `~` look over whole texts. The lookahead
+of Lark's lexer is ignored, and its automaton read as its rules (`lowering.lark_sketch`): sql.lark
+without `*` has 235,000 ways through its parts, and 300 here.
 
-    part  what is looked ahead for     what is left of it behind the part, in so many bytes
+    part  lookahead before     lookahead after it, in so many bytes
 
-What waits is looked at in turn: first where least seems to be left of what is looked ahead for, so
-that of texts of fifty characters a long word is found before all short ones have been read, and a
-part is begun when its turn comes. What is found is told to whoever asked. What is left and allows
-nothing that something else does not allow is dropped: of the states of .{1,200}, the first behind
-each part is enough. A search stops at the first way to the end, and goes on there when the next is
-asked.
-
-What this module does not know: which text.
+The queue prefers ways that leave the least of the lookahead, so a long word of a text of fifty
+characters is found before all short ones have been read. A lookahead that allows no more than
+another is dropped. A search stops at the first way to the end, and continues there for the next
+question.
 """
 
 from collections.abc import Callable
@@ -43,7 +37,7 @@ _NEAR: Final = 8  # parts among which Lark's automaton is looked for
 
 @final
 class _Part:
-    """A part that begins with something looked ahead for, as far as it is known."""
+    """A part that begins with a lookahead, with the ways found so far."""
 
     __slots__ = ("before", "begins", "bits", "found", "node", "told")
 
@@ -60,17 +54,17 @@ _Way: TypeAlias = tuple[int, int, int, _Part, Expr | None]  # None: a part is to
 
 @final
 class Sketch:
-    """What is known at all levels.
+    """Estimates at all levels.
 
     Args:
         arcs: disjoint byte sets and derivatives of a regular expression.
-        alive: whether an expression that does not look ahead has a text.
-        loose: the shortest text if nothing were looked ahead for.
-        fuel: called with the number of ways found, raises when there are too many.
+        alive: emptiness of an expression without lookahead.
+        loose: the shortest text without the lookahead.
+        fuel: called with the number of ways, raises when there are too many.
 
     Attributes:
-        inclusion: which regular expressions are within which,
-        is_within: and whether one is.
+        inclusion: inclusions of regular expressions,
+        is_within: and the question for one pair.
     """
 
     def __init__(
@@ -86,14 +80,14 @@ class Sketch:
         self._levels: dict[int, _Level] = {}
 
     def forget(self) -> None:
-        """Drop everything memoised."""
+        """Drop all caches."""
         self._levels.clear()
         self.inclusion.forget()
 
     def length(self, root: Expr) -> int | None:
-        """About how long a text of `root` is, None if it surely has none.
+        """Estimated length of a text of `root`, None if it surely has none.
 
-        0 where that is not known: where Lark's lexer alone looks ahead, or after too many ways.
+        0 if unknown: if only Lark's lexer looks ahead, or after too many ways.
         """
         leads, core = looking(root)
         top = root.looks - 1
@@ -104,10 +98,7 @@ class Sketch:
         return level.length(before, core)
 
     def through(self, before: Expr, expr: Expr) -> tuple[int, dict[Expr, int]]:
-        """What may be left of `before` behind the texts of a regular expression, in bytes.
-
-        And before that, how much was looked at.
-        """
+        """Work done, and lookaheads left of `before` after a regular expression, with lengths."""
         found: dict[Expr, int] = {}
         inclusion = self.inclusion
         seen = {expr: inclusion.bit(before)}
@@ -129,7 +120,7 @@ class Sketch:
         return len(todo), found
 
     def joined(self, before: Expr, item: Expr) -> Expr:
-        """What is looked ahead for where there is more of it; more is allowed where it is much."""
+        """Join two lookaheads; a large one is replaced by one that allows more."""
         met = both(before, item)
         if met is before or before is ANYTHING:
             return met
@@ -138,14 +129,14 @@ class Sketch:
         return met if self._alive(met) else EMPTY
 
     def least(self, expr: Expr) -> int | None:
-        """How long a text is at least of what is not looked into."""
+        """Lower bound of the length of an expression that is not visited."""
         word = self._loose(expr)
         return None if word is None else word.length
 
 
 @final
 class _Level:
-    """What is known at one level."""
+    """Estimates at one level."""
 
     def __init__(self, sketch: Sketch, level: int) -> None:
         self._sketch, self._level = sketch, level
@@ -179,14 +170,14 @@ class _Level:
         return min(found, default=0)
 
     def _tell(self, asking: _Part, length: int, after: Expr, then: _Node | None) -> None:
-        """A way to the end of a part, or to that of the first of two."""
+        """Report a way to the end of a part, or to that of the first of two."""
         if then is not None:
             self._ask(asking, after, then, None, length)
         elif not self._sketch.inclusion.is_any_within(after, asking.bits):
             self._wait(length, asking, after)
 
     def _wait(self, length: int, part: _Part, after: Expr | None) -> None:
-        """Look later at a way to the end of a part, or at what a part is made of."""
+        """Queue a way to the end of a part, or a visit to a part."""
         left = self._sketch.least(part.before if after is None else after) or 0
         far = part.begins + length + _GREED * left
         heappush(self._ways, (far, next(self._serial), length, part, after))
@@ -194,7 +185,7 @@ class _Level:
     def _ask(
         self, asking: _Part, before: Expr, node: _Node, then: _Node | None = None, more: int = 0
     ) -> None:
-        """All ways through a node, and then another one, are ways of the part that asks."""
+        """Make all ways through a node, and then another one, ways of `asking`."""
         part = self._part(before, node, asking.begins + more)
         part.told.append((asking, more, then))
         for after, length in part.found.items():
@@ -213,7 +204,7 @@ class _Level:
             self._tell(part, length, after, None)
 
     def _begin(self, part: _Part) -> int:
-        """Ask what a part is made of; how many pairs of its bytes were looked at."""
+        """Visit a part; return the number of its byte pairs."""
         before, node = part.before, part.node
         if isinstance(node, Row):
             self._ask(part, before, node.first, node.rest)
@@ -234,7 +225,7 @@ class _Level:
         return 0
 
     def _on(self, part: _Part, row: Row | None, then: _Node | None) -> None:
-        """Through a row, which may be none, and what comes then."""
+        """Continue through a row, which may be empty, and then `then`."""
         first = row or then
         if first is None:
             self._put(part, part.before, 0)
@@ -265,7 +256,7 @@ class _Level:
                     self._put(part, ANYTHING, self._sketch.least(node))
 
     def _called(self, part: _Part, node: Expr) -> bool:
-        """Through one of Lark's automata; False where that is not known."""
+        """Continue through one of Lark's automata; return False if that is unknown."""
         if not isinstance(node, Call) or not isinstance(node.template, Places):
             return False
         places, at = node.template, node.argument
@@ -281,7 +272,7 @@ class _Level:
 
 
 def _looks_itself(core: Expr, level: int) -> bool:
-    """Whether it is Lark's lexer that looks ahead at a level."""
+    """Return True if Lark's lexer looks ahead at a level."""
     for _ in range(_NEAR):
         core = core.options[0] if isinstance(core, Alt) else core
         head, core = parts(core)

@@ -1,12 +1,8 @@
-"""Texts that show that something has one: of what is looked over, whatever is looked ahead for.
+"""Known texts of expressions under lookahead.
 
-In a mask under `&` what is looked over is the same at hundreds of places, and what is still wanted
-of it another thing at each: of .{20,40}, one character less behind each letter of a token. So a
-text that was found once is tried at all of them. `graphql & .{1,80}` took 48 ms a mask, and 8 then.
-
-Where something stands behind the Stop, texts go on with what is not looked at: those are not kept.
-
-What this module does not know: how a text is found.
+In a mask under `&` hundreds of places share one expression and differ in their lookahead. So a
+known text is tried at all of them: `graphql & .{1,80}` took 48 ms a mask without, and 8 with it.
+Texts that go on after the Stop are not kept.
 """
 
 from typing import Final, final
@@ -22,7 +18,7 @@ _FORGET: Final = 100_000  # what is left behind texts, before that is found anew
 
 @final
 class Witnesses:
-    """The texts that are known of what is looked over.
+    """Known texts, by the expression that the lookahead covers.
 
     >>> from guideway.lowering.expr import ahead, literal, repeat, stop
     >>> witnesses, over = Witnesses(), (repeat(literal("a")), stop())
@@ -43,7 +39,7 @@ class Witnesses:
         self._left.clear()
 
     def tell(self, node: Expr) -> bytes | None:
-        """A text of `node`, if one is known of all that it looks over."""
+        """A text of `node`, if one is known of all that its lookahead covers."""
         over = looked_over(node)
         if over is None or not over[2]:
             return None
@@ -51,13 +47,13 @@ class Witnesses:
         return next((text for text in texts if self.is_allowed(over[1], text)), None)
 
     def is_allowed(self, wanted: Expr, text: bytes) -> bool:
-        """Whether a text is as it is looked ahead for."""
+        """Return True if the lookahead allows a text."""
         if len(self._left) > _FORGET:
             self._left.clear()
         return self._left(wanted, text).nullable
 
     def keep(self, node: Expr, text: bytes) -> None:
-        """Note a text of `node`, whatever it looks ahead for, if it looks over all of it."""
+        """Keep a text of `node` if the lookahead covers all of it."""
         over = looked_over(node)
         if over is not None and over[2]:
             texts = self._texts.setdefault(over[0], [])
@@ -67,9 +63,9 @@ class Witnesses:
 
 
 def looked_over(node: Expr) -> tuple[Expr, Expr, bool] | None:
-    """What the highest Ahead of `node` looks over, what it looks for, and whether that is all.
+    """The expression that the highest Ahead of `node` covers, its lookahead, and if that is all.
 
-    The lower ones are part of what is looked over. None if there is none, or no Stop in sight.
+    Lower ones are part of the covered expression. None without an Ahead or a Stop.
     """
     leads, core = looking(node)
     if not leads:

@@ -1,7 +1,7 @@
-"""Words that share their ends: linked lists of pieces, however long without being written out.
+"""Words with shared suffixes: linked lists of pieces, however long without being written out.
 
-The least words of an expression and of all that is left of it along the way are each other's ends.
-Written out they would take n²/2 bytes; 5 GB for a literal of 100 KB. `a{1000000000}` is one piece.
+The least words along a path are suffixes of each other; written out they would take n²/2 bytes, 5
+GB for a literal of 100 KB. `a{1000000000}` is one piece.
 """
 
 from dataclasses import dataclass
@@ -28,12 +28,11 @@ class Word:
 
     @classmethod
     def of(cls, piece: bytes, rest: "Word | None" = None, times: int = 1) -> "Word":
-        """The word that begins with `piece` (`times` times) and goes on with `rest`."""
         length = len(piece) * times + (0 if rest is None else rest.length)
         return cls(piece, times, rest if rest is not None and rest.length else None, length)
 
     def then(self, other: "Word") -> "Word":
-        """This word, then the other; what is shared of the other stays shared."""
+        """This word, then the other; shared suffixes stay shared."""
         if not self.length:
             return other
         if self.rest is not None:
@@ -41,17 +40,12 @@ class Word:
         return Word.of(self.piece, other, self.times)
 
     def repeated(self, times: int) -> "Word":
-        """This word so many times."""
         simple = self.rest is None and self.times == 1
         return Word.of(self.piece if simple else self.text, None, times)
 
     @property
     def text(self) -> bytes:
-        """All of it, written out.
-
-        Raises:
-            LimitError: that is more than 16 MiB.
-        """
+        """The word written out; more than 16 MiB raise LimitError."""
         if self.length > LONGEST:
             raise LimitError(
                 f"the shortest text has {self.length} bytes; at most {LONGEST} are allowed",
@@ -66,7 +60,7 @@ class Word:
         return b"".join(pieces)
 
     def less(self, than: "Word | None") -> bool:
-        """Whether this word is shorter, or as long and before it in the order of bytes."""
+        """Return True if this word is shorter, or of equal length and before in byte order."""
         if than is None or self.length != than.length:
             return than is None or self.length < than.length
         return self is not than and self.text < than.text
@@ -76,12 +70,7 @@ NOTHING = Word.of(b"")
 
 
 def text_of(word: Word | None) -> bytes:
-    """All of a word that has been found.
-
-    Raises:
-        GuidewayError: there is none.
-        LimitError: as `Word.text`.
-    """
+    """The bytes of a found word; None is an error."""
     if word is None:
         raise GuidewayError("a state without any continuation was asked for its shortest")
     return word.text

@@ -1,8 +1,7 @@
-"""A finite language as a table over bytes: every state there is, and where each byte leads.
+"""A finite language as a table over bytes.
 
-States that remember nothing are asked for all their arcs at once. Those that do (which keys an
-object has had) are stepped byte by byte, since what they remember depends on the very byte. The
-number of states is limited: values nested without end have infinitely many.
+States without memory give all their arcs at once; those with memory (the keys that an object has
+had) are stepped byte by byte.
 """
 
 from collections import deque
@@ -21,10 +20,10 @@ from guideway.lowering.nodes import Expr
 @final
 @dataclass(frozen=True, slots=True, eq=False)
 class ByteTable:
-    """All states of a language, numbered from 1 on in the order of their discovery.
+    """All states of a language, numbered from 1 in the order of their discovery.
 
     Attributes:
-        following: int32[states + 1, 256]; 0 where no text goes on so, and row 0 is all 0.
+        following: int32[states + 1, 256]; 0 is no state, and row 0 is all 0.
         accepting: bool[states + 1].
     """
 
@@ -33,11 +32,7 @@ class ByteTable:
 
 
 def byte_table(machine: Derivatives, start: Expr, most_states: int) -> ByteTable:
-    """The table of the states that bytes lead to from `start`, which is number 1.
-
-    Raises:
-        LimitError: there are more than `most_states`, or making them takes too much work.
-    """
+    """The table of the states reachable from `start`, which is number 1."""
     numbers: dict[Expr, int] = {start: 1}
     rows = [np.zeros(256, np.int32)]
     queue = deque([start])
@@ -61,7 +56,7 @@ def byte_table(machine: Derivatives, start: Expr, most_states: int) -> ByteTable
 
 
 def _arcs(machine: Derivatives, state: Expr) -> Iterator[tuple[int, Expr]]:
-    """Sets of bytes and the very state after each, nothing blurred."""
+    """Sets of bytes, and the exact state after each."""
     blurred = machine.blurred(state)
     arcs = machine.arcs(blurred)
     for members, target in arcs:

@@ -1,7 +1,4 @@
-"""What guideway keeps in memory to be fast: how much it is, and how to give it back.
-
-Everything that is kept can be made again, so nothing here changes a result.
-"""
+"""Size of guideway's caches, and how to free them."""
 
 from dataclasses import dataclass
 from typing import final

@@ -1,20 +1,16 @@
 """Decode states of canonical tokens: those that the tokenizer itself gives for their text.
 
-A text of the language has one such sequence, so a state is the state of the recognizer together
-with a place of the `Cutter`. Not every token that both allow leads to an end: behind "a", where
-only a "b" may follow, nothing can come if "ab" is a token. So a token is offered if there is a
-route from it to an end; `routes` looks for that.
+A state is the state of the recognizer and a place of the `Cutter`. A token that both allow may lead
+nowhere: after "a", if only "b" may follow and "ab" is a token. So a token is allowed if `routes`
+finds a route from it to an end:
 
     row = tokens with a route that begin a piece
         | tokens with a route in a piece that goes on, and that the last token does not merge with
 
-What a step costs, on smollm2 (49,152 tokens, one thread): for an object of three keys 1 ms in the
-median and 4 ms in the mean, for any text 15 ms in the mean; the first row of a new kind of place,
-where most is allowed, takes 0.1 to 0.6 s. On qwen2.5 (151,665): 1.2 ms and 20 ms for such an
-object, 100 ms for any text. Rests that are new at each step cost most: of an array of strings of
-up to three characters that must differ, a new step takes up to seconds on gpt2.
-
-A state is found again as long as somebody holds it.
+A step on smollm2 (49,152 tokens, one thread) takes 1 ms in the median for an object of three keys,
+and 15 ms in the mean for any text; the first row of a new kind of place takes .1 to .6 s. On
+qwen2.5 (151,665 tokens): 1.2 and 100 ms. New rests at each step cost most: up to seconds for arrays
+of distinct short strings on gpt2.
 """
 
 from typing import Final, final
@@ -46,11 +42,7 @@ _PLAIN: Final = -1  # in the place of a macro state: the kernels do not read the
 
 @final
 class CanonicalStates:
-    """The states of one constraint.
-
-    Attributes:
-        lock: held by whoever asks the recognizer or the cutter.
-    """
+    """The canonical states of one constraint; `lock` guards the recognizer and the cutter."""
 
     def __init__(
         self,
@@ -60,12 +52,6 @@ class CanonicalStates:
         vocabulary: Vocabulary,
         cutter: Cutter,
     ) -> None:
-        """Take the language, and what cuts its texts.
-
-        Raises:
-            UnsatisfiableError: no text of the language is what its tokens spell.
-            LimitError: that takes too long to find out.
-        """
         self._expr, self._rows, self._cutter = expr, rows, cutter
         self._vocabulary = vocabulary
         self._end_row = pack(sorted(vocabulary.eos_ids), vocabulary.width)
@@ -77,11 +63,7 @@ class CanonicalStates:
         self.lock = cutter.lock
 
     def start(self, lead: bytes) -> State:
-        """The state of a text that begins with `lead`.
-
-        Raises:
-            UnsatisfiableError: no text that begins so is what its tokens spell.
-        """
+        """The state of a text that begins with `lead`; refused if there is none."""
         with self.lock:
             found = self._starts.get(lead)
             if found is None:
@@ -97,7 +79,7 @@ class CanonicalStates:
             return found
 
     def mask(self, state: State) -> Row:
-        """The tokens from which an end can be reached, and the end ids where the text may end."""
+        """Tokens that can reach an end, and the end ids where the text may end."""
         with self.lock:
             if state.row is None:
                 tokens, _ = self._open(self._spots[state])
@@ -105,11 +87,7 @@ class CanonicalStates:
             return state.row
 
     def within(self, state: State, tokens_left: int) -> Row:
-        """The mask without the tokens after which `tokens_left - 1` more would not suffice.
-
-        Raises:
-            LimitError: `distance(state)` is more than `tokens_left`.
-        """
+        """The mask without the tokens after which `tokens_left - 1` more do not suffice."""
         with self.lock:
             needed = self.distance(state)
             if needed > tokens_left:
@@ -120,11 +98,11 @@ class CanonicalStates:
             return self._packed(state, np.union1d(fit, known))
 
     def distance(self, state: State) -> int:
-        """Tokens that suffice to reach an accepting state."""
+        """A number of tokens that suffices to reach an accepting state."""
         return 0 if state.ended else len(self._ways[state])
 
     def after(self, state: State, token: int) -> State | None:
-        """The state after a token, None where no end can be reached from there."""
+        """The state after a token, None if it cannot reach an end."""
         with self.lock:
             spot = self._spots[state]
             allowed = has(self.mask(state), token)
@@ -136,11 +114,10 @@ class CanonicalStates:
             return None if route is None else self._state(after, route)
 
     def end(self, state: State) -> State:
-        """The state after an end id."""
         return state.end(self._end_row, self.rest(state))
 
     def rest(self, state: State) -> Expr:
-        """What may follow, as an expression."""
+        """The language of the rest of the text."""
         return state.known_rest()
 
     def example(self) -> bytes:
@@ -150,7 +127,7 @@ class CanonicalStates:
         return b"".join(tokens[token] or b"" for token in route)
 
     def spells(self, read: Readings) -> bool:
-        """Whether the tokenizer gives a text back; it reads special tokens in it as such."""
+        """Return True if the tokenizer reproduces a text; it reads special tokens in it."""
         text = self._vocabulary.lead + read.data
         for name in read.names:
             text = text.replace(name, mark(name.decode()))
@@ -161,15 +138,14 @@ class CanonicalStates:
             return self._cutter.ends(self._cutter.run(self._cutter.start, tokens, joined=False))
 
     def held(self) -> Held:
-        """What is remembered at the moment, besides what `Rows` holds."""
+        """Current contents of the caches, without those of `Rows`."""
         return held_rows(state.row for state in self._states.values())
 
     def size(self) -> int:
-        """The memory of that."""
         return self.held().bytes
 
     def forget(self) -> None:
-        """Forget the masks and the routes."""
+        """Drop the masks and the routes."""
         with self.lock:
             for state in self._states.values():
                 state.row = None
@@ -186,7 +162,7 @@ class CanonicalStates:
         return found
 
     def _open(self, spot: Spot) -> tuple[Ids, Ids]:
-        """The tokens with a route, and the least length known of what follows each."""
+        """The tokens with a route, and the least known length of the route after each."""
         least = np.full(self._vocabulary.width, _NONE)
         new = self._routes.options(spot.rest, spot.place, joined=False)
         self._measure(least, new, spot, joined=False)
@@ -205,7 +181,7 @@ class CanonicalStates:
         return tokens, least[tokens]
 
     def _measure(self, least: Ids, options: Options, spot: Spot, *, joined: bool) -> None:
-        """Tell the lengths of options, and of those that depend on the text before."""
+        """Set the lengths of options, and of those that depend on the text before."""
         least[options.tokens] = np.minimum(least[options.tokens], options.lengths)
         for token in options.open:
             if joined == self._cutter.joins(spot.token, token):

@@ -1,14 +1,11 @@
-"""Whether one language is within another, or the same, and a text that shows that it is not.
+"""Inclusion and equality of languages, with a counterexample.
 
     A.includes(B)      no text of B is missing in A          B and not A is empty
     A.equivalent(B)    they have the same texts              both differences are empty
 
-A language is what its vocabulary can spell of it. A search finds the shortest text of "B and not A"
-where A is regular, or nests only so and so deep, which is regular in fact; B may nest without end.
-Where A does, the texts of B are tried one by one, if they are few. Everything else is refused by
-name: for context-free languages no procedure decides.
-
-What this module does not know: decode states, masks.
+A language is restricted to what its vocabulary can spell. A search finds the shortest text of "B
+and not A" if A is regular or has bounded nesting. Otherwise the texts of B are tried one by one if
+they are few. All else is refused: inclusion of context-free languages is undecidable.
 """
 
 from collections.abc import Callable
@@ -55,7 +52,6 @@ class Comparison:
     side: Side | None = None
 
     def __bool__(self) -> bool:
-        """Whether the languages are so."""
         return self.holds
 
 
@@ -65,18 +61,13 @@ HOLDS: Final = Comparison(True)
 @final
 @dataclass(frozen=True, slots=True)
 class Language:
-    """The texts of an expression that a vocabulary can spell.
-
-    Attributes:
-        expr: the texts.
-        vocabulary: what spells them.
-    """
+    """The texts of an expression that a vocabulary can spell."""
 
     expr: Expr
     vocabulary: Vocabulary
 
     def flattened(self, decisions: Decisions) -> Expr | None:
-        """All of it as one regular expression; None if it nests and its texts are not few."""
+        """One regular expression of it; None if it nests and has many texts."""
         flat = decisions.flattened(self.expr)
         if flat is None:
             words = decisions.words(self.expr)
@@ -96,12 +87,11 @@ class Language:
         return whole
 
     def words(self, decisions: Decisions) -> tuple[bytes, ...] | None:
-        """All of it, word by word; None if they are too many."""
+        """All texts; None if they are too many."""
         words = decisions.words(self.expr)
         return None if words is None else tuple(filter(self._spells, words))
 
     def has(self, text: bytes, decisions: Decisions) -> bool:
-        """Whether a text is in it."""
         return self._spells(text) and decisions.contains(self.expr, text)
 
     def _spells(self, text: bytes) -> bool:
@@ -111,23 +101,13 @@ class Language:
 
 
 def included(this: Language, other: Language, fuel: Callable[[int], None]) -> Comparison:
-    """Whether `this` has every text of `other`.
-
-    Raises:
-        UnsupportedError: one of them nests without end, and `other` has more than a few texts.
-        LimitError: the search takes too much.
-    """
+    """Compare `this` with `other`: does it have every text of `other`?"""
     missing = _missing(this, other, Decisions(fuel))
     return HOLDS if missing is None else Comparison(False, _shown(missing), "other")
 
 
 def equal(this: Language, other: Language, fuel: Callable[[int], None]) -> Comparison:
-    """Whether the texts of both are the same.
-
-    Raises:
-        UnsupportedError: one of them nests without end, and no text was found to tell them apart.
-        LimitError: the search takes too much.
-    """
+    """Compare the texts of both."""
     decisions = Decisions(fuel)
     found: list[tuple[int, bytes, Side]] = []
     refused: UnsupportedError | None = None

@@ -2,8 +2,7 @@
 
     source ─ lower_source ─▶ core expression ─ Derivatives ─▶ recognizer ─▶ CompiledConstraint
 
-Constraints are cached by the content of source, vocabulary and budget, so compiling in a loop costs
-a dictionary look-up.
+Constraints are cached by source, vocabulary and budget.
 """
 
 import logging
@@ -57,7 +56,7 @@ _DEAR: Final = 5  # parts of a search that takes long: 400,000 took 2.8 to 4.7 s
 
 @final
 class Key:
-    """Cache key of a constraint. It is hashed once: hashing takes half of a look-up."""
+    """Cache key of a constraint, hashed once: hashing takes half of a look-up."""
 
     __slots__ = ("_hash", "parts")
 
@@ -65,15 +64,13 @@ class Key:
         self.parts, self._hash = parts, hash(parts)
 
     def __hash__(self) -> int:
-        """The hash of the parts."""
         return self._hash
 
     def __eq__(self, other: object) -> bool:
-        """Whether all parts are equal."""
         return isinstance(other, Key) and self.parts == other.parts
 
 
-remembered: Remembered[Key, CompiledConstraint] = Remembered(64, 512 << 20, spare=16)
+remembered: Remembered[Key, CompiledConstraint] = Remembered(64, 512 << 20)
 """The least recently used constraints are dropped first."""
 
 
@@ -154,10 +151,9 @@ def _remembered(
             if isinstance(error, LimitError):
                 raise placed(what, error) from None
             raise
-        seconds = perf_counter() - began
-        logger.debug("compiled %s in %.3f s", type(what).__name__, seconds)
+        logger.debug("compiled %s in %.3f s", type(what).__name__, perf_counter() - began)
         made.made_from(what, (_compiled_again, (what, vocabulary, limits, canonical)))
-        remembered.put(key, made, seconds)
+        remembered.put(key, made)
     return made
 
 
@@ -233,11 +229,7 @@ def _told(what: Source, ask: Callable[[], Told]) -> Told:
 def _try_wide(
     expr: Expr, machine: Derivatives, vocabulary: Vocabulary, budget: Budget, meter: Meter
 ) -> None:
-    """Compute a mask of a very wide alternative, as each of its states may have all branches.
-
-    Raises:
-        LimitError: the mask takes too long.
-    """
+    """Compute a mask of a very wide alternative, as each of its states may have all branches."""
     part = wide_part(expr)
     if part is None:
         return
@@ -253,18 +245,7 @@ def _try_parts(
     budget: Budget,
     meter: Meter,
 ) -> None:
-    """Compute masks of intersections within a schema, which may take too long.
-
-    Args:
-        tried: the places to try (see `trials`).
-        whole: the lowered schema and its recognizer.
-        vocabulary: the vocabulary of the constraint.
-        budget: the budget of the constraint.
-        meter: the meter of this compilation.
-
-    Raises:
-        LimitError: a mask takes too long.
-    """
+    """Compute masks of intersections at the places `tried`, which may take too long."""
     for place, part, behind in tried:
         try:
             with metered(lambda parts: meter.tick(parts * _DEAR)):

@@ -1,11 +1,12 @@
 """Compiled constraints: a language and a vocabulary, ready for decoding.
 
 A decode state is a state of the recognizer, or that state after an end id. States are values: to
-roll back, fork or search, keep an older state.
+roll back, fork or search, keep an older state. Every returned state can still reach an end: in a
+closed vocabulary each byte of each token is a token; for other vocabularies `token_graph` finds the
+states that can.
 
-Every returned state can still reach an end. In a closed vocabulary each byte of each token is
-itself a token, so every text of the recognizer can be spelled. For other vocabularies `token_graph`
-finds the states from which tokens reach an end, and masks allow only these.
+`advance(state, t)` works exactly where bit t of `mask(state)` is set. End ids are set exactly where
+`accepts(state)`. Only an accepting state of a vocabulary without end ids has an empty mask.
 """
 
 from collections.abc import Callable, Iterable, Sequence
@@ -419,7 +420,7 @@ class CompiledConstraint:
             return Language(expr, resolved.vocabulary)
 
     def _fuel(self) -> Callable[[int], None]:
-        """The counter of the work of a comparison."""
+        """Counter of the work of a comparison."""
         return Meter(self._budget, "comparing").tick
 
     def _rejection(self, state: DecodeState, token: int) -> TokenRejected:

@@ -1,8 +1,7 @@
-"""Why a source has no text: the two of its parts that exclude each other, and what each allows.
+"""Explanation of an empty source: two of its parts that exclude each other.
 
-Only asked when a search has found the source empty, so it may take its time: it goes into the parts
-that are empty themselves, to the innermost one, and there looks for the two that have nothing in
-common. Of a JSON Schema, `lowering.json_conflicts` tells the keywords.
+The search descends into parts that are empty themselves. `lowering.json_conflicts` explains JSON
+Schemas.
 """
 
 from collections.abc import Sequence
@@ -29,15 +28,11 @@ from guideway.syntax.written import written
 
 
 def conflict(source: Source, decisions: Decisions) -> UnsatisfiableError:
-    """The error that says why no text satisfies `source`.
+    """The error that explains why no text satisfies `source`.
 
     >>> from guideway.syntax.sources import Choice, Regex
     >>> print(conflict(Regex("a+") & Choice(["b", "bb"]), Decisions()))
     no text is in both Regex('a+') and Choice(['b', 'bb']): the shortest are 'a' and 'b'
-
-    Args:
-        source: one without any text.
-        decisions: what searches.
     """
     try:
         return _Conflict(decisions).of(source)
@@ -46,9 +41,7 @@ def conflict(source: Source, decisions: Decisions) -> UnsatisfiableError:
 
 
 def undecided(source: Source, error: LimitError) -> LimitError:
-    """The error that names the two parts that meet, where a search of theirs takes too long.
-
-    The error itself where nothing meets in `source`.
+    """Add the names of two intersected parts to an error about a search, if there are any.
 
     >>> from guideway.syntax.sources import Choice, Regex, Sequence
     >>> both = Sequence((Choice(["x"]), Regex("a+") - Regex("b+")))
@@ -74,14 +67,7 @@ _KEYWORDS: Final = {"classes of keys": "patternProperties", "rests of multipleOf
 
 
 def placed(source: Source, error: LimitError) -> LimitError:
-    """The error with a JSON pointer to the least part that holds all that it may be about.
-
-    >>> from guideway.syntax.json_schema_source import JsonSchema
-    >>> parts = {"items": {"oneOf": [{"multipleOf": 2}, {"multipleOf": 3}]}}
-    >>> error = LimitError("too many", limit="rests of multipleOf", given=3)
-    >>> print(placed(JsonSchema(parts), error))
-    too many (at /items/oneOf)
-    """
+    """Add the JSON pointer of the smallest part with all keywords that the error may be about."""
     keyword = _KEYWORDS.get(error.limit)
     if keyword is None or error.place or not isinstance(source, JsonSchema):
         return error
@@ -131,7 +117,7 @@ class _Conflict:
         return UnsatisfiableError(f"no text satisfies {' and '.join(names)}", conflict=names)
 
     def _swallowed(self, source: Lark) -> UnsatisfiableError | None:
-        """The terminal of a grammar that takes what has to follow, if that is why."""
+        """The conflict with a Lark terminal that matches what has to follow, if that is why."""
         found = swallowing(read_lark(source), self._dead)
         if found is None:
             return None
@@ -173,7 +159,7 @@ class _Conflict:
 
 
 def _within(around: Sequence[Part], error: UnsatisfiableError) -> UnsatisfiableError:
-    """The error about a part of a grammar, with the place of the part in it."""
+    """The error of a part of a grammar, with the place of the part."""
     for part in reversed(around):
         said = f"{part.written}: {error}"
         error = UnsatisfiableError(said, place=part.place, conflict=error.conflict)
@@ -181,7 +167,7 @@ def _within(around: Sequence[Part], error: UnsatisfiableError) -> UnsatisfiableE
 
 
 def _meeting(source: Source) -> tuple[Source, ...]:
-    """What meets in a source, meets in it taken apart; () where nothing does."""
+    """Parts of nested intersections; () for other sources."""
     if not isinstance(source, Both):
         return ()
     found: list[Source] = []
@@ -196,5 +182,5 @@ def _meeting(source: Source) -> tuple[Source, ...]:
 
 
 def _inner(source: Source) -> tuple[Source, ...]:
-    """The parts one of which has to be empty where the source is."""
+    """The parts one of which is empty if the source is."""
     return () if isinstance(source, Inverse) else parts_of(source)

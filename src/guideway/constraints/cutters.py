@@ -1,4 +1,4 @@
-"""The cutter of a tokenizer: made once, as reading its merges takes 1 to 7 seconds."""
+"""Cutters of tokenizers, cached: reading the merges takes 1 to 7 seconds."""
 
 import sys
 from threading import Lock
@@ -17,17 +17,7 @@ _lock: Final = Lock()
 
 
 def cutter_of(tokenizer: object, vocabulary: Vocabulary) -> Cutter:
-    """What says which tokens are canonical.
-
-    Args:
-        tokenizer: a fast tokenizer of transformers, or a `tokenizers.Tokenizer`.
-        vocabulary: its tokens.
-
-    Raises:
-        SourceError: it is True or False.
-        ModelError: it is no such tokenizer, or not that of the vocabulary.
-        UnsupportedError: how it cuts texts is not followed, by name.
-    """
+    """Cutter of a fast tokenizer of transformers, or a `tokenizers.Tokenizer`."""
     if isinstance(tokenizer, bool):
         raise SourceError(
             f"canonical is {tokenizer}: guideway.compile needs the tokenizer of the vocabulary, or "

@@ -1,7 +1,4 @@
-"""Decode states where the vocabulary cannot spell every byte on its own: those of a `TokenGraph`.
-
-The counterpart of `masks.states` for such vocabularies, which are small: a state is an expression.
-"""
+"""Decode states of a `TokenGraph`, for vocabularies that cannot spell every byte alone."""
 
 import threading
 from typing import final
@@ -18,11 +15,7 @@ from guideway.vocabulary.spellings import Vocabulary
 
 @final
 class ExploredStates:
-    """The states of one constraint, all of them known beforehand.
-
-    Attributes:
-        lock: held by whoever asks the recognizer.
-    """
+    """The states of one constraint, known beforehand; `lock` guards the recognizer."""
 
     def __init__(
         self, expr: Expr, graph: TokenGraph, rows: Rows[Expr], vocabulary: Vocabulary
@@ -40,14 +33,14 @@ class ExploredStates:
             return self._state(rest)
 
     def mask(self, state: State) -> Row:
-        """The tokens from which an end can be reached, and the end ids where the text may end."""
+        """Tokens that can reach an end, and the end ids where the text may end."""
         with self.lock:
             if state.row is None:
                 state.row = self._graph.row(self.rest(state))
             return state.row
 
     def after(self, state: State, token: int) -> State | None:
-        """The state after a token, None where no end can be reached from there."""
+        """The state after a token, None if it cannot reach an end."""
         with self.lock:
             following = self._rows.after(self.rest(state), token)
             if following is None or not self._graph.alive(following):
@@ -55,23 +48,20 @@ class ExploredStates:
             return self._state(following)
 
     def end(self, state: State) -> State:
-        """The state after an end id."""
         return state.end(self._end_row, self.rest(state))
 
     def rest(self, state: State) -> Expr:
-        """What may follow, as an expression."""
+        """The language of the rest of the text."""
         return state.known_rest()
 
     def held(self) -> Held:
-        """What is remembered at the moment, besides what `Rows` holds."""
+        """Current contents of the caches, without those of `Rows`."""
         return held_rows(state.row for state in self._states.values())
 
     def size(self) -> int:
-        """The memory of that."""
         return self.held().bytes
 
     def forget(self) -> None:
-        """Forget the masks."""
         with self.lock:
             for state in self._states.values():
                 state.row = None

@@ -1,7 +1,6 @@
-"""The one mutable cursor: what serving engines expect around immutable states.
+"""A mutable cursor, as serving engines expect it.
 
-The methods are those of xgrammar's and llguidance's matchers. Since states are values, the history
-is a list of them: rolling back forgets the last few, forking copies the list.
+The methods are those of xgrammar's and llguidance's matchers. The history is a list of states.
 """
 
 from typing import Any, Protocol, Self, final
@@ -24,7 +23,7 @@ class Bitmask(Protocol):
     """int32[batch, ceil(width / 32)], a numpy array or a CPU tensor of torch."""
 
     def __len__(self) -> int:
-        """How many rows."""
+        """Number of rows."""
         ...
 
     def __getitem__(self, row: int, /) -> object:
@@ -159,7 +158,7 @@ class Matcher:
 
 
 def _at(constraint: CompiledConstraint, tokens: tuple[int, ...]) -> Matcher:
-    """Return a matcher that has accepted these tokens."""
+    """A matcher that has accepted these tokens."""
     matcher = Matcher(constraint)
     for token in tokens:
         matcher.accept_token(token)

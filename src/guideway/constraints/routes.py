@@ -1,17 +1,16 @@
-"""Whether canonical tokens lead from some place of a text to an end of it, and which.
+"""Routes: canonical tokens from a place of a text to an end of it.
 
-What a language and a `Cutter` allow together may end nowhere, and languages may nest without end,
-so a route is looked for where there most likely is one, and everything else is gone through only
-where that fails:
+A language and a `Cutter` may allow dead ends, and languages may nest without end. So likely routes
+are tried first:
 
 1. The text may end here.
-2. A draft follows: a shortest text, or one for each kind of byte that may come next. Where a piece
-   ends in front of it, its own tokens are a route, whatever the last token was; so this is asked
-   once for all tokens that lead to one state and one place.
+2. A draft follows: a shortest text, or one for each kind of first byte. If a piece ends before it,
+   its own tokens are a route, whatever the last token was; so this is asked once for all tokens
+   that lead to one state and place.
 3. The draft's tokens go on in the same piece, and the last token does not merge with the first.
-4. A search, with the shortest rests first. That none is left is the proof that there is no route.
+4. A search, with the shortest rests first; if it finds nothing, there is no route.
 
-The first two decide nearly all: a word may be followed by a blank, a string by its quote.
+The first two decide nearly all.
 """
 
 from collections.abc import Iterator
@@ -44,13 +43,13 @@ _MARKED: Final = 0xF5  # bytes from here on are of marks
 @final
 @dataclass(frozen=True, slots=True)
 class Spot:
-    """Where canonical tokens stand in a text.
+    """A place of canonical tokens in a text.
 
     Attributes:
-        rest: what may follow.
-        place: of the cutter.
+        rest: language of the rest of the text.
+        place: place of the cutter.
         token: the last one, −1 at the start.
-        tail: what of the text may change with what follows.
+        tail: end of the text that may change with what follows.
     """
 
     rest: Expr
@@ -62,12 +61,12 @@ class Spot:
 @final
 @dataclass(frozen=True, slots=True, eq=False)
 class Options:
-    """The tokens that may follow, if it were not for the last one.
+    """Tokens that may follow, regardless of the last one.
 
     Attributes:
         tokens: those with a route.
-        lengths: of the route behind each.
-        open: tokens of which the text before decides whether they have one.
+        lengths: length of the route after each.
+        open: tokens whose route depends on the text before.
     """
 
     tokens: Ids
@@ -77,7 +76,7 @@ class Options:
 
 @final
 class Routes:
-    """The routes of one constraint. Not thread safe; its owner locks."""
+    """Routes of one constraint. Not thread safe; its owner locks."""
 
     def __init__(
         self, machine: Derivatives, rows: Rows[Expr], vocabulary: Vocabulary, cutter: Cutter
@@ -87,7 +86,7 @@ class Routes:
         self.forget()
 
     def forget(self) -> None:
-        """Forget everything; what is asked for later is found again, the same."""
+        """Drop all caches."""
         self._options = dict[tuple[Expr, int, bool], Options]()
         self._settled = dict[tuple[Expr, int], Route | None]()
         self._known = dict[Spot, Route | None]()
@@ -95,7 +94,7 @@ class Routes:
         self._going_on = dict[tuple[Expr, int, bool], list[Route]]()
 
     def options(self, rest: Expr, place: int, *, joined: bool) -> Options:
-        """What may follow, in a new piece or (`joined`) also in the one that goes on."""
+        """Tokens that may follow in a new piece or (`joined`) also in the current one."""
         key = (rest, place, joined)
         found = self._options.get(key)
         if found is None:
@@ -115,7 +114,7 @@ class Routes:
         return self._known[spot]
 
     def encode(self, text: bytes) -> Route | None:
-        """The tokens of a text, in which special tokens have their marks."""
+        """The tokens of a text with marks of special tokens."""
         found: list[int] = []
         for part, is_mark in split_marks(text):
             if is_mark:
@@ -148,12 +147,12 @@ class Routes:
         return Options(tokens[kept].astype(np.int64), found[kept], (*opened, *unsure))
 
     def _single(self, rest: Expr, place: int, token: int, after: int) -> Route | None:
-        """The route behind one token."""
+        """The route after one token."""
         exact, tail = self._rows.after(rest, token), self._cutter.tail(place, "", token)
         return None if exact is None else self.route(Spot(exact, after, token, tail))
 
     def _reached(self, rest: Expr, place: int, joined: bool) -> tuple[Ids, Ids, Ids, list[int]]:
-        """What both allow: tokens, the states and places behind them; and unsure tokens."""
+        """Tokens that both allow, the states and places after them, and unsure tokens."""
         reached = self._rows.reached(rest)
         tokens = reached.tokens.astype(np.int64)
         places = self._cutter.afters(place, tokens, joined=joined).astype(np.int64)
@@ -167,7 +166,7 @@ class Routes:
         return tokens[kept], reached.numbers[kept].astype(np.int64), places[kept], unsure
 
     def _settle(self, rest: Expr, place: int) -> Route | None:
-        """A route whatever the last token was."""
+        """A route regardless of the last token."""
         key = (rest, place)
         if key not in self._settled:
             remember(self._settled, key, self._settling(rest, place), _MOST_KNOWN)
@@ -186,10 +185,7 @@ class Routes:
         return None
 
     def _drafted(self, rest: Expr, *, every: bool) -> list[Route]:
-        """The tokens of some texts, those of fewest bytes first.
-
-        One for each sort of first character; `every`: for each first byte.
-        """
+        """Tokens of texts, shortest first: one for each sort of first character (`every`: byte)."""
         key = (rest, every)
         if key not in self._drafts:
             texts = sorted(set(self._texts(rest, every)), key=lambda text: (len(text), text))
@@ -224,13 +220,13 @@ class Routes:
         return None
 
     def _stays(self, tail: str, route: Route) -> bool:
-        """Whether the text before a route stays as it is."""
+        """Return True if the text before a route stays as it is."""
         known = self._vocabulary.tokens
         text = b"".join(known[token] or b"" for token in route) if tail else b""
         return self._cutter.characters.stays(tail, text.decode(errors="ignore"))
 
     def _joinable(self, rest: Expr, place: int, every: bool) -> list[Route]:
-        """Routes from here, if the last token stays what it is in front of them."""
+        """Routes from here if they do not change the last token."""
         key = (rest, place, every)
         if key not in self._going_on:
             cutter = self._cutter
@@ -255,7 +251,7 @@ class Routes:
         return None
 
     def _search(self, spot: Spot) -> Route | None:
-        """A route by looking at all tokens, those with the shortest rests first."""
+        """Search a route among all tokens, shortest rests first."""
         heap: list[tuple[int, int, Route, Spot]] = [(0, 0, (), spot)]
         seen = {spot}
         serial = 0
@@ -282,7 +278,7 @@ class Routes:
         return None
 
     def _next(self, spot: Spot, seen: set[Spot]) -> Iterator[tuple[int, Spot]]:
-        """The tokens that may follow a spot, routes or not, and where they lead: not twice."""
+        """The tokens that may follow a spot, and new spots after them."""
         cutter = self._cutter
         if cutter.inside(spot.place):
             known = cutter.completions(spot.place, spot.token)
@@ -296,7 +292,7 @@ class Routes:
                 yield token, after
 
     def following(self, spot: Spot, token: int) -> Spot | None:
-        """Where a token leads, a route from there or not."""
+        """The spot after a token, with or without a route."""
         cutter, joined = self._cutter, self._cutter.joins(spot.token, token)
         place = cutter.after(spot.place, token, joined=joined)
         rest = self._rows.after(spot.rest, token) if place else None

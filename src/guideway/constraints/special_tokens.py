@@ -1,9 +1,6 @@
-"""The special tokens that a source names, looked up in a vocabulary.
+"""Special tokens of a source, looked up in a vocabulary.
 
-After `resolve` every special token of a source is one that the vocabulary has, under the name by
-which it is marked there, and the vocabulary is one that has marks, if any are needed. A constraint
-says of a text what it says of its readings: where the name of a special token stands, that may be
-the token or the text.
+After `resolve` the source names only special tokens of the vocabulary, by their marks.
 """
 
 from dataclasses import dataclass, field
@@ -26,9 +23,9 @@ class Resolved:
     """A source for one vocabulary.
 
     Attributes:
-        source: with special tokens that the vocabulary has.
-        names: those that it names.
-        vocabulary: the one to compile for, with marks where there are names.
+        source: the source with special tokens of the vocabulary.
+        names: names of these tokens.
+        vocabulary: the vocabulary with marks for these names.
     """
 
     source: Source
@@ -37,14 +34,10 @@ class Resolved:
 
 
 def resolve(source: Source, vocabulary: Vocabulary) -> Resolved:
-    """`source` for a vocabulary.
-
-    >>> vocabulary = Vocabulary([b"a", None], special={"<b>": 1})
-    >>> resolve(Special(1), vocabulary).source
-    Special(token='<b>', required=True)
+    """`source` with its special tokens looked up.
 
     Raises:
-        UnsupportedError: the vocabulary has no such token, or it ends a text.
+        UnsupportedError: the vocabulary has no such token, or it is an end id.
     """
     if isinstance(source, JsonSchema | PythonType):  # which are most, and name none
         return Resolved(source, frozenset(), vocabulary)
@@ -57,24 +50,14 @@ def resolve(source: Source, vocabulary: Vocabulary) -> Resolved:
 
 
 def find(token: Special, vocabulary: Vocabulary) -> str:
-    """The name by which a special token is marked.
-
-    Raises:
-        UnsupportedError: as `resolve`.
-    """
+    """The name by which a special token is marked."""
     return _Lookup(vocabulary).found(token)
 
 
 @final
 @dataclass(frozen=True, slots=True)
 class _Lookup:
-    """What has been looked up.
-
-    Attributes:
-        vocabulary: where.
-        names: of the tokens that were found.
-        others: names of those that are texts, or have no name, by their ids.
-    """
+    """Names found so far, and names for ids that are text tokens or have no name."""
 
     vocabulary: Vocabulary
     names: set[str] = field(default_factory=set[str])
@@ -92,7 +75,7 @@ class _Lookup:
         return Special(self.found(source))
 
     def _all_but(self, others: Others) -> Source:
-        """Text, and the special tokens that have a name, but those."""
+        """Text, and the special tokens that have a name, without some."""
         left = dict(names_of(self.vocabulary))
         for each in others.without:
             token = self._id(each)
@@ -131,7 +114,7 @@ class _Lookup:
         return found
 
     def _name(self, token: int) -> str:
-        """By what name an id is marked."""
+        """The name by which an id is marked."""
         if token in self.vocabulary.eos_ids:
             raise UnsupportedError(
                 f"token {token} is an end token: guideway adds it where the text may end; leave "

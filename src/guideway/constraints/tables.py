@@ -1,14 +1,12 @@
-"""A finite constraint as arrays: what a loop on a GPU indexes without asking the host.
+"""A finite constraint as arrays, for loops on a GPU.
 
     token  ─ token_class ─▶ class          state × class ─ next_state ─▶ state, or -1
     state  ─ mask ─▶ packed tokens         state ─ accepting ─▶ may the text end here
 
-Tokens that do the same in every state are one class, and there are few: for a flat object of four
-properties llama3's 128,256 tokens are 225 classes, and all but the masks takes 0.6 MB. Class 0 is
-what is never allowed; end ids are a class, and lead to one more state, the last.
-
-States are those that tokens lead to from the start and an accepting one can be reached from, so
-that what a mask allows can always be finished, as with the constraint itself.
+Tokens with equal effects in every state are one class: for a flat object of four properties
+llama3's 128,256 tokens are 225 classes, and all but the masks takes 0.6 MB. Class 0 is never
+allowed; end ids are a class, and lead to one more state, the last. All states are reachable from
+the start and can reach an accepting one.
 """
 
 from dataclasses import dataclass
@@ -67,17 +65,7 @@ class Tables:
 def build_tables(
     start: Expr, vocabulary: Vocabulary, budget: Budget, most_states: int = MOST_STATES
 ) -> Tables:
-    """The tables of the language `start`.
-
-    Args:
-        start: the language, with the lead of the vocabulary before it.
-        vocabulary: the tokens.
-        budget: `fuel` for making states, `table_bytes` for the arrays.
-        most_states: how many states of bytes there may be.
-
-    Raises:
-        LimitError: the language has more states, or takes more work or memory, than allowed.
-    """
+    """The tables of the language `start`, which begins with the lead of the vocabulary."""
     machine = Derivatives(start, vocabulary.spellable, Meter(budget).tick)
     table = byte_table(machine, start, most_states)
     functions = token_functions(table.following, vocabulary.trie, budget.table_bytes)
@@ -105,7 +93,7 @@ def build_tables(
 
 
 def _with_end(following: NDArray[np.int32], accepting: NDArray[np.bool_]) -> NDArray[np.int32]:
-    """With one more column, for end ids, and one more state, where only they are allowed."""
+    """Add a column for end ids, and a state that allows only them."""
     ended = len(following)
     row = np.full((1, following.shape[1]), NO_STATE, np.int32)
     column = np.append(np.where(accepting, ended, NO_STATE), ended).astype(np.int32)
@@ -115,7 +103,7 @@ def _with_end(following: NDArray[np.int32], accepting: NDArray[np.bool_]) -> NDA
 def _without_dead_ends(
     following: NDArray[np.int32], accepting: NDArray[np.bool_]
 ) -> NDArray[np.int32]:
-    """`following` without the states from which no tokens lead to an accepting one."""
+    """`following` without the states that cannot reach an accepting one."""
     alive = accepting.copy()
     while True:
         pending = np.flatnonzero(~alive)
@@ -126,7 +114,7 @@ def _without_dead_ends(
 
 
 def _reachable(following: NDArray[np.int32]) -> NDArray[np.int64]:
-    """The states that tokens lead to from state 1, in the order of their distance."""
+    """The states reachable from state 1, in the order of their distance."""
     seen = np.zeros(len(following), np.bool_)
     seen[:2] = True
     levels = [np.array([1])]
@@ -144,11 +132,7 @@ def packed(
     accepting: NDArray[np.bool_],
     budget: Budget,
 ) -> Tables:
-    """The tables with the masks that follow from them; state 0 is the start.
-
-    Raises:
-        LimitError: they take more memory than the budget allows.
-    """
+    """The tables with masks; state 0 is the start."""
     states, classes = next_state.shape
     width = words(len(token_class))
     needed = states * (4 * classes + 4 * width)

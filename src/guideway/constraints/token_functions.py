@@ -1,12 +1,8 @@
-"""What tokens do to the states of a table: equal ones have one class.
+"""Effects of tokens on the states of a table; equal ones are one class.
 
-A string of bytes is a function from states to states, and that of a longer string is composed:
-
-    f(ab) = f(b) after f(a)
-
-Vocabularies have many tokens and few functions: most letters do the same to most states. So the
-trie is gone through level by level, each distinct function is kept once, and what a byte makes of a
-function is worked out once. Below a node whose function leads nowhere nothing is looked at.
+A string of bytes is a function from states to states: f(ab) = f(b) after f(a). Vocabularies have
+many tokens and few functions, so each distinct function is kept once while the trie is walked by
+level.
 """
 
 from dataclasses import dataclass
@@ -29,8 +25,8 @@ class TokenFunctions:
     """Tokens as functions on states.
 
     Attributes:
-        function: int32[tokens with a spelling], which function the tokens of the trie are, in the
-            order of its `token_ids`; 0 leads nowhere from every state.
+        function: int32[tokens with a spelling], number of the function, in the order of the trie's
+            `token_ids`; 0 leads nowhere.
         after: int32[functions, states], the state after each; 0 is nowhere.
     """
 
@@ -39,15 +35,10 @@ class TokenFunctions:
 
 
 def token_functions(following: NDArray[np.int32], trie: Trie, most_bytes: int) -> TokenFunctions:
-    """The functions of the tokens in `trie` over the states of a table of bytes.
-
-    Args:
-        following: int32[states, 256], where each byte leads; 0 is nowhere.
-        trie: the tokens.
-        most_bytes: memory for the functions.
+    """The functions of the tokens in `trie` over the states of a byte table, int32[states, 256].
 
     Raises:
-        LimitError: it does not suffice.
+        LimitError: they need more than `most_bytes`.
     """
     functions = _Functions(following, most_bytes)
     found = np.zeros(len(trie), np.int32)
@@ -78,7 +69,7 @@ class _Functions:
         self._extended: dict[int, int] = {}  # function * 256 + byte class → function
 
     def extended(self, function: NDArray[np.int32], byte: NDArray[np.uint8]) -> NDArray[np.int32]:
-        """The functions that these become with one more byte each."""
+        """The functions with one more byte each."""
         pairs = function.astype(np.int64) << 8 | self._byte_class[byte]
         distinct, place = np.unique(pairs, return_inverse=True)
         known = self._extended
@@ -88,7 +79,6 @@ class _Functions:
         return np.array([known[pair] for pair in distinct.tolist()], np.int32)[place]
 
     def after(self) -> NDArray[np.int32]:
-        """All functions."""
         return np.stack(self._rows)
 
     def _number(self, row: NDArray[np.int32]) -> int:

@@ -1,9 +1,8 @@
-"""Vocabularies that cannot spell every byte on its own: which states tokens can end from.
+"""States from which tokens can end a text, for vocabularies that cannot spell every byte alone.
 
-With tokens "ab" and "b" only, a text that needs an "a" alone at its end has none: after "ab" the
-recognizer would wait for it in vain. So all states that tokens lead to are explored beforehand, and
-those from which no accepting one is reached are taken out. That needs finitely many of them; a
-language with more is refused by name.
+With the tokens "ab" and "b" no text can end in an "a". So all states that tokens reach are explored
+beforehand, and those that cannot reach an accepting one are removed. Languages with too many states
+are refused.
 """
 
 from collections import deque
@@ -27,12 +26,11 @@ MOST_STATES = 10_000
 
 @final
 class TokenGraph:
-    """The states reachable by tokens, and how far each is from an accepting one."""
+    """The states reachable by tokens, and the distance of each to an accepting state."""
 
     def __init__(
         self, start: Expr, machine: Derivatives, rows: Rows[Expr], vocabulary: Vocabulary
     ) -> None:
-        """Explore from `start`, as `include` does."""
         self._machine, self._rows, self._vocabulary = machine, rows, vocabulary
         self._start = start
         self._after: dict[Expr, dict[int, Expr]] = {}
@@ -40,12 +38,7 @@ class TokenGraph:
         self.include(start)
 
     def include(self, start: Expr) -> None:
-        """Explore from another start too.
-
-        Raises:
-            UnsupportedError: there are too many states, or some remember what they read.
-            UnsatisfiableError: no sequence of tokens spells a text of the language.
-        """
+        """Explore from another start too; too many states, or no text, are refused."""
         if start not in self._after:
             self._explore(start)
             self._distances = self._measure()
@@ -56,7 +49,7 @@ class TokenGraph:
             )
 
     def alive(self, state: Expr) -> bool:
-        """Whether tokens lead from `state` to an accepting state."""
+        """Return True if tokens lead from `state` to an accepting state."""
         return state in self._distances
 
     def distance(self, state: Expr) -> int:
@@ -72,12 +65,11 @@ class TokenGraph:
         ]
 
     def row(self, state: Expr) -> Row:
-        """The mask of `state`."""
         tokens = [t for t, after in self._after[state].items() if after in self._distances]
         return self._rows.pack(state, np.array(tokens, np.int32))
 
     def example(self) -> bytes:
-        """The least, in byte order, of the shortest texts that tokens spell (Dijkstra 1959)."""
+        """The first, in byte order, of the shortest texts that tokens spell (Dijkstra 1959)."""
         queue: list[tuple[int, bytes, int, Expr]] = [(0, b"", 0, self._start)]
         serial = 0
         done = set[Expr]()
@@ -95,7 +87,7 @@ class TokenGraph:
                     heappush(queue, (len(longer), longer, serial, after))
 
     def matches(self, lead: bytes, read: Readings) -> bool:
-        """Whether tokens spell the text, after `lead`, in one of its readings."""
+        """Return True if tokens spell a reading of the text after `lead`."""
         text = lead + read.data
         ways: dict[int, set[Expr]] = {0: {self._start}}
         for at in range(len(text)):
@@ -110,7 +102,7 @@ class TokenGraph:
     def _spellings(
         self, text: bytes, at: int, names: tuple[bytes, ...]
     ) -> Iterator[tuple[bytes, int]]:
-        """What tokens may spell at a place of the text, and how much of the text that is."""
+        """Spellings of tokens at a place of the text, and their lengths in it."""
         for length in self._vocabulary.trie.prefixes(text, at):
             yield text[at : at + length], length
         for name in names:
