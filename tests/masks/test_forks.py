@@ -3,6 +3,7 @@
 import random
 from typing import Any
 
+import numpy as np
 import pytest
 
 import guideway as gw
@@ -107,3 +108,35 @@ def test_what_is_halved_twenty_times_has_no_million_stacks() -> None:
         state = constraint.advance(state, TOKENS.index(step))
     assert len(text) > 20
     assert constraint._states.held().state_bytes < 64_000_000
+
+
+CALLS = """root ::= expr
+expr ::= ".." | expr op expr | expr "." "."? args?
+args ::= expr ("," expr)*
+op ::= "-" | "--" | "---" | ".." | "=" | "==" | "==="
+"""
+
+
+def test_tokens_that_can_be_read_in_very_many_ways_are_those_read_byte_by_byte() -> None:
+    runs = [bytes([byte]) * length for byte in b".-=" for length in (2, 3, 7, 32, 64)]
+    mixed = [bytes(random.Random(seed).choices(b"..-=,", k=2 + seed % 30)) for seed in range(90)]
+    tokens = [*(bytes([byte]) for byte in range(256)), *runs, *mixed, b"<end>"]
+    constraint = gw.compile(gw.Gbnf(CALLS), gw.Vocabulary(tokens, eos_ids={len(tokens) - 1}))
+    single = gw.compile(gw.Gbnf(CALLS), gw.Vocabulary([*tokens[:256], b"<end>"], eos_ids={256}))
+    state, read = constraint.start(), single.start()
+    for byte in b"........,..-..":
+        allowed = unpack(constraint.mask(state)).tolist()
+        assert [token for token in allowed if token < len(tokens) - 1] == [
+            token for token, text in enumerate(tokens[:-1]) if follows(single, read, text)
+        ]
+        state, read = constraint.advance(state, byte), single.advance(read, byte)
+    assert constraint._states.held().state_bytes < 64_000_000
+
+
+def follows(constraint: Any, state: Any, text: bytes) -> bool:
+    """Whether a text can be read from a state, a byte at a time."""
+    for byte in text:
+        if not constraint.mask(state)[byte >> 5] >> np.uint32(byte & 31) & 1:
+            return False
+        state = constraint.advance(state, byte)
+    return True

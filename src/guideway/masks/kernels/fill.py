@@ -9,6 +9,8 @@ with the trie of their names. Keys that may be undeclared ones have pictures, to
 walks the tokens, which is short where few bytes lead on.
 """
 
+from typing import Final
+
 import numpy as np
 
 from guideway.masks.kernels.bounded import bounded_walk, draw_bounded
@@ -33,6 +35,7 @@ from guideway.masks.kernels.layout import (
     FULL,
     GUARDED,
     KEY,
+    LALRS,
     LEXEME,
     LINE,
     LITERAL,
@@ -53,6 +56,7 @@ from guideway.masks.kernels.layout import (
     PICTURE,
     POOL,
     REACH_ITEM,
+    REACH_VISITED,
     REACHED,
     RESUME,
     ROW_WORDS,
@@ -94,6 +98,9 @@ from guideway.masks.kernels.views import (
 from guideway.masks.kernels.walks import add_items, add_picture, walk_below
 from guideway.masks.kernels.worklist import begin
 
+_MOST_PLACES: Final = 1 << 12
+MANY_PLACES: Final = -19  # so many are reached that it is less to walk with stacks put together
+
 
 @once
 def fill(context: Context, macro: int, row: Words, spare: Words) -> int:
@@ -116,6 +123,10 @@ def fill(context: Context, macro: int, row: Words, spare: Words) -> int:
             context[PENDING] = 1
     if code == OK:
         code = _reach(context, row)
+    if code == MANY_PLACES:
+        _clear(context)
+        write_out(context, row)
+        code = walk_below(context, row, 0, macro)
     if code == OK or (code == FULL and context[WANT] == REACHED):
         context[PENDING] = 0
     context[BLUR] = 0
@@ -242,6 +253,8 @@ def _reach(context: Context, row: Words) -> int:
     items = int64s(context, REACH_ITEM)
     code = OK
     while code == OK and context[REACHED] > 0:
+        if context[REACH_VISITED] > _MOST_PLACES and context[LALRS] == 0:
+            return MANY_PLACES
         at = context[REACHED] - 1
         context[REACHED] = at
         config, below = int(items[at * 2]), int(items[at * 2 + 1])
