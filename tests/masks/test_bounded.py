@@ -8,7 +8,6 @@ import random
 import re
 from itertools import product
 from typing import Any
-from weakref import WeakKeyDictionary
 
 import numpy as np
 import pytest
@@ -24,14 +23,13 @@ from guideway.lowering.expr import (
     literal,
     repeat,
 )
-from guideway.masks import bounded, exits, gallery, lexicon, records
+from guideway.masks import lexicon, records, seeds
 from guideway.masks.bits import unpack
-from guideway.masks.bounded import expand
 from guideway.masks.kernels import layout as at
 from guideway.masks.kernels.bound_layout import BOUND_SEARCH, SPLITTING
 from guideway.masks.kernels.layout import EXPANDED
+from guideway.masks.lengths import expand
 from guideway.masks.lexicon import Lexicon
-from real_tokenizers import real_vocabulary
 from two_engines import Both, explored, vocabulary
 
 PATTERNS = [  # with the fewest and the most characters
@@ -56,10 +54,9 @@ PATTERNS = [  # with the fewest and the most characters
 
 
 @pytest.fixture(autouse=True)
-def _drawn(monkeypatch: pytest.MonkeyPatch) -> None:
-    """A picture is made as soon as a state comes up a second time, and each test makes its own."""
+def _anew() -> None:
+    """Each test makes its own lexical states."""
     gw.clear_cache()
-    monkeypatch.setattr(bounded, "_ENOUGH", 2)
 
 
 def strings(pattern: str, low: int, high: int | None) -> dict[str, Any]:
@@ -82,19 +79,7 @@ def check(schema: Any, words: gw.Vocabulary, texts: int, tokens: int) -> Both:
 
 
 @pytest.mark.parametrize(("pattern", "low", "high"), PATTERNS)
-@pytest.mark.parametrize(("listed", "long"), [(5, 1), (5, 2), (2048, 3), (2048, 20)])
-def test_masks_are_those_of_the_plain_engine(  # near and far from the bound
-    pattern: str,
-    low: int,
-    high: int | None,
-    listed: int,
-    long: int,
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    monkeypatch.setattr(bounded, "_LISTED", listed)
-    monkeypatch.setattr(bounded, "_LONG", long)
-    monkeypatch.setattr(bounded, "_REST", 0)
-    monkeypatch.setattr(bounded, "_bounds", {})
+def test_masks_are_those_of_the_plain_engine(pattern: str, low: int, high: int | None) -> None:
     assert bounded_nodes(check(strings(pattern, low, high), vocabulary(700), 5, 14)) > 2
 
 
@@ -168,10 +153,7 @@ def drawn_schemas(seed: int, count: int) -> Any:
 def test_lengths_that_are_told_of_options_of_states_are_the_same(
     pattern: str, low: int, high: int | None, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(bounded, "_SEARCHED", 1)  # so that all are
-    monkeypatch.setattr(bounded, "_LONG", 2)
-    monkeypatch.setattr(bounded, "_REST", 0)
-    monkeypatch.setattr(bounded, "_bounds", {})
+    monkeypatch.setattr(seeds, "SEARCHED", 1)  # so that all are
     assert bounded_nodes(check(strings(pattern, low, high), vocabulary(700), 5, 14)) > 2
 
 
@@ -182,16 +164,9 @@ def test_masks_of_drawn_patterns_are_those_of_the_plain_engine() -> None:
 
 
 @pytest.mark.slow
-def test_masks_of_many_drawn_patterns_are_those_of_the_plain_engine(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    monkeypatch.setattr(bounded, "_REST", 0)
-    for listed, long in ((5, 1), (2048, 2), (2048, 20)):
-        monkeypatch.setattr(bounded, "_LISTED", listed)
-        monkeypatch.setattr(bounded, "_LONG", long)
-        monkeypatch.setattr(bounded, "_bounds", {})
-        for schema in drawn_schemas(listed + long, 300):
-            check(schema, vocabulary(700), 4, 14)
+def test_masks_of_many_drawn_patterns_are_those_of_the_plain_engine() -> None:
+    for schema in drawn_schemas(7, 600):
+        check(schema, vocabulary(700), 4, 14)
 
 
 @pytest.mark.parametrize(
@@ -221,67 +196,13 @@ def test_texts_are_those_that_match_and_have_the_length(pattern: str, low: int, 
             assert set(unpack(constraint.mask(state)).tolist()) == expected, text
 
 
-@pytest.mark.parametrize("long", [2, 20])
-@pytest.mark.parametrize("limit", ["MOST_ROWS", "MOST_EXITS", "_MOST"])
-def test_without_room_for_pictures_masks_are_the_same(
-    limit: str, long: int, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    room = 1 if limit == "MOST_ROWS" else 0
-    monkeypatch.setattr(exits if limit == "_MOST" else bounded, limit, room)
-    monkeypatch.setattr(bounded, "_LONG", long)
-    monkeypatch.setattr(bounded, "_REST", 0)
-    monkeypatch.setattr(bounded, "_bounds", {})
-    monkeypatch.setattr(gallery, "_galleries", WeakKeyDictionary())
-    texts = {"type": "array", "items": strings(r"^[a-z][a-z0-9]*$", 2, 9)}
-    check(texts, vocabulary(300), 6, 12)
-
-
-def test_pictures_serve_far_bounds_where_letters_are_counted_in_states() -> None:
-    """What a walk came to that was left off again was what its tokens were said to need."""
-    schema = {"type": "string", "format": "email", "maxLength": 500}
-    words = real_vocabulary("gpt2")
-    constraint = gw.compile(gw.JsonSchema(schema), words)
-    state = constraint.start()
-    for token in (b'"', b"a", b"b"):
-        state = constraint.advance(state, words.tokens.index(token))
-        constraint.mask(state)
-    bounds = constraint._states._network._bounds
-    made = bounds._pictures[1 : bounds._used_pictures]
-    assert len(made) > 2
-    assert made[:, at.B_LEAST].max() < 40
-
-
-def test_what_a_picture_needs_is_made() -> None:
+def test_states_that_are_needed_on_the_way_are_made() -> None:
     check(strings(r"^[ab]*a[ab]{6}$", 0, 40), vocabulary(300), 1, 6)
-
-
-def test_a_picture_that_another_thread_has_made_is_not_made_again() -> None:
-    both = Both(gw.JsonSchema(strings(r"^[a-z][a-z0-9]*$", 0, 9)), vocabulary(300))
-    for place in both.read(b'"aaaaaa'):
-        both.check(place)
-    network = both.fast._states._network
-    arena, pictures = network.arena, network._bounds
-    records = [arena.record(node) for node in range(arena.context[at.NODES])]
-    drawn_ones = [r for r in records if r[0] == at.BOUNDED and pictures._at[r[1]] > 0]
-    _, state, _, _, between, _ = drawn_ones[0]
-    number = pictures._at[state]
-    asked = [lambda *_: pytest.fail("measured again")] * 2
-    pictures.make(state, between, arena.context, *asked)
-    assert pictures._at[state] == number
 
 
 def test_characters_that_are_counted_twice_are_counted_once() -> None:
     both = check(strings("^[a-f]{2,7}$", 3, 9), vocabulary(300), 3, 9)
     assert bounded_nodes(both) == 0
-
-
-def test_what_pictures_take_is_counted_and_forgotten() -> None:
-    gw.clear_cache()  # else the constraint may be one that another test has compiled
-    check(strings(r"^[a-z][a-z0-9]*$", 2, 9), vocabulary(300), 6, 12)
-    shared = bounded._Shared()
-    assert shared.held().bytes > 0
-    gw.clear_cache()
-    assert shared.held().bytes == 0
 
 
 def test_options_whose_rows_take_long_are_not_looked_at_again(

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 import guideway as gw
-from guideway.lowering.expr import EPSILON, byte_set, concat, literal, repeat
+from guideway.lowering.expr import byte_set, concat, literal, repeat
 from guideway.masks import exits, forest, gallery
 from guideway.masks.bits import unpack
 from guideway.masks.gallery import Gallery
@@ -103,29 +103,6 @@ def _drawing(pictures: Gallery, state: int) -> tuple[list[int], list[tuple[int, 
     below = range(root + 1, int(forest._end[root])) if root > 0 else ()
     exits = [(int(forest._byte[node]), int(forest._depth[node])) for node in below]
     return unpack(pictures.base[row]).tolist(), [(-1, -1)] if root < 0 else exits
-
-
-@pytest.mark.parametrize(("narrow", "room"), [(0, 1 << 16), (1 << 13, 1 << 16), (1 << 13, 1)])
-def test_pictures_made_out_of_those_of_other_states_say_the_same(
-    narrow: int, room: int, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(gallery, "_FEW", 0)
-    extra = [bytes(word) for n in (2, 3, 4, 5) for word in itertools.product(b"abcd", repeat=n)]
-    words, letters = _words(extra), repeat(byte_set(b"abc"))
-    for ended in (EPSILON, letters, concat(letters, literal("d"))):
-        expr = concat(letters, literal("abca"), ended)
-        drawn = list[object]()
-        for alike in (1, 1 << 20):
-            monkeypatch.setattr(gallery, "_ALIKE", alike)
-            states = Lexicon(words.spellable)
-            pictures = Gallery(words, states)
-            reached = _reachable(states, states.state(expr))
-            monkeypatch.setattr(gallery, "_NARROW", 1 << 13)
-            pictures.make(reached[0])
-            monkeypatch.setattr(gallery, "_NARROW", narrow)  # too many exits for any but the first
-            pictures._left = pictures._left[:room]
-            drawn.append([_drawing(pictures, state) for state in reached])
-        assert drawn[0] == drawn[1]
 
 
 def test_pictures_without_room_are_not_made_and_not_asked_for_again(

@@ -164,10 +164,6 @@ class Derivatives:
         """Return True if the state has a text, ignoring repeated captures under lookahead."""
         return self._looking.alive(state) if state.looks else self.living.check(state)
 
-    def witness(self, state: Expr) -> bytes | None:
-        """A known text of a state with lookahead, or None."""
-        return self._looking.witness(state)
-
     def has_text(self, state: Expr) -> bool:
         """`alive`, but exact about repeated captures if a short search decides it."""
         return self._looking.has_text(state) if state.looks else self.living.check(state)

@@ -164,10 +164,6 @@ class Guarded:
         self._living.add(node)
         return True
 
-    def witness(self, node: Expr) -> bytes | None:
-        """A text of `node`, if one is known of all that its lookahead covers."""
-        return self._witnesses.tell(node)
-
     def _reaches(self, root: Expr, most: int) -> bool:
         """Return True if a search of at most `most` states finds a text."""
         if not root.looks or root in self._known:

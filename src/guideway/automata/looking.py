@@ -50,7 +50,6 @@ class Looking:
         self._hopeful = Guarded(lines, loose, sketch.length, plain, soon, passages.alive, fuel)
         self._remembering = Guarded(reading, known, sketch.length, plain, soon, None, fuel)
         self.alive, self.trust = self._hopeful.alive, self._hopeful.trust
-        self.witness = self._hopeful.witness
 
     def forget(self) -> None:
         """Drop all caches."""

@@ -13,7 +13,6 @@ from guideway.masks.bits import Row, unpack
 from guideway.masks.forest import address
 from guideway.masks.kernels import layout as at
 from guideway.masks.kernels import lexer_layout as seen
-from guideway.masks.kernels import recipe_layout as recipe
 from guideway.masks.kernels import searches
 from guideway.masks.plans import AHEAD, TABLES, Plan
 
@@ -100,10 +99,6 @@ class Arena:
             if made >= 0:
                 return made
             self.grow(int(self.context[at.WANT]))
-
-    def learn(self, row: int) -> None:
-        """Note that what the last mask was made of is this row of the shelf."""
-        self._build(self.context, recipe.LEARN, 0, row, *_ZEROS[1:])
 
     def choice(self, nodes: Sequence[int]) -> int:
         """The node of a choice."""

@@ -10,9 +10,7 @@ from typing import Any, Final, final
 import numpy as np
 from numpy.typing import NDArray
 
-from guideway.masks.bits import Row, pack
-from guideway.masks.kernels import children
-from guideway.masks.kernels import jump_layout as jump
+from guideway.masks.bits import pack
 from guideway.masks.kernels import layout as at
 from guideway.masks.space import untouched
 from guideway.vocabulary.flat_trie import FlatTrie
@@ -42,21 +40,11 @@ class Forest:
         self._at[1 : nodes + 1], self._ids[:tokens] = trie.token_offsets, trie.token_ids
         self._hold, self._part = np.zeros((nodes, 2), np.uint64), np.zeros(nodes, np.uint8)
         self._height = np.zeros(nodes, np.uint8)
-        most = self._nodes // children.MANY + 2
-        self._children_at = untouched(self._nodes + 1, np.int32)
-        self._child_set = untouched((most, 4), np.uint64)
-        self._child_first = untouched(most, np.int32)
-        self._child_node = untouched(self._nodes + 1, np.int32)
-        self._indexed = self._children = 0
-        self.jump_words = nodes // 64 + 1  # of a row of bits, one for each node
-        self._chars = np.zeros(nodes, np.uint16)
-        self._spots = np.zeros((jump.SPOTS, self.jump_words), np.int64)
-        self._spot_list = np.zeros(jump.GROUP + 1 + nodes, np.int32)
         self.deepest = int(trie.depth.max(initial=0))
         self._first, self._free = nodes, nodes
         self._segments = untouched(2 * MOST_FIRST, np.int32)
         self._levels = np.zeros(COUNTS + 3 * (self.deepest + 2), np.int32)
-        self._first_tokens = _first_tokens(trie.token_ids, words)
+        self._every = pack(trie.token_ids, words * 32)
         self._lock = threading.Lock()
 
     @property
@@ -74,8 +62,6 @@ class Forest:
 
     def describe(self, context: "NDArray[np.int64]") -> None:
         """Write the addresses to a context."""
-        from guideway.masks.kernels.tries import FIRST_TOKENS
-
         for slot, array in (
             (at.TRIE_BYTE, self._byte),
             (at.TRIE_DEPTH, self._depth),
@@ -86,39 +72,15 @@ class Forest:
             (at.HOLD, self._hold),
             (at.PART, self._part),
             (at.HEIGHT, self._height),
-            (jump.SPOT, self._spots),
-            (jump.SPOT_LIST, self._spot_list),
-            (jump.CHARS, self._chars),
-            (children.CHILDREN_AT, self._children_at),
-            (children.CHILD_SET, self._child_set),
-            (children.CHILD_FIRST, self._child_first),
-            (children.CHILD_NODE, self._child_node),
-            (FIRST_TOKENS, self._first_tokens),
+            (at.EVERY, self._every),
         ):
             context[slot] = address(array)
-        context[jump.JUMP_WORDS] = self.jump_words
-
-    def long(self, characters: int) -> "NDArray[np.int32]":
-        """The tokens of more characters than so many."""
-        held = np.diff(self._at[: self._first + 1])
-        found = np.repeat(self._chars > characters, held)
-        return self._ids[: len(found)][found]
 
     def survey(self, context: "NDArray[np.int64]") -> None:
         """Write what is below each node of the vocabulary's trie; once, before pictures."""
         from guideway.masks.kernels.entry import survey
 
         survey(context, np.zeros(3 * (self.deepest + 2), np.uint64))
-        self._know_children(context)
-
-    def _know_children(self, context: "NDArray[np.int64]") -> None:
-        """Keep how many are listed, as other galleries may plant the next trie."""
-        self._indexed = int(context[children.INDEXED])
-        self._children = int(context[children.CHILDREN])
-
-    def every(self, words: int) -> Row:
-        """All tokens that have bytes."""
-        return pack(self._ids[: int(self._at[self._first])], words * 32)
 
     def plant(
         self, context: "NDArray[np.int64]", firsts: "NDArray[np.int32]", most: int = MOST_NODES
@@ -139,25 +101,12 @@ class Forest:
 
         self._segments[: len(firsts)] = firsts
         root = context[at.TRIE_FREE] = self._free
-        context[children.INDEXED], context[children.CHILDREN] = self._indexed, self._children
         nodes = min(self._nodes, self._free + most)
         end = merge(context, len(firsts), self._segments, self._levels, nodes, self._tokens)
         if end < 0:
             return None
         self._free = end
-        self._know_children(context)
         return int(root)
-
-
-def _first_tokens(ids: "NDArray[np.int32]", words: int) -> "NDArray[np.uint32]":
-    """Rows of the tokens of no block, of the first one, of the first two, and so on."""
-    from guideway.masks.kernels.tries import BLOCK
-
-    rows = np.zeros((-(-len(ids) // BLOCK) + 1, words), np.uint32)
-    for block in range(len(rows) - 1):
-        new = pack(ids[block * BLOCK : (block + 1) * BLOCK], words * 32)
-        rows[block + 1] = rows[block] | new
-    return rows
 
 
 def address(array: "NDArray[Any]") -> int:

@@ -25,12 +25,10 @@ from guideway.masks.arena import Arena
 from guideway.masks.bits import Row, pack, words
 from guideway.masks.exits import Exits
 from guideway.masks.forest import MOST_FIRST, Forest, address
-from guideway.masks.jumps import Jumps, Lent
 from guideway.masks.kernels import layout as at
 from guideway.masks.kernels.bound_layout import LEX_OPTION, LEX_OPTION_AT
-from guideway.masks.kernels.jump_layout import NEED_JUMP
 from guideway.masks.kernels.layout import CURSOR, NEED_LEX, NO_PICTURE, WIDE_EXITS
-from guideway.masks.kernels.redraws import MODEL
+from guideway.masks.kernels.lexer_layout import NEED_TRIE
 from guideway.masks.lexicon import MOST_STATES, Lexicon
 from guideway.masks.memory import Held, track_shared
 from guideway.masks.plans import Plan
@@ -38,6 +36,7 @@ from guideway.masks.shelf import Shelf
 from guideway.masks.space import untouched
 from guideway.vocabulary.spellings import Vocabulary
 
+DRAWN: Final = (at.NEED_PICTURE, at.NEED_EXITS, at.NEED_COUNT, NEED_TRIE)  # by galleries
 MOST_PICTURES: Final = 1 << 18
 MOST_NOTED: Final = MOST_PICTURES  # their table is twice as large
 MOST_ROWS: Final = 4096
@@ -47,11 +46,9 @@ _ALL_WIDE: Final = 1 << 12
 _MOST_EXITS: Final = MOST_FIRST  # nodes where tokens leave one state
 _NARROW: Final = 8192  # nodes of a trie of exits that is made at once
 _FEW: Final = 2048  # tokens that are listed; setting so many bits takes as long as a row of llama3
-_ALIKE: Final = 32  # bytes that two states read alike, before a picture is made out of another
 _TOKENS: Final = 1 << 20
 _ALL_BYTES: Final = np.full(4, ~np.uint64(0))
 _NO_HOLES: Final = np.zeros(0, np.int32)
-_NO_ROW: Final = np.zeros(0, np.uint32)
 
 
 @final
@@ -74,16 +71,17 @@ class Gallery:
         self.values = untouched(2 * MOST_NOTED, np.int32)
         self.base = untouched((MOST_ROWS, self.words), np.uint32)
         self.pictures = untouched((MOST_PICTURES, 6), np.int32)
-        self.jumps, self.exits = Jumps(self.forest, lexicon), Exits(self.forest)
+        self.exits = Exits(self.forest)
+        self._loop = untouched((MOST_STATES, 2), np.uint64)
+        self._loops = untouched(MOST_STATES, np.uint8)
+        self._way = untouched((MOST_STATES, 2), np.uint64)
+        self._way_to = untouched(MOST_STATES, np.int32)
         self.wide = untouched((_ALL_WIDE, 6), np.int64)
         self.listed = untouched(_ALL_LISTED, np.int32)
         self._used_pictures = self._used_wide = 1
         self._used_rows = self._used_listed = self._noted = 0
         self._wide_states: dict[int, tuple[int, int]] = {}
-        self._large: dict[int, NDArray[np.int32]] = {}  # the exits of states with rows,
-        self.models = untouched(MOST_STATES, np.uint8)  # which these are
         self._found = untouched(max(_TOKENS, vocabulary.width), np.int32)
-        self.every = self.forest.every(self.words)
         self._left = untouched(_MOST_EXITS, np.int32)
         self._lock = threading.Lock()
         self._shelf = Shelf(self.words)
@@ -92,7 +90,7 @@ class Gallery:
         self.plan = Plan.empty(self)
         self._context = self.plan.context.copy()
         self._context[at.WALK], self._context[at.BEGUN] = address(self._walk), address(self._begun)
-        self.jumps.begin(self._context)
+        self._context[at.LEXICON] = address(lexicon.records.context)
         self.exits.begin(self._context)
         if forest is None:
             self.forest.survey(self._context)
@@ -100,8 +98,7 @@ class Gallery:
     @property
     def nbytes(self) -> int:
         """The memory of what is used of the pictures."""
-        drawn = 4 * (self._used_rows * self.words + self._used_listed)
-        return drawn + self.forest.nbytes + self.jumps.nbytes
+        return 4 * (self._used_rows * self.words + self._used_listed) + self.forest.nbytes
 
     def staying(self, state: int) -> Row | None:
         """The tokens that a lexical state reads without leaving it, if it has a row of them."""
@@ -120,7 +117,6 @@ class Gallery:
         context[at.ROW_WORDS], context[at.PICTURE_ROOM] = self.words, len(self.keys) // 2
         context[at.SCRAP] = SCRAP
         self.forest.describe(context)
-        self.jumps.describe(context)
         for slot, array in (
             (at.LEX, self.lexicon.rows),
             (at.LEX_FLAG, self.lexicon.flags),
@@ -139,13 +135,16 @@ class Gallery:
             (at.WIDE, self.wide),
             (at.LISTED, self.listed),
             (at.ENDS, self.ends),
-            (MODEL, self.models),
+            (at.LOOP, self._loop),
+            (at.LOOPS, self._loops),
+            (at.WAY, self._way),
+            (at.WAY_TO, self._way_to),
         ):
             context[slot] = address(array)
 
-    def lent(self, context: "NDArray[np.int64]") -> Lent:
-        """Meanwhile a kernel makes lexical states, and what walks need, without asking for them."""
-        return Lent(self._lock, self.lexicon.lock, self.jumps, context)
+    def lent(self, context: "NDArray[np.int64]") -> "Lent":
+        """Meanwhile a kernel makes lexical states without asking for them."""
+        return Lent(self._lock, self.lexicon, context)
 
     def serve(self, code: int, wanted: int, arena: Arena) -> None:
         """Make what a kernel lacks of pictures."""
@@ -155,9 +154,6 @@ class Gallery:
             self.make_exits(wanted, arena.leads())
         elif code == at.NEED_COUNT:
             self.make_counted(wanted)
-        elif code == NEED_JUMP:
-            with self._lock:
-                self.jumps.find(wanted, self._served)
         else:
             arena.set_root(wanted, self.exits.trie(arena.exits(wanted)))
 
@@ -218,13 +214,7 @@ class Gallery:
         """Make a picture; its number, or NO_PICTURE."""
         from guideway.masks.kernels.entry import draw
 
-        asked = below == 0 and self._has_room(1, 1)
-        count, left = self._taken(below, state, _ALL_BYTES, -1 - _ALIKE if asked else 0)
-        if count < 0:
-            made = self._redrawn(state, int(self._context[at.WANT]))
-            if made:
-                return made
-            count, left = self._taken(below, state, _ALL_BYTES)
+        count, left = self._taken(below, state, _ALL_BYTES)
         holes, doubts = 2 * int(self._begun[0]), int(self._begun[2])
         few = below != 0 or count <= _FEW
         tokens = self._found[holes : holes + count] if few else _NO_HOLES
@@ -249,35 +239,8 @@ class Gallery:
             first = self._list(tokens)
             return self._hang([-1, first, first + count, exits, 0, unsure])
         draw(self._context, self._found[:holes], self.base[self._used_rows])
-        return self._hang_row(state, exits, left, unsure)
-
-    def _hang_row(self, state: int, exits: int, left: int, unsure: int) -> int:
-        """Add a picture whose tokens are the next row; gives its number."""
         self._used_rows = (row := self._used_rows) + 1
-        if exits != WIDE_EXITS and not unsure:
-            self._large[state] = self._left[:left].copy()
-            self.models[state] = 1
         return self._hang([row, 0, 0, exits, 0, unsure])
-
-    def _redrawn(self, state: int, like: int) -> int:
-        """Make a picture out of that of another state; 0 if that is of no use.
-
-        Of keys with 32 hexadecimal digits somewhere that took .2 to .4 ms, and 5 to 8 otherwise.
-        """
-        from guideway.masks.kernels.entry import picture
-
-        self._context[CURSOR] = 0
-        self._begun[:2] = 0
-        row, known, exits = self.base[self._used_rows], np.sort(self._large[like]), self._left
-        row[:] = self.base[self.pictures[self.picture_at[like], at.P_BASE]]
-        left = self._served(lambda c: picture(c, 0, state, like, known, row, exits, _ALL_BYTES))
-        root = None
-        if left <= len(exits):
-            root = self.exits.planted(exits[:left], _NARROW)
-        if root is None:
-            row[:] = 0
-            return 0
-        return self._hang_row(state, root, left, 0)
 
     def _list(self, numbers: "NDArray[np.int32]") -> int:
         """Keep a list of numbers; gives where it begins."""
@@ -285,19 +248,14 @@ class Gallery:
         self.listed[first : self._used_listed] = numbers
         return first
 
-    def _taken(
-        self, below: int, state: int, leads: "NDArray[np.uint64]", like: int = 0
-    ) -> tuple[int, int]:
-        """Walk below a node from a state: the numbers of tokens and of exits; BEGUN has holes.
-
-        The first is below 0 if a picture can be made out of another, and `like` asks for that.
-        """
+    def _taken(self, below: int, state: int, leads: "NDArray[np.uint64]") -> tuple[int, int]:
+        """Walk below a node from a state: the numbers of tokens and of exits; BEGUN has holes."""
         from guideway.masks.kernels.entry import picture
 
         self._context[CURSOR] = 0
         self._context[at.FEW], self._begun[:3] = _FEW, 0
         found, left = self._found, self._left
-        code = self._served(lambda c: picture(c, below, state, like, found, _NO_ROW, left, leads))
+        code = self._served(lambda c: picture(c, below, state, found, left, leads))
         return code >> 32, code & 0xFFFFFFFF
 
     def _served(self, kernel: "Callable[[NDArray[np.int64]], int]") -> int:
@@ -338,6 +296,30 @@ class Gallery:
         self._used_pictures = number + 1
         self.pictures[number] = fields
         return number
+
+
+@final
+class Lent:
+    """What `Gallery.lent` gives: a generator took 10 us of the mask that makes a picture."""
+
+    __slots__ = ("_context", "_lexicon", "_pictures")
+
+    def __init__(
+        self, pictures: threading.Lock, lexicon: Lexicon, context: "NDArray[np.int64]"
+    ) -> None:
+        self._pictures, self._lexicon, self._context = pictures, lexicon, context
+
+    def __enter__(self) -> None:
+        """Hold both locks, and lend what they keep."""
+        self._pictures.acquire()
+        self._lexicon.lock.acquire()
+        self._context[at.LEXICON] = address(self._lexicon.records.context)
+
+    def __exit__(self, *_: object) -> None:
+        """Take it back."""
+        self._context[at.LEXICON] = 0
+        self._lexicon.lock.release()
+        self._pictures.release()
 
 
 @final

@@ -13,16 +13,22 @@ names of three short labels came before longer ones, and no mask came in a minut
 
 from collections.abc import Iterable, Iterator
 from itertools import takewhile
-from typing import TypeAlias, final
+from typing import Final, TypeAlias, final
+
+import numpy as np
+from numpy.typing import NDArray
 
 from guideway.lowering.fuel import spend
-from guideway.masks.kernels.bound_layout import OPTIONS_OF, PLAINLY
+from guideway.masks.kernels.bound_layout import BOUND_SEARCH, OPTIONS_OF, PLAINLY, SPLITTING
 from guideway.masks.kernels.layout import EXPANDED
 from guideway.masks.kernels.record_layout import FARTHEST
 from guideway.masks.lexicon import Lexicon
 
 Place: TypeAlias = tuple[int, int, int]
 Ways: TypeAlias = tuple[list[int], list[int]]
+
+SEARCHED: Final = 32  # pairs that a search goes on from, before options of states are told apart
+_ANY: Final = 1 << 30
 
 
 @final
@@ -151,3 +157,15 @@ class Lengths:
         for state in states:
             if not self._lexicon.flags[state] & EXPANDED:
                 self._lexicon.expand(state)
+
+
+def expand(lexicon: Lexicon, state: int, context: "NDArray[np.int64]") -> None:
+    """Make the row of a lexical state that a network's context wants.
+
+    Where the row of an option takes long while searches are SPLITTING, it may have no text where
+    others have: to see that of three groups of nine patterns that meet took minutes. Then states
+    are looked at whole for good.
+    """
+    splitting = bool(context[SPLITTING])
+    if not lexicon.expand(state, briefly=splitting):
+        context[SPLITTING], context[BOUND_SEARCH] = 0, _ANY

@@ -18,7 +18,7 @@ What this module does not know: tokens (`gallery`, `rows`).
 """
 
 from contextlib import nullcontext
-from functools import cached_property, partial
+from functools import cached_property
 from typing import Any, Final, final
 
 import numpy as np
@@ -48,13 +48,12 @@ from guideway.lowering.nodes import (
 )
 from guideway.masks.arena import Arena
 from guideway.masks.bits import Row
-from guideway.masks.bounded import expand
 from guideway.masks.conjunctions import bounded_fields, counted_apart
-from guideway.masks.gallery import Gallery
-from guideway.masks.jumps import DRAWN
+from guideway.masks.gallery import DRAWN, Gallery
 from guideway.masks.kernels import layout as at
 from guideway.masks.known import Known
 from guideway.masks.lalr import LalrNodes
+from guideway.masks.lengths import Lengths, expand
 from guideway.masks.literals import lexeme_of, run_of
 from guideway.masks.marks import Marks, is_marked, last_value
 from guideway.masks.members import MemberNodes
@@ -80,7 +79,7 @@ class Network:
 
         self._run, (self._row, self._spare) = run, np.empty((2, gallery.words), np.uint32)
         self.arena = Arena(seed.plan)
-        self._shelf, self._bounds = seed.shelf, seed.bounds
+        self._shelf, self._lengths = seed.shelf, dict[int, Lengths]()
         self.facts, self._known = seed.facts, Known(seed.facts)
         self.states, self._entered = dict[int, Any](), list[int]()  # of `states`, by macro state
         self.marks, self._captures = Marks(self.arena), list[tuple[Capture, bool]]()
@@ -104,7 +103,7 @@ class Network:
         while place < len(self._known):  # which grows
             self._tell(self.node(self._known[place]))
             place += 1
-        return Seed(self.arena.plan(), self._known.facts(), self._shelf, self._bounds)
+        return Seed(self.arena.plan(), self._known.facts(), self._shelf)
 
     def enter(self, rest: Expr) -> int:
         """The macro state where this is what may follow."""
@@ -124,13 +123,11 @@ class Network:
         context, row, spare = self.arena.context, self._row, self._spare
         code = self._run(context, at.FILL, macro, 1, row, spare)
         code = code if code >= 0 else self._served(code, at.FILL, macro, 0)
-        if code < 2 and context[at.UNSURE_COUNT]:
+        if code == 0 and context[at.UNSURE_COUNT]:
             return self.marks.kept(macro, row.copy(), self.arena.unsure(row))
-        number = code >> 1 or self._shelf.put(row, int(context[at.ROW_CODE]))
+        number = code or self._shelf.put(row, int(context[at.ROW_CODE]))
         if number == 0:
             return sealed(row), [], False
-        if code & 1:
-            self.arena.learn(number)
         return self._shelf.rows[number], [], True
 
     def run(
@@ -182,8 +179,6 @@ class Network:
             expand(self.lexicon, wanted, self.arena.context)
         elif code in DRAWN:
             self.gallery.serve(code, wanted, self.arena)
-        elif code == at.NEED_BOUND:
-            self._measure(wanted)
         elif code == at.NEED_JUDGE:
             self._verdicts.judge_all(wanted, lambda place, most: self.run(at.JUDGE, place, most))
         elif code == at.NEED_SCANNER:
@@ -219,7 +214,8 @@ class Network:
         """What an EXPR, RESUME or NAMED node is; a BOUNDED one is itself, or DEAD."""
         kind, a, low, high, between, within = self.arena.record(node)
         if kind == at.BOUNDED:
-            return node if self._bounds.alive(a, within or between, between, low, high) else at.DEAD
+            lengths = self._lengths.setdefault(between, Lengths(self.lexicon, between))
+            return node if lengths.alive(a, within or between, low, high) else at.DEAD
         if kind == at.NAMED:
             expr = self._listed[a].named(low, high)
         else:
@@ -231,11 +227,6 @@ class Network:
         if expr.looks:
             return self._machine.living.check(expr)
         return self.lexicon.alive(expr) if expr.regular else self._machine.alive(expr)
-
-    def _measure(self, node: int) -> None:
-        (_, state, _, _, between, _), context = self.arena.record(node), self.arena.context
-        ask = partial(self._run, context, at.MEASURE, state, between)
-        self._bounds.make(state, between, context, ask, self._serve)
 
     def _resumed(self, number: int, text: int) -> Expr:
         capture, marked = self._captures[number]

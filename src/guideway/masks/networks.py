@@ -10,7 +10,6 @@ from weakref import WeakKeyDictionary
 from guideway.automata.derivative import Derivatives
 from guideway.lowering.expr import ALL_BYTES
 from guideway.lowering.nodes import Expr
-from guideway.masks.bounded import shared_bounds
 from guideway.masks.gallery import Gallery, shared_gallery
 from guideway.masks.lexicon import Lexicon, large_lexicon, shared_lexicon
 from guideway.masks.network import Network
@@ -73,11 +72,8 @@ def _bare_seed(gallery: Gallery) -> Seed:
 
 
 def _present(seeds: "WeakKeyDictionary[Gallery, Seed]", gallery: Gallery) -> Seed | None:
-    """The seed of a gallery, if what it was made for is still there but for a shelf."""
-    found = seeds.get(gallery)
-    if found is None or found.bounds is not shared_bounds(gallery):
-        return None
-    shelf = gallery.shelf()
-    if found.shelf is not shelf:
+    """The seed of a gallery, if it has one, for its present shelf."""
+    found, shelf = seeds.get(gallery), gallery.shelf()
+    if found is not None and found.shelf is not shelf:
         found = seeds[gallery] = found.beside(shelf)
     return found

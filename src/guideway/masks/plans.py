@@ -15,10 +15,8 @@ from numpy.typing import NDArray
 from guideway.masks.forest import address
 from guideway.masks.kernels import bound_layout as bound
 from guideway.masks.kernels import entry_layout as entry
-from guideway.masks.kernels import jump_layout as jump
 from guideway.masks.kernels import layout as at
 from guideway.masks.kernels import lexer_layout as seen
-from guideway.masks.kernels import recipe_layout as recipe
 from guideway.masks.kernels.searches import MOST_PUT_OFF, PUT_OFF
 from guideway.masks.space import untouched
 
@@ -50,8 +48,6 @@ TABLES: Final[dict[int, Table]] = {
         (
             (at.MACRO, np.int32, 4),
             (at.FIRST, np.uint64, 4),
-            (at.MACRO_LOOP, np.uint64, 4),
-            (at.MACRO_ELSE, np.uint8, 1),
         ),
         ((at.MACRO_HASH, np.int32, 2),),
     ),
@@ -141,9 +137,8 @@ _TOUCHED: Final = {  # what is as it was where its count is
     **dict.fromkeys((seen.OUTLOOK, seen.OUTLOOK_AT, seen.OUTLOOK_HASH), seen.OUTLOOKS),
 }
 _WRITTEN: Final = (  # what is written before it is read
-    *(at.WALK, at.BEGUN, at.BOUND_WALK, at.KEY_WALK, at.KEY_LEADS),
+    *(at.WALK, at.BEGUN, at.BOUND_WALK, at.KEY_WALK),
     *(at.SCRATCH, at.FOUND_IS, at.ASKED, at.ASIDE, at.ASIDE_IS, entry.ENTERED, at.REACH_ITEM),
-    *(jump.REGION, jump.BOUND_ROW, recipe.RECIPE),
 )
 _BLOCKS: Final = 16
 _MOST_KEPT: Final = 16  # as a new constraint mostly comes when an old one goes
@@ -294,11 +289,8 @@ class Plan:
         deepest = gallery.deepest + 2
         sizes[at.WALK] = sizes[at.BEGUN] = np.int32, deepest
         sizes[at.BOUND_WALK] = np.int32, deepest * 3
-        sizes[jump.REGION] = np.int32, (deepest + 1) * jump.R_WIDTH
         sizes[at.KEY_WALK] = np.int32, deepest * 5
-        sizes[at.KEY_LEADS] = np.uint64, deepest * 4
-        sizes[at.UNSURE] = sizes[jump.BOUND_ROW] = np.uint32, gallery.words
-        sizes[recipe.RECIPE] = np.int64, recipe.MOST_PARTS
+        sizes[at.UNSURE] = np.uint32, gallery.words
         sizes[at.LEADS] = sizes[at.SEARCH_LEADS] = np.uint64, 4
         sizes[PUT_OFF] = np.int32, MOST_PUT_OFF
         sizes.update({slot: (kind, size) for slot, kind, size in _PYTHON})

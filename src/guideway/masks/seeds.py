@@ -12,10 +12,11 @@ from guideway.lowering.expr import EMPTY, EPSILON
 from guideway.lowering.json_schema import lower_json_schema
 from guideway.lowering.nodes import Expr
 from guideway.masks.arena import Arena
-from guideway.masks.bounded import Bounds, shared_bounds
 from guideway.masks.gallery import Gallery
 from guideway.masks.kernels import layout as at
+from guideway.masks.kernels.bound_layout import BOUND_SEARCH
 from guideway.masks.known import Facts
+from guideway.masks.lengths import SEARCHED
 from guideway.masks.plans import TABLES, Plan
 from guideway.masks.shelf import Shelf
 from guideway.syntax.json_schema_source import JsonSchema
@@ -32,27 +33,26 @@ class Seed:
     Attributes:
         plan: of the arena that holds them.
         facts: what is known of them.
-        shelf, bounds: what `plan` was made for.
+        shelf: what `plan` was made for.
     """
 
     plan: Plan
     facts: Facts
     shelf: Shelf
-    bounds: Bounds
 
     @classmethod
     def bare(cls, gallery: Gallery) -> "Seed":
         """The nodes without which there is no network."""
-        arena, shelf, bounds = Arena(gallery.plan), gallery.shelf(), shared_bounds(gallery)
+        arena, shelf = Arena(gallery.plan), gallery.shelf()
         shelf.describe(arena.context)
-        bounds.describe(arena.context)
+        arena.context[BOUND_SEARCH] = SEARCHED
         brace = arena.pool(b"}")
         arena.make(at.DEAD)
         arena.make(at.NIL)
         arena.make(at.LITERAL, brace, 1, at.NIL)
         nodes: dict[Expr, int] = {EMPTY: at.DEAD, EPSILON: at.NIL}
         facts = Facts(nodes, [], {at.DEAD, at.NIL}, set())
-        return cls(arena.plan(), facts, shelf, bounds)
+        return cls(arena.plan(), facts, shelf)
 
     def roomy(self) -> "Seed":
         """The same nodes, for networks that fill all the memory of lists that a mask is made with.

@@ -2,10 +2,9 @@
 
 Masks of different states are mostly equal, and so are those of different schemas: within a string
 before a comma or a brace, all are. Kernels look a mask up by what it says (`kernels.shelf`); one
-that is not there is put here, as long as there is room, and so is what masks are made of, by which
-most are found sooner (`kernels.recipes`). Nothing is ever taken away, as kernels of other threads
-may be reading; when a shelf is full, new networks get a new one, and it goes when the last network
-that knows it does.
+that is not there is put here, as long as there is room. Nothing is ever taken away, as kernels of
+other threads may be reading; when a shelf is full, new networks get a new one, and it goes when the
+last network that knows it does.
 """
 
 import threading
@@ -18,20 +17,16 @@ from numpy.typing import NDArray
 from guideway.masks.bits import Row
 from guideway.masks.forest import address
 from guideway.masks.kernels import layout as at
-from guideway.masks.kernels import recipe_layout as recipe
 from guideway.masks.memory import Held, total, track_shared
 from guideway.masks.space import untouched
 
 MOST_BYTES: Final = 64 << 20
 _MOST_ROWS: Final = 1 << 14  # of small vocabularies
-MOST_RECIPES: Final = 1 << 17
-_MOST_PARTS: Final = 1 << 21
-_OF_RECIPES: Final = recipe.KNOWN, recipe.KNOWN_AT, recipe.KNOWN_PARTS, recipe.KNOWN_USED
 
 
 @final
 class Shelf:
-    """Some rows of one gallery, and what they are made of.
+    """Some rows of one gallery.
 
     Attributes:
         rows: by number; there is no row 0.
@@ -44,13 +39,6 @@ class Shelf:
         self._table = untouched(2 * room, np.int32)
         self._codes = untouched(room, np.int64)
         self._addresses = untouched(room, np.int64)
-        self._used = np.zeros(2, np.int64)
-        self._recipes = (
-            untouched(2 * MOST_RECIPES, np.int32),
-            untouched(4 * MOST_RECIPES, np.int64),
-            untouched(_MOST_PARTS, np.int64),
-            self._used,
-        )
         self.rows: list[Row] = [np.zeros(0, np.uint32)]
         self._room, self.full = room, False
         self._lock = threading.Lock()
@@ -59,18 +47,13 @@ class Shelf:
     def held(self) -> Held:
         """The memory of the rows."""
         count = len(self.rows) - 1
-        recipes = 40 * int(self._used[0]) + 8 * int(self._used[1])
-        return Held(rows=count, row_bytes=4 * self._words * count + recipes)
+        return Held(rows=count, row_bytes=4 * self._words * count)
 
     def describe(self, context: "NDArray[np.int64]") -> None:
         """Write the size and the addresses to a context."""
         context[at.SHELF_ROOM] = self._room
         context[at.SHELF], context[at.SHELF_CODE] = address(self._table), address(self._codes)
         context[at.SHELF_ROW] = address(self._addresses)
-        context[recipe.KNOWN_ROOM] = MOST_RECIPES
-        context[recipe.KNOWN_PARTS_ROOM] = _MOST_PARTS
-        for slot, array in zip(_OF_RECIPES, self._recipes, strict=True):
-            context[slot] = address(array)
 
     def put(self, row: Row, code: int) -> int:
         """Keep a copy of a row that was not here by its hash; its number, 0 without room."""

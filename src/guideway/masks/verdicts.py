@@ -18,7 +18,6 @@ from guideway.lowering.expr import EPSILON, ahead, concat, literal, repeat
 from guideway.lowering.lark_automaton import Frame
 from guideway.lowering.nodes import Alt, Concat, Expr, Repeat, Rule, Stop
 from guideway.masks.arena import Arena
-from guideway.masks.fewer import Fewer
 from guideway.masks.kernels import layout as at
 from guideway.masks.kernels.searches import FUTILE
 from guideway.masks.known import Known
@@ -64,7 +63,7 @@ class Verdicts:
         lexicon: the lexical states.
         exprs: the expressions that nodes name by their index.
         automata: what reads the stacks of Lark's automata, by their tables.
-        machine: says whether an expression has a text, and one where it looks ahead.
+        machine: says whether an expression has a text.
     """
 
     def __init__(
@@ -81,7 +80,6 @@ class Verdicts:
         self._frames: dict[int, Frame] = {}
         self._states: dict[int, Expr] = {}
         self._around: dict[int, bool] = {0: True}
-        self._witness, self._fewer = machine.witness, Fewer(arena, lexicon)
         self._futile = 0
 
     def judge_all(self, wanted: int, search: Callable[[int, int], int]) -> None:
@@ -108,18 +106,11 @@ class Verdicts:
             return
         whole = self._whole(node, stack) if said else None
         if whole is not None:
-            verdict = self._verdict(whole)
-            arena.set_verdict(place, verdict)
-            if verdict != at.V_DOUBT:
-                self._fewer.judge(place, verdict, self._shown(whole, verdict))
+            arena.set_verdict(place, self._verdict(whole))
         elif asked:
             arena.set_verdict(place, at.V_SEARCH)
         elif self._futile == _FUTILE or search(MOST):
             self._set_doubt(place)
-
-    def _shown(self, whole: Expr, verdict: int) -> bytes | None:
-        """What shows that what is alive is."""
-        return self._witness(whole) if verdict == at.V_ALIVE and whole.looks else None
 
     def _set_doubt(self, place: int) -> None:
         """Leave it to what asks; where that is all that searches do, they are short ones."""

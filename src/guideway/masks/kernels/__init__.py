@@ -17,11 +17,8 @@ Lexical states, from records of regular expressions:
     lexemes                   rows of lexical states: where each byte leads
     bounds, text_searches,    what a text must still have, and masks as far as there is room
     bounded
-    skips, loops              parts of the trie that are read without leaving a state
-    jump_layout, jumps,       and from one such part to what has to be looked at
-    bounded_jumps
+    skips                     parts of the trie that are read without leaving a state
     pictures, leaves, scraps  what is remembered of a state: its tokens, its exits;
-    redraws                   out of what is remembered of another
 
 Macro states, which are sets of configurations:
 

@@ -7,8 +7,6 @@ from pathlib import Path
 from typing import Final
 
 from guideway.masks.kernel_cache import kept
-from guideway.masks.kernels.bounded_pictures import measure
-from guideway.masks.kernels.children import index_children, index_vocabulary
 from guideway.masks.kernels.closure import close
 from guideway.masks.kernels.fill import fill as _fill
 from guideway.masks.kernels.frames import build_keys, first_frame, rehash_frames
@@ -21,7 +19,6 @@ from guideway.masks.kernels.intern import (
     remember_step,
     text_of,
 )
-from guideway.masks.kernels.jumps import jump_of
 from guideway.masks.kernels.layout import (
     BUILD_KEYS,
     ENTER,
@@ -41,7 +38,6 @@ from guideway.masks.kernels.layout import (
     MACROS,
     MAKE_NODE,
     MAKE_TEXT,
-    MEASURE,
     NEED_LEX,
     NODES,
     OK,
@@ -65,7 +61,6 @@ from guideway.masks.kernels.layout import (
     TEXT_HASH,
     TEXT_ROOM,
     TEXTS,
-    TRIE_FREE,
 )
 from guideway.masks.kernels.lexemes import expand_wanted, explore
 from guideway.masks.kernels.lexer_layout import (
@@ -82,12 +77,10 @@ from guideway.masks.kernels.macros import finish
 from guideway.masks.kernels.options import split_state
 from guideway.masks.kernels.outlooks import learn
 from guideway.masks.kernels.pictures import count_rows as _count_rows
-from guideway.masks.kernels.pictures import remember_picture
+from guideway.masks.kernels.pictures import remember_picture, take_picture
 from guideway.masks.kernels.pictures import stack_rows as _stack_rows
 from guideway.masks.kernels.programs import write
 from guideway.masks.kernels.reads import read_each, read_one
-from guideway.masks.kernels.recipe_layout import LEARN
-from guideway.masks.kernels.recipes import learn_recipe
 from guideway.masks.kernels.record_layout import (
     EFFORT,
     NUMBER,
@@ -98,11 +91,8 @@ from guideway.masks.kernels.record_layout import (
     WRITE,
 )
 from guideway.masks.kernels.records import rehash, state_of
-from guideway.masks.kernels.redraws import redraw as _redraw
-from guideway.masks.kernels.redraws import take_or_redraw
 from guideway.masks.kernels.searches import MAKE_PLACE, search
 from guideway.masks.kernels.skips import survey_parts
-from guideway.masks.kernels.spots import spot_nodes
 from guideway.masks.kernels.tables import lay_tables, measure_tables
 from guideway.masks.kernels.tries import draw_picture
 from guideway.masks.kernels.tries import merge as _merge
@@ -160,7 +150,7 @@ def _takes_long(context: Context, what: int, macro: int) -> bool:
     """Whether other threads should run meanwhile: most masks take less than handing over does."""
     if what == FILL:
         return int(int32s(context, MACRO)[macro * 4 + 1]) > _FEW
-    return what in (JUDGE, MEASURE)
+    return what == JUDGE
 
 
 @_kernels.kernel(holds=True)
@@ -172,8 +162,7 @@ def run(context: Context, what: int, a: int, b: int, row: WholeWords, spare: Who
     plus 2 if a text may end there, plus 1 if it is unsure; where there are MARK nodes it needs and
     gives a text. READ_EACH a b: the same for the b tokens in `row`, to `spare`. FILL a b: the mask
     of a, as `fill` says; anew if b is not 0, else where it was.
-    MEASURE a b: see `bounded_pictures.measure`. JUDGE a b: find the verdict of place a among b
-    places; 1 if it is not known then.
+    JUDGE a b: find the verdict of place a among b places; 1 if it is not known then.
     """
     if what == FILL and b != 0:
         context[PENDING] = 0
@@ -188,10 +177,8 @@ def run(context: Context, what: int, a: int, b: int, row: WholeWords, spare: Who
             code = read_each(context, a, row, b, spare)
         elif what == ENTER:
             code = _enter(context, a)
-        elif what == JUDGE:
-            code = search(context, a, b)
         else:
-            code = measure(context, a, b, row, spare)
+            code = search(context, a, b)
         if code in (NEED_LEXER, NEED_STEP, NEED_OUTLOOK):
             lock = release() if lock == 0 else lock  # to learn may take milliseconds
             learned = learn(context, code)
@@ -207,7 +194,7 @@ def build(context: Context, what: int, kind: int, a: int, b: int, c: int, d: int
 
     MAKE_NODE: of a kind with five fields. MAKE_TEXT: text a with byte b behind it. BUILD_KEYS: the
     key trie of object a from row b on. FIRST_FRAME: of object a. REHASH: the empty table of a.
-    LEARN: that the last mask is row a. MAKE_PLACE: of node a on stack b, to be judged.
+    MAKE_PLACE: of node a on stack b, to be judged.
     """
     if what == MAKE_NODE:
         return node_of(context, kind, a, b, c, d, e)
@@ -221,38 +208,20 @@ def build(context: Context, what: int, kind: int, a: int, b: int, c: int, d: int
         return first_frame(context, a)
     if what == REHASH:
         _rehash(context, a)
-    elif what == LEARN:
-        learn_recipe(context, a)
     return OK
 
 
 @_kernels.kernel()
 def picture(
-    context: Context,
-    below: int,
-    state: int,
-    like: int,
-    found: WholeInts,
-    row: WholeWords,
-    exits: WholeInts,
-    leads: Sets,
+    context: Context, below: int, state: int, found: WholeInts, exits: WholeInts, leads: Sets
 ) -> int:
     """Find the tokens below a trie node that stay within a lexical state, and its exits.
 
-    `found` are its holes, and `row` is not used; or if `like` is not 0, the exits of that state,
-    out of whose row that of `state` is made. If it is -1, only the jumps of the state are found; if
-    it is less, so many bytes less one have to lead to the same from another state for its picture
-    to be what `redraws` begin with. States on the way are expanded.
+    `found` are its holes. Expands states on the way.
     """
     code = NEED_LEX
     while code == NEED_LEX:
-        if like == -1:
-            code = jump_of(context, 0, state)
-        elif like <= 0:
-            alike = -1 - like if like < 0 else 0
-            code = take_or_redraw(context, below, state, alike, found, exits, leads)
-        else:
-            code = _redraw(context, state, like, row, found, exits, leads)
+        code = take_picture(context, below, state, found, exits, leads)
         if code == NEED_LEX and not expand_wanted(context):
             break
     return code
@@ -268,8 +237,6 @@ def draw(context: Context, holes: WholeInts, row: WholeWords) -> None:
 def survey(context: Context, scratch: Sets) -> None:
     """Write what is below each node of the vocabulary's trie."""
     survey_parts(context, scratch)
-    spot_nodes(context)
-    index_vocabulary(context)
 
 
 @_kernels.kernel()
@@ -277,9 +244,7 @@ def merge(
     context: Context, count: int, segments: WholeInts, levels: WholeInts, nodes: int, tokens: int
 ) -> int:
     """Append the trie of all that begins with the first `count` nodes of `segments`."""
-    root, end = context[TRIE_FREE], _merge(context, count, segments, levels, nodes, tokens)
-    index_children(context, root, end)
-    return end
+    return _merge(context, count, segments, levels, nodes, tokens)
 
 
 @_kernels.kernel(holds=True)

@@ -13,17 +13,14 @@ from typing import Final
 
 import numpy as np
 
-from guideway.masks.kernels.bounded import bounded_walk, draw_bounded
+from guideway.masks.kernels.bounded import bounded_walk
 from guideway.masks.kernels.closure import close
 from guideway.masks.kernels.frames import frame_after_other, frame_field, object_field
 from guideway.masks.kernels.guarded_walks import guarded_walk
 from guideway.masks.kernels.intern import node_of
 from guideway.masks.kernels.key_walks import walk_keys
 from guideway.masks.kernels.layout import (
-    B_EXIT,
-    B_EXITS,
     BLUR,
-    BOUND,
     BOUND_PLACE,
     BOUNDED,
     CAPTURE,
@@ -31,7 +28,7 @@ from guideway.masks.kernels.layout import (
     CONFIG,
     COUNT_AT,
     COUNTED,
-    EXIT,
+    ENDS,
     FULL,
     GUARDED,
     KEY,
@@ -78,13 +75,11 @@ from guideway.masks.kernels.line_walks import walk_lines
 from guideway.masks.kernels.lookouts import look_out
 from guideway.masks.kernels.macros import finish
 from guideway.masks.kernels.pictures import picture_of
-from guideway.masks.kernels.reach import put, reach_begin, spread, spread_found
-from guideway.masks.kernels.recipe_layout import ENDED, PARTS, WRITTEN
-from guideway.masks.kernels.recipes import add_part, add_tokens, known_row, write_out
+from guideway.masks.kernels.reach import put, reach_begin, spread
 from guideway.masks.kernels.scraps import is_scrap, walk_scrap
 from guideway.masks.kernels.shelf import shelved
 from guideway.masks.kernels.step import value_follows
-from guideway.masks.kernels.tries import child_of
+from guideway.masks.kernels.tries import child_of, set_tokens
 from guideway.masks.kernels.views import (
     Context,
     Words,
@@ -95,7 +90,7 @@ from guideway.masks.kernels.views import (
     uint8s,
     uint32s,
 )
-from guideway.masks.kernels.walks import add_items, add_picture, walk_below
+from guideway.masks.kernels.walks import add_items, add_picture, add_row, walk_below
 from guideway.masks.kernels.worklist import begin
 
 _MOST_PLACES: Final = 1 << 12
@@ -106,16 +101,15 @@ MANY_PLACES: Final = -19  # so many are reached that it is less to walk with sta
 def fill(context: Context, macro: int, row: Words, spare: Words) -> int:
     """Write the mask of a macro state; the unsure tokens are listed apart.
 
-    When something had to be served it goes on where it was, if PENDING says so. Gives twice the
-    number of the row on the shelf that says the same, which is 0 if there is none, or where tokens
-    are unsure; plus 1 if it is then to be learned what the mask is made of (LEARN). `row` is only
-    written where that was not known.
+    When something had to be served it goes on where it was, if PENDING says so. Gives the number of
+    the row on the shelf that says the same, which is 0 if there is none, or where tokens are
+    unsure.
     """
     context[BLUR] = context[CAPTURES]
     code = OK
     if context[PENDING] == 0:
         context[BOUND_PLACE] = 0
-        _clear(context)
+        _clear(context, row)
         code = _open_keys_of(context, macro, row, spare)
         if code == OK:
             code = _put_others_of(context, macro)
@@ -124,8 +118,7 @@ def fill(context: Context, macro: int, row: Words, spare: Words) -> int:
     if code == OK:
         code = _reach(context, row)
     if code == MANY_PLACES:
-        _clear(context)
-        write_out(context, row)
+        _clear(context, row)
         code = walk_below(context, row, 0, macro)
     if code == OK or (code == FULL and context[WANT] == REACHED):
         context[PENDING] = 0
@@ -133,25 +126,8 @@ def fill(context: Context, macro: int, row: Words, spare: Words) -> int:
     if code != OK:
         return code
     if int32s(context, MACRO)[macro * 4 + 2] != 0:
-        add_part(context, row, ENDED, 0, 0)
-    return _finished(context, row)
-
-
-@once
-def _finished(context: Context, row: Words) -> int:
-    """What `fill` gives, when all is done."""
-    if context[UNSURE_COUNT] != 0:
-        write_out(context, row)
-        return 0
-    parts = context[PARTS]
-    if parts == WRITTEN:
-        return 2 * shelved(context, row)
-    number = known_row(context)
-    if number == 0:
-        write_out(context, row)
-        number, context[PARTS] = shelved(context, row), parts
-        return 2 * number + 1
-    return 2 * number
+        add_row(context, row, ENDS, 0)
+    return 0 if context[UNSURE_COUNT] != 0 else shelved(context, row)
 
 
 @once
@@ -166,7 +142,6 @@ def _open_keys_of(context: Context, macro: int, row: Words, spare: Words) -> int
         target = row if done == 0 else spare
         done += 1
         if done > 1:
-            write_out(context, row)
             for word in range(words):
                 spare[word] = np.uint32(0)
         code = _open_key(context, target, config >> 32, config & 0xFFFFFFFF)
@@ -179,8 +154,9 @@ def _open_keys_of(context: Context, macro: int, row: Words, spare: Words) -> int
 
 
 @inner
-def _clear(context: Context) -> None:
-    context[PARTS] = 0
+def _clear(context: Context, row: Words) -> None:
+    for word in range(context[ROW_WORDS]):
+        row[word] = np.uint32(0)
     if context[UNSURE_COUNT] != 0:
         context[UNSURE_COUNT] = 0
         unsure = uint32s(context, UNSURE)
@@ -275,7 +251,6 @@ def _leaf(context: Context, row: Words, below: int, node: int, stack: int) -> in
         if code < 0:
             return code
         if code > 0:  # so are the tokens that end before the doubt
-            write_out(context, row)
             row, context[UNSURE_COUNT] = uint32s(context, UNSURE), 1
     if kind in (LEXEME, CAPTURE):
         return _lexical(context, row, below, node, stack)
@@ -300,7 +275,6 @@ def _of_automaton(context: Context, row: Words, below: int, node: int, stack: in
     if nodes[core * 6] == LINE:
         return walk_lines(context, row, below, node, stack)
     if nodes[core * 6] in (LEXER, TOOK, APART):
-        write_out(context, row)
         return look_out(context, row, below, node, stack)
     return guarded_walk(context, row, below, node, stack)
 
@@ -346,7 +320,7 @@ def _literal(context: Context, row: Words, below: int, node: int, stack: int) ->
         below = child_of(context, below, int(pool[place]))
         if below < 0:
             return OK
-        add_tokens(context, row, below, below + 1)
+        set_tokens(context, row, below, below + 1)
     return spread(context, below, int(nodes[node * 6 + 3]), stack)
 
 
@@ -384,20 +358,5 @@ def _bounded(context: Context, row: Words, below: int, node: int, stack: int) ->
     code = close(context, NIL, stack)
     if code < 0:
         return code
-    write_out(context, row)
-    picture = draw_bounded(context, row, node) if below == 0 else 0
-    if picture == 0:
-        macro = finish(context)
-        return bounded_walk(context, row, below, node, macro) if macro >= 0 else macro
-    if picture < 0:
-        return picture
-    nodes, pictures = int32s(context, NODE), int32s(context, BOUND)
-    low, high = int(nodes[node * 6 + 2]), int(nodes[node * 6 + 3])
-    first, last = int(pictures[picture * 12 + B_EXIT]), int(pictures[picture * 12 + B_EXIT + 1])
-    every = first == last or (
-        low <= int32s(context, EXIT)[first * 2]
-        and (high < 0 or high >= int32s(context, EXIT)[last * 2 - 2])
-    )
-    if every:
-        return spread_found(context, int(pictures[picture * 12 + B_EXITS])) if first < last else OK
-    return leave_counted(context, first, last, low, high)
+    macro = finish(context)
+    return bounded_walk(context, row, below, node, macro) if macro >= 0 else macro

@@ -19,10 +19,9 @@ from guideway.masks.kernels.layout import (
 from guideway.masks.kernels.macros import finish, settle_found
 from guideway.masks.kernels.pictures import is_lead
 from guideway.masks.kernels.reach import spread_found
-from guideway.masks.kernels.recipes import add_tokens
 from guideway.masks.kernels.searches import judge_put_off, put_off
 from guideway.masks.kernels.step import step_config
-from guideway.masks.kernels.tries import has_below
+from guideway.masks.kernels.tries import has_below, set_tokens
 from guideway.masks.kernels.views import (
     Context,
     Words,
@@ -66,7 +65,7 @@ def _behind_byte(context: Context, row: Words, at: int) -> int:
         return code
     found, nodes = int64s(context, SCRATCH), int32s(context, NODE)
     if context[FOUND] != 0 or context[ACCEPT] != 0:
-        add_tokens(context, row, at, at + 1)
+        set_tokens(context, row, at, at + 1)
     elif context[DOUBTFUL] != 0:
         note_unsure(context, at, at + 1)
     if not has_below(context, at):

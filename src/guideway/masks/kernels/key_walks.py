@@ -6,9 +6,6 @@ tokens that end a declared name, or one that has come, are taken out here and lo
 
 from typing import Final
 
-import numpy as np
-
-from guideway.masks.kernels.children import next_child
 from guideway.masks.kernels.frames import (
     frame_after_name,
     frame_after_other,
@@ -21,17 +18,11 @@ from guideway.masks.kernels.frames import (
 )
 from guideway.masks.kernels.keys import is_special, key_step, may_end
 from guideway.masks.kernels.layout import (
-    BACKSLASH,
-    K_BYTE,
-    K_CHILD,
-    K_CHILDREN,
     KEY_ESCAPE,
-    KEY_LEADS,
     KEY_STATE,
     KEY_TEXT,
     KEY_TRIE,
     KEY_WALK,
-    KEYS,
     MEMBER,
     N_VALUE,
     NODE,
@@ -46,19 +37,16 @@ from guideway.masks.kernels.layout import (
     UNKNOWN_TEXT,
 )
 from guideway.masks.kernels.reach import spread_found
-from guideway.masks.kernels.recipes import add_tokens, take_tokens
 from guideway.masks.kernels.step import value_follows
-from guideway.masks.kernels.tries import child_of, has_below
+from guideway.masks.kernels.tries import child_of, clear_tokens, has_below, set_tokens
 from guideway.masks.kernels.views import (
     Context,
-    Sets,
     Words,
     inner,
     int32s,
     once,
     uint8s,
     uint16s,
-    uint64s,
 )
 from guideway.masks.kernels.walks import note_unsure
 from guideway.masks.kernels.worklist import begin
@@ -81,7 +69,7 @@ def _begin_key(context: Context, row: Words, below: int, node: int, how: int) ->
     context[KEY_STATE], context[KEY_ESCAPE] = object_field(context, thing, O_START), 0
     quote = child_of(context, below, QUOTE_BYTE)
     if quote >= 0 and how != _AGAIN:
-        add_tokens(context, row, quote, quote + 1)
+        set_tokens(context, row, quote, quote + 1)
     return quote
 
 
@@ -103,13 +91,11 @@ def walk_keys(context: Context, row: Words, below: int, node: int, stack: int) -
         int32s(context, TRIE_END),
         int32s(context, KEY_WALK),
     )
-    leads, narrow = uint64s(context, KEY_LEADS), how != _OPEN and texts == 0
     top = int(uint16s(context, TRIE_DEPTH)[place])
-    _store(context, top, place, narrow)
+    _store(context, top, place)
     at, depth = place + 1, top
     while depth >= top:
         parent = int(above[depth * 5 + 4])
-        at = next_child(context, parent, at, leads, depth * 4)
         if at == ends[parent]:
             depth -= 1
             continue
@@ -128,35 +114,20 @@ def walk_keys(context: Context, row: Words, below: int, node: int, stack: int) -
             at = int(ends[at])
             continue
         if how != _AGAIN:
-            add_tokens(context, row, at, at + 1)
+            set_tokens(context, row, at, at + 1)
         depth += 1
-        _store(context, depth, at, narrow)
+        _store(context, depth, at)
         at += 1
     return OK
 
 
 @inner
-def _store(context: Context, depth: int, node: int, narrow: bool) -> None:
-    """Keep the key at a trie node, and the bytes that it may go on with, if they are not all."""
-    keys, leads = int32s(context, KEY_WALK), uint64s(context, KEY_LEADS)
+def _store(context: Context, depth: int, node: int) -> None:
+    """Keep the key at a trie node."""
+    keys = int32s(context, KEY_WALK)
     keys[depth * 5], keys[depth * 5 + 1] = context[KEY_TRIE], context[KEY_TEXT]
     keys[depth * 5 + 2], keys[depth * 5 + 3] = context[KEY_STATE], context[KEY_ESCAPE]
     keys[depth * 5 + 4] = node
-    known = narrow and context[KEY_TRIE] >= 0 and context[KEY_ESCAPE] == 0
-    for word in range(4):
-        leads[depth * 4 + word] = np.uint64(0) if known else ~np.uint64(0)
-    if known:
-        names, node = int32s(context, KEYS), context[KEY_TRIE]
-        first = names[node * 6 + K_CHILD]
-        _add_lead(leads, depth, QUOTE_BYTE)
-        _add_lead(leads, depth, BACKSLASH)
-        for child in range(first, first + names[node * 6 + K_CHILDREN]):
-            _add_lead(leads, depth, int(names[child * 6 + K_BYTE]))
-
-
-@inner
-def _add_lead(leads: Sets, depth: int, byte: int) -> None:
-    leads[depth * 4 + (byte >> 6)] |= np.uint64(1) << np.uint64(byte & 63)
 
 
 @inner
@@ -175,7 +146,7 @@ def _end_name(context: Context, row: Words, frame: int, stack: int, at: int, how
     if rank < 0:
         came = has_extra(context, extras, int(context[KEY_TEXT]))
         if how == _AGAIN and came:
-            take_tokens(context, row, at, end)
+            clear_tokens(context, row, at, end)
         ends = may_end(context, int(context[KEY_STATE])) if how == _OPEN and not came else 0
         if ends <= 0:
             return ends
@@ -185,7 +156,7 @@ def _end_name(context: Context, row: Words, frame: int, stack: int, at: int, how
         after = frame_after_other(context, frame, UNKNOWN_TEXT)
         return _value(context, row, thing, object_field(context, thing, O_OTHER), after, stack, at)
     if how == _AGAIN:
-        take_tokens(context, row, at, end)
+        clear_tokens(context, row, at, end)
     if not may_come(context, frame, rank):
         return OK
     value, after = name_field(context, thing, rank, N_VALUE), frame_after_name(context, frame, rank)
@@ -197,7 +168,7 @@ def _value(
     context: Context, row: Words, thing: int, value: int, frame: int, stack: int, at: int
 ) -> int:
     """A name is complete at a trie node: its value may follow."""
-    add_tokens(context, row, at, at + 1)
+    set_tokens(context, row, at, at + 1)
     if not has_below(context, at):
         return OK
     begin(context)

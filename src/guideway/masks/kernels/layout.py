@@ -91,11 +91,11 @@ REACH_ITEM: Final = 77  # int64[n, 2]: config, and the trie node below which it 
 REACH_SEEN: Final = 78  # int64[n, 3]: those met already, a hash of generations
 KEY_WALK: Final = 79  # int32[max depth + 2, 5]: the key at each depth, and the trie node
 TARGET: Final = 74  # int32[nodes]: what EXPR, RESUME and NAMED are, plus one; 0 until translated
-KEY_LEADS: Final = 87  # uint64[max depth + 2, 4]: the bytes that it may go on with
 # Of the process:
 LEX: Final = 80  # int32[n, 256]: 0 unknown, DEAD, or the state after a byte
 LEX_FLAG: Final = 81  # uint8[n]
 LEX_FIRST: Final = 82  # uint64[n, 4]
+LEXICON: Final = 83  # the context of the lexicon's records; 0 where its lock is not held
 # Of the vocabulary:
 TOKEN: Final = 88  # uint8[sum of lengths]
 TOKEN_AT: Final = 89  # int64[tokens + 1]
@@ -118,6 +118,7 @@ LOOPS: Final = 110  # uint8[lexical states]: whether LOOP is known, and more, se
 WIDE: Final = 106  # int64[n, 6]: set of bytes, root of the trie of exits that begin so, next or 0
 LISTED: Final = 104  # int32[n]: tokens of pictures with few
 ENDS: Final = 100  # uint32[words]: the end ids
+EVERY: Final = 102  # uint32[words]: all tokens that have bytes
 SHELF: Final = 111  # int32[2 * room]: 0, or the number of a row that is kept once
 SHELF_CODE: Final = 112  # int64[n]: its hash
 SHELF_ROW: Final = 113  # int64[n]: its address
@@ -139,17 +140,9 @@ SEARCH_BETWEEN: Final = 136  # pairs that wait for later, linked,
 SEARCH_WITHIN: Final = 137  # and those nearest
 SEARCH_BEST: Final = 138  # characters of the shortest text found, or -1,
 SEARCH_END: Final = 139  # and the pair where it ends
-MEASURED: Final = 140  # where an interrupted measuring goes on: exits << 32 | trie node
-STEADY: Final = 141  # whether all that was measured may become longer by one at a time
 LAST_STATE: Final = 142  # the pair that was looked at last, and what is known of it
 LAST_FEWEST: Final = 143
 LAST_STEADY: Final = 144
-# Of the vocabulary, for them:
-BOUND_AT: Final = 145  # int32[lexical states]: 0 unknown, a picture, or NO_PICTURE
-BOUND: Final = 146  # int32[n, 12], see below
-BOUND_BASE: Final = 147  # uint32[n, words], the first being all tokens
-BOUND_LISTED: Final = 148  # int32[n, 2]: characters, token
-BOUND_ENOUGH: Final = 234  # scalar: masks made by walking, before a picture is made
 FORKS: Final = 149  # how many lists of alternatives have been made
 # Of this constraint, where something is looked ahead for (`kernels.guards`, `kernels.verdicts`):
 LOOKS: Final = 150  # whether anything is
@@ -190,8 +183,6 @@ SCAN_ACCEPT: Final = 182  # and whether anything else accepts
 OPEN_SCANS: Final = 183  # those of the closure that are not remembered yet, linked
 SCAN_PARTLY: Final = 184  # whether the closure has left out some of its place, met before
 FOUND_IS: Final = 185  # uint8[room of SCRATCH]: verdicts of what the closure has found
-MACRO_LOOP: Final = 186  # uint64[macros, 4]: ASCII bytes known to lead back or not, those that do
-MACRO_ELSE: Final = 187  # uint8[macros]: 0 unknown, or what `loops` says of all other characters
 HEIGHT: Final = 188  # uint8[nodes]: the longest way down from a node of the vocabulary's trie
 BOUND_PLACE: Final = 189  # where an interrupted walk of a bounded pattern goes on, 0 if none is,
 BOUND_NODE: Final = 190  # and of which node, below which trie node
@@ -214,7 +205,6 @@ REHASH: Final = 4
 ENTER: Final = 5
 READ: Final = 6
 FILL: Final = 7
-MEASURE: Final = 8
 JUDGE: Final = 9
 READ_EACH: Final = 10
 
@@ -226,7 +216,6 @@ NEED_LEX: Final = -3  # WANT is a lexical state to expand; if OPTIONS_OF more, t
 NEED_PICTURE: Final = -4  # WANT is a lexical state whose picture is missing
 NEED_COUNT: Final = -6  # the same for counted items
 NEED_EXITS: Final = -7  # WANT is a picture of whose exits those are missing that begin with LEADS
-NEED_BOUND: Final = -9  # WANT is a BOUNDED node whose picture is missing
 NEED_JUDGE: Final = -10  # WANT is a place whose verdict is missing
 NEED_SETTLED: Final = -11  # WANT is a node of which SETTLED is not known
 NEED_SCANNER: Final = -12  # WANT is a SCAN node of whose state the terminals are missing
@@ -327,18 +316,7 @@ L_STEADY: Final = 2  # whether each greater number is possible too: of L_EXACT, 
 L_SEEN: Final = 4  # by which search,
 L_PARENT: Final = 5  # from where,
 L_LINK: Final = 6  # and what comes next in its list
-L_VISITS: Final = 7  # masks made by walking
 ENDLESS: Final = 1 << 30  # characters of a text that is none
-
-# Fields of BOUND: the picture of a bounded pattern between characters.
-B_BETWEEN: Final = 0
-B_BASE: Final = 1  # row in BOUND_BASE of the tokens that stay within it and need at most
-B_LEAST: Final = 2  # so many characters, the shortest rest included
-B_STEADY: Final = 3  # whether every greater number of characters is possible after each
-B_LONGER: Final = 4  # in BOUND_LISTED, those that need more, ascending: from, to
-B_ENDS: Final = 6  # tokens that the closing byte ends
-B_EXITS: Final = 8  # root of the trie of what is left behind the closing byte,
-B_EXIT: Final = 9  # and of each number of characters, in EXIT: from, to
 
 # Fields of a table of LALR.
 T_TERMINALS: Final = 0  # how many, the end of the text being the last

@@ -9,8 +9,7 @@ from typing import Final
 from guideway.masks.kernels.bound_layout import OPTIONS_OF
 from guideway.masks.kernels.derive import derive
 from guideway.masks.kernels.heaps import nearest, put_in_order
-from guideway.masks.kernels.jump_layout import LEXICON
-from guideway.masks.kernels.layout import DEAD_END, EXPANDED, GOES_ON
+from guideway.masks.kernels.layout import DEAD_END, EXPANDED, GOES_ON, LEXICON
 from guideway.masks.kernels.layout import WANT as WANTED
 from guideway.masks.kernels.meets import meet_inside
 from guideway.masks.kernels.options import list_options, split_state

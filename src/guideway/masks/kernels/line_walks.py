@@ -19,11 +19,9 @@ from guideway.masks.kernels.layout import (
     TRIE_END,
     WALK,
 )
-from guideway.masks.kernels.loops import loops_below
 from guideway.masks.kernels.macros import set_first, step
 from guideway.masks.kernels.reach import put
-from guideway.masks.kernels.recipes import add_tokens
-from guideway.masks.kernels.tries import has_below
+from guideway.masks.kernels.tries import has_below, set_tokens
 from guideway.masks.kernels.views import (
     Context,
     Words,
@@ -52,21 +50,19 @@ def walk_lines(context: Context, row: Words, below: int, node: int, stack: int) 
     lines = _macro(context, 1)
     macros[depths[below]] = lines
     while at < last and lines >= 0:
-        before, byte = int(macros[depths[at] - 1]), int(bytes_[at])
-        after = step(context, before, byte)
-        loops = loops_below(context, at, before) if after == before or byte > 0xC0 else 0
-        if after < 0 or loops < 0:
-            return min(after, loops)
-        end = int(ends[at]) if loops or after == 0 else at + 1
-        if after != 0 and int32s(context, MACRO)[after * 4 + 3] != 0:
+        after = step(context, int(macros[depths[at] - 1]), int(bytes_[at]))
+        if after < 0:
+            return after
+        if after == 0:
+            at = int(ends[at])
+            continue
+        if int32s(context, MACRO)[after * 4 + 3] != 0:
             note_unsure(context, at, int(ends[at]))
-        elif after != 0:
-            add_tokens(context, row, at, end)
-        if after != 0 and loops == 0:
-            lines = _part(context, at, after) if has_below(context, at) else 0
-            macros[depths[at]] = lines
-            end = at + 1 if lines != 0 else int(ends[at])
-        at = end
+        else:
+            set_tokens(context, row, at, at + 1)
+        lines = _part(context, at, after) if has_below(context, at) else 0
+        macros[depths[at]] = lines
+        at = at + 1 if lines != 0 else int(ends[at])
     return min(lines, OK)
 
 

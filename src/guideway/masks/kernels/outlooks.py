@@ -10,18 +10,14 @@ of another outlook. Where there are many nodes they become one trie, of what is 
 
 from typing import Final
 
-import numpy as np
-
 from guideway.masks.kernels.intern import full, outlook_of
 from guideway.masks.kernels.layout import (
     CONFIG,
     GUARDED,
-    HOLD,
     LEX_FIRST,
     MACRO,
     NODE,
     OK,
-    PART,
     ROW_WORDS,
     TRIE_AT,
     TRIE_BYTE,
@@ -58,16 +54,13 @@ from guideway.masks.kernels.lexer_layout import (
 from guideway.masks.kernels.lexers import (
     leaves_lexer,
 )
-from guideway.masks.kernels.loops import loops_below
 from guideway.masks.kernels.macros import learn_lexer, step
 from guideway.masks.kernels.pictures import is_lead
-from guideway.masks.kernels.skips import BETWEEN
 from guideway.masks.kernels.views import (
     Context,
     inner,
     int32s,
     int64s,
-    lowest_bit,
     once,
     uint8s,
     uint16s,
@@ -76,7 +69,6 @@ from guideway.masks.kernels.views import (
 
 _FEW_NODES: Final = 4  # where tokens leave, before a trie is made of what is left of them
 _FEW_TOKENS: Final = 2048  # that are listed as ranges
-_NO_ASCII: Final = 0xFF ^ BETWEEN  # what a part says that has, or is within, other characters
 
 
 @inner
@@ -127,37 +119,28 @@ def _walked(context: Context, macro: int, below: int) -> tuple[int, int]:
     ranges, groups = 0, 0
     macros[depths[below]] = macro
     while node < last:
-        before = int(macros[depths[node] - 1])
-        after = step(context, before, int(bytes_[node]))
+        after = step(context, int(macros[depths[node] - 1]), int(bytes_[node]))
         if after < 0:
             return after, 0
         if after == 0:
             node = int(ends[node])
             continue
         macros[depths[node]] = after
-        end = node + 1
-        if after == before or bytes_[node] > 0xC0:
-            loops = loops_below(context, node, before)
-            if loops < 0:
-                return loops, 0
-            if loops != 0 and not _leaves_below(context, before, node):
-                end = int(ends[node])
-        ranges = _add_range(context, ranges, node, end, after)
+        ranges = _add_range(context, ranges, node, after)
         if ranges < 0:
             return ranges, 0
-        if end == node + 1:
-            groups = _leave(context, after, node, groups)
-            if groups < 0:
-                return groups, 0
-        node = end
+        groups = _leave(context, after, node, groups)
+        if groups < 0:
+            return groups, 0
+        node += 1
     return ranges, groups
 
 
 @inner
-def _add_range(context: Context, ranges: int, node: int, end: int, macro: int) -> int:
-    """The tokens at the trie nodes [node, end) are read; how many ranges there are, or FULL."""
+def _add_range(context: Context, ranges: int, node: int, macro: int) -> int:
+    """The tokens at a trie node are read; how many ranges there are, or FULL."""
     at, listed = int32s(context, TRIE_AT), int32s(context, SEEN_LIST)
-    first, last = int(at[node]), int(at[end])
+    first, last = int(at[node]), int(at[node + 1])
     if first == last or not _reads(context, macro):
         return ranges
     place = int(context[SEEN_LISTED]) + 2 * ranges
@@ -229,27 +212,6 @@ def _lets_pass(context: Context, by: int, byte: int) -> bool:
             return False
         guard = int(nodes[guard * 6 + 3])
     return True
-
-
-@inner
-def _leaves_below(context: Context, macro: int, node: int) -> bool:
-    """Whether a macro state may be left within a part of the vocabulary's trie that it reads."""
-    macros, configs, nodes = int32s(context, MACRO), int64s(context, CONFIG), int32s(context, NODE)
-    holds, parts = uint64s(context, HOLD), uint8s(context, PART)
-    first = int(macros[macro * 4])
-    for index in range(first, first + macros[macro * 4 + 1]):
-        by = int(configs[index] >> 32)
-        if not leaves_lexer(context, by):
-            continue
-        if nodes[by * 6] == APART or parts[node] & _NO_ASCII != 0:
-            return True
-        for word in range(2):
-            rest = int(np.int64(holds[node * 2 + word]))
-            while rest != 0:
-                if _lets_pass(context, by, word * 64 + lowest_bit(rest)):
-                    return True
-                rest &= rest - 1
-    return False
 
 
 @inner

@@ -3,17 +3,8 @@
 Each walk goes over a whole trie, once in the life of a vocabulary for each state.
 """
 
-from typing import Final
-
 import numpy as np
 
-from guideway.masks.kernels.jumps import (
-    LARGE,
-    begin_walk,
-    go_on,
-    jump_over,
-    until,
-)
 from guideway.masks.kernels.layout import (
     ACCEPTS,
     BACKSLASH,
@@ -43,7 +34,7 @@ from guideway.masks.kernels.layout import (
     WALK,
     WANT,
 )
-from guideway.masks.kernels.skips import EVERYWHERE, SMALL, are_all, leads_back, stays
+from guideway.masks.kernels.skips import EVERYWHERE, SMALL, leads_back, stays
 from guideway.masks.kernels.views import (
     Context,
     Ints,
@@ -58,8 +49,6 @@ from guideway.masks.kernels.views import (
     uint32s,
     uint64s,
 )
-
-_JUMPED: Final = 3  # beside what `skips.stays` says
 
 
 @inner
@@ -91,15 +80,10 @@ def take_picture(
         int32s(context, TRIE_END),
     )
     states, so_far = int32s(context, WALK), int32s(context, BEGUN)
-    count, last, every = int(so_far[0]), int(ends[below]), below == 0 and are_all(leads)
+    count, left, last = int(so_far[0]), int(so_far[1]), int(ends[below])
     states[depths[below]] = state
-    node, left = _begin(context, below, state, every, int(so_far[1]))
-    end = until(context)
-    while 0 <= node < last:
-        if node >= end:
-            node = go_on(context, node)
-            end = until(context)
-            continue
+    node = max(int(context[CURSOR]), below + 1)
+    while node < last:
         depth = depths[node]
         after = rows[int(states[depth - 1]) * 256 + bytes_[node]]
         if after < 0 or flags[after] & DOUBTS:
@@ -112,18 +96,12 @@ def take_picture(
         if after == 0:
             context[WANT], whole = states[depth - 1], NEED_LEX
         elif below == 0 and ends[node] - node >= SMALL:
-            whole = _look_below(context, node, int(after), leads, every, left >= MANY_EXITS)
+            whole = _look_below(context, node, int(after), leads, left >= MANY_EXITS)
         if whole < 0:
             context[CURSOR], so_far[0], so_far[1] = node, count, left
             return whole
-        if whole == _JUMPED:
-            left = _left_by_jump(context, int(after), left)
-            node, end = context[CURSOR], until(context)
-            continue
         left = _leave_at(context, node, whole, exits, left, leads)
         node = int(ends[node]) if whole else node + 1
-    if node < 0:
-        return int(node)
     so_far[0] = count
     found = _count_inside(context, below, holes, count)
     if below != 0 or found <= context[FEW]:
@@ -131,48 +109,14 @@ def take_picture(
     return (found << 32) | left
 
 
-@once
-def _begin(context: Context, below: int, state: int, every: bool, left: int) -> tuple[int, int]:
-    """Where a walk begins or goes on, or a code below 0; and how many exits there are now."""
-    anew = context[CURSOR] == 0
-    node = begin_walk(context, below, state, below == 0 and _may_jump(context, state, every))
-    jumped = anew and context[CURSOR] != 0
-    return node, _left_by_jump(context, state, left) if jumped else left
-
-
 @inner
-def _look_below(
-    context: Context, node: int, state: int, leads: Sets, every: bool, wide: bool
-) -> int:
-    """What `skips.stays` says, or _JUMPED: the walk goes on at CURSOR.
-
-    `every`: all bytes are in `leads`; `wide`: there are MANY_EXITS, so they are listed no more.
-    """
-    large = int32s(context, TRIE_END)[node] - node >= LARGE
-    jump = jump_over(context, node, state) if large and _may_jump(context, state, every) else 0
-    if jump != 0:
-        return _JUMPED if jump > 0 else jump
+def _look_below(context: Context, node: int, state: int, leads: Sets, wide: bool) -> int:
+    """What `skips.stays` says; `wide`: there are MANY_EXITS, so they are listed no more."""
     if wide:
         back = leads_back(context, node, state)
         if back != 0:
             return back
     return stays(context, node, state, leads)
-
-
-@inner
-def _may_jump(context: Context, state: int, every: bool) -> bool:
-    """Whether it does not matter where on the way a state is left.
-
-    That is if it cannot be, or almost everywhere before any byte: then there are MANY_EXITS.
-    The paths of URLs end anywhere; their pictures took .4 ms, now .1.
-    """
-    return every or uint8s(context, LEX_FLAG)[state] & ACCEPTS == 0
-
-
-@inner
-def _left_by_jump(context: Context, state: int, left: int) -> int:
-    """How many exits there are behind a jump, as far as they are counted."""
-    return max(left, MANY_EXITS) if uint8s(context, LEX_FLAG)[state] & ACCEPTS else left
 
 
 @inner

@@ -17,12 +17,12 @@ from guideway.masks.kernels.characters import (
     utf8_after,
     utf8_lead,
 )
-from guideway.masks.kernels.jump_layout import LEXICON
 from guideway.masks.kernels.layout import (
     ACCEPTS,
     EXPANDED,
     LEX,
     LEX_FLAG,
+    LEXICON,
     LOOP,
     LOOPS,
     NEED_LEX,

@@ -22,8 +22,7 @@ from guideway.masks.kernels.layout import (
 )
 from guideway.masks.kernels.pictures import is_lead
 from guideway.masks.kernels.reach import spread_found
-from guideway.masks.kernels.recipes import add_tokens
-from guideway.masks.kernels.tries import has_below
+from guideway.masks.kernels.tries import has_below, set_tokens
 from guideway.masks.kernels.views import (
     Context,
     Words,
@@ -78,7 +77,7 @@ def walk_scrap(context: Context, row: Words, below: int, state: int, after: int,
             node = int(ends[node])
             continue
         states[depth] = read
-        add_tokens(context, row, node, node + 1)
+        set_tokens(context, row, node, node + 1)
         if flags[read] & ACCEPTS and has_below(context, node):
             if not closed:
                 begin(context)

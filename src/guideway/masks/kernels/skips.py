@@ -13,7 +13,6 @@ from typing import Final
 import numpy as np
 
 from guideway.masks.kernels.characters import INVALID, code_after, is_space
-from guideway.masks.kernels.forever import letters_of, others_of
 from guideway.masks.kernels.layout import (
     ACCEPTS,
     DOUBTS,
@@ -39,7 +38,6 @@ from guideway.masks.kernels.views import (
     apart,
     inner,
     int32s,
-    int64s,
     once,
     uint8s,
     uint16s,
@@ -50,7 +48,6 @@ OTHER: Final = 1  # a part has bytes that are not ASCII,
 _BROKEN: Final = 2  # or not UTF-8 from the root on;
 _INSIDE: Final = 4  # its node is within a character;
 _SPACED: Final = 8  # it has white space that is not ASCII, which \S and "." do not read
-BETWEEN: Final = 16  # its node ends a character, and so do all above it or are within one
 EVERYWHERE: Final = 2
 SMALL: Final = 5  # parts that are walked as fast as they are looked at
 HIGHEST: Final = 255  # what is so high may be higher
@@ -121,8 +118,6 @@ def _leads_on(context: Context, node: int, state: int) -> int:
     """
     apart()
     flags, height = uint8s(context, LEX_FLAG), int(uint8s(context, HEIGHT)[node])
-    if _reads_for_ever(context, node, state):
-        return 1
     if uint8s(context, PART)[node] & OTHER or height >= HIGHEST:
         return 0
     holds, ways = uint64s(context, HOLD), uint64s(context, WAY)
@@ -137,16 +132,6 @@ def _leads_on(context: Context, node: int, state: int) -> int:
             return 0
         state = after
     return 1 if flags[state] & (ACCEPTS | DOUBTS) == 0 else 0
-
-
-@once
-def _reads_for_ever(context: Context, node: int, state: int) -> bool:
-    """Whether all below a node is of letters that a state is known to read for ever."""
-    holds, part = int64s(context, HOLD), int(uint8s(context, PART)[node])
-    low, high = letters_of(context, state)
-    if (holds[node * 2] & ~low) | (holds[node * 2 + 1] & ~high) != 0:
-        return False
-    return part & OTHER == 0 or _all_loop(part, others_of(context, state))
 
 
 @inner
@@ -198,22 +183,8 @@ def leads_back(context: Context, node: int, state: int) -> int:
 
 @inner
 def _all_loop(part: int, others: int) -> bool:
-    """Whether the characters of a part that are not ASCII lead back, or on for ever."""
+    """Whether the characters of a part that are not ASCII lead back."""
     return part & (_BROKEN | _INSIDE) == 0 and others >= (2 if part & _SPACED else 1)
-
-
-@inner
-def is_in_characters(byte: int, part: int) -> int:
-    """What a node with this byte and what is below is of that is not ASCII: 0 nothing, -1 no UTF-8.
-
-    Else what has to lead back, as in `all_else_loop`. The node may be within a character if that
-    begins with it.
-    """
-    if byte < 0x80 and part & OTHER == 0:
-        return 0
-    if part & _BROKEN or (part & _INSIDE and byte < 0xC0):
-        return -1
-    return 2 if part & _SPACED else 1
 
 
 @inner

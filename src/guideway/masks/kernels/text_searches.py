@@ -20,7 +20,6 @@ from guideway.masks.kernels.bound_layout import (
     SPLITTING,
 )
 from guideway.masks.kernels.intern import pair_of
-from guideway.masks.kernels.jump_layout import LEXICON
 from guideway.masks.kernels.layout import (
     ENDLESS,
     L_LINK,
@@ -30,6 +29,7 @@ from guideway.masks.kernels.layout import (
     L_STEADY,
     LENGTH,
     LEX,
+    LEXICON,
     NEED_LEX,
     OK,
     PAIR,

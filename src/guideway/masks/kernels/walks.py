@@ -1,14 +1,19 @@
 """Tokens of a row: those of a picture, and those found by walking below trie nodes."""
 
+import numpy as np
+
 from guideway.masks.kernels.layout import (
+    BASE,
     FIRST,
     LISTED,
     MACRO,
     NEED_JUDGE,
     P_BASE,
     P_DOUBTS,
+    P_LISTED,
     P_MOST,
     PICTURE,
+    ROW_WORDS,
     TRIE_BYTE,
     TRIE_DEPTH,
     TRIE_END,
@@ -17,11 +22,8 @@ from guideway.masks.kernels.layout import (
     UNSURE_COUNT,
     WALK,
 )
-from guideway.masks.kernels.loops import loops_below
 from guideway.masks.kernels.macros import step
 from guideway.masks.kernels.pictures import is_lead
-from guideway.masks.kernels.recipe_layout import BASED, PICTURED
-from guideway.masks.kernels.recipes import add_part, add_tokens
 from guideway.masks.kernels.searches import MOST_PUT_OFF, PUT_OFF_COUNT, judge_put_off, put_off
 from guideway.masks.kernels.tries import set_tokens
 from guideway.masks.kernels.views import (
@@ -52,9 +54,8 @@ def walk(context: Context, row: Words, first: int, last: int, macro: int) -> int
         macros[depths[first] - 1] = macro
     node = first
     while node < last:
-        depth, byte = depths[node], int(bytes_[node])
-        before = int(macros[depth - 1])
-        after = step(context, before, byte)
+        depth = depths[node]
+        after = step(context, int(macros[depth - 1]), int(bytes_[node]))
         if after < 0 and (after != NEED_JUDGE or not put_off(context)):
             return after
         if after <= 0:
@@ -64,12 +65,8 @@ def walk(context: Context, row: Words, first: int, last: int, macro: int) -> int
             node = ends[node]
         else:
             macros[depth] = after
-            loops = loops_below(context, node, before) if after == before or byte > 0xC0 else 0
-            if loops < 0:
-                return loops
-            end = int(ends[node]) if loops else node + 1
-            add_tokens(context, row, node, end)
-            node = end
+            set_tokens(context, row, node, node + 1)
+            node += 1
     return judge_put_off(context)
 
 
@@ -95,6 +92,15 @@ def walk_below(context: Context, row: Words, below: int, macro: int) -> int:
 
 
 @inner
+def add_row(context: Context, row: Words, slot: int, number: int) -> None:
+    """Add the tokens of a row of an array."""
+    words, rows = context[ROW_WORDS], uint32s(context, slot)
+    start = number * words
+    for word in range(words):
+        row[word] |= rows[start + word]
+
+
+@inner
 def add_picture(context: Context, row: Words, picture: int) -> None:
     """The tokens that stay within a lexical state, and those of which that is not sure."""
     pictures, tokens = int32s(context, PICTURE), int32s(context, LISTED)
@@ -104,9 +110,11 @@ def add_picture(context: Context, row: Words, picture: int) -> None:
         for index in range(doubts, doubts + tokens[doubts - 1]):
             note_unsure(context, int(tokens[index]), int(ends[tokens[index]]))
     if first >= 0:
-        add_part(context, row, BASED, int(first), 0)
+        add_row(context, row, BASE, int(first))
     else:
-        add_part(context, row, PICTURED, picture, 0)
+        for index in range(pictures[picture * 6 + P_LISTED], pictures[picture * 6 + P_LISTED + 1]):
+            token = tokens[index]
+            row[token >> 5] |= np.uint32(1) << np.uint32(token & 31)
 
 
 @inner
@@ -115,4 +123,4 @@ def add_items(context: Context, row: Words, picture: int, items: int) -> None:
     pictures = int32s(context, PICTURE)
     most = int(pictures[picture * 6 + P_MOST])
     wanted = most if items < 0 else min(items, most)
-    add_part(context, row, BASED, int(pictures[picture * 6 + P_BASE]) + wanted, 0)
+    add_row(context, row, BASE, int(pictures[picture * 6 + P_BASE]) + wanted)
