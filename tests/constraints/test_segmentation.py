@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from guideway.constraints import segmentation
-from guideway.constraints.segmentation import Segmentation, fewest_tokens
+from guideway.constraints.segmentation import Segmentation
 from guideway.vocabulary.spellings import Vocabulary
 
 words = st.lists(st.sampled_from(b"ab"), min_size=1, max_size=3).map(bytes)
@@ -20,7 +20,7 @@ def test_it_is_the_least_number_of_rounds(tokens, letters):
     while text not in reached and rounds <= len(text):
         reached = {r + t for r in reached for t in tokens if text.startswith(r + t)}
         rounds += 1
-    assert fewest_tokens(Vocabulary(tokens), text) == (rounds if text in reached else None)
+    assert Segmentation(Vocabulary(tokens)).fewest(text) == (rounds if text in reached else None)
 
 
 @given(st.lists(words, min_size=1, max_size=5), st.lists(st.lists(st.sampled_from(b"ab"))))
@@ -28,7 +28,7 @@ def test_texts_one_after_another_are_each_told_as_if_alone(tokens, texts):
     vocabulary = Vocabulary(tokens)
     one = Segmentation(vocabulary)
     for text in map(bytes, texts):
-        assert one.fewest(text) == fewest_tokens(vocabulary, text)
+        assert one.fewest(text) == Segmentation(vocabulary).fewest(text)
 
 
 def test_parts_take_no_fewer_than_the_whole(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -41,7 +41,7 @@ def test_parts_take_no_fewer_than_the_whole(monkeypatch: pytest.MonkeyPatch) -> 
     monkeypatch.setattr(segmentation, "_PARTS", 3)
     assert [one.in_parts(text) for text in texts] == parted
     for text, told in zip(texts, parted, strict=True):
-        whole = fewest_tokens(vocabulary, text)
+        whole = Segmentation(vocabulary).fewest(text)
         assert told is not None
         assert whole is not None
         assert whole <= told <= len(text)

@@ -8,7 +8,7 @@ from collections.abc import Generator
 import pytest
 
 import guideway as gw
-from guideway.syntax.collecting import pause, resume, uncollected
+from guideway.syntax.collecting import pause, resume
 
 # In a process of its own: whoever measures what tests cover makes objects at each call.
 FIRST_MASK = """
@@ -64,16 +64,6 @@ def test_who_wants_no_collector_gets_none() -> None:
     gc.disable()
     resume(pause())
     assert not gc.isenabled()
-    with uncollected(1 << 20):
-        assert not gc.isenabled()
-    assert not gc.isenabled()
-
-
-def test_it_waits_for_much_that_is_made_and_for_little_it_does_not() -> None:
-    for count, waits in ((1 << 20, True), (1, False)):
-        with uncollected(count):
-            assert gc.isenabled() is not waits
-        assert gc.isenabled()
 
 
 def test_no_collection_is_met_on_the_way_to_a_first_mask() -> None:

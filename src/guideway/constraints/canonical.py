@@ -6,11 +6,6 @@ finds a route from it to an end:
 
     row = tokens with a route that begin a piece
         | tokens with a route in a piece that goes on, and that the last token does not merge with
-
-A step on smollm2 (49,152 tokens, one thread) takes 1 ms in the median for an object of three keys,
-and 15 ms in the mean for any text; the first row of a new kind of place takes .1 to .6 s. On
-qwen2.5 (151,665 tokens): 1.2 and 100 ms. New rests at each step cost most: up to seconds for arrays
-of distinct short strings on gpt2.
 """
 
 from typing import Final, final

@@ -14,7 +14,7 @@ from typing import Final, Literal, TypeAlias, final
 
 from guideway.automata.decided import Decisions
 from guideway.automata.derivative import Derivatives
-from guideway.constraints.segmentation import fewest_tokens
+from guideway.constraints.segmentation import Segmentation
 from guideway.errors import UnsupportedError
 from guideway.lowering.alternatives import either
 from guideway.lowering.expr import ALL_BYTES, ANYTHING, EMPTY, both, byte_set, complement, repeat
@@ -97,7 +97,7 @@ class Language:
     def _spells(self, text: bytes) -> bool:
         lead = self.vocabulary.lead
         whole = text if self.vocabulary.closed else lead + text
-        return fewest_tokens(self.vocabulary, whole) is not None
+        return Segmentation(self.vocabulary).fewest(whole) is not None
 
 
 def included(this: Language, other: Language, fuel: Callable[[int], None]) -> Comparison:

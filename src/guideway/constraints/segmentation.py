@@ -8,11 +8,6 @@ from guideway.vocabulary.spellings import Vocabulary
 _PARTS: Final = 4096  # of texts, that are remembered
 
 
-def fewest_tokens(vocabulary: Vocabulary, text: bytes) -> int | None:
-    """The fewest tokens that spell `text`, None if none do."""
-    return Segmentation(vocabulary).fewest(text)
-
-
 @final
 class Segmentation:
     """Fewest tokens of one text after another.

@@ -23,7 +23,6 @@ from guideway.lowering.expr import (
 )
 from guideway.lowering.fuel import spend
 from guideway.lowering.nodes import Alt, Capture, Concat, Expr, Not, operands
-from guideway.syntax.collecting import uncollected
 
 Word: TypeAlias = str | bytes
 
@@ -91,11 +90,6 @@ def branching(entries: Iterable[tuple[Word, Expr]], letter: Callable[[Any], Expr
         letter: what one letter of a word stands for: a character, or the number of a byte.
     """
     ordered = sorted(entries, key=_word)
-    with uncollected(len(ordered)):
-        return _branching(ordered, letter)
-
-
-def _branching(ordered: list[tuple[Word, Expr]], letter: Callable[[Any], Expr]) -> Expr:
     spelled: dict[Any, Expr] = {}
 
     def spell(one: Any) -> Expr:

@@ -55,7 +55,6 @@ from guideway.lowering.numbers import (
 )
 from guideway.lowering.regex import lower_regex, lower_search
 from guideway.lowering.unicode import SCALARS
-from guideway.syntax.collecting import uncollected
 from guideway.syntax.json_schema_keywords import JSON_TEXT
 from guideway.syntax.json_schema_multiples import factor_of
 from guideway.syntax.json_schema_tree import Numbers, Schema, Strings
@@ -221,9 +220,7 @@ def _strings(parts: list[Strings], spelling: Spelling, outer: bool = False) -> l
         if part.holds is not None:
             raise UnsupportedError("JSON in a string is not supported here", feature=JSON_TEXT)
         if part.values is not None:
-            kept = _kept(part)
-            with uncollected(sum(map(len, kept))):
-                found.append(_one_of(tuple(kept), spelling))
+            found.append(_one_of(tuple(_kept(part)), spelling))
         elif (part.low, part.high) != (0, None):
             counted = spelling.character(PLAIN if plain else SCALARS)
             found.append(repeat(counted, part.low, part.high))

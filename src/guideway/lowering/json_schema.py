@@ -59,9 +59,9 @@ from guideway.lowering.json_meaning import Meaning
 from guideway.lowering.json_members import MembersTemplate
 from guideway.lowering.json_objects import Members, json_object
 from guideway.lowering.json_patterns import lowers
-from guideway.lowering.json_scalars import number, string
+from guideway.lowering.json_scalars import number, string, text_content
 from guideway.lowering.json_tame import TameLowering
-from guideway.lowering.json_text import QUOTE, JsonStyle, json_style
+from guideway.lowering.json_text import QUOTE, JsonStyle, Spelling, json_style
 from guideway.lowering.nodes import Expr, Rule
 from guideway.lowering.quoted import quoted
 from guideway.syntax.json_schema import LooseParts, parse_json_schema
@@ -90,6 +90,13 @@ def lower_json_schema(source: JsonSchema) -> Expr:
     if lowering is None:
         return Lowering(source, parse_json_schema(source, source.value)).text()
     return lowering.text()
+
+
+def lower_strings(source: JsonSchema) -> Expr:
+    """The strings that a schema allows, without quotes and escapes."""
+    meaning = Lowering(source, parse_json_schema(source, source.value)).meaning
+    said = meaning.schema(meaning.document.root, "string")
+    return text_content(said, Spelling(plain=True, raw=True))
 
 
 def told_apart(source: JsonSchema, only: list[Json] | None = None) -> TameLowering | None:

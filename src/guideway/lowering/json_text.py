@@ -186,9 +186,10 @@ PLAIN_CHARACTERS: Final = (spell_character(PLAIN, False), spell_character(PLAIN,
 @final
 @dataclass(frozen=True, slots=True)
 class Spelling:
-    """How strings are spelled."""
+    """How strings are spelled; `raw`: as they are, without escapes."""
 
     plain: bool
+    raw: bool = False
 
     @property
     def content(self) -> Expr:
@@ -197,7 +198,7 @@ class Spelling:
 
     def character(self, ranges: CodePoints) -> Expr:
         """One character out of a set."""
-        return spell_character(ranges, self.plain)
+        return character(ranges) if self.raw else spell_character(ranges, self.plain)
 
     def text(self, text: str) -> Expr:
         r"""One string, without its quotes.

@@ -13,7 +13,7 @@ from guideway.lowering.expr import alt, concat, literal, repeat
 from guideway.lowering.fuel import spend
 from guideway.lowering.grammar import lower_grammar
 from guideway.lowering.json_both import apart, lower_together
-from guideway.lowering.json_schema import lower_json_schema
+from guideway.lowering.json_schema import lower_json_schema, lower_strings
 from guideway.lowering.lark import lower_lark
 from guideway.lowering.meets import Decider, Operand, meet
 from guideway.lowering.nodes import Expr
@@ -22,7 +22,6 @@ from guideway.lowering.regions import lower_until
 from guideway.lowering.special import special
 from guideway.lowering.substrings import lower_substring
 from guideway.lowering.unicode import TEXT
-from guideway.syntax.collecting import uncollected
 from guideway.syntax.gbnf import parse_gbnf, tokens_of
 from guideway.syntax.json_schema_source import JsonSchema
 from guideway.syntax.lark_places import regexes_placed
@@ -48,6 +47,7 @@ from guideway.syntax.sources import (
 )
 from guideway.syntax.special import Special
 from guideway.syntax.substrings import Substring
+from guideway.syntax.tool_texts import RawStrings
 from guideway.syntax.written import written
 
 Meeting: TypeAlias = tuple[Source, bool]
@@ -61,7 +61,7 @@ MOST_WAYS: Final = 64
 """Ways to take one alternative of each of several that meet."""
 
 
-def lower_source(source: Source, decide: Decider | None = None) -> Expr:
+def lower_source(source: Source, decide: Decider | None = None) -> Expr:  # noqa: PLR0911  an arm for each
     """The texts of `source` as byte strings.
 
     Args:
@@ -84,6 +84,8 @@ def lower_source(source: Source, decide: Decider | None = None) -> Expr:
             return TEXT
         case Regex() | Gbnf() | Lark() | Substring():
             return _lower_notation(source, partial(lower_source, decide=decide))
+        case RawStrings(schema):
+            return lower_strings(schema)
         case JsonSchema() | PythonType():
             return lower_json_schema(_schema(source))
         case _:
@@ -111,10 +113,9 @@ def _lower_notation(
             return lower_substring(chunks)
         case Lark(text):
             _spend_on(text, _IN_LARK)
-            with uncollected(len(source.text) >> 2):  # none of what Lark makes of it is garbage
-                grammar = read_lark(source, spend)
-                with regexes_placed(source, grammar.terminals.values()):
-                    return lower_lark(grammar, lower)
+            grammar = read_lark(source, spend)
+            with regexes_placed(source, grammar.terminals.values()):
+                return lower_lark(grammar, lower)
         case _:
             spend(len(source.text))
             tokens = dict(source.tokens) or tokens_of(source.text)

@@ -6,17 +6,6 @@ slow with it, 854 without.
 """
 
 import gc
-from collections.abc import Generator
-from contextlib import AbstractContextManager, contextmanager, nullcontext
-from typing import Final
-
-_MANY: Final = 4096
-_AS_EVER: Final = nullcontext()
-
-
-def uncollected(count: int) -> AbstractContextManager[None]:
-    """Pause the collector while many objects are made (words, or their letters)."""
-    return _waiting() if count >= _MANY and gc.isenabled() else _AS_EVER
 
 
 def pause() -> bool:
@@ -34,13 +23,4 @@ def pause() -> bool:
 def resume(paused: bool) -> None:
     """Let the collector run again, if `pause` returned True."""
     if paused:
-        gc.enable()
-
-
-@contextmanager
-def _waiting() -> Generator[None]:
-    gc.disable()
-    try:
-        yield
-    finally:
         gc.enable()

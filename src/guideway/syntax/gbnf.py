@@ -3,12 +3,9 @@ r"""Parser of llama.cpp's grammars (GBNF).
     root   ::= greeting ", " name "!"      # a comment
     name   ::= [A-Z] [a-z]* | "O'" [^\x00-\x40]{1,8}
 
-- a rule ends with its line, unless a parenthesis is open or an alternative has just begun;
-- names are letters, digits, dashes and underscores; `.` is any character; `"…"` and `[…]` have
-  the escapes `\n \r \t \\ \" \[ \] \- \xHH \uHHHH \UHHHHHHHH`;
-- `<name>` and `<[7]>` are special tokens, by name or id; `!<name>*` and `!<[7]>+` are any other
-  tokens or text;
-- `*`, `+`, `?`, `{m}`, `{m,}` and `{m,n}` count the item before them, a whole `"…"` included.
+A rule ends with its line, unless a parenthesis is open or an alternative has just begun. `<name>`
+and `<[7]>` are special tokens, by name or id; `!<name>*` and `!<[7]>+` are any other tokens or
+text.
 """
 
 import re

@@ -4,17 +4,13 @@ A bare schema in `generate` means "these fields". The standard allows any other 
 and a model then invents fields until its budget ends. Closing only adds keywords:
 
     an object by itself                  "additionalProperties": false
-    one composed of several parts        "unevaluatedProperties": false, and in drafts 4 to 7, which
-                                         do not have it, the names of all parts and no others
-    a union (anyOf; oneOf told apart     each branch by itself
-    by a required constant or by type)
+    one composed of several parts        "unevaluatedProperties": false, or in drafts 4 to 7 the
+                                         names of all parts and no others
+    a union (anyOf; disjoint oneOf)      each branch by itself
 
-Names that only `required` or a dependency has count as listed. A member that several parts list
-stays open: closing it in one part would forbid what another part lists.
-
-Schemas below `not`, `if`, `contains`, `propertyNames` and any other `oneOf` stay as they are,
-because closing them would allow more. References by URI or anchor are not followed; one from such a
-place leaves the whole schema open, with a warning.
+A member that several parts list stays open. So do schemas below `not`, `if`, `contains`,
+`propertyNames` and any other `oneOf`, because closing them would allow more; a reference by URI or
+anchor in such a place leaves the whole schema open, with a warning.
 """
 
 import json

@@ -14,7 +14,7 @@ from guideway.syntax.json_schema import parse_json_schema
 from guideway.syntax.json_schema_resources import Catalogue, has_dynamic
 from guideway.syntax.json_schema_source import JsonSchema
 from guideway.syntax.json_schema_tree import Address
-from guideway.syntax.json_text import find, read_json, write_json
+from guideway.syntax.json_text import find, read_json, walk, write_json
 
 _WHOLE: Final = "whole:schema"
 _DEFINITIONS: Final = ("$defs", "definitions")
@@ -62,19 +62,13 @@ def _names_definitions(source: JsonSchema) -> bool:
     """Return True if all references name definitions of the root."""
     if source.resource_texts:
         return False
-    todo: list[Any] = [source.value]
-    while todo:
-        one = todo.pop()
-        if isinstance(one, list):
-            todo += cast("list[Any]", one)
-        elif isinstance(one, dict):
-            said = cast("dict[str, Any]", one)
-            if any(isinstance(said.get(name), str) for name in _ELSEWHERE):
-                return False
-            named = said.get("$ref")
-            if isinstance(named, str) and not named.startswith(("#/$defs/", "#/definitions/")):
-                return False
-            todo += said.values()
+    for _, said in walk(source.value):
+        raw = cast("dict[str, Any]", said) if isinstance(said, dict) else {}
+        named = raw.get("$ref")
+        if isinstance(named, str) and not named.startswith(("#/$defs/", "#/definitions/")):
+            return False
+        if any(isinstance(raw.get(name), str) for name in _ELSEWHERE):
+            return False
     return True
 
 

@@ -13,7 +13,6 @@ from hashlib import blake2b
 from typing import Any, Final, NoReturn, TypeAlias, cast
 
 from guideway.errors import LimitError, SourceError, brief
-from guideway.syntax.collecting import uncollected
 from guideway.syntax.json_text_deep import read_deep, write_deep
 
 Json: TypeAlias = "bool | int | Decimal | str | list[Json] | dict[str, Json] | None"
@@ -22,7 +21,6 @@ Json: TypeAlias = "bool | int | Decimal | str | list[Json] | dict[str, Json] | N
 MAX_DIGITS = 4000  # of one number, exponent included; Python's int() refuses 4,300
 LONGEST_POINTER: Final = 400  # characters, before its beginning is told by a digest
 
-_LETTERS: Final = 2  # four for an object, at least
 _SCALAR: Final = (str, int, float, type(None))
 _SCALARS: Final = frozenset((*_SCALAR, bool))
 _TOKEN = re.compile(r'"(?:[^"\\]|\\.)*"|-?\d[-+.\deE]*')
@@ -37,8 +35,7 @@ def read_json(text: str) -> Json:
     """
     try:
         try:
-            with uncollected(len(text) >> _LETTERS):
-                value: Json = _DECODER.decode(text)
+            value: Json = _DECODER.decode(text)
         except RecursionError:
             value = read_deep(text, _DECODER)
     except json.JSONDecodeError as error:

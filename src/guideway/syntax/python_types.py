@@ -1,28 +1,8 @@
 """A Python type → the JSON Schema of the JSON that pydantic reads as a value of it.
 
-Two laws hold: `TypeAdapter(T).validate_json` reads every text of the schema without an error, and
-`dump_json(..., by_alias=True)` of a value of T gives a text of the schema. Only user functions may
-still object: a validator, or a callable discriminator that finds no tag. A bound after a validator
-(`Field(gt=3)`) holds for the JSON value; pydantic checks what the validator returns. So the schema
-is made from pydantic's core schema, not from the JSON Schema that pydantic publishes. Where
-pydantic accepts texts that it never writes, only the written form is allowed.
-
-Exceptions to the first law: nesting deeper than 200 levels, whole numbers of more than 4,300
-digits, and dates of a `FutureDate` once they have come. Not in the schema, though pydantic may
-write them:
-
-- computed fields, fields with `init=False`, output of custom serializers;
-- times, durations and infinite floats in the forms of `ser_json_timedelta`, `ser_json_temporal` and
-  `ser_json_inf_nan`;
-- combined flags: an IntFlag is one of its members;
-- URLs with characters outside `python_types_urls`, above all international names;
-- what `python_types_formats` leaves out of addresses, base64 and regular expressions;
-- bytes with `max_length` that mix characters of different sizes;
-- bounded times with an offset other than the bound's or UTC, and bounded durations in other units
-  than those of `python_types_times`;
-- None as the key of a dict;
-- past and future datetimes less than two days from now;
-- undeclared keys that `extra="allow"` keeps, if a field is read by them too.
+`TypeAdapter(T).validate_json` reads every text of the schema, and `dump_json(..., by_alias=True)`
+of a value of T gives a text of it; docs/enforced/python-types.md lists the exceptions. The schema
+is made from pydantic's core schema, which says exactly what is valid.
 """
 
 from dataclasses import dataclass

@@ -1,14 +1,8 @@
 """Schemas of pydantic's types with validators of their own, by the format that they claim.
 
-Some allow fewer texts than pydantic reads:
-
-- e-mail addresses are those that email-validator does not change: ASCII, no quotes, a lower-case
-  domain that is not reserved; a display name consists of words of letters and digits;
-- base64 texts (`Base64Str`) are ASCII;
-- IPv6 networks have their :: at the end; regular expressions have no names, references and flags,
-  and at most three levels of groups.
-
-Paths are any text. Time zones are those of this machine.
+Some allow less than pydantic reads: e-mail addresses are those that email-validator does not
+change, base64 texts are ASCII, IPv6 networks end in ::, regular expressions are simple ones. Paths
+are any text; time zones are those of this machine.
 """
 
 from collections.abc import Callable

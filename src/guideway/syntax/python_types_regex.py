@@ -164,8 +164,8 @@ def _flagged(pattern: str, flags: str) -> str:
     return told
 
 
-def _unsupported(feature: str, hint: str = "") -> UnsupportedError:
-    return UnsupportedError(f"{feature} is not supported{hint}", feature=feature)
+def _unsupported(feature: str) -> UnsupportedError:
+    return UnsupportedError(f"{feature} is not supported", feature=feature)
 
 
 def _from_rust(pattern: str) -> str:

@@ -1,13 +1,9 @@
 """Times, datetimes and durations as patterns: exactly what Python's types hold, and their bounds.
 
-Spellings are those of RFC 3339 with upper-case T and Z; seconds and the offset may be left out.
-
 A bound without an offset is compared with the wall clock, as in pydantic. For a bound with an
 offset, texts in UTC and with the same offset are compared exactly; texts with another offset are
-allowed where their wall clock decides.
-
-Bounded durations have two forms: days, hours below 24, minutes and seconds below 60 (and years of
-365 days, as pydantic writes them), or hours, minutes or seconds alone.
+allowed where their wall clock decides. Bounded durations have two forms: days, hours, minutes and
+seconds (and years of 365 days), or hours, minutes or seconds alone.
 """
 
 from collections.abc import Iterator

@@ -95,7 +95,7 @@ class _Writer:
         if depth > _DEEPEST:
             raise self._refused("values within values more than 32 deep, or that hold themselves")
         kinds = kinds_of(self._document, address)
-        possible: list[Kind] = [kind for kind in kinds if kinds[kind] is not False]
+        possible: list[Kind] = [kind for kind in kinds if kinds[kind]]
         if len(possible) == len(kinds):
             raise self._refused("a value of any type", "say which with `type`")
         options: list[Source] = []
@@ -113,7 +113,7 @@ class _Writer:
                 yield from (w for v, w in words if has_boolean(self._document, address, v))
             case "string" if self._form.quote is not None:
                 quote = self._form.quote
-                text = strings_of(self._document, address, self._place)
+                text = strings_of(self._source, self._document, address)
                 yield Sequence((quote, Both((text, Until(quote, include=False))), quote))
             case "string" | "number":
                 part = part_of(self._source, address)
@@ -171,7 +171,7 @@ class _Writer:
         while todo:
             address = todo.pop()
             schema = self._document.schemas[address]
-            if address in seen or kinds_of(self._document, address)[kind] is False:
+            if address in seen or not kinds_of(self._document, address)[kind]:
                 continue
             seen.add(address)
             below = (*schema.all_of, *(one for group in schema.any_of for one in group))
@@ -182,7 +182,7 @@ class _Writer:
                 continue
             self._check(schema, _REFERENCES, kind)
             groups = len(schema.all_of) + len(schema.any_of) + len(schema.one_of)
-            held = [one for one in below if kinds_of(self._document, one)[kind] is not False]
+            held = [one for one in below if kinds_of(self._document, one)[kind]]
             if groups > 1 or (schema.one_of and len(held) > 1):
                 raise self._refused(f"several schemas of one {kind}")
             todo += reversed(below)

@@ -35,7 +35,7 @@ from guideway.syntax.sources import (
     Source,
 )
 from guideway.syntax.special import Special
-from guideway.syntax.tool_texts import texts_of
+from guideway.syntax.tool_texts import may_be_null, strings_of
 
 Parts: TypeAlias = tuple[Source, ...]
 
@@ -100,11 +100,10 @@ def parameters(tool: str, arguments: PythonType | JsonSchema) -> tuple[Parameter
             )
     found: list[Parameter] = []
     for name, address in objects.properties.items():
-        required, texts = name in objects.required, texts_of(document, address, f"{tool}: {name}")
-        if texts is None:
-            found.append(Parameter(name, required, part_of(source, address), False))
-        else:
-            found.append(Parameter(name, required, texts[0], True, texts[1]))
+        null = may_be_null(document, address)
+        made = part_of(source, address) if null is None else strings_of(source, document, address)
+        required = name in objects.required
+        found.append(Parameter(name, required, made, null is not None, bool(null)))
     return tuple(found)
 
 
