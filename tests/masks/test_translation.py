@@ -42,7 +42,7 @@ def module_of(text: str, folder: Path, name: str = "written") -> ModuleType:
 def plain(text: str) -> dict[str, Any]:
     """The same, its functions left to Python."""
     names: dict[str, Any] = {}
-    same = "\ninner = once = lambda function: function\napart = fence = lambda: None\n"
+    same = "\ninner = once = lambda function: function\nfence = lambda: None\n"
     exec(HEAD + same + text, names)
     return names
 
@@ -184,7 +184,6 @@ def helper(a: int, b: int) -> int:
 
 @inner
 def odd(a: int) -> bool:
-    apart()
     return a & 1 != 0
 
 

@@ -37,7 +37,7 @@ from guideway.masks.kernels.record_layout import (
 )
 from guideway.masks.kernels.records import common_of, field, push, record_of, set_of, union_of
 from guideway.masks.kernels.superfluous import drop_superfluous, drop_tails
-from guideway.masks.kernels.views import Context, apart, inner, int32s, int64s, once
+from guideway.masks.kernels.views import Context, inner, int32s, int64s, once
 
 MANY: Final = 8  # from so many options on, those that say nothing new are searched for
 _MOST_COMPARED: Final = 512
@@ -47,7 +47,6 @@ _LARGE: Final = 1 << 29  # products of smaller counts are counts
 @inner
 def pair_of(context: Context, head: int, tail: int) -> int:
     """`head`, then `tail`."""
-    apart()
     if tail == EPSILON:
         return head
     listed, base = int64s(context, LIST), context[TOP]
@@ -64,7 +63,6 @@ def pair_of(context: Context, head: int, tail: int) -> int:
 
 @inner
 def _cons(context: Context, head: int, tail: int) -> int:
-    apart()
     if head == EPSILON:
         return tail
     while tail != EPSILON and head != EMPTY and tail != EMPTY:
@@ -84,7 +82,6 @@ def _cons(context: Context, head: int, tail: int) -> int:
 @inner
 def repeat_of(context: Context, item: int, low: int, high: int) -> int:
     """`item` so often, `high` -1 for any number."""
-    apart()
     while True:
         if (0 <= high < low) or (item == EMPTY and low > 0):
             return EMPTY
@@ -131,7 +128,6 @@ def _optional(context: Context, item: int) -> int:
 @inner
 def both_of(context: Context, left: int, right: int) -> int:
     """Texts of both."""
-    apart()
     if left == right or right == ANYTHING:
         return left
     if left == ANYTHING:
@@ -151,7 +147,6 @@ def both_of(context: Context, left: int, right: int) -> int:
 @inner
 def not_of(context: Context, item: int) -> int:
     """Texts that are not of `item`."""
-    apart()
     if field(context, item, KIND) == NOT:
         return field(context, item, A)
     return record_of(context, NOT, item, 0, 0)
@@ -160,7 +155,6 @@ def not_of(context: Context, item: int) -> int:
 @inner
 def alt_of(context: Context, base: int) -> int:
     """The union of the list from `base` on."""
-    apart()
     listed, end = int64s(context, LIST), int(context[TOP])
     if end - base == 1:
         context[TOP] = base
@@ -187,7 +181,6 @@ def alt_of(context: Context, base: int) -> int:
 @inner
 def _flatten(context: Context, base: int, end: int) -> None:
     """Push the options of the options, their bytes as one set."""
-    apart()
     listed, parts, sets = int64s(context, LIST), int32s(context, PART), int64s(context, SET)
     a = b = c = d = 0
     for index in range(base, end):
@@ -234,7 +227,6 @@ def _may_meet(context: Context, first: int) -> bool:
 @inner
 def _unite(context: Context, first: int) -> None:
     """Counts of the same before the same, where they meet, become one."""
-    apart()
     listed = int64s(context, LIST)
     changed = False
     index = first
@@ -302,7 +294,6 @@ def alt_by_head(context: Context, base: int, deep: int) -> int:
     beside `.*`: unless that is the same state again, its picture takes ten times as long, as
     nothing leads back to it. What is further off is put together when it is reached.
     """
-    apart()
     listed, end = int64s(context, LIST), int(context[TOP])
     if end - base == 1:
         context[TOP] = base

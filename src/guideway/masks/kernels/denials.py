@@ -8,7 +8,7 @@ from typing import Final
 
 from guideway.masks.kernels.record_layout import ALT, CONCAT, KIND, NOT, PART, A, B
 from guideway.masks.kernels.records import field
-from guideway.masks.kernels.views import Context, apart, inner, int32s, once
+from guideway.masks.kernels.views import Context, inner, int32s, once
 
 _DEPTH: Final = 8  # heads that both have, before they differ
 
@@ -16,7 +16,6 @@ _DEPTH: Final = 8  # heads that both have, before they differ
 @inner
 def is_denied(context: Context, one: int, other: int) -> bool:
     """Whether one of two is an opposite, and all texts of the other are plainly what it denies."""
-    apart()
     if field(context, one, KIND) == NOT and _holds(context, field(context, one, A), other):
         return True
     return field(context, other, KIND) == NOT and _holds(context, field(context, other, A), one)
@@ -25,7 +24,6 @@ def is_denied(context: Context, one: int, other: int) -> bool:
 @inner
 def _holds(context: Context, outer: int, inside: int) -> bool:
     """Whether `inside` is `outer`, or among its options, or both go on so behind the same head."""
-    apart()
     for _ in range(_DEPTH):
         if outer == inside:
             return True

@@ -45,7 +45,7 @@ from guideway.masks.kernels.record_layout import (
 )
 from guideway.masks.kernels.records import add_line, common_of, field, lacking, push, put, set_of
 from guideway.masks.kernels.superfluous import leads_on
-from guideway.masks.kernels.views import Context, apart, inner, int32s, int64s, lowest_bit, once
+from guideway.masks.kernels.views import Context, inner, int32s, int64s, lowest_bit, once
 
 _DEEP: Final = 3  # parts that are put together at once; 4 took patterns of 2^21 states too far
 _FREE: Final = 64  # lines of what is derived at once: of few it is nothing beside all else
@@ -57,7 +57,6 @@ def derive(context: Context, root: int) -> None:
 
     On LIST are records, doubled, with one more where arcs are wanted.
     """
-    apart()
     base, before = int(context[TOP]), _written(context)
     push(context, root * 2 + 1)
     while context[TOP] > base and context[WANT] == 0:
@@ -83,7 +82,6 @@ def _written(context: Context) -> int:
 @inner
 def _push_missing(context: Context, record: int) -> bool:
     """Push what the lines of a record are made of, where that is missing."""
-    apart()
     before, kind, a = context[TOP], field(context, record, KIND), field(context, record, A)
     parts, both = int32s(context, PART), kind == AND
     both |= kind == CONCAT and field(context, a, ABOUT) & NULLABLE != 0
@@ -115,7 +113,6 @@ def _push_body(context: Context, record: int) -> int:
 @inner
 def _make_lines(context: Context, record: int) -> None:
     """Write the lines of a record."""
-    apart()
     kind, a, b = field(context, record, KIND), field(context, record, A), field(context, record, B)
     begin = int(context[LINES])
     if kind == BYTES:
@@ -132,7 +129,6 @@ def _make_lines(context: Context, record: int) -> None:
 @inner
 def _lines_of_parts(context: Context, record: int, kind: int, a: int, b: int) -> None:
     """Write the lines of the parts that may come first, with what follows each."""
-    apart()
     lines, parts, rest, count = int64s(context, LINE), int32s(context, PART), EPSILON, 0
     begin = int(context[LINES])
     if kind == ALT:
@@ -185,7 +181,6 @@ def _remember(context: Context, record: int, which: int, begin: int) -> None:
 
 @inner
 def _meet(context: Context, left: int, right: int) -> None:
-    apart()
     lines, end = int64s(context, LINE), field(context, left, ARCS_END)
     first, last = field(context, right, ARCS_AT), field(context, right, ARCS_END)
     for index in range(field(context, left, ARCS_AT), end):
@@ -198,7 +193,6 @@ def _meet(context: Context, left: int, right: int) -> None:
 
 @inner
 def _others(context: Context, item: int) -> None:
-    apart()
     lines, sets = int64s(context, LINE), int64s(context, SET)
     at = context[SPELLABLE] * 4
     a, b, c, d = int(sets[at]), int(sets[at + 1]), int(sets[at + 2]), int(sets[at + 3])
@@ -213,7 +207,6 @@ def _others(context: Context, item: int) -> None:
 @inner
 def _make_arcs(context: Context, record: int) -> None:
     """Make the arcs of a record that has lines."""
-    apart()
     first, last = field(context, record, LINES_AT), field(context, record, LINES_END)
     kind = field(context, record, KIND)
     if last - first <= 1 or kind in (AND, NOT):  # they are apart as they are
@@ -253,7 +246,6 @@ def _least_byte(context: Context, at: int) -> int:
 @inner
 def _partition(context: Context, first: int, last: int) -> None:
     """Push the parts into which the sets of these lines fall, four words each."""
-    apart()
     lines, base = int64s(context, LINE), int(context[TOP])
     for index in range(first, last):
         members = lines[index] >> 32

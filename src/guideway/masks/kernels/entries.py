@@ -31,7 +31,7 @@ from guideway.masks.kernels.layout import (
     VISITED,
     WORK_ROOM,
 )
-from guideway.masks.kernels.views import Context, apart, inner, int32s, int64s
+from guideway.masks.kernels.views import Context, inner, int32s, int64s
 from guideway.masks.kernels.worklist import push
 
 MANY: Final = 256  # configurations of a closure that shares nothing
@@ -52,7 +52,6 @@ def is_shared(context: Context, node: int) -> bool:
 @inner
 def enter(context: Context, node: int, target: int, stack: int) -> int:
     """Put what a node is on the work list, on its entry; and what is behind it, if it may be."""
-    apart()
     entry = node_of(context, ENTRY, node, 0, context[GUARDING], 0, 0)
     shared = stack_of(context, entry, 0) if entry >= 0 else entry
     if shared < 0:
@@ -102,7 +101,6 @@ def leave_entry(context: Context, entry: int) -> int:
 @inner
 def replace_entries(context: Context) -> int:
     """Put forks for the entries in what the closure has found; OK, or FULL."""
-    apart()
     found, listed = int64s(context, SCRATCH), int64s(context, ENTERED)
     targets, count = int32s(context, TARGET), int(context[ENTRIES])
     sort(listed, 0, count)

@@ -49,7 +49,6 @@ class Expressions:
     ) -> None:
         self._code, self._module, self._kinds, self._whole = code, module, kinds, whole
         self.callees: dict[Inner, None] = {}
-        self.apart = False
         self._forms: dict[type[ast.expr], Callable[[Any], Operand]] = {
             ast.Name: self._name,
             ast.Constant: lambda node: constant(node.value),
@@ -270,8 +269,6 @@ class Expressions:
         if word.name == "take_again":
             thread = code.value(f"inttoptr i64 {code.fitted(arguments[0], SIGNED)} to ptr")
             code.add(f"call void @PyEval_RestoreThread(ptr {thread})")
-        elif word.name == "apart":
-            self.apart = True
         else:
             code.add("fence release")
         return Operand("nothing", "")

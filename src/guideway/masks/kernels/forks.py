@@ -32,7 +32,7 @@ from guideway.masks.kernels.layout import (
     VISITED,
     WORK_ROOM,
 )
-from guideway.masks.kernels.views import Context, apart, inner, int32s, int64s
+from guideway.masks.kernels.views import Context, inner, int32s, int64s
 
 MANY: Final = 8  # configurations of one node
 
@@ -49,7 +49,6 @@ L_LISTED: Final = 6  # the stacks
 @inner
 def fork_found(context: Context) -> int:
     """Put together what the closure has found, so that each node has few configurations."""
-    apart()
     found, count = int64s(context, SCRATCH), int(context[FOUND])
     sort(found, 0, count)
     first, kept = 0, 0

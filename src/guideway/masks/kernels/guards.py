@@ -22,7 +22,7 @@ from guideway.masks.kernels.layout import (
     NODE,
 )
 from guideway.masks.kernels.returns import is_expanded
-from guideway.masks.kernels.views import Context, apart, inner, int32s, uint8s
+from guideway.masks.kernels.views import Context, inner, int32s, uint8s
 
 GONE: Final = -64  # what one of the guards wants cannot come
 
@@ -37,7 +37,6 @@ def under_guards(context: Context, node: int) -> int:
 @inner
 def with_guard(context: Context, guards: int, state: int, level: int) -> int:
     """Guards and one more."""
-    apart()
     nodes = int32s(context, NODE)
     rest, before = guards, 0
     while rest != 0 and _is_before(context, rest, state, level):
@@ -66,7 +65,6 @@ def _is_before(context: Context, guard: int, state: int, level: int) -> bool:
 @inner
 def guards_after(context: Context, guards: int, byte: int) -> int:
     """The guards after one more byte; GONE, or another code below 0."""
-    apart()
     nodes, rows, after = int32s(context, NODE), int32s(context, LEX), 0
     while guards != 0 and after >= 0:
         state = int(nodes[guards * 6 + 1])

@@ -2,13 +2,12 @@
 
 from guideway.masks.kernels.record_layout import LIST, TOP, WANT
 from guideway.masks.kernels.records import push
-from guideway.masks.kernels.views import Context, apart, inner, int64s
+from guideway.masks.kernels.views import Context, inner, int64s
 
 
 @inner
 def nearest(context: Context, base: int) -> int:
     """Take the least out of the heap from `base` on."""
-    apart()
     heap = int64s(context, LIST)
     least = int(heap[base] & 0xFFFFFFFF)
     context[TOP] -= 1
@@ -29,7 +28,6 @@ def nearest(context: Context, base: int) -> int:
 @inner
 def put_in_order(context: Context, base: int, value: int) -> None:
     """Put a number into the heap from `base` on."""
-    apart()
     push(context, value)
     heap, place = int64s(context, LIST), context[TOP] - base - 1
     if context[WANT]:

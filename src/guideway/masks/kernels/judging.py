@@ -32,7 +32,7 @@ from guideway.masks.kernels.layout import (
 )
 from guideway.masks.kernels.lexer_layout import APART, V_APART
 from guideway.masks.kernels.verdicts import freely, verdict_of
-from guideway.masks.kernels.views import Context, apart, inner, int32s, int64s, uint8s, uint64s
+from guideway.masks.kernels.views import Context, inner, int32s, int64s, uint8s, uint64s
 
 ASKING: Final = 1
 
@@ -43,7 +43,6 @@ def judge_found(context: Context) -> int:
 
     If it is ASKING, the verdicts of the places in ASKED are missing.
     """
-    apart()
     found, marks = int64s(context, SCRATCH), uint8s(context, FOUND_IS)
     asked = int32s(context, ASKED)
     context[ASKED_COUNT] = context[ASKED_AT] = 0

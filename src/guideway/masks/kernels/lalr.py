@@ -40,7 +40,6 @@ from guideway.masks.kernels.lexer_layout import SETS, T_SETS, T_WORDS, WIDENED, 
 from guideway.masks.kernels.views import (
     Context,
     Ints,
-    apart,
     inner,
     int32s,
     int64s,
@@ -71,7 +70,6 @@ def _reduced(context: Context, table: int, stack: int, terminal: int) -> int:
 
     At the end of a text 1 if all is read. The states that are then on LALR_REST are in LALR_WORK.
     """
-    apart()
     tables, pushed, pairs = (
         int32s(context, LALR),
         int32s(context, LALR_WORK),
@@ -105,7 +103,6 @@ def accepted(context: Context, table: int, stack: int) -> int:
     As `_reduced` for all of them at once, as long as one production is reduced before what is left;
     the few before which another one is are asked for one by one.
     """
-    apart()
     tables, pushed, pairs = (
         int32s(context, LALR),
         int32s(context, LALR_WORK),
@@ -208,7 +205,6 @@ def _pushed(context: Context, table: int, stack: int, state: int, margin: int) -
 @inner
 def fed(context: Context, table: int, stack: int, terminal: int, margin: int) -> int:
     """The stack after a terminal, NO_STACK where the automaton has no action, or a code below 0."""
-    apart()
     action = _reduced(context, table, stack, terminal)
     if action == 0:
         return NO_STACK
@@ -281,7 +277,6 @@ def lines_taken(context: Context, table: int, lines: int, terminal: int) -> int:
 @inner
 def stack_behind_line(context: Context, table: int, stack: int, lines: int, columns: int) -> int:
     """The stack where the last line is so wide, NO_STACK if it cannot be, or a code below 0."""
-    apart()
     tables, nodes = int32s(context, LALR), int32s(context, NODE)
     stack = fed(context, table, stack, tables[table + T_NEWLINE], -1)
     if stack > 0 and columns > nodes[lines * 6 + 2]:

@@ -57,7 +57,6 @@ from guideway.masks.kernels.record_layout import (
 from guideway.masks.kernels.records import field, guess_of, push, put, state_of
 from guideway.masks.kernels.views import (
     Context,
-    apart,
     fence,
     inner,
     int32s,
@@ -87,7 +86,6 @@ def explore(context: Context, what: int, start: int) -> int:
     On LIST is the queue of records, from `place` on. Before one of them is done there may be a
     search, whose heap then stands behind the queue.
     """
-    apart()
     context[GENERATION] += 1
     turn, sought, last, heap, place = int(context[GENERATION]), 0, 0, 0, 0
     short, steps, splits = False, 0, context[ROOMS + EFFORT] & _SPLITTING != 0
@@ -134,7 +132,6 @@ def expand_wanted(context: Context) -> bool:
     Its lexicon's lock is held. Python has to where there is no room, or much to be paid for, and
     what holds captures.
     """
-    apart()
     state, records = int(context[WANTED]), int64s(context, LEXICON)
     if context[LEXICON] == 0 or int32s(records, STATE_RECORD)[state & (OPTIONS_OF - 1)] == 0:
         return False
@@ -156,7 +153,6 @@ def _unknown(context: Context, record: int) -> int:
     0 if all arcs of the record are known to lead to something alive, or not to; below 0 if that is
     only a part of what has to be searched.
     """
-    apart()
     lines, listed, base = int64s(context, LINE), int64s(context, LIST), int(context[TOP])
     for index in range(field(context, record, ARCS_AT), field(context, record, ARCS_END)):
         push(context, int(lines[index] & 0xFFFFFFFF))
@@ -185,7 +181,6 @@ def _unknown(context: Context, record: int) -> int:
 @inner
 def _deciding(context: Context, record: int) -> int:
     """The part that decides whether a record is alive; 0 if that is decided now."""
-    apart()
     kind, a = field(context, record, KIND), field(context, record, A)
     parts, verdict = int32s(context, PART), 0
     for index in range(field(context, record, B) if kind == ALT else 2 if kind == CONCAT else 1):
@@ -211,7 +206,6 @@ def _look_on(
 
     Gives what is sought now, 0 if nothing, and which record was met last.
     """
-    apart()
     lines, generation, found = int64s(context, LINE), context[GENERATION], 0
     for index in range(field(context, record, ARCS_AT), field(context, record, ARCS_END)):
         after = int(lines[index] & 0xFFFFFFFF)
@@ -280,7 +274,6 @@ def _conclude(context: Context, found: int, last: int) -> None:
 @inner
 def _expand(context: Context, record: int) -> None:
     """Make the row of a record's state; it is written at once, as others may be reading it."""
-    apart()
     state, flags = state_of(context, record), uint8s(context, FLAG)
     base = int(context[TOP])
     for _ in range(256):

@@ -33,7 +33,7 @@ from guideway.masks.kernels.lexer_layout import (
     NEED_STEP,
 )
 from guideway.masks.kernels.pictures import is_lead
-from guideway.masks.kernels.views import Context, apart, inner, int32s, int64s, uint64s
+from guideway.masks.kernels.views import Context, inner, int32s, int64s, uint64s
 from guideway.masks.kernels.worklist import push
 
 
@@ -95,7 +95,6 @@ def bare_node(context: Context, node: int) -> int:
 @inner
 def node_on_states(context: Context, node: int, lines: int) -> int:
     """A TOOK node in a macro state with the lines of the states; any other as it is."""
-    apart()
     nodes = int32s(context, NODE)
     held = bare_node(context, node)
     core = int(nodes[held * 6 + 1]) if nodes[held * 6] == GUARDED else held
@@ -112,7 +111,6 @@ def node_on_states(context: Context, node: int, lines: int) -> int:
 @inner
 def stack_on_states(context: Context, taken: int, lines: int, stack: int) -> int:
     """A stack of a macro state, which ends with a TOOK node, on the states."""
-    apart()
     pairs, above, at = int64s(context, STACK), 0, taken
     while at != 0:
         at, above = int(pairs[at] & 0xFFFFFFFF), above + 1

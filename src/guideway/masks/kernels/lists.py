@@ -1,13 +1,12 @@
 """Numbers at the end of LIST, as an ascending list in which each is once."""
 
 from guideway.masks.kernels.record_layout import LIST, TOP
-from guideway.masks.kernels.views import Context, apart, inner, int64s
+from guideway.masks.kernels.views import Context, inner, int64s
 
 
 @inner
 def sort_list(context: Context, first: int) -> None:
     """Sort the list from `first` on, each once (Shell 1959, with the steps 1, 4, 13, …)."""
-    apart()
     listed, end = int64s(context, LIST), int(context[TOP])
     gap = 1
     while gap * 3 < end - first:

@@ -61,7 +61,6 @@ from guideway.masks.kernels.step import step_config
 from guideway.masks.kernels.views import (
     Context,
     Sets,
-    apart,
     inner,
     int32s,
     int64s,
@@ -167,11 +166,10 @@ def step_with(context: Context, macro: int, byte: int, text: int) -> int:
 
 @inner
 def _step_anew(context: Context, macro: int, byte: int) -> int:
-    """The same, not looked up; apart, so that the look-up is short enough to be put into walks.
+    """The same, not looked up; a function of its own, as walks inline the look-up.
 
     What a lexer lacks is made at once: as long as Python's caller did that, walks began anew.
     """
-    apart()
     after = _step_all(context, macro, byte)
     while after in (NEED_STEP, NEED_LEXER):
         code = learn_lexer(context, after)
@@ -184,7 +182,6 @@ def _step_anew(context: Context, macro: int, byte: int) -> int:
 @inner
 def learn_lexer(context: Context, code: int) -> int:
     """Make what a lexer lacks, as `code` says; OK, or a code below 0."""
-    apart()
     if code == NEED_LEXER:
         return _make_lexer(context, int(context[WANT]))
     macro, byte = int(context[WANT]), int(context[WANT_BELOW])
@@ -247,7 +244,6 @@ def _some_word(context: Context, lexes: int) -> int:
 @inner
 def _step_all(context: Context, macro: int, byte: int) -> int:
     """What all its configurations become."""
-    apart()
     macros, configs = int32s(context, MACRO), int64s(context, CONFIG)
     begin(context)
     first = macros[macro * 4]

@@ -26,7 +26,7 @@ from guideway.masks.kernels.record_layout import (
     B,
 )
 from guideway.masks.kernels.records import field, push, put
-from guideway.masks.kernels.views import Context, apart, inner, int64s, once
+from guideway.masks.kernels.views import Context, inner, int64s, once
 
 _MOST_PAIRED: Final = 1024  # parts of a meet; 16 and an opposite more: 2^17 states instead of 17
 
@@ -37,7 +37,6 @@ def meet_inside(context: Context, meet: int) -> int:
 
     Then, if two are known to have no text in common, neither has the whole.
     """
-    apart()
     listed, base = int64s(context, LIST), int(context[TOP])
     push(context, meet)
     place = base

@@ -33,7 +33,7 @@ from guideway.masks.kernels.record_layout import (
     B,
 )
 from guideway.masks.kernels.records import field, push, state_of
-from guideway.masks.kernels.views import Context, apart, fence, inner, int32s, int64s, once
+from guideway.masks.kernels.views import Context, fence, inner, int32s, int64s, once
 
 _MOST: Final = 512  # options; a record with more is taken as it is
 
@@ -41,7 +41,6 @@ _MOST: Final = 512  # options; a record with more is taken as it is
 @inner
 def list_options(context: Context, record: int) -> int:
     """Push the options of a record, or the record itself, on LIST; gives how many."""
-    apart()
     listed, base, before = int64s(context, LIST), int(context[TOP]), int(context[RECORDS])
     push(context, record)
     place = base
@@ -59,7 +58,6 @@ def list_options(context: Context, record: int) -> int:
 @inner
 def _split(context: Context, place: int) -> bool:
     """Put what a record at a place of LIST has for options there and at its end; False: none."""
-    apart()
     record = int(int64s(context, LIST)[place])
     base = int(context[TOP])
     push(context, record * 2)
@@ -143,7 +141,6 @@ def split_state(context: Context, state: int) -> None:
 
     Others may be reading: what is written is never changed.
     """
-    apart()
     base, listed = int(context[TOP]), int64s(context, LIST)
     count, kept = list_options(context, int(int32s(context, STATE_RECORD)[state])), base
     for index in range(base, base + count):

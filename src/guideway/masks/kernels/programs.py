@@ -15,7 +15,7 @@ from guideway.masks.kernels.record_layout import (
     WANT,
 )
 from guideway.masks.kernels.records import push, record_of, set_of
-from guideway.masks.kernels.views import Context, WholeNumbers, apart, inner
+from guideway.masks.kernels.views import Context, WholeNumbers, inner
 
 
 @inner
@@ -25,7 +25,6 @@ def write(context: Context, program: WholeNumbers, made: WholeNumbers) -> None:
     Each takes five numbers: its kind, then A to C; of bytes the four words, of alternatives where
     in the program their options stand, and how many. A part below 0 is one that was made before.
     """
-    apart()
     for index in range(made.shape[0]):
         if context[WANT]:
             return

@@ -55,7 +55,7 @@ from guideway.masks.kernels.record_layout import (
     B,
     C,
 )
-from guideway.masks.kernels.views import Context, apart, inner, int32s, int64s, once, uint8s
+from guideway.masks.kernels.views import Context, inner, int32s, int64s, once, uint8s
 
 
 @inner
@@ -104,7 +104,6 @@ def add_line(context: Context, members: int, after: int) -> None:
 @inner
 def set_of(context: Context, a: int, b: int, c: int, d: int) -> int:
     """The set whose bits are these four words."""
-    apart()
     if a | b | c | d == 0:
         return 0
     sets, table = int64s(context, SET), int32s(context, SET_HASH)
@@ -142,7 +141,6 @@ def common_of(context: Context, one: int, other: int) -> int:
 @inner
 def record_of(context: Context, kind: int, a: int, b: int, c: int) -> int:
     """The record of a kind other than ALT with these fields."""
-    apart()
     records, table = int64s(context, RECORD), int32s(context, RECORD_HASH)
     last = 2 * context[ROOMS + RECORDS] - 1
     code = mixed(mixed(mixed(kind, a), b), c)
@@ -164,7 +162,6 @@ def record_of(context: Context, kind: int, a: int, b: int, c: int) -> int:
 @inner
 def union_of(context: Context, first: int) -> int:
     """The alternative of the records from `first` on in LIST, which ascend; pops them."""
-    apart()
     listed, end = int64s(context, LIST), int(context[TOP])
     context[TOP] = first
     if _ends_anyway(context, first, end):
@@ -218,7 +215,6 @@ def _is_union(context: Context, record: int, code: int, first: int, count: int) 
 
 @inner
 def _new(context: Context, place: int, code: int, kind: int, a: int, b: int, c: int) -> int:
-    apart()
     made = context[RECORDS]
     if made == context[ROOMS + RECORDS]:
         return lacking(context, RECORDS)

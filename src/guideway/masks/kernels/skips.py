@@ -35,7 +35,6 @@ from guideway.masks.kernels.returns import all_else_loop, find_loops, is_expande
 from guideway.masks.kernels.views import (
     Context,
     Sets,
-    apart,
     inner,
     int32s,
     once,
@@ -116,7 +115,6 @@ def _leads_on(context: Context, node: int, state: int) -> int:
 
     0 if not, or where a text may end on the way; 1 if so; or a code below 0.
     """
-    apart()
     flags, height = uint8s(context, LEX_FLAG), int(uint8s(context, HEIGHT)[node])
     if uint8s(context, PART)[node] & OTHER or height >= HIGHEST:
         return 0
@@ -140,7 +138,6 @@ def way_to(context: Context, state: int) -> int:
 
     Below 0 if neither is read, or NEED_LEX.
     """
-    apart()
     found = int(int32s(context, WAY_TO)[state])
     if found != 0:
         return found

@@ -94,9 +94,8 @@ class Translation:
                 begun.append(f"  store {llvm_type(kind)} %{name}.p, ptr %{name}.v")
             else:
                 given.append(f"i64 %{name}.n")
-        apart = self._expressions.apart
-        inline = self._inner.once or (len(self._code.lines) <= SHORT and not apart)
-        how = "alwaysinline" if inline else "noinline" if apart else ""
+        short = len(self._code.lines) <= SHORT
+        how = "alwaysinline" if self._inner.once or short else ""
         head = (
             f'{self._inner.result_type} @"{self._inner.symbol}"({", ".join(given)}) nounwind {how}'
         )

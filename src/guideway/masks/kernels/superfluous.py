@@ -17,7 +17,7 @@ from guideway.masks.kernels.record_layout import (
     B,
 )
 from guideway.masks.kernels.records import field, push
-from guideway.masks.kernels.views import Context, apart, inner, int64s, once
+from guideway.masks.kernels.views import Context, inner, int64s, once
 
 _DEPTH: Final = 6
 _PASSED: Final = 16  # parts that may be nothing, one behind the other
@@ -26,7 +26,6 @@ _PASSED: Final = 16  # parts that may be nothing, one behind the other
 @inner
 def drop_superfluous(context: Context, first: int) -> None:
     """Drop options whose texts are all texts of another: see `lowering.dominance`."""
-    apart()
     listed, end = int64s(context, LIST), int(context[TOP])
     for index in range(first, end):
         push(context, _shape(context, int(listed[index])))
@@ -111,7 +110,6 @@ def drop_tails(context: Context, first: int) -> None:
 
     Of 800 optional letters, one behind the other, each state had as many options: a gigabyte.
     """
-    apart()
     listed, end = int64s(context, LIST), int(context[TOP])
     for index in range(first, end):
         rest, passed = int(listed[index]), 0

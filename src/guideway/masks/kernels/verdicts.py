@@ -79,7 +79,6 @@ from guideway.masks.kernels.layout import (
 from guideway.masks.kernels.lexer_layout import FITTED, FITTED_IS, LEXER, V_APART
 from guideway.masks.kernels.views import (
     Context,
-    apart,
     inner,
     int32s,
     int64s,
@@ -112,7 +111,6 @@ def freely(context: Context, node: int, stack: int) -> int:
     Where there is a text to the end from each of its stacks, behind what T_FREE says, only what is
     read at the moment matters, and that is little: no stack has to be judged by itself.
     """
-    apart()
     nodes, pairs, at = int32s(context, NODE), int64s(context, STACK), stack
     if _is_taken(context, node):
         return _taken_verdict(context, node)
@@ -188,7 +186,6 @@ def _lexed_verdict(context: Context, node: int, stack: int, above: int, took: in
 @inner
 def _at_the_end(context: Context, node: int, stack: int, above: int, took: int) -> int:
     """The verdict where nothing may come behind what is taken, V_UNKNOWN elsewhere, or a code."""
-    apart()
     table, states = int(int32s(context, NODE)[took * 6 + 1]), states_below(context, stack, above)
     behind, lines = stack_behind(context, took, states), lines_behind(context, took)
     if behind <= 0 or lines < 0:

@@ -64,9 +64,6 @@ def declared(function: Callable[..., Any], *, once: bool) -> Inner:
 lowest_bit: "Callable[[int], int]" = Word("lowest_bit")
 # How many bits of a word are set.
 bit_count: "Callable[[Any], int]" = Word("bit_count")
-# Said first in a function: it is never put into those that call it. For what takes longer than a
-# call does, and is called in several places: less code to compile.
-apart: "Callable[[], None]" = Word("apart")
 # All that was written before is seen by other threads before what is written after.
 fence: "Callable[[], None]" = Word("fence")
 
