@@ -1,26 +1,27 @@
-"""Strings of an enum, as a rule of which is known what it lists.
+"""Many words: strings of an enum, or the options of a choice.
 
-The kernels read such strings like the names of members, by a trie of them: a node for all, where
-each letter took several, as it has many spellings. What the rule denotes is only made where
-somebody derives it, and of many strings no more than those that begin as what was read: all of
-100,000 took 4 s.
+The kernels read both by a trie of the words, one node for all. An expression of them is only made
+where somebody derives it, and of many words no more than those that begin with what was read: all
+of 100,000 took 4 s.
 
 What this module does not know: schemas.
 """
 
 from bisect import bisect_right
 from collections.abc import Hashable, Iterable, Sequence
-from typing import Final, TypeAlias, cast, final
+from typing import Final, Protocol, TypeAlias, cast, final
 from weakref import WeakKeyDictionary
 
-from guideway.lowering.expr import ALL_BYTES, EPSILON, alt, call, concat
-from guideway.lowering.json_text import QUOTE, JsonStyle, Spelling
+from guideway.lowering.alternatives import branching, either
+from guideway.lowering.expr import ALL_BYTES, EPSILON, alt, call, concat, literal
+from guideway.lowering.json_text import QUOTE, JsonStyle
 from guideway.lowering.nodes import Expr, Least, Look, Rule
 from guideway.lowering.uncaptured import Uncaptured
 
 Begun: TypeAlias = tuple[int, int, int]  # the first word, the last but one, and the letters read
 
 _FEW: Final = 64
+_MANY: Final = 1024  # options of a choice that are no regular expression any more
 # A table has 24 bytes for each, most of them never touched. 200,000 words of twelve take .7 s;
 # where half as many letters were too many, they took 6 s.
 _MOST_LETTERS: Final = 1 << 22
@@ -42,7 +43,7 @@ def words_rule(values: Iterable[str], style: JsonStyle) -> Rule | None:
         return None
 
     def make() -> Expr:
-        template = WordsTemplate(words, style.spelling)
+        template = WordsTemplate(words, style.spelling, QUOTE)
         return concat(QUOTE, template.rest((0, len(words), 0)))
 
     rule = Rule("words", inhabited=True, make=make)
@@ -55,27 +56,66 @@ def words_of(rule: Rule) -> tuple[tuple[str, ...], JsonStyle] | None:
     return _listed.get(rule)
 
 
+def choice(options: Sequence[str], *, regular: bool) -> Expr:
+    """Any of some texts; of many, no regular expression unless it has to be `regular`."""
+    if regular or len(options) <= _MANY or sum(map(len, options)) > _MOST_LETTERS:
+        return either(option.encode() for option in options)
+    return WordsTemplate(options, VERBATIM, EPSILON).rest((0, len(options), 0))
+
+
+class Spelled(Protocol):
+    """How words are spelled."""
+
+    def text(self, text: str) -> Expr:
+        """One word."""
+        ...
+
+    def choose(self, options: Iterable[tuple[str, Expr]]) -> Expr:
+        """One of some words, then what goes with it."""
+        ...
+
+
+@final
+class Verbatim:
+    """Words as they are."""
+
+    def text(self, text: str) -> Expr:
+        """One word."""
+        return literal(text)
+
+    def choose(self, options: Iterable[tuple[str, Expr]]) -> Expr:
+        """One of some words, then what goes with it."""
+        return branching(options, literal)
+
+
+VERBATIM: Final = Verbatim()
+
+
 @final
 class WordsTemplate(Uncaptured):
-    """Unfolds the rest of one of some words, with the closing quote, given what they begin with."""
+    """Unfolds the rest of one of some different words and their end, given what they begin with."""
 
-    def __init__(self, words: Sequence[str], spelling: Spelling) -> None:
-        self._words, self._spelling = sorted(words), spelling
+    def __init__(self, words: Sequence[str], spelling: Spelled, end: Expr) -> None:
+        self._words, self._spelling, self._end = sorted(words), spelling, end
 
     def rest(self, begun: Begun) -> Expr:
         """What may follow: made at once where it is little."""
         low, high, depth = begun
-        if high - low > _FEW:
+        if high - low <= _FEW:
+            rests = ((word, EPSILON) for word in self._rests(begun))
+            return concat(self._spelling.choose(rests), self._end)
+        if len(self._words[low]) > depth:
             return call(self, begun)
-        rests = ((word[depth:], EPSILON) for word in self._words[low:high])
-        return concat(self._spelling.choose(rests), QUOTE)
+        return alt(self._end, call(self, (low + 1, high, depth)))
+
+    def verbatim(self, argument: Hashable) -> list[str] | None:
+        """The texts of `unfold`, if words are spelled as they are."""
+        return self._rests(argument) if self._spelling is VERBATIM else None
 
     def unfold(self, argument: Hashable, look: Look) -> Expr:
-        """The end of the first word, if it is read, or one more letter and what follows it."""
+        """One more letter and what follows it."""
         low, high, depth = cast("Begun", argument)
         words, options = self._words, list[Expr]()
-        if len(words[low]) == depth:
-            options, low = [QUOTE], low + 1
         while low < high:
             letter, first = words[low][depth], low
             low = bisect_right(words, letter, low, high, key=lambda word: word[depth])
@@ -86,18 +126,18 @@ class WordsTemplate(Uncaptured):
         """Whether one of the words can be spelled."""
         if look.spellable == ALL_BYTES:
             return True
-        rests = (concat(self._spelling.text(rest), QUOTE) for rest in self._rests(argument))
+        rests = (concat(self._spelling.text(rest), self._end) for rest in self._rests(argument))
         return next((found for rest in rests if (found := look(rest)) is not False), False)
 
     def least(self, argument: Hashable, least: Least) -> bytes | None:
         """The rest of the shortest word, letter by letter: spelled, 100,000 of them take 0.1 s."""
-        rests, quote = self._rests(argument), least(QUOTE)
+        rests, end = self._rests(argument), least(self._end)
         letters = {letter: least(self._spelling.text(letter)) for letter in set("".join(rests))}
         table = {ord(letter): (text or b"").decode() for letter, text in letters.items()}
         lost = {letter for letter, text in letters.items() if text is None}
         texts = (rest.translate(table).encode() for rest in rests if lost.isdisjoint(rest))
         best = min(texts, key=lambda text: (len(text), text), default=None)
-        return None if best is None or quote is None else best + quote
+        return None if best is None or end is None else best + end
 
     def _rests(self, argument: Hashable) -> list[str]:
         low, high, depth = cast("Begun", argument)

@@ -8,12 +8,12 @@ from math import prod
 from typing import Final, TypeAlias
 
 from guideway.errors import SourceError, UnsupportedError
-from guideway.lowering.alternatives import either
 from guideway.lowering.expr import alt, concat, literal, repeat
 from guideway.lowering.fuel import spend
 from guideway.lowering.grammar import lower_grammar
 from guideway.lowering.json_both import apart, lower_together
 from guideway.lowering.json_schema import lower_json_schema, lower_strings
+from guideway.lowering.json_words import choice
 from guideway.lowering.lark import lower_lark
 from guideway.lowering.meets import Decider, Operand, meet
 from guideway.lowering.nodes import Expr
@@ -61,13 +61,16 @@ MOST_WAYS: Final = 64
 """Ways to take one alternative of each of several that meet."""
 
 
-def lower_source(source: Source, decide: Decider | None = None) -> Expr:  # noqa: PLR0911  an arm for each
+def lower_source(  # noqa: PLR0911  an arm for each
+    source: Source, decide: Decider | None = None, *, regular: bool = False
+) -> Expr:
     """The texts of `source` as byte strings.
 
     Args:
         source: what a user wrote.
         decide: answers what takes a search; without it, less is known of what nests, and more
             refused.
+        regular: whether even a long `Choice` has to be a regular expression.
 
     >>> lower_source(Literal("a") | Literal("b")) is lower_source(Choice(["b", "a"]))
     True
@@ -79,17 +82,19 @@ def lower_source(source: Source, decide: Decider | None = None) -> Expr:  # noqa
         case Literal(text):
             return literal(text)
         case Choice(options):
-            return either(option.encode() for option in options)
+            return choice(options, regular=regular)
         case Text():
             return TEXT
         case Regex() | Gbnf() | Lark() | Substring():
-            return _lower_notation(source, partial(lower_source, decide=decide))
+            return _lower_notation(source, partial(lower_source, decide=decide, regular=True))
         case RawStrings(schema):
             return lower_strings(schema)
         case JsonSchema() | PythonType():
             return lower_json_schema(_schema(source))
         case _:
-            return _lower_combination(source, partial(lower_source, decide=decide), decide)
+            among = isinstance(source, Both | Inverse | Until)
+            lower = partial(lower_source, decide=decide, regular=regular or among)
+            return _lower_combination(source, lower, decide)
 
 
 def _schema(source: JsonSchema | PythonType) -> JsonSchema:

@@ -121,6 +121,13 @@ class Arena:
         """A record of an array of records with so many fields."""
         return self._array(slot)[number * fields : (number + 1) * fields].tolist()
 
+    def left(self, thing: int, trie: int) -> tuple[int, int]:
+        """The fewest and the most bytes that are left of the words below a node of their trie."""
+        _, low, high, read, *_ = self.row(at.KEYS, trie, 6)
+        first = self.row(at.OBJECT, thing, 16)[at.O_NAME]
+        lengths = self._array(at.NAME)[(first + low) * 6 + at.N_LENGTH : (first + high) * 6 : 6]
+        return int(lengths.min()) - read, int(lengths.max()) - read
+
     def target(self, node: int) -> int:
         """What such a node is, -1 where that has not been said."""
         return int(self._array(at.TARGET)[node]) - 1

@@ -37,7 +37,7 @@ _ROUNDS: Final = 32  # until nothing changes, or it is taken that it would not
 _OFF: Final = (0, 1, 2, 4, 8, 16, 32, 64, 128)  # bytes that are taken off for a literal
 _ESCAPED: Final = len("\\ud83d\\ude00")  # a character of a key that is being read
 _FRAMES: Final = frozenset((at.OPENED, at.BEHIND, at.MEMBER, at.MEMBERS, at.KEY))
-_READ: Final = frozenset((at.LITERAL, at.LEXEME, at.COUNTED, at.BOUNDED))
+_READ: Final = frozenset((at.LITERAL, at.LEXEME, at.COUNTED, at.BOUNDED, at.WORDS))
 
 
 class _Part(NamedTuple):
@@ -260,6 +260,8 @@ class Headroom:
                 yield _Part(following, 0, 1)
             case at.LEXEME:
                 yield _Part(at.NIL, self._farthest(a))
+            case at.WORDS:
+                yield _Part(at.NIL, self._arena.left(a, length)[1])
             case at.BOUNDED:
                 yield _Part(at.NIL, _known(self._near.farthest_bounded(record)))
             case _:

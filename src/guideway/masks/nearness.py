@@ -161,6 +161,8 @@ class Nearness:
                 found: int | None = 0
             case at.LITERAL:
                 found = _sum(b, self._node(c, depth))
+            case at.WORDS:
+                found = self._arena.left(a, b)[0]
             case at.LEXEME | at.COUNTED | at.BOUNDED:
                 found = self._lexical(record)
             case at.SEQUENCE:

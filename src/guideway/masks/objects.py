@@ -15,7 +15,7 @@ from guideway.lowering.json_items_ways import Rest
 from guideway.lowering.json_keysets import Unnamed
 from guideway.lowering.json_objects import START, ObjectTemplate
 from guideway.lowering.json_text import QUOTE, JsonStyle
-from guideway.lowering.json_words import words_of
+from guideway.lowering.json_words import WordsTemplate, words_of
 from guideway.lowering.nodes import Call, Expr, Rule
 from guideway.masks.arena import Arena
 from guideway.masks.kernels import layout as at
@@ -43,7 +43,7 @@ class Nodes(Protocol):
 
 
 def describe_whole(call: Call, network: Nodes, machine: Derivatives) -> int | None:
-    """The node of an object, or of an array of different strings, if the kernels can read it."""
+    """The node of an object, an array of different strings, or words, if kernels can read it."""
     match call.template, call.argument:
         case ObjectTemplate() as template, argument if argument == START:
             plain = is_plain_object(template, network.lexicon)
@@ -51,8 +51,21 @@ def describe_whole(call: Call, network: Nodes, machine: Derivatives) -> int | No
         case ItemsTemplate() as template, Rest() as argument:
             strings = template.different_strings(argument)
             return None if strings is None else describe_strings(strings, template.style, network)
+        case WordsTemplate() as template, argument:
+            return _describe_verbatim(template.verbatim(argument), network)
         case _:
             return None
+
+
+def _describe_verbatim(words: list[str] | None, network: Nodes) -> int | None:
+    """The node of one of some words, spelled as they are; None if not all can be."""
+    spellable, arena = network.lexicon.spellable, network.arena
+    if words is None or not all(spellable >> byte & 1 for byte in set("".join(words).encode())):
+        return None
+    count = len(words)
+    frame = Names(tuple(words), arena).frame([at.NIL] * count, [False] * count, [0] * 16)
+    thing = arena.row(at.FRAME, frame, 6)[0]
+    return arena.make(at.WORDS, thing, arena.row(at.OBJECT, thing, 16)[at.O_KEYS])
 
 
 def is_plain_object(template: ObjectTemplate, lexicon: Lexicon) -> bool:

@@ -12,6 +12,7 @@ from guideway.masks.kernels.frames import (
     any_may_come,
     frame_field,
     frame_of_class,
+    key_ends,
     object_field,
 )
 from guideway.masks.kernels.guards import GONE, guards_behind, with_guard
@@ -40,7 +41,11 @@ from guideway.masks.kernels.layout import (
     GOES_ON,
     GUARDED,
     GUARDING,
+    K_BYTE,
+    K_CHILD,
+    K_CHILDREN,
     KEY,
+    KEYS,
     LEADS,
     LEX_FIRST,
     LEX_FLAG,
@@ -80,6 +85,7 @@ from guideway.masks.kernels.layout import (
     TOOK,
     UNKNOWN_TEXT,
     WANT,
+    WORDS,
     WORK_ROOM,
 )
 from guideway.masks.kernels.lexer_layout import APART, LEXER
@@ -160,8 +166,8 @@ def _expand_rare(context: Context, kind: int, node: int, frame: int, stack: int)
         return _members(context, frame, stack)
     if kind in (EXPR, RESUME, NAMED):
         return _told(context, node, stack)
-    if kind == LINE:
-        return expand_line(context, node, stack)
+    if kind in (LINE, WORDS):
+        return _words(context, node, stack) if kind == WORDS else expand_line(context, node, stack)
     if kind in (FORKED, ENTRY):
         return _forked(context, node) if kind == FORKED else leave_entry(context, node)
     if kind in (PLACE, SCAN, TOOK, LINED, CLEAR, LEXER):
@@ -278,6 +284,17 @@ def _capture(context: Context, node: int, stack: int) -> int:
 
 
 @inner
+def _words(context: Context, node: int, stack: int) -> int:
+    """What is left of one of some words, and the end of the first, where that has been read."""
+    nodes = int32s(context, NODE)
+    thing, trie = int(nodes[node * 6 + 1]), int(nodes[node * 6 + 2])
+    code = push(context, NIL, stack) if key_ends(context, thing, trie) >= 0 else OK
+    if code == OK and int32s(context, KEYS)[trie * 6 + K_CHILDREN] > 0:
+        code = found(context, node, stack)
+    return code
+
+
+@inner
 def _mark(context: Context, what: int, stack: int) -> int:
     """The end of what is captured: what follows is told by the text that has been read."""
     if context[BLUR] == 0 and context[MARK_TEXT] == 0:
@@ -371,6 +388,11 @@ def add_leads(context: Context, leads: Sets, place: int, node: int) -> None:
     elif kind in (LITERAL, MEMBER):
         byte = QUOTE_BYTE if kind == MEMBER else int(uint8s(context, POOL)[nodes[at + 1]])
         leads[place + (byte >> 6)] |= np.uint64(1) << np.uint64(byte & 63)
+    elif kind == WORDS:
+        keys, trie = int32s(context, KEYS), nodes[at + 2] * 6
+        for child in range(keys[trie + K_CHILD], keys[trie + K_CHILD] + keys[trie + K_CHILDREN]):
+            byte = int(keys[child * 6 + K_BYTE])
+            leads[place + (byte >> 6)] |= np.uint64(1) << np.uint64(byte & 63)
     else:
         state = int(nodes[at + 4] if kind == KEY else nodes[at + 1])
         for word in range(4):

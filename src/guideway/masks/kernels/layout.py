@@ -257,6 +257,7 @@ LINED: Final = 28  # table, LINES, columns
 LINES: Final = 29  # open brackets, width of the innermost block, LINES of those around it or 0
 CLEAR: Final = 30  # the end, if there are no guards; or whether that does not matter
 MEMBERS: Final = 31  # frame: MEMBER of it, and of each class of undeclared keys
+WORDS: Final = 33  # object, node of its key trie: what is left of one of its names
 
 # Verdicts.
 V_UNKNOWN: Final = 0

@@ -7,6 +7,7 @@ from guideway.masks.kernels.frames import (
     frame_after_other,
     frame_field,
     has_extra,
+    key_child,
     key_ends,
     may_come,
     name_field,
@@ -47,6 +48,7 @@ from guideway.masks.kernels.layout import (
     TAB_BYTE,
     UNKNOWN_TEXT,
     WANT,
+    WORDS,
 )
 from guideway.masks.kernels.lexer_layout import LEXER
 from guideway.masks.kernels.lexers import leaves_lexer, step_lexer
@@ -81,6 +83,10 @@ def _step_config(context: Context, node: int, stack: int, byte: int) -> int:  # 
         return close(context, after, stack) if after >= 0 else after
     if kind == KEY:
         return _step_key(context, node, stack, byte)
+    if kind == WORDS:
+        child = key_child(context, b, byte)
+        after = node_of(context, WORDS, a, child, 0, 0, 0) if child >= 0 else DEAD
+        return close(context, after, stack) if after > DEAD else after
     if kind == MEMBER:
         return _step_member(context, a, stack) if byte == QUOTE_BYTE else OK
     if kind == LEXER:

@@ -75,6 +75,7 @@ from guideway.masks.kernels.layout import (
     V_UNKNOWN,
     VERDICT,
     WANT,
+    WORDS,
 )
 from guideway.masks.kernels.lexer_layout import FITTED, FITTED_IS, LEXER, V_APART
 from guideway.masks.kernels.views import (
@@ -361,7 +362,7 @@ def place_of(context: Context, node: int, stack: int) -> int:
 def _is_settled(context: Context, node: int) -> int:
     """Whether a node can be read without leaving a guard behind: 1, 0, or a code below 0."""
     kind = int32s(context, NODE)[node * 6]
-    if kind in (NIL, LEXEME, COUNTED, BOUNDED, STOP, DOUBT, CLEAR):
+    if kind in (NIL, LEXEME, COUNTED, BOUNDED, STOP, DOUBT, CLEAR, WORDS):
         return 1
     if kind in (CAPTURE, MARK, RESUME, NAMED, OPENED, MEMBER, MEMBERS, KEY, BEHIND):
         return 1  # where these look ahead, they are no such nodes
