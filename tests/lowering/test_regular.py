@@ -10,7 +10,6 @@ from hypothesis import strategies as st
 from guideway.errors import GuidewayError
 from guideway.lowering import expr, regular
 from guideway.lowering.expr import EMPTY, UNSURE, alt, complement, concat, literal, repeat
-from guideway.lowering.nodes import Rule
 from guideway.lowering.regex import lower_regex
 from guideway.lowering.regular import contains, derivative, surely_apart
 from guideway.syntax.regex import parse_regex
@@ -58,29 +57,3 @@ def test_remainders_may_be_forgotten() -> None:
     before = left(expr.literal("ab"), b"a")
     left.clear()
     assert (len(left), left(expr.literal("ab"), b"a") is before) == (0, True)
-
-
-@pytest.mark.parametrize("pattern", ["a|[^a-c]*x", "(?!ab)[a-d]+", "(?=.b)[abc]{1,3}|e", "~?[^~]"])
-def test_strings_hold_no_byte_but_those_that_are_said(pattern: str) -> None:
-    members = regular.bytes_in(lower_regex(parse_regex(pattern)))
-    for letters in product("abcdex~", repeat=3):
-        text = "".join(letters)
-        for end in range(4):
-            if re.fullmatch(pattern, text[:end]):
-                assert all(members >> byte & 1 for byte in text[:end].encode()), text[:end]
-
-
-def test_the_bytes_of_each_kind_of_expression() -> None:
-    some, more = expr.byte_set(b"ab"), expr.byte_set(b"bc")
-    rule = Rule("r", regular=True)
-    rule.define(concat(literal("x"), some))
-    said = {
-        expr.EPSILON: b"",
-        repeat(some, 1, 3): b"ab",
-        alt(concat(some, literal("d")), literal("e")): b"abde",
-        expr.both(repeat(some), repeat(more)): b"b",
-        concat(rule, more): b"abcx",
-    }
-    for node, letters in said.items():
-        assert regular.bytes_in(node) == sum(1 << byte for byte in letters)
-    assert regular.bytes_in(complement(some)) == expr.ALL_BYTES

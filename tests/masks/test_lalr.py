@@ -11,16 +11,12 @@ import guideway as gw
 from guideway.automata.derivative import Derivatives
 from guideway.errors import GuidewayError
 from guideway.lowering.lark_contextual import Places
-from guideway.lowering.lark_freedom import freedom
-from guideway.lowering.lark_scanners import Scanners
 from guideway.masks import gallery, network, verdicts
 from guideway.masks.arena import Arena
 from guideway.masks.bits import unpack
 from guideway.masks.kernels import layout
 from guideway.masks.rows import Rows
 from guideway.masks.states import States
-from guideway.syntax.lark_reader import read_lark
-from guideway.syntax.lark_source import Lark
 from lark_samples import (
     Blocks,
     Fuel,
@@ -219,7 +215,7 @@ def test_newlines_among_other_terminals(text, letters):
     assert compared(expr, words(letters, 1), 3, 6, 1) > 2
 
 
-BY_STATE = [
+JUDGED = [
     # Before "e" Lark reads on.
     ('start: "s" x "e"\nx: "i" x ["e" x] | "x" | x "x"\n%ignore " "', "siex "),
     # What is a keyword is a name where one may stand; and one keyword begins with what is ignored.
@@ -229,35 +225,18 @@ BY_STATE = [
         '%ignore " "',
         "sfalj, ",
     ),
+    # Behind "s" each "&" belongs to what it begins, so that it comes to no end behind "b".
+    ('start: q | start "&" q\nq: n | n "b" n "&" n\nn: "x" | "s" start\n%ignore " "', "xsb& "),
+    (
+        'start: q | start "&" q\nq: n | n "b" n "&" n\nn: "x" | "s" start | "(" start ")"\n'
+        '%ignore " "',
+        "xsb&() ",
+    ),
 ]
 
 
-@pytest.mark.parametrize(("text", "letters"), BY_STATE)
-def test_stacks_come_to_their_ends_by_what_can_be_written_in_each_state(text, letters):
-    grammar = read_lark(Lark(text))
-    free = freedom(grammar, Scanners(grammar))
-    assert free is not None
-    assert free.total
-    assert compared(lowered(text), words(letters, 1, 40), 6, 10, 1) > 12
-
-
-@pytest.mark.parametrize(
-    ("text", "letters"),
-    [
-        # Behind "s" each "&" belongs to what it begins, so that it comes to no end behind "b".
-        ('start: q | start "&" q\nq: n | n "b" n "&" n\nn: "x" | "s" start\n%ignore " "', "xsb& "),
-        (
-            'start: q | start "&" q\nq: n | n "b" n "&" n\nn: "x" | "s" start | "(" start ")"\n'
-            '%ignore " "',
-            "xsb&() ",
-        ),
-    ],
-)
-def test_some_stacks_come_to_their_ends_and_others_to_none(text, letters):
-    grammar = read_lark(Lark(text))
-    free = freedom(grammar, Scanners(grammar))
-    assert free is not None
-    assert not free.total
+@pytest.mark.parametrize(("text", "letters"), JUDGED)
+def test_stacks_are_decided_one_by_one_where_not_all_are_known_to_end(text, letters):
     assert compared(lowered(text), words(letters, 1, 40), 6, 10, 1) > 12
 
 

@@ -116,7 +116,7 @@ class Derivatives:
     @cached_property
     def _plainly(self) -> Plainly:
         check, within = self.living.check, self._sketch.is_within
-        return Plainly(self._spellable, check, self._disjoint, self._least.word, within)
+        return Plainly(self._spellable, check, self._disjoint, within)
 
     @cached_property
     def _passages(self) -> Passages:

@@ -46,7 +46,7 @@ class Guarded:
         lines: byte sets, which may overlap, and parts of the derivative; and single bytes.
         loose: the shortest text without the lookahead.
         sketch: estimated length of a text, None if there surely is none.
-        plain: True, or a text, if there obviously is one.
+        plain: True if there obviously is a text.
         soon: True if there is a text; None if that takes long.
         decide: exact, however long it takes; None: a long search is given up.
         fuel: called with the number of states, raises when there are too many.
@@ -57,7 +57,7 @@ class Guarded:
         lines: Lines,
         loose: Callable[[Expr], Word | None],
         sketch: Callable[[Expr], int | None],
-        plain: Callable[[Expr], bytes | bool],
+        plain: Callable[[Expr], bool],
         soon: Callable[[Expr], bool | None],
         decide: Callable[[Expr], bool] | None,
         fuel: Callable[[int], None],
@@ -155,12 +155,8 @@ class Guarded:
             return True
         if not node.looks or node in self._known:
             return False
-        if self._witnesses.tell(node) is None:
-            plain = self._plain(node)
-            if plain is False:
-                return False
-            if plain is not True:
-                self._witnesses.keep(node, plain)
+        if self._witnesses.tell(node) is None and not self._plain(node):
+            return False
         self._living.add(node)
         return True
 

@@ -27,7 +27,7 @@ class Looking:
         captures: return True if something has been captured so far.
         loose: the shortest text without the lookahead.
         sketch: estimated length of a text, None if there surely is none.
-        plain: True, or a text, if there obviously is one.
+        plain: True if there obviously is a text.
         passages: exact emptiness.
         fuel: called with the number of states, raises when there are too many.
     """
@@ -39,7 +39,7 @@ class Looking:
         captures: Callable[[], bool],
         loose: Callable[[Expr], Word | None],
         sketch: Sketch,
-        plain: Callable[[Expr], bytes | bool],
+        plain: Callable[[Expr], bool],
         passages: Passages,
         fuel: Callable[[int], None],
     ) -> None:

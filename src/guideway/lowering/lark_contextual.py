@@ -13,7 +13,7 @@ conflicts resolved: the language is what Lark parses, no more and no less.
 What this module does not know: how stacks work, what a terminal matches, how wide a line is.
 """
 
-from collections.abc import Hashable, Iterator, Mapping
+from collections.abc import Hashable, Mapping
 from dataclasses import replace
 from functools import cached_property
 from typing import Final, cast, final
@@ -21,10 +21,8 @@ from typing import Final, cast, final
 from guideway.errors import UnsatisfiableError
 from guideway.lowering.expr import EMPTY, EPSILON, ahead, alt, call, concat, stop
 from guideway.lowering.lark_automaton import Automaton, Frame, check_length, least_texts
-from guideway.lowering.lark_ends import Ends
 from guideway.lowering.lark_freedom import Freedom, freedom
 from guideway.lowering.lark_indentation import Lines, Place, ReadLine
-from guideway.lowering.lark_line_ends import LineEnds
 from guideway.lowering.lark_pushdown import Pushdown
 from guideway.lowering.lark_scanners import Scanners, Way
 from guideway.lowering.lark_sketch import LarkSketch
@@ -110,8 +108,6 @@ class Places(Uncaptured):
         self._total = self._automaton.total
         self._unfolded: dict[Place | ReadLine, Expr] = {}
         self._free: dict[int, Freedom | None] = {}
-        self._ends: dict[int, Ends] = {}
-        self._line_ends: dict[int, LineEnds | None] = {}
         self.start = Place(self._automaton.start, 0, (0,))
         self.pushdown = Pushdown(self.table, self.ways) if told is None else None
 
@@ -158,53 +154,6 @@ class Places(Uncaptured):
         if spellable not in self._free:
             self._free[spellable] = freedom(self._grammar, self._scanners, spellable)
         return self._free[spellable]
-
-    def ends(self, spellable: int) -> Ends | None:
-        """How texts may go on from stacks to the end; None where that takes more than stacks."""
-        if self._lines is not None or self._grammar.parts:
-            return None
-        if spellable not in self._ends:
-            free = self.freedom(spellable)
-            self._ends[spellable] = Ends(
-                self._automaton, self._scanners, spellable, self.level, free
-            )
-        return self._ends[spellable]
-
-    def texts(
-        self, read: Expr, at: Place | ReadLine, spellable: int, least: int
-    ) -> Iterator[bytes]:
-        """Texts of these bytes from a place to the end: some, if they are seen at once.
-
-        Args:
-            read: what is looked ahead for, what is left to read, and what has to follow that.
-            at: where the text goes on then.
-            spellable: the bytes.
-            least: a text that is shorter is filled up to so many bytes, if that can be.
-        """
-        if self._lines is None:
-            ends = self.ends(spellable)
-            return iter(()) if ends is None else ends.texts(read, cast("Place", at).stack, least)
-        lines = self._line_ends_in(self._lines, spellable)
-        if lines is None:
-            return iter(())
-        return lines.texts_behind(at) if isinstance(at, ReadLine) else lines.texts(read, at, least)
-
-    def _line_ends_in(self, lines: Lines, spellable: int) -> LineEnds | None:
-        if spellable not in self._line_ends:
-            free, found = self.freedom(spellable), None
-            if free is not None:
-                reader = Ends(self._automaton, self._scanners, spellable, self.level, free)
-                found = LineEnds(self._automaton, lines, self._scanners, free, reader)
-            self._line_ends[spellable] = found
-        return self._line_ends[spellable]
-
-    def surely_ends(self, place: Place, spellable: int) -> bool:
-        """Whether it is plain that texts of these bytes go on from a place to the end."""
-        free = self.freedom(spellable)
-        if free is not None and free.total:
-            return True
-        ends = self.ends(spellable)
-        return ends is not None and len(ends.beginnings(place.stack)) > 0
 
     def behind(self, place: Place, terminal: str | None) -> Place | None:
         """The place behind a terminal, None being one that is ignored."""

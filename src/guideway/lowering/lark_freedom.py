@@ -1,7 +1,7 @@
-"""Whether each stack of Lark's automaton has a text to the end, and behind what: told once for all.
+"""Whether each stack of Lark's automaton has a text to the end, and behind which text: told once.
 
-Some terminals lead on from each stack to the end (`lark_plans`). That they can be written follows
-from what is looked at here; it is more than is needed, so that no stack has to be looked at again:
+Some terminals lead on from each stack to the end (`lark_plans`). They can be written if all of this
+holds; it is more than is needed, so that no stack has to be looked at again:
 
 - some text is ignored in every state, in front of some text of each terminal there, and behind it
   each is what it is whatever follows: this text, the spacer, stands between any two of them; before
@@ -11,48 +11,37 @@ from what is looked at here; it is more than is needed, so that no stack has to 
 - newlines are what they are before each of these, and take any number of blanks; before the spacer,
   too, where one newline has to come behind another.
 
-Where one of these is not so, and lines are not indented, each state is looked at by itself: which
-terminals have such a text there, or end before what comes behind them (`lark_written`), and whether
-those lead on (`lark_completions`). That takes longer: .5 s for SQL as sql_to_ibis has it, where
-what is a keyword depends on the state. If only some
-stacks lead on so, those are told one by one. Of the others nothing is said: each is searched,
-which for one query of 35 tokens took 5 s, and for 14 tokens of Python without an indenter 200 s.
+In other grammars each stack is decided by itself where a mask needs it (`automata.passages`): a few
+milliseconds in a small grammar or one without blanks, .5 s at most in SQL of 160 lines.
 
 What this module does not know: how stacks are read.
 """
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Final, final
 
 from guideway.lowering.expr import ALL_BYTES, ANYTHING
-from guideway.lowering.lark_automaton import Frame
-from guideway.lowering.lark_completions import Completions, completions
 from guideway.lowering.lark_plans import always_completed
 from guideway.lowering.lark_scanners import Scanners, Way
 from guideway.lowering.lark_words import is_last, shortest_words, takes_lines
-from guideway.lowering.lark_written import written as terminals_written
-from guideway.lowering.nodes import Ahead, Expr
+from guideway.lowering.nodes import Ahead
 from guideway.lowering.preferred import Exit
 from guideway.lowering.regular import Remainders
 from guideway.syntax.lark_tree import LarkGrammar, LarkTable
 
 _WORDS: Final = 1, 8  # texts of a terminal that are tried; those that others read need more
-_SPACES: Final = 3  # texts of what is ignored that are tried for each state by itself
-_PLACES: Final = 16  # of guards, behind one terminal or several
-_REMEMBERED: Final = 10_000  # answers, before all are forgotten
 _NEWLINE: Final = b"\n"
 _BLANK: Final = ord(" ")
 
 
 @final
 class Freedom:
-    """Behind what each stack has a text to the end, or some have.
+    """The texts behind which each stack has a text to the end.
 
     Attributes:
         spacer: this, where no guard is left behind it.
         lines: and what newlines match of which each newline is the beginning of any line.
         last: and those of which each is the beginning of a last line, of any width.
-        total: whether each stack has one.
     """
 
     def __init__(
@@ -61,49 +50,18 @@ class Freedom:
         lines: frozenset[Exit],
         last: frozenset[Exit],
         spelling: "_Spelling",
-        some: Completions | None = None,
     ) -> None:
         self.spacer, self.lines, self.last = spacer, lines, last
-        self.total, self._some = some is None, some
         self._spelling = spelling
-        self._lasting: dict[frozenset[Expr], bool] = {}
-
-    def completes(self, stack: Frame) -> bool:
-        """Whether a stack has one."""
-        return self._some is None or self._some.completes(stack)
 
     def word(self, way: Way) -> bytes | None:
         """A text that a terminal is whatever follows, the spacer behind; not one of newlines."""
         word = None if way.ignored else self._spelling.kept_word(way, self.spacer)
         return None if word is None else word + self.spacer
 
-    def stands(self, ways: Iterable[Way], before: bytes, count: int = 1) -> bool:
-        """Whether so many spacers are ignored among these ways, this behind them or the end.
-
-        As one text, or one after the other.
-        """
-        stands, space, words = self._spelling.stands, self.spacer, [before] if before else []
-        return any(
-            stands(way, space * count, words) or stands(way, space, [*words, space])
-            for way in ways
-            if way.ignored
-        )
-
-    def lasts(self, guards: frozenset[Expr]) -> bool:
-        """Whether guards on all the rest of a text let one of these ends pass, whatever the stack.
-
-        So `""` in a grammar that has triple quotes too is not followed by three of them anywhere.
-        """
-        found = self._lasting.get(guards)
-        if found is None:
-            if len(self._lasting) > _REMEMBERED:
-                self._lasting.clear()
-            found = self._lasting[guards] = self._spelling.lasts(guards, self.spacer)
-        return found
-
 
 def freedom(grammar: LarkGrammar, scanners: Scanners, spellable: int = ALL_BYTES) -> Freedom | None:
-    r"""What may stand between any two terminals, if stacks have a text to the end behind it.
+    r"""What may stand between any two terminals, if each stack has a text to the end behind it.
 
     Example:
         >>> from guideway.syntax.lark_reader import read_lark
@@ -187,35 +145,13 @@ class _Spelling:
                 if lines is not None:
                     return Freedom(word, lines, self._last(), self)
             self._kept.clear()
-        found: Freedom | None = None
-        for word in () if self._newline else _by_length(spaces)[:_SPACES]:
-            free = self._by_state(word)
-            if free is not None and free.total:
-                return free
-            found = found or free
-        return found
-
-    def _by_state(self, space: bytes) -> Freedom | None:
-        """Which stacks have terminals to the end that can be written where they come.
-
-        Each is another one in each state: a keyword where a name may stand that is tried first.
-        """
-        written = terminals_written(self._table, self._scanners, self, space)
-        states = {state for row in self._table.shifts for state in row.values()}
-        met = frozenset(self._alike.get(called, called) for called in self._taken)
-        some = None
-        if all(written[state] for state in states):
-            some = completions(self._table, written, met)
-        if some is None:
-            return None
-        nothing = frozenset[Exit]()
-        return Freedom(space, nothing, nothing, self, None if some.hold() else some)
+        return None
 
     def _parts(self, space: bytes) -> frozenset[Exit] | None:
         """Where a text may stand between any two terminals, the newlines that begin any line."""
         words = self._spelled(space)
         spelled = [*words.values()]
-        if not any(self.stands(way, space, spelled) for way in self._ignored):
+        if not any(self._stands(way, space, spelled) for way in self._ignored):
             return None
         if not self._stands_first(space, words):
             return None
@@ -251,39 +187,6 @@ class _Spelling:
             found[self._newline] = _NEWLINE
         return found
 
-    def lasts(self, guards: frozenset[Expr], space: bytes) -> bool:
-        """Whether the automaton comes to its end by texts that all guards let pass.
-
-        Terminals are left out until the others lead from each place of a guard to another one where
-        the text may end. How wide lines are is not told here, so nothing is said of indentation.
-        """
-        words = {} if self._newline else self._standing(space)
-        while words:
-            places = [*guards]
-            left = set[str]()
-            for place in places:  # grows while we go
-                if not place.nullable or len(places) > _PLACES:
-                    return False
-                for name, word in words.items():
-                    after = self._after(place, word)
-                    if not after.nullable:
-                        left.add(name)
-                    elif after is not ANYTHING and after not in places:
-                        places.append(after)
-            if not left:
-                avoided = self._names.difference(words)
-                return self._stands_first(space, words) and self._is_completed(avoided)
-            words = {name: word for name, word in words.items() if name not in left}
-        return False
-
-    def _standing(self, space: bytes) -> dict[str, bytes]:
-        """Those of `_spelled` in front of which the space is ignored in every state."""
-        return {
-            name: word
-            for name, word in self._spelled(space).items()
-            if any(self.stands(way, space, [word]) for way in self._ignored)
-        }
-
     def kept_word(self, way: Way, space: bytes) -> bytes | None:
         """A text of a terminal that it is whatever follows the space behind it."""
         key = way, space
@@ -300,19 +203,7 @@ class _Spelling:
             )
         return self._kept[key]
 
-    def taken_words(self, way: Way) -> Iterator[tuple[bytes, Exit]]:
-        """Texts that no earlier terminal begins with, whatever follows, and what ends each."""
-        for leaving in way.exits:
-            for word in shortest_words(leaving.text, self._spellable, self._words):
-                if self._holds(way, word):
-                    yield word, leaving
-
-    def is_ended(self, leaving: Exit, word: bytes) -> bool:
-        """Whether what is read ends before a word, whatever follows that, or the end."""
-        after = self._after(leaving.after, word)
-        return after is ANYTHING if word else after.nullable
-
-    def stands(self, way: Way, space: bytes, words: Iterable[bytes]) -> bool:
+    def _stands(self, way: Way, space: bytes, words: Iterable[bytes]) -> bool:
         """Whether a space is ignored before each word, and before the end."""
         guard = way.guard
         if isinstance(guard, Ahead) and not self._after(guard.item, space).nullable:
@@ -331,7 +222,7 @@ class _Spelling:
         """Whether a space is ignored at the beginning, before what leads on from there."""
         read = [[words[name] for name in names if name in words] for names in self._begun]
         return any(
-            self.stands(way, space, each)
+            self._stands(way, space, each)
             for way in self._first
             if way.ignored
             for each in read

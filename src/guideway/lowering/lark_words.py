@@ -19,33 +19,18 @@ _BLANK: Final = ord(" ")
 
 
 @lru_cache(maxsize=1 << 10)
-def shortest_words(
-    text: Expr, spellable: int, most: int, longest: int = _LOOKED_AT
-) -> tuple[bytes, ...]:
+def shortest_words(text: Expr, spellable: int, most: int) -> tuple[bytes, ...]:
     """Some of the shortest strings of bytes that exist, none that is longer but for words."""
     word = one_word(text)
     if word is not None:
         return (word,) if all(spellable >> byte & 1 for byte in word) else ()
-    return tuple(islice(_shortest(text, spellable, longest), most))
+    return tuple(islice(_shortest(text, spellable), most))
 
 
-def shortest_word(texts: Iterable[Expr], spellable: int) -> bytes | None:
-    """One of the shortest strings of several, of those the first.
-
-    A text is followed no further than that: of the 500 of /[a-z]{1,500}x/ each was gone through,
-    which took half a second.
-    """
-    known: tuple[bytes, ...] = ()
-    for text in texts:
-        words = shortest_words(text, spellable, 1, *map(len, known))
-        known = tuple(sorted((*known, *words), key=len)[:1])
-    return known[0] if known else None
-
-
-def _shortest(text: Expr, spellable: int, longest: int = _LOOKED_AT) -> Iterable[bytes]:
+def _shortest(text: Expr, spellable: int) -> Iterable[bytes]:
     todo, seen = [(b"", text)], {text}
     for word, node in todo:  # grows while we go
-        if len(word) == longest:
+        if len(word) == _LOOKED_AT:
             return  # what follows is longer
         readable = (members & spellable for members in byte_classes(node))
         for byte in sorted(least_byte(members) for members in readable if members):

@@ -11,7 +11,6 @@ from typing import assert_never, final
 
 from guideway.errors import GuidewayError
 from guideway.lowering.expr import (
-    ALL_BYTES,
     ANYTHING,
     EMPTY,
     EPSILON,
@@ -21,7 +20,7 @@ from guideway.lowering.expr import (
     concat,
     repeat,
 )
-from guideway.lowering.linear import arcs, firsts, parts_of
+from guideway.lowering.linear import arcs, firsts
 from guideway.lowering.nodes import (
     Ahead,
     Alt,
@@ -108,40 +107,6 @@ def byte_classes(root: Expr) -> list[int]:
                 seen.add(part)
                 todo.append(part)
     return classes
-
-
-@lru_cache(maxsize=1 << 12)
-def bytes_in(root: Expr) -> int:
-    """The bytes that strings of the regular `root` hold, and perhaps others, as a 256-bit integer.
-
-    >>> from guideway.lowering.expr import byte_set, concat, literal
-    >>> bytes_in(concat(literal("a"), repeat(byte_set(b"bc")))) == byte_set(b"abc").members
-    True
-    """
-    made: dict[Expr, int] = {}
-    stack = [root]
-    while stack:  # an explicit stack, as nesting is the user's
-        node = stack[-1]
-        parts = (node.body,) if isinstance(node, Rule) else parts_of(node)
-        missing = [part for part in parts if part not in made]
-        if missing:
-            stack += missing
-            continue
-        made[stack.pop()] = _held(node, [made[part] for part in parts])
-    return made[root]
-
-
-def _held(node: Expr, parts: list[int]) -> int:
-    if isinstance(node, Bytes):
-        return node.members
-    if isinstance(node, Not):
-        return ALL_BYTES
-    if isinstance(node, And):
-        return parts[0] & parts[1]
-    held = 0
-    for part in parts:
-        held |= part
-    return held
 
 
 @final

@@ -53,10 +53,8 @@ class LalrNodes:
         self._ending = sum(1 << number for number, name in named if name == self._newline)
         self._names = [*places.table.terminals[1:], END]
         self._numbers = {name: number for number, name in enumerate(self._names)}
-        free = places.freedom(lexicon.spellable)
         self._states = range(len(places.table.shifts))
-        self._free: Freedom | None = free if free is not None and free.total else None
-        self._ends = places.ends(lexicon.spellable)
+        self._free: Freedom | None = places.freedom(lexicon.spellable)
         self._known: dict[tuple[tuple[Way, ...], bool], tuple[int, int]] = {}
         self._scanned: dict[int, int] = {}
         self._led: tuple[set[int], set[int]] = set(), set()  # outside of brackets, and inside
@@ -143,14 +141,6 @@ class LalrNodes:
     def pushed(self, below: Frame | None, state: int, margin: int) -> Frame:
         """A stack with one more state; on None it is the lowest."""
         return self._places.start.stack if below is None else below.push(state, margin)
-
-    def ends(self, took: list[int], stack: Frame, read: Expr) -> bool | None:
-        """Whether what is read before a TOOK node comes to an end; None where that is not seen."""
-        if self._ends is None:
-            return None
-        terminal = None if took[2] == at.IGNORED else self._names[took[2]]
-        after = self._places.behind(self._place(stack, took[3]), terminal)
-        return None if after is None else self._ends.ends(read, after.stack)
 
     def taken(self, took: list[int], stack: Frame) -> Expr:
         """What a TOOK node stands for, on a stack."""

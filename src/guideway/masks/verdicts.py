@@ -30,7 +30,6 @@ _SHORTEST: Final = 16  # places of a search then
 _LOOKED_AT: Final = 64  # expressions, before something is taken for not settled
 _REMEMBERED: Final = 100_000  # stacks, before all are forgotten
 _ABOVE: Final = 8  # what stands at most between what is read and what is done with it
-_SAID: Final = (at.LITERAL, at.COUNTED, at.LEXEME, at.EXPR, at.NIL)
 _DEEPEST: Final = 1024  # expressions of a stack
 
 
@@ -39,10 +38,6 @@ class Automaton(Protocol):
 
     def pushed(self, below: Frame | None, state: int, margin: int) -> Frame:
         """A stack with one more state; on None it is the lowest."""
-        ...
-
-    def ends(self, took: list[int], stack: Frame, read: Expr) -> bool | None:
-        """Whether what is read before a TOOK node comes to an end; None where that is not seen."""
         ...
 
     def taken(self, took: list[int], stack: Frame) -> Expr:
@@ -79,7 +74,6 @@ class Verdicts:
         self._settled: dict[Expr, bool] = {}
         self._frames: dict[int, Frame] = {}
         self._states: dict[int, Expr] = {}
-        self._around: dict[int, bool] = {0: True}
         self._futile = 0
 
     def judge_all(self, wanted: int, search: Callable[[int, int], int]) -> None:
@@ -99,12 +93,7 @@ class Verdicts:
         arena = self._arena
         node, stack = arena.place(place)
         asked = arena.verdict(place) == at.V_UNKNOWN and arena.record(node)[0] != at.GUARDED
-        said = self._can_be_said(node, stack)
-        plain = self._plainly(node, stack) if said else None
-        if plain is not None:
-            arena.set_verdict(place, at.V_ALIVE if plain else at.V_DEAD)
-            return
-        whole = self._whole(node, stack) if said else None
+        whole = self._whole(node, stack) if self._can_be_said(node, stack) else None
         if whole is not None:
             arena.set_verdict(place, self._verdict(whole))
         elif asked:
@@ -138,34 +127,6 @@ class Verdicts:
         if found is None:
             found = self._settled[expr] = _Settled().look(expr)
         return found
-
-    def _plainly(self, node: int, stack: int) -> bool | None:
-        """Whether a place where Lark's automaton reads is alive; None where that is not seen."""
-        arena, guards = self._arena, 0
-        if arena.record(node)[0] == at.GUARDED:
-            _, node, guards, *_ = arena.record(node)
-        read: list[int] = []
-        while arena.record(node)[0] != at.TOOK:
-            if stack == 0 or len(read) == _ABOVE or arena.record(node)[0] not in _SAID:
-                return None
-            read.append(node)
-            node, stack = arena.pop(stack)
-        said = [self._said(each) for each in read]
-        parts = [expr for expr in said if expr is not None]
-        if len(parts) < len(said):
-            return None
-        took = arena.record(node)
-        frame, below = self._frame(took[1], stack)
-        whole = concat(*self._guards(guards), *parts)
-        ends = self._automata[took[1]].ends(took, frame, whole)
-        return ends if not ends or self._outside(below) else None
-
-    def _outside(self, stack: int) -> bool:
-        """Whether what is around an automaton's texts has a text itself."""
-        if stack not in self._around:
-            whole = self._whole(at.NIL, stack)
-            self._around[stack] = whole is not None and self._verdict(whole) == at.V_ALIVE
-        return self._around[stack]
 
     def _verdict(self, whole: Expr) -> int:
         try:
