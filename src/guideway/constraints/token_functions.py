@@ -15,7 +15,6 @@ from numpy.typing import NDArray
 from guideway.errors import LimitError
 from guideway.vocabulary.trie import Trie
 
-NOWHERE: Final = 0
 STAYS: Final = 1
 
 

@@ -18,6 +18,8 @@ from guideway.syntax.special import Special
 from guideway.syntax.tool_literals import Literals
 from guideway.syntax.tool_parameters import Elements, Parts
 
+_MARKED: Final = re.compile("«(.*?)»")
+
 
 @final
 @dataclass(frozen=True, slots=True)
@@ -57,234 +59,49 @@ def _token(name: str) -> Special:
     return Special(name, required=False)
 
 
-def _json(arguments: str) -> tuple[Parts, Parts, Parts]:
-    """Head, middle and tail of a call that is a JSON object."""
-    head, middle = Literal('{"name": "'), Literal(f'", "{arguments}": ')
-    return (head,), (middle,), (Literal("}"),)
+def _parts(*written: "str | Source") -> Parts:
+    """Texts in which special tokens are in «», and other sources."""
+    found: list[Source] = []
+    for part in written:
+        split = _MARKED.split(part) if isinstance(part, str) else ()
+        texts = (_token(text) if at % 2 else Literal(text) for at, text in enumerate(split) if text)
+        found += [part] if isinstance(part, Source) else texts
+    return tuple(found)
 
 
-def _hermes() -> Format:
-    head, middle, tail = _json("arguments")
-    begin, end = _token("<tool_call>"), _token("</tool_call>")
+def _deepseek(kind: str, middle: str, after: str, between: str) -> Format:
     return Format(
-        head=(begin, Literal("\n"), *head),
-        middle=middle,
-        tail=(*tail, Literal("\n"), end),
-        between=(Literal("\n"),),
-        trigger=begin,
-    )
-
-
-def _qwen_coder() -> Format:
-    begin, end = _token("<tool_call>"), _token("</tool_call>")
-    return Format(
-        head=(begin, Literal("\n<function=")),
-        middle=(Literal(">\n"),),
-        tail=(Literal("</function>\n"), end),
-        between=(Literal("\n"),),
-        trigger=begin,
-        arguments=Elements(
-            begin=(Literal("<parameter="),),
-            middle=(Literal(">\n"),),
-            end=Literal("\n</parameter>"),
-            behind=(Literal("\n"),),
-        ),
-    )
-
-
-def _mistral() -> Format:
-    head, middle, tail = _json("arguments")
-    begin = _token("[TOOL_CALLS]")
-    return Format(
-        opening=(begin, Choice(["[", " ["])),
-        head=head,
-        middle=middle,
-        tail=tail,
-        between=(Literal(", "),),
-        closing=(Literal("]"),),
-        trigger=begin,
-    )
-
-
-def _mistral_args() -> Format:
-    begin = _token("[TOOL_CALLS]")
-    return Format(head=(begin,), middle=(_token("[ARGS]"),), between=(), trigger=begin)
-
-
-def _llama3() -> Format:
-    head, middle, tail = _json("parameters")
-    return Format(
-        head=head,
-        middle=middle,
-        tail=tail,
-        between=(Literal("; "),),
-        text=Regex(r"(?![\s]*\{)[\s\S]*"),
-    )
-
-
-def _llama3_tag() -> Format:
-    begin = _token("<|python_tag|>")
-    names = Choice(['{"name": "', '{"type": "function", "name": "'])
-    return Format(
-        opening=(begin,),
-        head=(names,),
-        middle=(Literal('", "parameters": '),),
-        tail=(Literal("}"),),
-        between=(Literal("; "),),
-        trigger=begin,
-    )
-
-
-def _harmony() -> Format:
-    channel, message = _token("<|channel|>"), _token("<|message|>")
-    ended = Until(_token("<|end|>"))
-    said = Sequence((channel, Choice(["analysis", "commentary"]), message, ended))
-    return Format(
-        prelude=Sequence((said, _token("<|start|>"), Literal("assistant"))),
-        head=(channel, Literal("commentary to=functions.")),
-        middle=(Literal(" "), _token("<|constrain|>"), Literal("json"), message),
-        others=(
-            (
-                (Literal(" to=functions."),),
-                (channel, Literal("commentary"), _kind(), message),
-            ),
-        ),
-        text=Sequence((channel, Literal("final"), message, Text())),
-    )
-
-
-def _kind() -> Source:
-    """Marks of JSON content, as the guide writes it and as chat templates do."""
-    named = Sequence((_token("<|constrain|>"), Literal("json")))
-    return Either((Literal(" json"), Sequence((Literal(" "), named)), named))
-
-
-def _deepseek(kind: str, middle: Parts, after: str, between: str) -> Format:
-    opening, begin = _token("<｜tool▁calls▁begin｜>"), _token("<｜tool▁call▁begin｜>")
-    end, closing = _token("<｜tool▁call▁end｜>"), _token("<｜tool▁calls▁end｜>")
-    separator = _token("<｜tool▁sep｜>")
-    return Format(
-        opening=(opening,),
-        head=(begin, Literal(kind), separator) if kind else (begin,),
-        middle=middle if kind else (separator,),
-        tail=(Literal(after), end),
-        between=(Literal(between),),
-        closing=(closing,),
-        trigger=opening,
-    )
-
-
-def _dsml() -> Format:
-    mark, opened, closed = _token("｜DSML｜"), Literal("<"), Literal("</")
-    begin = Sequence((opened, mark, Literal("function_calls>")))
-    parameter = (opened, mark, Literal('parameter name="'))
-    return Format(
-        opening=(begin, Literal("\n")),
-        head=(opened, mark, Literal('invoke name="')),
-        middle=(Literal('">\n'),),
-        tail=(closed, mark, Literal("invoke>\n")),
-        between=(),
-        closing=(closed, mark, Literal("function_calls>")),
-        trigger=begin,
-        arguments=Elements(
-            begin=parameter,
-            middle=(Literal('" string="true">'),),
-            json=(Literal('" string="false">'),),
-            end=Sequence((closed, mark, Literal("parameter>"))),
-            behind=(Literal("\n"),),
-            none="\n",
-        ),
-    )
-
-
-def _kimi() -> Format:
-    opening, closing = _token("<|tool_calls_section_begin|>"), _token("<|tool_calls_section_end|>")
-    begin, argument = _token("<|tool_call_begin|>"), _token("<|tool_call_argument_begin|>")
-    return Format(
-        opening=(opening,),
-        head=(begin, Literal("functions.")),
-        middle=(Literal(":"), Regex("0|[1-9][0-9]{0,3}"), argument),
-        tail=(_token("<|tool_call_end|>"),),
-        between=(),
-        closing=(closing,),
-        trigger=opening,
-        ids=re.compile(r"<\|tool_call_begin\|>(functions\.[^<]*)<\|tool_call_argument_begin\|>"),
+        opening=_parts("«<｜tool▁calls▁begin｜>»"),
+        head=_parts(f"«<｜tool▁call▁begin｜>»{kind}"),
+        middle=_parts(middle),
+        tail=_parts(f"{after}«<｜tool▁call▁end｜>»"),
+        between=_parts(between),
+        closing=_parts("«<｜tool▁calls▁end｜>»"),
+        trigger=_token("<｜tool▁calls▁begin｜>"),
     )
 
 
 def _glm(line: str) -> Format:
-    begin, end = _token("<tool_call>"), _token("</tool_call>")
     return Format(
-        head=(begin,),
-        middle=(Literal(line),),
-        tail=(end,),
-        between=(Literal(line),),
-        trigger=begin,
+        head=_parts("«<tool_call>»"),
+        middle=_parts(line),
+        tail=_parts("«</tool_call>»"),
+        between=_parts(line),
+        trigger=_token("<tool_call>"),
         arguments=Elements(
-            begin=(_token("<arg_key>"),),
-            middle=(_token("</arg_key>"), Literal(line), _token("<arg_value>")),
+            begin=_parts("«<arg_key>»"),
+            middle=_parts(f"«</arg_key>»{line}«<arg_value>»"),
             end=_token("</arg_value>"),
-            behind=(Literal(line),),
-        ),
-    )
-
-
-def _minimax_m1() -> Format:
-    head, middle, tail = _json("arguments")
-    begin, end = _token("<tool_calls>"), _token("</tool_calls>")
-    return Format(
-        opening=(begin, Literal("\n")),
-        head=head,
-        middle=middle,
-        tail=(*tail, Literal("\n")),
-        between=(),
-        closing=(end,),
-        trigger=begin,
-    )
-
-
-def _minimax_m2() -> Format:
-    begin, end = _token("<minimax:tool_call>"), _token("</minimax:tool_call>")
-    return Format(
-        opening=(begin, Literal("\n")),
-        head=(Literal('<invoke name="'),),
-        middle=(Literal('">\n'),),
-        tail=(Literal("</invoke>\n"),),
-        between=(),
-        closing=(end,),
-        trigger=begin,
-        arguments=Elements(
-            begin=(Literal('<parameter name="'),),
-            middle=(Literal('">'),),
-            end=Literal("</parameter>"),
-            behind=(Literal("\n"),),
-        ),
-    )
-
-
-def _pythonic() -> Format:
-    return Format(
-        opening=(Literal("["),),
-        head=(),
-        middle=(Literal("("),),
-        tail=(Literal(")"),),
-        between=(Literal(", "),),
-        closing=(Literal("]"),),
-        text=Regex(r"(?![\s]*\[)[\s\S]*"),
-        arguments=Literals(
-            equals="=",
-            comma=Regex(", ?"),
-            colon=Regex(": ?"),
-            words=("True", "False", "None"),
+            behind=_parts(line),
         ),
     )
 
 
 def _gemma(begin: str, end: str, quote: str) -> Format:
     return Format(
-        head=(_token(begin), Literal("call:")),
-        middle=(Literal("{"),),
-        tail=(Literal("}"), _token(end)),
+        head=_parts(f"«{begin}»call:"),
+        middle=_parts("{"),
+        tail=_parts(f"}}«{end}»"),
         between=(),
         trigger=_token(begin),
         arguments=Literals(
@@ -299,49 +116,178 @@ def _gemma(begin: str, end: str, quote: str) -> Format:
     )
 
 
+_ANALYSIS: Final = Sequence(
+    (
+        *_parts("«<|channel|>»", Choice(["analysis", "commentary"]), "«<|message|>»"),
+        Until(_token("<|end|>")),
+    )
+)
+_KINDS: Final = (" json", " «<|constrain|>»json", "«<|constrain|>»json")
+_DSML: Final = Sequence(_parts("<«｜DSML｜»function_calls>"))
+
 FORMATS: Final[dict[str, Format]] = {
     # Hermes-Function-Calling of NousResearch, its README on the prompt format; the chat templates
     # of Qwen2.5 and Qwen3 write the same, each call on lines of its own.
-    "hermes": _hermes(),
+    "hermes": Format(
+        head=_parts('«<tool_call>»\n{"name": "'),
+        middle=_parts('", "arguments": '),
+        tail=_parts("}\n«</tool_call>»"),
+        between=_parts("\n"),
+        trigger=_token("<tool_call>"),
+    ),
     # The prompt format of Llama 3.1 in Meta's llama-models, its section on JSON based tool calling;
     # several calls as the parser llama3_json of vLLM reads them.
-    "llama3": _llama3(),
+    "llama3": Format(
+        head=_parts('{"name": "'),
+        middle=_parts('", "parameters": '),
+        tail=_parts("}"),
+        between=_parts("; "),
+        text=Regex(r"(?![\s]*\{)[\s\S]*"),
+    ),
     # The same page, its examples with the environment ipython: calls begin with the token.
-    "llama3_python_tag": _llama3_tag(),
+    "llama3_python_tag": Format(
+        opening=_parts("«<|python_tag|>»"),
+        head=(Choice(['{"name": "', '{"type": "function", "name": "']),),
+        middle=_parts('", "parameters": '),
+        tail=_parts("}"),
+        between=_parts("; "),
+        trigger=_token("<|python_tag|>"),
+    ),
     # The chat template of Qwen3-Coder, and of the models that it gave its format to.
-    "qwen3_coder": _qwen_coder(),
+    "qwen3_coder": Format(
+        head=_parts("«<tool_call>»\n<function="),
+        middle=_parts(">\n"),
+        tail=_parts("</function>\n«</tool_call>»"),
+        between=_parts("\n"),
+        trigger=_token("<tool_call>"),
+        arguments=Elements(
+            begin=_parts("<parameter="),
+            middle=_parts(">\n"),
+            end=Literal("\n</parameter>"),
+            behind=_parts("\n"),
+        ),
+    ),
     # tokens/tokenizers/instruct.py of mistral-common, versions 3 to 7, and the chat templates of
     # Mistral-7B-Instruct-v0.3, with a blank behind the token, and of Mistral-Nemo, without.
-    "mistral": _mistral(),
+    "mistral": Format(
+        opening=_parts("«[TOOL_CALLS]»", Choice(["[", " ["])),
+        head=_parts('{"name": "'),
+        middle=_parts('", "arguments": '),
+        tail=_parts("}"),
+        between=_parts(", "),
+        closing=_parts("]"),
+        trigger=_token("[TOOL_CALLS]"),
+    ),
     # The same file, from version 13 on, which writes no ids of calls.
-    "mistral_v13": _mistral_args(),
+    "mistral_v13": Format(
+        head=_parts("«[TOOL_CALLS]»"),
+        middle=_parts("«[ARGS]»"),
+        between=(),
+        trigger=_token("[TOOL_CALLS]"),
+    ),
     # The guide to the Harmony format in OpenAI's cookbook (articles/openai-harmony.md), its part on
     # function calling. The prompt ends with "<|start|>assistant", a call with the end id <|call|>.
     # Who is called stands behind the channel, or behind the role, where the chat template of
-    # gpt-oss writes it.
-    "harmony": _harmony(),
+    # gpt-oss writes it. That JSON follows is said as in the guide or as in chat templates.
+    "harmony": Format(
+        prelude=Sequence(_parts(_ANALYSIS, "«<|start|>»assistant")),
+        head=_parts("«<|channel|>»commentary to=functions."),
+        middle=_parts(" «<|constrain|>»json«<|message|>»"),
+        others=(
+            (
+                _parts(" to=functions."),
+                _parts(
+                    "«<|channel|>»commentary",
+                    Either(tuple(map(Sequence, map(_parts, _KINDS)))),
+                    "«<|message|>»",
+                ),
+            ),
+        ),
+        text=Sequence(_parts("«<|channel|>»final«<|message|>»", Text())),
+    ),
     # The chat template of DeepSeek-V3, and of DeepSeek-R1 since May 2025 (vLLM has both as
     # examples/tool_chat_template_deepseekv3.jinja and _deepseekr1.jinja).
-    "deepseek_v3": _deepseek("function", (Literal("\n```json\n"),), "\n```", "\n"),
+    "deepseek_v3": _deepseek("function«<｜tool▁sep｜>»", "\n```json\n", "\n```", "\n"),
     # That of DeepSeek-V3.1 (vLLM's examples/tool_chat_template_deepseekv31.jinja).
-    "deepseek_v31": _deepseek("", (), "", ""),
+    "deepseek_v31": _deepseek("", "«<｜tool▁sep｜>»", "", ""),
     # encoding/encoding_dsv32.py of DeepSeek-V3.2 (a template in llama.cpp, DeepSeek-V3.2.jinja).
-    "deepseek_v32": _dsml(),
+    "deepseek_v32": Format(
+        opening=_parts(_DSML, "\n"),
+        head=_parts('<«｜DSML｜»invoke name="'),
+        middle=_parts('">\n'),
+        tail=_parts("</«｜DSML｜»invoke>\n"),
+        between=(),
+        closing=_parts("</«｜DSML｜»function_calls>"),
+        trigger=_DSML,
+        arguments=Elements(
+            begin=_parts('<«｜DSML｜»parameter name="'),
+            middle=_parts('" string="true">'),
+            json=_parts('" string="false">'),
+            end=Sequence(_parts("</«｜DSML｜»parameter>")),
+            behind=_parts("\n"),
+            none="\n",
+        ),
+    ),
     # docs/tool_call_guidance.md of Kimi-K2-Instruct, and the chat template of Kimi-K2-Thinking. The
     # number of a call counts all calls of the conversation, so any number stands there.
-    "kimi_k2": _kimi(),
+    "kimi_k2": Format(
+        opening=_parts("«<|tool_calls_section_begin|>»"),
+        head=_parts("«<|tool_call_begin|>»functions."),
+        middle=_parts(":", Regex("0|[1-9][0-9]{0,3}"), "«<|tool_call_argument_begin|>»"),
+        tail=_parts("«<|tool_call_end|>»"),
+        between=(),
+        closing=_parts("«<|tool_calls_section_end|>»"),
+        trigger=_token("<|tool_calls_section_begin|>"),
+        ids=re.compile(r"<\|tool_call_begin\|>(functions\.[^<]*)<\|tool_call_argument_begin\|>"),
+    ),
     # The chat templates of GLM-4.5 and GLM-4.6.
     "glm4": _glm("\n"),
     # That of GLM-4.7, without line breaks.
     "glm47": _glm(""),
     # The chat template of MiniMax-M1 (vLLM's examples/tool_chat_template_minimax_m1.jinja).
-    "minimax_m1": _minimax_m1(),
+    "minimax_m1": Format(
+        opening=_parts("«<tool_calls>»\n"),
+        head=_parts('{"name": "'),
+        middle=_parts('", "arguments": '),
+        tail=_parts("}\n"),
+        between=(),
+        closing=_parts("«</tool_calls>»"),
+        trigger=_token("<tool_calls>"),
+    ),
     # The chat template of MiniMax-M2.
-    "minimax_m2": _minimax_m2(),
+    "minimax_m2": Format(
+        opening=_parts("«<minimax:tool_call>»\n"),
+        head=_parts('<invoke name="'),
+        middle=_parts('">\n'),
+        tail=_parts("</invoke>\n"),
+        between=(),
+        closing=_parts("«</minimax:tool_call>»"),
+        trigger=_token("<minimax:tool_call>"),
+        arguments=Elements(
+            begin=_parts('<parameter name="'),
+            middle=_parts('">'),
+            end=Literal("</parameter>"),
+            behind=_parts("\n"),
+        ),
+    ),
     # The prompt formats of Llama 3.2 and Llama 4 in Meta's llama-models, their sections on calls in
     # Python's syntax; Gemma 3 writes it where it is asked to (vLLM's
     # examples/tool_chat_template_gemma3_pythonic.jinja).
-    "pythonic": _pythonic(),
+    "pythonic": Format(
+        opening=_parts("["),
+        head=(),
+        middle=_parts("("),
+        tail=_parts(")"),
+        between=_parts(", "),
+        closing=_parts("]"),
+        text=Regex(r"(?![\s]*\[)[\s\S]*"),
+        arguments=Literals(
+            equals="=",
+            comma=Regex(", ?"),
+            colon=Regex(": ?"),
+            words=("True", "False", "None"),
+        ),
+    ),
     # "FunctionGemma formatting and best practices" of Google's documentation of Gemma.
     "functiongemma": _gemma("<start_function_call>", "<end_function_call>", "<escape>"),
     # The chat template of Gemma 4 (vLLM's examples/tool_chat_template_gemma4.jinja).
