@@ -27,6 +27,7 @@ from typing import Final, Literal, TypeAlias
 from guideway.errors import GuidewayError, UnsupportedError
 from guideway.syntax.python_types_place import Place
 from guideway.syntax.regex import parse_regex
+from guideway.syntax.regex_classes import POSIX
 from guideway.syntax.regex_finding import leading_flags, parsed
 from guideway.syntax.regex_tree import (
     Alternation,
@@ -76,20 +77,11 @@ _ONE_PROPERTY = re.compile(r"\\p\{\w+\}")
 _FLAGS = {re.IGNORECASE: "i", re.MULTILINE: "m", re.DOTALL: "s", re.VERBOSE: "x", re.ASCII: "a"}
 
 _POSIX = {
-    "alpha": "A-Za-z",
-    "digit": "0-9",
-    "alnum": "0-9A-Za-z",
-    "upper": "A-Z",
-    "lower": "a-z",
-    "word": "0-9A-Za-z_",
-    "xdigit": "0-9A-Fa-f",
-    "space": r"\t-\r ",
-    "blank": r"\t ",
-    "punct": r"!-/:-@\[-`{-~",
-    "graph": "!-~",
-    "print": " -~",
-    "ascii": r"\x00-\x7f",
-    "cntrl": r"\x00-\x1f\x7f",
+    name: "".join(
+        f"\\x{ord(low):02x}" + (f"-\\x{ord(high):02x}" if low != high else "")
+        for low, high in zip(ends[::2], ends[1::2], strict=True)
+    )
+    for name, ends in POSIX.items()
 }
 _OF_RUST: Final = re.compile(  # what is spelled otherwise there, and every other escape
     r"(?P<boundary>\\[<>]|\\b\{)|\\(?P<anchor>[Az])|\\[xuU]\{(?P<code>[0-9A-Fa-f]+)\}"

@@ -45,7 +45,6 @@ _WORDS = {
     "decimal_places": "with at most {} decimal places",
     "multiple_of": "a multiple of {}",
 }
-NO_YEAR_ZERO = "^0{0,3}[1-9]"
 
 
 def read_int(core: Core, at: Place) -> Schema:
@@ -188,9 +187,8 @@ def limited_bytes(low: int, high: int | None) -> Schema:
 
 def read_date(core: Core, at: Place) -> Schema:
     """A date of the years 1 to 9999."""
-    patterns = [NO_YEAR_ZERO]
     bounds = [*bounds_of(core, at).items(), *_by_the_clock(core, timedelta())]
-    patterns += [whole(_compared(name, day)) for name, day in bounds]
+    patterns = [whole(_compared(name, day)) for name, day in bounds]
     told = _in_words(" ".join([*_moment(core), "date"]), core) if bounds else ""
     return {**_string(*patterns, called=told), "format": "date"}
 

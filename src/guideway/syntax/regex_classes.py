@@ -13,7 +13,7 @@ from guideway.syntax.source import Cursor
 
 _HYPHEN = ord("-")
 _NAMED = re.compile(r"\[:(\^?)(\w+):\]")
-_POSIX = {
+POSIX = {
     "alnum": "09AZaz", "alpha": "AZaz", "ascii": "\0\x7f", "blank": "\t\t  ",
     "cntrl": "\0\x1f\x7f\x7f", "digit": "09", "graph": "!~", "lower": "az",
     "print": " ~", "punct": "!/:@[`{~",
@@ -37,7 +37,7 @@ def _read_items(cursor: Cursor, mode: Mode, opened: int) -> list[int | Range | S
     """Read a member, both ends of a range, or what only looks like a range."""
     at = cursor.position
     named = cursor.scan(_NAMED) if mode.dialect == "ecma" else None
-    if named is not None and named[2] in _POSIX:
+    if named is not None and named[2] in POSIX:
         return _posix(cursor, named[1], named[2], at)
     cursor.position = at
     low = _read_member(cursor, mode, opened)
@@ -62,7 +62,7 @@ def _posix(cursor: Cursor, negated: str, name: str, at: int) -> list[int | Range
         raise cursor.unsupported(
             f"[:^{name}:] within a class is not supported; write [^[:{name}:]]", "[:^…:]", at
         )
-    ends = map(ord, _POSIX[name])
+    ends = map(ord, POSIX[name])
     return [Range(low, next(ends)) for low in ends]
 
 
