@@ -14,6 +14,7 @@ from weakref import WeakKeyDictionary, WeakValueDictionary
 import numpy as np
 
 from guideway.automata.derivative import Derivatives
+from guideway.constraints.explored import ListedStates
 from guideway.constraints.readings import Readings
 from guideway.constraints.routes import Options, Route, Routes, Spot
 from guideway.constraints.segmentation import too_few
@@ -22,7 +23,6 @@ from guideway.lowering.expr import concat, literal
 from guideway.lowering.nodes import Expr
 from guideway.lowering.special import mark
 from guideway.masks.bits import Row, has, pack
-from guideway.masks.memory import Held, held_rows
 from guideway.masks.rows import Rows
 from guideway.masks.state import State
 from guideway.vocabulary.bounded import remember
@@ -36,7 +36,7 @@ _PLAIN: Final = -1  # in the place of a macro state: the kernels do not read the
 
 
 @final
-class CanonicalStates:
+class CanonicalStates(ListedStates):
     """The canonical states of one constraint; `lock` guards the recognizer and the cutter."""
 
     def __init__(
@@ -47,15 +47,12 @@ class CanonicalStates:
         vocabulary: Vocabulary,
         cutter: Cutter,
     ) -> None:
-        self._expr, self._rows, self._cutter = expr, rows, cutter
-        self._vocabulary = vocabulary
-        self._end_row = pack(sorted(vocabulary.eos_ids), vocabulary.width)
+        super().__init__(WeakValueDictionary[Spot, State](), vocabulary, cutter.lock)
+        self._expr, self._cutter = expr, cutter
         self._routes = Routes(machine, rows, vocabulary, cutter)
-        self._states = WeakValueDictionary[Spot, State]()
         self._spots = WeakKeyDictionary[State, Spot]()
         self._ways = WeakKeyDictionary[State, Route]()
         self._starts = dict[bytes, State]()
-        self.lock = cutter.lock
 
     def start(self, lead: bytes) -> State:
         """The state of a text that begins with `lead`; refused if there is none."""
@@ -108,13 +105,6 @@ class CanonicalStates:
             route = known[1:] if known[:1] == (token,) else self._routes.route(after)
             return None if route is None else self._state(after, route)
 
-    def end(self, state: State) -> State:
-        return state.end(self._end_row, self.rest(state))
-
-    def rest(self, state: State) -> Expr:
-        """The language of the rest of the text."""
-        return state.known_rest()
-
     def example(self) -> bytes:
         """A text, as its tokens spell it."""
         tokens = self._vocabulary.tokens
@@ -132,18 +122,10 @@ class CanonicalStates:
                 return False
             return self._cutter.ends(self._cutter.run(self._cutter.start, tokens, joined=False))
 
-    def held(self) -> Held:
-        """Current contents of the caches, without those of `Rows`."""
-        return held_rows(state.row for state in self._states.values())
-
-    def size(self) -> int:
-        return self.held().bytes
-
     def forget(self) -> None:
         """Drop the masks and the routes."""
+        super().forget()
         with self.lock:
-            for state in self._states.values():
-                state.row = None
             self._routes.forget()
 
     def _state(self, spot: Spot, route: Route) -> State:

@@ -1,7 +1,8 @@
 """Decode states of a `TokenGraph`, for vocabularies that cannot spell every byte alone."""
 
 import threading
-from typing import final
+from collections.abc import MutableMapping
+from typing import Any, final
 
 from guideway.constraints.token_graph import TokenGraph
 from guideway.lowering.expr import concat, literal
@@ -13,17 +14,44 @@ from guideway.masks.state import State
 from guideway.vocabulary.spellings import Vocabulary
 
 
+class ListedStates:
+    """Decode states that hold the rest of the language; `lock` guards the recognizer."""
+
+    def __init__(
+        self, states: MutableMapping[Any, State], vocabulary: Vocabulary, lock: "threading.RLock"
+    ) -> None:
+        self._states, self._vocabulary, self.lock = states, vocabulary, lock
+        self._end_row = pack(sorted(vocabulary.eos_ids), vocabulary.width)
+
+    def end(self, state: State) -> State:
+        return state.end(self._end_row, self.rest(state))
+
+    def rest(self, state: State) -> Expr:
+        """The language of the rest of the text."""
+        return state.known_rest()
+
+    def held(self) -> Held:
+        """Current contents of the caches, without those of `Rows`."""
+        return held_rows(state.row for state in self._states.values())
+
+    def size(self) -> int:
+        return self.held().bytes
+
+    def forget(self) -> None:
+        with self.lock:
+            for state in self._states.values():
+                state.row = None
+
+
 @final
-class ExploredStates:
-    """The states of one constraint, known beforehand; `lock` guards the recognizer."""
+class ExploredStates(ListedStates):
+    """The states of one constraint, known beforehand."""
 
     def __init__(
         self, expr: Expr, graph: TokenGraph, rows: Rows[Expr], vocabulary: Vocabulary
     ) -> None:
+        super().__init__({}, vocabulary, threading.RLock())
         self._expr, self._graph, self._rows = expr, graph, rows
-        self._end_row = pack(sorted(vocabulary.eos_ids), vocabulary.width)
-        self._states: dict[Expr, State] = {}
-        self.lock = threading.RLock()
 
     def start(self, lead: bytes) -> State:
         """The state of a text that begins with `lead`."""
@@ -46,25 +74,6 @@ class ExploredStates:
             if following is None or not self._graph.alive(following):
                 return None
             return self._state(following)
-
-    def end(self, state: State) -> State:
-        return state.end(self._end_row, self.rest(state))
-
-    def rest(self, state: State) -> Expr:
-        """The language of the rest of the text."""
-        return state.known_rest()
-
-    def held(self) -> Held:
-        """Current contents of the caches, without those of `Rows`."""
-        return held_rows(state.row for state in self._states.values())
-
-    def size(self) -> int:
-        return self.held().bytes
-
-    def forget(self) -> None:
-        with self.lock:
-            for state in self._states.values():
-                state.row = None
 
     def _state(self, rest: Expr) -> State:
         found = self._states.get(rest)
