@@ -246,12 +246,25 @@ def test_the_shortest_of_what_has_no_text_is_none() -> None:
     assert Lexicon(1 << ord("a")).shortest(literal("ab")) == (True, None)
 
 
-@pytest.mark.parametrize(
-    "expr", [repeat(literal("a"), 99, 99), concat(repeat(byte_set(b"ab")), literal("a"),
-             repeat(byte_set(b"ab"), 15, 15), literal("c"))]
-)  # fmt: skip
-def test_what_is_far_or_wide_is_not_told(expr: Expr) -> None:
+def test_what_is_wide_is_not_told() -> None:
+    either = byte_set(b"ab")
+    expr = concat(repeat(either), literal("a"), repeat(either, 15, 15), literal("c"))
     assert Lexicon(ALL_BYTES).shortest(expr) == (False, None)
+
+
+def test_the_parts_of_a_meet_of_choices_are_read_side_by_side() -> None:
+    """If none of four endings comes alone: derivatives of the whole have a part for each choice."""
+    anything = repeat(byte_set(bytes(range(97, 123)) + b"."))
+    ends = [concat(anything, literal(f".{name}")) for name in ("json", "schema", "md", "rest")]
+    choices = [
+        alt(both(anything, complement(end)), *(other for other in ends if other is not end))
+        for end in ends
+    ]
+    never_one = reduce(both, choices)
+    assert Lexicon(ALL_BYTES).shortest(never_one) == (True, b"")
+    assert Lexicon(ALL_BYTES).shortest(both(never_one, alt(*ends))) == (True, None)
+    one = both(complement(never_one), both(anything, complement(ends[2])))
+    assert Lexicon(ALL_BYTES).shortest(one) == (True, b".json")
 
 
 def test_what_takes_many_parts_is_not_told(monkeypatch: pytest.MonkeyPatch) -> None:

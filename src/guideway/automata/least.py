@@ -20,7 +20,6 @@ from guideway.automata.nearest import nearest
 from guideway.automata.words import LONGEST, NOTHING, Word
 from guideway.lowering.answers import Answers
 from guideway.lowering.expr import ALL_BYTES
-from guideway.lowering.fuel import paying
 from guideway.lowering.nodes import (
     Ahead,
     Alt,
@@ -252,9 +251,9 @@ class Least:
                 assert_never(node)
 
     def _told(self, node: Expr, look: _Asked, written: Answers) -> Found:
-        """The word of an intersection from `consulted`, or from here; with fuel only from here."""
+        """The word of an intersection from `consulted`, or from here."""
         lexicon = self.consulted
-        if lexicon is None or self._depth or not self._patience or not _meets(node) or paying():
+        if lexicon is None or self._depth or not self._patience or not _meets(node):
             return self._word(node, look, written)
         told, word = lexicon.shortest(node)
         self._patience -= not told

@@ -54,7 +54,8 @@ class Living:
         arcs: Callable[[Expr], list[tuple[int, Expr]]],
         fuel: Callable[[int], None],
     ) -> None:
-        self._least = least
+        self.least = least
+        self._consulted: Consulted | None = None
         self.spellable = spellable
         self._arcs, self._fuel = arcs, fuel
         self._all_bytes = spellable == ALL_BYTES
@@ -62,7 +63,7 @@ class Living:
 
     def consult(self, consulted: Consulted | None) -> None:
         """Set who answers about regular expressions; None: search for a text."""
-        self._least.consulted = consulted
+        self.least.consulted = self._consulted = consulted
 
     def forget(self) -> None:
         """Drop all caches."""
@@ -153,7 +154,7 @@ class Living:
 
     def word(self, part: Expr) -> bytes | None:
         """The shortest text of a part."""
-        word = self._least.word(part)
+        word = self.least.word(part)
         return None if word is None else word.text
 
     def _tells(self, node: Expr, look: "_Asking") -> bool:  # noqa: PLR0911  an arm for each node
@@ -184,7 +185,7 @@ class Living:
         return node.nullable or (self._all_bytes and (node.inhabited or surely_endless(node)))
 
     def _judged(self, root: Expr) -> bool:
-        consulted = self._least.consulted
+        consulted = self._consulted
         return self._search(root) if consulted is None else consulted.alive(root)
 
     def _search(self, root: Expr) -> bool:
@@ -194,7 +195,7 @@ class Living:
         stack = [root]
         while stack:
             if len(came) > _DEEP:
-                return self._least.word(root) is not None
+                return self.least.word(root) is not None
             node = stack.pop()
             for _, target in self._arcs(node):
                 if target in came or known.get(target) is False:

@@ -35,6 +35,7 @@ from guideway.lowering.fuel import metered
 from guideway.lowering.nodes import And, Expr, Not
 from guideway.lowering.sources import lower_source
 from guideway.lowering.special import shown
+from guideway.masks.lexicon import shared_lexicon
 from guideway.masks.networks import succeed_large
 from guideway.masks.rows import Rows
 from guideway.syntax.collecting import pause, resume
@@ -174,6 +175,7 @@ def _compile(
     with metered(meter.tick, fresh=True):
         expr = lower_source(resolved.source, Decisions(meter.tick))
         machine = Derivatives(expr, spelled.spellable, meter.tick)
+        machine.living.least.consulted = shared_lexicon(spelled.spellable)
         # `has_text` lowers the parts that it needs.
         lives = _told(resolved.source, lambda: machine.has_text(expr))
         if not lives:

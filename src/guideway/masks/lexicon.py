@@ -10,6 +10,7 @@ The arrays are as large as they may ever get; the operating system gives memory 
 """
 
 import threading
+from collections.abc import Sequence
 from typing import Final, final
 
 import numpy as np
@@ -17,9 +18,9 @@ import numpy as np
 from guideway.automata.derivative import Derivatives
 from guideway.lowering.endless import surely_open
 from guideway.lowering.expr import ALL_BYTES, EMPTY, UNSURE
-from guideway.lowering.fuel import spend_beside
+from guideway.lowering.fuel import spend, spend_beside
 from guideway.lowering.json_text import QUOTE
-from guideway.lowering.nodes import Expr, Repeat, operands
+from guideway.lowering.nodes import Alt, And, Expr, Not, Repeat, operands
 from guideway.masks.conjunctions import holds
 from guideway.masks.kernels import record_layout as at
 from guideway.masks.kernels.bound_layout import OPTIONS_OF, PLAINLY
@@ -32,8 +33,9 @@ MOST_STATES: Final = 1 << 19  # 1 KB each
 _WORTH_COUNTING: Final = 4
 _OPTIONS: Final = 10  # take as long to make as a record
 _MET: Final = 1024  # states, until the shortest text is searched for elsewhere,
-_LONGEST: Final = 16  # and bytes of it,
 _MADE: Final = 1 << 16  # and parts made for it: .1 s
+_PART, _ALL, _ANY, _NONE = range(4)
+_NOWHERE: Final = np.full(256, DEAD_END, np.int32)
 RENEW_AT: Final = 1 << 16  # when a new constraint gets a new lexicon,
 RENEW_AT_PARTS: Final = 1 << 19  # so that one that has met a huge language fails no other
 
@@ -48,6 +50,7 @@ class Lexicon:
 
     def __init__(self, spellable: int) -> None:
         self.spellable, self.outgrown = spellable, False
+        self._bytes = np.flatnonzero(_bytes_of(spellable))
         self.rows = untouched((MOST_STATES, 256), np.int32)
         self.flags = untouched(MOST_STATES, np.uint8)
         self.first = untouched((MOST_STATES, 4), np.uint64)
@@ -220,22 +223,30 @@ class Lexicon:
     def shortest(self, expr: Expr) -> tuple[bool, bytes | None]:
         """Whether the least of the shortest texts of a regular expression is told, and that text.
 
-        It is if a thousand states and 16 bytes suffice, and few records. States are met in the
-        order of their least texts, so the first that accepts has it.
+        The parts of meets, opposites and choices between them are read side by side: together they
+        may have few states where derivatives of the whole are many. It is told if `_MET` such
+        states suffice, and few records. They are met in the order of their least texts, so the
+        first that accepts has it.
         """
-        met, most = [self.state(expr)], self.parts + _MADE
+        parts, asked = _taken_apart(expr)
+        met, most = [tuple(map(self.state, parts))], self.parts + _MADE
         words = {met[0]: b""}
-        for state in met:  # which grows
-            word = words[state]
-            if self.flags[state] & ACCEPTS:
+        for states in met:  # which grows
+            word, alive = words[states], [state for state in states if state != DEAD_END]
+            ends = [state != DEAD_END and bool(self.flags[state] & ACCEPTS) for state in states]
+            if _evaluated(asked, ends):
                 return True, word
-            far = len(word) > _LONGEST or len(met) > _MET or self.parts > most
-            if far or not self.expand(state, briefly=True):
+            spend(len(asked))
+            far = len(met) > _MET or self.parts > most
+            if far or not all(self.expand(state, briefly=True) for state in alive):
                 return False, None
-            targets, first = np.unique(self.rows[state], return_index=True)
-            for byte, target in sorted(zip(first.tolist(), targets.tolist(), strict=True)):
-                if target != DEAD_END and target not in words:
-                    words[target] = word + bytes((byte,))
+            rows = np.stack([_NOWHERE if s == DEAD_END else self.rows[s] for s in states])
+            columns, first = np.unique(rows[:, self._bytes], axis=1, return_index=True)
+            for way in np.argsort(first).tolist():
+                target = tuple(columns[:, way].tolist())
+                may_end = [None if state != DEAD_END else False for state in target]
+                if target not in words and _evaluated(asked, may_end) is not False:
+                    words[target] = word + bytes((int(self._bytes[first[way]]),))
                     met.append(target)
         return True, None
 
@@ -261,6 +272,51 @@ class Lexicon:
         So it is if none of its texts begins another: then a text ends exactly where it can.
         """
         return self._asked(at.IS_CODE, item, self._codes)
+
+
+def _taken_apart(root: Expr) -> tuple[list[Expr], list[tuple[int, ...]]]:
+    """The expressions that meets, opposites and choices between them are made of, and how.
+
+    Returns:
+        The parts, and what to evaluate one after the other: (_PART, number of a part), or an
+        operation and the places of its operands in this list.
+    """
+    parts, places, asked = dict[Expr, int](), dict[Expr, int](), list[tuple[int, ...]]()
+    stack = [root]
+    while stack:
+        operation, held = _operation(stack[-1])
+        missing = [one for one in held if one not in places]
+        stack += missing
+        if not missing:
+            node = stack.pop()
+            if node not in places:
+                of = [places[one] for one in held] or [parts.setdefault(node, len(parts))]
+                places[node] = len(asked)
+                asked.append((operation, *of))
+    return [*parts], asked
+
+
+def _operation(node: Expr) -> tuple[int, tuple[Expr, ...]]:
+    match node:
+        case And(left, right):
+            return _ALL, (left, right)
+        case Not(item):
+            return _NONE, (item,)
+        case Alt(options) if any(isinstance(option, And | Not) for option in options):
+            return _ANY, options
+        case _:
+            return _PART, ()
+
+
+def _evaluated(asked: list[tuple[int, ...]], parts: Sequence[bool | None]) -> bool | None:
+    """Whether the whole holds where some parts do; None where that is not known, as of a part."""
+    found: list[bool | None] = []
+    for operation, *of in asked:
+        held = [parts[of[0]]] if operation == _PART else [found[place] for place in of]
+        decisive = operation in (_ANY, _NONE)
+        one = decisive if decisive in held else None if None in held else not decisive
+        found.append(not one if operation == _NONE and one is not None else one)
+    return found[-1]
 
 
 def _bytes_of(members: int) -> "np.typing.NDArray[np.bool_]":
