@@ -12,8 +12,7 @@ from guideway.masks import exits, forest, gallery
 from guideway.masks.bits import unpack
 from guideway.masks.gallery import Gallery
 from guideway.masks.kernels import layout as at
-from guideway.masks.kernels import tries
-from guideway.masks.kernels.entry import draw
+from guideway.masks.kernels.entry import draw_picture
 from guideway.masks.lexicon import Lexicon
 
 WORDS = [*(bytes((b,)) for b in range(256)), b"aa", b"ab", b"ac", b"aab", b"<end>"]
@@ -75,13 +74,13 @@ def test_a_row_has_all_tokens_but_those_in_holes(seed: int) -> None:
         for n in (1, 2, 3)
         for word in itertools.product(b"abcdefghijklmnopqrstu", repeat=n)
     ]
-    size = len(every) if seed else 2 * tries.BLOCK
+    size = len(every)
     words = gw.Vocabulary([*every[:size], b"<end>"], eos_ids={size})
     pictures = Gallery(words, Lexicon(words.spellable))
     edges = sorted(dice.sample(range(size + 1), 2 * dice.randrange(40)))
     edges += [size - 1, size] if dice.random() < 0.5 and (not edges or edges[-1] < size - 1) else []
     row = np.zeros(pictures.words, np.uint32)
-    draw(pictures._context, np.array(edges, np.int32), row)
+    draw_picture(pictures._context, np.array(edges, np.int32), row)
     listed = pictures.forest._ids[:size].tolist()
     holes = {place for a, b in zip(edges[::2], edges[1::2], strict=True) for place in range(a, b)}
     assert unpack(row).tolist() == sorted(t for place, t in enumerate(listed) if place not in holes)

@@ -11,7 +11,7 @@ import pytest
 import guideway as gw
 from guideway.constraints.compiled import CompiledConstraint
 from guideway.masks.kernels.linking import Kernels
-from guideway.masks.kernels.views import release, take_again
+from guideway.masks.kernels.views import inner, release, take_again
 
 BYTES = gw.Vocabulary([*(bytes((b,)) for b in range(256)), b"<end>"], eos_ids={256})
 
@@ -38,10 +38,7 @@ def other_thread() -> Iterator[list[int]]:
         thread.join()
 
 
-kernels = Kernels()
-
-
-@kernels.kernel(holds=True)
+@inner
 def work(steps: int, lets: int) -> int:
     thread = release() if lets != 0 else 0
     found = steps
@@ -52,7 +49,7 @@ def work(steps: int, lets: int) -> int:
     return found
 
 
-@kernels.kernel()
+@inner
 def work_apart(steps: int, lets: int) -> int:
     found = steps
     for step in range(steps):
@@ -60,6 +57,7 @@ def work_apart(steps: int, lets: int) -> int:
     return found
 
 
+kernels = Kernels(holding=[work], letting=[work_apart])
 loaded = kernels.loaded(kernels.machine_code())
 
 

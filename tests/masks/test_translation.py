@@ -49,9 +49,8 @@ def plain(text: str) -> dict[str, Any]:
 
 def compiled(inner: Inner) -> Callable[..., Any]:
     """The same function as a kernel, for Python to call."""
-    kernels = Kernels()
-    name = kernels.kernel()(inner.code).__name__
-    return kernels.loaded(kernels.machine_code())[name]
+    kernels = Kernels(holding=[inner])
+    return kernels.loaded(kernels.machine_code())[inner.code.__name__]
 
 
 ARITHMETIC = """

@@ -3,8 +3,8 @@
 Numbers stay what they are when an array grows; only the hash tables are filled anew.
 """
 
-from collections.abc import Sequence
-from typing import Any, Final, final
+from collections.abc import Callable, Sequence
+from typing import Any, final
 
 import numpy as np
 from numpy.typing import NDArray
@@ -16,17 +16,15 @@ from guideway.masks.kernels import lexer_layout as seen
 from guideway.masks.kernels import searches
 from guideway.masks.plans import AHEAD, TABLES, Plan
 
-_ZEROS: Final = (0, 0, 0, 0, 0)
-
 
 @final
 class Arena:
     """The arrays, and the context that tells the kernels where they are."""
 
     def __init__(self, plan: Plan) -> None:
-        from guideway.masks.kernels.entry import build
+        from guideway.masks.kernels.entry import node_of
 
-        self._build, self._plan, self._parts = build, plan, plan.parts
+        self._node_of, self._plan, self._parts = node_of, plan, plan.parts
         self._block = plan.block()
         self.context = self._block.context.copy()
         self._arrays: dict[int, NDArray[Any]] = {}
@@ -63,7 +61,7 @@ class Arena:
 
     def grow(self, count: int) -> None:
         """Make room for four times as many of what `count` counts."""
-        from guideway.masks.kernels.entry import rehash_steps
+        from guideway.masks.kernels import entry
 
         table = TABLES[count]
         old = {slot: self._array(slot) for slot, _, _ in table.hashes}
@@ -79,23 +77,32 @@ class Arena:
             self._place(slot, np.zeros(room * each, kind))
         if count == at.STEPS:
             self.context[at.STEPS] = 0
-            rehash_steps(self.context, old[at.STEP_KEY], old[at.STEP_VALUE])
+            entry.rehash_steps(self.context, old[at.STEP_KEY], old[at.STEP_VALUE])
+        elif count == at.NODES:
+            entry.rehash_nodes(self.context)
+        elif count == at.MACROS:
+            entry.rehash_macros(self.context)
+        elif count == at.FRAMES:
+            entry.rehash_frames(self.context)
         elif table.hashes:
-            self._build(self.context, at.REHASH, 0, count, 0, 0, 0, 0)
+            slots = table.arrays[0][0], table.hashes[0][0]
+            entry.rehash_pairs(self.context, *slots, count, table.room)
 
     def make(self, kind: int, a: int = 0, b: int = 0, c: int = 0, d: int = 0, e: int = 0) -> int:
         """The node of this kind with these fields."""
-        made = self._build(self.context, at.MAKE_NODE, kind, a, b, c, d, e)
-        return made if made >= 0 else self._built(at.MAKE_NODE, kind, a, b, c, d, e)
+        made = self._node_of(self.context, kind, a, b, c, d, e)
+        return made if made >= 0 else self._built(self._node_of, kind, a, b, c, d, e)
 
     def first_frame(self, thing: int) -> int:
         """The frame of an empty object."""
-        return self._built(at.FIRST_FRAME, 0, thing, *_ZEROS[1:])
+        from guideway.masks.kernels.entry import first_frame
 
-    def _built(self, what: int, kind: int, *fields: int) -> int:
-        """What `kernels.entry.build` makes, when there is room for it."""
+        return self._built(first_frame, thing)
+
+    def _built(self, kernel: Callable[..., int], *fields: int) -> int:
+        """What a kernel makes, when there is room for it."""
         while True:
-            made = self._build(self.context, what, kind, *fields)
+            made = kernel(self.context, *fields)
             if made >= 0:
                 return made
             self.grow(int(self.context[at.WANT]))
@@ -142,7 +149,9 @@ class Arena:
 
     def judged(self, node: int, stack: int) -> int:
         """The place of a node on a stack."""
-        return self._built(searches.MAKE_PLACE, 0, node, stack, *_ZEROS[2:])
+        from guideway.masks.kernels.entry import judgement_of
+
+        return self._built(judgement_of, node, stack)
 
     def place(self, place: int) -> tuple[int, int]:
         """The node of a place and its stack."""
@@ -207,9 +216,11 @@ class Arena:
 
     def read_text(self, text: bytes) -> int:
         """The number of a text."""
+        from guideway.masks.kernels.entry import text_of
+
         made = 0
         for byte in text:
-            made = self._built(at.MAKE_TEXT, 0, made, byte, *_ZEROS[2:])
+            made = self._built(text_of, made, byte)
         return made
 
     def put(self, slot: int, values: NDArray[Any]) -> int:

@@ -78,9 +78,9 @@ class Forest:
 
     def survey(self, context: "NDArray[np.int64]") -> None:
         """Write what is below each node of the vocabulary's trie; once, before pictures."""
-        from guideway.masks.kernels.entry import survey
+        from guideway.masks.kernels.entry import survey_parts
 
-        survey(context, np.zeros(3 * (self.deepest + 2), np.uint64))
+        survey_parts(context, np.zeros(3 * (self.deepest + 2), np.uint64))
 
     def plant(
         self, context: "NDArray[np.int64]", firsts: "NDArray[np.int32]", most: int = MOST_NODES

@@ -189,7 +189,7 @@ class Gallery:
 
     def make_counted(self, state: int) -> None:
         """Make the picture of a state between counted items, with a row for each number of them."""
-        from guideway.masks.kernels.entry import count_rows
+        from guideway.masks.kernels.entry import count_rows, stack_rows
 
         with self._lock:
             if self.count_at[state]:
@@ -197,7 +197,7 @@ class Gallery:
             self._context[CURSOR] = 0
             items = np.full(len(self.token_at) - 1, -1, np.int32)
             found = self._left
-            count = self._served(lambda c: count_rows(c, state, items, found, -1, 0))
+            count = self._served(lambda c: count_rows(c, state, items, found))
             most = int(items.max(initial=0))
             made = NO_PICTURE
             if count * 2 <= len(found) and self._has_room(most + 1, 0):
@@ -206,13 +206,13 @@ class Gallery:
                 if roots is not None:
                     first = self._used_rows
                     self._used_rows += most + 1
-                    count_rows(self._context, state, items, found, first, most)
+                    stack_rows(self._context, items, first, most)
                     made = self._hang([first, most, 0, *roots])
             self.count_at[state] = made
 
     def _picture(self, below: int, state: int) -> int:
         """Make a picture; its number, or NO_PICTURE."""
-        from guideway.masks.kernels.entry import draw
+        from guideway.masks.kernels.entry import draw_picture
 
         count, left = self._taken(below, state, _ALL_BYTES)
         holes, doubts = 2 * int(self._begun[0]), int(self._begun[2])
@@ -238,7 +238,7 @@ class Gallery:
         if few:
             first = self._list(tokens)
             return self._hang([-1, first, first + count, exits, 0, unsure])
-        draw(self._context, self._found[:holes], self.base[self._used_rows])
+        draw_picture(self._context, self._found[:holes], self.base[self._used_rows])
         self._used_rows = (row := self._used_rows) + 1
         return self._hang([row, 0, 0, exits, 0, unsure])
 
@@ -275,9 +275,9 @@ class Gallery:
 
     def _note(self, below: int, state: int, made: int) -> None:
         """Remember a picture that is not of the whole vocabulary."""
-        from guideway.masks.kernels.entry import remember
+        from guideway.masks.kernels.entry import remember_picture
 
-        remember(self._context, below, state, made)
+        remember_picture(self._context, below, state, made)
         self._noted += 1
         if 2 * self._noted >= len(self.keys):
             self.pictures[0, at.CLOSED] = 1

@@ -217,7 +217,7 @@ class LalrNodes:
 
     def _describe(self, table: LarkTable) -> int:
         """Where the table now is."""
-        from guideway.masks.kernels.entry import tabulate
+        from guideway.masks.kernels.entry import lay_tables, measure_tables
 
         arena, states = self._arena, len(table.shifts)
         numbers = {name: number for number, name in enumerate(table.rules)}
@@ -232,7 +232,7 @@ class LalrNodes:
         totals = told_at.BOTH * states
         behind = totals + told_at.TOTALS
         measured = np.zeros(behind + told_at.SCRATCH * made, np.int32)
-        tabulate(cells, measured, measured, 0)
+        measure_tables(cells, measured)
         rows, more, sets = measured[totals:behind].tolist()
         sizes = [3 * states, 3 * states, 2 * made, terminals, 2 * states, sets]
         fields = (at.T_ACTION, at.T_GOTO, at.T_PRODUCTION, at.T_BRACKET, at.T_SCANNER, lexed.T_SETS)
@@ -241,7 +241,7 @@ class LalrNodes:
         head = [0] * at.T_FIELDS
         place = begin + at.T_FIELDS
         laid = arena.rows(at.LALR, place, size)
-        tabulate(cells, measured, laid, place)
+        lay_tables(cells, measured, laid, place)
         for field, each in zip(fields, sizes, strict=True):
             head[field] = place
             place += each

@@ -281,7 +281,7 @@ class Names:
             fields: of the object; those about names are still to be set.
             classes: the same for each class of undeclared keys.
         """
-        from guideway.masks.kernels.entry import build
+        from guideway.masks.kernels.entry import build_keys
 
         arena, table = self._arena, list[int]()  # small arrays of numpy take longer
         for place, length, index, rank in self._places:
@@ -298,5 +298,5 @@ class Names:
             arena.write(at.OBJECT, (first + place) * 16, np.array(row, np.int32))
         if self._trie is None:
             self._trie = trie
-            build(arena.context, at.BUILD_KEYS, 0, first, trie, 0, 0, 0)
+            build_keys(arena.context, first, trie)
         return arena.first_frame(first)

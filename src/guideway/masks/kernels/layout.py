@@ -196,12 +196,7 @@ SEARCH_LEADS: Final = 204  # uint64[4]: the bytes by which the search reads on
 SHORT: Final = 205  # scalar: places of a search that comes before the plain engine
 CONTEXT_SIZE: Final = 279
 
-# What `entry.build` and, from ENTER on, `entry.run` can be asked for.
-MAKE_NODE: Final = 0
-MAKE_TEXT: Final = 1
-BUILD_KEYS: Final = 2
-FIRST_FRAME: Final = 3
-REHASH: Final = 4
+# What `entry.run` can be asked for.
 ENTER: Final = 5
 READ: Final = 6
 FILL: Final = 7

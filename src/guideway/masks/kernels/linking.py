@@ -13,13 +13,11 @@ import ctypes
 from collections.abc import Callable, Iterable
 from functools import cache
 from importlib import import_module
-from typing import Any, Final, TypeVar, cast, final
+from typing import Any, Final, cast, final
 
 from guideway.masks.kernels.declarations import Inner
 from guideway.masks.kernels.statements import Translation, definitions_in
-from guideway.masks.kernels.views import declared
 
-F = TypeVar("F", bound=Callable[..., Any])
 _llvm: Any = import_module("llvmlite.binding")
 _OF_PYTHON: Final = {  # functions of CPython's C API, with their types
     "PyLong_AsLongLong": "i64 {}(ptr)",
@@ -61,35 +59,31 @@ class _Definition(ctypes.Structure):
 
 @final
 class Kernels:
-    """The kernels of a module: functions that Python calls once they are loaded.
+    """Declared functions with at most one result, which Python calls once they are loaded.
 
     Example::
 
-        kernels = Kernels()
-
-        @kernels.kernel()
+        @inner
         def double(number: int) -> int:
             return 2 * number
 
+        kernels = Kernels(holding=[double])
         globals().update(kernels.loaded(kernels.machine_code()))
+
+    Args:
+        holding: those that keep Python's lock. Where a kernel takes a few microseconds, another
+            thread that gets the lock meanwhile keeps it for much longer.
+        letting: those that release it.
     """
 
-    def __init__(self) -> None:
-        self._kernels: dict[str, tuple[Inner, bool]] = {}
-
-    def kernel(self, *, holds: bool = False) -> Callable[[F], F]:
-        """A decorator that adds a function with at most one result.
-
-        It releases Python's lock, unless it `holds` it: where a kernel takes a few microseconds,
-        another thread that gets the lock meanwhile keeps it for much longer.
-        """
-
-        def kernel(function: F) -> F:
-            inner = declared(function, once=False)
-            self._kernels[inner.code.__name__] = inner, holds
-            return function
-
-        return kernel
+    def __init__(
+        self,
+        holding: Iterable[Callable[..., Any]] = (),
+        letting: Iterable[Callable[..., Any]] = (),
+    ) -> None:
+        declared = [(part, True) for part in holding] + [(part, False) for part in letting]
+        kernels = cast("list[tuple[Inner, bool]]", declared)
+        self._kernels = {inner.code.__name__: (inner, holds) for inner, holds in kernels}
 
     def machine_code(self) -> bytes:
         """The object file of all kernels and of the functions that they call."""

@@ -60,7 +60,6 @@ from guideway.masks.kernels.verdicts import SURE, place_of
 from guideway.masks.kernels.views import Context, inner, int32s, int64s, once, uint64s
 from guideway.masks.kernels.worklist import begin
 
-MAKE_PLACE: Final = 11  # what `entry.build` can be asked for beside others
 MOST_PUT_OFF: Final = 64
 PUT_OFF: Final = 267  # int32[MOST_PUT_OFF]: places that Python has to judge before a walk goes on,
 PUT_OFF_COUNT: Final = 268  # so many

@@ -44,17 +44,16 @@ _KINDS: "dict[Any, tuple[str, ...]]" = {
 
 
 def inner(function: F) -> F:
-    """A function that only other kernels call; see `statements`."""
-    return cast("F", declared(function, once=False))
+    """A function of kernels; see `statements`."""
+    return cast("F", _declared(function, once=False))
 
 
 def once(function: F) -> F:
     """A function that is called in one place, where LLVM always puts it."""
-    return cast("F", declared(function, once=True))
+    return cast("F", _declared(function, once=True))
 
 
-def declared(function: Callable[..., Any], *, once: bool) -> Inner:
-    """A function as its annotations say."""
+def _declared(function: Callable[..., Any], *, once: bool) -> Inner:
     hints = dict(cast("FunctionType", function).__annotations__)
     results = _KINDS[hints.pop("return")]
     return Inner(function, {name: _KINDS[hint][0] for name, hint in hints.items()}, results, once)
