@@ -20,6 +20,12 @@ READ: dict[str, dict[str, Any]] = {
     "words": {"items": {"enum": ["a", "ab", 'é"', ""]}},
     "one of the words": {"items": {"type": "string", "enum": ["a", "b"]}, "minItems": 1},
     "no more than a word": {"items": {"const": "x"}, "minItems": 0},
+    "of a kind": {"items": {"type": "string", "pattern": "^[ab]?$"}},
+    "of a length": {"items": {"type": "string", "maxLength": 2}},
+    "escaped": {"items": {"type": "string", "pattern": r'^["\\\n/]{1,2}$'}},
+    "one way": {"items": {"type": "string", "pattern": "^ab:[ab]{1,2}$"}},
+    "near in hex": {"items": {"type": "string", "pattern": "^b(?:a|q|é|ß|💩|💪)?$"}},
+    "digits": {"items": {"type": "string", "pattern": "^[0-9]$"}, "minItems": 1},
     "within members": {
         "items": STRING,
         "type": ["array", "object"],
@@ -29,8 +35,6 @@ READ: dict[str, dict[str, Any]] = {
 OTHERS: dict[str, dict[str, Any]] = {
     "two at least": {"items": STRING, "minItems": 2},
     "two at most": {"items": STRING, "maxItems": 2},
-    "of a kind": {"items": {"type": "string", "pattern": "^[ab]?$"}},
-    "of a length": {"items": {"type": "string", "maxLength": 2}},
     "not strings alone": {"items": {"enum": ["a", 1]}},
     "anything": {},
     "one at least of anything": {"minItems": 1},
@@ -79,6 +83,15 @@ def test_masks_are_those_of_the_plain_engine(
     ("words", r'["ab", "", "\u00e9\"", "a"'),
     ("words", r'["ab", "", "é\u0022", "\u0061'),
     ("one at least", r"[ "),
+    ("of a kind", '["b","","a"]'),
+    ("of a kind", r'["","\u0061","b"]'),
+    ("of a length", r'["aa","a\u0062","aé","é\u00e9","a","\ud83d\udca9💩","'),
+    ("escaped", r'["\"","\"\n","\\\u000a","\/","//","\u002f\\","\u005c'),
+    ("one way", r'["ab:a","ab:b","ab:aa","ab:ab","ab:ba","ab:\u0062b"]'),
+    ("near in hex", r'["ba","b\u0071","b\u00df","bé","b\ud83d\udca9","b\u'),
+    ("near in hex", r'["bß","ba","bq","b💪","b\ud83d\udca9","b\u00e9","b"]'),
+    ("near in hex", r'["ba","b","bß","bé","b💪","b\u007'),
+    ("digits", '["1","2","3","4","5","6","7","8","9","0"]'),
 ])  # fmt: skip
 def test_strings_that_came_come_no_more_however_they_are_spelled(name: str, text: str) -> None:
     both = Both(schema(READ[name]), vocabulary(400))
@@ -94,9 +107,9 @@ def test_texts_are_those_that_a_validator_takes(name: str) -> None:
     """Of any strings, each token may come if the text that it leads to has different items."""
     source, dice = schema(READ[name]), random.Random(name)
     judge = jsonschema.Draft202012Validator({"type": "array", "uniqueItems": True, **READ[name]})
-    words = ["a", "ab", "", 'é"', "b", "x"]
+    words = ["a", "ab", "", 'é"', "b", "x", "ab:a", "ab:ab", "b💩", "ba", "\n/", "\\", "1", "2"]
     constraint = gw.compile(source, vocabulary(300))
-    for _ in range(60):
+    for _ in range(200):
         value = dice.choices(words, k=dice.randint(0, 4))
         text = json.dumps(value, ensure_ascii=dice.random() < 0.5).encode()
         assert _accepts(constraint, text) == judge.is_valid(value), value

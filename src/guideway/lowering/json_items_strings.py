@@ -12,6 +12,7 @@ from guideway.lowering.expr import EMPTY
 from guideway.lowering.json_atoms import Items, Longer
 from guideway.lowering.json_endless import is_open_string, value_of
 from guideway.lowering.json_formulas import Every, Formula, Leaf
+from guideway.lowering.json_text import QUOTE
 from guideway.lowering.json_words import words_of
 from guideway.lowering.nodes import Concat, Expr, Rule
 
@@ -22,20 +23,22 @@ class DifferentStrings:
     """Items of such an array.
 
     Attributes:
-        content: what is between their quotes, EMPTY if words are all.
+        begun: what may stand behind their opening quotes, EMPTY if words are all.
         words: or one of these.
         filled: whether there has to be one.
+        plenty: whether endlessly many begin as any of them does.
     """
 
-    content: Expr
+    begun: Expr
     words: tuple[str, ...]
     filled: bool
+    plenty: bool
 
 
 def different_strings(said: Formula, value: Callable[[Formula], Expr]) -> DifferentStrings | None:
     """The items of an array of which this is said, and that all are different.
 
-    None if they are not strings, may run out as the listed ones do not, or are counted.
+    None if they are not strings, or are counted.
 
     Args:
         said: of the array.
@@ -55,7 +58,7 @@ def different_strings(said: Formula, value: Callable[[Formula], Expr]) -> Differ
     strings = value_of(value(items[0]))
     if isinstance(strings, Rule):
         listed = words_of(strings)
-        return None if listed is None else DifferentStrings(EMPTY, listed[0], filled)
-    if isinstance(strings, Concat) and isinstance(strings.tail, Concat) and is_open_string(strings):
-        return DifferentStrings(strings.tail.head, (), filled)
+        return None if listed is None else DifferentStrings(EMPTY, listed[0], filled, plenty=False)
+    if isinstance(strings, Concat) and strings.head is QUOTE and strings.regular:
+        return DifferentStrings(strings.tail, (), filled, is_open_string(strings))
     return None

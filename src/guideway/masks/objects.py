@@ -116,15 +116,14 @@ def describe_strings(strings: DifferentStrings, style: JsonStyle, network: Nodes
     if not can_spell(strings.words, lexicon.spellable):
         return None
     fields = describe_style(style, lexicon)
-    if strings.content is not EMPTY:
-        if lexicon.spellable != ALL_BYTES:
+    if (begun := strings.begun) is not EMPTY:
+        if lexicon.spellable != ALL_BYTES or not lexicon.alive(begun):
             return None
-        begun = concat(strings.content, QUOTE)
         fields[at.O_START], fields[at.O_QUOTED] = (
             lexicon.state(begun),
             lexicon.state(concat(QUOTE, begun)),
         )
-        fields[at.O_OTHER] = at.NIL
+        fields[at.O_OTHER], fields[at.O_ORDERED] = at.NIL, 0 if strings.plenty else at.RUN_OUT
     fields[at.O_COMMA] = network.node(concat(style.edge, literal(","), style.opened))
     fields[at.O_CLOSING] = network.node(concat(style.closing, literal("]")))
     fields[at.O_COLON] = at.NIL

@@ -17,6 +17,7 @@ from guideway.masks.kernels.frames import (
 )
 from guideway.masks.kernels.guards import GONE, guards_behind, with_guard
 from guideway.masks.kernels.intern import first_visit, node_of
+from guideway.masks.kernels.keys import IN_DOUBT, some_left
 from guideway.masks.kernels.layout import (
     ACCEPT,
     ACCEPTS,
@@ -68,6 +69,7 @@ from guideway.masks.kernels.layout import (
     O_CLOSING,
     O_COMMA,
     O_NAMES,
+    O_START,
     OK,
     OPENED,
     PLACE,
@@ -317,7 +319,14 @@ def _next(context: Context, frame: int) -> int:
     """The node of another member, DEAD if none may come."""
     if object_field(context, frame_field(context, frame, 0), O_CLASSES) != 0:
         return node_of(context, MEMBERS, frame, 0, 0, 0, 0)
-    return node_of(context, MEMBER, frame, 0, 0, 0, 0) if _has_next(context, frame) else DEAD
+    if not _has_next(context, frame):
+        return DEAD
+    start = object_field(context, frame_field(context, frame, 0), O_START)
+    left = some_left(context, frame, 0, start, 0)
+    if left == IN_DOUBT:
+        context[DOUBTFUL] |= 1
+        return DEAD
+    return node_of(context, MEMBER, frame, 0, 0, 0, 0) if left > 0 else left
 
 
 @once

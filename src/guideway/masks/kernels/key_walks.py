@@ -16,7 +16,7 @@ from guideway.masks.kernels.frames import (
     name_field,
     object_field,
 )
-from guideway.masks.kernels.keys import is_special, key_step, may_end
+from guideway.masks.kernels.keys import IN_DOUBT, is_special, key_step, may_end
 from guideway.masks.kernels.layout import (
     KEY_ESCAPE,
     KEY_STATE,
@@ -110,7 +110,10 @@ def walk_keys(context: Context, row: Words, below: int, node: int, stack: int) -
         alive = key_step(context, frame, byte, texts)
         if alive < 0:
             return alive
-        if alive == 0 or (how == _AGAIN and not is_special(context, frame)):
+        if alive == IN_DOUBT:
+            clear_tokens(context, row, at, int(ends[at]))
+            note_unsure(context, at, int(ends[at]))
+        if alive in (0, IN_DOUBT) or (how == _AGAIN and not is_special(context, frame)):
             at = int(ends[at])
             continue
         if how != _AGAIN:

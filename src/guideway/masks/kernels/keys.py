@@ -15,6 +15,7 @@ An escape that is not finished is a number, phase << 26 | high surrogate - 0xD80
 from guideway.masks.kernels.frames import (
     any_may_come,
     frame_field,
+    has_extra,
     key_child,
     may_come,
     name_field,
@@ -23,6 +24,7 @@ from guideway.masks.kernels.frames import (
 from guideway.masks.kernels.intern import node_of, text_of
 from guideway.masks.kernels.layout import (
     BACKSLASH,
+    DOUBTFUL,
     EXTRA,
     K_DEPTH,
     K_HIGH,
@@ -34,18 +36,25 @@ from guideway.masks.kernels.layout import (
     KEY_TRIE,
     KEYS,
     LEX,
+    LEX_FIRST,
     N_AT,
     N_LENGTH,
     NEED_LEX,
     NODE,
+    O_ORDERED,
     O_PLAIN,
     POOL,
     QUOTE_BYTE,
+    RUN_OUT,
     TEXT,
+    UNKNOWN_TEXT,
     WANT,
 )
-from guideway.masks.kernels.views import Context, inner, int32s, int64s, uint8s
+from guideway.masks.kernels.pictures import is_lead
+from guideway.masks.kernels.views import Context, inner, int32s, int64s, once, uint8s, uint64s
 
+IN_DOUBT = 2
+_IN_A_TOKEN = 8  # strings at most, before another begins
 BEGUN_ESCAPE = 1 << 26  # behind a backslash: phases of an escape are counted in the upper bits
 
 
@@ -190,6 +199,9 @@ def key_after(context: Context, key: int, byte: int) -> int:
     context[KEY_TRIE], context[KEY_TEXT] = nodes[at + 2], nodes[at + 3]
     context[KEY_STATE], context[KEY_ESCAPE] = nodes[at + 4], nodes[at + 5]
     alive = key_step(context, frame, byte, frame_field(context, frame, 5))
+    if alive == IN_DOUBT:
+        context[DOUBTFUL] |= 1
+        return 0
     if alive <= 0:
         return alive
     node, text = int(context[KEY_TRIE]), int(context[KEY_TEXT])
@@ -201,7 +213,8 @@ def key_after(context: Context, key: int, byte: int) -> int:
 def key_step(context: Context, frame: int, byte: int, texts: int) -> int:
     """Read one more byte, which does not end it, of the key that KEY_TRIE and so on say.
 
-    Its text is followed if `texts` is not 0. Gives 1, 0 if no key goes on so, or a code below 0.
+    Its text is followed if `texts` is not 0. Gives 1, 0 if no key goes on so, IN_DOUBT, or a code
+    below 0.
     """
     node, text, escape = int(context[KEY_TRIE]), int(context[KEY_TEXT]), int(context[KEY_ESCAPE])
     state = int(int32s(context, LEX)[context[KEY_STATE] * 256 + byte])
@@ -225,7 +238,79 @@ def key_step(context: Context, frame: int, byte: int, texts: int) -> int:
         return 0
     context[KEY_TRIE], context[KEY_TEXT] = node, text
     context[KEY_STATE], context[KEY_ESCAPE] = state, escape
-    return 1
+    return some_left(context, frame, text, state, escape) if texts != 0 else 1
+
+
+@inner
+def some_left(context: Context, frame: int, text: int, state: int, escape: int) -> int:
+    """Whether a string that has not come goes on from here: 1, IN_DOUBT, or a code below 0."""
+    thing, extras = frame_field(context, frame, 0), frame_field(context, frame, 2)
+    if extras == 0 or object_field(context, thing, O_ORDERED) != RUN_OUT:
+        return 1
+    return _some_left(context, extras, text, state, escape)
+
+
+@once
+def _some_left(context: Context, extras: int, text: int, state: int, escape: int) -> int:
+    """The same of strings that may run out, where some have come.
+
+    It is so where more bytes lead on than strings that have come, or may have. Where there is one
+    way only, as in "https://", one of those is followed. What is not found so is no verdict.
+    """
+    rows, first = int32s(context, LEX), uint64s(context, LEX_FIRST)
+    maybe = _IN_A_TOKEN if has_extra(context, extras, UNKNOWN_TEXT) else 0
+    while True:
+        if rows[state * 256] == 0:
+            context[WANT] = state
+            return NEED_LEX
+        left, follow = -maybe, _byte_behind(context, extras, text)
+        for byte in range(256):
+            if is_lead(first, state * 4, byte) and _is_another(context, extras, text, byte, escape):
+                left += 1
+                if left > 0:
+                    return 1
+        if escape != 0 or follow < 0x20 or follow in (QUOTE_BYTE, BACKSLASH):
+            return IN_DOUBT
+        state, text = int(rows[state * 256 + follow]), text_of(context, text, follow)
+        if state <= 0 or text < 0:
+            return IN_DOUBT if text >= 0 else text
+
+
+@inner
+def _is_another(context: Context, extras: int, text: int, byte: int, escape: int) -> bool:
+    """Whether a byte leads to strings that have not come and that no other byte leads to."""
+    if escape == 0 and byte in (QUOTE_BYTE, BACKSLASH):
+        return byte == QUOTE_BYTE and not has_extra(context, extras, text)
+    if escape != 0 and (byte == 0x75 or 0x41 <= byte <= 0x46):  # others say the same
+        return False
+    pairs, after, code = int64s(context, EXTRA), 0, byte
+    if escape != 0:
+        after, code = read_escape(escape, byte)
+    while extras != 0:
+        behind, extras = _behind(context, pairs[extras] >> 32, text), pairs[extras] & 0xFFFFFFFF
+        if behind == code >= 0 or (escape != 0 and behind >= 0x80):
+            return False
+        if code < 0 <= behind and _spelled_so(behind, after, 0):
+            return False
+    return True
+
+
+@inner
+def _byte_behind(context: Context, extras: int, text: int) -> int:
+    """A byte by which one of some texts goes on behind this one; -1 if none does."""
+    pairs, behind = int64s(context, EXTRA), -1
+    while extras != 0 and behind < 0:
+        behind, extras = _behind(context, pairs[extras] >> 32, text), pairs[extras] & 0xFFFFFFFF
+    return behind
+
+
+@inner
+def _behind(context: Context, whole: int, text: int) -> int:
+    """The byte that comes behind a text in another; -1 if none does."""
+    texts, byte = int64s(context, TEXT), -1
+    while whole > text:
+        whole, byte = texts[whole] >> 32, texts[whole] & 0xFF
+    return byte if whole == text else -1
 
 
 @inner

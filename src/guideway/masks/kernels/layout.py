@@ -267,7 +267,7 @@ O_NAMES: Final = 1  # number of names
 O_NAME: Final = 2  # first row in NAME
 O_KEYS: Final = 3  # root in KEYS
 O_OTHER: Final = 4  # node of the value of undeclared keys, DEAD if there may be none
-O_ORDERED: Final = 5
+O_ORDERED: Final = 5  # or RUN_OUT, of strings that differ
 O_COMMA: Final = 6  # nodes
 O_CLOSING: Final = 7
 O_COLON: Final = 8
@@ -278,6 +278,8 @@ O_BARE: Final = 12  # whether the value of a name stands for its colon and the r
 O_CLASS: Final = 13  # the first row of its classes of undeclared keys, where there are several
 O_CLASSES: Final = 14  # or not all keys are in one: how many; the first object itself has no others
 O_OF_CLASS: Final = 15  # whether it is one, whose frames have that of the object as position
+
+RUN_OUT: Final = 2  # not endlessly many begin as each of them does
 
 # Fields of NAME, by rank (names sorted by their UTF-8).
 N_AT: Final = 0  # in POOL
