@@ -14,9 +14,9 @@ anchor in such a place leaves the whole schema open, with a warning.
 """
 
 import json
-import re
 from collections import Counter
 from collections.abc import Callable, Iterator
+from decimal import Decimal
 from itertools import chain
 from typing import Any, Final, TypeAlias, TypeGuard, cast, final
 
@@ -24,6 +24,8 @@ from guideway.errors import GuidewayError, warn
 from guideway.syntax.json_schema_keywords import LATEST, find_draft
 from guideway.syntax.json_schema_resources import parts_of
 from guideway.syntax.json_schema_targets import Targets
+from guideway.syntax.json_text import read_json, write_plain
+from guideway.syntax.json_text_deep import write_deep
 
 Raw: TypeAlias = "dict[str, Any]"
 
@@ -46,25 +48,20 @@ def close_objects(text: str) -> str:
     """The JSON text of a schema, closed; text that is no schema is returned as it is.
 
     >>> close_objects('{"properties": {"a": {"minimum": 0.50}}}')
-    '{"properties": {"a": {"minimum": 0.50}}, "additionalProperties": false}'
+    '{"properties":{"a":{"minimum":0.50}},"additionalProperties":false}'
     """
-    written = text.lower()
-    free = (chr(code) for code in range(0xE000, 0xF900))
-    mark = next(one for one in free if one not in text and f"\\u{ord(one):04x}" not in written)
-
-    def kept(number: str) -> str:  # each number as a string, so that it keeps its digits
-        return f"{mark}{number}{mark}"
-
     try:
-        root = json.loads(text, parse_int=kept, parse_float=kept, parse_constant=kept)
-        said: Any = _map(root).get("$schema")
-        closing = _Closing(root, find_draft(said, "", LATEST), mark)
-        closing.visit(root)
-        closing.change()
-        escaped = f"\\\\u{ord(mark):04x}"
-        return re.sub(f'"{escaped}([^"]*?){escaped}"', r"\1", json.dumps(root))
-    except (GuidewayError, ValueError, RecursionError):
+        root = read_json(text)
+        closing = _Closing(root, find_draft(_map(root).get("$schema"), "", LATEST))
+    except GuidewayError:  # which reading the schema says
         return text
+    closing.visit(root)
+    closing.change()
+    return write_plain(root) or write_deep(root, _exact)
+
+
+def _exact(scalar: object) -> str:
+    return str(scalar) if isinstance(scalar, Decimal) else json.dumps(scalar)
 
 
 @final
@@ -74,8 +71,8 @@ class _Closing:
     A schema that is part of a composed one somewhere (`open`) is not changed.
     """
 
-    def __init__(self, root: Any, draft: int, mark: str) -> None:
-        self._targets, self._draft, self._mark = Targets(root, draft), draft, mark
+    def __init__(self, root: Any, draft: int) -> None:
+        self._targets, self._draft = Targets(root, draft), draft
         self._seen, self._open, self._kept = set[int](), set[int](), set[int]()
         self._found: list[tuple[Raw, list[Raw]]] = []
         self._referring: list[tuple[Raw, Raw]] = []
@@ -165,7 +162,7 @@ class _Closing:
         """Return True if each branch can be closed by itself."""
         held = raw.keys() & {*_SPEAKING, "$ref"}
         if held == {"oneOf"}:
-            return _are_apart([*map(self._resolved, _list(raw["oneOf"]))], self._mark)
+            return _are_apart([*map(self._resolved, _list(raw["oneOf"]))])
         return held == {"anyOf"} or (held == {"allOf"} and len(_list(raw["allOf"])) == 1)
 
     def _resolved(self, raw: Any) -> Any:
@@ -237,7 +234,7 @@ def _listed(raw: Raw) -> Iterator[str]:
             yield from (name for name in _list(needed) if isinstance(name, str))
 
 
-def _are_apart(branches: list[Any], mark: str) -> bool:
+def _are_apart(branches: list[Any]) -> bool:
     """Return True if no value satisfies two branches: by `type` or a required constant."""
     if not all(map(_is_raw, branches)):
         return False
@@ -247,17 +244,16 @@ def _are_apart(branches: list[Any], mark: str) -> bool:
         return True
     return any(
         all(name in _list(branch.get("required")) for branch in branches)
-        and _differ([_words(branch, name, mark) for branch in branches])
+        and _differ([_words(branch, name) for branch in branches])
         for name in _list(branches[0].get("required") if branches else None)
     )
 
 
-def _words(branch: Raw, name: str, mark: str) -> list[str]:
+def _words(branch: Raw, name: str) -> list[str]:
     """Strings that a member may be; none if it may be anything else."""
     member = _map(_map(branch.get("properties")).get(name))
     words = [member["const"]] if "const" in member else _list(member.get("enum"))
-    texts = all(isinstance(word, str) and not word.startswith(mark) for word in words)
-    return words if texts else []
+    return words if all(isinstance(word, str) for word in words) else []
 
 
 def _differ(each: list[list[str]]) -> bool:

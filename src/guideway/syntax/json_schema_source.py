@@ -138,7 +138,7 @@ def bare_schema(schema: Schema, resources: "Resources | None" = None) -> JsonSch
     """A schema with the options that `generate` and the command line use for a dict.
 
     >>> bare_schema({"properties": {"a": True}}).text
-    '{"properties": {"a": true}, "additionalProperties": false}'
+    '{"properties":{"a":true},"additionalProperties":false}'
     """
     return JsonSchema(
         schema, "declared", spelling="plain", resources=resources, undeclared="forbid"
