@@ -344,17 +344,13 @@ def test_the_deepest_patterns_need_no_stack_of_pythons() -> None:
 
 
 @pytest.mark.parametrize(
-    ("digits", "limit", "given"),
-    [
-        ("2147483649", "repetitions", 2147483649),
-        ("9" * 30, "repetitions", 10**30 - 1),
-        ("9" * 100_000, "digits of a count", 100_000),
-    ],
+    ("digits", "given"),
+    [("2147483649", 2147483649), ("9" * 30, 10**30 - 1), ("9" * 100_000, 10**100 - 1)],
 )
-def test_a_count_that_is_too_large_is_named(digits: str, limit: str, given: int) -> None:
+def test_a_count_that_is_too_large_is_named(digits: str, given: int) -> None:
     with pytest.raises(LimitError) as caught:
         parse_regex(f"a{{{digits}}}")
-    assert (caught.value.limit, caught.value.given) == (limit, given)
+    assert (caught.value.limit, caught.value.given) == ("repetitions", given)
     assert caught.value.place == "line 1, column 2"
     assert len(str(caught.value)) <= 250
 

@@ -206,17 +206,13 @@ class _Parser:
         if not digits:
             return None
         short = digits.lstrip("0") or "0"
-        shown, limit, given = f"{short[:20]}{'…' if len(short) > 20 else ''}", "repetitions", 0
-        if len(short) < 100:
-            given = int(short)
-            if given <= MOST_REPEATED:
-                return given
-        else:  # Python reads no number of 5,000 digits
-            shown, limit, given = f"a count of {len(short)} digits", "digits of a count", len(short)
+        given = int(short[:100])  # Python reads no number of 5,000 digits
+        if given <= MOST_REPEATED:
+            return given
         raise self._cursor.exceeded(
-            f"{shown} is more than the {MOST_REPEATED} repetitions that are allowed; leave the "
-            "bound out for any number",
-            limit,
+            f"{short[:20]}{'…' if len(short) > 20 else ''} is more than the {MOST_REPEATED} "
+            "repetitions that are allowed; leave the bound out for any number",
+            "repetitions",
             given,
             at,
         )
