@@ -87,7 +87,7 @@ def build_tables(
         columns[sorted(vocabulary.eos_ids)] = following.shape[1]
         following = _with_end(following, accepting)
         accepting = np.append(accepting, True)
-    # Sorted, so that the column of what is never allowed, which is all -1, is the first.
+    # np.unique sorts: the column that is never allowed, all -1, becomes the first.
     next_state, merged = np.unique(following, axis=1, return_inverse=True)
     return packed(merged[columns], next_state, accepting, budget)
 

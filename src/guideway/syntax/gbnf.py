@@ -37,7 +37,7 @@ COUNT: Final = re.compile(r"[0-9]+")
 TOKEN: Final = re.compile(
     r"(?P<but>!)?(?P<name><(?:\[(?P<id>[0-9]{1,9})\]|(?!\[)[^<>\s]+)>)(?(but)[ \t]*(?P<count>[*+]))"
 )
-# What is never closed goes to the end: from each quote of 100,000 it would be looked for anew.
+# An unclosed quote matches to the end: its end would be searched anew from each of 100,000 quotes.
 _TOLD: Final = re.compile(
     r"""(?P<skipped>"(?:\\.|[^"\\])*+"?|\[(?:\\.|[^\]\\])*+\]?|\#[^\r\n]*)
     |(?P<token>!<[^<>\s]+>[ \t]*[*+]|<[^<>\s]+>)""",

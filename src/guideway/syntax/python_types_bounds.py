@@ -15,7 +15,7 @@ from guideway.syntax.python_types_place import Core, Place
 
 Convert: TypeAlias = Callable[[Decimal, Any, bool], int | float | Decimal]
 
-# They are compared digit by digit in a pattern: 1,000 took 5 s, and 4,000 a minute.
+# Digits of a bound, which a pattern compares one by one: 1,000 took 5 s, and 4,000 a minute.
 _MOST_OF_DECIMAL = 500
 BOUNDS = ("ge", "gt", "le", "lt")
 

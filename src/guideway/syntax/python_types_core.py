@@ -245,11 +245,11 @@ class _Reader:
 
     def _reference(self, core: Core, at: Place) -> Schema:
         ref: str = core["schema_ref"]
-        # An alias brings no configuration: it is read under that of each place.
+        # An alias has no configuration: that of each place applies.
         settings = "" if "config" in self._cores[ref] else _settings(at.config)
         used = (ref, settings, at.in_python, at.again)
         if used not in self._names:
-            # Behind a function, or read again, the schema is the same, if it is not refused there.
+            # `in_python` and `again` may refuse a type, but do not change its schema.
             same = next((name for as_, name in self._names.items() if as_[:2] == used[:2]), None)
             name = self._names[used] = same or self._name(ref)
             self.definitions.setdefault(name, {})  # known before it is read: it may refer to itself

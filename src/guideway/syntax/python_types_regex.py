@@ -55,8 +55,8 @@ _RUST_SPACE = r"\t-\r \u{85}\u{a0}\u{1680}\u{2000}-\u{200a}\u{2028}\u{2029}\u{20
 _SETS = {
     "digit": r"\p{Nd}",
     "space": _RUST_SPACE,
-    # UTS #18's word characters. Of the alphabetic ones that are no letter, letter number or mark,
-    # there are the circled and squared letters only.
+    # UTS #18's word characters. The only alphabetic ones that are no letter, letter number or mark
+    # are the circled and squared letters.
     "word": (
         r"\p{L}\p{M}\p{Nd}\p{Nl}\p{Pc}\u{200c}\u{200d}\u{24b6}-\u{24e9}"
         r"\u{1f130}-\u{1f149}\u{1f150}-\u{1f169}\u{1f170}-\u{1f189}"

@@ -49,8 +49,8 @@ def _made_again(type_: Any, within: frozenset[Any]) -> Any:
     fields: dict[str, Any] = {}
     for name, hint in get_type_hints(type_, include_extras=True).items():
         inner, required = _unqualified(hint)
-        # The class has not looked into annotations that were strings when it was made, as all are
-        # after `from __future__ import annotations`.
+        # `__required_keys__` ignores annotations that are strings, as all are after
+        # `from __future__ import annotations`.
         if required is None:
             required = name in type_.__required_keys__
         changed = with_typed_dicts(inner, within | {type_})

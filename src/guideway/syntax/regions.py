@@ -132,7 +132,7 @@ class Regions(Composed[list[Read]]):
         triggers = tuple(tag.trigger for tag in self.tags)
         free = Until(Either(triggers), include=False)
         if len(triggers) > 1 and _are_apart(triggers):
-            # The same, and one free text for all instead of one for each.
+            # Equivalent, with one free text for all tags.
             begun = [Sequence((t.trigger, *t.behind(n))) for n, t in enumerate(self.tags)]
             each: Source = Sequence((free, Either(tuple(begun))))
         else:
