@@ -11,13 +11,8 @@ import pytest
 from jsonschema import Draft202012Validator
 
 import guideway as gw
-from guideway.lowering.json_formulas import FALSE, TRUE, all_of, any_of, leaf, opposite
-from guideway.lowering.json_given import Like, Unlike, any_like, like, none_like, told_apart
-from guideway.lowering.json_given_sets import (
-    values_listed,
-    values_that_hold,
-    where_none_is_listed,
-)
+from guideway.lowering.json_formulas import FALSE, Formula, all_of, leaf, opposite
+from guideway.lowering.json_given import Like, Unlike, alternatives, any_like, exactly, like, merged
 from guideway.lowering.json_values import exact
 
 BYTES = gw.Vocabulary([bytes([byte]) for byte in range(256)] + [b"<end>"], eos_ids={256})
@@ -193,23 +188,22 @@ def test_lists_are_joined() -> None:
     assert opposite(opposite(third)) is third
     assert like(frozenset()) is FALSE
     denied = all_of(opposite(first), opposite(second))
-    assert none_like(denied) is leaf(Unlike(LISTED[0] | LISTED[1]))
-    assert none_like(first) is first
-    assert none_like(all_of(first, opposite(second))) is all_of(first, opposite(second))
-    assert told_apart(any_of(first, leaf(Unlike(LISTED[0] | LISTED[1])))) is any_of(
-        first, leaf(Unlike(LISTED[0] | LISTED[1]))
-    )
+    assert merged(denied) is leaf(Unlike(LISTED[0] | LISTED[1]))
+    assert merged(all_of(first, second)) is like(LISTED[0] & LISTED[1])
+    assert merged(all_of(first, opposite(second))) is like(LISTED[0] - LISTED[1])
+    assert merged(first) is first
 
 
-def test_of_what_is_listed_what_holds_is_kept() -> None:
+def spelled(listed: Like) -> list[Formula]:
+    return [exactly(value) for value in listed.values]
+
+
+def test_each_listed_value_is_an_alternative() -> None:
     first, second, _ = map(like, LISTED)
-    said = any_of(all_of(first, opposite(second)), all_of(second, TRUE))
-    values = values_listed(said)
-    assert set(values) == LISTED[0] | LISTED[1]
-    assert set(values_that_hold(said, values, lambda atom, value: False)) == set(values)
-    assert values_that_hold(FALSE, values, lambda atom, value: True) == []
-    assert values_that_hold(TRUE, values, lambda atom, value: False) == values
-    assert where_none_is_listed(said) is FALSE
+    denied = leaf(Unlike(LISTED[0] | LISTED[1]))
+    assert alternatives(denied, spelled) == [denied]
+    both = alternatives(all_of(first, second), spelled)
+    assert set(both) == set(map(exactly, LISTED[0] & LISTED[1]))
 
 
 def test_a_list_is_one_atom() -> None:

@@ -46,10 +46,10 @@ def test_a_number_is_allowed_exactly_if_the_validator_takes_it(seed: int, spelli
 
 @pytest.mark.parametrize("said", [{}, {"type": "integer"}])
 def test_exactly_one_of_many_ranges_is_what_one_has(said: dict[str, Any]) -> None:
-    branches = [{**said, "minimum": 3 * n, "maximum": 3 * n + 5} for n in range(300)]
+    branches = [{**said, "minimum": 3 * n, "maximum": 3 * n + 5} for n in range(100)]
     constraint = gw.compile(gw.JsonSchema({"oneOf": branches}), BYTES, gw.Budget.untrusted())
-    found = [n for n in range(910) if constraint.matches(str(n))]
-    assert found == [0, 1, 2, 900, 901, 902]
+    found = [n for n in range(310) if constraint.matches(str(n))]
+    assert found == [0, 1, 2, 300, 301, 302]
     assert constraint.matches("2.5") is (not said)
     assert constraint.matches("-0.5") is False
 

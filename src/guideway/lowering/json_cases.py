@@ -24,18 +24,11 @@ from guideway.lowering.json_formulas import FALSE, Atom, Every, Formula, Leaf, S
 
 MOST = 24
 _TRIED = 16  # options for each case that there may be: most exclude themselves, if they do
-MOST_LISTED = 1 << 16  # where nothing has to be multiplied out
 Case: TypeAlias = tuple[Atom, ...]
 
 
-def cases(formula: Formula, *, listed: bool = False) -> list[Case] | None:
-    """The cases of a formula in order, [] if none can hold, None if there would be too many.
-
-    Args:
-        formula: what is said.
-        listed: whether it says its cases one by one: then there may be more.
-    """
-    most = MOST_LISTED if listed else MOST
+def cases(formula: Formula) -> list[Case] | None:
+    """The cases of a formula in order, [] if none can hold, None if there would be too many."""
     found: list[Case] = []
     todo = [_Open([formula])]
     tried = 0
@@ -49,7 +42,7 @@ def cases(formula: Formula, *, listed: bool = False) -> list[Case] | None:
             todo.extend(opened.choose(option) for option in reversed(options.parts))
         else:
             found.append(tuple(opened.atoms))
-        if tried > max(most, _TRIED * MOST) or (tried and len(found) > most):
+        if tried > _TRIED * MOST or (tried and len(found) > MOST):
             return None
     return list(dict.fromkeys(found))
 

@@ -28,6 +28,7 @@ class Constants:
         self._document = document
         self._made: dict[Address, Exact] = {}
         self._ranks: dict[Exact, int] = {}
+        self._places: dict[Exact, dict[Address, None]] = {}
 
     def many(self, address: Address, kind: Kind) -> frozenset[Exact]:
         """The values of a kind, if a schema lists many and says nothing else; else none."""
@@ -58,7 +59,12 @@ class Constants:
         """What a constant is."""
         found = self._build(root)
         self._ranks.setdefault(found, len(self._ranks))
+        self._places.setdefault(found, {})[root] = None
         return found
+
+    def places(self, value: Exact) -> Iterable[Address]:
+        """The schemas that were asked for this value."""
+        return self._places.get(value, ())
 
     def _build(self, root: Address) -> Exact:
         """A constant from its innermost parts on, as nesting is the user's."""

@@ -7,11 +7,9 @@ admit too much, never too little.
 What this module does not know: spelling.
 """
 
-from collections import Counter
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from itertools import combinations
-from types import MappingProxyType
 from typing import TypeAlias, final
 
 from guideway.lowering.fuel import spend
@@ -27,7 +25,6 @@ from guideway.lowering.json_formulas import (
     atoms,
     opposite,
 )
-from guideway.lowering.json_given import like, listed_by
 from guideway.lowering.json_values import Exact, exact
 from guideway.syntax.json_schema_tree import KINDS, Address, Document, Kind, Schema
 
@@ -214,40 +211,8 @@ class Outlines:
 
 
 def exactly_one(
-    branches: list[Formula], exclude: Callable[[int, int], bool], *, halved: bool = False
-) -> Formula:
-    """Exactly one of the branches; those that only list values are one branch beside the others.
-
-    Args:
-        branches: what each says.
-        exclude: whether two of them surely exclude each other.
-        halved: as for `exclusive_parts`, where none lists values.
-    """
-    if branches.count(TRUE) > 1:  # 1,000 bounds say nothing of strings: each pair took 4 µs
-        return FALSE
-    lists = [place for place, said in enumerate(branches) if listed_by(said) is not None]
-    if len(lists) <= 1:
-        return exclusive_parts(branches, exclude, halved=halved)
-    others = [place for place, said in enumerate(branches) if listed_by(said) is None]
-    listed = [one for said in branches if (one := listed_by(said)) is not None]
-    counts = Counter(value for one in listed for value in one.values)
-    spend(len(counts) + len(others) * len(lists))
-    single = (value for value, count in counts.items() if count == 1)
-    once = like(single, frozenset[Address]().union(*(one.places for one in listed)))
-
-    def apart(first: int, second: int) -> bool:
-        if second < len(others):
-            return exclude(others[first], others[second])
-        return all(exclude(others[first], place) for place in lists)
-
-    parts = [*(branches[place] for place in others), once]
-    return exclusive_parts(parts, apart, {len(others): like(counts)})
-
-
-def exclusive_parts(
     branches: list[Formula],
     exclude: Callable[[int, int], bool],
-    wider: Mapping[int, Formula] = MappingProxyType({}),
     *,
     halved: bool = False,
 ) -> Formula:
@@ -256,9 +221,10 @@ def exclusive_parts(
     Args:
         branches: what each says.
         exclude: whether of two of them, the first one first, surely one holds at most.
-        wider: what others deny of a branch that says less itself.
         halved: whether many that overlap may be said half by half.
     """
+    if branches.count(TRUE) > 1:  # 1,000 bounds say nothing of strings: each pair took 4 µs
+        return FALSE
     opposites: dict[int, Formula] = {}
     options: list[Formula] = []
     overlaps: list[list[int]] = [[] for _ in branches]
@@ -272,7 +238,7 @@ def exclusive_parts(
     for index, others in enumerate(overlaps):
         for other in others:
             if other not in opposites:
-                opposites[other] = opposite(wider.get(other, branches[other]))
+                opposites[other] = opposite(branches[other])
         options.append(all_of(branches[index], *(opposites[other] for other in others)))
     return any_of(*options) if options else FALSE
 

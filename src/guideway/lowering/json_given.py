@@ -1,12 +1,9 @@
 """Atoms about arrays and objects that are given: one of some values, or none of them.
 
-An `enum` lists its values, and what is said beside it, of branches and other lists, holds of each
-of them or does not (`json_given_sets`). Only a few values are said part by part.
-
-What this module does not know: schemas, spelling.
+An `enum` is such an atom, so that lists meet as sets. Lowering then takes them value by value.
 """
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from typing import Final, final
 
 from guideway.lowering.fuel import spend
@@ -26,28 +23,27 @@ from guideway.lowering.json_formulas import (
     Every,
     Formula,
     Leaf,
+    Some,
     all_of,
     any_of,
+    atoms,
     leaf,
     opposite,
     replace,
 )
-from guideway.lowering.json_values import Exact, items_of, members_of
+from guideway.lowering.json_values import Exact, items_of, levels_of, members_of
 from guideway.syntax.frozen import by_value
 from guideway.syntax.json_schema_tree import Address
 
-_FEW: Final = 4  # values, which are told apart as well as schemas are
+_FEW: Final = 4  # denied values that are spelled out
+_LEVELS: Final = 64  # nesting from which values are paid for
+_LEVEL: Final = 160  # fuel for each such value
 
 
 @final
 @by_value
 class Like:
-    """One of these values.
-
-    Attributes:
-        values: arrays or objects.
-        places: the schemas that list them, where members come in the order of these.
-    """
+    """One of these arrays or objects; `places` are the schemas whose order members have."""
 
     values: frozenset[Exact]
     places: frozenset[Address] = frozenset()
@@ -77,10 +73,10 @@ def like(values: Iterable[Exact], places: Iterable[Address] = ()) -> Formula:
 
 
 def any_like(parts: Iterable[Formula]) -> Formula:
-    """Any of the parts; what they list is one list."""
+    """Any of the parts; their lists become one list."""
     values, places, others = set[Exact](), set[Address](), list[Formula]()
     for part in parts:
-        listed = listed_by(part)
+        listed = _list_of(part)
         if listed is None:
             others.append(part)
         else:
@@ -89,39 +85,73 @@ def any_like(parts: Iterable[Formula]) -> Formula:
     return any_of(like(values, places), *others)
 
 
-def none_like(said: Formula) -> Formula:
-    """The same formula; what it says values are none of is one list."""
+def merged(said: Formula) -> Formula:
+    """The same formula with all that it lists, and denies, as one list."""
     if not isinstance(said, Every):
         return said
-    values, places, others = set[Exact](), set[Address](), list[Formula]()
+    held: Like | None = None
+    denied, places, others = set[Exact](), set[Address](), list[Formula]()
     for part in said.parts:
         atom = part.atom if isinstance(part, Leaf) else None
-        if isinstance(atom, Unlike):
-            values |= atom.values
+        if isinstance(atom, Like):
+            held = atom if held is None else Like(held.values & atom.values, held.places)
+        elif isinstance(atom, Unlike):
+            denied |= atom.values
             places |= atom.places
         else:
             others.append(part)
     if len(said.parts) - len(others) < 2:
         return said
-    spend(len(values))
-    return all_of(*others, opposite(like(values, places)))
+    spend(len(denied))
+    if held is None:
+        return all_of(*others, opposite(like(denied, places)))
+    return all_of(*others, like(held.values - denied, held.places))
 
 
-def told_apart(said: Formula) -> Formula:
-    """The same formula; that values are none of a few is said part by part."""
+def alternatives(said: Formula, spell: Callable[[Like], list[Formula]]) -> list[Formula]:
+    """Formulas without `Like` one of which holds where `said` does: each listed value alone.
+
+    Args:
+        said: about arrays or objects.
+        spell: what is said, part by part, of each value of a list.
+    """
+    if isinstance(said, Some) and _lists(said):
+        plain = any_of(*(part for part in said.parts if not _lists(part)))
+        listed = [part for part in said.parts if _lists(part)]
+        return [_spelled_out(plain, spell), *(a for p in listed for a in alternatives(p, spell))]
+    said = merged(said)
+    parts = said.parts if isinstance(said, Every) else (said,)
+    for part in parts:
+        values = _list_of(part)
+        if values is not None:
+            if max(map(levels_of, values.values)) > _LEVELS:
+                spend(_LEVEL * len(values.values))
+            rest = [_spelled_out(other, spell) for other in parts if other is not part]
+            return [all_of(value, *rest) for value in spell(values)]
+    return [_spelled_out(said, spell)]
+
+
+def _lists(said: Formula) -> bool:
+    return any(isinstance(atom, Like) for atom in atoms(said))
+
+
+def _list_of(said: Formula) -> Like | None:
+    """The values that a formula lists, if that is all it says."""
+    atom = said.atom if isinstance(said, Leaf) else None
+    return atom if isinstance(atom, Like) else None
+
+
+def _spelled_out(said: Formula, spell: Callable[[Like], list[Formula]]) -> Formula:
+    """The same formula; a list, or the denial of a few values, is said part by part."""
 
     def told(atom: Atom) -> Formula | None:
+        if isinstance(atom, Like):
+            return any_of(*spell(atom))
         if isinstance(atom, Unlike) and len(atom.values) <= _FEW:
             return opposite(any_of(*map(exactly, atom.values)))
         return None
 
     return replace(said, told)
-
-
-def listed_by(said: Formula) -> Like | None:
-    """The values that a formula lists, if that is all it says."""
-    atom = said.atom if isinstance(said, Leaf) else None
-    return atom if isinstance(atom, Like) else None
 
 
 def exactly(value: Exact) -> Formula:

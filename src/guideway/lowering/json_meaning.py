@@ -54,9 +54,8 @@ from guideway.lowering.json_formulas import (
     opposite,
     replace,
 )
-from guideway.lowering.json_given import Unlike, any_like, like, none_like
+from guideway.lowering.json_given import Like, Unlike, any_like, exactly, like, merged
 from guideway.lowering.json_patterns import any_of_strings, strings_with
-from guideway.lowering.json_ranges import one_range
 from guideway.lowering.json_scalars import text_content
 from guideway.lowering.json_text import JsonStyle
 from guideway.lowering.json_unevaluated import unevaluated_items, unevaluated_members
@@ -88,7 +87,7 @@ class Meaning:
     ) -> None:
         self.document = document
         self._ordered = style.ordered
-        self.listing = True  # whether what is listed is told by its values, and not part by part
+        self.listing = True  # whether an `enum` is a list of values, and not said part by part
         self.lists = False  # whether any formula may list values
         self._first = Alike(document).first if alike is None else alike
         self._spelling = style.spelling
@@ -204,15 +203,13 @@ class Meaning:
             parts.append(unevaluated_members(self, schema))
         if kind == "array":
             parts.append(unevaluated_items(self, schema))
-        return none_like(all_of(*parts))
+        return merged(all_of(*parts))
 
     def _exactly_one(self, group: tuple[Address, ...], kind: Kind) -> Formula:
         branches = [(part, self._read[(part, kind)]) for part in group]
         possible = [(part, said) for part, said in branches if said is not FALSE]
         if self.constants.differ([part for part, _ in possible]):
             return any_of(*(said for _, said in possible))
-        if kind == "number" and (one := one_range([said for _, said in possible])) is not None:
-            return one
         exclude = self.outlines.exclude
         # Objects are not said half by half: behind `{` 50 had more choices than are tried.
         return exactly_one(
@@ -247,17 +244,25 @@ class Meaning:
                 return TRUE if plain else leaf(Text(schema.strings))
             case "array" | "object":
                 if not (self.listing and is_constant(schema)):
-                    return self.part_by_part(schema.address, kind)
+                    return self._part_by_part(schema, kind)
                 self.lists = True
                 address = schema.address
                 return like((self.constants.value(address),), (address,) if self._ordered else ())
             case _:
                 assert_never(kind)
 
-    def part_by_part(self, address: Address, kind: Kind) -> Formula:
+    def _part_by_part(self, schema: Schema, kind: Kind) -> Formula:
         """What a schema itself says of an array or object."""
-        schema = self.document.schemas[address]
         return self._array(schema.arrays) if kind == "array" else self._object(schema.objects)
+
+    def spelled_out(self, listed: Like) -> list[Formula]:
+        """The values of a list part by part, members in the order of its places."""
+        found: list[Formula] = []
+        for value in self.constants.in_order(listed.values):
+            places = [each for each in self.constants.places(value) if each in listed.places]
+            schemas = [self.document.schemas[place] for place in places]
+            found += [self._part_by_part(one, value[0]) for one in schemas] or [exactly(value)]
+        return found
 
     def _array(self, arrays: Arrays) -> Formula:
         parts = [item(position, self.said(part)) for position, part in enumerate(arrays.prefix)]

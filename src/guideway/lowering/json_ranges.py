@@ -26,10 +26,7 @@ from guideway.lowering.json_formulas import (
     Formula,
     Leaf,
     Some,
-    all_of,
-    any_of,
     fold,
-    leaf,
 )
 from guideway.lowering.nodes import Expr
 from guideway.lowering.numbers import lower_numbers, multiples, number_range, tightest
@@ -93,27 +90,6 @@ def in_ranges(formula: Formula, *, plain: bool) -> Expr | None:
         *(lower_numbers(_numbers(low, high, True), plain=plain) for low, high in whole.ranges()),
         *(both(number_range(low, high, plain=plain), fractions) for low, high in broken.ranges()),
     )
-
-
-def one_range(branches: list[Formula]) -> Formula | None:
-    """Exactly one of some formulas over `Amount`; None if some say more than bounds."""
-    sets = [_found(branch) for branch in branches]
-    told = [found for found in sets if found is not None]
-    if len(told) < len(sets):
-        return None
-    alike, whole, broken = _parted(_joined(told, lambda count: count == 1))
-    return any_of(
-        *(_amount(low, high) for low, high in alike.ranges()),
-        *(_amount(low, high, integer=True) for low, high in whole.ranges()),
-        *(all_of(_amount(low, high), _FRACTIONS) for low, high in broken.ranges()),
-    )
-
-
-def _amount(low: Bound | None, high: Bound | None, *, integer: bool = False) -> Formula:
-    return leaf(Amount(_numbers(low, high, integer)))
-
-
-_FRACTIONS: Final = Amount(Numbers(integer=True)).opposite()
 
 
 def _numbers(low: Bound | None, high: Bound | None, integer: bool) -> Numbers:

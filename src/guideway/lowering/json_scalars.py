@@ -14,7 +14,6 @@ from itertools import groupby
 from typing import Final, cast
 
 from guideway.errors import LimitError, UnsupportedError
-from guideway.lowering.alphabets import apart_by_bytes
 from guideway.lowering.expr import (
     EMPTY,
     EPSILON,
@@ -53,13 +52,12 @@ from guideway.lowering.numbers import (
     lower_other_numbers,
     number_range,
 )
-from guideway.lowering.regex import lower_regex, lower_search
+from guideway.lowering.regex import lower_regex
 from guideway.lowering.unicode import SCALARS
 from guideway.syntax.json_schema_keywords import JSON_TEXT
 from guideway.syntax.json_schema_multiples import factor_of
 from guideway.syntax.json_schema_tree import Numbers, Schema, Strings
 from guideway.syntax.regex import parse_regex
-from guideway.syntax.regex_tree import Pattern
 
 _FEW_STRINGS: Final = 64
 _DEEPEST: Final = 8
@@ -228,21 +226,7 @@ def _strings(parts: list[Strings], spelling: Spelling, outer: bool = False) -> l
             found.append(strings_with(part.pattern, spelling))
         if part.format is not None:
             found.append(_format(part.format, spelling, outer))
-    patterns = [part.pattern for part in parts if part.pattern is not None]
-    formats = [part.format for part in parts if part.format is not None]
-    if any(_are_apart(one, name) for one in patterns for name in formats):
-        return [EMPTY]
     return found or [spelling.content]
-
-
-@lru_cache(maxsize=512)
-def _are_apart(pattern: Pattern, name: str) -> bool:
-    """Whether a pattern plainly matches no string of a format; in UTF-8, which has few escapes."""
-
-    def match(pattern: str) -> Expr:
-        return lower_regex(parse_regex(pattern, "ecma"))
-
-    return apart_by_bytes(lower_search(pattern), format_bound(name, match))
 
 
 def _kept(part: Strings) -> list[str]:

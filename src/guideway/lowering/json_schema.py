@@ -34,7 +34,6 @@ from guideway.lowering.json_atoms import (
     Item,
     Items,
     Longer,
-    Named,
     Shorter,
     Text,
 )
@@ -43,7 +42,6 @@ from guideway.lowering.json_clauses import Clauses
 from guideway.lowering.json_formulas import (
     FALSE,
     TRUE,
-    Every,
     Formula,
     Leaf,
     Some,
@@ -52,7 +50,7 @@ from guideway.lowering.json_formulas import (
     holds,
     leaf,
 )
-from guideway.lowering.json_given_lowered import Given
+from guideway.lowering.json_given import alternatives
 from guideway.lowering.json_items import ItemsTemplate
 from guideway.lowering.json_keysets import Keysets
 from guideway.lowering.json_meaning import Meaning
@@ -72,7 +70,6 @@ from guideway.syntax.json_schema_tame_tree import TameSchema
 from guideway.syntax.json_schema_tree import KINDS, Address, Document, Kind, Strings
 from guideway.syntax.json_text import Json
 
-_MANY: Final = 64
 _LETTERS: Final = 10  # of a schema that cost a part: those of one string of 5 MB took 12 s, unpaid
 
 
@@ -199,7 +196,6 @@ class Lowering:
         self.document = parse_json_schema(source) if document is None else document
         self._style: JsonStyle = json_style(source)
         self.meaning = Meaning(self.document, self._style, alike)
-        self._given = Given(self.meaning, self._style)
         self._apart = Apart(self.meaning)
         self._clauses = Clauses(self.meaning.impossible)
         self.keysets = Keysets(self._style.spelling)
@@ -295,11 +291,13 @@ class Lowering:
         """A rule for each case, or one for all."""
         if said is TRUE:
             return every(kind, self._style)
-        if self.meaning.lists and (parts := self._given.parts(said)):
-            return alt(*(self._kind(kind, part) for part in parts))
+        if self.meaning.lists:
+            parts = alternatives(said, self.meaning.spelled_out)
+            if parts != [said]:
+                return alt(*(self._kind(kind, part) for part in parts))
         if kind == "object" and not self._style.ordered:  # where the order of names is told by all
             said = self._clauses.shortened(said)
-        listed = cases(said, listed=kind == "object" and _lists_many_names(said))
+        listed = cases(said)
         if listed is None and kind == "object":
             parts = self._apart.parts(said)
             if len(parts) > 1:
@@ -362,17 +360,3 @@ def _boolean(value: bool) -> Expr:
 
 def _allows(said: Formula, value: bool) -> bool:
     return holds(said, lambda atom: isinstance(atom, Flag) and value in atom.values)
-
-
-def _lists_many_names(said: Formula) -> bool:
-    """Whether many options are said one by one, of many names, as an enum of objects may do.
-
-    Read as a formula, each of 600 names of such objects took a look at all 600: 6 s, now .6. Where
-    3,000 have the same two names, a formula takes .5 s, and they would take 2 s one by one.
-    """
-    if not isinstance(said, Some) or len(said.parts) <= _MANY:
-        return False
-    options = [part.parts if isinstance(part, Every) else (part,) for part in said.parts]
-    if not all(isinstance(one, Leaf) for option in options for one in option):
-        return False
-    return len({atom.name for atom in atoms(said) if isinstance(atom, Named)}) > _MANY

@@ -8,9 +8,7 @@
 What this module does not know: what the stops of regions are followed by.
 """
 
-from collections.abc import Iterable, Iterator
-
-from guideway.errors import SourceError, UnsupportedError
+from guideway.errors import LimitError, SourceError, UnsupportedError
 from guideway.lowering.expr import (
     ALL_BYTES,
     ANYTHING,
@@ -22,12 +20,13 @@ from guideway.lowering.expr import (
     literal,
 )
 from guideway.lowering.nodes import Expr
-from guideway.lowering.stop_words import up_to_words
 from guideway.lowering.unicode import TEXT
 from guideway.syntax.parts import parts_of
 from guideway.syntax.regions import Until
-from guideway.syntax.sources import Choice, Either, Literal, Source
+from guideway.syntax.sources import Literal, Source
 from guideway.syntax.special import Special
+
+MOST_STOP = 1000
 
 
 def lower_until(until: Until, stop: Expr, others: list[Expr]) -> Expr:
@@ -36,7 +35,18 @@ def lower_until(until: Until, stop: Expr, others: list[Expr]) -> Expr:
     Raises:
         SourceError: a stop is the empty text, too.
         UnsupportedError: a stop is not regular.
+        LimitError: a stop is a very long text.
     """
+    longest = max(
+        (len(part.text) for part in _stops(until) if isinstance(part, Literal)), default=0
+    )
+    if longest > MOST_STOP:
+        raise LimitError(
+            f"a stop has at most {MOST_STOP} characters, got {longest}",
+            limit="characters of a stop",
+            given=MOST_STOP,
+            needed=longest,
+        )
     stops = alt(stop, *others)
     if stops.nullable:
         raise SourceError("a stop or trigger must not match the empty text")
@@ -45,11 +55,6 @@ def lower_until(until: Until, stop: Expr, others: list[Expr]) -> Expr:
             "a stop must be a text, a special token or another regular source; this source nests",
             feature="stop that nests",
         )
-    words, others_listed = _words([until.stop]), _words(until.others)
-    if words is not None and others_listed is not None:
-        found = up_to_words(words, others_listed, include=until.include)
-        if found is not None:
-            return found
     names = alt(*map(literal, _names(until)))
     if not until.include:
         return both(TEXT, complement(_within(alt(stops, names))))
@@ -58,31 +63,19 @@ def lower_until(until: Until, stop: Expr, others: list[Expr]) -> Expr:
     return both(concat(text, stop), complement(early))
 
 
-def _words(stops: Iterable[Source]) -> list[bytes] | None:
-    """The texts of stops that list them."""
-    found: list[str] = []
-    todo = [*stops]
-    for each in todo:  # grows while we go
-        match each:
-            case Literal(text):
-                found.append(text)
-            case Choice(options):
-                found += options
-            case Either(parts):
-                todo += parts
-            case _:
-                return None
-    return [text.encode() for text in found]
-
-
 def _within(part: Expr) -> Expr:
     return concat(ANYTHING, part, ANYTHING)
 
 
-def _names(until: Until) -> Iterator[str]:
+def _stops(until: Until) -> list[Source]:
+    """The stops and all their parts."""
+    found: list[Source] = [until.stop, *until.others]
+    for each in found:  # grows while we go
+        found += parts_of(each)
+    return found
+
+
+def _names(until: Until) -> list[str]:
     """The names of the special tokens among the stops; those of ids without a name are none."""
-    todo: list[Source] = [until.stop, *until.others]
-    for each in todo:  # grows while we go
-        todo += parts_of(each)
-        if isinstance(each, Special) and not str(each.token).startswith("<["):
-            yield str(each.token)
+    names = [str(each.token) for each in _stops(until) if isinstance(each, Special)]
+    return [name for name in names if not name.startswith("<[")]
