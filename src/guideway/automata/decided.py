@@ -14,7 +14,6 @@ from typing import final
 
 from guideway.automata.derivative import Derivatives
 from guideway.lowering.endless import surely_endless
-from guideway.lowering.endless_rules import surely_endless_rules
 from guideway.lowering.expr import ALL_BYTES, EMPTY, alt, concat, repeat
 from guideway.lowering.nodes import Alt, Call, Concat, Expr, Repeat, Rule
 
@@ -65,7 +64,7 @@ class Decisions:
         flat = self.flattened(expr)
         expr, most = (expr, MOST_NESTED) if flat is None else (flat, MOST_PARTS)
         deepest = DEEPEST_NESTED if flat is None else most
-        if surely_endless(expr) if expr.regular else surely_endless_rules(expr, self.machine.alive):
+        if expr.regular and surely_endless(expr):
             return None
         found: list[bytes] = []
         stack: list[tuple[int, Expr | None]] = [(0, expr)] if self.machine.alive(expr) else []

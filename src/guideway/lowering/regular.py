@@ -7,36 +7,20 @@ What this module does not know: JSON.
 """
 
 from functools import lru_cache
-from typing import assert_never, final
+from typing import final
 
-from guideway.errors import GuidewayError
 from guideway.lowering.expr import (
     ANYTHING,
     EMPTY,
-    EPSILON,
-    alt,
-    both,
-    complement,
-    concat,
-    repeat,
 )
 from guideway.lowering.linear import arcs, firsts
 from guideway.lowering.nodes import (
-    Ahead,
-    Alt,
     And,
     Bytes,
-    Call,
-    Capture,
     Concat,
-    Empty,
-    Epsilon,
     Expr,
     Not,
-    Repeat,
     Rule,
-    Stop,
-    Unsure,
 )
 
 _LOOKED_AT = 24  # expressions, before a search for a string gives up
@@ -146,58 +130,5 @@ class Remainders:
 
 @lru_cache(maxsize=1 << 14)
 def derivative(root: Expr, byte: int) -> Expr:
-    """What is left of the regular `root` after one byte."""
-    made: dict[Expr, Expr] = {}
-    stack = [root]
-    while stack:  # an explicit stack, as nesting is the user's
-        node = stack[-1]
-        missing = [] if node in made else _missing(node, byte, made)
-        if missing:
-            stack.extend(missing)
-            continue
-        stack.pop()
-        if node not in made:
-            made[node] = _derived(node, byte, made)
-    return made[root]
-
-
-def _missing(node: Expr, byte: int, made: dict[Expr, Expr]) -> list[Expr]:
-    """The parts of a node that have to be derived before it; runs of bytes are derived at once.
-
-    A class of characters has hundreds of these: the names of Python took 600 us, and take 150.
-    """
-    missing: list[Expr] = []
-    for part in firsts(node):
-        if part not in made:
-            head, tail = (part.head, part.tail) if isinstance(part, Concat) else (part, EPSILON)
-            if isinstance(head, Bytes):
-                made[part] = tail if head.members >> byte & 1 else EMPTY
-            else:
-                missing.append(part)
-    return missing
-
-
-def _derived(node: Expr, byte: int, made: dict[Expr, Expr]) -> Expr:  # noqa: PLR0911  one arm for each node
-    match node:
-        case Empty() | Epsilon():
-            return EMPTY
-        case Bytes(members):
-            return EPSILON if members >> byte & 1 else EMPTY
-        case Concat(head, tail):
-            here = concat(made[head], tail)
-            return alt(here, made[tail]) if head.nullable else here
-        case Alt(options):
-            return alt(*[left for each in options if (left := made[each]) is not EMPTY])
-        case Repeat(item, low, high):
-            rest = repeat(item, max(low - 1, 0), None if high is None else high - 1)
-            return concat(made[item], rest)
-        case And(left, right):
-            return both(made[left], made[right])
-        case Not(item):
-            return complement(made[item])
-        case Rule() if node.regular:
-            return made[node.body]
-        case Rule() | Call() | Capture() | Ahead() | Stop() | Unsure():
-            raise GuidewayError("only regular expressions are searched here")
-        case _:
-            assert_never(node)
+    """The derivative of the regular `root` by one byte."""
+    return next((left for members, left in arcs(root) if members >> byte & 1), EMPTY)
