@@ -15,12 +15,9 @@ from guideway.lowering.expr import (
 )
 from guideway.lowering.linear import arcs, firsts
 from guideway.lowering.nodes import (
-    And,
     Bytes,
     Concat,
     Expr,
-    Not,
-    Rule,
 )
 
 _LOOKED_AT = 24  # expressions, before a search for a string gives up
