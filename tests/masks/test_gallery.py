@@ -67,7 +67,7 @@ def test_a_picture_has_the_tokens_that_its_state_reads(
 
 @pytest.mark.parametrize("seed", range(20))
 def test_a_row_has_all_tokens_but_those_in_holes(seed: int) -> None:
-    """Blocks of tokens are set at once or one by one, wherever holes begin and end."""
+    """All tokens are set at once or one by one, wherever holes begin and end."""
     dice = random.Random(seed)
     every = [
         bytes(word)
@@ -75,7 +75,7 @@ def test_a_row_has_all_tokens_but_those_in_holes(seed: int) -> None:
         for word in itertools.product(b"abcdefghijklmnopqrstu", repeat=n)
     ]
     size = len(every)
-    words = gw.Vocabulary([*every[:size], b"<end>"], eos_ids={size})
+    words = gw.Vocabulary([*every, b"<end>"], eos_ids={size})
     pictures = Gallery(words, Lexicon(words.spellable))
     edges = sorted(dice.sample(range(size + 1), 2 * dice.randrange(40)))
     edges += [size - 1, size] if dice.random() < 0.5 and (not edges or edges[-1] < size - 1) else []
@@ -84,24 +84,6 @@ def test_a_row_has_all_tokens_but_those_in_holes(seed: int) -> None:
     listed = pictures.forest._ids[:size].tolist()
     holes = {place for a, b in zip(edges[::2], edges[1::2], strict=True) for place in range(a, b)}
     assert unpack(row).tolist() == sorted(t for place, t in enumerate(listed) if place not in holes)
-
-
-def _reachable(states: Lexicon, first: int) -> list[int]:
-    found = [first]
-    for state in found:
-        states.expand(state)
-        found += [s for s in sorted({*states.rows[state].tolist()}) if s > 0 and s not in found]
-    return found
-
-
-def _drawing(pictures: Gallery, state: int) -> tuple[list[int], list[tuple[int, int]]]:
-    """The tokens of a picture with a row, and the bytes and depths of its trie of exits."""
-    pictures.make(state)
-    row, _, _, root, _, _ = pictures.pictures[pictures.picture_at[state]].tolist()
-    forest = pictures.forest
-    below = range(root + 1, int(forest._end[root])) if root > 0 else ()
-    exits = [(int(forest._byte[node]), int(forest._depth[node])) for node in below]
-    return unpack(pictures.base[row]).tolist(), [(-1, -1)] if root < 0 else exits
 
 
 def test_pictures_without_room_are_not_made_and_not_asked_for_again(

@@ -120,8 +120,6 @@ def test_a_trie_that_has_no_room_is_none(monkeypatch):
     assert root > 0
     assert made.exits.trie(nodes) == root
     assert made.exits.planted(nodes, 1) is None
-    assert made.exits.root(nodes, 3) == [root, 0, 1]
-    assert made.exits.root(nodes[:0], 3) == [0, 1, 1]
     monkeypatch.setattr(Forest, "plant", lambda *_: None)
     assert made.exits.trie(nodes[:1]) == gallery.NO_PICTURE
     monkeypatch.undo()

@@ -1,17 +1,14 @@
 """What networks begin with changes no mask, and is theirs alone."""
 
-import gc
 import json
 from typing import Any
 
-import numpy as np
 import pytest
 
 import guideway as gw
 from guideway.automata.derivative import Derivatives
 from guideway.lowering.expr import literal
 from guideway.lowering.json_schema import lower_json_schema
-from guideway.masks import plans
 from guideway.masks.arena import Arena
 from guideway.masks.gallery import Gallery, shared_gallery
 from guideway.masks.kernels import layout as at
@@ -94,46 +91,6 @@ def test_arenas_that_begin_alike_go_on_apart() -> None:
     assert Arena(empty).make(at.DEAD) == 0
 
 
-def test_memory_that_was_used_before_is_as_good_as_new(monkeypatch: pytest.MonkeyPatch) -> None:
-    plan = Plan.empty(Gallery(VOCABULARY, Lexicon(VOCABULARY.spellable)))
-    block = plan.block()
-    fresh, context = block.memory.tobytes(), block.context.copy()
-    context[[at.STACKS, at.MACROS, at.CONFIGS, at.TEXTS]] = 3, 5, 1 << 20, 2
-    for count in plans._TOUCHED.values():
-        context[count] = max(int(context[count]), 2)
-    bytes_used = {at.STACK: 24, at.MACRO: 80, at.FIRST: 160}
-    bytes_used |= {at.TEXT: 16, at.NODE: 0, at.TARGET: 0, at.SETTLED: 0, at.PAIR: 16, at.LENGTH: 64}
-    bytes_used |= dict.fromkeys(plans._WRITTEN, 0)  # which are not cleared
-    for slot, (begin, kind, count) in plan.parts.items():
-        size = bytes_used.get(slot, count * np.dtype(kind).itemsize)
-        block.memory[begin : begin + size] = 7
-    with monkeypatch.context() as ending:
-        ending.setattr(plans, "np", None)  # as names of modules go first when Python ends
-        plan.take_back(block, context)
-    again = plan.block()
-    assert again is block
-    assert again.memory.tobytes() == fresh
-    blocks = [plan.block() for _ in range(100)]
-    for given in blocks:
-        plan.take_back(given, given.context)
-    given_again = {id(plan.block()) for _ in range(16)}
-    assert given_again <= {id(given) for given in blocks}
-    assert id(plan.block()) not in given_again
-
-
-def test_an_arena_that_is_gone_gives_its_memory_to_the_next() -> None:
-    plan = Plan.empty(Gallery(VOCABULARY, Lexicon(VOCABULARY.spellable)))
-    first = Arena(plan)
-    node = first.make(at.LITERAL, first.pool(b"first"), 5, 0)
-    where = first.context[at.NODE]
-    del first
-    gc.collect()
-    second = Arena(plan)
-    assert second.context[at.NODE] == where
-    assert second.make(at.LITERAL, second.pool(b"other"), 5, 0) == node
-    assert second.pooled(*second.record(node)[1:3]) == b"other"
-
-
 def test_what_is_begun_with_beside_a_new_shelf_is_not_made_anew() -> None:
     gallery = Gallery(VOCABULARY, Lexicon(VOCABULARY.spellable))
     expr, before, seed = lower_json_schema(gw.JsonSchema(True)), gallery.shelf(), Seed.bare(gallery)
@@ -145,16 +102,3 @@ def test_what_is_begun_with_beside_a_new_shelf_is_not_made_anew() -> None:
     assert rows[0].tolist() == rows[1].tolist()
     assert not any(row is rows[0] for row in after.shelf.rows)
     assert any(row is rows[1] for row in after.shelf.rows)
-
-
-def test_lists_have_as_much_room_as_there_is_memory_for() -> None:
-    bare = Seed.bare(Gallery(VOCABULARY, Lexicon(VOCABULARY.spellable)))
-    roomy, wider = bare.roomy().plan, set[int]()
-    assert roomy.parts == bare.plan.parts
-    for count, table in plans.TABLES.items():
-        room = int(roomy.context[table.room])
-        if room > bare.plan.context[table.room]:
-            wider.add(count)
-        assert all(room * each <= roomy.parts[slot][2] for slot, _, each in table.arrays)
-        assert all(room * each == roomy.parts[slot][2] for slot, _, each in table.hashes)
-    assert wider == {at.CONFIGS, at.VISITED, at.REACHED}

@@ -1,4 +1,4 @@
-"""The tables of Lark's automaton that kernels lay hold what its reader has found, cell by cell."""
+"""The tables of Lark's automaton hold what its reader has found, cell by cell."""
 
 import lark
 import pytest
@@ -51,6 +51,7 @@ def check(table: LarkTable, automaton: LalrNodes, tables: list[int]) -> None:
     names = [*table.terminals[1:], END]
     terminals = {name: number for number, name in enumerate(names)}
     rules = {name: number for number, name in enumerate(table.rules)}
+    assert tables[head + at.T_TERMINALS] == len(names)
     words = tables[head + lexed.T_WORDS]
     assert words == -(-len(names) // 32)
     for state, (shifts, reductions) in enumerate(zip(table.shifts, table.reductions, strict=True)):

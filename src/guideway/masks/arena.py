@@ -14,7 +14,7 @@ from guideway.masks.forest import address
 from guideway.masks.kernels import layout as at
 from guideway.masks.kernels import lexer_layout as seen
 from guideway.masks.kernels import searches
-from guideway.masks.plans import AHEAD, TABLES, Plan
+from guideway.masks.plans import TABLES, Plan
 
 
 @final
@@ -24,16 +24,11 @@ class Arena:
     def __init__(self, plan: Plan) -> None:
         from guideway.masks.kernels.entry import node_of
 
-        self._node_of, self._plan, self._parts = node_of, plan, plan.parts
-        self._block = plan.block()
-        self.context = self._block.context.copy()
+        self._node_of, self._parts = node_of, plan.parts
+        self._memory, self.context = plan.block()
         self._arrays: dict[int, NDArray[Any]] = {}
         self._used = plan.used.copy()
         self.nbytes = plan.size  # how much memory it takes
-
-    def __del__(self) -> None:
-        """Give the block back: nobody has an address in it any more."""
-        self._plan.take_back(self._block, self.context)
 
     def plan(self) -> Plan:
         """That of arenas that begin with what this one holds, and have as much room as that."""
@@ -48,7 +43,7 @@ class Arena:
             for slot, kind, each in table.arrays:
                 if slot in contents:
                     contents[slot] = contents[slot][: room * each]
-                sizes[slot] = kind, room * each * (1 if slot in contents else AHEAD)
+                sizes[slot] = kind, room * each
         return Plan(self.context.copy(), sizes, contents, self._used)
 
     def _array(self, slot: int) -> NDArray[Any]:
@@ -56,7 +51,7 @@ class Arena:
         if found is None:
             offset, kind, count = self._parts[slot]
             size = count * np.dtype(kind).itemsize
-            found = self._arrays[slot] = self._block.memory[offset : offset + size].view(kind)
+            found = self._arrays[slot] = self._memory[offset : offset + size].view(kind)
         return found
 
     def grow(self, count: int) -> None:
@@ -69,10 +64,9 @@ class Arena:
         self.context[table.room] = room
         for slot, kind, each in table.arrays:
             before = self._array(slot)
-            if len(before) < room * each:
-                grown = np.zeros(room * each, kind)
-                grown[: len(before)] = before
-                self._place(slot, grown)
+            grown = np.zeros(room * each, kind)
+            grown[: len(before)] = before
+            self._place(slot, grown)
         for slot, kind, each in table.hashes:
             self._place(slot, np.zeros(room * each, kind))
         if count == at.STEPS:
@@ -245,10 +239,6 @@ class Arena:
     def write(self, slot: int, begin: int, values: NDArray[Any]) -> None:
         """Write to what was reserved in such an array."""
         self._array(slot)[begin : begin + len(values)] = values
-
-    def rows(self, slot: int, begin: int, size: int) -> NDArray[Any]:
-        """What was reserved in such an array, to be written to."""
-        return self._array(slot)[begin : begin + size]
 
     def exits(self, place: int) -> NDArray[np.int32]:
         """The trie nodes of an exit in SEEN_LIST."""

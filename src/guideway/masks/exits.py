@@ -58,14 +58,6 @@ class Exits:
                     return None
             return None if every is None else [every, first, self._used]
 
-    def root(self, left: "NDArray[np.int32]", items: int) -> list[int] | None:
-        """The same where it does not matter which of them came behind how many items."""
-        with self._lock:
-            root, first = self._planted(left, MOST_NODES), self._used
-            if root is None or (len(left) and not self._add(items, root)):
-                return None
-            return [root, first, self._used]
-
     def _add(self, items: int, root: int) -> bool:
         """Add a row, if there is room."""
         if self._used == len(self.rows):

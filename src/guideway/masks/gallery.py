@@ -74,8 +74,6 @@ class Gallery:
         self.exits = Exits(self.forest)
         self._loop = untouched((MOST_STATES, 2), np.uint64)
         self._loops = untouched(MOST_STATES, np.uint8)
-        self._way = untouched((MOST_STATES, 2), np.uint64)
-        self._way_to = untouched(MOST_STATES, np.int32)
         self.wide = untouched((_ALL_WIDE, 6), np.int64)
         self.listed = untouched(_ALL_LISTED, np.int32)
         self._used_pictures = self._used_wide = 1
@@ -137,8 +135,6 @@ class Gallery:
             (at.ENDS, self.ends),
             (at.LOOP, self._loop),
             (at.LOOPS, self._loops),
-            (at.WAY, self._way),
-            (at.WAY_TO, self._way_to),
         ):
             context[slot] = address(array)
 

@@ -3,13 +3,13 @@
 What this module does not know: what the kernels do with them (`kernels.lalr`).
 """
 
-from array import array
-from collections.abc import Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from functools import partial
 from itertools import islice
 from typing import Final, final
 
 import numpy as np
+from numpy.typing import NDArray
 
 from guideway.lowering.expr import ALL_BYTES, ANYTHING, EPSILON, byte_set
 from guideway.lowering.lark_automaton import Frame
@@ -23,7 +23,6 @@ from guideway.lowering.preferred import Exit
 from guideway.masks.arena import Arena
 from guideway.masks.kernels import layout as at
 from guideway.masks.kernels import lexer_layout as lexed
-from guideway.masks.kernels import table_layout as told_at
 from guideway.masks.lexicon import Lexicon
 from guideway.masks.objects import Nodes
 from guideway.syntax.lark_tree import END, LarkTable
@@ -217,37 +216,28 @@ class LalrNodes:
 
     def _describe(self, table: LarkTable) -> int:
         """Where the table now is."""
-        from guideway.masks.kernels.entry import lay_tables, measure_tables
-
-        arena, states = self._arena, len(table.shifts)
+        arena, states, terminals = self._arena, len(table.shifts), len(self._names)
         numbers = {name: number for number, name in enumerate(table.rules)}
         pairs = ((len(each.symbols), numbers[each.rule]) for each in table.productions)
         productions = [number for pair in pairs for number in pair]
-        terminals, made = len(self._names), len(table.productions)
-        told = array("i", (states, len(numbers), terminals, made))
-        told.extend(len(part.columns) for part in table.cells)
-        for part in table.cells:
-            told += part.sizes + part.columns + part.values
-        cells = np.frombuffer(told, np.int32)
-        totals = told_at.BOTH * states
-        behind = totals + told_at.TOTALS
-        measured = np.zeros(behind + told_at.SCRATCH * made, np.int32)
-        measure_tables(cells, measured)
-        rows, more, sets = measured[totals:behind].tolist()
-        sizes = [3 * states, 3 * states, 2 * made, terminals, 2 * states, sets]
+        rows, cells = self._cells(table, numbers)
+        sets = self._sets(table)
         fields = (at.T_ACTION, at.T_GOTO, at.T_PRODUCTION, at.T_BRACKET, at.T_SCANNER, lexed.T_SETS)
-        size = sum(sizes) + rows + more
-        begin = arena.reserve(at.LALR, at.T_FIELDS + size)
+        sizes = (3 * states, 3 * states, len(productions), terminals, 2 * states, len(sets))
+        begin = arena.reserve(at.LALR, at.T_FIELDS + sum(sizes) + len(cells))
         head = [0] * at.T_FIELDS
         place = begin + at.T_FIELDS
-        laid = arena.rows(at.LALR, place, size)
-        lay_tables(cells, measured, laid, place)
         for field, each in zip(fields, sizes, strict=True):
             head[field] = place
             place += each
-        head[at.T_TERMINALS] = terminals
+        rows[::3] += place
+        sets[:states] += head[lexed.T_SETS]
+        arena.write(at.LALR, head[at.T_ACTION], rows)
+        arena.write(at.LALR, head[lexed.T_SETS], sets)
+        arena.write(at.LALR, place, cells)
         arena.write(at.LALR, head[at.T_PRODUCTION], np.array(productions, np.int32))
         arena.write(at.LALR, head[at.T_BRACKET], np.array(self._brackets(), np.int32))
+        head[at.T_TERMINALS] = terminals
         head[at.T_END], head[at.T_DEPTH] = table.end, len(table.shifts) + _ROOM
         head[at.T_REACHED] = self._reached
         head[at.T_MORE] = self._more(self._lexicon.spellable)
@@ -264,6 +254,45 @@ class LalrNodes:
         arena.reserve(at.LALR_WORK, len(table.shifts) + 2 * _ROOM + 3 * self._words)
         arena.context[at.LALRS] = 1
         return begin
+
+    def _cells(
+        self, table: LarkTable, rules: Mapping[str, int]
+    ) -> "tuple[NDArray[np.int32], NDArray[np.int32]]":
+        """Rows of terminals and then of rules, as `layout` has them, and the cells that they have.
+
+        Places are those among the cells.
+        """
+        numbers, rows, cells = self._numbers, list[int](), list[int]()
+        for shifts, reductions in zip(table.shifts, table.reductions, strict=True):
+            found = {numbers[name]: to + 1 for name, to in shifts.items()}
+            found |= {numbers[name]: -1 - made for name, made in reductions.items()}
+            _add_row(found, rows, cells)
+        for gotos in table.gotos:
+            _add_row({rules[name]: to + 1 for name, to in gotos.items()}, rows, cells)
+        return np.array(rows, np.int32), np.array(cells, np.int32)
+
+    def _sets(self, table: LarkTable) -> "NDArray[np.int32]":
+        """What `T_SETS` has: shifts, and what is reduced, that before most terminals first.
+
+        The first goes on where it is, the others are looked at one by one.
+        """
+        sets = [0] * len(table.shifts)
+        for state, (shifts, reductions) in enumerate(
+            zip(table.shifts, table.reductions, strict=True)
+        ):
+            before = dict[int, list[str]]()
+            for name, production in reductions.items():
+                before.setdefault(production, []).append(name)
+            sets[state] = len(sets)
+            sets += [*self._set(shifts), len(before)]
+            for production in sorted(before, key=lambda each: (-len(before[each]), each)):
+                sets += [production, *self._set(before[production])]
+        return np.array(sets, np.uint32).view(np.int32)
+
+    def _set(self, names: Iterable[str]) -> list[int]:
+        """Terminals as words of bits; the end of the text is in none."""
+        bits = sum(1 << self._numbers[name] for name in names if name != END)
+        return [bits >> _WORD * word & (1 << _WORD) - 1 for word in range(self._words)]
 
     @property
     def _words(self) -> int:
@@ -285,3 +314,10 @@ class LalrNodes:
             made = self._arena.make(at.LITERAL, self._arena.pool(text), len(text), clear)
             self._spacers[text] = made
         return self._spacers[text]
+
+
+def _add_row(found: Mapping[int, int], rows: list[int], cells: list[int]) -> None:
+    """Add a row: where its first column would be, and the columns that it has."""
+    low, high = min(found, default=0), max(found, default=-1) + 1
+    rows += (len(cells) - low, low, high)
+    cells += (found.get(column, 0) for column in range(low, high))

@@ -67,7 +67,7 @@ def _seed(gallery: Gallery) -> Seed:
 def _bare_seed(gallery: Gallery) -> Seed:
     found = _present(_bare, gallery)
     if found is None:
-        found = _bare[gallery] = Seed.bare(gallery).roomy()
+        found = _bare[gallery] = Seed.bare(gallery)
     return found
 
 

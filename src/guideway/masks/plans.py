@@ -6,7 +6,6 @@ What this module does not know: what is in them.
 from collections.abc import Mapping
 from copy import copy
 from dataclasses import dataclass
-from itertools import pairwise
 from typing import Any, Final, Protocol, final
 
 import numpy as np
@@ -75,13 +74,6 @@ TABLES: Final[dict[int, Table]] = {
         ((at.JUDGED, np.int64, 1), (at.VERDICT, np.int32, 4)),
         ((at.JUDGED_HASH, np.int32, 2),),
     ),
-    at.SCANS: Table(
-        at.SCAN_ROOM,
-        64,
-        ((at.SCANNED, np.int64, 1), (at.SCANNED_AT, np.int32, 4)),
-        ((at.SCANNED_HASH, np.int32, 2),),
-    ),
-    at.SCAN_LISTED: Table(at.SCAN_LIST_ROOM, 256, ((at.SCAN_LIST, np.int64, 1),)),
     seen.OUTLOOKS: Table(
         seen.OUTLOOK_ROOM,
         64,
@@ -119,30 +111,6 @@ _PYTHON: Final = (  # what Python alone writes, with the elements at first: for 
     (at.LALR, np.int32, 16),
     (at.LALR_WORK, np.int32, 16),
 )
-_LISTS: Final = {  # what is only ever added to, and the bytes for each of what counts them
-    slot: (count, np.dtype(kind).itemsize * each)
-    for count in (at.NODES, at.STACKS, at.MACROS, at.CONFIGS, at.TEXTS, at.PAIRS, seen.SEEN_LISTED)
-    for slot, kind, each in TABLES[count].arrays
-}
-_TOUCHED: Final = {  # what is as it was where its count is
-    at.UNSURE: at.UNSURE_COUNT,
-    at.EXTRA: at.EXTRAS,
-    at.EXTRA_HASH: at.EXTRAS,
-    at.TEXT_HASH: at.TEXTS,
-    at.PAIR_HASH: at.PAIRS,
-    at.SCAN_LIST: at.SCAN_LISTED,
-    at.REACH_SEEN: at.REACH_GENERATION,
-    **dict.fromkeys((at.JUDGED, at.VERDICT, at.JUDGED_HASH), at.JUDGEMENTS),
-    **dict.fromkeys((at.SCANNED, at.SCANNED_AT, at.SCANNED_HASH), at.SCANS),
-    **dict.fromkeys((seen.OUTLOOK, seen.OUTLOOK_AT, seen.OUTLOOK_HASH), seen.OUTLOOKS),
-}
-_WRITTEN: Final = (  # what is written before it is read
-    *(at.WALK, at.BEGUN, at.BOUND_WALK, at.KEY_WALK),
-    *(at.SCRATCH, at.FOUND_IS, at.ASKED, at.ASIDE, at.ASIDE_IS, entry.ENTERED, at.REACH_ITEM),
-)
-_BLOCKS: Final = 16
-_MOST_KEPT: Final = 16  # as a new constraint mostly comes when an old one goes
-AHEAD: Final = 4  # times the room of what is nowhere written yet: it takes no memory until it is
 _LINE: Final = 64  # bytes; no two arrays share a cache line
 
 
@@ -158,25 +126,8 @@ class Described(Protocol):
 
 
 @final
-@dataclass(frozen=True, slots=True, eq=False)
-class Block:
-    """The memory of one arena, and a context that says where its arrays are.
-
-    It is copied to as `bytes`: numpy lets other threads run meanwhile, and then waits for them.
-    """
-
-    memory: NDArray[np.uint8]
-    context: NDArray[np.int64]
-    bytes: memoryview
-
-
-@final
 class Plan:
-    """Where the arrays of a new arena are in its one block, what they hold, and the context for it.
-
-    Blocks are given out again when the arenas that had them are gone: their pages, of which a small
-    schema touches two dozen, took a fifth to a third of the time to its first mask.
-    """
+    """Where the arrays of a new arena are in its memory, what they hold, and the context for it."""
 
     def __init__(
         self,
@@ -197,22 +148,10 @@ class Plan:
         self.parts: dict[int, tuple[int, Any, int]] = {}
         self.size = 0
         held = sorted(contents, key=lambda slot: contents[slot].nbytes)
-        lists = [slot for slot in _LISTS if slot not in contents]
-        touched = [slot for slot in _TOUCHED if slot not in contents]
-        written = [slot for slot in _WRITTEN if slot not in contents]
-        told = {*contents, *_LISTS, *_TOUCHED, *_WRITTEN}
-        others = [slot for slot in sizes if slot not in told]
-        for slot in (*held, *others, *touched, *written, *lists):
+        for slot in (*held, *(slot for slot in sizes if slot not in contents)):
             kind, count = sizes[slot]
             self.parts[slot] = self.size, kind, count
             self.size += -(-count * np.dtype(kind).itemsize // _LINE) * _LINE
-        ends = [self.parts[slot][0] for slot in (*touched, *written, *lists)] + [self.size]
-        self._always, self._parted = ends[0], [*pairwise(ends[: len(touched) + 1])]
-        self._by = np.array([_TOUCHED[slot] for slot in touched], np.int64)
-        self._as_ever = context[self._by]
-        self._begins = [self.parts[slot][0] for slot in lists]
-        self._counts = np.array([_LISTS[slot][0] for slot in lists], np.int64)
-        self._each = np.array([_LISTS[slot][1] for slot in lists], np.int64)
         self.slots = np.array([*self.parts])
         self.offsets = np.array([offset for offset, _, _ in self.parts.values()])
         image = np.zeros(self.size, np.uint8)
@@ -220,57 +159,18 @@ class Plan:
             begin = self.parts[slot][0]
             image[begin : begin + array.nbytes] = array.view(np.uint8)
         self.image = image.tobytes().rstrip(b"\0")
-        self._zeros = bytes(self.size)
-        self._start_empty()
 
-    def _start_empty(self) -> None:
-        """Have no blocks."""
-        self._fresh: list[Block] = []
-        self._used: list[Block] = []
-
-    def block(self) -> "Block":
+    def block(self) -> tuple[NDArray[np.uint8], NDArray[np.int64]]:
         """The memory of a new arena, and the context that has its addresses."""
-        try:  # as another thread may take the last one
-            found = self._used.pop()
-        except IndexError:
-            found = self._new_block()
-        found.bytes[: len(self.image)] = self.image
-        return found
-
-    def _new_block(self) -> "Block":
-        try:
-            return self._fresh.pop()
-        except IndexError:
-            for memory in untouched((_BLOCKS, self.size), np.uint8):
-                context = self.context.copy()
-                context[self.slots] = self.offsets + address(memory)
-                self._fresh.append(Block(memory, context, memoryview(memory)))
-            return self._fresh.pop()
-
-    def take_back(self, block: "Block", context: NDArray[np.int64], most: int = _MOST_KEPT) -> None:
-        """Keep a block, if there are few: when Python ends, names of modules go before arenas.
-
-        What was written there is cleared: of lists as far as they were used, others where they
-        were, and what is written before it is read not at all. 388 KB are then 50.
-        """
-        if len(self._used) < most:
-            zeros = memoryview(self._zeros)
-            block.bytes[len(self.image) : self._always] = zeros[len(self.image) : self._always]
-            changed: list[bool] = (context[self._by] != self._as_ever).tolist()
-            for (begin, end), written in zip(self._parted, changed, strict=True):
-                if written:
-                    block.bytes[begin:end] = zeros[begin:end]
-            used = (context[self._counts] * self._each).tolist()  # at most all that is behind it
-            for begin, size in zip(self._begins, used, strict=True):
-                end = min(begin + size, self.size)
-                block.bytes[begin:end] = zeros[begin:end]
-            self._used.append(block)
+        memory, context = untouched(self.size, np.uint8), self.context.copy()
+        memory[: len(self.image)] = np.frombuffer(self.image, np.uint8)
+        context[self.slots] = self.offsets + address(memory)
+        return memory, context
 
     def told(self, context: NDArray[np.int64]) -> "Plan":
-        """The same plan with another context, and blocks of its own."""
+        """The same plan with another context."""
         made = copy(self)
         made.context = context
-        made._start_empty()
         return made
 
     @classmethod
@@ -278,7 +178,7 @@ class Plan:
         """That of an arena with nothing in it."""
         context = np.zeros(at.CONTEXT_SIZE, np.int64)
         gallery.describe(context)
-        for count in (at.STACKS, at.MACROS, at.TEXTS, at.EXTRAS, at.PAIRS, at.JUDGEMENTS, at.SCANS):
+        for count in (at.STACKS, at.MACROS, at.TEXTS, at.EXTRAS, at.PAIRS, at.JUDGEMENTS):
             context[count] = 1
         context[seen.OUTLOOKS] = 1
         sizes: dict[int, tuple[Any, int]] = {}

@@ -6,7 +6,7 @@ the nodes, which takes less than translating two, and asks for the rest (`known`
 """
 
 from dataclasses import dataclass, replace
-from typing import Final, final
+from typing import final
 
 from guideway.lowering.expr import EMPTY, EPSILON
 from guideway.lowering.json_schema import lower_json_schema
@@ -17,12 +17,10 @@ from guideway.masks.kernels import layout as at
 from guideway.masks.kernels.bound_layout import BOUND_SEARCH
 from guideway.masks.known import Facts
 from guideway.masks.lengths import SEARCHED
-from guideway.masks.plans import TABLES, Plan
+from guideway.masks.plans import Plan
 from guideway.masks.shelf import Shelf
 from guideway.syntax.json_schema_source import JsonSchema
 from guideway.syntax.json_schema_values import TYPES
-
-_LISTS: Final = (at.CONFIGS, at.VISITED, at.REACHED)
 
 
 @final
@@ -53,16 +51,6 @@ class Seed:
         nodes: dict[Expr, int] = {EMPTY: at.DEAD, EPSILON: at.NIL}
         facts = Facts(nodes, [], {at.DEAD, at.NIL}, set())
         return cls(arena.plan(), facts, shelf)
-
-    def roomy(self) -> "Seed":
-        """The same nodes, for networks that fill all the memory of lists that a mask is made with.
-
-        Each time that there is no room on one a mask begins anew; a plan has more than it says.
-        """
-        context, parts = self.plan.context.copy(), self.plan.parts
-        for table in (TABLES[count] for count in _LISTS):  # without hashes, which are full sooner
-            context[table.room] = min(parts[slot][2] // each for slot, _, each in table.arrays)
-        return replace(self, plan=self.plan.told(context))
 
     def beside(self, shelf: Shelf) -> "Seed":
         """The same nodes, for networks that keep their rows elsewhere."""

@@ -19,7 +19,7 @@ What this module does not know: what other terminals match.
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import replace
 
-from guideway.syntax.lark_tree import Cells, LarkTable, Production
+from guideway.syntax.lark_tree import LarkTable, Production
 
 
 def without_dead(table: LarkTable, nothing: Collection[str]) -> LarkTable:
@@ -38,8 +38,6 @@ def without_dead(table: LarkTable, nothing: Collection[str]) -> LarkTable:
     ]
     reached = _reached(table, shifts)
     shifts = [row if state in reached else {} for state, row in enumerate(shifts)]
-    numbers = {name: at for at, name in enumerate((*table.rules, *table.terminals))}
-    rows = [{numbers[name]: to for name, to in row.items()} for row in shifts]
     return replace(
         table,
         shifts=tuple(shifts),
@@ -48,7 +46,6 @@ def without_dead(table: LarkTable, nothing: Collection[str]) -> LarkTable:
         ),
         denied=tuple(each for each in table.denied if each[0] in reached),
         wanted=tuple(some if state in reached else 0 for state, some in enumerate(table.wanted)),
-        cells=(Cells.of(rows), *table.cells[1:]),
     )
 
 

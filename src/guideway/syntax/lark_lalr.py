@@ -21,7 +21,7 @@ from typing import Any, Final, TypeAlias, final
 from guideway.errors import LimitError
 from guideway.syntax.lark_alike import alike_of
 from guideway.syntax.lark_sets import Sets
-from guideway.syntax.lark_tree import END, Cells, LarkTable, Production
+from guideway.syntax.lark_tree import END, LarkTable, Production
 
 Spend: TypeAlias = Callable[[int], None]
 
@@ -79,7 +79,6 @@ def tabulate(
         rules=tuple(grammar.names[: grammar.rules]),
         terminals=tuple(grammar.names[grammar.rules :]),
         wanted=tuple(answers.wanted),
-        cells=(Cells.of(shifts), Cells.of(reductions), Cells.of(gotos)),
     )
 
 

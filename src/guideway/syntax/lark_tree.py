@@ -11,10 +11,9 @@ Names of rules, terminals and declared terminals are all different: a name says 
 hold no object of Lark's; templates, imports, repetitions and optional parts are all worked in.
 """
 
-from array import array
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass, field
-from itertools import chain, compress
+from itertools import compress
 from typing import Final, final
 
 from guideway.syntax.lark_extensions import Part
@@ -64,31 +63,6 @@ class Production:
 
 @final
 @dataclass(frozen=True, slots=True)
-class Cells:
-    """The rows of one part of a table one after another, symbols as numbers.
-
-    Attributes:
-        sizes: how many are in each row,
-        columns: their symbols,
-        values: and what is there.
-    """
-
-    sizes: "array[int]"
-    columns: "array[int]"
-    values: "array[int]"
-
-    @classmethod
-    def of(cls, rows: Sequence[Mapping[int, int]]) -> "Cells":
-        """Those of such rows."""
-        return cls(
-            array("i", map(len, rows)),
-            array("i", chain.from_iterable(rows)),
-            array("i", chain.from_iterable(row.values() for row in rows)),
-        )
-
-
-@final
-@dataclass(frozen=True, slots=True)
 class LarkTable:
     """A deterministic automaton with a stack of states, conflicts resolved as Lark does.
 
@@ -107,7 +81,6 @@ class LarkTable:
         rules: the names of rules by their numbers,
         terminals: and of terminals, END the first; they are numbered after the rules.
         wanted: for each state, the terminals with an action as bits, that of END the lowest.
-        cells: shifts, reductions and gotos, by the numbers of symbols.
     """
 
     shifts: tuple[Mapping[str, int], ...]
@@ -122,7 +95,6 @@ class LarkTable:
     rules: tuple[str, ...]
     terminals: tuple[str, ...]
     wanted: tuple[int, ...]
-    cells: tuple[Cells, Cells, Cells]
 
     def named(self, terminals: int) -> list[str]:
         """The names of terminals that are a set of bits, END excepted."""

@@ -18,7 +18,7 @@ Lexical states, from records of regular expressions:
     bounds, text_searches,    what a text must still have, and masks as far as there is room
     bounded
     skips                     parts of the trie that are read without leaving a state
-    pictures, leaves, scraps  what is remembered of a state: its tokens, its exits;
+    pictures, leaves          what is remembered of a state: its tokens, its exits;
 
 Macro states, which are sets of configurations:
 
@@ -27,7 +27,7 @@ Macro states, which are sets of configurations:
     guards                    what lookaheads still want of the bytes to come
     verdicts, searches        whether they can come to an end, and the search for one
     frames, keys, key_walks   objects: which keys may come, and the tokens of keys
-    lalr, scans, scanned      Lark's automaton: its stack, and what is read from it
+    lalr, scans               Lark's automaton: its stack, and what is read from it
     walks, fill, shelf        tokens of a row, masks, rows that are kept once
     entry                     the few functions that Python calls
 

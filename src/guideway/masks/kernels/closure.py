@@ -77,7 +77,6 @@ from guideway.masks.kernels.layout import (
     QUOTE_BYTE,
     RESUME,
     SCAN,
-    SCAN_PARTLY,
     SCRATCH,
     SEQUENCE,
     STACK,
@@ -92,7 +91,6 @@ from guideway.masks.kernels.layout import (
 )
 from guideway.masks.kernels.lexer_layout import APART, LEXER
 from guideway.masks.kernels.returns import is_expanded
-from guideway.masks.kernels.scanned import leave_scan
 from guideway.masks.kernels.scans import expand_line, expand_scan
 from guideway.masks.kernels.views import (
     Context,
@@ -128,9 +126,6 @@ def close_pushed(context: Context) -> int:
                 node, guards = int(nodes[node * 6 + 1]), int(nodes[node * 6 + 2])
             context[GUARDING] = guards
             code = _expand(context, node, config & 0xFFFFFFFF)
-        else:
-            context[SCAN_PARTLY] = 1
-        leave_scan(context)
     context[GUARDING] = 0
     return code
 

@@ -57,7 +57,6 @@ from guideway.masks.kernels.record_layout import (
 from guideway.masks.kernels.records import rehash, state_of
 from guideway.masks.kernels.searches import search
 from guideway.masks.kernels.skips import survey_parts
-from guideway.masks.kernels.tables import lay_tables, measure_tables
 from guideway.masks.kernels.tries import draw_picture, merge
 from guideway.masks.kernels.views import (
     Context,
@@ -177,7 +176,6 @@ _kernels = Kernels(
     holding=(
         *(run, node_of, text_of, judgement_of, first_frame, build_keys, remember_picture),
         *(rehash_nodes, rehash_macros, rehash_frames, rehash_pairs, rehash_steps),
-        *(measure_tables, lay_tables),
     ),
     letting=(picture, draw_picture, survey_parts, merge, count_rows, stack_rows, lexemes),
 )

@@ -16,7 +16,6 @@ import numpy as np
 from guideway.masks.kernels.bounded import bounded_walk
 from guideway.masks.kernels.closure import close
 from guideway.masks.kernels.frames import frame_after_other, frame_field, object_field
-from guideway.masks.kernels.guarded_walks import guarded_walk
 from guideway.masks.kernels.intern import node_of
 from guideway.masks.kernels.key_walks import walk_keys
 from guideway.masks.kernels.layout import (
@@ -57,7 +56,9 @@ from guideway.masks.kernels.layout import (
     REACHED,
     RESUME,
     ROW_WORDS,
+    SCRAP,
     TOOK,
+    TRIE_END,
     UNKNOWN_TEXT,
     UNSURE,
     UNSURE_COUNT,
@@ -76,7 +77,6 @@ from guideway.masks.kernels.lookouts import look_out
 from guideway.masks.kernels.macros import finish
 from guideway.masks.kernels.pictures import picture_of
 from guideway.masks.kernels.reach import put, reach_begin, spread
-from guideway.masks.kernels.scraps import is_scrap, walk_scrap
 from guideway.masks.kernels.shelf import shelved
 from guideway.masks.kernels.step import value_follows
 from guideway.masks.kernels.tries import child_of, set_tokens
@@ -276,7 +276,7 @@ def _of_automaton(context: Context, row: Words, below: int, node: int, stack: in
         return walk_lines(context, row, below, node, stack)
     if nodes[core * 6] in (LEXER, TOOK, APART):
         return look_out(context, row, below, node, stack)
-    return guarded_walk(context, row, below, node, stack)
+    return _walked(context, row, below, node, stack)
 
 
 @inner
@@ -296,8 +296,8 @@ def _lexical(context: Context, row: Words, below: int, node: int, stack: int) ->
         after = node_of(context, RESUME, nodes[node * 6 + 3], UNKNOWN_TEXT, 0, 0, 0)
         if after < 0:
             return after
-    if is_scrap(context, below):
-        return walk_scrap(context, row, below, state, after, stack)
+    if below > 0 and int32s(context, TRIE_END)[below] - below <= context[SCRAP]:
+        return _walked(context, row, below, node, stack)
     picture = picture_of(context, below, state)
     if picture == 0:
         context[WANT], context[WANT_BELOW] = state, below

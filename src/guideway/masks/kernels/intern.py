@@ -30,10 +30,6 @@ from guideway.masks.kernels.layout import (
     PAIR_HASH,
     PAIR_ROOM,
     PAIRS,
-    SCAN_ROOM,
-    SCANNED,
-    SCANNED_HASH,
-    SCANS,
     SCRATCH,
     SEEN,
     STACK,
@@ -154,12 +150,6 @@ def pair_of(context: Context, state: int, inside: int) -> int:
 def judgement_of(context: Context, node: int, stack: int) -> int:
     """The number of a place; none is 0."""
     return _pair_of(context, node, stack, JUDGED, JUDGED_HASH, JUDGEMENTS, JUDGED_ROOM)
-
-
-@inner
-def scan_of_place(context: Context, node: int, stack: int) -> int:
-    """The number of a place of Lark's automaton; none is 0."""
-    return _pair_of(context, node, stack, SCANNED, SCANNED_HASH, SCANS, SCAN_ROOM)
 
 
 @inner

@@ -41,7 +41,6 @@ from guideway.masks.kernels.layout import (
     MARK_TEXT,
     NODE,
     OK,
-    OPEN_SCANS,
     OUTSIDE,
     SCRATCH,
     STEP_KEY,
@@ -55,7 +54,6 @@ from guideway.masks.kernels.lexer_layout import (
     NEED_LEXER,
     NEED_STEP,
 )
-from guideway.masks.kernels.scanned import remember_scans
 from guideway.masks.kernels.searches import judge_asked
 from guideway.masks.kernels.step import step_config
 from guideway.masks.kernels.views import (
@@ -95,8 +93,6 @@ def settle_found(context: Context) -> int:
         code = _judge_aside(context)
         if code == OK:
             code = judge_found(context)
-    if code == OK and context[OPEN_SCANS] != 0:
-        code = remember_scans(context)
     if code < 0:
         return code
     if context[LOOKS] != 0:
@@ -110,7 +106,7 @@ def _judge_aside(context: Context) -> int:
     found_, marks = int64s(context, SCRATCH), uint8s(context, FOUND_IS)
     aside, known = int64s(context, ASIDE), uint8s(context, ASIDE_IS)
     count, accept, doubtful = context[FOUND], context[ACCEPT], context[DOUBTFUL]
-    scans, blur, text = context[OPEN_SCANS], context[BLUR], context[MARK_TEXT]
+    blur, text = context[BLUR], context[MARK_TEXT]
     for index in range(count):
         aside[index], known[index] = found_[index], marks[index]
     context[BLUR], context[MARK_TEXT], context[JUDGING] = 0, 0, 1
@@ -119,7 +115,6 @@ def _judge_aside(context: Context) -> int:
     for index in range(count):
         found_[index], marks[index] = aside[index], known[index]
     context[FOUND], context[ACCEPT], context[DOUBTFUL] = count, accept, doubtful
-    context[OPEN_SCANS] = scans
     return code
 
 

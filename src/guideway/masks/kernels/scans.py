@@ -53,7 +53,6 @@ from guideway.masks.kernels.lexer_layout import (
 )
 from guideway.masks.kernels.lexers import push_lexer
 from guideway.masks.kernels.returns import is_expanded
-from guideway.masks.kernels.scanned import enter_scan
 from guideway.masks.kernels.verdicts import verdict_of
 from guideway.masks.kernels.views import Context, inner, int32s, int64s, once, uint8s
 from guideway.masks.kernels.worklist import found, found_alive, push
@@ -63,8 +62,7 @@ from guideway.masks.kernels.worklist import found, found_alive, push
 def expand_scan(context: Context, kind: int, node: int, stack: int) -> int:
     """What a node of the automaton comes to without a byte; OK, or a code below 0."""
     if kind == SCAN:
-        code = enter_scan(context, node, stack)
-        return _scan(context, node, stack) if code == OK else min(code, OK)
+        return _scan(context, node, stack)
     if kind == LEXER:
         return found_alive(context, node, stack)
     if kind == TOOK:

@@ -3,9 +3,6 @@
 Within a string almost every text leads back to where it began: "a" does, and so does any other
 character but a few. If all that is below a trie node is of such characters, all of it can be read,
 and nobody has to walk there. What a part of the trie consists of is written down once.
-
-Where characters are counted in states, as up to 64 letters of a mailbox are, text leads to the next
-of them instead, and from there to the next: then as many are looked at as the part is high.
 """
 
 from typing import Final
@@ -15,23 +12,18 @@ import numpy as np
 from guideway.masks.kernels.characters import INVALID, code_after, is_space
 from guideway.masks.kernels.layout import (
     ACCEPTS,
-    DOUBTS,
     HEIGHT,
     HOLD,
-    LEX,
     LEX_FLAG,
     LOOP,
     LOOPS,
-    NEED_LEX,
     PART,
     TRIE_BYTE,
     TRIE_DEPTH,
     TRIE_END,
     WALK,
-    WAY,
-    WAY_TO,
 )
-from guideway.masks.kernels.returns import all_else_loop, find_loops, is_expanded
+from guideway.masks.kernels.returns import all_else_loop, find_loops
 from guideway.masks.kernels.views import (
     Context,
     Sets,
@@ -49,7 +41,6 @@ _INSIDE: Final = 4  # its node is within a character;
 _SPACED: Final = 8  # it has white space that is not ASCII, which \S and "." do not read
 EVERYWHERE: Final = 2
 SMALL: Final = 5  # parts that are walked as fast as they are looked at
-HIGHEST: Final = 255  # what is so high may be higher
 _LARGE: Final = 64  # a part with exits everywhere is worth no list of them
 
 
@@ -102,58 +93,9 @@ def stays(context: Context, node: int, state: int, leads: Sets) -> int:
     or a code below 0.
     """
     code = leads_back(context, node, state)
-    if code == 0 and int32s(context, TRIE_END)[node] - node >= SMALL:
-        return _leads_on(context, node, state)
     if code <= 0 or uint8s(context, LEX_FLAG)[state] & ACCEPTS == 0:
         return code
     return _leaves_from(context, node, leads)
-
-
-@inner
-def _leads_on(context: Context, node: int, state: int) -> int:
-    """Whether a state reads all below a node of the vocabulary's trie, by way of others like it.
-
-    0 if not, or where a text may end on the way; 1 if so; or a code below 0.
-    """
-    flags, height = uint8s(context, LEX_FLAG), int(uint8s(context, HEIGHT)[node])
-    if uint8s(context, PART)[node] & OTHER or height >= HIGHEST:
-        return 0
-    holds, ways = uint64s(context, HOLD), uint64s(context, WAY)
-    one, other = holds[node * 2], holds[node * 2 + 1]
-    for _ in range(height):
-        if flags[state] & (ACCEPTS | DOUBTS):
-            return 0
-        after = way_to(context, state)
-        if after < 0:
-            return NEED_LEX if after == NEED_LEX else 0
-        if one & ~ways[state * 2] != 0 or other & ~ways[state * 2 + 1] != 0:
-            return 0
-        state = after
-    return 1 if flags[state] & (ACCEPTS | DOUBTS) == 0 else 0
-
-
-@inner
-def way_to(context: Context, state: int) -> int:
-    """The state that most letters lead to, or most digits if no letter does; WAY has the bytes.
-
-    Below 0 if neither is read, or NEED_LEX.
-    """
-    found = int(int32s(context, WAY_TO)[state])
-    if found != 0:
-        return found
-    rows, ways = int32s(context, LEX), uint64s(context, WAY)
-    if not is_expanded(context, state):
-        return NEED_LEX
-    e, t = int(rows[state * 256 + 0x65]), int(rows[state * 256 + 0x74])
-    found = e if e == t and e > 0 else int(rows[state * 256 + 0x61])
-    found = int(rows[state * 256 + 0x31]) if found < 0 else found
-    ways[state * 2] = ways[state * 2 + 1] = np.uint64(0)
-    if found > 0:
-        for byte in range(0x80):
-            if rows[state * 256 + byte] == found:
-                ways[state * 2 + (byte >> 6)] |= np.uint64(1) << np.uint64(byte & 63)
-    int32s(context, WAY_TO)[state] = found
-    return found
 
 
 @inner

@@ -11,8 +11,6 @@ from guideway.masks.kernels.layout import (
     GENERATION,
     GUARDING,
     OK,
-    OPEN_SCANS,
-    SCANNING,
     SCRATCH,
     TODO,
     V_ALIVE,
@@ -33,8 +31,6 @@ def begin(context: Context) -> None:
     context[ACCEPT] = 0
     context[DOUBTFUL] = 0
     context[GUARDING] = 0
-    context[SCANNING] = 0
-    context[OPEN_SCANS] = 0
     context[ENTRIES] = 0
 
 
