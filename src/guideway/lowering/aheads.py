@@ -1,7 +1,4 @@
-"""What stands at the head of an expression and looks ahead.
-
-What this module does not know: how it is judged (`automata.guarded`).
-"""
+"""Split lookaheads from the head of an expression."""
 
 from collections.abc import Sequence
 
@@ -10,7 +7,7 @@ from guideway.lowering.nodes import Ahead, Concat, Expr, Stop
 
 
 def looking(expr: Expr) -> tuple[list[Ahead], Expr]:
-    """The Aheads at the head of `expr`, one for each level, and what they look at.
+    """The Aheads at the head of `expr`, one for each level, and the rest.
 
     >>> from guideway.lowering.expr import ahead, complement, literal
     >>> no_dot = complement(concat(literal("."), complement(EMPTY)))
@@ -29,7 +26,7 @@ def looking(expr: Expr) -> tuple[list[Ahead], Expr]:
 
 
 def passed(leads: Sequence[Ahead], stop: Stop, rest: Expr) -> Expr:
-    """What is left of `leads` looking at `stop`, then `rest`: nothing may follow of its level."""
+    """What `leads` and `rest` become at `stop`: Aheads of its level must be nullable."""
     if any(lead.level == stop.level and not lead.nullable for lead in leads):
         return EMPTY
     return concat(*(lead for lead in leads if lead.level != stop.level), rest)
@@ -41,7 +38,7 @@ def parts(expr: Expr) -> tuple[Expr, Expr]:
 
 
 def up_to_stop(expr: Expr, level: int) -> Expr | None:
-    """What stands before the first Stop of a level, and it; None if that is within a part.
+    """The expression up to and with the first Stop of a level; None if that is inside a part.
 
     >>> from guideway.lowering.expr import literal, stop
     >>> up_to_stop(concat(literal("a"), stop(1), literal("b")), 1) == concat(literal("a"), stop(1))

@@ -1,10 +1,4 @@
-"""Unions with their common beginnings shared: a trie over the parts of sequences.
-
-`foo|food|far` becomes `f(o·o(ε|d)|a·r)`, so that a step costs what one option costs, however many
-there are. The letters of the trie are whatever stands at the head of a sequence, a byte, a set of
-bytes, a repetition; bytes that lead to the same rest merge, and the rests, being hash-consed, are
-shared too. Languages do not change: union distributes over concatenation.
-"""
+"""Unions whose options share their common prefixes: a trie over the parts of sequences."""
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import reduce
@@ -54,10 +48,7 @@ def either(options: Iterable[bytes | Expr]) -> Expr:
 
 
 def all_of(exprs: Iterable[Expr]) -> Expr:
-    """Strings of all regular expressions; what several deny is denied at once, as one union.
-
-    Each by itself has states of its own, and all together any combination of these. Free text
-    without 500 words, each denied: 9.9 s and 2.3 GB to compile, and .4 s together.
+    """Intersection of regular expressions; complements are joined into the complement of one union.
 
     >>> from guideway.lowering.expr import byte_set
     >>> denied = [complement(literal("a")), complement(literal("b"))]
@@ -76,9 +67,7 @@ def all_of(exprs: Iterable[Expr]) -> Expr:
 
 
 def branching(entries: Iterable[tuple[Word, Expr]], letter: Callable[[Any], Expr]) -> Expr:
-    """One of the words, then what goes with it.
-
-    The trie is made in the words' order, which needs the open branch alone (Daciuk 2000).
+    """One of the words, then what goes with it: a trie, made in the words' order (Daciuk 2000).
 
     >>> from guideway.lowering.expr import byte_set
     >>> words = [("ab", EPSILON), ("ac", EPSILON)]
@@ -118,7 +107,7 @@ def branching(entries: Iterable[tuple[Word, Expr]], letter: Callable[[Any], Expr
 
 @final
 class _Open:
-    """A node of the trie to which words may still come: letters by what follows them."""
+    """An open node of the trie: first letters by what follows them."""
 
     __slots__ = ("branches", "ending")
 
@@ -127,7 +116,6 @@ class _Open:
         self.ending = EMPTY
 
     def made(self) -> Expr:
-        """The union of what goes on from here; letters that lead to the same rest go together."""
         if len(self.branches) == 1 and self.ending is EMPTY:  # most nodes, by far
             [(rest, heads)] = self.branches.items()
             return concat(heads[0] if len(heads) == 1 else alt(*heads), rest)
@@ -136,7 +124,6 @@ class _Open:
 
 
 def _tail(word: Word, rest: Expr, letter: Callable[[Any], Expr]) -> Expr:
-    """The letters of the end of a word, then `rest`."""
     if len(word) > _FREE:
         spend(len(word) // _FREE)  # they pay for themselves, unless they are known
     for one in reversed(word):
@@ -149,7 +136,6 @@ def _word(entry: tuple[Word, Expr]) -> Any:
 
 
 def _common(left: Word, right: Word) -> int:
-    """How many letters both begin with."""
     count = 0
     for one, other in zip(left, right, strict=False):
         if one != other:
@@ -159,7 +145,7 @@ def _common(left: Word, right: Word) -> int:
 
 
 def _close(opened: list[_Open], word: Word, depth: int, letter: Callable[[Any], Expr]) -> None:
-    """Make expressions of the nodes on the way to `word` below `depth`: they are complete."""
+    """Make expressions of the nodes on the way to `word` below `depth`."""
     if len(opened) - depth > _FREE:
         spend((len(opened) - depth) // _FREE)  # they pay for themselves, unless they are known
     while len(opened) - 1 > depth:
@@ -214,12 +200,7 @@ def alt_by_head(
     known: dict[tuple[Expr, ...], Expr] | None = None,
     depth: int = _PUT_TOGETHER,
 ) -> Expr:
-    """The same as `alt`, with what begins alike put together: x·y | x·z is x·(y|z).
-
-    Only the first parts are looked at: what follows is put together when it is reached. Inside a
-    character that several options read, that leaves one of them. Behind what is not regular a few
-    more parts are: where a grammar is ambiguous, that leaves one option for each rule under way,
-    with all who called it (a graph-structured stack, Tomita 1985).
+    """`alt` with common heads factored out: x·y | x·z is x·(y|z), `depth` parts deep.
 
     Args:
         options: the alternatives.
@@ -267,5 +248,4 @@ def _spelled(word: bytes) -> Expr:
 
 
 def _parted(option: Expr) -> tuple[Expr, Expr]:
-    """What an option begins with, and what follows."""
     return (option.head, option.tail) if isinstance(option, Concat) else (option, EPSILON)

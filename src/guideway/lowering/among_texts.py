@@ -1,11 +1,4 @@
-"""Regular expressions that meet texts alone: what may be any text at the end may be anything.
-
-Looked ahead for, `(?s)def .*` is done with behind "def ": what wants no more of the bytes to come
-than that they are text wants nothing, and each stack of a grammar would be judged for it. Only the
-end matters: there a state that wants nothing is told by what it is (`ANYTHING`).
-
-What this module does not know: which texts meet it; special tokens are no text.
-"""
+"""Drop from the end of a regular expression the condition that it is text."""
 
 from collections.abc import Mapping
 
@@ -16,7 +9,7 @@ from guideway.lowering.unicode import TEXT_CHAR
 
 
 def among_texts(root: Expr) -> Expr:
-    r"""A regular expression that has the same texts, and perhaps byte strings that are none.
+    r"""A regular expression with the same texts; it may have other byte strings.
 
     >>> from guideway.lowering.expr import literal
     >>> from guideway.lowering.unicode import TEXT
@@ -29,7 +22,6 @@ def among_texts(root: Expr) -> Expr:
 
 
 def _ends(node: Expr) -> tuple[Expr, ...]:
-    """The parts that stand at the end."""
     match node:
         case Alt(options):
             return options

@@ -1,13 +1,7 @@
-r"""Counts of parts with anchors: unrolled at both ends, where anchors see the text end.
+"""Counts of parts with anchors: unrolled at both ends, where anchors can hold.
 
-An iteration that is neither first nor one of the last two has characters on both sides, and behind
-it more than a newline that ends the text. There ^ and $ see nothing, unless they look at lines: so
-inside the ends a count is an ordinary one, and nothing is unrolled. An empty iteration, which an
-anchor allows only where it stands, makes up for any number of missing ones.
-
-If the iterations look at lines, what one denotes depends on its neighbours (`(?m:^a$|\n)*`). Any
-number of them is the closure of a matrix over what stands at the places between (Kleene 1956); a
-bounded number is written out, up to MOST_WRITTEN_OUT times.
+If the item looks at lines, each round depends on its neighbours: unbounded counts are the closure
+of a matrix (Kleene 1956), bounded ones are written out.
 """
 
 from collections.abc import Callable
@@ -42,8 +36,6 @@ _ENDS = {BEFORE_NEWLINE: NEWLINE, BEFORE_OTHER: OTHER, BEFORE_WORD: WORD}
 def count(sides: Sides, item: Value, low: int, high: int | None, place: Callable[[], str]) -> Value:
     """`low` to `high` strings of a part in a row (None: any number).
 
-    Where it stands is told if it is asked: told of 100,000 in a row it took 3 s.
-
     Raises:
         LimitError: the count is bounded, beyond what is written out, and its item looks at lines.
     """
@@ -73,7 +65,7 @@ def count(sides: Sides, item: Value, low: int, high: int | None, place: Callable
 
 
 def _blind(sides: Sides, item: Sided, some: Value, low: int, high: int | None) -> Value:
-    """A count whose inner iterations see nothing: all of them denote the same."""
+    """A count whose inner rounds see no anchor hold."""
     inner = at(some, BEFORE_OTHER, AFTER_OTHER)
     low = 0 if at(item, BEFORE_OTHER, AFTER_OTHER).nullable else low  # then it is everywhere
     found = [_chain(sides, some, low, high, inner)]
@@ -92,7 +84,7 @@ def _blind(sides: Sides, item: Sided, some: Value, low: int, high: int | None) -
 
 
 def _chain(sides: Sides, some: Value, low: int, high: int | None, inner: Expr | Sided) -> Value:
-    """`low` to `high` iterations, none of them empty, unrolled at the ends."""
+    """`low` to `high` non-empty rounds, unrolled at the ends."""
     found: list[Value] = [EPSILON] if low == 0 else []
     found += [some] if low <= 1 and high != 0 else []
     two = sides.then(some, some)
@@ -105,10 +97,7 @@ def _chain(sides: Sides, some: Value, low: int, high: int | None, inner: Expr | 
 
 
 def _closure(sides: Sides, some: Value) -> Value:
-    """Any number of iterations with other characters around them, by what stands beside them.
-
-    A state is a place between two iterations: what is before it, what is after it.
-    """
+    """Any number of rounds inside the text, by the sides around them."""
     inside = sides.inside
     steps: dict[tuple[int, int], dict[tuple[int, int], Expr]] = {
         (before, begins): {

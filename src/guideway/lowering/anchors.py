@@ -1,24 +1,8 @@
-r"""Parts of a pattern with anchors: what they denote depends on what stands beside them.
+"""Parts of a pattern with anchors, as one expression for each pair of sides (`Sided`).
 
-Every place of a text has a side before it and a side after it, of which anchors see
-
-    before   START (nothing), NEWLINE (a newline), OTHER, WORD
-    after    END (nothing), LAST (a newline that ends the text), NEWLINE (another), OTHER, WORD
-
-WORD is a word character, where \b or \B asks; in patterns without them it is never told apart from
-OTHER. A part without anchors denotes the same strings between all sides: an Expr. A part with
-anchors is `Sided`: twenty Exprs, one for each pair of a side before its first and a side after its
-last character. `^`, for instance, is ε after START and ∅ after the others. The whole pattern stands
-between START and END.
-
-In a sequence each part makes a side of the other: after `a` it is OTHER, but in `a?^b`, where the a
-is left out, ^ sees what was before. `Sides.then` sums over these cases: for strings u of the first
-part and v of the second, it tells whether u is empty, ends in a newline or in something else, and
-whether v is empty, is one newline, begins with a newline or with something else. Cases in which the
-parts come out equal are not told apart, so `^[a-z]+$` becomes `[a-z]+` and nothing else. Counts are
-in `lowering.anchored_counts`.
-
-What this module does not know: how characters are spelled, `spell` says; patterns.
+A side is what an anchor sees at a place: nothing, a newline, a word character or another one. A
+part without anchors is a plain Expr. `Sides.then` sums over the sides that each part makes for the
+other.
 """
 
 from collections.abc import Callable, Iterable, Sequence
@@ -74,13 +58,13 @@ _ENDINGS = (NOTHING, NEWLINE, OTHER, WORD)
 
 
 def _sides_after(after: int) -> tuple[int, ...]:
-    """What is after u in u·v, by the beginning of v, where `after` is after v."""
+    """The side after u in u·v for each beginning of v, where `after` is after v."""
     last = LAST if after == END else AFTER_NEWLINE
     return (after, AFTER_NEWLINE, AFTER_OTHER, AFTER_WORD, last)
 
 
 def _sides_before(before: int) -> tuple[int, ...]:
-    """What is before v in u·v, by the ending of u, where `before` is before u."""
+    """The side before v in u·v for each ending of u, where `before` is before u."""
     return (before, BEFORE_NEWLINE, BEFORE_OTHER, BEFORE_WORD)
 
 
@@ -184,7 +168,7 @@ class Sides:
         return found
 
     def _kinds(self, ranges: CodePoints) -> dict[int, Expr]:
-        """The characters of a set, by the shape of their strings."""
+        """Characters of a set by kind: newline, word, other."""
         sets = {
             NEWLINE: intersection(ranges, _NEWLINE),
             OTHER: difference(ranges, union(_NEWLINE, self._words)),
@@ -230,7 +214,6 @@ class Sides:
         return sided(both(self.text, complement(entry)) for entry in value.table)
 
     def _joined(self, firsts: tuple[Expr, ...], seconds: tuple[Expr, ...]) -> Expr:
-        """The sum over how v begins and u ends, equal cases together."""
         return alt(
             *(
                 concat(self.ending(head, ends), self.beginning(tail, begins))
@@ -255,7 +238,6 @@ class Sides:
 
 
 def _with_words(entries: list[Expr]) -> list[Expr]:
-    """A table in which a word character is another character like any."""
     rows = [entries[start : start + 4] for start in range(0, len(entries), 4)]
     return [entry for row in (*rows, rows[BEFORE_OTHER]) for entry in (*row, row[AFTER_OTHER])]
 

@@ -1,7 +1,4 @@
-"""What templates are told of expressions, and may remember what they have made of it.
-
-What this module does not know: who answers.
-"""
+"""Shortest texts as a template asks for them, with a cache for what it makes of them."""
 
 from collections.abc import Callable, Hashable
 from typing import Any, Final, TypeVar, final
@@ -37,7 +34,7 @@ class Answers:
 
     @classmethod
     def of(cls, least: Least) -> "Answers":
-        """The same, whoever answers; where it is not told that answers stay, nothing is kept.
+        """Wrap `least`, if needed; then nothing is kept.
 
         >>> answers = Answers.of(lambda part: b"{}")
         >>> answers.settled(), Answers.of(answers) is answers

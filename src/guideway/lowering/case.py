@@ -1,14 +1,7 @@
-"""Which characters match one another when Python or ECMA-262 ignores case.
+"""Characters that are equal when Python or ECMA-262 ignores case.
 
-Python compares simple lower case, one character for one: with `(?i)` a character x matches a
-literal c if lower(x) is lower(c), or one of the few lower-case letters that share an upper case
-with it (`i` and `ı`, `s` and `ſ`, `σ` and `ς`).
-
-ECMA-262 compares simple case folding, as RE2 and Rust do: characters match that fold to the same
-one.
-
-The tables come from `str.lower` and `str.upper` of the running Python, whose Unicode version `re`
-uses too. The tests compare them with `re` on every character.
+Tables come from `str.lower` and `str.upper`, which `re` uses too. ECMA-262 compares by simple case
+folding.
 """
 
 from collections.abc import Iterable, Iterator, Mapping
@@ -114,7 +107,6 @@ def folded_alike(ranges: CodePoints) -> CodePoints:
 
 @cache
 def _families() -> tuple[Mapping[int, tuple[int, ...]], CodePoints]:
-    """The characters that fold to the same as each, and all that there are of them."""
     found: dict[str, list[int]] = {}
     for char in _cased_characters():
         found.setdefault(_fold(char), []).append(ord(char))
@@ -153,7 +145,6 @@ def _case(
 
 @cache
 def _cased_characters() -> str:
-    """What has a lower or an upper case; whole blocks without any are skipped."""
     everything = every_letter()
     blocks = (everything[start : start + 256] for start in range(0, len(everything), 256))
     cased = (block for block in blocks if block.lower() != block or block.upper() != block)

@@ -1,16 +1,7 @@
-r"""What the leaves of a regular expression stand for: sets of code points.
+"""Sets of code points that the leaves of a regular expression match.
 
-    leaf         python                           ecma (ECMA-262 §22.2.2.9)
-    \d \w        Unicode's, or ASCII's by flag a  ASCII's
-    \s           as `str.isspace`, ASCII's        white space and line terminators, U+FEFF too
-    .            all but \n                       all but \n \r U+2028 U+2029
-    \p{…}                                         general categories, Any, ASCII, Assigned
-
-Classes under flag i follow `re` to the letter: if anything in the class has case, a character
-matches when its lower case is among the items' lower cases, or in one of the shorthands. Beyond the
-BMP `re` compares ranges with upper case too, and single characters without lowering them (so that
-`(?i)[𐐀x]` does not match 𐐀, while `(?i)𐐀` does); so do we. In ecma a class has all characters that
-differ from one of its own in case only, before it is negated.
+Classes under flag i follow `re` exactly: beyond the BMP it compares ranges by upper case as well,
+and does not lower single characters.
 """
 
 import re
@@ -109,7 +100,6 @@ def _class_points(items: tuple[ClassItem, ...], negated: bool, mode: Mode) -> Co
 
 
 def _alike(ranges: CodePoints, mode: Mode) -> CodePoints:
-    """A set, and where case is ignored in ECMA-262 what differs from it in case only."""
     return folded_alike(ranges) if mode.ignore_case and mode.dialect == "ecma" else ranges
 
 
@@ -136,7 +126,7 @@ def _folded(items: tuple[ClassItem, ...], mode: Mode) -> CodePoints:
 
 
 def _has_case(item: ClassItem, case: Case) -> bool:
-    """Whether `re` compares a class with this item by lower case."""
+    """Return whether `re` compares a class with this item by lower case."""
     if isinstance(item, Shorthand):
         return False
     (part,) = _plain(item)
@@ -144,7 +134,6 @@ def _has_case(item: ClassItem, case: Case) -> bool:
 
 
 def _lowered(item: ClassItem, case: Case) -> CodePoints:
-    """What the lower case of a character has to be in, to match the item."""
     if isinstance(item, Shorthand):
         return shorthand_points(item)
     (part,) = _plain(item)
@@ -163,7 +152,6 @@ def _case(mode: Mode) -> Case:
 
 @cache
 def _python(name: str) -> CodePoints:
-    """Python's own answer: 5 ms for words, once, and less for the others."""
     text = every_letter()
     if name == "space":  # that is where `split` splits; each character's place is its code
         words = text.split()
@@ -176,10 +164,7 @@ def _python(name: str) -> CodePoints:
 
 @cache
 def _ecma_space() -> CodePoints:
-    """White space and line terminators, ECMA-262 §12.2 and §12.3.
-
-    The separators are among what Python calls space; all categories take 90 ms.
-    """
+    """White space and line terminators, ECMA-262 §12.2 and §12.3."""
     spaces = (code for low, high in _python("space") for code in range(low, high + 1))
     separators = [code for code in spaces if unicodedata.category(chr(code)) == "Zs"]
     return union(points([0x09, 0x0B, 0x0C, 0xFEFF, *separators]), _ECMA_NEWLINES)
@@ -187,7 +172,6 @@ def _ecma_space() -> CodePoints:
 
 @cache
 def _property(name: str) -> CodePoints:
-    r"""A set that \p{…} names; "L" is all categories that begin so."""
     match name:
         case "Any":
             return ALL
@@ -203,7 +187,6 @@ def _property(name: str) -> CodePoints:
 
 @cache
 def _categories() -> dict[str, list[tuple[int, int]]]:
-    """Every general category, of the Unicode version of the running Python: 100 ms, once."""
     found: dict[str, list[tuple[int, int]]] = {}
     start = 0
     kinds: Iterable[str] = map(unicodedata.category, every_character())

@@ -1,7 +1,4 @@
-"""Strongly connected parts of a graph (Tarjan 1972), without recursion.
-
-What this module does not know: what the graph is of.
-"""
+"""Strongly connected components of a graph (Tarjan 1972), without recursion."""
 
 from collections.abc import Callable, Hashable, Iterator, Sequence
 from typing import TypeVar
@@ -12,7 +9,7 @@ Node = TypeVar("Node", bound=Hashable)
 def circles(
     start: Node, following: Callable[[Node], Sequence[Node]], seen: set[Node] | None = None
 ) -> Iterator[list[Node]]:
-    """The parts that can be reached from a start, each after all that can be reached from it.
+    """The components that can be reached from `start`, successors first.
 
     Example:
         >>> graph = {"a": ["b"], "b": ["c", "b"], "c": ["b", "d"], "d": []}

@@ -1,12 +1,7 @@
-"""Which of many counted options say nothing new: a{0,3}b{0,5} beside a{0,4}b{0,7}.
+"""Options of a union that another option contains: a{0,3}b{0,5} beside a{0,4}b{0,7}.
 
-Counts inside counts leave behind a great many options that differ in the counts alone. Each round
-of the outer count adds one; without this `((a{1,30}b?){1,30}c?){1,30}` has 27,000 after thirty
-letters, with it those of which none contains another.
-
-What another option becomes where parts of it are nothing says nothing new either, as b{0,7} here.
-
-Only the first few parts are compared. What this misses costs time and changes no language.
+Nested counts leave thousands of them. Only the first few parts are compared; a miss costs time, no
+text.
 """
 
 from collections.abc import Collection, Iterable
@@ -48,7 +43,7 @@ def superfluous(options: Iterable[Expr]) -> list[Expr]:
 
 
 def tails(options: Collection[Expr]) -> dict[Expr, None]:
-    """The options that another one becomes where what it begins with may be nothing.
+    """The options that are a suffix of another one behind nullable parts.
 
     >>> from guideway.lowering.expr import concat, literal, repeat
     >>> rest = literal("b")
@@ -78,12 +73,10 @@ def _dominated(group: list[tuple[Counts, Expr]]) -> list[Expr]:
 
 
 def _width(entry: tuple[Counts, Expr]) -> int:
-    """Larger for whatever contains another."""
     return sum((_UNBOUNDED if high is None else high) - low for low, high in entry[0])
 
 
 def _shape_of(option: Expr) -> tuple[tuple[int, ...], Counts]:
-    """The same, remembered: all letters spelled by escapes begin alike, and are in many unions."""
     found = _shapes.get(option)
     if found is None:
         found = _shapes[option] = _shape(option)
@@ -91,7 +84,7 @@ def _shape_of(option: Expr) -> tuple[tuple[int, ...], Counts]:
 
 
 def _shape(option: Expr) -> tuple[tuple[int, ...], Counts]:
-    """What an option is made of, counts apart."""
+    """The items of an option without their counts, and the counts."""
     shape: list[int] = []
     counts: list[Range] = []
     rest: Expr | None = option

@@ -1,13 +1,4 @@
-r"""How strings of an expression begin, or end, and those of them that begin or end so.
-
-A string has one shape at either edge: nothing, a newline, a word character, another character; at
-its beginning, one newline and no more is a shape of its own. What the edge cannot be, its first or
-last byte often tells; where it may be several, the strings are cut: where the characters are known
-of which an expression is made, exactly those of the shape are left of the first or the last one.
-Else an intersection does it.
-
-What this module does not know: patterns, and what the shapes are for.
-"""
+"""Restrict strings to those that begin, or end, with a given kind of character."""
 
 from collections.abc import Mapping
 from typing import final
@@ -70,10 +61,7 @@ class Edge:
         return both(expr, alt(*strings, nothing))
 
     def _cut(self, expr: Expr, shapes: int, depth: int) -> Expr | None:
-        r"""What is left of strings that are not empty, None where the characters are unknown.
-
-        Of parts that are met again it is known: `(?:(?:[^b]|\B){2})+` took 8 s, and now .3.
-        """
+        """Restrict non-empty strings to a shape; None if the characters are unknown."""
         found = self._cuts.get((expr, shapes))
         if found is None:
             found = self._made(expr, shapes, depth)
@@ -109,7 +97,6 @@ class Edge:
                 return None
 
     def _cut_options(self, union: Alt, shapes: int, depth: int) -> Expr | None:
-        """Alternatives; first the characters among them, which have come apart."""
         rest = set(union.options)
         single = sum(option.members for option in rest if isinstance(option, Bytes))
         found: list[Expr] = []
@@ -128,7 +115,6 @@ class Edge:
         return alt(*found)
 
     def _cut_parts(self, expr: Expr, shapes: int, depth: int) -> Expr | None:
-        """A sequence, cut in each part that may be at the edge."""
         parts: list[Expr] = []
         while isinstance(expr, Concat):
             parts.append(expr.head)
@@ -148,11 +134,10 @@ class Edge:
         return alt(*found)
 
     def _joined(self, edge: Expr, inward: list[Expr]) -> Expr:
-        """The part at the edge, and what comes after it on the way inward."""
         return concat(*reversed(inward), edge) if self._at_end else concat(edge, *inward)
 
     def _members(self, expr: Expr) -> int:
-        """The bytes at the edge, maybe a few more: of And one side is asked, of Not nothing."""
+        """A superset of the bytes at the edge."""
         if len(self._known) > _MOST_KNOWN:
             self._known.clear()
         members, todo, seen = 0, [expr], {expr}

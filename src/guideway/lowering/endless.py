@@ -1,12 +1,4 @@
-"""Regular expressions that surely have no end of strings, or surely an end: told without a search.
-
-    "(letter)*"                 endless: something is repeated as often as one likes
-    "(letter)*" but not cat     endless: what has an end takes only so much away
-    cat|dog                     has an end
-
-Most meets and opposites in schemas are of the second kind: all strings but some constants, all keys
-but the declared ones. What this cannot tell takes a search.
-"""
+"""Regular expressions that surely are infinite, or surely finite, found without a search."""
 
 from collections.abc import Callable
 from typing import Final, TypeAlias
@@ -45,7 +37,7 @@ def surely_endless(expr: Expr, spellable: int = ALL_BYTES) -> bool:
 
 
 def soon_endless(expr: Expr, spellable: int = ALL_BYTES) -> bool:
-    """Whether so many begin with one of a few short beginnings, which leave less to be told.
+    """`surely_endless`, of the expression or of what some short prefixes leave of it.
 
     >>> from guideway.lowering.expr import both, byte_set, complement, concat, literal, repeat
     >>> words = repeat(byte_set(b"abc"))
@@ -72,10 +64,7 @@ def _most_bytes(arc: tuple[int, Expr]) -> int:
 
 
 def _spelled(root: Expr, spellable: int) -> Expr:
-    """Surely no more than what `root` has of these bytes; for what is the opposite of an end, all.
-
-    Of bytes that exist there are infinitely many strings, whatever is taken away that has an end.
-    """
+    """A subset of `root` that uses only these bytes; Not stays, if any byte is left."""
     made: dict[Expr, Expr] = {}
     stack = [root]
     while stack:
@@ -124,7 +113,7 @@ def _of(node: Expr, parts: list[Expr], spellable: int) -> Expr:  # noqa: PLR0911
 
 
 def surely_open(expr: Expr) -> bool:
-    """Whether every beginning of a string of the regular `expr` surely begins endlessly many.
+    """Whether every prefix of a string of the regular `expr` surely has infinitely many ends.
 
     >>> from guideway.lowering.expr import both, byte_set, complement, concat, literal, repeat
     >>> words = repeat(byte_set(b"abc"))
@@ -147,11 +136,7 @@ def surely_ended(expr: Expr) -> bool:
 
 
 def _is_few_words(expr: Expr) -> bool:
-    """Whether `expr` is plainly a list of words, and not a long one.
-
-    So are the keys that came, which another key must not be. Asked as the rest is, those of a map
-    took a third of the calls of a mask: 85 letters 527 of 1,676, and one so.
-    """
+    """Return whether `expr` is a short list of words."""
     todo, left = [expr], _LETTERS
     while todo and left:
         node = todo.pop()
@@ -167,10 +152,9 @@ def _is_few_words(expr: Expr) -> bool:
 
 
 def _told(root: Expr, known: _Known, tell: Callable[[Expr, _Answer], bool]) -> bool:
-    """What `tell` says of `root`, each part asked once; an explicit stack, as nesting is long.
+    """Evaluate `tell` for each part once, with an explicit stack.
 
-    `tell` asks for all options at once: one after the other, it would begin anew with each, which
-    for 5,000 keywords and a name that is none of them took 8 s.
+    `tell` must ask for all options at once: one by one, 5,000 keywords took 8 s.
     """
     stack = [root]
     while stack:
@@ -219,7 +203,6 @@ def _is_open(node: Expr, is_open: _Answer) -> bool:
 
 
 def _takes_some_away(node: Expr, answer: _Answer) -> bool:
-    """What holds of all strings holds of all but some; of others, what holds of what is left."""
     match node:
         case And(left, right):
             return (_all_but_some(right) and answer(left)) or (
@@ -232,7 +215,6 @@ def _takes_some_away(node: Expr, answer: _Answer) -> bool:
 
 
 def _all_but_some(node: Expr) -> bool:
-    """Whether only finitely many strings are not in `node`."""
     todo = [node]
     while todo:
         part = todo.pop()

@@ -1,17 +1,7 @@
-r"""Finite automata to expressions of the core, by their equations.
+"""Finite automata to expressions, by equations X = a·X | b·Y | ε (Arden 1961).
 
-What leads from a state to the end is one equation for each state,
-
-    X = a·X | b·Y | ε        that is        X = a*·(b·Y | ε)        (Arden 1961)
-
-solved from the states at the end backwards, the states of a circle together. So each state's
-expression is made of those of the states that follow, and its derivatives are these expressions:
-reading them takes no more states than the automaton has.
-
-Equal states are made one first (Moore 1956), so equal languages come out as one object. A state
-from which everything leads to the end may be told by an expression of its own.
-
-What this module does not know: what symbols stand for, `Spell` does.
+Equal states are merged first (Moore 1956). The derivatives of a state's expression are those of its
+successors, so reading needs no more states than the automaton has.
 """
 
 from collections.abc import Callable, Collection, Hashable, Mapping, Sequence
@@ -52,7 +42,7 @@ class Automaton:
 
 
 def smallest(automaton: Automaton) -> tuple[Automaton, Sequence[int]]:
-    """The automaton with equal states made one, and which of its states each state has become.
+    """The minimal automaton, and the new state of each state.
 
     >>> smallest(Automaton([[1, 2], [1, 2], [0, 0]], "xxy"))
     (Automaton(rows=((0, 1), (0, 0)), marks=('x', 'y')), [0, 0, 1])
@@ -75,14 +65,13 @@ def smallest(automaton: Automaton) -> tuple[Automaton, Sequence[int]]:
 
 
 def _numbered(values: Sequence[Hashable]) -> list[int]:
-    """A number for each value, from 0 on, in the order in which they come first."""
     numbers = dict[Hashable, int]()
     return [numbers.setdefault(value, len(numbers)) for value in values]
 
 
 @final
 class Equations:
-    r"""The texts that lead from states to those whose marks say that they may end there.
+    r"""Expressions for the texts that lead from a state to an accepting one.
 
     >>> from guideway.lowering.expr import byte_set
     >>> a_then_bs = Automaton([[1, 2], [2, 1], [2, 2]], [False, True, False])
@@ -125,11 +114,10 @@ class Equations:
         return self._known[start]
 
     def _is_all(self, state: int) -> bool:
-        """Whether all texts lead from here back to here, and to the end."""
         return self._ends[state] and set(self._rows[state]) == {state}
 
     def _enter(self, start: int) -> None:
-        """Learn where the states lead that can be reached; not to where no text ends."""
+        """Find reachable states, and drop edges to states without an end."""
         sources = {} if start in self._edges else {start: list[int]()}
         new = [*sources]
         for state in new:  # grows while we go
@@ -166,10 +154,7 @@ class Equations:
 def texts_by_mark(
     automaton: Automaton, wanted: Collection[Hashable], spell: Spell
 ) -> Mapping[Hashable, Expr]:
-    """For each mark that is wanted the texts that lead from the first state to those that have it.
-
-    As `Equations` of each mark would tell, all at once: of the 500 of /[a-z]{1,500}x/ each went
-    through the automaton anew, which took 2 s.
+    """For each wanted mark, the texts that lead from the first state to states with it.
 
     >>> from guideway.lowering.expr import byte_set
     >>> a_then_bs = Automaton([[1, 2], [2, 1], [2, 2]], ["", "read", ""])
@@ -204,7 +189,6 @@ def texts_by_mark(
 def _constants(
     edges: Mapping[int, int], known: Mapping[int, Mapping[Hashable, Expr]], spell: Spell
 ) -> dict[Hashable, Expr]:
-    """For each mark what leads there by way of states that are known."""
     found = dict[Hashable, list[Expr]]()
     for target, symbols in edges.items():
         behind = known.get(target)
@@ -219,7 +203,6 @@ def _constants(
 def _parted(
     circle: Sequence[int], edges: Mapping[int, Mapping[int, int]], spell: Spell
 ) -> dict[int, dict[int, Expr]]:
-    """What leads from each state of a circle to others of it."""
     inside = frozenset(circle)
     return {
         state: {
@@ -232,10 +215,7 @@ def _parted(
 def _solved(
     circle: Sequence[int], constant: dict[int, Expr], factors: Mapping[int, dict[int, Expr]]
 ) -> Mapping[int, Expr]:
-    """What leads from the states of a circle to the end: X = Σ factor·Y | constant for each.
-
-    The last are put into the first, so that the first comes out as its rounds, repeated.
-    """
+    """Solve X = Σ factor·Y | constant for the states of a component, last state first."""
     for state in reversed(circle):
         row = factors[state]
         rounds = repeat(row.pop(state, EMPTY))

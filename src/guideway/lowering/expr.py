@@ -1,18 +1,8 @@
-"""The core: constructors of expressions that denote sets of byte strings.
+"""Constructors of expressions that denote sets of byte strings.
 
-Every front end ends here and everything after starts here; nothing after this stage knows which
-front end was used. The nodes (`lowering.nodes`) are hash-consed: the constructors return the same
-object for the same structure, so equality is identity and memo tables are dictionaries on nodes.
-They also simplify (∅·e = ∅, ε·e = e, e|e = e, …), which is what keeps derivatives finite
-(Brzozowski 1964, §5), and what keeps counts one node each while they are read:
-
-    x{a,b}·x{c,d} = x{a+c,b+d}      (x{a,b}){c,d} = x{ac,bd}, where that leaves no gap
-    x{a,b}·y | x{c,d}·y = x{a,d}·y, where the ranges meet; x alone is x{1,1}, x? is x{0,1}
-
-Concatenation is a right-nested pair, which makes it a stack as well: a derivative of a context-free
-expression is what is left of the current rule followed by what the callers still want.
-
-What this module does not know: tokens, characters, JSON, automata.
+Nodes are hash-consed, so equality is identity. Constructors simplify, which keeps derivatives
+finite (Brzozowski 1964) and each count one node. Concatenation is a right-nested pair, which serves
+as the stack of a context-free derivative.
 """
 
 from collections.abc import Hashable, Iterable
@@ -91,7 +81,7 @@ def concat(*parts: Expr) -> Expr:
 
 
 def lead(head: Expr, tail: Expr) -> Expr:
-    """`concat(head, tail)`, told sooner where a letter stands before the rest of a word."""
+    """`concat(head, tail)`, faster for a letter before the rest of a word."""
     key = (_PAIR, id(head), id(tail))
     if (node := known(key)) is not None:
         return node
@@ -133,7 +123,7 @@ def _cons(head: Expr, tail: Expr) -> Expr:
 
 
 def _yielding(head: Expr, tail: Expr) -> Expr:
-    """`head`, which may be passed without a byte: what an Ahead in it looks at stands behind it."""
+    """A pair whose head can be passed without a byte, so that its Ahead sees the tail."""
     if isinstance(head, Alt):
         return _before_each(head.options, tail)
     if isinstance(head, Ahead):
@@ -142,10 +132,7 @@ def _yielding(head: Expr, tail: Expr) -> Expr:
 
 
 def _before_each(options: Iterable[Expr], tail: Expr) -> Expr:
-    """Each option, then `tail`; those together that look ahead for the same, and those that do not.
-
-    One by one, `tail` would stand behind each, and what is before behind each of those.
-    """
+    """Each option, then `tail`; options with the same Ahead share one copy of `tail`."""
     looking, passed, others = looking_apart(options)
     made = [concat(option, tail) for option in passed]
     made += [concat(a, alt(*(r or EPSILON for r in rests)), tail) for a, rests in looking.items()]
@@ -153,7 +140,7 @@ def _before_each(options: Iterable[Expr], tail: Expr) -> Expr:
 
 
 def _looking(head: Ahead, tail: Expr) -> Expr:
-    """One Ahead for each level, the lower first; none before options of which one ends it."""
+    """One Ahead for each level, the lower first; none before options that end it."""
     follower, rest = (tail.head, tail.tail) if isinstance(tail, Concat) else (tail, EPSILON)
     if isinstance(follower, Alt) and follower.looks and (follower.yields or meets_stop(follower)):
         ending, others = ending_apart(follower.options)
@@ -174,12 +161,11 @@ def _intern_pair(head: Expr, tail: Expr) -> Expr:
 
 
 def _counts(expr: Expr) -> bool:
-    """Whether `expr` may be a count of something else: x{…}, or x?."""
     return isinstance(expr, Repeat) or (expr.nullable and isinstance(expr, Alt))
 
 
 def _run(head: Expr, follower: Expr) -> Expr | None:
-    """Both as one count, if they count the same; two plain parts stay two."""
+    """Both as one count, if they count the same item."""
     if not (_counts(head) or _counts(follower)):
         return None
     (item, counts), (other, more) = counted(head), counted(follower)
@@ -193,7 +179,7 @@ def _run(head: Expr, follower: Expr) -> Expr | None:
 def alt(*options: Expr) -> Expr:
     """A string of any option; bytes merge into one set, nested alternatives flatten.
 
-    An option that is unsure makes the whole unsure: its bytes decide, so they decide for all.
+    One unsure option makes the whole unsure.
     """
     if len(options) == 1:
         return options[0]
@@ -243,7 +229,7 @@ def _union(flat: dict[Expr, None]) -> Expr:
 
 
 def _unite(flat: dict[Expr, None]) -> None:
-    """Counts of the same before the same, where they meet, become one."""
+    """Merge counts of the same item before the same rest, where their ranges meet."""
     groups: dict[tuple[Expr, Expr], list[Expr]] = {}
     for option in flat:
         head = option.head if isinstance(option, Concat) else option
@@ -266,12 +252,11 @@ def _unite(flat: dict[Expr, None]) -> None:
 
 
 def _known_pair(item: Expr, rest: Expr) -> Expr | None:
-    """`item`, then `rest`, if anybody has it."""
+    """`item`, then `rest`, if that node exists."""
     return item if rest is EPSILON else known((_PAIR, id(item), id(rest)))
 
 
 def _count(option: Expr, item: Expr, rest: Expr) -> tuple[int, int | None]:
-    """How often `option` has `item` before `rest`."""
     if option is rest or option is item:
         return (0, 0) if option is rest else (1, 1)
     head = option.head if isinstance(option, Concat) else option
@@ -304,7 +289,7 @@ def _repeat_node(item: Expr, low: int, high: int | None) -> Expr:
 
 
 def _simpler(item: Expr, low: int, high: int | None) -> Expr | None:
-    """A count of something that is counted itself, as one count, where it is one."""
+    """A count of a count as one count, where there is no gap."""
     if not item.regular:
         return None
     if isinstance(item, Repeat):
@@ -361,7 +346,7 @@ ANYTHING: Expr = complement(EMPTY)
 
 
 def ahead(item: Expr, level: int = 0) -> Expr:
-    """Nothing, where what follows, up to the next `stop` of this level, is in the regular `item`.
+    """The empty string, where the text up to the next `stop` of this level is in `item`.
 
     >>> ahead(ANYTHING) is EPSILON, ahead(EMPTY) is EMPTY
     (True, True)
@@ -377,7 +362,7 @@ def ahead(item: Expr, level: int = 0) -> Expr:
 
 
 def stop(level: int = 0) -> Expr:
-    """Nothing; where what an Ahead of this level looks at ends."""
+    """The empty string, where the text that an Ahead of this level looks at ends."""
     return intern((_STOP, level), Stop(level, level + 1))
 
 

@@ -1,21 +1,7 @@
-"""The formats of strings that JSON Schema names, as regular expressions.
+"""String formats of JSON Schema, as regular expressions.
 
-    formats_times       date, time, date-time, duration
-    formats_network     ipv4, ipv6, hostname, email, idn-email
-    formats_idn         idn-hostname
-    formats_uri         uri, uri-reference, iri, iri-reference, uri-template
-    here                uuid (RFC 9562), json-pointer (RFC 6901), relative-json-pointer
-    formats_regex       regex
-
-Each module says which rules of which document it follows. All are exact but three, of which no
-finite automaton can be: hostname (labels in Punycode), idn-hostname and regex. `lower_format` has
-nothing invalid in it and leaves out what their modules name; `format_bound` has everything valid
-in it, so that what is outside of it certainly fails the format, which is what `not` asks for.
-
-Each is made of patterns. They are given to `match`, which makes an expression of an ECMA pattern
-that the whole string matches, and so decides how strings are spelled.
-
-What this module does not know: spelling, schemas.
+`lower_format` accepts nothing invalid. `format_bound` accepts everything valid, for `not`. They
+differ for hostname, idn-hostname and regex, which are not regular.
 """
 
 from typing import Final

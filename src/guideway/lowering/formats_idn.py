@@ -1,22 +1,8 @@
-r"""The format idn-hostname: IDNA 2008 (RFC 5890 to 5893), as far as a regular language goes.
+"""The format idn-hostname: a regular part of IDNA 2008 (RFC 5890 to 5893).
 
-Either a hostname, or up to three labels, each a label of a hostname or 1 to 7 code points that
-RFC 5892 permits, so that their Punycode surely has at most 63 octets. Of these labels none begins
-with a mark or has hyphens in a row, first, or last, and all of this holds:
-
-    separators   . and the three other dots of RFC 3490 §3.1
-    contexts     middle dot between l's, keraia before Greek, geresh and gershayim after Hebrew,
-                 katakana middle dot beside kana or ideographs, one kind of Arabic digits, joiners
-                 after a virama and, the non-joiner, between letters of the Arabic block that join
-    composition  nothing that NFC could compose or put in another order
-    direction    the Bidi rule (RFC 5893 §2) in every label, if any has a right-to-left character
-
-Left out, for no automaton counts Punycode: longer labels, more of them, and `xn--` labels.
-
-A label is an automaton over sorts of characters, counted to seven, with what the next character and
-the end have to fulfil as its state. (As a meet of patterns, one mask took 8 s.)
-
-What this module does not know: spelling, schemas.
+A hostname, or up to three labels of 1 to 7 permitted code points, so that their Punycode fits into
+63 octets. Labels follow the rules on context, composition and direction; longer labels and `xn--`
+are left out.
 """
 
 from dataclasses import dataclass, replace
@@ -52,10 +38,7 @@ def idn_hostname(match: Match) -> Expr:
 
 
 def any_idn_hostname(match: Match) -> Expr:
-    """Labels of what a hostname has of ASCII and anything else, none of them empty.
-
-    A dot may stand at the end, as some judges have it.
-    """
+    """A superset of internationalised host names, perhaps with a dot at the end."""
     return match(rf"{_ANY_CODE}+(?:{_DOTS}{_ANY_CODE}+)*{_DOTS}?")
 
 
@@ -66,18 +49,10 @@ def _name(match: Match, label: Expr) -> Expr:
 @final
 @dataclass(frozen=True, slots=True)
 class _State:
-    """What the characters so far ask of those that follow.
+    """What the characters so far require of those that follow.
 
-    Attributes:
-        bidi: whether the Bidi rule holds; else no character goes from right to left.
-        before: the kind of the last character, where it matters; "" at the beginning.
-        marked: whether it combines with the one before it.
-        wants: the kinds that have to follow, if any.
-        digits: the kind of Arabic digits that stands in the label.
-        kana: "seen" if there are kana or ideographs, "wanted" if a middle dot needs some.
-        way: the direction of the first character.
-        numbers: "EN" or "AN", where one stands in a label from right to left.
-        closed: whether the last character but marks may end a label by the Bidi rule.
+    wants: kinds that must follow; digits: kind of Arabic digits seen; kana: "seen" or "wanted";
+    way: direction of the first character; closed: whether the label may end here by the Bidi rule.
     """
 
     bidi: bool
@@ -92,12 +67,10 @@ class _State:
 
     @property
     def may_end(self) -> bool:
-        """Whether that is a label."""
         done = self.before not in ("", "hyphen") and not self.wants
         return done and self.closed and self.kana != "wanted"
 
     def after(self, sort: Sort) -> "_State | None":
-        """What is asked after one more character."""
         if not (self._fits(sort) and self._in_context(sort.kind)):
             return None
         directed = self._directed(sort.way) if self.bidi else self
@@ -114,7 +87,6 @@ class _State:
         )
 
     def _fits(self, sort: Sort) -> bool:
-        """No mark at the beginning, no two that combine, no hyphens in a row or at an edge."""
         if self.before == "" and (sort.mark or sort.kind == "hyphen"):
             return False
         if self.before == "hyphen" and sort.kind == "hyphen":
@@ -130,7 +102,7 @@ class _State:
         return kind not in _BEHIND or self.before in _BEHIND[kind]
 
     def _wanted(self, kind: str) -> frozenset[str]:
-        """The same: what has to stand behind."""
+        """RFC 5892, appendix A: what has to stand behind."""
         if kind == "middle dot":
             return frozenset(("l",))
         if kind == "keraia":
@@ -154,7 +126,6 @@ class _State:
 
 
 def _label(match: Match, start: _State) -> Expr:
-    """The labels, from the last character to the first."""
     levels: list[dict[_State, dict[_State, list[Sort]]]] = []
     states = {start}
     for _ in range(_MOST_CODES):
@@ -173,7 +144,6 @@ def _label(match: Match, start: _State) -> Expr:
 
 
 def _grouped(match: Match, options: list[tuple[list[Sort], Expr]]) -> list[Expr]:
-    """One class of characters for all that go on in the same way."""
     together: dict[Expr, list[Sort]] = {}
     for found, rest in options:
         together.setdefault(rest, []).extend(found)

@@ -1,15 +1,7 @@
-r"""Formats of names and addresses on the network.
+"""Formats of addresses and names: ipv4, ipv6, hostname, email, idn-email.
 
-    ipv4        four decimal numbers up to 255, no leading zeros (RFC 2673 §3.2)
-    ipv6        RFC 4291 §2.2: eight groups, :: for one or more of zeros, an IPv4 address at the end
-    hostname    labels of letters, digits and hyphens, up to 63 (RFC 1123 §2.1), 253 in all. What
-                has `--` in third and fourth place is Punycode or reserved (RFC 5890 §2.3.1): those
-                labels are left out, as no automaton can decode them
-    email       a mailbox (RFC 5321 §4.1.2): local part of up to 64 octets, a domain of labels of up
-                to 63 or an address in brackets. How long the whole is, the rule does not say
-    idn-email   the same with UTF-8 in it (RFC 6531 §3.3), the labels of what IDNA 2008 permits
-
-What this module does not know: spelling, schemas.
+RFC 2673 (ipv4), RFC 4291 (ipv6), RFC 1123 (hostname, without labels that have `--` in third place),
+RFC 5321 (email), RFC 6531 (idn-email).
 """
 
 from guideway.lowering.expr import EMPTY, EPSILON, alt, both, concat
@@ -84,7 +76,6 @@ def _dotted(match: Match, classes: list[str]) -> Expr:
 
 
 def _quoted(match: Match, classes: list[str]) -> Expr:
-    """A string in quotes, which count too."""
     letters = [match(f"[{members}]") for members in classes]
     pair, quote = match(r"\\[ -~]"), match('"')
     rests = [EMPTY, quote]
@@ -118,5 +109,4 @@ def _groups(count: int) -> str:
 
 
 def _up_to(count: int, end: str) -> str:
-    """At most `count` groups, then, if there are any, `end`."""
     return f"(?:{_GROUP}(?::{_GROUP}){{0,{count - 1}}}{end})?" if count else ""

@@ -1,17 +1,7 @@
-r"""The format regex: patterns that ECMA-262 takes, and Python's `re` too.
+r"""The format regex: a regular part of the patterns that ECMA-262 and `re` accept.
 
-Parentheses make the rule context-free, names and numbers of groups and the order of {m,n} and [a-z]
-more than that. What is on offer is a regular part of it, in which every pattern is valid:
-
-    groups         (…) (?:…) and the lookaheads, up to 8 inside one another
-    counts         * + ? {m} {m,} {m,n}, each lazy too; numbers of up to 3 digits, m has fewer
-                   digits than n or is the same, or both have one digit
-    classes        shorthands, escapes, characters; ranges inside 0-9, a-z and A-Z, forward
-    escapes        \d \w \s \b and their opposites, \f \n \r \t \v, \xHH, \uHHHH, \ and a sign
-
-Left out: lookbehind, names, references back, \cX, \u{…}, \p{…}, and a lone ] or brace.
-
-What this module does not know: spelling, schemas.
+Groups nest up to 8 deep. Lookbehind, names, references, \cX, \u{…}, \p{…} and a lone ] or brace are
+left out.
 """
 
 from guideway.lowering.expr import EMPTY, alt, both, complement, concat, optional, repeat
@@ -46,11 +36,7 @@ def regex(match: Match) -> Expr:
 
 
 def any_regex(match: Match) -> Expr:
-    """All but patterns that are plainly none, for whoever reads them.
-
-    Those begin with what repeats or closes something, end within an escape, the only one, or have a
-    class or a group that nothing closes.
-    """
+    """All strings but those that are plainly no pattern."""
     wrong = (
         r"[*+?)][\s\S]*",
         r"[^\\]*\\",
@@ -61,7 +47,6 @@ def any_regex(match: Match) -> Expr:
 
 
 def _class(match: Match) -> Expr:
-    """Brackets with members; a hyphen stands first, last, or in a range of letters or digits."""
     ranges = "|".join(
         f"{chr(low)}-[{chr(low)}-{last}]"
         for first, last in ("09", "az", "AZ")

@@ -1,13 +1,4 @@
-r"""Formats of days and times: RFC 3339.
-
-    date        a day of the calendar, years 0001 to 9999 (§5.6; the year 0000, which Python's
-                calendar does not have, is left out)
-    time        with seconds and an offset; second 60 only where UTC has 23:59:60
-    date-time   both, T and Z in either case
-    duration    appendix A: units from large to small without a gap, or weeks
-
-What this module does not know: spelling, schemas.
-"""
+"""The formats date, time, date-time and duration of RFC 3339, without the year 0000."""
 
 from guideway.lowering.expr import alt, both, concat
 from guideway.lowering.matching import Match
@@ -46,12 +37,7 @@ def time(match: Match) -> Expr:
 
 
 def _leap_second(match: Match) -> Expr:
-    """The times of second 60 whose offset makes them 23:59:60 in UTC.
-
-    Local minute 29 goes with offsets of +xx:30 and -xx:30, local hour 1 with +01 and -22, except
-    that minute 59 carries into the hour. Minutes and hours are two patterns that hold at once: 60
-    and 48 alternatives instead of 1,440.
-    """
+    """Times of second 60 whose offset makes them 23:59:60 in UTC: minutes and hours intersect."""
     minutes, hours = [rf"\d\d:59:60{_FRACTION}(?:[Zz]|[+-]\d\d:00)"], list[str]()
     for minute in range(59):
         offset = rf"(?:\+\d\d:{minute + 1:02}|-\d\d:{59 - minute:02})"

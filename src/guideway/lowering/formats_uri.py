@@ -1,11 +1,4 @@
-r"""Formats of resource identifiers.
-
-    uri, uri-reference   RFC 3986, appendix A, as it stands
-    iri, iri-reference   RFC 3987 §2.2: more characters are unreserved
-    uri-template         RFC 6570 §2, with the apostrophe among the literals (erratum 6937)
-
-What this module does not know: spelling, schemas.
-"""
+"""The formats uri (RFC 3986), iri (RFC 3987) and uri-template (RFC 6570)."""
 
 from guideway.lowering.formats_network import ipv6_pattern
 from guideway.lowering.matching import Match
@@ -62,7 +55,6 @@ def _character(wide: str, also: str = "") -> str:
 
 
 def _network(wide: str) -> str:
-    """An authority and a path."""
     user = f"(?:(?:[{wide}{_UNRESERVED}{_SUB}:]|{_PERCENT})*@)?"
     future = rf"[vV][0-9A-Fa-f]+\.[{_UNRESERVED}{_SUB}:]+"
     address = rf"\[(?:{ipv6_pattern(most=7)}|{future})\]"

@@ -1,9 +1,4 @@
-"""Counts the work of lowering, for whoever pays for it.
-
-Every constructor that makes a node says so here, and so do the loops that make none. A thread that
-has opened `metered` pays; all others, decoding among them, work for nothing. The meter is the
-thread's and not an argument, as every function that builds an expression would have to hand it on.
-"""
+"""Counts the work of lowering. A thread that has opened `metered` pays; decoding does not."""
 
 import threading
 from collections.abc import Callable
@@ -24,7 +19,7 @@ _account = _Account()
 
 @final
 class metered:  # noqa: N801  a statement, and no generator: those take four times as long
-    """Have `tick` called with the number of parts made in this thread; it raises if too many.
+    """Call `tick` with the number of parts made in this thread; it raises if they are too many.
 
     Args:
         tick: is told how many.
@@ -59,9 +54,7 @@ class Enough(Exception):  # noqa: N818  it says that an answer was not worth mor
 
 
 def attempt(ask: Callable[[], bool], parts: int) -> bool:
-    """What `ask` says, or False where that takes more than so many parts.
-
-    They are paid for by whoever pays; where nobody does, what a limit refuses is False as well.
+    """What `ask` returns, or False if it takes more than so many parts.
 
     >>> attempt(lambda: spend(3) is None, 3), attempt(lambda: spend(4) is None, 3)
     (True, False)
@@ -93,10 +86,7 @@ def spend(parts: int) -> None:
 
 
 def spend_beside(parts: int) -> None:
-    """Pay for what kernels have made by themselves, most of which the next source will find there.
-
-    Each source has so many for nothing. They were for nothing in each search once: then 880,000
-    records and 200,000 states of one, 360 MB, were not seen.
+    """Pay for records that kernels made; each source has some for nothing.
 
     >>> made = []
     >>> with metered(made.append, fresh=True):
@@ -128,7 +118,6 @@ class _WhileThereIsRoom:
         """Nothing is kept, so one serves all."""
 
     def __exit__(self, kind: object, error: BaseException | None, _: object) -> bool:
-        """Whether it was for want of room."""
         return isinstance(error, LimitError) and error.limit != "fuel"
 
 
@@ -136,7 +125,7 @@ while_there_is_room: Final = _WhileThereIsRoom()
 
 
 def paying() -> bool:
-    """Whether this thread pays: limits hold while compiling; afterwards work only takes longer.
+    """Whether this thread pays. Limits hold while compiling; afterwards work only takes longer.
 
     >>> paying()
     False

@@ -1,14 +1,7 @@
-"""Context-free grammars to the core.
+"""Context-free grammars to expressions.
 
-A rule that does not lead back to itself is lowered in its place, so that what is regular stays so.
-Of the others, each strongly connected set of rules becomes `Rule` nodes, which are never nullable:
-where a rule has the empty text, it is mentioned as "the rule or nothing".
-
-Left recursion is rewritten, for it would be entered without end (`lowering.left_recursion`).
-
-Alternatives that no text can come of are left out; if the start is one of them, it is refused.
-
-What this module does not know: notations of grammars, how left recursion is rewritten.
+Rules that do not recurse are lowered in place; each strongly connected set becomes `Rule` nodes,
+which are never nullable. Left recursion is rewritten; alternatives without a text are left out.
 """
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -75,8 +68,6 @@ def lower_grammar(grammar: Grammar, terminals: Terminals | None = None) -> Expr:
 
 @final
 class _Lowering:
-    """The rules that are lowered, those first that others mention."""
-
     def __init__(self, rules: Rules, nullable: frozenset[str], terminals: Terminals) -> None:
         self._rules, self._nullable, self._terminals = rules, nullable, terminals
         self._done: dict[str, Part] = {}
@@ -84,7 +75,6 @@ class _Lowering:
         self._copied = 0
 
     def start(self, name: str) -> Expr:
-        """The texts of a rule."""
         mentioned = {each: _mentioned(rows) for each, rows in self._rules.items()}
         for names in circles(name, mentioned.__getitem__):
             if len(names) == 1 and names[0] not in mentioned[names[0]]:
@@ -94,7 +84,7 @@ class _Lowering:
         return self._done[name].whole
 
     def _in_place(self, name: str) -> None:
-        """A rule that does not lead back to itself."""
+        """Lower a rule that does not recurse."""
         chains = [self._chain(alternative) for alternative in self._rules[name]]
         size = sum(chain.size for chain in chains)
         whole = either(chain.whole for chain in chains)
@@ -113,7 +103,7 @@ class _Lowering:
         self._done[name] = Part(whole, some, size, ways)
 
     def _circle(self, names: Sequence[str]) -> None:
-        """Rules that lead back to each other."""
+        """Lower rules that lead back to each other."""
         looks = max(map(self._looks, names))
         nodes = {name: Rule(name, make=partial(self._left, name), looks=looks) for name in names}
         for name, rule in nodes.items():
@@ -128,7 +118,6 @@ class _Lowering:
                 self._left_recursive(left, looks)
 
     def _looks(self, name: str) -> int:
-        """How many levels of Ahead stand in a rule, those of its own circle left out."""
         atoms = [item.atom for alternative in self._rules[name] for item in alternative]
         done = [self._done.get(_name(atom) or FREE) for atom in atoms]
         parts = [part.whole for part in done if part is not None]
@@ -136,7 +125,7 @@ class _Lowering:
         return max((part.looks for part in parts), default=0)
 
     def _corners(self, name: str, inside: frozenset[str]) -> list[str]:
-        """The rules among those inside with which a text of a rule may begin."""
+        """The rules among `inside` with which a text of a rule may begin."""
         found: dict[str, None] = {}
         for alternative in self._rules[name]:
             for item in alternative:
@@ -147,14 +136,10 @@ class _Lowering:
         return [*found]
 
     def _left(self, name: str) -> Expr:
-        """The texts of a rule that is left-recursive, made when they are asked for.
-
-        Few of them are: those that are mentioned other than to begin with. All of 300 took 2.6 s.
-        """
         return self._lefts[name].texts(name)
 
     def _left_recursive(self, names: Sequence[str], looks: int) -> None:
-        """Rules that begin with each other."""
+        """Lower rules that begin with each other."""
         bases = dict[str, list[Expr]]({name: [] for name in names})
         ways: dict[tuple[str, str], list[Part]] = {}  # from k to j: what stands behind X_k in X_j
         for name in names:
@@ -203,7 +188,7 @@ def _mentioned(alternatives: Iterable[Alternative]) -> list[str]:
 
 
 def _joined(parts: Sequence[Part]) -> Part:
-    """Parts one after another: the first that is not empty decides where texts begin."""
+    """A sequence of parts."""
     if len(parts) < 2:
         return parts[0] if parts else NOTHING
     whole, some, size, ways = parts[-1].whole, parts[-1].some, parts[-1].size, parts[-1].ways
@@ -226,7 +211,7 @@ def _has_few_parts(root: Expr) -> bool:
 
 
 def _again(item: Item, atom: Part) -> Part:
-    """What is left of an item after its first text that is not empty."""
+    """What is left of an item after its first non-empty text."""
     low = 0 if atom.whole.nullable else max(item.low - 1, 0)
     high = None if item.high is None else item.high - 1
     some = repeat(atom.some, max(low, 1), high) if high != 0 else EMPTY
@@ -254,8 +239,6 @@ def _may_be_empty(item: Item, nullable: frozenset[str]) -> bool:
 
 
 def _nullable(rules: Rules) -> frozenset[str]:
-    """The rules that have the empty text."""
-
     def needed(item: Item) -> str | None:
         atom = item.atom
         return FREE if item.low == 0 or (isinstance(atom, Word) and not atom.text) else _name(atom)
@@ -264,10 +247,10 @@ def _nullable(rules: Rules) -> frozenset[str]:
 
 
 def _productive(grammar: Grammar) -> Rules:
-    """The rules without alternatives of which no text can come.
+    """The rules without alternatives that have no text.
 
     Raises:
-        UnsatisfiableError: none can come of the start.
+        UnsatisfiableError: the start has none.
     """
     rules = grammar.rules
     ends = _grown(rules, lambda item: FREE if item.low == 0 else _name(item.atom) or FREE)
@@ -297,11 +280,9 @@ def _name(atom: Atom) -> str | None:
 
 
 def _grown(rules: Rules, needed: Callable[[Item], str | None]) -> frozenset[str]:
-    """The least set of rules of which an alternative has only items that hold.
+    """The least set of rules with an alternative whose items all hold.
 
-    Args:
-        rules: all of them.
-        needed: the rule that an item needs to be in the set; `FREE` if none, None if never.
+    `needed` gives the rule that an item needs: `FREE` if none, None if it never holds.
     """
     found: set[str] = set()
     missing: list[int] = []  # of each alternative that may hold, the items that do not yet

@@ -1,11 +1,4 @@
-"""The characters of internationalised names: RFC 5892, computed from Python's Unicode tables.
-
-A code point is permitted (PVALID) if it is a letter, digit or mark that casefolding and NFKC leave
-alone, with the exceptions that the RFC lists. Those that need a context (CONTEXTJ, CONTEXTO) are
-not among them. Characters that this Python's Unicode does not know are not permitted.
-
-What this module does not know: labels, bidirectional text, patterns.
-"""
+"""Characters of internationalised names (RFC 5892), computed from Python's Unicode tables."""
 
 import unicodedata
 from collections.abc import Callable, Iterable
@@ -72,6 +65,5 @@ def _is_permitted(code: int) -> bool:
 
 
 def _is_stable(char: str) -> bool:
-    """Whether casefolding and compatibility composition leave it alone."""
     folded = unicodedata.normalize("NFKC", char).casefold()
     return unicodedata.normalize("NFKC", folded) == char

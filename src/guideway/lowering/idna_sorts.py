@@ -1,11 +1,4 @@
-r"""The characters of internationalised labels in sorts: all of a sort may stand in the same places.
-
-A sort is what contexts, composition and direction ask of a character. What NFC may put together
-with the character before is left out, and scripts are told by names, which gives a part of them;
-of the letters that join, the Arabic block.
-
-What this module does not know: what may stand where.
-"""
+"""Classes of characters that may stand in the same places of an internationalised label."""
 
 import unicodedata
 from collections.abc import Iterable
@@ -108,7 +101,6 @@ def _within(code: int, ranges: Iterable[tuple[int, int]]) -> bool:
 
 
 def _seconds() -> frozenset[int]:
-    """Characters that NFC may put together with the one before."""
     found: set[int] = set()
     for code in chain(range(0xC0, 0x3100), range(0x11000, 0x11A00)):
         parts = unicodedata.decomposition(chr(code)).split()

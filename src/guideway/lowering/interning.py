@@ -1,8 +1,4 @@
-"""Equal nodes are the same object: the table of all that live, by what makes each different.
-
-A key names the parts of a node by `id`: as long as the node lives, so do its parts, and no other
-object has their ids. Were the parts in the key, the table would keep every recursive rule alive.
-"""
+"""Hash-consing: the table of all nodes that live, by keys that name parts by `id`."""
 
 import threading
 import weakref
@@ -17,10 +13,7 @@ _Node = TypeVar("_Node")
 
 @final
 class _Entry(weakref.ref[_Node]):
-    """A node, held weakly, and its key.
-
-    A `weakref.KeyedRef`, whose constructor is written in Python, takes .43 us to make, this .13.
-    """
+    """A weak reference with its key: three times as fast to make as `weakref.KeyedRef`."""
 
     __slots__ = ("key",)
     key: Hashable
@@ -28,7 +21,7 @@ class _Entry(weakref.ref[_Node]):
 
 @final
 class Interned(Generic[_Node]):
-    """The nodes of one kind that live.
+    """The live nodes of one kind.
 
     Attributes:
         nodes: them, by key, for whoever has no time for a call.
@@ -60,7 +53,7 @@ class Interned(Generic[_Node]):
             return node if found is None else found
 
     def _forget(self, gone: weakref.ref[_Node]) -> None:
-        """What nobody holds has no key any more; no global is named, as at exit there are none."""
+        """Drop the key of a dead node; uses no global, as at exit there are none."""
         key = getattr(gone, "key", None)
         with self._lock:
             if self.nodes.get(key) is gone:

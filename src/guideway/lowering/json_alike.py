@@ -1,13 +1,4 @@
-"""Schemas that say the same, as one: {"type": "string"} is the same wherever it is written.
-
-What is said of values is compared by the address of the schema. Thirty branches that all want a
-name to be a string would be thirty questions about it, and 2^30 combinations of answers, if they
-were not known to be one. So of all schemas with the same keywords, parts that are alike included,
-one stands for all; a schema that is nothing but a reference is what it refers to. Schemas that lead
-back to themselves are alike only if they are the same.
-
-What this module does not know: what keywords mean.
-"""
+"""One schema for all with the same keywords, so that equal tests are one atom."""
 
 from collections.abc import Callable, Hashable
 from dataclasses import replace
@@ -45,7 +36,7 @@ class Alike:
         self._worthwhile = any(_combines(schema) for schema in document.schemas.values())
 
     def first(self, address: Address) -> Address:
-        """The one that stands for all that are like it; itself, where nothing is combined."""
+        """The schema that stands for all with the same keywords."""
         if not self._worthwhile:
             return address
         stack, opened = [address], set[Address]()
@@ -73,7 +64,6 @@ class Alike:
 
 
 def _combines(schema: Schema) -> bool:
-    """Whether parts are asked about together: branches, or key patterns, which may overlap."""
     branches = schema.any_of or schema.one_of or schema.none_of or schema.condition
     return bool(branches) or len(schema.objects.patterns) > 1
 
@@ -90,7 +80,6 @@ def _parts(schema: Schema) -> list[Address]:
 
 
 def _content(schema: Schema, put: _Put) -> Hashable:
-    """All that a schema says, with `put` for its parts."""
     return (
         schema.kinds,
         schema.booleans,

@@ -1,16 +1,6 @@
-"""Objects told apart by a member that is one of some constants: {"type": "a"}, {"type": "b"}, ...
+"""Split formulas about objects by the constants that one member may have.
 
-Where many keywords test one member for constants, most combinations of their answers cannot be.
-Taken apart by the constants, each part is small, often a plain object, and no other member asks for
-more than there are constants::
-
-    (type: a and X, or no a) and (type: b and Y, or no b) and ...     2^n combinations
-    type: a and X;  type: b and Y;  ...;  another type;  no type      n + 2 parts
-
-That is mere logic: a test of the member becomes true or false where the constant decides it, and
-stays where it does not.
-
-What this module does not know: spelling, objects.
+Thirty conditions on a member `type` have 2^30 combinations, and thirty-two parts when split.
 """
 
 from collections import defaultdict
@@ -52,7 +42,7 @@ class Apart:
         self._meaning = meaning
 
     def parts(self, said: Formula) -> list[Formula]:
-        """Formulas that exclude each other, one of which is `said`; only `said`, if none helps."""
+        """Formulas that exclude each other and cover `said`; only `said`, if none helps."""
         name, constants = self._best(said)
         if not constants:
             return [said]
@@ -88,7 +78,7 @@ class Apart:
         return best, found
 
     def _constants(self, atom: Atom) -> _Constants:
-        """The constants that an atom about a value admits, if it admits no other; or excludes."""
+        """The only constants that an atom admits or excludes."""
         match atom:
             case Among(values):
                 return values if all(kind in _SCALARS for kind, _ in values) else frozenset()
@@ -111,7 +101,7 @@ class Apart:
 
 @final
 class _Test:
-    """What is left of a formula about a value that is one constant, or, None, no constant."""
+    """Evaluates formulas for a value that is one constant, or (None) none of them."""
 
     def __init__(
         self, apart: Apart, meaning: Meaning, constants: _Constants, constant: Exact | None
@@ -120,7 +110,6 @@ class _Test:
         self._constants, self._constant = constants, constant
 
     def left(self, value: Formula) -> Formula:
-        """The formula with all that is decided."""
         return replace(value, self._decided)
 
     def _decided(self, atom: Atom) -> Formula | None:
@@ -140,7 +129,6 @@ class _Test:
 
 
 def _is_excluded(part: Formula) -> bool:
-    """Whether a part plainly excludes itself."""
     listed = part.parts if isinstance(part, Every) else (part,)
     return part is FALSE or contradicted({p.atom: None for p in listed if isinstance(p, Leaf)})
 
@@ -150,7 +138,7 @@ def _sign(atom: Atom) -> bool:
 
 
 def _member(said: Formula, name: str, test: _Test | None) -> Formula:
-    """What is left to be said where a member is not there (None), or passes a test."""
+    """The formula where a member is absent (None), or passes a test."""
 
     def change(atom: Atom) -> Formula | None:
         match atom:
@@ -165,7 +153,7 @@ def _member(said: Formula, name: str, test: _Test | None) -> Formula:
 
 
 def _satisfies(formula: Formula, constant: Exact) -> bool | None:
-    """Whether a scalar satisfies a formula about its type; None where that is not plain."""
+    """Evaluate a formula for a scalar; None if that takes more than a look."""
 
     def make(node: Formula, made: dict[Formula, bool | None]) -> bool | None:
         match node:

@@ -1,7 +1,4 @@
-"""Plain JSON arrays: items in a row, the first ones perhaps different from the others.
-
-What this module does not know: schemas.
-"""
+"""Plain JSON arrays: items in a row."""
 
 from collections.abc import Callable
 

@@ -1,15 +1,7 @@
-"""What is said of a JSON value, and, once its type is known, of numbers, strings, arrays, objects.
+"""Atoms of formulas about JSON values: about scalars, objects and arrays.
 
-Atoms are hashable values; each knows its opposite. Those about parts of a value hold a formula over
-the atoms about values (`Holds`, `Among`)::
-
-    Named("a", F)         if there is a member "a", its value satisfies F
-    Required("a")         there is one; so the opposite of the first is: there is one, and not F
-
-    Matching(keys, F)     every member whose key is among the keys satisfies F
-    Found(keys, F)        some member does
-
-What this module does not know: schemas, spelling.
+`Named("a", F)`: a member "a", if present, satisfies F. `Matching(keys, F)`: all members with such
+keys do; `Found(keys, F)`: some does. Each atom knows its opposite.
 """
 
 from collections.abc import Callable

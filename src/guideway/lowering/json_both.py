@@ -1,18 +1,6 @@
-"""JSON Schemas that hold together, and those that do not: one document made of several.
+"""Intersection and difference of JSON Schemas, as one document with `allOf` and `not`.
 
-Schemas combine as schemas do, `allOf` and `not`, each read by itself: with its own draft, its own
-resources and identifiers. So what `a & b` and `a - b` mean is decided value by value, however deep
-arrays and objects nest, where two context-free languages have no meet that could be computed.
-
-Texts are another matter than values. That the texts of both are those of the document takes that
-
-    whitespace   the narrower of both, gap by gap; what is taken away may not be narrower
-    spelling     the same in all: which numbers have a plain form depends on what is said of them
-    key_order    "any" in all: two orders need not go together
-
-and where that does not hold, there is no such document.
-
-What this module does not know: how a document is lowered (`json_schema`).
+Their texts must agree in spelling and key order; whitespace is the narrower of all.
 """
 
 from collections.abc import Sequence
@@ -29,7 +17,7 @@ ROOT = "both#"
 
 
 def apart(held: Sequence[JsonSchema], denied: Sequence[JsonSchema]) -> str:
-    """The options with which there would be one document of these; "" where there is one.
+    """The option that differs, so that these cannot be one document; "" if they can.
 
     >>> apart([JsonSchema(True), JsonSchema(True, spelling="plain")], [])
     'the same spelling'
@@ -45,7 +33,7 @@ def apart(held: Sequence[JsonSchema], denied: Sequence[JsonSchema]) -> str:
 
 
 def lower_together(held: Sequence[JsonSchema], denied: Sequence[JsonSchema]) -> Expr:
-    """The JSON texts of values that all of `held` allow, at least one, and none of `denied`.
+    """The JSON texts of values that all of `held` and none of `denied` allow.
 
     Raises:
         SourceError, UnsupportedError, LimitError: as `parse_json_schema` says.
@@ -75,7 +63,6 @@ def _common(held: Sequence[JsonSchema]) -> Whitespace | None:
 
 
 def _bounds(given: WhitespaceName | Whitespace) -> Whitespace | None:
-    """The bounds of an option, None for any whitespace."""
     if given == "any":
         return None
     bounds = given if isinstance(given, Whitespace) else Whitespace()

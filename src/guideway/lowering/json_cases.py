@@ -1,10 +1,4 @@
-"""Formulas about objects or arrays multiplied out, where that makes few cases.
-
-A case is a list of atoms that all hold; one of the cases does. Most formulas are one case, or a
-handful, and those become plain objects and arrays; what would be more than `MOST` stays a formula.
-
-What this module does not know: what follows from atoms, but for plain contradictions.
-"""
+"""Disjunctive normal form of a formula about objects or arrays, if it is small."""
 
 from collections import defaultdict
 from collections.abc import Callable
@@ -49,7 +43,7 @@ def cases(formula: Formula) -> list[Case] | None:
 
 @final
 class _Open:
-    """A case on its way: what is still to be read, and the atoms so far."""
+    """An unfinished case: formulas to read, atoms so far."""
 
     def __init__(self, formulas: list[Formula]) -> None:
         self.pending = formulas  # the last one is read first
@@ -58,7 +52,6 @@ class _Open:
         self._choices: list[Some] = []
 
     def read(self) -> Some | None:
-        """Read all that holds, then the first choice, if there is any."""
         while self.pending:
             formula = self.pending.pop()
             if type(formula) is Leaf:
@@ -76,7 +69,6 @@ class _Open:
         return first
 
     def choose(self, option: Formula) -> "_Open":
-        """This, with an option chosen."""
         chosen = _Open([option])
         chosen.atoms, chosen._choices = dict(self.atoms), list(self._choices)
         return chosen
@@ -107,10 +99,7 @@ def prefix_length(case: Case) -> int:
 
 
 def items_of(case: Case) -> Callable[[int], Formula]:
-    """What is said of the item at each position.
-
-    Looked for in the whole case for each of them, a constant of 5,000 numbers took 10 s.
-    """
+    """The formula about the item at each position."""
     single: defaultdict[int, dict[int, Formula]] = defaultdict(dict)  # by where they are named
     several = list[tuple[int, int, Formula]]()
     for index, atom in enumerate(case):

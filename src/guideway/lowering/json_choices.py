@@ -1,16 +1,4 @@
-"""The first case of a formula about members that can hold, choice by choice.
-
-A case is a list of atoms that all hold. Choices with one option left are made at once (Davis,
-Logemann and Loveland 1962), then that with the fewest options, the plainest option first; whoever
-asks may say of an unfinished case that nothing can come of it.
-
-An option is left out where it plainly contradicts what holds already: a member is required that is
-forbidden, by name or as any but some names are, or whose value would have to be this and not this.
-Each of these counts: eight conditions under `unevaluatedProperties` are a choice among 2^8 sets of
-names, and were tried set by set beneath each choice of values.
-
-What this module does not know: what else follows from atoms.
-"""
+"""Search for the first satisfiable case of a formula about members (DPLL, 1962)."""
 
 from collections.abc import Callable, Iterable
 from typing import TypeAlias, final
@@ -37,7 +25,7 @@ _singles: dict[Some, tuple[Atom, ...]] = {}
 
 
 def first_case(formula: Formula, viable: _Judge, accept: _Judge) -> bool | None:
-    """Whether a case of `formula` is accepted; None where somebody has to be asked first.
+    """Whether a case of `formula` is accepted; None if an answer is not known yet.
 
     Args:
         formula: over atoms about members.
@@ -72,7 +60,7 @@ def first_case(formula: Formula, viable: _Judge, accept: _Judge) -> bool | None:
 
 @final
 class _Open:
-    """A case on its way: the atoms so far, and the choices that are left."""
+    """An unfinished case: atoms so far, choices left."""
 
     __slots__ = (
         *("_absent", "_denied", "_held", "_listed", "_only", "_pending", "_required"),
@@ -89,7 +77,7 @@ class _Open:
         self._only: frozenset[str] | None = None
 
     def read(self) -> bool:
-        """Take in what holds, and make the choices with one option; False: that excludes itself."""
+        """Unit propagation; return False on a contradiction."""
         changed = True
         while changed:
             if not self._take_all():
@@ -112,28 +100,25 @@ class _Open:
         return True
 
     def _take_all(self) -> bool:
-        """Take in what is pending; False: that excludes itself."""
         while self._pending:
             if not self._take(self._pending.pop()):
                 return False
         return True
 
     def options(self) -> "list[_Open]":
-        """The case with each option of one choice, the plainest one last."""
+        """The case with each option of the smallest choice, the plainest one last."""
         choice, found = min(self._listed, key=lambda listed: len(listed[1]))
         rest = tuple([other for other in self.choices if other is not choice])
         options = sorted(found, key=self._weight, reverse=True)
         return [self._with(option, rest) for option in options]
 
     def _with(self, option: Formula, rest: tuple[Some, ...]) -> "_Open":
-        """The case with an option, and these choices left."""
         made = _Open(dict(self.atoms), rest, [option])
         made._required, made._absent = self._required.copy(), self._absent.copy()
         made._held, made._denied, made._only = self._held.copy(), self._denied.copy(), self._only
         return made
 
     def _weight(self, option: Formula) -> int:
-        """How much an option asks for: members that are not required yet, and whatever else."""
         required = _demands(option)[0]
         return 2 * len(required - self._required) + _weight(option)
 
@@ -152,7 +137,6 @@ class _Open:
         return True
 
     def _add(self, atom: Formula) -> None:
-        """Note what an atom demands."""
         required, absent, held, denied, only = _demands(atom)
         self._required |= required
         self._absent |= absent
@@ -162,7 +146,6 @@ class _Open:
             self._only = only if self._only is None else self._only & only
 
     def _left(self, choice: Some) -> list[Formula]:
-        """The options that are not excluded; none, where one holds anyway."""
         if self._holds(choice):
             return []
         return [option for option in choice.parts if self._may_hold(option)]
@@ -185,7 +168,6 @@ class _Open:
 
 
 def _single(choice: Some) -> tuple[Atom, ...]:
-    """The options that are atoms."""
     found = _singles.get(choice)
     if found is None:
         if len(_singles) >= _REMEMBERED:
@@ -196,7 +178,7 @@ def _single(choice: Some) -> tuple[Atom, ...]:
 
 
 def _demands(option: Formula) -> "_Demands":
-    """The members that an option requires, and those that it forbids."""
+    """Names that an option requires and forbids, and values that it asserts and denies."""
     found = _demanded.get(option)
     if found is None:
         found = _told(option.parts if isinstance(option, Every) else (option,))
@@ -208,7 +190,6 @@ def _demands(option: Formula) -> "_Demands":
 
 
 def _told(parts: Iterable[Formula]) -> "_Demands":
-    """What parts demand that all hold."""
     required, absent = set[str](), set[str]()
     held, denied = set[tuple[str, Formula]](), set[tuple[str, Formula]]()
     only: frozenset[str] | None = None
@@ -232,7 +213,6 @@ def _told(parts: Iterable[Formula]) -> "_Demands":
 
 
 def _weight(option: Formula) -> int:
-    """How much an option asks for beside members: that some do not come is the least."""
     parts = option.parts if isinstance(option, Every) else (option,)
     found = 0
     for part in parts:

@@ -1,9 +1,4 @@
-"""Why a JSON Schema has no instance: the keywords that exclude each other, and where they stand.
-
-Only asked when automata have found a schema empty, so it may take its time: from the root it goes
-into required parts that are empty themselves, to the innermost one, and there tries keywords alone
-and in pairs.
-"""
+"""Explain why a JSON Schema has no instance: name the keywords that exclude each other."""
 
 import json
 from collections.abc import Callable
@@ -63,7 +58,7 @@ def explain_conflict(source: JsonSchema, is_empty: Callable[[Expr], bool]) -> Un
 
 
 def _required_parts(lowering: Lowering, said: Formula) -> dict[Formula, str]:
-    """What every instance of some case has to contain, and what says so."""
+    """Parts that every instance of some case contains, and the keyword that requires each."""
     parts: dict[Formula, str] = {}
 
     def add(part: Formula, why: str, about: Callable[[Schema], Address | None]) -> None:
@@ -88,7 +83,6 @@ def _required_parts(lowering: Lowering, said: Formula) -> dict[Formula, str]:
 def _named_never(
     document: Document, said: Formula, about: Callable[[Schema], Address | None]
 ) -> Formula:
-    """The schema without any instance that is said of a part, by its address."""
     found = (about(schema) for schema in _involved(document, said))
     never = (part for part in found if part is not None and not document.schemas[part].kinds)
     return next((leaf(Holds(part)) for part in never), FALSE)
@@ -108,7 +102,6 @@ def _addresses(said: Formula) -> list[Address]:
 
 
 def _involved(document: Document, said: Formula) -> list[Schema]:
-    """The schemas that are spoken of, branches too, as far as they assert anything."""
     addresses = dict.fromkeys(_addresses(said))
     order = list(addresses)
     for address in order:  # grows while we go
@@ -137,13 +130,11 @@ def _local_conflict(
 
 
 def _short(value: object) -> str:
-    """A value of a keyword, if it is short."""
     text = json.dumps(value, ensure_ascii=False, default=str)
     return text if len(text) <= _LONGEST else ""
 
 
 def _keywords(schema: Schema) -> list[str]:
-    """The pointers of what a schema asserts itself; of a value in `enum`, that of the value."""
     pointer = _pointer(schema.address)
     if schema.address.startswith("="):
         return [pointer]
@@ -167,12 +158,10 @@ def _smallest(
 
 
 def _is_lone(name: str, value: object) -> bool:
-    """Whether a keyword says the same beside others: it names no schema but true and false."""
     return name in _LONE or isinstance(value, bool)
 
 
 def _written(text: str, address: Address) -> dict[str, Any]:
-    """The keywords of a schema as they were written; {} for another text, or a value in `enum`."""
     document, _, pointer = address.partition("#")
     try:
         root: Any = json.loads(text)

@@ -1,10 +1,4 @@
-"""The arrays and objects that an `enum` or a `const` lists, as values.
-
-The schema of such a value says part by part what it is. Where it is denied, that part by part would
-be as many alternatives, and of a list of them the product: no pair of 30 took minutes.
-
-What this module does not know: formulas.
-"""
+"""Arrays and objects that an `enum` or `const` lists, as hashable values."""
 
 from collections.abc import Iterable, Sequence
 from typing import Final, final
@@ -48,7 +42,7 @@ class Constants:
         return len(values) == len(addresses)
 
     def _referred(self, address: Address) -> Schema:
-        """The schema that a reference leads to, or a `const`: chains of them have an end."""
+        """Follow a chain of `$ref` and `const`."""
         schema = self._document.schemas[address]
         while schema.keywords == _REFERENCE or (schema.keywords == _CONST and schema.any_of):
             (target,) = schema.all_of or schema.any_of[0]
@@ -67,7 +61,6 @@ class Constants:
         return self._places.get(value, ())
 
     def _build(self, root: Address) -> Exact:
-        """A constant from its innermost parts on, as nesting is the user's."""
         made = self._made
         schemas = self._document.schemas
         todo = [root] if root not in made else []
@@ -85,7 +78,7 @@ class Constants:
         return made[root]
 
     def in_order(self, values: Iterable[Exact]) -> list[Exact]:
-        """Some values in the order in which they were first asked for, others behind them."""
+        """Values in the order in which they were first asked for."""
         last = len(self._ranks)
         return sorted(values, key=lambda value: self._ranks.get(value, last))
 
@@ -96,7 +89,6 @@ def is_constant(schema: Schema) -> bool:
 
 
 def _joined(part: Schema, made: dict[Address, Exact]) -> Exact:
-    """A constant of others."""
     match [*part.kinds]:
         case ["array"]:
             return array(tuple(made[address] for address in part.arrays.prefix))

@@ -1,11 +1,4 @@
-"""Values of which there plainly are endlessly many: told without a search.
-
-    any string, or one of two characters at least    however it begins, it may go on endlessly
-    an object with a member of such a value          there are endlessly many that are not empty
-    any number, or any integer                       1, 11, 111, and so on
-
-What this module does not know: formulas, arrays.
-"""
+"""JSON values of which there are surely infinitely many, found without a search."""
 
 from collections.abc import Iterable
 from typing import Final
@@ -29,7 +22,7 @@ def options_in(value: Expr) -> Iterable[Expr]:
 
 
 def is_open_string(value: Expr) -> bool:
-    """Whether these are strings, and every beginning before the closing quote has endlessly many.
+    """Whether these are strings, and every prefix has infinitely many ends.
 
     >>> from guideway.lowering.expr import concat
     >>> from guideway.lowering.json_text import Spelling
@@ -44,7 +37,7 @@ def is_open_string(value: Expr) -> bool:
 
 
 def is_endless_object(value: Expr) -> bool:
-    """Whether these are objects of which there are endlessly many, if there are any."""
+    """Whether these are objects, infinitely many if any."""
     call = value_of(value)
     if not isinstance(call, Call) or not isinstance(call.template, ObjectTemplate):
         return False
@@ -56,7 +49,7 @@ def is_endless_object(value: Expr) -> bool:
 
 
 def endless_options(value: Expr) -> list[Expr]:
-    """The options of a value of each of which there plainly are endlessly many, if there are any.
+    """The options of a value with surely infinitely many values, if any.
 
     >>> from guideway.lowering.number_forms import PLAIN_INTEGER
     >>> from guideway.lowering.expr import byte_set, literal
@@ -72,7 +65,7 @@ def endless_options(value: Expr) -> list[Expr]:
 
 
 def _repeats(option: Expr) -> bool:
-    """Whether some of 1, 11, 111 and so on come again and again: no two are the same number."""
+    """Return whether some of 1, 11, 111, … recur: no two are the same number."""
     seen = dict[Expr, None]()
     while option.regular and option not in seen and len(seen) < _ONES:
         seen[option] = None
@@ -82,7 +75,7 @@ def _repeats(option: Expr) -> bool:
 
 
 def value_of(value: Expr) -> Expr:
-    """What rules denote; not of long lists of words, which take long to make, and have an end."""
+    """The body of rules, but for long lists of words."""
     while isinstance(value, Rule) and words_of(value) is None:
         value = value.body
     return value

@@ -1,11 +1,4 @@
-"""Which branches of a `oneOf` plainly exclude each other, so that no opposite is needed.
-
-Most do by a constant: `{"kind": {"const": "a"}}` and `{"kind": {"const": "b"}}`, both required. An
-outline says of a schema, roughly, which scalars it admits and which members it requires; it may
-admit too much, never too little.
-
-What this module does not know: spelling.
-"""
+"""Branches of a `oneOf` that surely exclude each other, so that no complement is needed."""
 
 from collections.abc import Callable
 from dataclasses import dataclass, field
@@ -67,7 +60,7 @@ class Outlines:
         return self._exclude((first,), (second,), kind, _DEPTH)
 
     def impossible(self, value: Formula) -> bool:
-        """Whether what is said of a value plainly leaves none: constants that differ, and types."""
+        """Whether a formula about a value plainly allows none: other constants, or other types."""
         if not isinstance(value, Every):
             return value is FALSE
         found = self._impossible.get(value)
@@ -78,14 +71,14 @@ class Outlines:
         return found
 
     def simple(self, value: Formula) -> bool:
-        """Whether what is said of a value is about scalars only, or about given values."""
+        """Whether a formula about a value mentions scalars and given values only."""
         for atom in atoms(value):
             if isinstance(atom, Holds) and self.of(atom.schema).kinds & {"array", "object"}:
                 return False
         return True
 
     def listed(self, value: Formula) -> list[Exact]:
-        """The scalars that what is said of a value admits at most, in order; none if unknown."""
+        """A superset of the scalars that a formula allows, in order; none if unknown."""
         atom = value.atom if isinstance(value, Leaf) else None
         if not isinstance(atom, Holds) or not atom.sign:
             return []
@@ -135,7 +128,7 @@ class Outlines:
         )
 
     def _apart(self, first: tuple[Address, ...], second: tuple[Address, ...], depth: int) -> bool:
-        """Whether surely no value of any type satisfies all of these: most admit one or two."""
+        """Return whether surely no value satisfies all of these."""
         if not first or not second:
             return False
         kinds = KINDS.intersection(*(self.of(part).kinds for part in (*first, *second)))
@@ -165,11 +158,7 @@ class Outlines:
         return Outline(kinds, scalars, members, closed)
 
     def kinds(self, value: Formula) -> frozenset[Kind]:
-        """The types that what is said of a value admits at most.
-
-        Most values are of one type: what is said of the five others took a fifth of the time to a
-        first mask.
-        """
+        """A superset of the types that a formula allows."""
         parts = value.parts if isinstance(value, Every) else (value,)
         kinds = KINDS
         for part in parts:
@@ -181,7 +170,6 @@ class Outlines:
         return kinds
 
     def _kinds(self, branch: Address) -> frozenset[Kind]:
-        """The types that a branch admits, as far as it says them itself: each adds a schema."""
         found = self._typed.get(branch)
         if found is None:
             found = KINDS
@@ -216,7 +204,7 @@ def exactly_one(
     *,
     halved: bool = False,
 ) -> Formula:
-    """Exactly one of the branches; those that exclude each other need no opposite.
+    """Exactly one of the branches; branches that exclude each other need no complement.
 
     Args:
         branches: what each says.
@@ -244,13 +232,13 @@ def exactly_one(
 
 
 def _are_dense(overlaps: list[list[int]]) -> bool:
-    """Whether so many pairs overlap that halves say the same in fewer parts."""
+    """Return whether so many pairs overlap that halves need fewer parts."""
     count = len(overlaps)
     return count > _FEW and sum(map(len, overlaps)) > 2 * count * count.bit_length()
 
 
 def _one_by_halves(branches: list[tuple[Formula, Formula]]) -> Formula:
-    """Exactly one of branches, each beside its opposite: one of a half, and none of the other."""
+    """Exactly one branch: one of a half, and none of the other half."""
     if len(branches) == 1:
         return branches[0][0]
     first, second = branches[: len(branches) // 2], branches[len(branches) // 2 :]
@@ -261,7 +249,6 @@ def _one_by_halves(branches: list[tuple[Formula, Formula]]) -> Formula:
 
 
 def _scalars(schema: Schema) -> Scalars:
-    """The scalars that a schema lists, None if it does not list them."""
     if schema.numbers.values is None or schema.strings.values is None:
         return None
     found: set[Exact] = {exact(value) for value in schema.numbers.values}
@@ -272,7 +259,6 @@ def _scalars(schema: Schema) -> Scalars:
 
 
 def _or_nested(values: frozenset[Exact]) -> Scalars:
-    """The values, if they are scalars."""
     return None if any(kind in ("array", "object") for kind, _ in values) else values
 
 

@@ -1,15 +1,4 @@
-"""Boolean formulas over atoms: what is said about a JSON value, or about the rest of one.
-
-In negation normal form: `Every` and `Some` over literals, each an atom that knows its own opposite.
-Nodes are hash-consed, so equality is identity, and parts that are shared stay shared: 2^24 leaves
-behind references are 24 nodes. Nothing is ever multiplied out here.
-
-    all_of(a, all_of(b, a))    all_of(a, b)
-    any_of(a, all_of(a, b))    a
-    all_of(a, opposite of a)   FALSE
-
-Parts keep the order in which they were named. What this module does not know: what atoms mean.
-"""
+"""Boolean formulas over atoms in negation normal form, hash-consed and never multiplied out."""
 
 from collections.abc import Callable, Iterable
 from typing import ClassVar, Final, Protocol, TypeAlias, TypeVar, final
@@ -122,7 +111,7 @@ def _joined(
 
 
 def _absorb(flat: dict[Formula, None], other: type[Every] | type[Some]) -> bool:
-    """Take away the parts that another part makes superfluous: a or (a and b) is a."""
+    """Remove absorbed parts: a or (a and b) is a."""
     known = flat.keys()
     lost = [one for one in flat if type(one) is other and not known.isdisjoint(one.parts)]
     for one in lost:
@@ -131,10 +120,7 @@ def _absorb(flat: dict[Formula, None], other: type[Every] | type[Some]) -> bool:
 
 
 def opposite(formula: Formula, known: "dict[Formula, Formula] | None" = None) -> Formula:
-    """What holds exactly where `formula` does not.
-
-    `known` keeps what has been found of formulas within formulas, for the next one.
-    """
+    """The negation of a formula; `known` caches negations of parts."""
 
     def turn(node: Formula, turned: dict[Formula, Formula]) -> Formula:
         match node:
@@ -151,7 +137,7 @@ def opposite(formula: Formula, known: "dict[Formula, Formula] | None" = None) ->
 
 
 def replace(formula: Formula, change: Callable[[Atom], Formula | None]) -> Formula:
-    """`formula` with every atom replaced by what `change` makes of it; None: it stays."""
+    """Replace each atom by what `change` returns; None keeps it."""
 
     def put(node: Formula, changed: dict[Formula, Formula]) -> Formula:
         if type(node) is Leaf:
@@ -170,10 +156,7 @@ def holds(
     judge: Callable[[Atom], bool],
     known: "dict[Formula, bool] | None" = None,
 ) -> bool:
-    """Whether `formula` holds where `judge` says of each atom whether it does.
-
-    `known` keeps what has been found, for the next formula with parts in common.
-    """
+    """Evaluate a formula, given the value of each atom; `known` caches values of parts."""
 
     def make(node: Formula, made: dict[Formula, bool]) -> bool:
         match node:
@@ -210,10 +193,7 @@ def fold(
     make: "Callable[[Formula, dict[Formula, _Made]], _Made]",
     known: "dict[Formula, _Made] | None" = None,
 ) -> "_Made":
-    """What `make` makes of a formula, given what it has made of the parts, some of it `known`.
-
-    From the leaves on, each shared part once, with an explicit stack, as nesting is the user's.
-    """
+    """Evaluate `make` bottom-up, for each shared part once; `known` holds earlier results."""
     made: dict[Formula, _Made] = {} if known is None else known
     if known is None and not [part for part in root.parts if part.parts]:  # as of most values
         for part in root.parts:

@@ -1,7 +1,4 @@
-"""Atoms about arrays and objects that are given: one of some values, or none of them.
-
-An `enum` is such an atom, so that lists meet as sets. Lowering then takes them value by value.
-"""
+"""Lists of given arrays and objects, as atoms: one of some values, or none of them."""
 
 from collections.abc import Callable, Iterable
 from typing import Final, final
@@ -73,7 +70,7 @@ def like(values: Iterable[Exact], places: Iterable[Address] = ()) -> Formula:
 
 
 def any_like(parts: Iterable[Formula]) -> Formula:
-    """Any of the parts; their lists become one list."""
+    """The disjunction of the parts; their lists become one list."""
     values, places, others = set[Exact](), set[Address](), list[Formula]()
     for part in parts:
         listed = _list_of(part)
@@ -86,7 +83,7 @@ def any_like(parts: Iterable[Formula]) -> Formula:
 
 
 def merged(said: Formula) -> Formula:
-    """The same formula with all that it lists, and denies, as one list."""
+    """The same formula with all its lists, and all its denials, as one list."""
     if not isinstance(said, Every):
         return said
     held: Like | None = None
@@ -109,7 +106,7 @@ def merged(said: Formula) -> Formula:
 
 
 def alternatives(said: Formula, spell: Callable[[Like], list[Formula]]) -> list[Formula]:
-    """Formulas without `Like` one of which holds where `said` does: each listed value alone.
+    """Formulas without `Like`, any of which has to hold: one for each listed value.
 
     Args:
         said: about arrays or objects.
@@ -136,13 +133,13 @@ def _lists(said: Formula) -> bool:
 
 
 def _list_of(said: Formula) -> Like | None:
-    """The values that a formula lists, if that is all it says."""
+    """The list that a formula is, if it is one."""
     atom = said.atom if isinstance(said, Leaf) else None
     return atom if isinstance(atom, Like) else None
 
 
 def _spelled_out(said: Formula, spell: Callable[[Like], list[Formula]]) -> Formula:
-    """The same formula; a list, or the denial of a few values, is said part by part."""
+    """Replace lists, and denials of a few values, part by part."""
 
     def told(atom: Atom) -> Formula | None:
         if isinstance(atom, Like):
@@ -155,7 +152,7 @@ def _spelled_out(said: Formula, spell: Callable[[Like], list[Formula]]) -> Formu
 
 
 def exactly(value: Exact) -> Formula:
-    """An array or object, or what is left of one, part by part."""
+    """An array or object, or the rest of one, part by part."""
     if value[0] == "array":
         parts = items_of(value)
         each = [item(n, leaf(Among(frozenset((part,))))) for n, part in enumerate(parts)]

@@ -1,16 +1,7 @@
 """Arrays that are read item by item, against a formula.
 
-For `contains`, `uniqueItems`, alternatives that hang together over several items, and opposites.
-The argument of the template is a `Rest` (`json_items_ways`). Where it matters which values came,
-each item is captured. It is held to what leaves a way on: where no value may come twice, it leaves
-to later items what they need (`json_items_dealt`); where some value has to, the last chance to
-begin is taken (`json_items_twice`). So whatever an item is, once begun it leads to an end.
-
-Where the engine has not kept what a capture read, `used` holds UNKNOWN; which item comes next is
-then unsure, but not that some begin so if endlessly many do, as all strings do: 94 tokens of llama3
-go on from one string to the next, and each took .35 ms to be told alone.
-
-What this module does not know: schemas, spelling.
+For `contains`, `uniqueItems`, and alternatives over several items. Where values matter, each item
+is captured; an item is only allowed if some end is left.
 """
 
 from collections.abc import Callable, Hashable, Iterator
@@ -90,7 +81,7 @@ class ItemsTemplate:
         return call(self, _behind(cast("Rest", argument), captured))
 
     def resume_any(self, argument: Hashable) -> Expr:
-        """The same, as if an item that is to be different from the others might come again."""
+        """As `resume`, as if any value could come again."""
         rest = cast("Rest", argument)
         return UNSURE if rest.twice else call(self, rest)
 
@@ -164,7 +155,6 @@ class ItemsTemplate:
         return alt(concat(style.edge, literal(","), item), concat(style.closing, close))
 
     def _item(self, rest: Rest, look: Look) -> Expr:
-        """An item with what may stand before it: a capture begins right behind a byte."""
         options: list[Expr] = []
         for value, behind in self._options(rest, look, look.word):
             item = concat(self.style.opened, self._value(value))
@@ -175,7 +165,7 @@ class ItemsTemplate:
         return alt(*options)
 
     def _doubtful(self, rest: Rest, look: Look) -> Expr:
-        """An item behind one that is not known: whatever that was, some begin so."""
+        """An item after an unknown one: sure are only prefixes of infinitely many values."""
         steps, options = self._ways.steps(rest), list[Expr]()
         free = all(self._ways.may_close(step.said) for step in steps)  # it leaves others nothing
         if rest.twice is False and free and look.spellable == ALL_BYTES:
@@ -187,7 +177,7 @@ class ItemsTemplate:
         return concat(self.style.opened, alt(*begun, *others))
 
     def _begun(self, value: Expr, look: Look) -> Expr | None:
-        """As much of some values as endlessly many begin with; None if that is not plain."""
+        """A beginning that infinitely many values have; None if none is plain."""
         if is_open_string(value):
             return concat(value, UNSURE)
         if is_endless_object(value) and look(value):
@@ -198,10 +188,7 @@ class ItemsTemplate:
     def _options(
         self, rest: Rest, look: Callable[[Expr], bool | None], least: Least
     ) -> Iterator[tuple[Formula, Rest]]:
-        """What the next item may be, and the rest behind it without its value; all lead to an end.
-
-        An argument for `resume`, where it matters which values came.
-        """
+        """Conditions on the next item that lead to an end, and the rest without its value."""
         for step in self._ways.steps(rest):
             plain = Rest(step.position, frozenset(), step.said)
             behind = Rest(step.position, rest.used, step.said, rest.twice)
@@ -216,21 +203,20 @@ class ItemsTemplate:
                     yield beside(step.value, rest.used | needed), behind
 
     def _new(self, step: Step, behind: Rest, look: Callable[[Expr], bool | None]) -> Formula:
-        """A value that has not come; one that can come again, if no other value will."""
+        """A new value; one that can be repeated, if no other value will be."""
         new = beside(step.value, behind.used)
         if can_end(self._ways, behind, look):
             return new
         return all_of(new, repeatable(self._ways, behind, look))
 
     def _few(self, rest: Rest, left: int, look: Look) -> bool | None:
-        """The same where there are marks for one item, for none, or not even for an end."""
+        """`lives` for vocabularies without a comma or bracket."""
         if left < 0 or self._ways.ends(rest):
             return left >= 0
         values = self._last_values(rest) if left else ()
         return next((found for part in values if (found := look(part)) is not False), False)
 
     def _few_words(self, rest: Rest, left: int, least: Least) -> list[bytes] | None:
-        """The shortest of such items."""
         if left < 0 or self._ways.ends(rest):
             return None if left < 0 else []
         words = [least(part) for part in self._last_values(rest)] if left else []
@@ -238,7 +224,6 @@ class ItemsTemplate:
         return [min(found, key=lambda word: (len(word), word))] if found else None
 
     def _last_values(self, rest: Rest) -> list[Expr]:
-        """What an item may be behind which the array may end."""
         return [
             self._value(step.value)
             for step in self._ways.steps(rest)
@@ -246,7 +231,7 @@ class ItemsTemplate:
         ]
 
     def _words(self, rest: Rest, least: Least) -> list[bytes] | None:
-        """Items that suffice: the nearest, or the least of them, one by one, that leaves a way."""
+        """Items that suffice: the nearest end, or the least items, one by one."""
 
         def look(part: Expr) -> bool:
             return least(part) is not None
@@ -266,10 +251,7 @@ class ItemsTemplate:
     def _chosen(
         self, rest: Rest, look: Callable[[Expr], bool | None], least: Least
     ) -> tuple[bytes, Rest] | None:
-        """The least item that goes on to another place, and the rest behind it.
-
-        One that is equal to another before is among the nearest, if that leads to an end.
-        """
+        """The least item that leads to another place, and the rest after it."""
         for value, behind in self._options(rest, look, least):
             stays = behind.said is rest.said and behind.position == rest.position
             if not stays and behind.twice is not None:
@@ -280,6 +262,5 @@ class ItemsTemplate:
 
 
 def _behind(rest: Rest, captured: bytes | None) -> Rest:
-    """Behind an item that has been captured."""
     value = UNKNOWN if captured is None else read_exact(captured)
     return Rest(rest.position, rest.used | {value}, rest.said, rest.twice)

@@ -1,15 +1,7 @@
-"""Values dealt out to the items of an array so that none comes twice.
+"""Choose distinct values for the items of an array: bipartite matching (Kuhn 1955).
 
-    prefixItems: [a or b] [a]      the least value of the first, a, leaves none for the second
-
-An item that finds all its values taken takes one from another item, if that has another (Kuhn 1955,
-"The Hungarian method": a matching grows along a path of such exchanges, or there is none larger).
-No set of values has to be listed for it: it is enough to ask for a value beside some, and whether
-one of those would do. An item of which there are endlessly many waits for the end: whatever the
-others have, some are left. Where an array may go on in several ways, they are tried one after
+Items with infinitely many values are left out of the matching. Alternatives are tried one after
 another.
-
-What this module does not know: spelling, texts.
 """
 
 from collections import Counter
@@ -31,7 +23,7 @@ _SPELLED: Final = literal(bytes(range(256)))  # only where every byte can be spe
 
 
 def deal(ways: Ways, start: Rest, least: Least) -> "Dealt | None":
-    """Values for some items that suffice from a place on, none of them used; None: there are none.
+    """Distinct unused values for items that complete the array; None if there are none.
 
     Raises:
         LimitError: that takes too many tries, while compiling.
@@ -64,7 +56,7 @@ def deal(ways: Ways, start: Rest, least: Least) -> "Dealt | None":
 
 
 def critical(ways: Ways, start: Rest, least: Least) -> frozenset[Exact] | None:
-    """The values that an item before this place must leave to others; None: nothing suffices."""
+    """Values that the next item must leave to later ones; None if no completion is left."""
     dealt = deal(ways, start, least)
     if dealt is None:
         return None
@@ -78,7 +70,6 @@ def critical(ways: Ways, start: Rest, least: Least) -> frozenset[Exact] | None:
 
 
 def _asked(rest: Rest, dealt: "Dealt") -> object:
-    """What a way on depends on: the place, and what the items before have to satisfy."""
     return rest.position, rest.said, frozenset(Counter(dealt.items).items())
 
 
@@ -133,7 +124,7 @@ class Dealt:
         return False
 
     def _is_endless(self, value: Formula) -> bool:
-        """Whether there are more such values than anybody may take, all of which can be spelled."""
+        """Return whether there are infinitely many such values, all of which can be spelled."""
         if value not in self.endless:
             self.endless[value] = self._looks_endless(value)
         return self.endless[value]
@@ -145,7 +136,7 @@ class Dealt:
         return found and self.least(_SPELLED) is not None
 
     def _find(self, index: int, used: Used) -> bool:
-        """Find a value for an item, along a path of exchanges."""
+        """Find a value for an item, along an augmenting path."""
         wanted: dict[Exact, int] = {}  # a value that is taken, and the item that would have it
         free: dict[Formula, Exact | None] = {}
         waiting = [index]
@@ -164,7 +155,6 @@ class Dealt:
         return False
 
     def _free(self, formula: Formula, taken: Used) -> Exact | None:
-        """A value that is not taken; of those that are listed each is looked at alone."""
         listed = self.ways.listed(formula)
         for value in listed:
             if value not in taken and self._word(among(formula, frozenset((value,)))):

@@ -1,13 +1,4 @@
-"""What becomes of what is said of an array when an item is read, and what holds at its end.
-
-    Item(1, F)          read the item at 1: it satisfies F, and nothing is left to say
-    SomeItem(0, F)      it satisfies F, or some item of the rest does
-
-Whether items are equal is not read here: formulas are first told apart by it (`told_apart`), as it
-needs all the values that came.
-
-What this module does not know: spelling.
-"""
+"""What reading an item leaves of an atom about arrays, and which atoms hold at the end."""
 
 from typing import TypeAlias
 
@@ -43,10 +34,7 @@ Twice: TypeAlias = bool | None
 
 
 def told_apart(said: Formula) -> list[tuple[Formula, Twice]]:
-    """Formulas that do not ask whether items are equal, with what else has to be; any of them.
-
-    What asks for one of the two only is not told apart further than it has to be.
-    """
+    """Split a formula by whether all items differ; `Twice` says what has to be."""
     signs = {atom.sign for atom in atoms(said) if isinstance(atom, Distinct)}
     if not signs:
         return [(said, None)]
@@ -59,8 +47,6 @@ def told_apart(said: Formula) -> list[tuple[Formula, Twice]]:
 
 
 def _where(said: Formula, distinct: bool) -> Formula:
-    """What else is said where all items are different, or where some are equal."""
-
     def change(atom: Atom) -> Formula:
         if isinstance(atom, Distinct):
             return TRUE if atom.sign is distinct else FALSE
@@ -117,7 +103,6 @@ def read_item(atom: Atom, position: int) -> Formula | None:  # noqa: PLR0911  an
 
 
 def _count(value: Formula, low: int, high: int | None) -> Formula:
-    """What becomes of `Holding` when an item is read."""
     stays = leaf(Holding(value, low, high))
     if high is None:
         return any_of(all_of(now(value), holding(value, low - 1)), stays)

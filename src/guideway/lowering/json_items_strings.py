@@ -1,8 +1,4 @@
-"""Arrays of which nothing is said but that all items are strings, and different ones.
-
-Each may be any that has not come, as a key may be any that has not. What this module does not know:
-how such arrays are read then.
-"""
+"""Arrays of distinct strings about which nothing else is said."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -36,9 +32,7 @@ class DifferentStrings:
 
 
 def different_strings(said: Formula, value: Callable[[Formula], Expr]) -> DifferentStrings | None:
-    """The items of an array of which this is said, and that all are different.
-
-    None if they are not strings, or are counted.
+    """The items of an array of distinct strings; None if more is said.
 
     Args:
         said: of the array.

@@ -1,11 +1,4 @@
-"""Arrays in which some value has to come twice: whether they can end, and what may be repeated.
-
-    prefixItems: [a or b] [c] [b or d]       the first item has to be b, the third another b
-
-An item on the way may be the one that comes again; then a later one satisfies what is said of both.
-
-What this module does not know: spelling, texts.
-"""
+"""Arrays in which some value has to come twice: can they end, and which value may repeat."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -19,17 +12,14 @@ from guideway.lowering.nodes import Expr
 @final
 @dataclass(frozen=True, slots=True)
 class _Ahead:
-    """A place, and what the item that comes again satisfies, None if it has not come yet."""
+    """A place, and the condition on the value that comes again; None if it has not come."""
 
     rest: Rest
     again: Formula | None = None
 
 
 def can_end(ways: Ways, start: Rest, look: "Callable[[Expr], bool | None]") -> bool | None:
-    """Whether some items suffice, where it does not matter which values came, or some come twice.
-
-    None where `look` has not told yet whether a value has a text.
-    """
+    """Whether some items complete the array; None if an answer is not known yet."""
     stack: list[tuple[_Ahead, Formula | None]] = [(_Ahead(start), None)]
     seen: set[_Ahead] = set()
     while stack:
@@ -48,7 +38,6 @@ def can_end(ways: Ways, start: Rest, look: "Callable[[Expr], bool | None]") -> b
 
 
 def _following(ways: Ways, ahead: _Ahead) -> list[tuple[_Ahead, Formula | None]]:
-    """Where an item leads to, and what it satisfies."""
     rest, found = ahead.rest, list[tuple[_Ahead, Formula | None]]()
     for step in ways.steps(rest):
         plain = Rest(step.position, frozenset(), step.said)
@@ -66,7 +55,7 @@ def _following(ways: Ways, ahead: _Ahead) -> list[tuple[_Ahead, Formula | None]]
 
 
 def repeatable(ways: Ways, start: Rest, look: "Callable[[Expr], bool | None]") -> Formula:
-    """What a value satisfies that has come, and may come again from this place on."""
+    """The formula of values that have come and may come again from here on."""
     found: Formula = FALSE
     todo, seen = [start], {start}
     while todo:

@@ -1,12 +1,4 @@
-"""How an array goes on, item by item, and the nearest end.
-
-    Rest(position, used, said, twice)     behind so many items; -1 is the start
-
-`position` counts no further than any atom does. Where it matters which values came, `used` has
-them; where the engine has not kept what a capture read, it holds UNKNOWN.
-
-What this module does not know: schemas, spelling, texts.
-"""
+"""Steps of an array, item by item, and the nearest end."""
 
 from collections.abc import Callable
 from heapq import heappop, heappush
@@ -101,11 +93,7 @@ class Ways:
         return rest.twice is not True and self.may_close(rest.said)
 
     def nearest(self, start: Rest, least: Least) -> list[bytes] | None:
-        """Items in order of the length of them all, until they suffice.
-
-        Each is the least that satisfies what is said, so of values that may come once only, some
-        ways are not seen: None does not say that there is none.
-        """
+        """A short completion, found greedily: None does not say that there is none."""
         serial = 0
         queue: list[tuple[int, list[bytes], int, Rest]] = [(0, [], serial, start)]
         seen: set[Rest] = set()
@@ -127,7 +115,6 @@ class Ways:
         return None
 
     def _greedy(self, rest: Rest, step: Step) -> "list[tuple[Formula, Callable[[bytes], Rest]]]":
-        """What the item satisfies, and the rest behind one that does."""
         stays = step.said is rest.said and step.position == rest.position
         if rest.twice is None:
             plain = Rest(step.position, _NONE, step.said)

@@ -1,12 +1,4 @@
-"""The declared keys of an object as a prefix tree, with the keys below each node as a range.
-
-Keys are sorted, so the keys that begin with the same characters are neighbours: whether any of them
-may still come is one look at a bit set. The tree knows names and numbers only::
-
-    keys a, ab, c     node 0 (""): [0, 3)   "a": [0, 2), the key 0   "ab": [1, 2), the key 1   …
-
-What this module does not know: expressions, objects.
-"""
+"""The declared keys of an object as a trie, with the keys below a node as a range of bits."""
 
 from collections.abc import Iterable, Iterator, Sequence
 from typing import final

@@ -1,11 +1,6 @@
-r"""Which keys are alike: those that no atom about an object tells apart.
+"""Classes of keys that no atom about an object tells apart.
 
-Names that atoms mention are alone. All other keys fall into classes by the key languages that they
-are in; there is one for each combination that has a key at all::
-
-    properties a, patternProperties ^x-, ^.{3}$     "a", and keys like "x-long", "x-1", "abc", "q"
-
-What this module does not know: values, the order of keys.
+Mentioned names are alone; other keys are classed by the key patterns that they match.
 """
 
 from collections import defaultdict
@@ -96,7 +91,7 @@ class Keysets:
         self._plain: dict[Expr, bool] = {}
 
     def names(self, atoms: Iterable[Atom]) -> list[KeyClass]:
-        """The names that atoms mention: first those with values, then those only required."""
+        """Names that atoms mention: first those with values, then those only required."""
         listed = list(atoms)
         found = dict.fromkeys(atom.name for atom in listed if isinstance(atom, Named))
         found |= dict.fromkeys(atom.name for atom in listed if isinstance(atom, Required))
@@ -109,7 +104,7 @@ class Keysets:
         return [self._name(name, languages) for name in found]
 
     def classes(self, atoms: Iterable[Atom]) -> list[KeyClass]:
-        """All other keys, by the languages they are in; `names` are not taken out of them."""
+        """All other keys, by the patterns they match; names are not removed from them."""
         languages = _languages(atoms)
         parts: list[_Part] = [((), ())]
         for language in languages:
@@ -157,7 +152,6 @@ class Keysets:
         return self._spelling.choose((str(name.name), EPSILON) for name in names)
 
     def _unnamed(self, kept: list[KeyClass], classes: list[KeyClass]) -> Unnamed:
-        """The keys of some classes."""
         if [part for part in classes if part.inside] == kept:  # all that match anything
             listed = {keys: None for part in kept for keys in part.inside}
             return Unnamed(alt(*listed), _united(map(plain_strings, listed)))
@@ -179,10 +173,7 @@ class Keysets:
         return Unnamed(self.content(part), found)
 
     def spelled_out(self, case: tuple[Atom, ...]) -> tuple[Atom, ...]:
-        """The same case, keys with a pattern that has few words being names.
-
-        So declared order is not told any more: what patterns match comes behind what is declared.
-        """
+        """The case with patterns of few words replaced by names."""
         languages = _languages(case)
         words = {keys: found for keys in languages if (found := words_with(keys)) is not None}
         return tuple(one for atom in case for one in _named(atom, words)) if words else case
@@ -196,7 +187,6 @@ class Keysets:
         return both(self._spelling.content, part.content)
 
     def _is_spelled(self, language: Expr) -> bool:
-        """Whether a language is plainly made of spelled characters alone."""
         found = self._plain.get(language)
         if found is None:
             todo, seen = [language], set[Expr]()
@@ -222,7 +212,7 @@ class Keysets:
         return found
 
     def _narrowed(self, part: _Part, language: Expr) -> _Part | None:
-        """The keys of a class that are in a language too; None where there plainly are none."""
+        """The keys of a class that are in a language too; None if there plainly are none."""
         inside, outside = part
         if any(self._exclude(language, other) for other in inside):
             return None
@@ -232,7 +222,7 @@ class Keysets:
         return (*inside, language), met
 
     def _outside(self, part: _Part, language: Expr) -> _Part | None:
-        """The keys of a class that are not in a language; None where there plainly are none."""
+        """The keys of a class that are not in a language; None if there plainly are none."""
         inside, outside = part
         if any(self._exclude(language, other) for other in inside):
             return part
@@ -274,7 +264,6 @@ def said_by_cases(keys: Sequence[KeyClass]) -> Callable[[tuple[Atom, ...], int],
 
 
 def _by_name(case: tuple[Atom, ...]) -> "defaultdict[str | None, list[Atom]]":
-    """The atoms about each name, and, for None and all other names, those about all keys."""
     everywhere: list[Atom] = [atom for atom in case if isinstance(atom, Matching)]
     named: defaultdict[str, list[Atom]] = defaultdict(list)
     for atom in case:
@@ -286,7 +275,7 @@ def _by_name(case: tuple[Atom, ...]) -> "defaultdict[str | None, list[Atom]]":
 
 
 def _named(atom: Atom, words: dict[Expr, frozenset[str]]) -> list[Atom]:
-    """An atom about the keys of a pattern as atoms about its words."""
+    """Replace patterns that have few words by these names."""
     if not isinstance(atom, Matching):
         return [atom]
     keys = atom.keys
@@ -304,7 +293,6 @@ def _united(parts: "Iterable[Expr | None]") -> Expr | None:
 
 
 def _languages(atoms: Iterable[Atom]) -> list[Expr]:
-    """The key languages that atoms mention."""
     found: dict[Expr, None] = {}
     for atom in atoms:
         if isinstance(atom, (Matching, Found)):
@@ -314,7 +302,6 @@ def _languages(atoms: Iterable[Atom]) -> list[Expr]:
 
 
 def _content(inside: tuple[Expr, ...], outside: tuple[Expr, ...]) -> Expr:
-    """The keys that are in some languages, and in none of others."""
     content = ANYTHING
     for place, language in enumerate(inside):
         if not any(surely_within(other, language) for other in inside[:place]):

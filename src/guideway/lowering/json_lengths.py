@@ -1,15 +1,4 @@
-"""Strings told by lengths alone: formulas about them as sets of ranges.
-
-The lengths are cut at all bounds, and of each cell a formula holds or does not, as of numbers
-(`json_ranges`). All are whole, so cells are bits, and a formula is looked at once for all of them::
-
-    oneOf: 0 to 3, 2 to 5                        0 to 1, 4 to 5
-
-As a meet of each range with the others' opposites, 100 of which each meets most made 2.6 million
-records for one mask, and those of 120 had no room.
-
-What this module does not know: schemas.
-"""
+"""Formulas about string lengths alone, as sets of ranges."""
 
 from bisect import bisect_left, bisect_right
 from typing import cast
@@ -23,9 +12,7 @@ from guideway.syntax.json_schema_tree import Strings
 
 
 def in_lengths(formula: Formula, character: Expr) -> Expr | None:
-    """The strings for which a formula over `Text` holds; None if it says more than lengths.
-
-    None as well for what is one range anyhow.
+    """The strings that satisfy a formula about lengths alone; None for others, and for one range.
 
     Args:
         formula: what is said.
@@ -52,7 +39,6 @@ def in_lengths(formula: Formula, character: Expr) -> Expr | None:
 
 
 def _cuts(said: list[Strings]) -> list[int]:
-    """The lengths at which cells begin."""
     ends = [one.high + 1 for one in said if one.high is not None]
     return sorted({0, *(one.low for one in said), *ends})
 
@@ -67,7 +53,6 @@ def _cells(atom: Text, cuts: list[int]) -> int:
 
 
 def _ranges(cells: int, cuts: list[int]) -> list[tuple[int, int | None]]:
-    """The least and the greatest length of cells in a row that are in the set."""
     edges = [
         cut
         for place, cut in enumerate(cuts)
@@ -78,10 +63,7 @@ def _ranges(cells: int, cuts: list[int]) -> list[tuple[int, int | None]]:
 
 
 def _texts(ranges: list[tuple[int, int | None]], character: Expr) -> Expr:
-    """So many characters: behind those up to a range there may be its own, or those up to the next.
-
-    So no more than two counts are kept at once.
-    """
+    """Counts of characters, nested so that no more than two are kept at once."""
     rest, following = EMPTY, 0
     for low, high in reversed(ranges):
         here = repeat(character, 0, None if high is None else high - low)

@@ -1,16 +1,6 @@
-"""What schemas say about values of one type: a formula over that type's atoms.
+"""What schemas say about values of one type: a formula over the atoms of that type.
 
-A value's constraint is a formula over `Holds` (a schema) and `Among` (values). For one type of
-value, references, `allOf`, `anyOf`, `not` and the like are what they mean in logic::
-
-    oneOf: [A, B, C]          any of: A and not B and not C, ...; A alone where it excludes others
-    if: I, then: T, else: E   (I and T) or (not I and E)
-    dependentSchemas: {a: S}  no member "a", or S
-
-Each schema is read once for each type, however often it is referred to, and nothing is multiplied
-out. Chains of references are followed with an explicit stack.
-
-What this module does not know: spelling, but for the keys that patterns describe.
+Each schema is read once for each type; nothing is multiplied out.
 """
 
 from collections.abc import Callable
@@ -97,7 +87,7 @@ class Meaning:
         self.constants = Constants(document)
 
     def said(self, address: Address | None) -> Formula:
-        """That a schema holds; nothing, where there is none, or one that says nothing."""
+        """The formula that a schema holds; TRUE if there is none, or it says nothing."""
         if address is None:
             return TRUE
         if not self.document.speaks(address):  # without being read
@@ -149,9 +139,7 @@ class Meaning:
         return self._read[(address, kind)]
 
     def matched(self, objects: Objects) -> list[tuple[Expr, Formula]]:
-        """The keys with patterns, and what is said of their values: those of which that is the same
-        are one language, as twenty apart would be twenty kinds of keys, in each state.
-        """
+        """Key patterns, joined where the same is said of their values."""
         found: dict[Formula, list[Expr]] = {}
         for pattern, part in objects.patterns:
             keys = strings_with(pattern, self._spelling)
@@ -236,7 +224,6 @@ class Meaning:
                 assert_never(kind)
 
     def _part_by_part(self, schema: Schema, kind: Kind) -> Formula:
-        """What a schema itself says of an array or object."""
         return self._array(schema.arrays) if kind == "array" else self._object(schema.objects)
 
     def spelled_out(self, listed: Like) -> list[Formula]:
@@ -286,7 +273,6 @@ def _flag(values: frozenset[bool]) -> Formula:
 
 
 def _among(values: frozenset[Exact], sign: bool, kind: Kind) -> Formula:
-    """What is said of a type by one of some values, or none of them."""
     here = frozenset(value for value in values if value[0] == kind)
     if not here:
         return TRUE if not sign else FALSE

@@ -1,16 +1,7 @@
 """Objects that are read member by member, against a formula.
 
-For alternatives that hang together over several members, counts of members, keys of several kinds,
-and opposites. The argument of the template is what the rest has to satisfy:
-
-    Rest(place, extras, said)           behind a value, or, `place` being -1, before the object
-    Member(rest, key)                   behind the closing quote of a key
-
-`place` and `extras` are what `json_objects` calls position and extras; keys come once each, in any
-order or in the declared one: first those that have values, in order of mention, then those that are
-only required, then others. Keys of a class are captured, so that none comes twice.
-
-What this module does not know: schemas.
+For alternatives over several members, counts of members, and key patterns. Each key comes once;
+keys of a class are captured, so that none comes twice.
 """
 
 from collections import defaultdict
@@ -112,7 +103,7 @@ class MembersTemplate:
         return self._behind_key(self._known(member, captured), member.key)
 
     def resume_any(self, argument: Hashable) -> Expr:
-        """The same, as if the key might come again."""
+        """As `resume`, as if the key could come again."""
         return self._unfold(cast("Member", argument))
 
     def remembers(self, argument: Hashable) -> bool:
@@ -120,10 +111,7 @@ class MembersTemplate:
         return UNKNOWN not in cast("Rest | Member", argument).extras
 
     def depends(self, argument: Hashable) -> bool:
-        """Whether something may ask for keys of the class of which one was read.
-
-        While any other class counted, a step near the end of a budget took 35 s.
-        """
+        """Whether something may ask for keys of the class of the key that was read."""
         asked = self._asked_classes
         return argument.key in asked if isinstance(argument, Member) else bool(asked)
 
@@ -208,7 +196,7 @@ class MembersTemplate:
         return alt(concat(style.comma, member), concat(style.closing, close))
 
     def _doubtful(self, rest: Rest, look: Look) -> Expr:
-        """The same where it is not known which keys may come: some do if they never run out."""
+        """`unfold` where it is unknown which keys came: sure only if keys never run out."""
         endless = any(
             self._texts.endless(key, look.spellable)
             and self._lives_behind_key(rest, key, look) is True
@@ -218,7 +206,6 @@ class MembersTemplate:
         return alt(concat(self.style.comma, member), concat(self.style.closing, self.end(rest)))
 
     def _member(self, rest: Rest) -> Expr:
-        """A key without its opening quote, its value, and the rest."""
         declared = [
             (self.names[key], concat(QUOTE, call(self, Member(rest, key))))
             for key in self.free(rest.place)  # whether one can be completed is asked later
@@ -310,7 +297,6 @@ class MembersTemplate:
     def _completes(
         self, rest: Rest, key: int, look: Look, extras: Extras, looked: set[str]
     ) -> bool | None:
-        """Whether a rest can be completed behind the value of a name."""
         if self._completed(rest, [key], look) or (
             self._all_complete(rest, look) and self._completed(rest, [key], look)
         ):
@@ -320,17 +306,13 @@ class MembersTemplate:
         return self._find_end(said, free, look, extras, looked)
 
     def _completed(self, rest: Rest, keys: list[int], look: Look) -> set[int]:
-        """The names behind whose values a way that has been found completes the rest."""
+        """Names after which a known completion serves."""
         known, ordered = self._completions[ALL_BYTES], self.style.ordered
         free = {key: self._free(key if ordered else rest.place) for key in keys}
         return known.with_members(rest.said, free, lambda said: look(self._value(said)))
 
     def _all_complete(self, rest: Rest, look: Look) -> bool:
-        """Whether all names together complete a rest, of many; looked for once.
-
-        Where each of many names needs one of its own, as by `dependentRequired`, all serve all: a
-        mask of 200 such pairs took .8 s, as the way of each was searched for, and .03 so.
-        """
+        """Return whether all names together complete a rest, if they are many; searched once."""
         if self._count < _MANY or rest == self._with_all:
             return False
         free = self.free(rest.place)
@@ -341,7 +323,7 @@ class MembersTemplate:
         return found is True
 
     def _surely_lives(self, member: Member, look: Look) -> bool:
-        """Whether a known way completes the rest behind an undeclared key, whichever it is."""
+        """Return whether a known completion serves after any undeclared key."""
         rest, key, known = member.rest, member.key, self._completions[ALL_BYTES]
         free = self._free(self.behind(rest.place, key))
         return look.spellable == ALL_BYTES and any(
@@ -350,7 +332,6 @@ class MembersTemplate:
         )
 
     def _can_end(self, rest: Rest, look: Look) -> bool | None:
-        """Whether some members suffice; that they do stays so, whatever else gets known."""
         said = rest.said
         if look.spellable != ALL_BYTES:
             said = bounded(said, rest.place, "{}", among(look.spellable))
@@ -388,12 +369,10 @@ class MembersTemplate:
         return can_end(ways, said, extras)
 
     def _free(self, place: int) -> int:
-        """A bit for each name that may still come."""
         used = (1 << max(place, 0)) - 1 if self.style.ordered else max(place, 0)
         return (1 << self._count) - 1 & ~used
 
     def _lives(self, key: int, value: Formula, look: Look) -> bool | None:
-        """Whether a member has a text: its value has, and a vocabulary of few bytes has its key."""
         found = look(self._value(value))
         if found and look.spellable != ALL_BYTES:
             return look(concat(QUOTE, self._texts[key], QUOTE, self.style.colon))

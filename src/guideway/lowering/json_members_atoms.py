@@ -1,7 +1,4 @@
-"""What becomes of the atoms about an object when a member is read, and when nothing more comes.
-
-What this module does not know: formulas that atoms are part of, spelling.
-"""
+"""What reading a member leaves of an atom about objects, and which atoms hold at the end."""
 
 from guideway.lowering.json_atoms import (
     AtLeast,

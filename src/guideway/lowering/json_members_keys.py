@@ -1,11 +1,4 @@
-"""How the keys of an object are spelled that is read member by member, and whether they run out.
-
-Keys of a class come once each: those that came are taken out of it, and out of no other class, so
-that what may come there stays the same expression in every state. Where keys never run out it does
-not matter which came.
-
-What this module does not know: formulas.
-"""
+"""Spelling of the keys of an object, and whether keys of a class run out."""
 
 from collections.abc import Sequence
 from functools import cached_property
@@ -53,7 +46,6 @@ class KeyTexts:
 
     @cached_property
     def _others(self) -> Expr:
-        """All keys but the names."""
         names = (str(key.name) for key in self._keys if key.name is not None)
         return complement(self._spelling.choose((name, EPSILON) for name in names))
 

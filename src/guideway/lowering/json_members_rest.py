@@ -1,7 +1,4 @@
-"""Where the members of an object are read: the arguments of `json_members`.
-
-What this module does not know: what follows there.
-"""
+"""Arguments of the template in `json_members`."""
 
 from typing import final
 

@@ -1,7 +1,4 @@
-"""The number keywords of several schemas as one: bounds tighten, sets of values intersect.
-
-What this module does not know: how numbers are spelled.
-"""
+"""Merge the number keywords of several schemas."""
 
 from collections.abc import Iterable
 from decimal import Decimal
@@ -15,7 +12,7 @@ _Value = TypeVar("_Value", bound="str | Decimal")
 
 
 def merged(parts: list[Numbers]) -> Numbers:
-    """The keywords together, with one bound on each side; `values`, if any, satisfy the others.
+    """All keywords as one, with one bound on each side; `values` satisfy the others.
 
     >>> merged([Numbers(integer=True), Numbers(frozenset({Decimal(1), Decimal("1.5")}))]).values
     frozenset({Decimal('1')})
@@ -60,7 +57,7 @@ def within(value: Decimal, numbers: Numbers) -> bool:
 
 
 def implies(first: Numbers, second: Numbers) -> bool:
-    """Whether all numbers of merged keywords are plainly among those of others.
+    """Whether the numbers of merged keywords are plainly among those of others.
 
     >>> implies(Numbers(multiples=(Decimal(4), Decimal(6))), Numbers(multiples=(Decimal(12),)))
     True
@@ -79,19 +76,16 @@ def implies(first: Numbers, second: Numbers) -> bool:
 
 
 def _factors(numbers: Numbers) -> tuple[Decimal, ...]:
-    """What the numbers are multiples of."""
     return (*numbers.multiples, Decimal(1)) if numbers.integer else numbers.multiples
 
 
 def _divide(some: tuple[Decimal, ...], others: tuple[Decimal, ...]) -> bool:
-    """Whether each of some divides whatever all the others divide."""
     return not some or (
         bool(others) and all(_divides(one, common_multiple(others)) for one in some)
     )
 
 
 def _is_tighter(lower: Bound, other: Bound) -> bool:
-    """Whether all above a bound is above another."""
     alike = lower.value == other.value and lower.exclusive >= other.exclusive
     return lower.value > other.value or alike
 
@@ -105,7 +99,7 @@ def _mirror(bound: Bound) -> Bound:
 
 
 def _divides(multiple: Decimal, value: Decimal) -> bool:
-    """In whole numbers, as Decimals round, and without the zeros of 1e999999999."""
+    """In integers, as Decimals round, and without writing out the zeros of 1e999999999."""
     (_, digits, power), (_, others, unit) = value.as_tuple(), multiple.as_tuple()
     top, bottom, shift = _whole(digits), _whole(others), int(power) - int(unit)
     if shift >= 0:  # the twos and fives in a number are no more than its bits

@@ -1,25 +1,8 @@
-r"""JSON objects: keys once each, in any order or in the declared one.
+"""JSON objects: each key once, in any order or in the declared one.
 
-A template, because what may come next depends on the keys that are there already. Its argument is
-
-    (position, extras, node)
-
-where `extras` is the set of undeclared keys used, and `position`, in declared order, the number of
-the first declared key that may still come, and in any order a bit set of those that came. `node` is
-BEHIND a value, or within a key the node of `KeyTrie` that has been reached, so that only the keys
-that somebody begins to write are ever unfolded, not all orders of all keys::
-
-    {"a": 1, "x": 2, "c     declared a, b, c: (0b001, {"x"}, the node of "c")
-    {"a": 1, "x": 2, "c": 3                   (0b101, {"x"}, BEHIND)
-
-An undeclared key is captured while it is read, and decoded at its closing quote, so that "\u0061"
-is known to be "a" again. Where the engine has not kept what a capture read, the set holds UNKNOWN;
-the next undeclared key is then unsure, as it might be the same.
-
-The shortest rest of an object needs no unfolding: the required keys that are missing, in declared
-order or sorted, as no quoted key begins another.
-
-What this module does not know: schemas.
+A template; its argument is (position, extras, node): the declared keys that may still come, the
+undeclared keys used, and the node of the key trie inside a key. Undeclared keys are captured;
+UNKNOWN stands for one that the engine has not kept.
 """
 
 import json
@@ -136,7 +119,7 @@ class ObjectTemplate:
         return self._resumed(position, extras | {key})
 
     def resume_any(self, argument: Hashable) -> Expr:
-        """The same, as if the key might come again."""
+        """As `resume`, as if the key could come again."""
         position, extras, _ = cast("Argument", argument)
         return self._resumed(position, extras)
 
@@ -154,7 +137,7 @@ class ObjectTemplate:
         return concat(self._other_body, call(self, behind))
 
     def lives(self, argument: Hashable, look: Look) -> bool | None:
-        """Whether the values that are still required have texts, and some key goes on from here."""
+        """Whether the missing values have texts, and some key goes on from here."""
         position, _, node = cast("Argument", argument)
         spelled = among(look.spellable)
         parts = self.members.values if look.spellable == ALL_BYTES else self._words
@@ -213,10 +196,7 @@ class ObjectTemplate:
     def _least_in_key(
         self, position: int, node: int, missing: dict[int, bytes | None], least: Least
     ) -> bytes | None:
-        """Of the keys that go on from here the one that makes the whole shortest.
-
-        What is required comes anyway: only what a key adds counts.
-        """
+        """The shortest rest inside a key; required keys come anyway, so only added ones count."""
         best: tuple[int, bytes, int] | None = None
         for index in self._trie.below(node, self._coming(position)):
             word = least(self._words[index])
@@ -231,12 +211,10 @@ class ObjectTemplate:
         return None if begun is None or listed is None else word[len(begun) :] + listed + b"}"
 
     def _begun(self, index: int, node: int) -> Expr:
-        """The quote and the characters of a key that lead to `node`."""
         name = self.members.names[index][: self._trie.depth(node)]
         return concat(QUOTE, self.style.spelling.text(name))
 
     def _listed(self, words: dict[int, bytes | None]) -> bytes | None:
-        """Members, each after a comma, in the order that comes first."""
         known = [word for word in words.values() if word is not None]
         if len(known) < len(words):
             return None
@@ -256,7 +234,6 @@ class ObjectTemplate:
         return alt(concat(style.comma, member), concat(style.closing, close))
 
     def _member(self, position: int, extras: Extras, spellable: int) -> Expr:
-        """A key without its opening quote, its value, and the rest."""
         coming = self._coming(position)
         waiting = self.members.ordered and bool(self._missing(position))
         undeclared = EMPTY if waiting else self._other(position, extras, spellable)
@@ -277,7 +254,6 @@ class ObjectTemplate:
         return concat(self._bodies[index], call(self, (behind, extras, BEHIND)))
 
     def _other(self, position: int, extras: Extras, spellable: int) -> Expr:
-        """An undeclared key that is not used, and what follows."""
         if self.members.others is EMPTY:
             return EMPTY
         keys, used = self._other_key, [(key, EPSILON) for key in extras if key is not None]
@@ -301,7 +277,6 @@ class ObjectTemplate:
         return self._count if self.members.ordered else max(position, 0)
 
     def _missing(self, position: int) -> tuple[int, ...]:
-        """The required keys that are still to come."""
         found = self._lacking.get(position)
         if found is None:
             found = self._lacking.keep(position, tuple(self._unused(position, self._required)))
@@ -312,7 +287,7 @@ class ObjectTemplate:
         return [index for index, needed in enumerate(self.members.required) if needed]
 
     def _coming(self, position: int) -> int:
-        """The declared keys that may come next: in order, no required one is passed over."""
+        """Declared keys that may come next: in order, none passes a required one."""
         found = self._next.get(position)
         return self._next.keep(position, self._find_coming(position)) if found is None else found
 
@@ -326,7 +301,7 @@ class ObjectTemplate:
     def _fits(
         self, position: int, spelled: Callable[[str], bool], begun: int | None = None
     ) -> bool:
-        """Whether there are marks for the members that are missing, but the one that has begun."""
+        """Return whether the vocabulary has marks for the missing members."""
         left = room(position, "{}", spelled)
         return left is None or len({*self._missing(position)} - {begun}) <= left
 

@@ -1,15 +1,7 @@
-"""What is left of a formula about an array or object when a part of it has been read.
+"""What is left of a formula about an array or object after one part has been read.
 
-Reading a member changes each atom on its own: what it says of the member goes to its value,
-what it says of the rest stays (Brzozowski's derivative, with members instead of characters)::
-
-    Named(a, F) and Required(b)      read "a": the value satisfies F; the rest, Required(b)
-    Found(keys, F)                   read one of them: the value satisfies F, or the rest Found(..)
-
-Where the two hang together there are alternatives: pairs of what is said of the value and what is
-said of the rest, one of which has to come true.
-
-What this module does not know: keys, spelling.
+Brzozowski's derivative, with members instead of characters. The result is a set of pairs: a formula
+about the rest, and one about the value.
 """
 
 from collections.abc import Callable, Iterator
@@ -90,11 +82,7 @@ class Judge(Protocol):
 
 @final
 class Progress:
-    """The alternatives for one kind of part, given what becomes of each atom.
-
-    `read` gives None for an atom that stays as it is, as most do when one member is read. What has
-    been found for parts of a formula is kept: the next formula has most of them too.
-    """
+    """The alternatives after reading one kind of part; `read` returns None for atoms that stay."""
 
     def __init__(self, read: Callable[[Atom], Formula | None], judge: Judge) -> None:
         self._read, self._judge = read, judge
@@ -119,10 +107,7 @@ class Progress:
         return known
 
     def _apart(self, found: Pairs) -> Pairs:
-        """The same, a value that leaves less to be said no longer among those that leave more.
-
-        Otherwise one text would lead to both, and to twice as many after each member.
-        """
+        """Make alternatives disjoint: a value leads to the alternative that demands least."""
         if not 1 < len(found) <= _FEW:
             return found
         apart: Pairs = {}
@@ -140,7 +125,6 @@ class Progress:
         return apart
 
     def _make(self, node: Formula, made: "dict[Formula, Pairs | None]") -> Pairs | None:
-        """The alternatives of a part; None where it stays as it is."""
         match node:
             case Truth(holds):
                 return {TRUE: TRUE} if holds else {}
@@ -161,11 +145,7 @@ class Progress:
                 return self._crossed([{all_of(*same): TRUE}, *changed] if same else changed)
 
     def _skeleton(self, root: Formula, made: "dict[Formula, Pairs | None]") -> Formula:
-        """What a part becomes, with all that says nothing of the value put aside as one.
-
-        What stays as it is, is not looked into: read atom by atom, and then put aside atom by
-        atom, eight branches of `oneOf` took 900 calls for a member, and 30 so.
-        """
+        """A part after reading, with everything that says nothing of the value as one atom."""
         told, stack = self._skeletons, [root]
         while stack:
             node = stack[-1]
@@ -185,11 +165,7 @@ class Progress:
         return told[root]
 
     def _split(self, skeleton: Formula) -> Pairs:
-        """The alternatives by what holds for the value and what does not.
-
-        Where many alternatives ask for one of a few constants, most of their products cannot hold:
-        there are as many cases as constants, and not more.
-        """
+        """The alternatives by which tests the value passes: few where tests exclude each other."""
         found: dict[Formula, list[Formula]] = {}
         todo = [iter([(skeleton, TRUE)])]
         while todo:
@@ -213,12 +189,7 @@ class Progress:
     def _cases(
         self, said: Formula, value: Formula, tests: list[Formula]
     ) -> Iterator[tuple[Formula, Formula]]:
-        """What is left to be said in each case, and what the value is then.
-
-        The first test holds or does not. With those that exclude it, and each other, it makes as
-        many cases as they are, and one where none holds: one after the other, each was a look at
-        all that is said, and 200 constants took 8 s.
-        """
+        """The rest and the value for each test of a mutually exclusive set, and for none."""
         chosen, known = list[Formula](), set[Formula]()
         for test in dict.fromkeys(test.denies or test for test in tests):
             spend(1 + len(chosen))
@@ -242,8 +213,6 @@ class Progress:
         return found
 
     def _listed(self, after: Formula) -> Pairs:
-        """What an atom has become, which is small."""
-
         def make(node: Formula, made: dict[Formula, Pairs]) -> Pairs:
             match node:
                 case Truth(holds):
@@ -260,7 +229,7 @@ class Progress:
         return fold(after, make)
 
     def _crossed(self, parts: list[Pairs]) -> Pairs:
-        """All of several; those without alternatives first, as they multiply nothing."""
+        """The conjunction of several; those without alternatives first."""
         single = [next(iter(part.items())) for part in parts if len(part) == 1]
         rest, value = all_of(*(rest for rest, _ in single)), all_of(*(value for _, value in single))
         crossed = {} if rest is FALSE or self._judge.impossible(value) else {rest: value}
@@ -284,17 +253,12 @@ class Progress:
 
 
 def _multiply(changed: list[Pairs]) -> bool:
-    """Whether the alternatives of several parts have many products.
-
-    Those of one part alone have none: told apart, 300 objects beside a member took minutes.
-    """
+    """Return whether several parts have alternatives with many products."""
     counts = [len(found) for found in changed if len(found) > 1]
     return len(counts) > 1 and prod(counts) > _FEW
 
 
 def _aside(after: Formula) -> Formula:
-    """What an atom has become, with all that holds no `Now` put aside."""
-
     def make(node: Formula, made: dict[Formula, Formula]) -> Formula:
         if isinstance(node, Truth) or (isinstance(node, Leaf) and isinstance(node.atom, Now)):
             return node
@@ -304,7 +268,7 @@ def _aside(after: Formula) -> Formula:
 
 
 def _put_aside(node: Formula, made: dict[Formula, Formula]) -> Formula:
-    """The parts of a part that are put aside already, as one."""
+    """Merge the parts that are put aside."""
     joined = all_of if isinstance(node, Every) else any_of
     kept, others = list[Formula](), list[Formula]()
     for part in node.parts:
@@ -320,7 +284,7 @@ def _put_aside(node: Formula, made: dict[Formula, Formula]) -> Formula:
 
 @final
 class _Cases:
-    """What is left of a formula where one of some tests holds, and no other, or none does."""
+    """A formula where exactly one of some exclusive tests holds, or none."""
 
     def __init__(self, said: Formula, tests: list[Formula]) -> None:
         self._said, self._places = said, {test: place for place, test in enumerate(tests)}
@@ -337,7 +301,6 @@ class _Cases:
         spend(len(told) * _LOOK)
 
     def where(self, place: int) -> Formula:
-        """What is left where this test holds."""
         made: dict[Formula, Formula] = {}
         for node in self._parts[place]:
             if node.parts:
@@ -349,7 +312,6 @@ class _Cases:
         return made[self._said]
 
     def _bits(self, node: Formula, told: dict[Formula, int]) -> int:
-        """The tests that are in a part, a bit for each."""
         if isinstance(node, Leaf):
             value = node.atom.value if isinstance(node.atom, Now) else None
             place = self._places.get(value, self._opposites.get(value)) if value else None
@@ -380,14 +342,13 @@ def _too_many(value: Formula) -> LimitError:
 
 
 def _asked(said: Formula) -> frozenset[Formula]:
-    """The parts that all have to hold: a formula with fewer of them leaves less to be said."""
     if said is TRUE:
         return frozenset()
     return frozenset(said.parts if isinstance(said, Every) else (said,))
 
 
 def _united(options: list[Pairs]) -> Pairs:
-    """Any of several: those with the same rest, or the same value, are one."""
+    """The disjunction of several, merged by rest and by value."""
     by_rest: Pairs = {}
     for option in options:
         for rest, value in option.items():

@@ -1,16 +1,4 @@
-"""Numbers told by bounds alone: formulas about them as sets of ranges.
-
-The line of numbers is cut at all bounds, and of each cell a formula holds or does not; cells in a
-row are one range. What is whole is told apart from what is not::
-
-    oneOf: 0 to 3, 2 to 5                        0 to below 2, above 3 to 5
-    a whole number up to 5, or more than 3       whole ones: all; others: more than 3
-
-As a meet of each range with the others' opposites, 200 of which each meets four took half a
-gigabyte.
-
-What this module does not know: schemas.
-"""
+"""Formulas about bounds of numbers, as sets of ranges; integers and fractions apart."""
 
 from collections import defaultdict
 from collections.abc import Callable
@@ -41,17 +29,15 @@ _Range: TypeAlias = "tuple[Bound | None, Bound | None]"
 @final
 @by_value
 class _Cells:
-    """A set of numbers: whether the least are in it, and where that changes, in order."""
+    """A set of numbers: whether it holds the least, and the cuts where that changes."""
 
     least: bool
     cuts: tuple[_Cut, ...] = ()
 
     def others(self) -> "_Cells":
-        """The numbers that are not in it."""
         return _Cells(not self.least, self.cuts)
 
     def ranges(self) -> list[_Range]:
-        """The bounds of what is in it, those of the least numbers first."""
         bounds = [Bound(value, behind) for value, behind in self.cuts]
         ends = [None, *bounds] if self.least else [*bounds]
         lasts: list[Bound | None] = [
@@ -66,17 +52,14 @@ _NONE: Final = _Cells(False)
 @final
 @by_value
 class _Ranges:
-    """Sets of whole numbers and of others, of which each cell has the one or the other."""
+    """A set of integers and a set of fractions."""
 
     whole: _Cells
     broken: _Cells
 
 
 def in_ranges(formula: Formula, *, plain: bool) -> Expr | None:
-    """The numbers for which a formula over `Amount` holds; None if it says more than bounds.
-
-    None as well for what is one range anyhow.
-    """
+    """The numbers that satisfy a formula about bounds alone; None for others, and for one range."""
     if isinstance(formula, Leaf) or not formula.parts:
         return None
     found = _found(formula)
@@ -116,7 +99,6 @@ def _found(formula: Formula) -> _Ranges | None:
 
 
 def _told(numbers: Numbers, sign: bool) -> _Ranges | None:
-    """The numbers that keywords allow, or do not."""
     if numbers != Numbers(integer=numbers.integer, lower=numbers.lower, upper=numbers.upper):
         return None
     lower, upper = tightest(numbers)
@@ -131,7 +113,7 @@ def _told(numbers: Numbers, sign: bool) -> _Ranges | None:
 
 
 def _joined(sets: list[_Ranges], wanted: Callable[[int], bool]) -> _Ranges:
-    """The numbers that are in as many of some sets as are wanted."""
+    """Numbers in as many of the sets as are wanted."""
     return _Ranges(
         _counted([one.whole for one in sets], wanted),
         _counted([one.broken for one in sets], wanted),
@@ -158,7 +140,7 @@ def _counted(sets: list[_Cells], wanted: Callable[[int], bool]) -> _Cells:
 
 
 def _parted(found: _Ranges) -> tuple[_Cells, _Cells, _Cells]:
-    """Where all numbers are in a set, where only whole ones, where only others."""
+    """Where all numbers are in a set, only integers, only fractions."""
     alike = _counted([found.whole, found.broken], lambda count: count == 2)
     whole = _counted([found.whole, alike.others()], lambda count: count == 2)
     broken = _counted([found.broken, alike.others()], lambda count: count == 2)
@@ -166,7 +148,7 @@ def _parted(found: _Ranges) -> tuple[_Cells, _Cells, _Cells]:
 
 
 def _rounded(cells: _Cells) -> _Cells:
-    """The same whole numbers, each cut behind one: what has none between them is no range."""
+    """The same integers, with each cut behind an integer."""
     changes: dict[_Cut, None] = {}
     for value, behind in cells.cuts:
         cut = _behind(value, behind)

@@ -1,10 +1,4 @@
-"""Objects and arrays in vocabularies that do not have all of their marks: brackets and commas.
-
-Without a comma there are still objects of one member and arrays of one item; without a closing
-bracket there are none.
-
-What this module does not know: quotes, values.
-"""
+"""Objects and arrays for vocabularies without a comma or a bracket."""
 
 from collections.abc import Callable
 
@@ -15,7 +9,7 @@ from guideway.lowering.nodes import Least
 
 
 def room(place: int, brackets: str, spelled: Callable[[str], bool]) -> int | None:
-    """How many members or items may still come before the closing bracket.
+    """How many members or items may still come: None for any number, -1 if a bracket is missing.
 
     Args:
         place: negative before the opening bracket, else behind a value.

@@ -1,10 +1,7 @@
 """Strings and numbers that a formula allows, as regular expressions.
 
-Strings are exact: spelling commutes with everything regular, so what does not hold is a complement.
-Numbers are exact in the spellings that `numbers` promises beside bounds; the complement of a range
-of a keyword is a set of its own, as some spellings are in neither.
-
-What this module does not know: schemas.
+Strings are exact. A number is told only in the spellings of `numbers`, so the complement of a range
+is a set of its own.
 """
 
 from collections.abc import Iterable
@@ -88,20 +85,14 @@ def scalars(schema: Schema, spelling: Spelling) -> Expr:
 
 
 def string(formula: Formula, style: JsonStyle) -> Expr:
-    """The strings for which a formula over `Text` holds, with their quotes.
-
-    Many that are listed are read as words: of 2,460 letter by letter, a mask took 90 ms, now 15.
-    """
+    """The strings that satisfy a formula, with their quotes; long lists become words."""
     listed = _listed(formula)
     words = None if listed is None or len(listed) <= _FEW_STRINGS else words_rule(listed, style)
     return words or concat(QUOTE, text_content(formula, style.spelling), QUOTE)
 
 
 def _listed(formula: Formula, deep: int = 3) -> list[str] | None:
-    """The strings that a formula lists, if it says nothing else but lengths, in order.
-
-    Of choices within choices, as deep as somebody likes, `deep` are looked into.
-    """
+    """The strings that a formula lists, in order, if it says nothing else but lengths."""
     if isinstance(formula, Some):
         return _each_listed(formula.parts, deep - 1) if deep else None
     plain, others = _sorted(formula.parts if isinstance(formula, Every) else (formula,))
@@ -115,7 +106,6 @@ def _listed(formula: Formula, deep: int = 3) -> list[str] | None:
 
 
 def _each_listed(parts: Iterable[Formula], deep: int) -> list[str] | None:
-    """The strings that parts list together, if each does."""
     found = [_listed(part, deep) for part in parts]
     told = [texts for texts in found if texts is not None]
     return sorted({text for texts in told for text in texts}) if len(told) == len(found) else None
@@ -155,7 +145,6 @@ def text_content(formula: Formula, spelling: Spelling) -> Expr:
 
 
 def _sorted(parts: Iterable[Formula]) -> tuple[list[Strings], list[Formula]]:
-    """The keywords that hold, and the other parts."""
     plain: list[Strings] = []
     others: list[Formula] = []
     for part in parts:
@@ -167,7 +156,6 @@ def _sorted(parts: Iterable[Formula]) -> tuple[list[Strings], list[Formula]]:
 
 
 def _denied_values(part: Formula) -> frozenset[str]:
-    """The strings that a part says a string is none of, if it says nothing else."""
     if isinstance(part, Leaf) and isinstance(part.atom, Text) and not part.atom.sign:
         strings = part.atom.strings
         if strings.values is not None and strings == Strings(values=strings.values):
@@ -176,7 +164,7 @@ def _denied_values(part: Formula) -> frozenset[str]:
 
 
 def _without(strings: Strings, denied: list[frozenset[str]]) -> Strings:
-    """These strings but those: evaluated, where meeting opposites would take automata."""
+    """Evaluated: meeting complements would take automata."""
     return Strings(values=(strings.values or frozenset()).difference(*denied))
 
 
@@ -188,18 +176,15 @@ def _text(atom: object, spelling: Spelling) -> Expr:
 
 
 def _shape(atom: Text, spelling: Spelling) -> Expr:
-    """The strings of an atom, or those that it denies."""
     return reduce(both, _strings([atom.strings], spelling, outer=not atom.sign))
 
 
 def _denied_text(part: Formula) -> Text | None:
-    """What a part denies, if it does nothing else."""
     atom = part.atom if isinstance(part, Leaf) else None
     return atom if isinstance(atom, Text) and not atom.sign else None
 
 
 def _merged(parts: list[Strings]) -> list[Strings]:
-    """The keywords together: lengths and values in the first, then patterns and formats."""
     values = common(part.values for part in parts)
     low = max(part.low for part in parts)
     high = min((part.high for part in parts if part.high is not None), default=None)
@@ -211,7 +196,7 @@ def _merged(parts: list[Strings]) -> list[Strings]:
 
 
 def _strings(parts: list[Strings], spelling: Spelling, outer: bool = False) -> list[Expr]:
-    """What keywords say, at least one expression; `outer`: some more, where that is not regular."""
+    """At least one expression for keywords; `outer`: a superset, where that is not regular."""
     found: list[Expr] = []
     plain = not outer and any(p.format is not None and is_plain_format(p.format) for p in parts)
     for part in parts:
@@ -230,7 +215,6 @@ def _strings(parts: list[Strings], spelling: Spelling, outer: bool = False) -> l
 
 
 def _kept(part: Strings) -> list[str]:
-    """Those of the values that are as long as is said, in order."""
     values = part.values or frozenset()
     most = len(max(values, key=len, default="")) if part.high is None else part.high
     return [value for value in sorted(values) if part.low <= len(value) <= most]
@@ -238,11 +222,7 @@ def _kept(part: Strings) -> list[str]:
 
 @lru_cache(maxsize=1024)
 def _one_of(values: tuple[str, ...], spelling: Spelling, depth: int = 0) -> Expr:
-    """One of some strings, in order; kept: branches of a `oneOf` deny each other's again and again.
-
-    Of many, those that begin alike are kept, too: what `uniqueItems` leaves of an enum is all but a
-    few. Of 2,500 that takes 1.4 ms, instead of 29.
-    """
+    """One of some strings, in order; large lists are cached by common prefix."""
     if len(values) <= _FEW_STRINGS or depth == _DEEPEST:
         return spelling.choose((value, EPSILON) for value in values)
     beginning = values[0]
@@ -261,8 +241,6 @@ def _one_of(values: tuple[str, ...], spelling: Spelling, depth: int = 0) -> Expr
 
 @lru_cache(maxsize=128)
 def _format(name: str, spelling: Spelling, outer: bool) -> Expr:
-    """The strings of a format, kept: the second of 60 in a time makes 40 ms of work."""
-
     def match(pattern: str) -> Expr:
         return lower_regex(parse_regex(pattern, "ecma"), spelling.character)
 
@@ -305,10 +283,7 @@ def number(formula: Formula, *, plain: bool) -> Expr:
 
 
 def _check_rests(formula: Formula) -> None:
-    """Refuse multiples and others that are none, if they leave too many rests together.
-
-    Each mask meets a thousand new ones: `oneOf` of 2, 3, 5, 7, 11, 13 and 17 took .5 GB for 48.
-    """
+    """Refuse mixed multiples and non-multiples that leave too many remainders together."""
     said = [atom for atom in atoms(formula) if isinstance(atom, Amount) and atom.numbers.multiples]
     factors = {factor for atom in said for factor in atom.numbers.multiples}
     if len(factors) < _MANY_FACTORS or len({atom.sign for atom in said}) == 1:
@@ -323,13 +298,11 @@ def _check_rests(formula: Formula) -> None:
 
 
 def _amount_of(part: Formula) -> Numbers | None:
-    """The keywords that a part says a number satisfies, if it says nothing else."""
     atom = part.atom if isinstance(part, Leaf) else None
     return atom.numbers if isinstance(atom, Amount) and atom.sign else None
 
 
 def _denied_by(node: Formula) -> Iterable[Numbers]:
-    """The keywords whose numbers a number is none of, as parts say alone."""
     for part in node.parts:
         atom = part.atom if isinstance(part, Leaf) else None
         if isinstance(atom, Amount) and not atom.sign:
@@ -337,20 +310,18 @@ def _denied_by(node: Formula) -> Iterable[Numbers]:
 
 
 def _is_listed(whole: Numbers, said: Formula) -> bool:
-    """Whether there are values that can be tried: near ones, and what is said is about no texts."""
+    """Return whether there are values that can be evaluated one by one."""
     near = whole.values is not None and not any(map(is_far, whole.values))
     return near and not any(atom.numbers.digits for atom in atoms(said) if isinstance(atom, Amount))
 
 
 def _those(whole: Numbers, said: Formula) -> Numbers:
-    """The values of which all holds: evaluated, where meeting opposites would take automata."""
     kept = [value for value in whole.values or () if holds(said, partial(_is_so, value))]
     spend(len(whole.values or ()))
     return Numbers(frozenset(kept), whole.integer)
 
 
 def _is_so(value: Decimal, atom: Atom) -> bool:
-    """Whether an atom about numbers holds of a value."""
     numbers = cast("Amount", atom).numbers
     listed = numbers.values is None or value in numbers.values
     return (listed and within(value, numbers)) is cast("Amount", atom).sign
@@ -358,11 +329,9 @@ def _is_so(value: Decimal, atom: Atom) -> bool:
 
 @lru_cache(maxsize=16)
 def _amount(numbers: Numbers, *, plain: bool) -> Expr:
-    """The numbers that keywords allow, kept: one of 200 that differ is asked for 200 times."""
     numbers = merged([numbers])
     return EMPTY if no_number(numbers) else lower_numbers(numbers, plain=plain)
 
 
 def _denied(numbers: Numbers, *, plain: bool) -> Expr:
-    """The numbers that keywords do not allow."""
     return lower_other_numbers(merged([numbers]), plain=plain)

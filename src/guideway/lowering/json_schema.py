@@ -1,19 +1,8 @@
-"""JSON Schema to the core: the JSON texts of the instances that a schema allows.
+"""JSON Schema to expressions: the JSON texts of the instances.
 
-What is said of a value is a formula (`json_meaning`). For each type it is restricted to that type:
-null and booleans are evaluated, numbers and strings are regular, and every array and object becomes
-a rule whose body is made when it is first entered. So nothing recurses here: nesting and chains of
-references have no depth, what is shared is lowered once, and recursive schemas are rules that
-mention themselves.
-
-Objects and arrays of few cases are plain ones (`json_objects`; items in a row). Others are read
-member by member against their formula (`json_members`, `json_items`).
-
-Whether a part has an instance at all is for the automata to find out; they prune what has none, so
-a property without an instance is never offered. `json_conflicts` then tells why.
-
-What this module does not know: how JSON is spelled (`json_text`, `numbers`), what schemas say
-together (`json_meaning`).
+A formula says what a value satisfies (`json_meaning`). Scalars become regular expressions; each
+array and object becomes a rule that is made when it is entered: plain if it has few cases, else
+read part by part.
 """
 
 from collections.abc import Callable
@@ -113,7 +102,6 @@ def told_apart(source: JsonSchema, only: list[Json] | None = None) -> TameLoweri
 
 
 def _whole(source: JsonSchema, draft: Draft, raw: Json) -> Expr:
-    """The values of a part that names no other."""
     parts = LooseParts(raw, draft, strict=False)
     return Lowering(source, Document(parts.root, parts)).value(leaf(Holds(parts.root)))
 
@@ -166,7 +154,7 @@ def _forget(generals: "list[tuple[LooseParts, Lowering]]") -> None:
 
 
 def _combining(schema: TameSchema) -> list[Json]:
-    """A late part with branches, if there is one: then parts that are alike have to be one."""
+    """A late part with branches, if there is one."""
     return list(islice(filter(combines, schema.late.values()), 1))
 
 
@@ -225,7 +213,7 @@ class Lowering:
         return found
 
     def _denied(self, address: Address, said: Formula) -> Expr | None:
-        """What is no instance of a schema, made when it is entered: whole types are none of it."""
+        """The complement of a schema as a lazy rule, if some type is surely in it."""
         if not self._surely or self.meaning.outlines.of(address).kinds >= KINDS:
             return None
         # Branches of `oneOf` deny each other's members: a third of the time to a first mask.
@@ -267,7 +255,6 @@ class Lowering:
                 assert_never(kind)
 
     def _string(self, said: Formula) -> Expr:
-        """Strings; those that hold JSON are alternatives, and nothing else is said of them."""
         held = {atom for atom in atoms(said) if isinstance(atom, Text) and atom.strings.holds}
         match said:
             case _ if not held:
@@ -286,7 +273,6 @@ class Lowering:
                 )
 
     def _cases(self, kind: Composed, said: Formula, lower: Callable[[Case], Expr]) -> Expr:
-        """A rule for each case, or one for all."""
         if said is TRUE:
             return every(kind, self._style)
         if self.meaning.lists:
@@ -317,7 +303,6 @@ class Lowering:
     # Arrays
 
     def _array(self, case: Case) -> Expr:
-        """Plain ones, if items are all that is at stake."""
         if not all(isinstance(atom, Item | Items | Longer | Shorter) for atom in case):
             return self._general("array", all_of(*map(leaf, case)))
         low = max((atom.count for atom in case if isinstance(atom, Longer)), default=0)

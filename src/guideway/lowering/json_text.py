@@ -1,17 +1,7 @@
-r"""How JSON is spelled: the characters of strings, and whitespace.
+"""Spelling of JSON: characters of strings, and whitespace.
 
-A set of characters becomes the expression of their spellings between quotes:
-
-    plain   as `json.dumps(..., ensure_ascii=False)`: themselves, but \" \\ \b \f \n \r \t, and
-            \u001f for other control characters
-    any     themselves where JSON allows that, their short escape if they have one (\/ too), and
-            \uXXXX in either case; beyond U+FFFF the escapes of both surrogates. Never one alone
-
-No spelling of one character begins another's, and each is of one character only. So spelling
-commutes with everything regular: what a pattern denotes over characters, its expression over
-spelled characters denotes in JSON, intersections and differences included.
-
-What this module does not know: schemas, objects.
+No spelling of a character begins another's, so spelling commutes with all regular operations.
+"plain" is the spelling of `json.dumps`, "any" allows all escapes.
 """
 
 import json
@@ -65,7 +55,7 @@ def is_choice_of_words(choice: Alt) -> bool:
 
 
 def alternatives_in(sequence: Expr) -> list[Alt]:
-    """The choice at the end of a sequence, if there is one there."""
+    """The union at the end of a sequence, in a list."""
     while isinstance(sequence, Concat):
         sequence = sequence.tail
     return [sequence] if isinstance(sequence, Alt) else []
@@ -92,7 +82,7 @@ def spell_character(ranges: CodePoints, plain: bool) -> Expr:
 
 
 def _spell_ascii(members: int) -> Expr:
-    """The same of a set of ASCII, as most in patterns are: .015 ms each instead of .035."""
+    """`spell_character` for sets of ASCII, twice as fast."""
     blocks: dict[int, int] = {}  # the first of the last two digits, by what may follow
     for digit in range(8):
         if inside := members >> 16 * digit & 0xFFFF:
@@ -107,7 +97,6 @@ def _spell_ascii(members: int) -> Expr:
 
 @lru_cache(maxsize=256)
 def _digit(members: int) -> Expr:
-    """One hexadecimal digit out of a set."""
     return byte_set(sum(digit for value, digit in enumerate(_DIGITS) if members >> value & 1))
 
 
@@ -122,7 +111,7 @@ def _members(ranges: CodePoints) -> Iterable[int]:
 
 @lru_cache(maxsize=1024)
 def _hex(ranges: CodePoints, digits: int) -> Expr:
-    """The codes as that many hexadecimal digits, of either case: most sets share most blocks."""
+    """Codes as hexadecimal digits of either case."""
     size = 16 ** (digits - 1)
     cut: dict[int, list[tuple[int, int]]] = {}  # what there is of each block that is not all there
     whole = 0
@@ -145,7 +134,7 @@ def _hex(ranges: CodePoints, digits: int) -> Expr:
 
 
 def _blocks(ranges: CodePoints, size: int) -> list[tuple[int, CodePoints]]:
-    """The ranges cut where multiples of `size` begin: (multiple, its ranges counted from there)."""
+    """Cut ranges at multiples of `size`: (multiple, ranges relative to it)."""
     blocks: dict[int, list[tuple[int, int]]] = {}
     for low, high in ranges:
         for number in range(low // size, high // size + 1):
@@ -157,10 +146,7 @@ def _blocks(ranges: CodePoints, size: int) -> list[tuple[int, CodePoints]]:
 
 @lru_cache(maxsize=256)
 def _surrogate_pairs(ranges: CodePoints) -> Expr:
-    """The escapes of characters beyond U+FFFF, without the first backslash.
-
-    1,024 characters share a first surrogate; first ones with the same second ones go together.
-    """
+    """Escapes beyond U+FFFF, without the first backslash; equal second halves are shared."""
     seconds: dict[CodePoints, list[int]] = {}
     for number, block in _blocks(ranges, 1024):
         seconds.setdefault(block, []).append(0xD800 + number - 0x10000 // 1024)
@@ -217,10 +203,7 @@ class Spelling:
         return json.dumps(text, ensure_ascii=False)[1:-1].encode()
 
     def choose(self, options: "Iterable[tuple[str, Expr]]") -> Expr:
-        """One of the strings, without its quotes, then what goes with it.
-
-        A trie, so that a step costs what one string costs, however many there are.
-        """
+        """One of the strings, without its quotes, then what goes with it, as a trie."""
         made = branching(options, lambda char: self.character(((ord(char), ord(char)),)))
         _WORDS.update(alternatives_in(made))
         return made
@@ -251,10 +234,7 @@ class JsonStyle:
 
 
 def json_style(source: JsonSchema) -> JsonStyle:
-    """The style that a source asks for.
-
-    Every gap may be empty, so the shortest text of a value has no whitespace.
-    """
+    """The style that a source asks for; every gap may be empty."""
     return _style(source.spelling == "plain", source.key_order == "declared", source.whitespace)
 
 
@@ -272,7 +252,6 @@ def _style(plain: bool, ordered: bool, whitespace: "str | Whitespace") -> JsonSt
 
 
 def _gaps(whitespace: "str | Whitespace") -> tuple[Expr, Expr]:
-    """What may stand where lines may be broken, and what where not."""
     if whitespace == "compact":
         return EPSILON, EPSILON
     bounds = whitespace if isinstance(whitespace, Whitespace) else Whitespace()

@@ -1,16 +1,4 @@
-"""unevaluatedProperties and unevaluatedItems: what no other keyword of the place looks at.
-
-Which keywords look at a member depends on which branches in place hold, so there is an alternative
-for each set of branches that do, and in each the keyword is an additionalProperties, or an
-additionalItems, that knows which members or items have been looked at::
-
-    {"anyOf": [{"properties": {"a": A}}, B], "unevaluatedProperties": false}
-    (first branch, and nothing beside "a")  or  nothing at all
-
-More branches that hold leave less to the keyword, so nobody has to say that the others do not.
-
-What this module does not know: how many branches there are; 2^10 alternatives are enough for it.
-"""
+"""`unevaluatedProperties` and `unevaluatedItems`, as one alternative for each set of branches."""
 
 from collections.abc import Iterable
 from dataclasses import dataclass
@@ -47,15 +35,7 @@ class Reader(Protocol):
 @final
 @dataclass(frozen=True, slots=True)
 class _Seen:
-    """What is looked at.
-
-    Attributes:
-        all: everything is.
-        names: of members.
-        patterns: of members.
-        count: so many items.
-        holding: items that satisfy any of these.
-    """
+    """What is evaluated: everything, or names, patterns, a prefix of items, some items."""
 
     all: bool = False
     names: frozenset[str] = frozenset()
@@ -112,14 +92,13 @@ def unevaluated_items(reader: Reader, schema: Schema) -> Formula:
 
 @final
 class _Finder:
-    """Finds what is looked at in place, with the conditions under which it is."""
+    """Finds what is evaluated in place, and under which conditions."""
 
     def __init__(self, reader: Reader, kind: Kind, root: Schema) -> None:
         self._reader, self._root = reader, root
         self._kind: Kind = kind
 
     def around(self, schema: Schema, depth: int, *, outermost: bool = False) -> _Options:
-        """The alternatives of a schema that holds."""
         if depth > _DEEPEST:
             raise self._too_many(f"look through more than {_DEEPEST} schemas in place")
         options: _Options = {(TRUE, self._own(schema, outermost)): None}

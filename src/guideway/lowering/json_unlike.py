@@ -1,11 +1,4 @@
-"""That what is read is none of some values: what becomes of it member by member, item by item.
-
-    Unlike({"a": 1, "b": 2}, {"a": 1, "b": 3})
-    read "a":   it is 1, and the rest is unlike {"b": 2} and {"b": 3};   or it is not 1
-    read "c":   nothing is left to say
-
-Values that agree so far stay together, so there are no more alternatives than values.
-"""
+"""What reading a part leaves of `Unlike`."""
 
 from guideway.lowering.json_atoms import Among
 from guideway.lowering.json_formulas import TRUE, Formula, all_of, any_of, leaf

@@ -1,13 +1,6 @@
 """JSON values as hashable ones, equal exactly if JSON Schema calls them equal.
 
-1 = 1.0 = 10e-1, but not true; the order of members does not count. A value is its kind and content:
-
-    {"a": [1, true]}    ("object", {("a", ("array", (("number", 1), ("boolean", True))))})
-
-The contents of arrays and objects are `Parts`, of which equal ones are the same object: to compare
-values, or to hash one, does not go into them, however deep they nest.
-
-What this module does not know: schemas, spelling.
+Equal arrays and objects are the same object, so comparing and hashing do not recurse.
 """
 
 import json
@@ -41,7 +34,7 @@ class Parts:
 @final
 @by_value
 class _Joint:
-    """Where so many values become an array, or, with names, an object."""
+    """Marks where the last `count` values become an array, or an object."""
 
     count: int
     names: list[str] | None
@@ -103,7 +96,6 @@ def object_of(members: Iterable[tuple[str, Exact]]) -> Exact:
 
 
 def _same(parts: tuple[Exact, ...] | frozenset[tuple[str, Exact]], inner: Iterable[Exact]) -> Parts:
-    """The one object for all equal parts."""
     found = _parts.known(parts)
     if found is not None:
         return found

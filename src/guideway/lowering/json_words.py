@@ -1,11 +1,4 @@
-"""Many words: strings of an enum, or the options of a choice.
-
-The kernels read both by a trie of the words, one node for all. An expression of them is only made
-where somebody derives it, and of many words no more than those that begin with what was read: all
-of 100,000 took 4 s.
-
-What this module does not know: schemas.
-"""
+"""Strings of an enum as a rule, which kernels read by a trie."""
 
 from bisect import bisect_right
 from collections.abc import Hashable, Iterable, Sequence
@@ -130,7 +123,7 @@ class WordsTemplate(Uncaptured):
         return next((found for rest in rests if (found := look(rest)) is not False), False)
 
     def least(self, argument: Hashable, least: Least) -> bytes | None:
-        """The rest of the shortest word, letter by letter: spelled, 100,000 of them take 0.1 s."""
+        """The rest of the shortest word, spelled letter by letter."""
         rests, end = self._rests(argument), least(self._end)
         letters = {letter: least(self._spelling.text(letter)) for letter in set("".join(rests))}
         table = {ord(letter): (text or b"").decode() for letter, text in letters.items()}

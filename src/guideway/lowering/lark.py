@@ -1,8 +1,4 @@
-"""Lark grammars to the core, each by the way in which its source asks for it to be read.
-
-What stands in a grammar and is no Lark has its own texts, whatever is around it: a nested grammar
-ignores what it ignores, and looks ahead in its own text alone. It is lowered first.
-"""
+"""Lark grammars to expressions, by the parser that their source asks for."""
 
 from collections.abc import Callable
 

@@ -1,18 +1,7 @@
-r"""Lookaround: places at which the rest of a text, or what came before, has to match something too.
+"""Lookaround as intersections with what stands before, or behind.
 
-    x(?=y)z    x, then texts of z (to the very end) that begin with a y
-    x(?<!y)z   texts of x (from the very beginning) that do not end in a y, then z
-
-So a pattern is read from both ends: what stands before a lookbehind is put together from the left,
-what stands behind a lookahead from the right, and intersections do the rest. That needs all
-lookbehinds before all lookaheads, except where one looks at the whole text anyway, like a lookahead
-at the beginning. Alternatives and bounded counts with lookaround inside are multiplied out. Of the
-unbounded ones there are `(?:(?!y)c)*` with one character c at the end: strings without a y in them.
-
-So counts stay one node, and conditions are intersections, made as far as they are needed: as one
-automaton `(?=.{1,255}$)` before the pattern of a host name is too large. Everything else is left to
-`lowering.whole_matches`. What sequences, anchors and counts denote is known to `lowering.anchors`
-alone.
+Lookbehinds are put together from the left, lookaheads from the right; alternatives and bounded
+counts with lookaround are multiplied out. What does not fit is left to `whole_matches`.
 """
 
 from collections.abc import Callable, Iterable, Sequence
@@ -47,7 +36,7 @@ MOST_ROUNDS = 12
 @final
 @dataclass(frozen=True, slots=True)
 class _Condition:
-    """A lookahead or lookbehind. `padded`: the strings up to the end, or from the beginning."""
+    """A lookahead or lookbehind; `padded` are the strings up to the end, or from the beginning."""
 
     look: Look
     padded: Value
@@ -83,7 +72,6 @@ class Lookaround:
         return alt(*(self._whole((around, *o, around)) for o in self._options(root)))
 
     def _whole(self, items: tuple[_Item, ...]) -> Expr:
-        """The texts of a sequence that is the whole text."""
         found = self._sides.text
         crossing = _crossing(items)
         while crossing:
@@ -99,7 +87,7 @@ class Lookaround:
         return both(at(self._sides.then(before, after), START, END), found)
 
     def _sees_all(self, items: tuple[_Item, ...], index: int) -> bool:
-        """Whether nothing can stand before this lookahead, or behind this lookbehind."""
+        """Return whether nothing can stand before this lookahead, or behind this lookbehind."""
         item = items[index]
         if not isinstance(item, _Condition):
             return False
@@ -110,12 +98,10 @@ class Lookaround:
         return not any(isinstance(p, _Without) for p in parts) and strings <= {EPSILON, EMPTY}
 
     def _strings(self, condition: _Condition) -> Value:
-        """The strings that a condition lets through."""
         padded = condition.padded
         return self._sides.opposite(padded) if condition.look.negated else padded
 
     def _forward(self, items: Sequence[_Item]) -> Value:
-        """What a sequence up to the end of the text denotes."""
         found: Value = EPSILON
         conditions: list[Value] = []  # those in a row are met at once
         for item in reversed(items):
@@ -132,7 +118,6 @@ class Lookaround:
         return self._sides.meet(found, *conditions)
 
     def _backward(self, items: Sequence[_Item]) -> Value:
-        """What a sequence from the beginning of the text denotes."""
         found: Value = EPSILON
         conditions: list[Value] = []
         for item in items:
@@ -146,7 +131,7 @@ class Lookaround:
         return self._sides.meet(found, *conditions)
 
     def _before(self, item: _Without, rest: Value) -> Value:
-        """The strings without the words, before nothing else: a word might reach into the rest."""
+        """The strings without the words; nothing may follow, as a word might reach into it."""
         if not {at(rest, side, END) for side in BEFORE} <= {EPSILON, EMPTY}:
             raise NotByParts
         return self._sides.then(item.strings, rest)
@@ -160,7 +145,7 @@ class Lookaround:
     # multiplying out
 
     def _options(self, root: Node) -> _Options:
-        """The sequences of a part, with lookaround at their top; an explicit stack."""
+        """The sequences of a part, with lookaround at their top."""
         holding = _holding(root)
         done: list[_Options] = []
         todo: list[tuple[Node, bool]] = [(root, False)]
@@ -196,7 +181,6 @@ class Lookaround:
         return found
 
     def _repeated(self, node: Repeat, options: _Options) -> _Options:
-        """A loop over characters, or every number of rounds that there may be."""
         item = node.item
         while isinstance(item, Group):
             item = item.item
@@ -251,7 +235,7 @@ class Lookaround:
 
 
 def _is_contained(root: Node) -> bool:
-    """Whether what looks around in a part surely sees nothing beyond it."""
+    """Return whether lookaround in a part surely sees nothing beyond it."""
     todo = [root]
     while todo:
         node = todo.pop()
@@ -271,7 +255,7 @@ def _is_contained(root: Node) -> bool:
 
 
 def _fits(looked_at: Node, parts: Sequence[Node]) -> bool:
-    """Whether what is looked at is never longer than these parts, and looks at nothing itself."""
+    """Return whether what is looked at is never longer than these parts."""
     _, most = width(looked_at, {})
     if most is None or most > sum(width(part, {})[0] for part in parts):
         return False
@@ -283,7 +267,7 @@ def _looks(item: _Item, ahead: bool) -> bool:
 
 
 def _crossing(items: Sequence[_Item]) -> list[tuple[int, _Condition | _Without]]:
-    """The lookaheads that stand before a lookbehind, and these lookbehinds, with their places."""
+    """Lookaheads before a lookbehind, and these lookbehinds, with their places."""
     looks = [(i, x) for i, x in enumerate(items) if isinstance(x, _Condition | _Without)]
     aheads = [i for i, x in looks if not _looks(x, ahead=False)]
     behinds = [i for i, x in looks if _looks(x, ahead=False)]
@@ -293,7 +277,7 @@ def _crossing(items: Sequence[_Item]) -> list[tuple[int, _Condition | _Without]]
 
 
 def _holding(root: Node) -> set[int]:
-    """The nodes with lookaround in them, by id."""
+    """The ids of nodes with lookaround inside."""
     found: set[int] = set()
     for node in reversed(nodes_of(root)):
         if isinstance(node, Look) or any(id(child) in found for child in children(node)):

@@ -1,4 +1,4 @@
-"""Two names for what formats are made of."""
+"""Types of the functions that make formats."""
 
 from collections.abc import Callable
 from typing import TypeAlias

@@ -1,13 +1,7 @@
-"""What several sources have in common, and what one has that others do not: `&`, `-` and `~`.
+"""Intersections and differences of sources: `&`, `-` and `~`.
 
-    regular, all of them       And and Not of the core
-    JSON Schemas               one document (`json_both`), where their options go together
-    one that nests, X          X & R is  Ahead(R)·X·Stop:  all of X's text is looked ahead at,
-    and regular ones, R        X - R the same with the complement
-    several that nest          those that nest only so and so deep are regular in fact; a short list
-                               of texts is tried text by text; two that nest without end are refused
-
-What may take a search is asked of a `Decider`. What this module does not know: what sources are.
+Regular ones are And and Not. A nesting one meets a regular one by looking ahead at its whole text.
+Two that nest without end are refused.
 """
 
 from collections.abc import Mapping, Sequence
@@ -109,23 +103,18 @@ def _flat(operand: Operand, decide: Decider | None, *most: int) -> Operand:
 
 
 def _regular(operands: Sequence[Operand]) -> Expr | None:
-    """What regular operands say together; None for nothing."""
     each = [complement(one.expr) if one.denied else one.expr for one in operands]
     return all_of(each) if each else None
 
 
 def _within(regular: Expr, operands: Sequence[Operand]) -> Expr:
-    """Where all are denied or special tokens, what is left of any text: those are in none.
-
-    All others hold nothing but text: to find out once more that of 4,000 characters some are left
-    took 4 s.
-    """
+    """Intersect with TEXT if all operands are denied or special: all others hold only text."""
     texts = any(not each.denied and not each.marked for each in operands)
     return regular if texts or not any(each.denied for each in operands) else both(TEXT, regular)
 
 
 def looking(nested: Expr, regular: Expr) -> Expr:
-    """What nests, in so far as it is in a regular expression.
+    """The texts of `nested` that are in a regular expression.
 
     >>> from guideway.lowering.expr import literal
     >>> from guideway.lowering.nodes import Rule
@@ -141,7 +130,6 @@ def looking(nested: Expr, regular: Expr) -> Expr:
 
 
 def _listed(nested: Sequence[Operand], regular: Expr | None, decide: Decider) -> Expr | None:
-    """The texts of one that has few, as far as the others say that they may be there."""
     held = [each for each in nested if not each.denied]
     known = [(regular, nested)] if regular is not None else []
     for one in held:
@@ -177,7 +165,7 @@ def _refusal(nested: Sequence[Operand], option: str) -> UnsupportedError:
 
 
 def solid(expr: Expr) -> Expr:
-    """All but the empty text, of an expression that is not regular.
+    """All texts but the empty one.
 
     >>> from guideway.lowering.expr import literal, optional
     >>> from guideway.lowering.nodes import Rule

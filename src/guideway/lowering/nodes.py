@@ -1,29 +1,7 @@
-"""The nodes of the core: fourteen frozen shapes, each a set of byte strings.
+"""The nodes of expressions: fourteen frozen shapes, each a set of byte strings.
 
-    node            denotes
-    Empty           no string at all, ∅
-    Epsilon         the empty string, ε
-    Bytes           one byte out of a set
-    Concat          a string of `head`, then one of `tail`
-    Alt             a string of any of `options`
-    Repeat          `low` to `high` strings of `item`
-    And, Not        both; any byte string but those of `item` (regular operands only)
-    Rule            what its body denotes; the body may mention the rule again
-    Call            what `template` unfolds to for `argument` (objects with a set of used keys)
-    Capture         a string of `item`, remembered and handed to `template`
-    Ahead           the empty string, where what follows is in `item`, up to
-    Stop            the empty string, where what an Ahead of its level looks at ends
-    Unsure          unknown without the bytes that a Capture has read (see automata.derivative)
-
-The constructors of `lowering.expr` alone make them: equal ones are the same object. `inhabited`
-says that some byte string surely belongs; False where that takes a search.
-
-A concatenation is a stack, so what follows an Ahead is the rest of it. `looks` is how many levels
-of Ahead there may be in a node, 0: none. Where there are, whether there is a string at all depends
-on what stands before and behind (`automata.guarded`). `yields` says that a node can be passed
-without a byte, if what its Aheads say holds.
-
-What this module does not know: tokens, characters, JSON, automata.
+`lowering.expr` makes them. `inhabited`: surely not empty. `looks`: the number of levels of Ahead
+inside. `yields`: can be passed without a byte if its Aheads hold.
 """
 
 from collections.abc import Callable, Hashable, Iterable
@@ -59,11 +37,7 @@ class Look(Protocol):
 
 
 class Template(Protocol):
-    """A rule with a parameter, unfolded when it is reached.
-
-    Laws: `unfold`, `resume` and `resume_any` are pure; what they return is never nullable;
-    templates hash by identity or value and never change.
-    """
+    """A rule with a parameter, unfolded when it is reached."""
 
     def unfold(self, argument: Hashable, look: "Look") -> "Expr":
         """The expression that the call stands for; `look` tells at once."""
@@ -86,10 +60,7 @@ class Template(Protocol):
         ...
 
     def lives(self, argument: Hashable, look: "Look") -> bool | None:
-        """Whether `unfold(argument)` has a text; None where `look` has not told yet.
-
-        Exact, given what `look` says, and monotone. Must not unfold.
-        """
+        """Whether `unfold(argument)` has a text; None where `look` has not told yet."""
         ...
 
     def lives_after(
@@ -103,12 +74,7 @@ class Template(Protocol):
         ...
 
     def least(self, argument: Hashable, least: "Least") -> bytes | None:
-        """The least, in byte order, of the shortest strings of `unfold(argument)`; None if none.
-
-        `least` gives the same for the expressions that the template is made of. Must not unfold:
-        a chain of unfoldings may have no end. Must be monotone, and ask for every part's least on
-        each call that it may ever need (an answer may be None for now, and less later).
-        """
+        """The least, in byte order, of the shortest strings of `unfold(argument)`; None if none."""
         ...
 
     def least_after(
@@ -176,10 +142,7 @@ class Concat:
 @final
 @by_identity
 class Alt:
-    """Any of `options`: at least two, none an Alt, none twice.
-
-    `captures`: whether an option begins with a Capture, inside other alternatives or at once.
-    """
+    """Any of `options`: at least two, none an Alt, none twice."""
 
     options: "tuple[Expr, ...]"
     nullable: bool
@@ -235,13 +198,7 @@ class Not:
 @final
 @by_identity
 class Rule:
-    """A name for a body that is given once, later: the knot of recursion. Never nullable.
-
-    With `make` the body is made when it is first asked for; it has to come out the same each time.
-    Where it is `inhabited`, some text takes no bytes but those that it `needs`, 256 bits. `read` is
-    what else the stage that made it knows: in a table by rules it would keep itself alive as soon
-    as it leads back to its rule.
-    """
+    """A name for a body that is given once, later: the knot of recursion. Never nullable."""
 
     name: str
     bodies: "list[Expr]" = field(default_factory=list["Expr"], repr=False)
@@ -289,11 +246,7 @@ class Call:
 @final
 @by_identity
 class Capture:
-    """A string of `item`, then `template.resume(argument, that string)`.
-
-    Captures may stand inside `item`. `read` is what has been read of the string already; None where
-    that is not known.
-    """
+    """A string of `item`, then `template.resume(argument, that string)`."""
 
     item: "Expr"
     read: bytes | None
@@ -309,10 +262,7 @@ class Capture:
 @final
 @by_identity
 class Ahead:
-    """No byte; what follows, up to the next Stop of this level or to the end, is in `item`.
-
-    `item` is regular. Nullable where nothing at all may follow.
-    """
+    """No byte; what follows, up to the next Stop of this level or to the end, is in `item`."""
 
     item: "Expr"
     level: int
@@ -382,7 +332,7 @@ def pair(head: Expr, tail: Expr) -> Concat:
 
 
 def operands(conjunction: Expr) -> list[Expr]:
-    """The operands of conjunctions within conjunctions; of anything else, itself."""
+    """The operands of nested intersections; of anything else, itself."""
     found: list[Expr] = []
     todo: list[Expr] = [conjunction]
     while todo:

@@ -1,9 +1,4 @@
-"""The numbers that a double tells apart, in plain spelling: no more than 17 significant digits.
-
-All that `repr` writes of a float is among them, and nothing that is read as infinity.
-
-What this module does not know: bounds, keywords.
-"""
+"""Numbers with at most 17 significant digits, in plain spelling, as `repr` writes floats."""
 
 from decimal import Decimal
 from functools import cache

@@ -1,12 +1,4 @@
-"""Numbers so far from 1 that nobody writes their digits down.
-
-A text may hold 1e-999999999, which is told from other numbers with an exponent only, or
-1e99999999999999999999, whose exponent is more than a `Decimal` can hold: all those are one where
-values are compared, which may be equal to whatever is as far away. Schemas have neither; they are
-refused.
-
-What this module does not know: how numbers are spelled.
-"""
+"""Numbers whose exponent is so large that their digits are never written."""
 
 from decimal import Decimal, InvalidOperation
 from typing import Final

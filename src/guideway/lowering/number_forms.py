@@ -1,7 +1,4 @@
-"""How JSON spells numbers: the parts of its grammar (RFC 8259 §6), and exponents in a range.
-
-What this module does not know: what a number is worth.
-"""
+"""Parts of the JSON grammar of numbers (RFC 8259 §6), and exponents in a range."""
 
 from functools import lru_cache, partial
 
@@ -46,9 +43,7 @@ def exponent_range(
 
 @lru_cache(maxsize=4096)
 def exponents(low: int | None, high: int | None, plain: bool = False) -> Expr:
-    """`e` and a whole number from `low` to `high` (None: no end), with any zeros before its digits.
-
-    What follows the letter is made when that is read: it is as much as all that stands before it.
+    """`e` and an integer from `low` to `high` (None: no end); digits are made when they are read.
 
     >>> exponents(0, -1)
     Empty(nullable=False, regular=True, inhabited=False)
@@ -78,7 +73,6 @@ def _negated(end: int | None) -> int | None:
 
 
 def _magnitude(low: int | None, high: int | None) -> Expr:
-    """The digits of whole numbers of 0 and more in the range, zeros before them."""
     if high is not None and high < 0:
         return EMPTY
     zeros = repeat(literal("0"))
@@ -87,7 +81,6 @@ def _magnitude(low: int | None, high: int | None) -> Expr:
 
 
 def _at_least(digits: str) -> Expr:
-    """Numbers without zeros before them."""
     rest = EPSILON
     for behind, digit in enumerate(map(int, reversed(digits))):
         greater = concat(_digits(digit + 1, 9), repeat(DIGIT, behind, behind))
@@ -96,7 +89,6 @@ def _at_least(digits: str) -> Expr:
 
 
 def _at_most(digits: str) -> Expr:
-    """Numbers with up to as many digits, zeros before them too."""
     rest = EPSILON
     for behind, digit in enumerate(map(int, reversed(digits))):
         smaller = concat(_digits(0, digit - 1), repeat(DIGIT, behind, behind))

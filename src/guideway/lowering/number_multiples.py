@@ -1,9 +1,4 @@
-"""Multiples of a number, and all other numbers, told by the rest of a division digit by digit.
-
-Told are decimals without an exponent, of which zero is a multiple.
-
-What this module does not know: bounds, signs.
-"""
+"""Multiples of a number, and all other numbers, by long division, digit by digit."""
 
 from collections.abc import Callable
 from functools import partial
@@ -44,14 +39,13 @@ class Multiples:
         return concat(_ZERO, alt(self._ended(0, 0), self._fraction(0)))
 
     def _whole(self, rest: int) -> Expr:
-        """What may follow digits before the point."""
         return alt(self._ended(rest, 0), self._fraction(rest), self._rule(rest, None))
 
     def _fraction(self, rest: int) -> Expr:
         return concat(literal("."), self._behind(rest, 0)) if self._point else EMPTY
 
     def _behind(self, rest: int, place: int) -> Expr:
-        """One digit or more, behind so many in the fraction."""
+        """One digit or more, after `place` digits of the fraction."""
         left = 10 ** (self._scale - place)
         if left > 1:
             some = self._denied or -rest * left % self._factor < left
@@ -79,13 +73,11 @@ class Multiples:
         return self._digits(rest, after)
 
     def _digits(self, rest: int, after: Callable[[int], Expr], digits: range = range(10)) -> Expr:
-        """The next digit, and what follows the rest that it leaves."""
         found: dict[int, list[int]] = {}
         for digit in digits:
             found.setdefault((rest * 10 + digit) % self._factor, []).append(ord("0") + digit)
         return alt(*(concat(byte_set(some), after(to)) for to, some in found.items()))
 
     def _ended(self, rest: int, place: int) -> Expr:
-        """What ends a number whose other digits are zeros."""
         divides = rest * 10 ** (self._scale - place) % self._factor == 0
         return EPSILON if divides != self._denied else EMPTY

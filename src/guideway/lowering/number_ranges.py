@@ -1,10 +1,4 @@
-"""Numbers between two bounds, digit by digit.
-
-Told are all decimals without an exponent, and the scientific normal form, which has one digit
-before the point: of 25 that is 25, 25.0, 2.5e1 and 2.50E+01, not 250e-1.
-
-What this module does not know: signs, zero, keywords.
-"""
+"""Numbers between two bounds, digit by digit: decimals, and the scientific normal form."""
 
 from collections.abc import Callable, Iterator
 from decimal import ROUND_CEILING, ROUND_FLOOR, Decimal
@@ -19,30 +13,27 @@ from guideway.syntax.json_schema_tree import Bound
 
 
 class _Edge(NamedTuple):
-    """What is left of the digits of a bound, all read so far being equal to it; no zero is last."""
+    """The digits of a bound that are left, all read so far being equal; the last is not 0."""
 
     digits: tuple[int, ...]
     exclusive: bool
 
     @property
     def next(self) -> int:
-        """Its next digit."""
         return self.digits[0] if self.digits else 0
 
     @property
     def behind(self) -> "_Edge":
-        """What is left behind that."""
         return _Edge(self.digits[1:], self.exclusive)
 
 
 class _Form(NamedTuple):
-    """How a mantissa may be written: `places` digits behind the point, then zeros; None: any."""
+    """How a mantissa is written: `places` digits after the point, then zeros; None: any."""
 
     point: bool
     places: int | None
 
     def after(self) -> "_Form":
-        """Behind a digit of the fraction."""
         return self if not self.places else _Form(self.point, self.places - 1)
 
 
@@ -85,15 +76,12 @@ def between(
 
 
 def shifted_away(places: int, *, plain: bool = False) -> Expr:
-    """Numbers in scientific spelling of which the exponent leaves so many digits behind the point.
-
-    Below 0, it leaves so many zeros before the point.
-    """
+    """Numbers with an exponent that leaves `places` digits after the point; it may be negative."""
     return alt(*_scientific(_ALL, None, _Form(True, places), plain))
 
 
 def _rounded(bound: Bound, places: int, *, up: bool) -> Bound:
-    """The nearest number with so many places that a bound allows, as a bound that includes it."""
+    """The nearest number with so many places that a bound allows, as an inclusive bound."""
     shifted = _shifted(bound.value, places)
     whole = shifted.to_integral_value(ROUND_CEILING if up else ROUND_FLOOR)
     if bound.exclusive and whole == shifted:
@@ -102,13 +90,12 @@ def _rounded(bound: Bound, places: int, *, up: bool) -> Bound:
 
 
 def _shifted(value: Decimal, places: int) -> Decimal:
-    """A number, the point so many digits further on; `scaleb` would round it."""
+    """Move the point so many digits to the right; `scaleb` would round."""
     sign, digits, exponent = value.as_tuple()
     return Decimal((sign, digits, int(exponent) + places))
 
 
 def _edge(bound: Bound, whole: int) -> _Edge:
-    """The digits of a bound, so many of them before the point."""
     value = without_zeros(bound.value)
     digits, first = value.as_tuple().digits, value.adjusted()
     return _Edge((0,) * (whole - 1 - first) + digits if value else (), bound.exclusive)
@@ -119,7 +106,6 @@ def _digits_before(bound: Bound) -> int:
 
 
 def _decimals(low: Bound, high: Bound | None, form: _Form) -> Expr:
-    """The numbers without an exponent."""
     least = _digits_before(low)
     if high is None:
         longer = concat(NONZERO, repeat(DIGIT, least), _free_fraction(form))
@@ -132,7 +118,7 @@ def _decimals(low: Bound, high: Bound | None, form: _Form) -> Expr:
 
 
 def _up_to(high: _Edge, left: int, needed: int, form: _Form) -> Expr:
-    """Up to `left` digits before the point and at least `needed`; fewer than `left` are less."""
+    """Between `needed` and `left` digits before the point."""
     if left == 0:
         return _whole(None, high, 0, form)
     ended = _free_fraction(form) if needed <= 0 else EMPTY
@@ -145,7 +131,6 @@ def _up_to(high: _Edge, left: int, needed: int, form: _Form) -> Expr:
 
 @lru_cache(maxsize=4096)
 def _longer(high: _Edge, left: int, needed: int, form: _Form, least: int = 0) -> Expr:
-    """The same, at least one digit, from `least` on."""
     parts = list[Expr]()
     more = max(0, needed - 1)
     for digits, most in (
@@ -162,7 +147,6 @@ def _longer(high: _Edge, left: int, needed: int, form: _Form, least: int = 0) ->
 
 
 def _scientific(low: Bound, high: Bound | None, form: _Form, plain: bool) -> Iterator[Expr]:
-    """The numbers in scientific spelling; what has few places, if the exponent shifts them away."""
     if form.places is None:
         yield from _powers(low, high, form, None, plain)
         return
@@ -173,7 +157,7 @@ def _scientific(low: Bound, high: Bound | None, form: _Form, plain: bool) -> Ite
 def _powers(
     low: Bound, high: Bound | None, form: _Form, least: int | None, plain: bool
 ) -> Iterator[Expr]:
-    """Those whose exponent is at least `least`: of the first and last power of ten, and between."""
+    """Numbers with an exponent: of the first and last power of ten, and between."""
     first = low.value.adjusted() if low.value else None
     last = None if high is None else high.value.adjusted()
     begin = max(
@@ -191,7 +175,6 @@ def _powers(
 
 
 def _scaled(bound: Bound, power: int, form: _Form, *, up: bool) -> _Edge:
-    """The digits of a bound as a mantissa."""
     scaled = Bound(_shifted(bound.value, -power), bound.exclusive)
     return _edge(scaled if form.places is None else _rounded(scaled, form.places, up=up), 1)
 
@@ -201,7 +184,6 @@ def _free_fraction(form: _Form) -> Expr:
 
 
 def _free_digits(form: _Form) -> Expr:
-    """One digit of a fraction or more."""
     if form.places is None:
         return repeat(DIGIT, 1)
     some = concat(DIGIT, repeat(DIGIT, 0, form.places - 1)) if form.places else _ZERO
@@ -212,7 +194,6 @@ def _free_digits(form: _Form) -> Expr:
 def _whole(
     low: _Edge | None, high: _Edge | None, left: int, form: _Form, *, first: bool = False
 ) -> Expr:
-    """So many digits before the point, and what follows them."""
     low = _needed(low)
     if high is not None and not high.digits and high.exclusive:
         return EMPTY
@@ -228,7 +209,6 @@ def _whole(
 
 @lru_cache(maxsize=4096)
 def _fraction(low: _Edge | None, high: _Edge | None, form: _Form) -> Expr:
-    """One digit behind the point or more."""
     low = _needed(low)
     if low is high is None:
         return _free_digits(form)
@@ -240,7 +220,6 @@ def _fraction(low: _Edge | None, high: _Edge | None, form: _Form) -> Expr:
 
 
 def _behind(low: _Edge | None, high: _Edge | None, form: _Form) -> Expr:
-    """What may follow a digit behind the point."""
     end = EPSILON if _may_end(_needed(low), high) else EMPTY
     left = max(len(edge.digits) for edge in (low or _NONE, high or _NONE))
     return alt(end, _lazily(left, partial(_fraction, form=form), low, high))
@@ -261,7 +240,6 @@ def _steps(
     least: int,
     rest: Callable[[_Edge | None, _Edge | None], Expr],
 ) -> Expr:
-    """The next digit, `least` or more, and what follows it."""
     first = max(least, 0 if low is None else low.next)
     last = 9 if high is None else high.next
     parts = list[Expr]()
@@ -281,7 +259,7 @@ def _lazily(
     low: _Edge | None,
     high: _Edge | None,
 ) -> Expr:
-    """What follows; where so many digits are left, it is made when it is read."""
+    """What follows, as a rule every few digits."""
     low = _needed(low)
     if low is high is None or left == 0 or left % _AT_ONCE:
         return rest(low, high)

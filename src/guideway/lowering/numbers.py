@@ -1,16 +1,7 @@
-"""Sets of numbers as regular expressions over JSON's spelling of numbers.
+"""Number keywords as regular expressions over JSON's spelling of numbers.
 
-For each keyword there are the numbers that satisfy it and the numbers that do not, each on its own:
-an automaton does not tell all spellings of all numbers. What is not told is in neither set, so
-nothing invalid is ever allowed, with `not` or without. Told are
-
-    no keyword          all of JSON's grammar, or, plain, `PLAIN_NUMBER`
-    bounds, enum        decimals without an exponent, and the scientific normal form: 2.5e1 for 25
-    integer             the same; without bounds, also up to 16 digits that the exponent shifts away
-    multipleOf          decimals without an exponent, and what an exponent surely makes a multiple
-    plain, integer      digits, and no negative zero
-
-What this module does not know: schemas.
+A keyword and its negation are two sets: a spelling that cannot be decided is in neither, so nothing
+invalid is allowed. docs/enforced lists the spellings.
 """
 
 from collections.abc import Iterable
@@ -97,12 +88,11 @@ def lower_numbers(numbers: Numbers, *, plain: bool = False) -> Expr:
 
 
 def _unit(places: int | None) -> Decimal | None:
-    """The factor of all numbers with so many digits behind the point."""
     return None if places is None else Decimal((0, (1,), -places))
 
 
 def _factors(numbers: Numbers) -> list[Decimal]:
-    """What the numbers are multiples of: one factor, if its rests can be told."""
+    """What the numbers are multiples of: one factor, if its remainders are few."""
     factors = [*numbers.multiples, *((Decimal(1),) if numbers.integer else ())]
     if not factors:
         return []
@@ -161,7 +151,6 @@ def _exponent(value: Decimal) -> int:
 
 
 def _beyond(bound: Bound) -> Bound:
-    """The other side of a bound."""
     return Bound(bound.value, not bound.exclusive)
 
 
@@ -201,9 +190,7 @@ def _holds_zero(lower: Bound | None, upper: Bound | None) -> bool:
 
 
 def exactly(value: Decimal, *, plain: bool = False) -> Expr:
-    """The spellings of one number.
-
-    Plain, it has one, or two: what `repr` makes of a float, and its digits without an exponent.
+    """The spellings of one number; plain, its digits and what `repr` writes.
 
     >>> from guideway.lowering.regular import contains
     >>> [contains(exactly(Decimal("2.5")), text) for text in (b"2.50", b"25e-1", b"2.50E+00")]
@@ -226,7 +213,6 @@ def exactly(value: Decimal, *, plain: bool = False) -> Expr:
 
 
 def _spelled(whole: str, fraction: str, plain: bool) -> Expr:
-    """A number without an exponent and, unless it is plain, with any zeros behind it."""
     if not fraction:
         return concat(literal(whole), EPSILON if plain else ZERO_FRACTION)
     return concat(literal(f"{whole}.{fraction}"), EPSILON if plain else ZEROS)
@@ -258,7 +244,7 @@ def all_but(values: Iterable[Decimal], *, plain: bool) -> Expr:
 
 @lru_cache(maxsize=2)
 def _near(*, counted: bool) -> Expr:
-    """The numbers that are not far away, or have an exponent; `counted`: up to 16 digits of it."""
+    """Numbers that are not far away, or have an exponent (`counted`: of up to 16 digits)."""
     shifts = exponents(1 - 10**16, 10**16 - 1) if counted else ANY_EXPONENT
     magnitudes = alt(
         concat(NONZERO, repeat(DIGIT, 0, FARTHEST), FRACTION),
@@ -270,7 +256,7 @@ def _near(*, counted: bool) -> Expr:
 
 @lru_cache(maxsize=1)
 def _integers() -> Expr:
-    """Whole numbers: digits, and an exponent that shifts away no more than zeros, or enough."""
+    """Integers: digits, and exponents that shift away no more than zeros, or enough."""
     behind = EMPTY  # n digits of a fraction, the rest zeros: the exponent is at least n
     before = EMPTY  # n zeros at the end: the exponent is at least -n
     for count in range(SHIFTED_DIGITS, 0, -1):

@@ -1,7 +1,4 @@
-"""Byte sets that overlap, taken apart: what each byte leads to, all together.
-
-[({a,b}, x), ({b,c}, y)]  →  [({a}, [x]), ({b}, [x, y]), ({c}, [y])]
-"""
+"""Split overlapping byte sets into disjoint ones."""
 
 from typing import Final
 
@@ -12,7 +9,7 @@ _FEW: Final = 4
 
 
 def fewer(lines: list[tuple[int, Expr]]) -> list[tuple[int, Expr]]:
-    """The same with one line for each byte set, if they are more than a few.
+    """One line for each byte set, if they are more than a few.
 
     >>> from guideway.lowering.expr import literal
     >>> [members for members, _ in fewer([(1, literal(text)) for text in "abcde"])]

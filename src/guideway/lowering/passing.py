@@ -1,7 +1,4 @@
-"""Which alternatives may be passed without a byte, looking ahead or to where that ends.
-
-What this module does not know: what is made of them.
-"""
+"""Sort alternatives by whether they can be passed without a byte."""
 
 from collections.abc import Iterable
 
@@ -11,7 +8,7 @@ from guideway.lowering.nodes import Ahead, Alt, Concat, Expr, Stop
 def looking_apart(
     options: Iterable[Expr],
 ) -> tuple[dict[Ahead, list[Expr | None]], list[Expr], list[Expr]]:
-    """What stands behind each Ahead at a head; others that may be passed so; and all others."""
+    """Sort by head: what follows each Ahead; others that can be passed; the rest."""
     looking: dict[Ahead, list[Expr | None]] = {}
     passed: list[Expr] = []
     others: list[Expr] = []
@@ -25,7 +22,7 @@ def looking_apart(
 
 
 def ending_apart(options: Iterable[Expr]) -> tuple[list[Expr], list[Expr]]:
-    """Those that may be passed so, or up to a Stop; and the others."""
+    """Options that can be passed, or reach a Stop; and the others."""
     ending: list[Expr] = []
     others: list[Expr] = []
     for option in options:

@@ -1,14 +1,7 @@
-r"""JSON texts inside a JSON string: each of their bytes as a string spells it.
+"""JSON texts inside a JSON string: each byte as a string spells it.
 
-    {"a": [1]}    as    {\"a\": [1]}
-
-Bytes are spelled one by one, and no spelling begins another's. So spelling commutes with all that
-expressions are made of. Rules and templates are spelled when they are entered: a template deals in
-the texts themselves, and what a capture has read is read back for it.
-
-Characters beyond ASCII stand as they are; their escapes as \uXXXX are not among the spellings.
-
-What this module does not know: what the texts are.
+Rules and templates are spelled when they are entered; captures are decoded for the template.
+Characters beyond ASCII are not escaped.
 """
 
 import json
@@ -64,12 +57,10 @@ def quoted(texts: Expr, spelling: Spelling) -> Expr:
 
 
 def _written(text: bytes) -> bytes:
-    """A text, spelled; bytes beyond ASCII need not be those of characters."""
     return json.dumps(text.decode("latin-1"), ensure_ascii=False)[1:-1].encode("latin-1")
 
 
 def _read(text: bytes) -> bytes:
-    """The text of a spelling."""
     return str(json.loads(f'"{text.decode("latin-1")}"')).encode("latin-1")
 
 
@@ -80,8 +71,6 @@ def _quoting(spelling: Spelling) -> "_Quoting":
 
 @final
 class _Quoting:
-    """The spelling of each node, the same for the same rule and template while they are used."""
-
     def __init__(self, spelling: Spelling) -> None:
         self._bytes = [
             spelling.character(((byte, byte),)) if byte < 128 else ONE_BYTE[byte]
@@ -93,7 +82,6 @@ class _Quoting:
         self._spelling = spelling
 
     def of(self, expr: Expr) -> Expr:
-        """The strings of an expression, spelled."""
         return self._of(expr, {})
 
     def _of(self, expr: Expr, made: dict[int, Expr]) -> Expr:
@@ -133,7 +121,6 @@ class _Quoting:
                 raise GuidewayError(f"{type(expr).__name__} has no place in a JSON text")
 
     def _byte(self, members: int) -> Expr:
-        """One of some bytes: those of ASCII as characters, the others themselves."""
         ascii_only = members & _ASCII
         ranges = tuple((byte, byte) for byte in range(128) if ascii_only >> byte & 1)
         return alt(self._spelling.character(ranges), byte_set(members & ~_ASCII & ALL_BYTES))
@@ -155,7 +142,6 @@ class _Quoting:
         return found
 
     def spellable(self, spellable: int) -> int:
-        """The bytes that have a spelling out of some bytes, as 256 bits."""
         found = spellable & ~_ASCII
         for byte in range(128):
             letters = _written(bytes((byte,)))
@@ -165,27 +151,23 @@ class _Quoting:
 
 @final
 class _Look:
-    """What a template asks about its texts, answered about their spelling."""
+    """Answers a template's questions about the spelled texts."""
 
     def __init__(self, look: Look, quoting: _Quoting) -> None:
         self._look, self._quoting = look, quoting
 
     @property
     def spellable(self) -> int:
-        """The bytes that exist."""
         return self._quoting.spellable(self._look.spellable)
 
     @property
     def settled(self) -> bool:
-        """Whether nothing that was told so far may change."""
         return self._look.settled
 
     def __call__(self, part: Expr) -> bool | None:
-        """Whether a part has a text."""
         return self._look(self._quoting.of(part))
 
     def word(self, part: Expr) -> bytes | None:
-        """The text of a part whose spelling is the shortest."""
         found = self._look.word(self._quoting.of(part))
         return None if found is None else _read(found)
 
@@ -198,35 +180,27 @@ class _Quoted:
         self._template, self._quoting = template, quoting
 
     def unfold(self, argument: Hashable, look: Look) -> Expr:
-        """What the template unfolds to, spelled."""
         return self._quoting.of(self._template.unfold(argument, _Look(look, self._quoting)))
 
     def resume(self, argument: Hashable, captured: bytes | None) -> Expr:
-        """What follows a capture."""
         read = None if captured is None else _read(captured)
         return self._quoting.of(self._template.resume(argument, read))
 
     def resume_any(self, argument: Hashable) -> Expr:
-        """No less than that, whatever it read."""
         return self._quoting.of(self._template.resume_any(argument))
 
     def remembers(self, argument: Hashable) -> bool:
-        """As the template says."""
         return self._template.remembers(argument)
 
     def depends(self, argument: Hashable) -> bool:
-        """As the template says."""
         return self._template.depends(argument)
 
     def lives(self, argument: Hashable, look: Look) -> bool | None:
-        """Whether it has a text."""
         return self._template.lives(argument, _Look(look, self._quoting))
 
     def lives_after(
         self, argument: Hashable, look: Look, captured: Callable[[], bytes | None]
     ) -> bool | None:
-        """Whether there is one behind a capture."""
-
         def read() -> bytes | None:
             found = captured()
             return None if found is None else _read(found)
@@ -234,22 +208,18 @@ class _Quoted:
         return self._template.lives_after(argument, _Look(look, self._quoting), read)
 
     def parts(self, argument: Hashable) -> Iterable[Expr]:
-        """What may be entered, spelled."""
         return map(self._quoting.of, self._template.parts(argument))
 
     def least(self, argument: Hashable, least: Least) -> bytes | None:
-        """The shortest, of parts whose spelling is the shortest."""
         return self._spelled(self._template.least(argument, self._inner(least)))
 
     def least_after(
         self, argument: Hashable, least: Least, captured: bytes | None = None
     ) -> bytes | None:
-        """The same behind a capture."""
         read = None if captured is None else _read(captured)
         return self._spelled(self._template.least_after(argument, self._inner(least), read))
 
     def least_begun(self, argument: Hashable, least: Least, read: bytes) -> bytes | None:
-        """The same of a capture that has begun, if not in the middle of a character."""
         try:
             begun = _read(read)
         except ValueError:

@@ -1,7 +1,4 @@
-"""Counts as ranges: how often something is repeated, between two numbers, the upper one maybe none.
-
-Arithmetic for the constructors of `lowering.expr`, which decide what is put together.
-"""
+"""Arithmetic of counts: ranges with an optional upper end."""
 
 from collections.abc import Iterable
 from typing import TypeAlias
@@ -38,12 +35,7 @@ def added(left: Range, right: Range) -> Range:
 
 
 def multiplied(inner: Range, outer: Range) -> Range | None:
-    """How often in all, if `outer` times so often; None where that is no range, or too large.
-
-    Both can be more than none.
-
-    {2,3}{1,5} is {2,15}; {2}{1,5} skips the odd numbers. The numbers have gaps if the first two of
-    the outer rounds leave one, as the ranges of later rounds are longer.
+    """The range of products; None if that has gaps or is too large. Both allow more than none.
 
     >>> multiplied((2, 3), (1, 5)), multiplied((2, 2), (1, 5)), multiplied((2, 2), (3, 3))
     ((2, 15), None, (6, 6))

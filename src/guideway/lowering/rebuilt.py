@@ -1,7 +1,4 @@
-"""An expression made anew from what its parts are made into, with a stack of its own.
-
-What this module does not know: what is made.
-"""
+"""Rebuild an expression from its parts, with an explicit stack."""
 
 from collections.abc import Callable, Mapping, Sequence
 
@@ -13,7 +10,7 @@ def rebuilt(
     parts: Callable[[Expr], Sequence[Expr]],
     make: Callable[[Expr, Mapping[Expr, Expr]], Expr],
 ) -> Expr:
-    """What `make` makes of `root`, given what it has made of each of the parts that it needs.
+    """Apply `make` bottom-up: to each node, with the results for its parts.
 
     >>> from guideway.lowering.expr import literal
     >>> rebuilt(literal("a"), lambda node: (), lambda node, made: literal("b")) is literal("b")

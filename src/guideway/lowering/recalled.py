@@ -1,10 +1,4 @@
-"""What was made before, by what it was made from: a table of so many, begun anew when it is full.
-
-`functools.lru_cache` of a method holds the object of the method, which holds the cache: each such
-object waited for Python's collector, with all that it leads to.
-
-What this module does not know: who makes what is kept.
-"""
+"""A bounded cache for methods that keeps no reference to its owner."""
 
 from typing import TypeVar, final
 
@@ -14,7 +8,7 @@ Made = TypeVar("Made")
 
 @final
 class Recalled(dict[Key, Made]):
-    """A dictionary that is asked with `get`, and filled with `keep`.
+    """A dictionary that is read with `get`, filled with `keep`, and cleared when it is full.
 
     >>> table = Recalled[int, str](most=1)
     >>> table.keep(3, "a"), table.keep(4, "b"), table.get(3), table.get(4)

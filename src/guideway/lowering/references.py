@@ -1,10 +1,4 @@
-r"""References back, written out: `(a|b)x\1` is `axa|bxb`.
-
-What a reference matches depends on what its group has matched, which no finite automaton remembers,
-unless the group has few strings. Then what stands behind the group, in the part that holds both and
-in which the group cannot be left out, is written once for each of them. All else is refused by
-name.
-"""
+r"""Back-references written out: `(a|b)x\1` is `axa|bxb`, if the group has few texts."""
 
 from collections.abc import Callable
 from dataclasses import replace
@@ -54,7 +48,6 @@ def written_out(root: Node, refuse: Refuse, *, free: bool = False) -> Node:
 
 
 def _without(root: Node, back: Back, refuse: Refuse, free: bool) -> Node:
-    """The pattern without the references to the group of this one."""
     number = back.number
     paths = paths_to(root, number)
     scopes = {id(inside[0]): inside for inside in map(_scope, paths)}
@@ -91,7 +84,7 @@ def _without(root: Node, back: Back, refuse: Refuse, free: bool) -> Node:
 
 
 def _scope(path: list[Node]) -> list[Node]:
-    """From the outermost part that passes the last node of the path once each time."""
+    """The path from the outermost part that passes its last node exactly once."""
     top = len(path) - 1
     while top and isinstance(path[top - 1], Sequence | Group):
         top -= 1
@@ -99,7 +92,7 @@ def _scope(path: list[Node]) -> list[Node]:
 
 
 def _beside(path: list[Node]) -> tuple[list[Node], Node]:
-    """What stands before and behind the last node of a path, in the first."""
+    """What stands before and behind the last node of a path, inside the first."""
     before, after = list[Node](), list[Node]()
     for node, inner in pairwise(path):
         items = children(node)

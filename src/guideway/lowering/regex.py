@@ -1,12 +1,4 @@
-r"""Regular expressions to the core.
-
-`lower_regex` denotes the texts that match as a whole, `lower_search` those in which a match is
-found somewhere, as JSON Schema's "pattern" means it. Greedy or lazy, captured or not makes no
-difference to which texts match. Counts become one node, never copies; alternatives share their
-beginnings.
-
-The tree is walked with a stack of its own, from the leaves up.
-"""
+"""Regular expressions to expressions, for full matches and for searches."""
 
 from collections.abc import Callable
 from dataclasses import replace
@@ -126,7 +118,6 @@ class _Lowering:
         self.sides = Sides(spell, self._words()) if pattern.boundaries else _sides(spell)
 
     def between(self, around: Expr) -> Expr:
-        """The texts of the pattern, with any of `around` before and after it."""
         sides, body = self.sides, self._pattern.body
         if self._pattern.looks:
             return Lookaround(sides, self.value).lower(body, around)
@@ -139,10 +130,7 @@ class _Lowering:
         return at(sides.then(around, sides.then(value, around)), START, END)
 
     def _framed(self, body: Node, around: Expr) -> Expr | None:
-        """The same where anchors stand at ends of options alone; None if that is not so.
-
-        Most patterns with anchors are such, and telling their sides apart was half of the work.
-        """
+        """`between` for anchors at the ends of options alone; None otherwise."""
         while isinstance(body, Group):
             body = body.item
         options = body.options if isinstance(body, Alternation) else (body,)
@@ -161,7 +149,6 @@ class _Lowering:
         return either(found)
 
     def _words(self) -> CodePoints:
-        r"""What \b takes for a word, anywhere in the pattern."""
         found = {
             word_points(node.mode)
             for node in nodes_of(self._pattern.body)
@@ -172,7 +159,6 @@ class _Lowering:
         return found.pop()
 
     def value(self, root: Node) -> Value:
-        """What a part without lookaround denotes between all sides."""
         values: list[Value | bytes] = []
         todo: list[tuple[Node, bool]] = [(root, False)]
         while todo:
@@ -216,7 +202,6 @@ class _Lowering:
                 assert_never(node)
 
     def _text(self, node: Text) -> Expr | bytes:
-        """Plain text stays bytes, which is the quick way into an alternation."""
         if self._spell is not character or node.mode.ignore_case or self._pattern.boundaries:
             if not node.mode.ignore_case:
                 return concat(*map(self.sides.letter, node.text))
@@ -228,7 +213,7 @@ class _Lowering:
             return EMPTY
 
     def _sequence(self, parts: list[Value | bytes]) -> Value:
-        """From the end; what has no anchors is put together first, so that sides are rare."""
+        """From the end; runs without anchors are joined first."""
         found: Value = EPSILON
         run: list[Expr] = []
         for part in map(_plain, reversed(parts)):
@@ -241,10 +226,7 @@ class _Lowering:
 
 
 def _between(before: Expr, middle: Expr, after: Expr) -> Expr:
-    """`middle` between any text, or nothing: beside any text, its ends are as short as they may be.
-
-    `.*a.+` is found where `a.` is, and else has states for each letter of what it goes on with.
-    """
+    """`middle` between `before` and `after`; beside any text, its ends are made minimal."""
     parts = _sequence_of(middle)
     if after is not EPSILON:
         parts = _shorter(parts)
@@ -254,7 +236,7 @@ def _between(before: Expr, middle: Expr, after: Expr) -> Expr:
 
 
 def _shorter(parts: list[Expr], *, backwards: bool = False) -> list[Expr]:
-    """The same without what may be nothing, or come once more, at its end."""
+    """Drop what may be empty, or repeat, at the end."""
     found = [*parts]
     while found:
         last = found.pop()
@@ -268,7 +250,6 @@ def _shorter(parts: list[Expr], *, backwards: bool = False) -> list[Expr]:
 
 
 def _sequence_of(expr: Expr) -> list[Expr]:
-    """The parts of a sequence, in order; of anything else, itself."""
     found: list[Expr] = []
     while isinstance(expr, Concat):
         found.append(expr.head)

@@ -1,11 +1,6 @@
 """Free text up to a stop, as one regular expression.
 
-    until(R)                any text, then R, and no R that is complete before
-                            text·R ∧ ¬(any·R·byte·any)
-    until(R, include=False) any text without R in it
-                            text ∧ ¬(any·R·any)
-
-What this module does not know: what the stops of regions are followed by.
+until(R) is text·R ∧ ¬(any·R·byte·any); without the stop, text ∧ ¬(any·R·any).
 """
 
 from guideway.errors import LimitError, SourceError, UnsupportedError
@@ -68,7 +63,6 @@ def _within(part: Expr) -> Expr:
 
 
 def _stops(until: Until) -> list[Source]:
-    """The stops and all their parts."""
     found: list[Source] = [until.stop, *until.others]
     for each in found:  # grows while we go
         found += parts_of(each)
@@ -76,6 +70,5 @@ def _stops(until: Until) -> list[Source]:
 
 
 def _names(until: Until) -> list[str]:
-    """The names of the special tokens among the stops; those of ids without a name are none."""
     names = [str(each.token) for each in _stops(until) if isinstance(each, Special)]
     return [name for name in names if not name.startswith("<[")]

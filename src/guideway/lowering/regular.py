@@ -1,10 +1,4 @@
-"""Questions about regular expressions that lowering asks: is a string in one, is one empty.
-
-Derivatives byte by byte (Brzozowski 1964). Automata proper come after lowering; here only short
-keys are read, and only as much is searched as is cheap.
-
-What this module does not know: JSON.
-"""
+"""Questions about regular expressions: membership, disjointness, the bytes that they hold."""
 
 from functools import lru_cache
 from typing import final
@@ -26,7 +20,7 @@ _LOOKED_AT = 24  # expressions, before a search for a string gives up
 def contains(expr: Expr, text: bytes) -> bool:
     """Whether `text` is in the regular `expr`.
 
-    >>> from guideway.lowering.expr import literal
+    >>> from guideway.lowering.expr import literal, repeat
     >>> contains(repeat(literal("ab")), b"abab")
     True
     """
@@ -40,7 +34,7 @@ def contains(expr: Expr, text: bytes) -> bool:
 def surely_apart(first: Expr, second: Expr) -> bool:
     """Whether a short search shows that no string is in both of two regular expressions.
 
-    >>> from guideway.lowering.expr import literal
+    >>> from guideway.lowering.expr import literal, repeat
     >>> surely_apart(repeat(literal("ab")), repeat(literal("ba"), 1))
     True
     """
@@ -94,7 +88,7 @@ def byte_classes(root: Expr) -> list[int]:
 class Remainders:
     """What is left of regular expressions behind texts, found once each.
 
-    >>> from guideway.lowering.expr import literal
+    >>> from guideway.lowering.expr import literal, repeat
     >>> left = Remainders()
     >>> left(repeat(literal("ab")), b"a") is left(repeat(literal("ab")), b"aba")
     True

@@ -1,4 +1,4 @@
-"""Every kind of source to the core: the one place that knows them all."""
+"""Lower every kind of source."""
 
 import re
 from collections.abc import Callable
@@ -102,7 +102,7 @@ def _schema(source: JsonSchema | PythonType) -> JsonSchema:
 
 
 def _spend_on(text: str, comments: re.Pattern[str]) -> None:
-    """Pay for a text by its length, less for its comments: one of a megabyte took all the fuel."""
+    """Pay for a text by its length; comments cost less."""
     skipped = sum(found.end() - found.start() for found in comments.finditer(text))
     spend(len(text) - skipped + skipped // _SKIPPED)
 
@@ -163,10 +163,7 @@ def _lower_place(
 def _lower_meet(
     source: Both | Inverse, lower: Callable[[Source], Expr], decide: Decider | None
 ) -> Expr:
-    """What meets; where that is refused as a whole, alternative by alternative.
-
-    (a | b) & c is (a & c) | (b & c), of which each may be exact where the whole is not.
-    """
+    """Intersect as a whole or, if that is refused, alternative by alternative."""
     parts = _parts(source)
     try:
         return _met(parts, lower, decide)
@@ -179,7 +176,6 @@ def _lower_meet(
 
 
 def _alternatives(parts: list[Meeting]) -> list[list[Meeting]]:
-    """The same with one alternative of each part; as it is where there are none, or too many."""
     options = [
         [[(part, True)]] if denied else [_parts(option) for option in _options(part)]
         for part, denied in parts
@@ -190,7 +186,6 @@ def _alternatives(parts: list[Meeting]) -> list[list[Meeting]]:
 
 
 def _options(source: Source) -> list[Source]:
-    """The alternatives that a source is made of; of others, itself."""
     found: list[Source] = []
     todo = [source]
     while todo:
@@ -203,7 +198,6 @@ def _options(source: Source) -> list[Source]:
 
 
 def _met(parts: list[Meeting], lower: Callable[[Source], Expr], decide: Decider | None) -> Expr:
-    """What meets, JSON Schemas as one of them where they are one document."""
     operands: list[Operand] = []
     held: list[JsonSchema] = []
     denied: list[JsonSchema] = []
@@ -225,15 +219,11 @@ def _met(parts: list[Meeting], lower: Callable[[Source], Expr], decide: Decider 
 
 
 def _is_marked(source: Source) -> bool:
-    """Whether there are special tokens somewhere in a source."""
     return isinstance(source, Special) or any(map(_is_marked, parts_of(source)))
 
 
 def _parts(source: Source) -> list[Meeting]:
-    """What meets in the end, and whether it is denied: meets of meets are one, ~~a is a.
-
-    ~(a | b) is ~a & ~b, and ~(a & b) is ~a | ~b.
-    """
+    """The operands, and whether each is denied: nested ones are flattened (De Morgan)."""
     found: list[Meeting] = []
     todo: list[Meeting] = [(source, False)]
     while todo:

@@ -1,13 +1,4 @@
-r"""Special tokens among the bytes of a text.
-
-A special token is no text: nothing but its id stands for it. In expressions, and in the tokens that
-they are compiled for, its name is written with bytes that UTF-8 never has, so that no text, nor any
-part of one, reads like it:
-
-    0xFF, three octal digits (0xF5 to 0xFC) for each byte of the name, 0xFD
-
-What this module does not know: which vocabulary has which special tokens.
-"""
+"""Special tokens as bytes that UTF-8 never has: 0xFF, octal digits (0xF5 to 0xFC), 0xFD."""
 
 import re
 from typing import Final
@@ -50,7 +41,7 @@ def shown(data: bytes) -> bytes:
 
 
 def beginning(data: bytes, length: int) -> bytes:
-    """As much of a text as shows so many bytes, and no part of a mark.
+    """A prefix that shows at most so many bytes and cuts no mark.
 
     >>> beginning(b"a" + mark("<b>") + b"cd", 5) == b"a" + mark("<b>") + b"c"
     True

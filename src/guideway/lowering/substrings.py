@@ -1,9 +1,4 @@
-"""All runs of chunks, as one expression of the size of the chunks.
-
-It is their suffix automaton (Blumer et al. 1985): what may follow is the same for all runs that end
-at the same places, so that there are at most two states for each chunk. States are made from the
-longest runs back: what one leads to is made before it.
-"""
+"""All runs of chunks, as their suffix automaton (Blumer et al. 1985)."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
@@ -34,7 +29,6 @@ def _chain(steps: Mapping[bytes, Expr]) -> Expr:
 
 
 def _tree(steps: Mapping[bytes, Expr]) -> Expr:
-    """One of many chunks and what follows it, byte by byte: what they begin with is there once."""
     root = _Node()
     for chunk, rest in steps.items():
         node = root
@@ -53,7 +47,7 @@ def _tree(steps: Mapping[bytes, Expr]) -> Expr:
 @final
 @dataclass(slots=True)
 class _Node:
-    """A beginning of chunks: what follows where it is one, and longer beginnings, by byte."""
+    """A node of the trie of chunks."""
 
     rests: list[Expr] = field(default_factory=list[Expr])
     below: dict[int, "_Node"] = field(default_factory=dict[int, "_Node"])
@@ -61,10 +55,7 @@ class _Node:
 
 
 def _automaton(chunks: Sequence[str]) -> tuple[list[dict[str, int]], list[int]]:
-    """Where each state leads, by chunk, and how many chunks the longest way to it has.
-
-    State 0 is where runs begin; all states accept.
-    """
+    """The transitions of the states by chunk, and the length of the longest run to each."""
     ways, longest, links = [dict[str, int]()], [0], [-1]
     last = 0
     for chunk in chunks:

@@ -1,8 +1,4 @@
-"""The strings of a part of a pattern, where they are few.
-
-What has anchors, lookaround or references in it is left alone: its strings depend on what stands
-around it.
-"""
+"""The strings of a part of a pattern, if they are few and depend on nothing around them."""
 
 from collections.abc import Callable
 from itertools import product
@@ -42,7 +38,7 @@ def finite_texts(root: Node, most: int) -> list[str] | None:
 def folded(
     root: Node, texts: Callable[[Node, list[list[str]]], list[str] | None]
 ) -> list[str] | None:
-    """The texts of a tree by those of its parts, None as soon as one has None; not recursive."""
+    """Evaluate `texts` bottom-up; None as soon as a part has None."""
     done: list[list[str] | None] = []
     todo: list[tuple[Node, bool]] = [(root, False)]
     while todo:
@@ -92,7 +88,6 @@ def _characters(ranges: CodePoints, most: int) -> list[str] | None:
 
 
 def _rows(parts: "list[list[str]] | list[list[str] | None]", most: int) -> list[str] | None:
-    """A string of each part, in a row."""
     found = [""]
     for part in parts:
         if part is None or len(found) * len(part) > most:

@@ -1,7 +1,4 @@
-"""What a template says that never captures what is read, and refuses nothing once it is compiled.
-
-What this module does not know: which template that is.
-"""
+"""The half of a `Template` that is the same for all templates without captures."""
 
 from collections.abc import Callable, Hashable
 

@@ -1,4 +1,4 @@
-"""What is said of a grammar no text of which ever ends."""
+"""The error for a grammar in which no text ends."""
 
 from collections.abc import Sequence
 from typing import Final

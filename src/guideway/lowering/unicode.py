@@ -1,12 +1,4 @@
-r"""Sets of characters to their UTF-8 bytes.
-
-A set of code points is a tuple of ranges, sorted, apart from one another, both ends included:
-((48, 57), (97, 122)). Its expression is a trie of byte sets, in which characters share their first
-bytes, and, as equal expressions are one object, their last bytes too: the 130,000 characters of
-Python's \w make about 800 nodes. Surrogates have no UTF-8 and drop out (RFC 3629, §3).
-
-Where the sets come from is not known here: `lowering.characters`.
-"""
+"""Sets of code points, as sorted ranges, and their UTF-8 as tries of byte sets."""
 
 from bisect import bisect_left, bisect_right
 from collections.abc import Iterable
@@ -126,14 +118,13 @@ def character(ranges: CodePoints) -> Expr:
 
 @lru_cache(maxsize=1024)
 def _spelled(ranges: CodePoints, first: int, base: int, following: int) -> Expr:
-    """Those of one length: most large sets differ in their ASCII alone."""
     return _spell(ranges, first, base, following)
 
 
 def _spell(ranges: Iterable[tuple[int, int]], first: int, base: int, following: int) -> Expr:
-    """One of the bytes from `first` on, then `following` more, for the code points from `base`.
+    """One byte from `first` on, then `following` more, for code points from `base`.
 
-    The characters that share a byte are a block of 64**following code points.
+    Characters that share a byte are a block of 64**following code points.
     """
     if following == 0:
         bits = (((2 << (high - low)) - 1) << (first + low - base) for low, high in ranges)
@@ -162,12 +153,10 @@ def _spell(ranges: Iterable[tuple[int, int]], first: int, base: int, following: 
 
 @lru_cache(maxsize=4)
 def _whole(following: int) -> Expr:
-    """Any `following` continuation bytes."""
     return concat(*[byte_set(range(0x80, 0xC0))] * following)
 
 
 def _clip(ranges: CodePoints, low: int, high: int) -> CodePoints:
-    """What of the set lies between `low` and `high`."""
     start = bisect_left(ranges, low, key=_end)
     stop = bisect_right(ranges, high, lo=start, key=_begin)
     inside = list(ranges[start:stop])

@@ -1,13 +1,4 @@
-r"""The texts that match a pattern, wherever it looks ahead or back: one automaton for all of it.
-
-    (?:ab(?=ba)|b)*       a loop that looks further than at one character
-    a(?!b)\w+(?<!c)d      a lookahead that reaches beyond a lookbehind
-
-All ways through the pattern are followed at once, each with the language in which the rest has to
-be (`lowering.preferred_machine`); they stay finitely many, as those of an alternating automaton do
-(Chandra, Kozen and Stockmeyer 1981). That takes an automaton of the whole pattern, so patterns that
-`lowering.lookaround` puts together from parts are left to it.
-"""
+"""Patterns with any lookaround, as one automaton (Chandra, Kozen and Stockmeyer 1981)."""
 
 from collections.abc import Callable
 from typing import final
