@@ -18,12 +18,14 @@ What this module does not know: budgets.
 from collections.abc import Iterator, Mapping
 from collections.abc import Set as AbstractSet
 from dataclasses import dataclass
+from functools import partial
 from math import inf
 from typing import Final, NamedTuple, final
 from weakref import WeakKeyDictionary
 
 import numpy as np
 
+from guideway.lowering.fuel import attempt
 from guideway.masks.framed import UNLIKE, FrameNames
 from guideway.masks.gallery import Gallery
 from guideway.masks.kernels import layout as at
@@ -32,6 +34,8 @@ from guideway.masks.nearness import Nearness
 
 _EACH: Final = 256  # nodes that one question looks at; the next goes on
 _MOST: Final = 1 << 13  # nodes in all
+_FUEL: Final = 20_000  # parts of automata for one question, 20 to 40 ms
+_ASKED: Final = 64  # questions that tell nothing, before nothing more is looked at
 _NAMES: Final = 1 << 10  # names of an object
 _ROUNDS: Final = 32  # until nothing changes, or it is taken that it would not
 _OFF: Final = (0, 1, 2, 4, 8, 16, 32, 64, 128)  # bytes that are taken off for a literal
@@ -94,7 +98,7 @@ class Headroom:
         self._frames, self._keys = dict[int, int](), dict[int, float]()
         self._todo: list[int] = []
         self._new: list[int] = []
-        self._off, self._around = 0, set[int]()
+        self._off, self._around, self._left = 0, set[int](), _ASKED
         facts = self._network.facts
         start = _starts.get(facts)
         if start is None:
@@ -118,15 +122,19 @@ class Headroom:
     def enough(self, macro: int) -> int | None:
         """So many bytes suffice for an end behind any token; None: that is not known, or not yet.
 
-        Where there is much to look at, each question looks at a part of it.
+        Each question looks at some nodes, and has fuel. One node may be behind a search, as in a
+        choice between many objects with names in common.
         """
+        if self._left == 0:
+            return None
         parts = [
             part
             for node, stack in self._arena.configurations(macro)
             for part in self._stack(stack, node)
         ]
         self._todo += [part.node for part in parts if part.node not in self._most]
-        if self._arena.macro(macro)[1] or not self._explore(_EACH):
+        if self._arena.macro(macro)[1] or not attempt(partial(self._explore, _EACH), _FUEL):
+            self._left -= 1
             return None
         found = max((self._most.get(part.node, inf) + part.more for part in parts), default=0)
         return None if found == inf else int(found) + self._off * self._passed()
