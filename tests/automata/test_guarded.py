@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterator
 import pytest
 
 import guideway as gw
-from guideway.automata import guarded, passages, sketch
+from guideway.automata import guarded, passages
 from guideway.automata.derivative import Derivatives
 from guideway.automata.words import LONGEST
 from guideway.constraints.compiled import CompiledConstraint
@@ -253,7 +253,6 @@ def test_that_there_is_no_text_is_told_where_one_can_read_on_for_ever(
     assert not Derivatives(deep(1000)).alive(deep(1000))
     living = concat(alt(deep(), repeat(literal("ab"), 100, 100)), ahead(NOT_A), literal("b"))
     assert Derivatives(living).alive(living)
-    monkeypatch.setattr(sketch, "MOST", 0)
     monkeypatch.setattr(passages, "FEW", 0)
     monkeypatch.setattr(guarded, "LONG", 20)
     assert not Derivatives(deep()).alive(deep())
@@ -279,7 +278,6 @@ def test_where_there_surely_is_a_text_that_is_not_decided(monkeypatch: pytest.Mo
 
 def test_what_cannot_be_decided_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(guarded, "LONG", 20)
-    monkeypatch.setattr(sketch, "MOST", 0)
     monkeypatch.setattr(passages, "FEW", 0)
     monkeypatch.setattr(passages, "MOST", 2)
     expr = concat(deep(), ahead(EVEN))
@@ -348,7 +346,6 @@ def test_there_is_a_way_through_where_there_is_a_text(
     monkeypatch.setattr(guarded, "EARLY", 0)
     monkeypatch.setattr(guarded, "HASTY", 0)
     monkeypatch.setattr(guarded, "LONG", -1)
-    monkeypatch.setattr(sketch, "MOST", 0)
     monkeypatch.setattr(passages, "FEW", -1)
     asked = list[bool]()
     decide = passages.Passages.alive
@@ -430,7 +427,6 @@ def test_calls_that_lead_to_others_without_end_are_left_undecided(
     monkeypatch.setattr(passages, "PARTS", 50)
     monkeypatch.setattr(guarded, "HASTY", 50)
     monkeypatch.setattr(guarded, "LONG", 50)
-    monkeypatch.setattr(sketch, "MOST", 0)
     nested = lower_source(lines("ab") & gw.Regex("a+"))
     with pytest.raises(LimitError, match="after 50 of its parts"):
         Derivatives(nested).alive(nested)

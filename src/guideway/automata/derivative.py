@@ -24,6 +24,7 @@ from weakref import ref
 
 from guideway.automata.captures import forgotten, head_of, options_of
 from guideway.automata.guarded import THOROUGH
+from guideway.automata.inclusion import Inclusion
 from guideway.automata.least import Least
 from guideway.automata.living import Living
 from guideway.automata.looking import Looking
@@ -31,7 +32,6 @@ from guideway.automata.nearest import Ways
 from guideway.automata.passages import Passages
 from guideway.automata.plainly import Plainly
 from guideway.automata.reading import read_byte, split, ways_on
-from guideway.automata.sketch import Sketch
 from guideway.automata.words import LONGEST, text_of
 from guideway.errors import GuidewayError, LimitError
 from guideway.lowering.aheads import looking, parts, passed
@@ -110,17 +110,17 @@ class Derivatives:
         self.living = Living(spellable, self._least, ways, fuel)
 
     @cached_property
-    def _sketch(self) -> Sketch:
-        return Sketch(self._disjoint, self.living.check, self._least.word, self._fuel)
+    def _inclusion(self) -> Inclusion:
+        return Inclusion(self._disjoint, self.living.check, self._fuel)
 
     @cached_property
     def _plainly(self) -> Plainly:
-        check, within = self.living.check, self._sketch.is_within
+        check, within = self.living.check, self._inclusion.is_within
         return Plainly(self._spellable, check, self._disjoint, within)
 
     @cached_property
     def _passages(self) -> Passages:
-        within = self._sketch.is_within
+        within = self._inclusion.is_within
         return Passages(self._disjoint, self.living, self.unfold, within, self._fuel)
 
     @cached_property
@@ -130,7 +130,6 @@ class Derivatives:
             self._leading,
             lambda: self._captures,
             self._least.word,
-            self._sketch,
             self._plainly.ends,
             self._passages,
             self._fuel,
@@ -210,6 +209,7 @@ class Derivatives:
         """Drop all caches; results stay the same."""
         self._linear.clear()
         self._least.forget()
+        self._inclusion.forget()
         self._plainly.forget()
         self._passages.forget()
         self._looking.forget()

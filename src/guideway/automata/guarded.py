@@ -3,9 +3,8 @@
 An Ahead restricts all that follows it, so such an expression is not decided part by part. States
 are read byte by byte, best bound first (`nearest`): the bound is the shortest text without the
 lookahead, which is consistent, and exact once no lookahead is left. A search may have no end, so a
-long one first decides if there is a text (`passages`). Before that, a short search follows an
-estimate (`sketch`), which finds a text for most states. Where captures are read, bytes are tried
-one by one, lazily.
+long one first decides if there is a text (`passages`). Before that, a short greedy search finds a
+text for most states. Where captures are read, bytes are tried one by one, lazily.
 """
 
 from collections.abc import Callable, Iterable
@@ -45,7 +44,6 @@ class Guarded:
     Args:
         lines: byte sets, which may overlap, and parts of the derivative; and single bytes.
         loose: the shortest text without the lookahead.
-        sketch: estimated length of a text, None if there surely is none.
         plain: True if there obviously is a text.
         soon: True if there is a text; None if that takes long.
         decide: exact, however long it takes; None: a long search is given up.
@@ -56,13 +54,12 @@ class Guarded:
         self,
         lines: Lines,
         loose: Callable[[Expr], Word | None],
-        sketch: Callable[[Expr], int | None],
         plain: Callable[[Expr], bool],
         soon: Callable[[Expr], bool | None],
         decide: Callable[[Expr], bool] | None,
         fuel: Callable[[int], None],
     ) -> None:
-        self._lines, self._loose, self._sketch, self._fuel = lines, loose, sketch, fuel
+        self._lines, self._loose, self._fuel = lines, loose, fuel
         self._plain, self._soon, self._decide = plain, soon, decide
         self._known: dict[Expr, Word | None] = {}
         self._living: set[Expr] = set()
@@ -167,14 +164,10 @@ class Guarded:
         came: dict[Expr, tuple[int, Expr] | None] = {root: None}
         serial = count()
         queue: list[_Entry] = [(0, 0, next(serial), root, None)]
-        near: set[Expr] = set()
         looked = 0
         while queue and looked < most:
-            entry = heappop(queue)
-            if self._is_put_off(entry, near, queue):
-                continue
+            score, read, _, node, ways = heappop(queue)
             looked += 1
-            score, read, _, node, ways = entry
             self._careful = len(came) > READING // 2
             targets, others = self._on(node, ways)
             for byte, target in ((b, o) for b, t in targets for o in options_of(t)):
@@ -193,21 +186,6 @@ class Guarded:
         if not queue:
             self._known.update(dict.fromkeys(came))
         return False
-
-    def _is_put_off(self, entry: _Entry, near: set[Expr], queue: list[_Entry]) -> bool:
-        """Return True if a node is empty or longer than estimated, and others come before it.
-
-        Its length takes time, and most nodes in the queue are never asked.
-        """
-        score, read, number, node, ways = entry
-        if ways is not None or node in near:
-            return False
-        near.add(node)
-        bound = self._sketched(node)
-        far = GREED * (bound or 0) + read
-        if bound is not None and far > score:
-            heappush(queue, (far, read, number, node, None))
-        return bound is None or far > score
 
     def _on(self, node: Expr, ways: Ways | None) -> tuple[Ways, Iterable[Ways]]:
         """Successors of a node by byte, then the lazily enumerated ones."""
@@ -318,12 +296,6 @@ class Guarded:
         if fresh and has_read(target) and self._soon(target) is False:
             self._known[target] = None
         return self._may_live(way)
-
-    def _sketched(self, node: Expr) -> int | None:
-        """Estimated length of a text, None if there surely is none."""
-        bound = self._bound(node)
-        told = self._sketch(node) if node.looks else bound
-        return None if told is None or bound is None else max(bound, told)
 
     def _bound(self, node: Expr) -> int | None:
         """Lower bound of the length of texts, None if there surely is none."""

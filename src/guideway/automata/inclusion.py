@@ -1,8 +1,4 @@
-"""Inclusion of regular expressions, as far as it is decided soon.
-
-Each expression has a bit, pairs are compared once, and the rest is arithmetic: `sql & .{20,40}`
-asks 2.6 million times.
-"""
+"""Inclusion of regular expressions, as far as it is decided soon; each pair is compared once."""
 
 from collections.abc import Callable
 from typing import Final, TypeAlias, final
@@ -44,19 +40,11 @@ class Inclusion:
         self._arcs, self._alive, self._fuel = arcs, alive, fuel
         self._tables: dict[Expr, Arcs] = {}
         self._within: dict[tuple[Expr, Expr], bool] = {}
-        self._numbers: dict[Expr, int] = {}
-        self._numbered: list[Expr] = []
-        self._holding: list[int] = []  # bits of those that hold each,
-        self._asked: list[int] = []  # and of those that do not
 
     def forget(self) -> None:
-        """Drop all caches, and the bits."""
+        """Drop all caches."""
         self._tables.clear()
         self._within.clear()
-        self._numbers.clear()
-        self._numbered.clear()
-        self._holding.clear()
-        self._asked.clear()
 
     def table(self, expr: Expr) -> Arcs:
         """Arcs of an expression with each live target once."""
@@ -78,34 +66,6 @@ class Inclusion:
             for more, target in others
             if members & more
         ]
-
-    def bit(self, expr: Expr) -> int:
-        """The bit of an expression."""
-        return 1 << self._number(expr)
-
-    def _number(self, expr: Expr) -> int:
-        found = self._numbers.get(expr)
-        if found is None:
-            found = self._numbers[expr] = len(self._numbered)
-            self._numbered.append(expr)
-            self._holding.append(1 << found)
-            self._asked.append(0)
-        return found
-
-    def is_any_within(self, one: Expr, others: int) -> bool:
-        """Return True if `one` is known to be included in one of `others` (bits)."""
-        number = self._number(one)
-        if self._holding[number] & others:
-            return True
-        fresh = others & ~self._asked[number]
-        while fresh:
-            bit = fresh & -fresh
-            if self.is_within(one, self._numbered[bit.bit_length() - 1]):
-                self._holding[number] |= bit
-                return True
-            self._asked[number] |= bit
-            fresh ^= bit
-        return False
 
     def is_within(self, one: Expr, other: Expr) -> bool:
         """Return True if `one` is known to be included in `other`."""

@@ -10,7 +10,6 @@ from typing import final
 
 from guideway.automata.guarded import READING, Guarded, Lines
 from guideway.automata.passages import Passages
-from guideway.automata.sketch import Sketch
 from guideway.automata.words import Word
 from guideway.errors import LimitError
 from guideway.lowering.expr import UNSURE
@@ -26,7 +25,6 @@ class Looking:
         reading: the same, byte by byte while something is captured.
         captures: return True if something has been captured so far.
         loose: the shortest text without the lookahead.
-        sketch: estimated length of a text, None if there surely is none.
         plain: True if there obviously is a text.
         passages: exact emptiness.
         fuel: called with the number of states, raises when there are too many.
@@ -38,7 +36,6 @@ class Looking:
         reading: Lines,
         captures: Callable[[], bool],
         loose: Callable[[Expr], Word | None],
-        sketch: Sketch,
         plain: Callable[[Expr], bool],
         passages: Passages,
         fuel: Callable[[int], None],
@@ -46,14 +43,13 @@ class Looking:
         def known(expr: Expr) -> Word | None:
             return None if expr is UNSURE else loose(expr)
 
-        self._sketch, self._captures, soon = sketch, captures, passages.soon
-        self._hopeful = Guarded(lines, loose, sketch.length, plain, soon, passages.alive, fuel)
-        self._remembering = Guarded(reading, known, sketch.length, plain, soon, None, fuel)
+        self._captures, soon = captures, passages.soon
+        self._hopeful = Guarded(lines, loose, plain, soon, passages.alive, fuel)
+        self._remembering = Guarded(reading, known, plain, soon, None, fuel)
         self.alive, self.trust = self._hopeful.alive, self._hopeful.trust
 
     def forget(self) -> None:
         """Drop all caches."""
-        self._sketch.forget()
         self._hopeful.forget()
         self._remembering.forget()
 

@@ -15,17 +15,15 @@ What this module does not know: how stacks work, what a terminal matches, how wi
 
 from collections.abc import Hashable, Mapping
 from dataclasses import replace
-from functools import cached_property
 from typing import Final, cast, final
 
 from guideway.errors import UnsatisfiableError
 from guideway.lowering.expr import EMPTY, EPSILON, ahead, alt, call, concat, stop
-from guideway.lowering.lark_automaton import Automaton, Frame, check_length, least_texts
+from guideway.lowering.lark_automaton import Automaton, check_length, least_texts
 from guideway.lowering.lark_freedom import Freedom, freedom
 from guideway.lowering.lark_indentation import Lines, Place, ReadLine
 from guideway.lowering.lark_pushdown import Pushdown
 from guideway.lowering.lark_scanners import Scanners, Way
-from guideway.lowering.lark_sketch import LarkSketch
 from guideway.lowering.nodes import Expr, Least, Look
 from guideway.lowering.uncaptured import Uncaptured
 from guideway.lowering.unending import unending
@@ -92,7 +90,6 @@ class Places(Uncaptured):
         self._scanners.check()  # refuse now what cannot be taken exactly
         self.table = without_dead(grammar.table, self._scanners.unread)
         grammar = replace(grammar, table=self.table)
-        self._grammar_parts = parts
         self._grammar, self.indentation = grammar, grammar.indentation
         told, lines = grammar.indentation, None
         if told is not None:
@@ -110,11 +107,6 @@ class Places(Uncaptured):
         self._free: dict[int, Freedom | None] = {}
         self.start = Place(self._automaton.start, 0, (0,))
         self.pushdown = Pushdown(self.table, self.ways) if told is None else None
-
-    @cached_property
-    def sketch(self) -> LarkSketch:
-        """All texts, and some more."""
-        return LarkSketch(self._grammar, self.table, self.start.stack, self._grammar_parts)
 
     def unending(self) -> UnsatisfiableError:
         """The error where no text ends."""
@@ -168,10 +160,6 @@ class Places(Uncaptured):
         """All texts from the terminal of newlines on that is being read at a place."""
         lines = cast("Lines", self._lines)
         return call(self, lines.begun(place, text, columns, after), self.level + 1)
-
-    def behind_line(self, line: ReadLine) -> list[Frame]:
-        """The stacks behind a line that is being read, however wide it may be."""
-        return cast("Lines", self._lines).stacks(line.place)
 
     # The protocol of templates.
 

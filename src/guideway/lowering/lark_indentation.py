@@ -148,15 +148,6 @@ class Lines:
         ended = line.text.nullable and line.columns is not None
         return self.indented(line.place, line.columns or 0) if ended else None
 
-    def stacks(self, place: Place) -> list[Frame]:
-        """The stacks behind a newline at a place, however wide its last line is."""
-        stack = self._automaton.feed(place.stack, self.newline)
-        found = [stack and self._automaton.feed(stack, self._told.indent)]
-        for _ in place.widths:
-            found.append(stack)
-            stack = stack and self._automaton.feed(stack, self._told.dedent)
-        return [each for each in found if each is not None]
-
     def indented(self, place: Place, columns: int) -> Place | None:
         """The place behind a newline whose last line is so wide, None where it cannot be."""
         stack, widths = self._automaton.feed(place.stack, self.newline), place.widths
