@@ -26,6 +26,10 @@ READ: dict[str, dict[str, Any]] = {
     "one way": {"items": {"type": "string", "pattern": "^ab:[ab]{1,2}$"}},
     "near in hex": {"items": {"type": "string", "pattern": "^b(?:a|q|é|ß|💩|💪)?$"}},
     "digits": {"items": {"type": "string", "pattern": "^[0-9]$"}, "minItems": 1},
+    "two at least": {"items": STRING, "minItems": 2},
+    "two at most": {"items": STRING, "maxItems": 2},
+    "two or three": {"items": {"type": "string", "maxLength": 2}, "minItems": 2, "maxItems": 3},
+    "all of three": {"items": {"type": "string", "pattern": "^[ab]?$"}, "minItems": 3},
     "within members": {
         "items": STRING,
         "type": ["array", "object"],
@@ -33,8 +37,7 @@ READ: dict[str, dict[str, Any]] = {
     },
 }  # fmt: skip
 OTHERS: dict[str, dict[str, Any]] = {
-    "two at least": {"items": STRING, "minItems": 2},
-    "two at most": {"items": STRING, "maxItems": 2},
+    "words that are counted": {"items": {"enum": ["a", "ab", ""]}, "minItems": 2},
     "not strings alone": {"items": {"enum": ["a", 1]}},
     "anything": {},
     "one at least of anything": {"minItems": 1},
@@ -91,6 +94,10 @@ def test_masks_are_those_of_the_plain_engine(
     ("near in hex", r'["ba","b\u0071","b\u00df","bé","b\ud83d\udca9","b\u'),
     ("near in hex", r'["bß","ba","bq","b💪","b\ud83d\udca9","b\u00e9","b"]'),
     ("near in hex", r'["ba","b","bß","bé","b💪","b\u007'),
+    ("two at least", '["a", "b","'),
+    ("two at most", '["a", "b"]'),
+    ("two or three", '["a","b","c"]'),
+    ("all of three", '["","b","a"]'),
     ("digits", '["1","2","3","4","5","6","7","8","9","0"]'),
 ])  # fmt: skip
 def test_strings_that_came_come_no_more_however_they_are_spelled(name: str, text: str) -> None:

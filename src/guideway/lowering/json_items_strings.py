@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from typing import final
 
 from guideway.lowering.expr import EMPTY
-from guideway.lowering.json_atoms import Items, Longer
+from guideway.lowering.json_atoms import Items, Longer, Shorter
 from guideway.lowering.json_endless import is_open_string, value_of
 from guideway.lowering.json_formulas import Every, Formula, Leaf
 from guideway.lowering.json_text import QUOTE
@@ -21,30 +21,36 @@ class DifferentStrings:
     Attributes:
         begun: what may stand behind their opening quotes, EMPTY if words are all.
         words: or one of these.
-        filled: whether there has to be one.
+        low: how many there are at least,
+        high: and at most.
         plenty: whether endlessly many begin as any of them does.
     """
 
     begun: Expr
     words: tuple[str, ...]
-    filled: bool
+    low: int
+    high: int | None
     plenty: bool
 
 
 def different_strings(said: Formula, value: Callable[[Formula], Expr]) -> DifferentStrings | None:
-    """The items of an array of distinct strings; None if more is said.
+    """The items of an array of distinct strings.
+
+    None if they are not strings, if listed ones are counted, or if more is said.
 
     Args:
         said: of the array.
         value: the values that a formula allows.
     """
-    items, filled = list[Formula](), False
+    items, low, high = list[Formula](), 0, None
     for part in said.parts if isinstance(said, Every) else (said,):
         match part:
             case Leaf(Items(0, item)):
                 items.append(item)
-            case Leaf(Longer(1)):
-                filled = True
+            case Leaf(Longer(count)):
+                low = count
+            case Leaf(Shorter(count)):
+                high = count
             case _:
                 return None
     if len(items) != 1:
@@ -52,7 +58,9 @@ def different_strings(said: Formula, value: Callable[[Formula], Expr]) -> Differ
     strings = value_of(value(items[0]))
     if isinstance(strings, Rule):
         listed = words_of(strings)
-        return None if listed is None else DifferentStrings(EMPTY, listed[0], filled, plenty=False)
+        if listed is None or low > 1 or high is not None:
+            return None
+        return DifferentStrings(EMPTY, listed[0], low, high, plenty=False)
     if isinstance(strings, Concat) and strings.head is QUOTE and strings.regular:
-        return DifferentStrings(strings.tail, (), filled, is_open_string(strings))
+        return DifferentStrings(strings.tail, (), low, high, is_open_string(strings))
     return None

@@ -36,6 +36,11 @@ class FrameNames:
         words = (arena.row(at.BIT, bits + word, 1)[0] for word in range(fields[at.O_WORDS]))
         self._may = sum(int(bits) << 64 * word for word, bits in enumerate(words))
 
+    @property
+    def counted(self) -> bool:
+        """Whether more of them may have to come than are named."""
+        return self.fields[at.O_COUNTS] & 0xFFFF > 0 and not self.fields[at.O_CLASSES]
+
     def any_others(self) -> bool:
         """Whether a key that is no name may be any other: of a class they are few, or longer.
 

@@ -265,8 +265,8 @@ class Nearness:
 
     def _required(self, names: FrameNames, but: int, depth: int, read: int = 0) -> int | None:
         """All required members that are missing but one, and the end; so many commas were read."""
-        if names.fields[at.O_BARE]:
-            return 0
+        if names.fields[at.O_BARE] or names.counted:
+            return None if names.counted else 0
         total = self._node(names.fields[at.O_CLOSING], depth)
         missing = [rank for rank in names.required() if rank != but]
         for rank in missing:

@@ -113,7 +113,8 @@ def describe_strings(strings: DifferentStrings, style: JsonStyle, network: Nodes
     None if not each can be spelled in every way.
     """
     lexicon, arena = network.lexicon, network.arena
-    if not can_spell(strings.words, lexicon.spellable):
+    most = 0 if strings.high is None else strings.high + 1
+    if max(strings.low, most) >> 15 or most == 1 or not can_spell(strings.words, lexicon.spellable):
         return None
     fields = describe_style(style, lexicon)
     if (begun := strings.begun) is not EMPTY:
@@ -123,13 +124,14 @@ def describe_strings(strings: DifferentStrings, style: JsonStyle, network: Nodes
             lexicon.state(begun),
             lexicon.state(concat(QUOTE, begun)),
         )
+        fields[at.O_COUNTS] = most << 16 | (strings.low if strings.low > 1 else 0)
         fields[at.O_OTHER], fields[at.O_ORDERED] = at.NIL, 0 if strings.plenty else at.RUN_OUT
     fields[at.O_COMMA] = network.node(concat(style.edge, literal(","), style.opened))
     fields[at.O_CLOSING] = network.node(concat(style.closing, literal("]")))
     fields[at.O_COLON] = at.NIL
     count, names = len(strings.words), Names(strings.words, arena)
     member = arena.make(at.MEMBER, names.frame([at.NIL] * count, [False] * count, fields))
-    if not strings.filled:
+    if strings.low == 0:
         member = arena.choice([network.node(literal("]")), member])
     if style.opened is not EPSILON:
         member = arena.make(at.SEQUENCE, network.node(style.opened), member)
@@ -290,7 +292,8 @@ class Names:
             trie = arena.reserve(at.KEYS, 6 * (self._length + 1)) // 6
         begun = arena.put(at.NAME, np.array(table, np.int32)) // 6
         first = arena.reserve(at.OBJECT, 16 * (len(classes) + 1)) // 16
-        fields[at.O_CLASS], fields[at.O_CLASSES] = first + 1, len(classes)
+        if classes:
+            fields[at.O_CLASS], fields[at.O_CLASSES] = first + 1, len(classes)
         for place, row in enumerate((fields, *classes)):
             row[at.O_WORDS], row[at.O_NAMES] = max(-(-count // 64), 1), count
             row[at.O_NAME], row[at.O_KEYS] = begun, trie

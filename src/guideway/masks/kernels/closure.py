@@ -36,6 +36,7 @@ from guideway.masks.kernels.layout import (
     DOUBTS,
     EDGE,
     EXPR,
+    EXTRA,
     FIRST,
     FORKED,
     FOUND,
@@ -68,6 +69,7 @@ from guideway.masks.kernels.layout import (
     O_CLASSES,
     O_CLOSING,
     O_COMMA,
+    O_COUNTS,
     O_NAMES,
     O_START,
     OK,
@@ -310,14 +312,35 @@ def _has_next(context: Context, frame: int) -> bool:
 
 
 @inner
+def _counts(context: Context, thing: int) -> int:
+    """O_COUNTS of different strings, else 0."""
+    return (
+        object_field(context, thing, O_COUNTS)
+        if object_field(context, thing, O_CLASSES) == 0
+        else 0
+    )
+
+
+@inner
+def _has_come(context: Context, frame: int, count: int) -> bool:
+    """Whether so many different strings have come."""
+    extras = frame_field(context, frame, 2)
+    while extras != 0 and count > 0:
+        extras, count = int64s(context, EXTRA)[extras] & 0xFFFFFFFF, count - 1
+    return count <= 0
+
+
+@inner
 def _next(context: Context, frame: int) -> int:
     """The node of another member, DEAD if none may come."""
-    if object_field(context, frame_field(context, frame, 0), O_CLASSES) != 0:
+    thing = frame_field(context, frame, 0)
+    if object_field(context, thing, O_CLASSES) != 0:
         return node_of(context, MEMBERS, frame, 0, 0, 0, 0)
-    if not _has_next(context, frame):
+    most = _counts(context, thing) >> 16
+    full = most > 0 and _has_come(context, frame, most - 1)
+    if full or not _has_next(context, frame):
         return DEAD
-    start = object_field(context, frame_field(context, frame, 0), O_START)
-    left = some_left(context, frame, 0, start, 0)
+    left = some_left(context, frame, 0, object_field(context, thing, O_START), 0)
     if left == IN_DOUBT:
         context[DOUBTFUL] |= 1
         return DEAD
@@ -356,7 +379,8 @@ def _opened(context: Context, frame: int, stack: int) -> int:
 @inner
 def _behind(context: Context, frame: int, stack: int) -> int:
     thing = frame_field(context, frame, 0)
-    if frame_field(context, frame, 3) == 0:
+    counts = _counts(context, thing)
+    if frame_field(context, frame, 3) == 0 and _has_come(context, frame, counts & 0xFFFF):
         code = push(context, object_field(context, thing, O_CLOSING), stack)
         if code < 0:
             return code

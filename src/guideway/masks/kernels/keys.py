@@ -54,7 +54,6 @@ from guideway.masks.kernels.pictures import is_lead
 from guideway.masks.kernels.views import Context, inner, int32s, int64s, once, uint8s, uint64s
 
 IN_DOUBT = 2
-_IN_A_TOKEN = 8  # strings at most, before another begins
 BEGUN_ESCAPE = 1 << 26  # behind a backslash: phases of an escape are counted in the upper bits
 
 
@@ -254,11 +253,12 @@ def some_left(context: Context, frame: int, text: int, state: int, escape: int) 
 def _some_left(context: Context, extras: int, text: int, state: int, escape: int) -> int:
     """The same of strings that may run out, where some have come.
 
-    It is so where more bytes lead on than strings that have come, or may have. Where there is one
-    way only, as in "https://", one of those is followed. What is not found so is no verdict.
+    It is so where a byte leads on by which none of those does, or two where a text is not known: of
+    the strings that a token ends, the second is unsure. Where there is one way only, as in
+    "https://", one of those is followed. What is not found so is no verdict.
     """
     rows, first = int32s(context, LEX), uint64s(context, LEX_FIRST)
-    maybe = _IN_A_TOKEN if has_extra(context, extras, UNKNOWN_TEXT) else 0
+    maybe = 1 if has_extra(context, extras, UNKNOWN_TEXT) else 0
     while True:
         if rows[state * 256] == 0:
             context[WANT] = state

@@ -260,6 +260,8 @@ O_QUOTED: Final = 10  # lexical state before its quote
 O_PLAIN: Final = 11  # escapes only where they must be
 O_BARE: Final = 12  # whether the value of a name stands for its colon and the rest, too
 O_CLASS: Final = 13  # the first row of its classes of undeclared keys, where there are several
+O_COUNTS: Final = 13  # or, of different strings, how many come at least, and 2^16 times one more
+# than there may be
 O_CLASSES: Final = 14  # or not all keys are in one: how many; the first object itself has no others
 O_OF_CLASS: Final = 15  # whether it is one, whose frames have that of the object as position
 
