@@ -9,7 +9,7 @@ from guideway.lowering.expr import literal, optional
 from guideway.lowering.nodes import Rule
 from guideway.masks.bits import unpack
 from guideway.masks.kernels import entry_layout as entry
-from guideway.masks.known import Facts, Known
+from guideway.masks.known import Known
 from two_engines import Both
 
 TOKENS = [b"x", b"xx", b"(", b")", b"(x", b"x)", b"))", b"x(", b"y", b"xy", b"<end>"]
@@ -57,7 +57,7 @@ def test_what_is_read_in_a_billion_ways_has_few_stacks() -> None:
 
 
 def test_nodes_say_whether_they_may_be_shared() -> None:
-    known, rule = Known(Facts({}, [], set(), set())), Rule("r")
+    known, rule = Known(), Rule("r")
     rule.define(literal("a"))
     assert known.named(literal("a")) == (0, 0)
     assert known.named(optional(literal("ab"))) == (1, entry.NULLABLE)

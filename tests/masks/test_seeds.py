@@ -12,7 +12,7 @@ from guideway.lowering.json_schema import lower_json_schema
 from guideway.masks.arena import Arena
 from guideway.masks.gallery import Gallery, shared_gallery
 from guideway.masks.kernels import layout as at
-from guideway.masks.known import Facts, Known
+from guideway.masks.known import Known
 from guideway.masks.lexicon import Lexicon, shared_lexicon
 from guideway.masks.network import Network
 from guideway.masks.networks import new_network
@@ -48,17 +48,15 @@ def test_masks_are_those_of_a_network_that_begins_with_nothing(schema: Any, valu
         assert all(macros)
 
 
-def test_what_a_seed_knows_is_known_beside_what_a_network_gets_to_know() -> None:
+def test_what_a_network_gets_to_know_its_seed_does_not() -> None:
     one, two = literal("one"), literal("two")
-    known = Known(Facts({one: 7}, [one], frozenset((7,)), frozenset()))
+    seed = Known()
+    assert seed.named(one) == (0, 0)
+    known = seed.copy()
     assert known.named(two) == (1, 0)
-    known.set_node(two, 8)
-    assert [known[n] for n in range(len(known))] == [one, two]
-    assert (known.node(one), known.node(two)) == (7, 8)
-    assert known.is_told(7)
-    assert not known.is_told(8)
-    facts = known.facts()
-    assert (facts.nodes, facts.exprs) == ({one: 7, two: 8}, [one, two])
+    known.nodes[two] = 8
+    assert (seed.exprs, seed.nodes) == ([one], {})
+    assert (known.exprs, known.nodes) == ([one, two], {two: 8})
 
 
 def test_a_shelf_that_is_full_is_not_begun_with() -> None:
@@ -96,7 +94,7 @@ def test_what_is_begun_with_beside_a_new_shelf_is_not_made_anew() -> None:
     expr, before, seed = lower_json_schema(gw.JsonSchema(True)), gallery.shelf(), Seed.bare(gallery)
     before.full = True
     after = seed.beside(gallery.shelf())
-    assert (after.facts, after.plan.image) == (seed.facts, seed.plan.image)
+    assert (after.known, after.plan.image) == (seed.known, seed.plan.image)
     networks = [Network(expr, Derivatives(expr), gallery, one) for one in (seed, after)]
     rows = [network.fill(network.enter(expr))[0] for network in networks]
     assert rows[0].tolist() == rows[1].tolist()

@@ -14,7 +14,8 @@ Made once for a state, a trie and a vocabulary, and never moved.
 """
 
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Generator
+from contextlib import contextmanager
 from typing import Final, final
 from weakref import WeakKeyDictionary
 
@@ -138,9 +139,15 @@ class Gallery:
         ):
             context[slot] = address(array)
 
-    def lent(self, context: "NDArray[np.int64]") -> "Lent":
+    @contextmanager
+    def lent(self, context: "NDArray[np.int64]") -> Generator[None]:
         """Meanwhile a kernel makes lexical states without asking for them."""
-        return Lent(self._lock, self.lexicon, context)
+        with self._lock, self.lexicon.lock:
+            context[at.LEXICON] = address(self.lexicon.records.context)
+            try:
+                yield
+            finally:
+                context[at.LEXICON] = 0
 
     def serve(self, code: int, wanted: int, arena: Arena) -> None:
         """Make what a kernel lacks of pictures."""
@@ -292,30 +299,6 @@ class Gallery:
         self._used_pictures = number + 1
         self.pictures[number] = fields
         return number
-
-
-@final
-class Lent:
-    """What `Gallery.lent` gives: a generator took 10 us of the mask that makes a picture."""
-
-    __slots__ = ("_context", "_lexicon", "_pictures")
-
-    def __init__(
-        self, pictures: threading.Lock, lexicon: Lexicon, context: "NDArray[np.int64]"
-    ) -> None:
-        self._pictures, self._lexicon, self._context = pictures, lexicon, context
-
-    def __enter__(self) -> None:
-        """Hold both locks, and lend what they keep."""
-        self._pictures.acquire()
-        self._lexicon.lock.acquire()
-        self._context[at.LEXICON] = address(self._lexicon.records.context)
-
-    def __exit__(self, *_: object) -> None:
-        """Take it back."""
-        self._context[at.LEXICON] = 0
-        self._lexicon.lock.release()
-        self._pictures.release()
 
 
 @final

@@ -29,7 +29,7 @@ from guideway.lowering.fuel import attempt
 from guideway.masks.framed import UNLIKE, FrameNames
 from guideway.masks.gallery import Gallery
 from guideway.masks.kernels import layout as at
-from guideway.masks.known import Facts
+from guideway.masks.known import Known
 from guideway.masks.nearness import Nearness
 
 _EACH: Final = 256  # nodes that one question looks at; the next goes on
@@ -77,7 +77,7 @@ class _Start:
     least: Mapping[int, int]
 
 
-_starts: "WeakKeyDictionary[Facts, _Start]" = WeakKeyDictionary()
+_starts: "WeakKeyDictionary[Known, _Start]" = WeakKeyDictionary()
 _counts: "WeakKeyDictionary[Gallery, dict[frozenset[int], int]]" = WeakKeyDictionary()
 
 
@@ -99,15 +99,15 @@ class Headroom:
         self._todo: list[int] = []
         self._new: list[int] = []
         self._off, self._around, self._left = 0, set[int](), _ASKED
-        facts = self._network.facts
-        start = _starts.get(facts)
+        begun = self._network.begun
+        start = _starts.get(begun)
         if start is None:
-            start = _starts[facts] = self._started(facts)
+            start = _starts[begun] = self._started(begun)
         self._begin(start)
 
-    def _started(self, facts: Facts) -> _Start:
+    def _started(self, begun: Known) -> _Start:
         """What these networks begin with, found out in this one."""
-        self._todo += facts.told
+        self._todo += begun.told
         self._explore(_MOST)
         known, parts = self._near.known, self._parts
         least = {node: known[node] for node in parts if node in known}

@@ -51,7 +51,6 @@ from guideway.masks.bits import Row
 from guideway.masks.conjunctions import bounded_fields, counted_apart
 from guideway.masks.gallery import DRAWN, Gallery
 from guideway.masks.kernels import layout as at
-from guideway.masks.known import Known
 from guideway.masks.lalr import LalrNodes
 from guideway.masks.lengths import Lengths, expand
 from guideway.masks.literals import lexeme_of, run_of
@@ -80,7 +79,7 @@ class Network:
         self._run, (self._row, self._spare) = run, np.empty((2, gallery.words), np.uint32)
         self.arena = Arena(seed.plan)
         self._shelf, self._lengths = seed.shelf, dict[int, Lengths]()
-        self.facts, self._known = seed.facts, Known(seed.facts)
+        self.begun, self._known = seed.known, seed.known.copy()
         self.states, self._entered = dict[int, Any](), list[int]()  # of `states`, by macro state
         self.marks, self._captures = Marks(self.arena), list[tuple[Capture, bool]]()
         self._members, self._listed = dict[MembersTemplate, MemberNodes](), list[MemberNodes]()
@@ -94,16 +93,16 @@ class Network:
 
     @cached_property
     def _verdicts(self) -> Verdicts:  # which most schemas do without
-        return Verdicts(self.arena, self.lexicon, self._known, self._automata, self._machine)
+        return Verdicts(self.arena, self.lexicon, self._known.exprs, self._automata, self._machine)
 
     def seed(self, expr: Expr) -> Seed:
         """What others begin with that have this: its nodes, and those of all that is in it."""
         self.node(expr)
         place = 0
-        while place < len(self._known):  # which grows
-            self._tell(self.node(self._known[place]))
+        while place < len(self._known.exprs):  # which grows
+            self._tell(self.node(self._known.exprs[place]))
             place += 1
-        return Seed(self.arena.plan(), self._known.facts(), self._shelf)
+        return Seed(self.arena.plan(), self._known, self._shelf)
 
     def enter(self, rest: Expr) -> int:
         """The macro state where this is what may follow."""
@@ -151,10 +150,10 @@ class Network:
 
     def node(self, expr: Expr) -> int:
         """The node of an expression, to be translated when it is entered."""
-        found = self._known.node(expr)
+        found = self._known.nodes.get(expr)
         if found is None:
             found = self.arena.make(at.EXPR, *self._known.named(expr))
-            self._known.set_node(expr, found)
+            self._known.nodes[expr] = found
             if self._looks:  # asked for one by one, each would begin a mask anew
                 self.arena.set_settled(found, self._verdicts.settled(expr))
         return found
@@ -162,7 +161,7 @@ class Network:
     def entered(self, expr: Expr) -> int:
         """The node of what is entered as soon as the kernels go on, translated."""
         node = self.node(expr)
-        if not self._known.is_told(node):
+        if node not in self._known.told:
             self._tell(node)
         return node
 
@@ -185,10 +184,10 @@ class Network:
             _, table, state, lines, *_ = self.arena.record(wanted)
             self._automata[table].scan(state, lines, ahead=ahead > 0)
         elif code == at.NEED_SETTLED:
-            expr = self._known[self.arena.record(wanted)[1]]
+            expr = self._known.exprs[self.arena.record(wanted)[1]]
             self.arena.set_settled(wanted, self._verdicts.settled(expr))
         else:
-            known = len(self._known)
+            known = len(self._known.exprs)
             self._tell(wanted)
             self._look_ahead(known, ahead)
 
@@ -197,15 +196,15 @@ class Network:
         self._entered = [wanted]
         while self._entered:
             node = self._entered.pop()
-            if node == wanted or not self._known.is_told(node):
+            if node == wanted or node not in self._known.told:
                 self.arena.set_target(node, self._target(node))
-                self._known.tell(node)
+                self._known.told.add(node)
 
     def _look_ahead(self, known: int, ahead: int) -> None:
         """Translate what is regular of the nodes that were made last, and of what they lead to."""
         place = known
-        while place < min(len(self._known), known + ahead):
-            expr = self._known[place]
+        while place < min(len(self._known.exprs), known + ahead):
+            expr = self._known.exprs[place]
             if expr.regular or isinstance(expr, Ahead):
                 self._tell(self.node(expr))
             place += 1
@@ -219,7 +218,7 @@ class Network:
         if kind == at.NAMED:
             expr = self._listed[a].named(low, high)
         else:
-            expr = self._known[a] if kind == at.EXPR else self._resumed(a, low)
+            expr = self._known.exprs[a] if kind == at.EXPR else self._resumed(a, low)
         return self._translate(expr) if self._alive(expr) else at.DEAD
 
     def _alive(self, expr: Expr) -> bool:
@@ -282,7 +281,7 @@ class Network:
     def _choice(self, choice: Alt) -> int:
         """A node for each option; where words part, further on too."""
         if self._known.is_of_words(choice):
-            self._known.add_words([a for o in choice.options for a in alternatives_in(o)])
+            self._known.words.update(a for o in choice.options for a in alternatives_in(o))
         return self.arena.choice([self._entering(option) for option in choice.options])
 
     def _is_structure(self, choice: Alt) -> bool:

@@ -15,7 +15,7 @@ from guideway.masks.arena import Arena
 from guideway.masks.gallery import Gallery
 from guideway.masks.kernels import layout as at
 from guideway.masks.kernels.bound_layout import BOUND_SEARCH
-from guideway.masks.known import Facts
+from guideway.masks.known import Known
 from guideway.masks.lengths import SEARCHED
 from guideway.masks.plans import Plan
 from guideway.masks.shelf import Shelf
@@ -30,12 +30,12 @@ class Seed:
 
     Attributes:
         plan: of the arena that holds them.
-        facts: what is known of them.
+        known: what is known of them.
         shelf: what `plan` was made for.
     """
 
     plan: Plan
-    facts: Facts
+    known: Known
     shelf: Shelf
 
     @classmethod
@@ -48,9 +48,9 @@ class Seed:
         arena.make(at.DEAD)
         arena.make(at.NIL)
         arena.make(at.LITERAL, brace, 1, at.NIL)
-        nodes: dict[Expr, int] = {EMPTY: at.DEAD, EPSILON: at.NIL}
-        facts = Facts(nodes, [], {at.DEAD, at.NIL}, set())
-        return cls(arena.plan(), facts, shelf)
+        known = Known()
+        known.nodes, known.told = {EMPTY: at.DEAD, EPSILON: at.NIL}, {at.DEAD, at.NIL}
+        return cls(arena.plan(), known, shelf)
 
     def beside(self, shelf: Shelf) -> "Seed":
         """The same nodes, for networks that keep their rows elsewhere."""

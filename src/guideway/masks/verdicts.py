@@ -20,7 +20,6 @@ from guideway.lowering.nodes import Alt, Concat, Expr, Repeat, Rule, Stop
 from guideway.masks.arena import Arena
 from guideway.masks.kernels import layout as at
 from guideway.masks.kernels.searches import FUTILE
-from guideway.masks.known import Known
 from guideway.masks.lexicon import Lexicon
 
 SHORT: Final = 256  # places of a search that comes before the plain engine,
@@ -65,7 +64,7 @@ class Verdicts:
         self,
         arena: Arena,
         lexicon: Lexicon,
-        exprs: Known,
+        exprs: list[Expr],
         automata: Mapping[int, Automaton],
         machine: Derivatives,
     ) -> None:
