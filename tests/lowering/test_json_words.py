@@ -6,7 +6,7 @@ import pytest
 
 from guideway.automata.derivative import Derivatives
 from guideway.lowering.expr import ALL_BYTES, EMPTY, concat, literal
-from guideway.lowering.json_text import json_style
+from guideway.lowering.json_text import QUOTE, json_style
 from guideway.lowering.json_words import WordsTemplate, words_of, words_rule
 from guideway.lowering.nodes import Rule
 from guideway.syntax.json_schema_source import JsonSchema
@@ -73,7 +73,10 @@ def test_many_words_of_which_none_can_be_written_have_no_text() -> None:
 
 
 def test_words_are_not_remembered_and_refuse_nothing() -> None:
-    template, begun = WordsTemplate(MANY, ANY.spelling), (0, len(MANY), 0)
+    template, begun = (
+        WordsTemplate(MANY, ANY.spelling.text, ANY.spelling.choose, QUOTE),
+        (0, len(MANY), 0),
+    )
     living = Derivatives(template.rest(begun)).living
     assert template.resume(begun, b"") is EMPTY
     assert template.lives_after(begun, living, lambda: b"") is False

@@ -6,7 +6,7 @@ from typing import final
 
 from guideway.lowering.expr import EMPTY
 from guideway.lowering.json_atoms import Items, Longer, Shorter
-from guideway.lowering.json_endless import is_open_string, value_of
+from guideway.lowering.json_endless import value_of
 from guideway.lowering.json_formulas import Every, Formula, Leaf
 from guideway.lowering.json_text import QUOTE
 from guideway.lowering.json_words import words_of
@@ -23,14 +23,12 @@ class DifferentStrings:
         words: or one of these.
         low: how many there are at least,
         high: and at most.
-        plenty: whether endlessly many begin as any of them does.
     """
 
     begun: Expr
     words: tuple[str, ...]
     low: int
     high: int | None
-    plenty: bool
 
 
 def different_strings(said: Formula, value: Callable[[Formula], Expr]) -> DifferentStrings | None:
@@ -48,9 +46,9 @@ def different_strings(said: Formula, value: Callable[[Formula], Expr]) -> Differ
             case Leaf(Items(0, item)):
                 items.append(item)
             case Leaf(Longer(count)):
-                low = count
+                low = max(low, count)
             case Leaf(Shorter(count)):
-                high = count
+                high = count if high is None else min(high, count)
             case _:
                 return None
     if len(items) != 1:
@@ -60,7 +58,7 @@ def different_strings(said: Formula, value: Callable[[Formula], Expr]) -> Differ
         listed = words_of(strings)
         if listed is None or low > 1 or high is not None:
             return None
-        return DifferentStrings(EMPTY, listed[0], low, high, plenty=False)
+        return DifferentStrings(EMPTY, listed[0], low, high)
     if isinstance(strings, Concat) and strings.head is QUOTE and strings.regular:
-        return DifferentStrings(strings.tail, (), low, high, is_open_string(strings))
+        return DifferentStrings(strings.tail, (), low, high)
     return None

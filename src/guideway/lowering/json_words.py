@@ -1,8 +1,8 @@
 """Strings of an enum as a rule, which kernels read by a trie."""
 
 from bisect import bisect_right
-from collections.abc import Hashable, Iterable, Sequence
-from typing import Final, Protocol, TypeAlias, cast, final
+from collections.abc import Callable, Hashable, Iterable, Sequence
+from typing import Final, TypeAlias, cast, final
 from weakref import WeakKeyDictionary
 
 from guideway.lowering.alternatives import branching, either
@@ -12,6 +12,8 @@ from guideway.lowering.nodes import Expr, Least, Look, Rule
 from guideway.lowering.uncaptured import Uncaptured
 
 Begun: TypeAlias = tuple[int, int, int]  # the first word, the last but one, and the letters read
+Text: TypeAlias = Callable[[str], Expr]  # one word, as it is spelled
+Choose: TypeAlias = Callable[[Iterable[tuple[str, Expr]]], Expr]  # one of some, and what follows it
 
 _FEW: Final = 64
 _MANY: Final = 1024  # options of a choice that are no regular expression any more
@@ -36,7 +38,7 @@ def words_rule(values: Iterable[str], style: JsonStyle) -> Rule | None:
         return None
 
     def make() -> Expr:
-        template = WordsTemplate(words, style.spelling, QUOTE)
+        template = WordsTemplate(words, style.spelling.text, style.spelling.choose, QUOTE)
         return concat(QUOTE, template.rest((0, len(words), 0)))
 
     rule = Rule("words", inhabited=True, make=make)
@@ -53,57 +55,33 @@ def choice(options: Sequence[str], *, regular: bool) -> Expr:
     """Any of some texts; of many, no regular expression unless it has to be `regular`."""
     if regular or len(options) <= _MANY or sum(map(len, options)) > _MOST_LETTERS:
         return either(option.encode() for option in options)
-    return WordsTemplate(options, VERBATIM, EPSILON).rest((0, len(options), 0))
+    return WordsTemplate(options, literal, _choose, EPSILON).rest((0, len(options), 0))
 
 
-class Spelled(Protocol):
-    """How words are spelled."""
-
-    def text(self, text: str) -> Expr:
-        """One word."""
-        ...
-
-    def choose(self, options: Iterable[tuple[str, Expr]]) -> Expr:
-        """One of some words, then what goes with it."""
-        ...
-
-
-@final
-class Verbatim:
-    """Words as they are."""
-
-    def text(self, text: str) -> Expr:
-        """One word."""
-        return literal(text)
-
-    def choose(self, options: Iterable[tuple[str, Expr]]) -> Expr:
-        """One of some words, then what goes with it."""
-        return branching(options, literal)
-
-
-VERBATIM: Final = Verbatim()
+def _choose(options: Iterable[tuple[str, Expr]]) -> Expr:
+    return branching(options, literal)
 
 
 @final
 class WordsTemplate(Uncaptured):
     """Unfolds the rest of one of some different words and their end, given what they begin with."""
 
-    def __init__(self, words: Sequence[str], spelling: Spelled, end: Expr) -> None:
-        self._words, self._spelling, self._end = sorted(words), spelling, end
+    def __init__(self, words: Sequence[str], text: Text, choose: Choose, end: Expr) -> None:
+        self._words, self._text, self._choose, self._end = sorted(words), text, choose, end
 
     def rest(self, begun: Begun) -> Expr:
         """What may follow: made at once where it is little."""
         low, high, depth = begun
         if high - low <= _FEW:
             rests = ((word, EPSILON) for word in self._rests(begun))
-            return concat(self._spelling.choose(rests), self._end)
+            return concat(self._choose(rests), self._end)
         if len(self._words[low]) > depth:
             return call(self, begun)
         return alt(self._end, call(self, (low + 1, high, depth)))
 
     def verbatim(self, argument: Hashable) -> list[str] | None:
         """The texts of `unfold`, if words are spelled as they are."""
-        return self._rests(argument) if self._spelling is VERBATIM else None
+        return self._rests(argument) if self._text is literal else None
 
     def unfold(self, argument: Hashable, look: Look) -> Expr:
         """One more letter and what follows it."""
@@ -112,20 +90,20 @@ class WordsTemplate(Uncaptured):
         while low < high:
             letter, first = words[low][depth], low
             low = bisect_right(words, letter, low, high, key=lambda word: word[depth])
-            options.append(concat(self._spelling.text(letter), self.rest((first, low, depth + 1))))
+            options.append(concat(self._text(letter), self.rest((first, low, depth + 1))))
         return alt(*options)
 
     def lives(self, argument: Hashable, look: Look) -> bool | None:
         """Whether one of the words can be spelled."""
         if look.spellable == ALL_BYTES:
             return True
-        rests = (concat(self._spelling.text(rest), self._end) for rest in self._rests(argument))
+        rests = (concat(self._text(rest), self._end) for rest in self._rests(argument))
         return next((found for rest in rests if (found := look(rest)) is not False), False)
 
     def least(self, argument: Hashable, least: Least) -> bytes | None:
         """The rest of the shortest word, spelled letter by letter."""
         rests, end = self._rests(argument), least(self._end)
-        letters = {letter: least(self._spelling.text(letter)) for letter in set("".join(rests))}
+        letters = {letter: least(self._text(letter)) for letter in set("".join(rests))}
         table = {ord(letter): (text or b"").decode() for letter, text in letters.items()}
         lost = {letter for letter, text in letters.items() if text is None}
         texts = (rest.translate(table).encode() for rest in rests if lost.isdisjoint(rest))

@@ -125,7 +125,7 @@ def describe_strings(strings: DifferentStrings, style: JsonStyle, network: Nodes
             lexicon.state(concat(QUOTE, begun)),
         )
         fields[at.O_COUNTS] = most << 16 | (strings.low if strings.low > 1 else 0)
-        fields[at.O_OTHER], fields[at.O_ORDERED] = at.NIL, 0 if strings.plenty else at.RUN_OUT
+        fields[at.O_OTHER] = at.NIL
     fields[at.O_COMMA] = network.node(concat(style.edge, literal(","), style.opened))
     fields[at.O_CLOSING] = network.node(concat(style.closing, literal("]")))
     fields[at.O_COLON] = at.NIL

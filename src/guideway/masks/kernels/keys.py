@@ -40,12 +40,12 @@ from guideway.masks.kernels.layout import (
     N_AT,
     N_LENGTH,
     NEED_LEX,
+    NIL,
     NODE,
-    O_ORDERED,
+    O_COLON,
     O_PLAIN,
     POOL,
     QUOTE_BYTE,
-    RUN_OUT,
     TEXT,
     UNKNOWN_TEXT,
     WANT,
@@ -244,7 +244,7 @@ def key_step(context: Context, frame: int, byte: int, texts: int) -> int:
 def some_left(context: Context, frame: int, text: int, state: int, escape: int) -> int:
     """Whether a string that has not come goes on from here: 1, IN_DOUBT, or a code below 0."""
     thing, extras = frame_field(context, frame, 0), frame_field(context, frame, 2)
-    if extras == 0 or object_field(context, thing, O_ORDERED) != RUN_OUT:
+    if extras == 0 or object_field(context, thing, O_COLON) != NIL:
         return 1
     return _some_left(context, extras, text, state, escape)
 

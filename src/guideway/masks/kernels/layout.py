@@ -251,10 +251,10 @@ O_NAMES: Final = 1  # number of names
 O_NAME: Final = 2  # first row in NAME
 O_KEYS: Final = 3  # root in KEYS
 O_OTHER: Final = 4  # node of the value of undeclared keys, DEAD if there may be none
-O_ORDERED: Final = 5  # or RUN_OUT, of strings that differ
+O_ORDERED: Final = 5
 O_COMMA: Final = 6  # nodes
 O_CLOSING: Final = 7
-O_COLON: Final = 8
+O_COLON: Final = 8  # NIL in arrays of different strings
 O_START: Final = 9  # lexical state at the first byte of a key
 O_QUOTED: Final = 10  # lexical state before its quote
 O_PLAIN: Final = 11  # escapes only where they must be
@@ -264,8 +264,6 @@ O_COUNTS: Final = 13  # or, of different strings, how many come at least, and 2^
 # than there may be
 O_CLASSES: Final = 14  # or not all keys are in one: how many; the first object itself has no others
 O_OF_CLASS: Final = 15  # whether it is one, whose frames have that of the object as position
-
-RUN_OUT: Final = 2  # not endlessly many begin as each of them does
 
 # Fields of NAME, by rank (names sorted by their UTF-8).
 N_AT: Final = 0  # in POOL
