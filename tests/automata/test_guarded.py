@@ -30,7 +30,6 @@ from guideway.lowering.expr import (
 )
 from guideway.lowering.fuel import metered
 from guideway.lowering.json_schema import lower_json_schema
-from guideway.lowering.lark_contextual import Places
 from guideway.lowering.nodes import (
     Ahead,
     Alt,
@@ -45,7 +44,6 @@ from guideway.lowering.nodes import (
 )
 from guideway.lowering.sources import lower_source
 from guideway.masks.bits import unpack
-from guideway.syntax.lark_reader import read_lark
 from lark_samples import Blocks
 
 NOT_A = complement(concat(byte_set(b"a"), ANYTHING))
@@ -488,48 +486,6 @@ def test_a_constraint_that_looks_ahead_offers_what_can_be_read_to_an_end(seed: i
     assert constraint.matches(constraint.example())
 
 
-def test_what_is_plain_to_see_is_so():
-    places = Places(read_lark(gw.Lark('start: "a" start "b" | "ab"\n%ignore " "')), {})
-    rest = places.rest(places.start)
-    whole, x = concat(rest, stop(places.level)), literal("x")
-
-    def plain(expr: Expr, letters: bytes = bytes(range(256))) -> bool:
-        machine = Derivatives(expr, sum(1 << byte for byte in letters))
-        found = machine._plainly.ends(expr)
-        assert not found or machine.alive(expr)
-        return found
-
-    assert plain(concat(x, whole, x))
-    assert plain(whole, b"ab ")
-    assert not plain(concat(x, whole), b"ab ")
-    assert not plain(concat(whole, x), b"ab ")
-    assert not plain(whole, b"a")
-    assert not plain(rest)
-    assert not plain(concat(rest, stop(places.level + 1)))
-    assert not plain(concat(ahead(concat(literal("a"), ANYTHING)), whole))
-    assert not plain(concat(ahead(repeat(literal("a"))), whole))  # not of a higher level
-    over = places.level + 1
-    short, no_c = (ahead(each, over) for each in (repeat(NOT_A, 0, 3), complement(HAS_C)))
-    assert plain(concat(no_c, whole, stop(over), x))
-    assert plain(concat(no_c, x, whole))
-    assert plain(concat(no_c, x))
-    assert not plain(concat(no_c, literal("c"), whole))
-    assert plain(concat(no_c, repeat(rest), whole))  # none of the first
-    assert plain(concat(x, no_c, whole, stop(over)))
-    assert not plain(concat(x, no_c, literal("c"), stop(over)))
-    assert not plain(concat(x, ahead(HAS_C, over), whole))
-    assert not plain(concat(short, whole))
-    assert not plain(concat(ahead(HAS_C, over), whole))
-    machine = Derivatives(whole)
-    several = (repeat(byte_set(b"ab " + bytes((each,)))) for each in range(100, 200))
-    told = [machine._plainly.ends(concat(ahead(each, over), whole)) for each in several]
-    assert told[0]
-    assert not told[-1]  # of so many sets of bytes none is asked any more
-    reading = concat(ahead(repeat(byte_set(b"abx\xff ")), over), x, whole)
-    assert not machine._plainly.ends(reading)
-    assert Derivatives(reading)._plainly.ends(reading)
-
-
 SUMS = gw.Lark('start: N ("+" N)*\nN: /[12]+/\n')
 NESTED = gw.Gbnf('root ::= [12+]+ | "(" root ")"')
 
@@ -568,11 +524,3 @@ def test_what_stands_behind_a_meet_is_no_part_of_it(
             allowed = text + chr(byte) in begun
             assert (byte in unpack(constraint.mask(state))) is allowed, text
             assert (machine.step(place, byte) is not None) is allowed, text
-
-
-def test_where_no_brief_text_is_known_one_is_searched_for(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(guarded, "BRIEF", -1)
-    source = SUMS & gw.Regex(r"(1\+){3}[12]{2,3}")
-    machine = Derivatives(lower_source(source))
-    assert machine.alive(machine.start())
-    assert not machine.alive(machine.after(machine.start(), ord("2")))

@@ -30,7 +30,6 @@ from guideway.automata.living import Living
 from guideway.automata.looking import Looking
 from guideway.automata.nearest import Ways
 from guideway.automata.passages import Passages
-from guideway.automata.plainly import Plainly
 from guideway.automata.reading import read_byte, split, ways_on
 from guideway.automata.words import LONGEST, text_of
 from guideway.errors import GuidewayError, LimitError
@@ -114,11 +113,6 @@ class Derivatives:
         return Inclusion(self._disjoint, self.living.check, self._fuel)
 
     @cached_property
-    def _plainly(self) -> Plainly:
-        check, within = self.living.check, self._inclusion.is_within
-        return Plainly(self._spellable, check, self._disjoint, within)
-
-    @cached_property
     def _passages(self) -> Passages:
         within = self._inclusion.is_within
         return Passages(self._disjoint, self.living, self.unfold, within, self._fuel)
@@ -130,7 +124,6 @@ class Derivatives:
             self._leading,
             lambda: self._captures,
             self._least.word,
-            self._plainly.ends,
             self._passages,
             self._fuel,
         )
@@ -210,7 +203,6 @@ class Derivatives:
         self._linear.clear()
         self._least.forget()
         self._inclusion.forget()
-        self._plainly.forget()
         self._passages.forget()
         self._looking.forget()
         self.living.forget()

@@ -14,7 +14,6 @@ from typing import Final, TypeAlias, final
 
 from guideway.automata.captures import has_read, options_of
 from guideway.automata.nearest import Ways, nearest
-from guideway.automata.witnesses import Witnesses, looked_over
 from guideway.automata.words import NOTHING, Word
 from guideway.errors import LimitError
 from guideway.lowering.aheads import looking
@@ -28,7 +27,6 @@ HASTY: Final = 1_000  # and after,
 READING: Final = 256  # states of a search that remembers what is read, where many come to nothing:
 THOROUGH: Final = 10_000  # where somebody waits for the text (.15 ms a state),
 GREED: Final = 4  # how many bytes more than another it may have read for one less to come
-BRIEF: Final = 256  # bytes of a text that is tried, and states of a search for it
 LONG: Final = 2_000  # states of a search that may have no end,
 MOST: Final = 100_000  # and of one that has
 FARTHEST: Final = 20_000  # bytes of a text that is searched for: as many states, and what each read
@@ -44,7 +42,6 @@ class Guarded:
     Args:
         lines: byte sets, which may overlap, and parts of the derivative; and single bytes.
         loose: the shortest text without the lookahead.
-        plain: True if there obviously is a text.
         soon: True if there is a text; None if that takes long.
         decide: exact, however long it takes; None: a long search is given up.
         fuel: called with the number of states, raises when there are too many.
@@ -54,25 +51,20 @@ class Guarded:
         self,
         lines: Lines,
         loose: Callable[[Expr], Word | None],
-        plain: Callable[[Expr], bool],
         soon: Callable[[Expr], bool | None],
         decide: Callable[[Expr], bool] | None,
         fuel: Callable[[int], None],
     ) -> None:
         self._lines, self._loose, self._fuel = lines, loose, fuel
-        self._plain, self._soon, self._decide = plain, soon, decide
+        self._soon, self._decide = soon, decide
         self._known: dict[Expr, Word | None] = {}
         self._living: set[Expr] = set()
-        self._tried: set[Expr] = set()
         self._careful = False
-        self._witnesses = Witnesses()
 
     def forget(self) -> None:
         """Drop all caches."""
         self._known.clear()
         self._living.clear()
-        self._tried.clear()
-        self._witnesses.forget()
 
     def alive(self, root: Expr) -> bool:
         """Return True if `root` has a text; too many states raise LimitError."""
@@ -82,50 +74,24 @@ class Guarded:
         return any(self._is_alive(part) for part in options)
 
     def _is_alive(self, part: Expr) -> bool:
-        told = self._told(part)
-        return self._reaches(part, EARLY) or self._decided(part) if told is None else told
+        if self._is_empty_below(part):
+            self._known[part] = None
+            return False
+        return self._reaches(part, EARLY) or self._decided(part)
 
-    def _told(self, node: Expr) -> bool | None:
-        """Emptiness without a search, from the expression without its highest level, else None.
+    def _is_empty_below(self, node: Expr) -> bool:
+        """Return True if the expression without its highest level is known to have no text.
 
-        If that has no text there is none; if the lookahead allows its least text there is one.
-        Otherwise each of 200 derivatives of .{1,200} would be searched.
+        Then it has none itself, and others with the same lower levels ask only once.
         """
         leads, core = looking(node)
         top = max((lead.level for lead in leads), default=0)
         if node in self._known or not top:
-            return None
-        lower = [lead for lead in leads if lead.level != top]
-        looser = concat(*lower, core)
-        try:
-            lives = self.alive(looser)
-        except LimitError:
-            return None
-        if not lives:
-            self._known[node] = None
             return False
-        over = looked_over(node)
-        text = None if over is None else self._brief(over[0])
-        if over is None or text is None:
-            return None
-        self._witnesses.keep(node, text)
-        if not self._witnesses.is_allowed(over[1], text):
-            return None
-        self._living.add(node)
-        return True
-
-    def _brief(self, node: Expr) -> bytes | None:
-        """The least shortest text, if it is short and found soon."""
-        if node.looks and node not in self._known and node not in self._tried:
-            self._tried.add(node)
-            words, _ = nearest(node, self._ending, self._leading, self._bound, self._is_brief)
-            self._known.update(words)
-        word = self._ending(node)
-        return word.text if word is not None and word.length <= BRIEF else None
-
-    def _is_brief(self, states: int, _: int) -> bool:
-        self._fuel(1)
-        return states <= BRIEF
+        try:
+            return not self.alive(concat(*(lead for lead in leads if lead.level != top), core))
+        except LimitError:
+            return False
 
     def _decided(self, node: Expr) -> bool:
         """Emptiness, after a short search has found no text."""
@@ -147,21 +113,14 @@ class Guarded:
         return self.word(node) is not None
 
     def _lives(self, node: Expr) -> bool:
-        """Return True if a text is known or obvious."""
-        if node in self._living or self._ending(node) is not None:
-            return True
-        if not node.looks or node in self._known:
-            return False
-        if self._witnesses.tell(node) is None and not self._plain(node):
-            return False
-        self._living.add(node)
-        return True
+        """Return True if a text is known."""
+        return node in self._living or self._ending(node) is not None
 
     def _reaches(self, root: Expr, most: int) -> bool:
         """Return True if a search of at most `most` states finds a text."""
         if not root.looks or root in self._known:
             return False
-        came: dict[Expr, tuple[int, Expr] | None] = {root: None}
+        came: dict[Expr, Expr | None] = {root: None}
         serial = count()
         queue: list[_Entry] = [(0, 0, next(serial), root, None)]
         looked = 0
@@ -170,13 +129,16 @@ class Guarded:
             looked += 1
             self._careful = len(came) > READING // 2
             targets, others = self._on(node, ways)
-            for byte, target in ((b, o) for b, t in targets for o in options_of(t)):
+            for target in (option for _, to in targets for option in options_of(to)):
                 bound = None if target in came else self._bound(target)
                 if bound is None:
                     continue
-                came[target] = byte, node
+                came[target] = node
                 if self._lives(target):
-                    self._retrace(came, target)
+                    after: Expr | None = target
+                    while after is not None:  # what leads there lives, too
+                        self._living.add(after)
+                        after = came[after]
                     return True
                 far = GREED * bound + read + 1
                 heappush(queue, (far, read + 1, next(serial), target, None))
@@ -194,20 +156,6 @@ class Guarded:
             return iter(lines), others
         way = next(ways, None)
         return (iter(()), ()) if way is None else (iter((way,)), (ways,))
-
-    def _retrace(self, came: dict[Expr, tuple[int, Expr] | None], living: Expr) -> None:
-        word, text = self._ending(living), self._witnesses.tell(living)
-        if text is None and word is not None and word.length <= BRIEF:
-            text = word.text
-        way = came[living]
-        self._living.add(living)
-        while way is not None:
-            byte, node = way
-            self._living.add(node)
-            if text is not None:
-                text = bytes((byte,)) + text
-                self._witnesses.keep(node, text)
-            way = came[node]
 
     def word(self, root: Expr, reading: int = READING) -> Word | None:
         """The least shortest text of `root`, None if it has none; too many states raise LimitError.

@@ -25,7 +25,6 @@ class Looking:
         reading: the same, byte by byte while something is captured.
         captures: return True if something has been captured so far.
         loose: the shortest text without the lookahead.
-        plain: True if there obviously is a text.
         passages: exact emptiness.
         fuel: called with the number of states, raises when there are too many.
     """
@@ -36,7 +35,6 @@ class Looking:
         reading: Lines,
         captures: Callable[[], bool],
         loose: Callable[[Expr], Word | None],
-        plain: Callable[[Expr], bool],
         passages: Passages,
         fuel: Callable[[int], None],
     ) -> None:
@@ -44,8 +42,8 @@ class Looking:
             return None if expr is UNSURE else loose(expr)
 
         self._captures, soon = captures, passages.soon
-        self._hopeful = Guarded(lines, loose, plain, soon, passages.alive, fuel)
-        self._remembering = Guarded(reading, known, plain, soon, None, fuel)
+        self._hopeful = Guarded(lines, loose, soon, passages.alive, fuel)
+        self._remembering = Guarded(reading, known, soon, None, fuel)
         self.alive, self.trust = self._hopeful.alive, self._hopeful.trust
 
     def forget(self) -> None:

@@ -35,19 +35,3 @@ def passed(leads: Sequence[Ahead], stop: Stop, rest: Expr) -> Expr:
 def parts(expr: Expr) -> tuple[Expr, Expr]:
     """The first part of a sequence, and the rest."""
     return (expr.head, expr.tail) if isinstance(expr, Concat) else (expr, EPSILON)
-
-
-def up_to_stop(expr: Expr, level: int) -> Expr | None:
-    """The expression up to and with the first Stop of a level; None if that is inside a part.
-
-    >>> from guideway.lowering.expr import literal, stop
-    >>> up_to_stop(concat(literal("a"), stop(1), literal("b")), 1) == concat(literal("a"), stop(1))
-    True
-    """
-    before, rest = list[Expr](), expr
-    while rest is not EPSILON:
-        head, rest = parts(rest)
-        before.append(head)
-        if isinstance(head, Stop) and head.level == level:
-            return expr if rest is EPSILON else concat(*before)  # mostly nothing is behind it
-    return None
