@@ -263,15 +263,22 @@ def _some_left(context: Context, extras: int, text: int, state: int, escape: int
         if rows[state * 256] == 0:
             context[WANT] = state
             return NEED_LEX
-        left, follow = -maybe, _byte_behind(context, extras, text)
+        left, follow, inside = -maybe, _byte_behind(context, extras, text), -1
         for byte in range(256):
-            if is_lead(first, state * 4, byte) and _is_another(context, extras, text, byte, escape):
-                left += 1
+            if is_lead(first, state * 4, byte):
+                left += 1 if _is_another(context, extras, text, byte, escape) else 0
                 if left > 0:
                     return 1
-        if escape != 0 or follow < 0x20 or follow in (QUOTE_BYTE, BACKSLASH):
+                if escape != 0:
+                    after, code = read_escape(escape, byte)
+                    follow, inside = (byte, after) if code < 0 else (follow, inside)
+        if inside > 0:
+            escape = inside
+        elif escape != 0 or follow < 0x20 or follow in (QUOTE_BYTE, BACKSLASH):
             return IN_DOUBT
-        state, text = int(rows[state * 256 + follow]), text_of(context, text, follow)
+        else:
+            text = text_of(context, text, follow)
+        state = int(rows[state * 256 + follow])
         if state <= 0 or text < 0:
             return IN_DOUBT if text >= 0 else text
 
