@@ -2,36 +2,23 @@
 
 from collections.abc import Callable
 from dataclasses import replace
-from functools import lru_cache, partial
+from functools import cached_property, lru_cache, partial
+from itertools import takewhile
 from typing import assert_never
 
 from guideway.errors import GuidewayError, UnsupportedError
-from guideway.lowering.alternatives import either
-from guideway.lowering.anchored_counts import count
-from guideway.lowering.anchors import (
-    END,
-    START,
-    Sided,
-    Sides,
-    Value,
-    anchor,
-    any_of,
-    at,
-    boundary,
-)
-from guideway.lowering.characters import leaf_points, literal_points, word_points
-from guideway.lowering.expr import EMPTY, EPSILON, concat, literal, repeat
+from guideway.lowering.alternatives import all_of, either
+from guideway.lowering.characters import leaf_points, literal_points
+from guideway.lowering.expr import EMPTY, EPSILON, alt, complement, concat, literal, repeat
 from guideway.lowering.fuel import spend
-from guideway.lowering.lookaround import Lookaround
 from guideway.lowering.nodes import Concat, Expr
 from guideway.lowering.nodes import Repeat as Counted
 from guideway.lowering.references import written_out
-from guideway.lowering.unicode import CodePoints, character
+from guideway.lowering.unicode import SCALARS, CodePoints, character, points
 from guideway.lowering.whole_matches import NotByParts, whole_matches
 from guideway.syntax.regex_tree import (
     Alternation,
     Anchor,
-    AnchorKind,
     Back,
     Boundary,
     Class,
@@ -51,6 +38,9 @@ from guideway.syntax.source import describe_place
 
 Spell = Callable[[CodePoints], Expr]
 
+MOST_NESTED = 12  # lookaheads inside one another
+_ENDS = ("text end", "last line end", "line end")
+
 
 def lower_regex(pattern: Pattern, spell: Spell = character) -> Expr:
     """The texts that match `pattern` as a whole.
@@ -66,8 +56,7 @@ def lower_regex(pattern: Pattern, spell: Spell = character) -> Expr:
     Raises:
         UnsupportedError: a reference back that is not known to be regular, or lookaround nested
             more than 12 deep.
-        LimitError: a part that looks at lines, as `(?m:^a$)` does, is counted beyond 1,000; the
-            automaton of lookaround in loops is too large.
+        LimitError: the automaton of other anchors and lookaround is too large.
     """
     return _lowered(pattern, spell, search=False)
 
@@ -86,14 +75,41 @@ def lower_search(pattern: Pattern, spell: Spell = character) -> Expr:
 def _lowered(pattern: Pattern, spell: Spell, *, search: bool) -> Expr:
     if pattern.backs:
         body = written_out(pattern.body, partial(_refuse_reference, pattern))
-        # A group without texts takes what stands beside it along.
-        bounded = any(isinstance(node, Boundary) for node in nodes_of(body))
-        pattern = replace(pattern, body=body, backs=False, boundaries=bounded)
+        pattern = replace(_with(pattern, body), backs=False)
+    lowering = _Lowering(spell)
+    around = lowering.text if search else EPSILON
     try:
-        lowering = _Lowering(pattern, spell)
-        return lowering.between(lowering.sides.text if search else EPSILON)
+        return lowering.between(pattern.body, around, around)
     except NotByParts:
-        return whole_matches(pattern, search, spell)
+        found = _peeled(pattern, spell, search=search)
+        return whole_matches(pattern, search, spell) if found is None else found
+
+
+def _with(pattern: Pattern, body: Node) -> Pattern:
+    bounded = any(isinstance(node, Boundary) for node in nodes_of(body))
+    return replace(pattern, body=body, boundaries=bounded)
+
+
+def _peeled(pattern: Pattern, spell: Spell, *, search: bool) -> Expr | None:
+    """Lookaheads at the beginning of the text as intersections; None if there are none."""
+    items, lowering = _flat(pattern.body), _Lowering(spell)
+    leading = [*takewhile(_is_leading, items)]
+    starts = [item for item in leading if isinstance(item, Anchor)]
+    looks = [item for item in leading if isinstance(item, Look)]
+    if not looks or (search and not starts):
+        return None
+    try:
+        met = [lowering.looked(look, EPSILON) for look in looks]
+    except NotByParts:
+        return None
+    rest = Sequence((*starts[:1], *items[len(leading) :]), 0)
+    return all_of([_lowered(_with(pattern, rest), spell, search=search), *met])
+
+
+def _is_leading(item: Node) -> bool:
+    return (isinstance(item, Anchor) and item.kind == "text start") or (
+        isinstance(item, Look) and item.ahead
+    )
 
 
 def _refuse_reference(pattern: Pattern, what: str, node: Node) -> UnsupportedError:
@@ -107,59 +123,86 @@ def _refuse_reference(pattern: Pattern, what: str, node: Node) -> UnsupportedErr
     )
 
 
-@lru_cache(maxsize=64)
-def _sides(spell: Spell) -> Sides:
-    return Sides(spell)
+@lru_cache(maxsize=1024)
+def _letter(spell: Spell, char: str) -> Expr:
+    return spell(points([ord(char)]))
 
 
 class _Lowering:
-    def __init__(self, pattern: Pattern, spell: Spell) -> None:
-        self._pattern, self._spell = pattern, spell
-        self.sides = Sides(spell, self._words()) if pattern.boundaries else _sides(spell)
+    """Lowers patterns with anchors at ends and lookaheads in a row of parts; no other ones."""
 
-    def between(self, around: Expr) -> Expr:
-        sides, body = self.sides, self._pattern.body
-        if self._pattern.looks:
-            return Lookaround(sides, self.value).lower(body, around)
-        framed = None if self._pattern.boundaries else self._framed(body, around)
-        if framed is not None:
-            return framed
-        value = self.value(body)
-        if not isinstance(value, Sided):
-            return _between(around, value, around)
-        return at(sides.then(around, sides.then(value, around)), START, END)
+    def __init__(self, spell: Spell) -> None:
+        self._spell, self._depth = spell, 0
 
-    def _framed(self, body: Node, around: Expr) -> Expr | None:
-        """`between` for anchors at the ends of options alone; None otherwise."""
-        while isinstance(body, Group):
-            body = body.item
-        options = body.options if isinstance(body, Alternation) else (body,)
-        listed = [option.items if isinstance(option, Sequence) else (option,) for option in options]
-        begun = [_is_anchor(items[:1], "text start") for items in listed]
-        ended = [_is_anchor(items[-1:], "text end") for items in listed]
-        if not any(begun) and not any(ended):
-            return None
-        found = list[Expr]()
-        for items, begins, ends in zip(listed, begun, ended, strict=True):
-            middle = self.value(Sequence(items[begins : len(items) - ends], body.place))
-            if isinstance(middle, Sided):
-                return None
-            before, after = EPSILON if begins else around, EPSILON if ends else around
-            found.append(_between(before, middle, after))
+    @cached_property
+    def text(self) -> Expr:
+        return repeat(self._spell(SCALARS))
+
+    def between(self, body: Node, before: Expr | None, after: Expr) -> Expr:
+        """`before`, a match, then `after`; anchors at its ends narrow these.
+
+        Args:
+            body: the pattern.
+            before: all that may stand before it up to the beginning of the text; None if unknown.
+            after: all that may stand behind it up to the end of the text.
+        """
+        found, todo = list[Expr](), [body]
+        while todo:
+            node = todo.pop()
+            if isinstance(node, Group):
+                todo.append(node.item)
+            elif isinstance(node, Alternation):
+                todo += reversed(node.options)
+            else:
+                found.append(self._framed(_flat(node), before, after))
         return either(found)
 
-    def _words(self) -> CodePoints:
-        found = {
-            word_points(node.mode)
-            for node in nodes_of(self._pattern.body)
-            if isinstance(node, Boundary)
-        }
-        if len(found) > 1:
-            raise NotByParts
-        return found.pop()
+    def _framed(self, items: list[Node], before: Expr | None, after: Expr) -> Expr:
+        newline, item = self._spell(points([0x0A])), items[0] if items else None
+        if isinstance(item, Anchor) and item.kind in ("text start", "line start"):
+            if before is None:
+                raise NotByParts
+            lines = item.kind == "line start" and before is not EPSILON
+            before, items = alt(EPSILON, concat(before, newline)) if lines else EPSILON, items[1:]
+        item = items[-1] if items else None
+        if isinstance(item, Anchor) and item.kind in _ENDS:
+            rest = {"text end": EMPTY, "last line end": newline, "line end": concat(newline, after)}
+            more = EMPTY if after is EPSILON else rest[item.kind]
+            after, items = alt(EPSILON, more), items[:-1]
+        if not any(isinstance(item, Look) for item in items):
+            return self._short(before or EPSILON, self._row(items), after)
+        end = len(items)
+        for place in range(end - 1, -1, -1):
+            look = items[place]
+            if isinstance(look, Look):
+                if not look.ahead or self._depth == MOST_NESTED:
+                    raise NotByParts
+                self._depth += 1
+                met = self.looked(look, None)
+                self._depth -= 1
+                after = all_of([concat(self._row(items[place + 1 : end]), after), met])
+                end = place
+        return concat(before or EPSILON, self._row(items[:end]), after)
 
-    def value(self, root: Node) -> Value:
-        values: list[Value | bytes] = []
+    def looked(self, look: Look, before: Expr | None) -> Expr:
+        """What may follow up to the end of the text, by a lookahead; `before` as for `between`."""
+        found = self.between(look.item, before, self.text)
+        return complement(found) if look.negated else found
+
+    def _short(self, before: Expr, middle: Expr, after: Expr) -> Expr:
+        """`middle` between `before` and `after`; beside any text, its ends are made minimal."""
+        parts = _sequence_of(middle)
+        if after is self.text:
+            parts = _shorter(parts)
+        if before is self.text:
+            parts = _shorter(parts[::-1], backwards=True)[::-1]
+        return concat(before, *parts, after)
+
+    def _row(self, items: list[Node]) -> Expr:
+        return self.value(Sequence(tuple(items), 0))
+
+    def value(self, root: Node) -> Expr:
+        values: list[Expr | bytes] = []
         todo: list[tuple[Node, bool]] = [(root, False)]
         while todo:
             node, ready = todo.pop()
@@ -173,66 +216,52 @@ class _Lowering:
                 values.append(self._value(node, parts))
         return _plain(values[0])
 
-    def _value(  # noqa: PLR0911  one arm for each node
-        self, node: Node, parts: list[Value | bytes]
-    ) -> Value | bytes:
+    def _value(self, node: Node, parts: list[Expr | bytes]) -> Expr | bytes:
         match node:
             case Text():
                 return self._text(node)
             case Class() | Shorthand() | Dot():
                 found = leaf_points(node)
                 spend(len(found))
-                return self.sides.character(found)
-            case Anchor(kind):
-                return anchor(kind)
-            case Boundary(negated, mode):
-                return boundary(negated, in_empty=mode.dialect == "ecma")
-            case Back() | Look():
-                raise GuidewayError("lookaround and references are lowered before")
+                return self._spell(found)
+            case Anchor() | Boundary() | Look():
+                raise NotByParts
+            case Back():
+                raise GuidewayError("references are lowered before")
             case Group():
                 return parts[0]
             case Repeat(_, low, high):
-                place = partial(describe_place, self._pattern.text, node.place)
-                return count(self.sides, _plain(parts[0]), low, high, place)
+                return repeat(_plain(parts[0]), low, high)
             case Sequence():
-                return self._sequence(parts)
+                return concat(*map(_plain, parts))
             case Alternation():
-                return any_of(parts)
+                return either(parts)
             case _:
                 assert_never(node)
 
     def _text(self, node: Text) -> Expr | bytes:
-        if self._spell is not character or node.mode.ignore_case or self._pattern.boundaries:
-            if not node.mode.ignore_case:
-                return concat(*map(self.sides.letter, node.text))
-            sets = [literal_points(char, node.mode) for char in node.text]
-            return concat(*map(self.sides.character, sets))
+        if node.mode.ignore_case:
+            return concat(*(self._spell(literal_points(char, node.mode)) for char in node.text))
+        if self._spell is not character:
+            return concat(*(_letter(self._spell, char) for char in node.text))
         try:
             return node.text.encode()
         except UnicodeEncodeError:  # no text holds a lone surrogate
             return EMPTY
 
-    def _sequence(self, parts: list[Value | bytes]) -> Value:
-        """From the end; runs without anchors are joined first."""
-        found: Value = EPSILON
-        run: list[Expr] = []
-        for part in map(_plain, reversed(parts)):
-            if isinstance(part, Sided):
-                found = self.sides.then(part, self.sides.then(concat(*reversed(run)), found))
-                run = []
-            else:
-                run.append(part)
-        return self.sides.then(concat(*reversed(run)), found)
 
-
-def _between(before: Expr, middle: Expr, after: Expr) -> Expr:
-    """`middle` between `before` and `after`; beside any text, its ends are made minimal."""
-    parts = _sequence_of(middle)
-    if after is not EPSILON:
-        parts = _shorter(parts)
-    if before is not EPSILON:
-        parts = _shorter(parts[::-1], backwards=True)[::-1]
-    return concat(before, *parts, after)
+def _flat(root: Node) -> list[Node]:
+    """The parts of a sequence, with groups that hold sequences taken apart."""
+    found, todo = list[Node](), [root]
+    while todo:
+        node = todo.pop()
+        if isinstance(node, Group):
+            todo.append(node.item)
+        elif isinstance(node, Sequence):
+            todo += reversed(node.items)
+        else:
+            found.append(node)
+    return found
 
 
 def _shorter(parts: list[Expr], *, backwards: bool = False) -> list[Expr]:
@@ -257,9 +286,5 @@ def _sequence_of(expr: Expr) -> list[Expr]:
     return [*found, expr]
 
 
-def _is_anchor(items: tuple[Node, ...], kind: AnchorKind) -> bool:
-    return any(isinstance(item, Anchor) and item.kind == kind for item in items)
-
-
-def _plain(value: Value | bytes) -> Value:
+def _plain(value: Expr | bytes) -> Expr:
     return literal(value) if isinstance(value, bytes) else value
