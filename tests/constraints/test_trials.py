@@ -15,6 +15,7 @@ LONG = gw.Vocabulary(
     [bytes([byte]) for byte in range(256)] + [b"<end>", *(b"x" * n for n in range(40, 60))],
     eos_ids={256},
 )
+LETTERS = "abcdefghijk"
 LARGE = [{"pattern": "a.{12}b"}, {"pattern": "c.{12}d"}]
 
 
@@ -266,7 +267,7 @@ def test_patterns_that_take_too_long_together_are_refused_with_their_place(
             "/items/allOf",
         ),
         (
-            {"patternProperties": {letter: {"minimum": n} for n, letter in enumerate("abcdefghi")}},
+            {"patternProperties": {letter: {"minimum": n} for n, letter in enumerate(LETTERS)}},
             "/patternProperties",
         ),
     ],

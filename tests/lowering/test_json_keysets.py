@@ -62,8 +62,42 @@ def test_patterns_that_no_key_has_two_of_are_classes_of_their_own() -> None:
 
 def test_patterns_that_overlap_in_too_many_ways_are_refused() -> None:
     source = gw.JsonSchema(
-        {"patternProperties": {letter: {"minimum": n} for n, letter in enumerate("abcdefghi")}}
+        {"patternProperties": {letter: {"minimum": n} for n, letter in enumerate("abcdefghijk")}}
     )
     vocabulary = gw.Vocabulary([*(bytes([n]) for n in range(256)), None], {256})
-    with pytest.raises(gw.LimitError, match="key patterns overlap in more than 256 ways"):
+    with pytest.raises(gw.LimitError, match="key patterns overlap in more than 1024 ways"):
         gw.compile(source, vocabulary)
+
+
+def test_keys_that_must_match_many_patterns_are_one_class() -> None:
+    """Classes of nine patterns are 512; those of keys that match none of them say nothing."""
+    names = [{"propertyNames": {"pattern": letter}} for letter in "abcdefghi"]
+    vocabulary = gw.Vocabulary([*(bytes([n]) for n in range(256)), None], {256})
+    made = gw.compile(gw.JsonSchema({"type": "object", "allOf": names}), vocabulary)
+    for text, holds in (('{"ihgfedcba":1}', True), ('{"abcdefgh":1}', False), ("{}", True)):
+        state, allowed = made.start(), True
+        for byte in text.encode():
+            allowed = bool(made.mask(state)[byte // 32] >> (byte % 32) & 1)
+            if not allowed:
+                break
+            state = made.advance(state, byte)
+        assert (allowed and made.accepts(state)) == made.matches(text) == holds
+
+
+def test_nine_patterns_that_may_meet_are_read() -> None:
+    patterns = ["block.b.*", "form.*.*.*", "view.*.*.*", "contact.f.*", "editor.e.*",
+                "field.*.*.*", "storage.*.*", "workflow.*", "user.role.*"]  # fmt: skip
+    objects = {name: {"properties": {f"a{n}": {"type": "string"}}, "type": "object"}
+               for n, name in enumerate(patterns)}  # fmt: skip
+    vocabulary = gw.Vocabulary([*(bytes([n]) for n in range(256)), None], {256})
+    made = gw.compile(gw.JsonSchema({"type": "object", "patternProperties": objects}), vocabulary)
+    good, bad = '{"user.role.x":{"a8":"","a0":1}}', '{"user.role.x":{"a8":1'
+    state = made.start()
+    for byte in good.encode():
+        state = made.advance(state, byte)
+    assert made.accepts(state)
+    state = made.start()
+    for byte in bad[:-1].encode():
+        state = made.advance(state, byte)
+    with pytest.raises(gw.TokenRejected):
+        made.advance(state, ord("1"))

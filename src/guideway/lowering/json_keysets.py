@@ -4,12 +4,13 @@ Mentioned names are alone; other keys are classed by the key patterns that they 
 """
 
 from collections import defaultdict
-from collections.abc import Callable, Iterable, Sequence
-from typing import TypeAlias, final
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from types import MappingProxyType
+from typing import Final, TypeAlias, final
 
 from guideway.errors import LimitError
 from guideway.lowering.expr import ANYTHING, EPSILON, alt, both, complement
-from guideway.lowering.fuel import spend
+from guideway.lowering.fuel import paying, spend
 from guideway.lowering.json_atoms import Beside, Found, Keys, Matching, Named, Required
 from guideway.lowering.json_formulas import FALSE, Atom, Formula, all_of
 from guideway.lowering.json_given import Unlike
@@ -27,7 +28,10 @@ from guideway.lowering.nodes import And, Expr, Not, Rule
 from guideway.lowering.unicode import TEXT
 from guideway.syntax.frozen import by_value
 
-MOST_CLASSES = 256
+MOST_CLASSES = 1024
+_MOST_LATER = 1 << 14  # after compiling: classes only take longer then
+_FEW = 8  # key languages, whose classes are all made
+NO_RULES: Final[Mapping[Expr, bool]] = MappingProxyType({})
 _REMEMBERED = 1 << 14
 _MOST_TOLD = 16  # key languages, which all have a say in each class; kernels try all classes
 
@@ -103,20 +107,27 @@ class Keysets:
         languages = _languages(listed)
         return [self._name(name, languages) for name in found]
 
-    def classes(self, atoms: Iterable[Atom]) -> list[KeyClass]:
-        """All other keys, by the patterns they match; names are not removed from them."""
+    def classes(
+        self, atoms: Iterable[Atom], ruled: Mapping[Expr, bool] = NO_RULES
+    ) -> list[KeyClass]:
+        """All other keys, by the patterns they match; names are not removed from them.
+
+        Keys that must match a language of `ruled`, or must not, are left out where they do not.
+        """
         languages = _languages(atoms)
         parts: list[_Part] = [((), ())]
         for language in languages:
-            inside = [self._narrowed(part, language) for part in parts]
-            outside = [self._outside(part, language) for part in parts]
+            rule = ruled.get(language)
+            inside = [self._narrowed(part, language) for part in parts if rule is not False]
+            outside = [self._outside(part, language) for part in parts if not rule]
             parts = [part for part in (*inside, *outside) if part is not None]
             spend(len(parts))
-            if len(parts) > MOST_CLASSES + len(languages):
+            most = MOST_CLASSES if paying() else _MOST_LATER
+            if len(parts) > most + len(languages):
                 raise LimitError(
-                    f"key patterns overlap in more than {MOST_CLASSES} ways",
+                    f"key patterns overlap in more than {most} ways",
                     limit="classes of keys",
-                    given=MOST_CLASSES,
+                    given=most,
                     needed=len(parts) - len(languages),
                 )
         return [KeyClass(None, _content(*part), frozenset(part[0])) for part in parts]
@@ -129,7 +140,8 @@ class Keysets:
         """The case as a plain object; None if counts, or keys of several kinds, are at stake."""
         if not all(isinstance(atom, (Named, Required, Matching)) for atom in case):
             return None
-        names, classes = self.names(case), self.classes(case)
+        ruled = _ruled(case) if len(_languages(case)) > _FEW else NO_RULES
+        names, classes = self.names(case), self.classes(case, ruled)
         about = _by_name(case)
         values = tuple(said_of(about[name.name], name) for name in names)
         kept = [(part, said_of(about[None], part)) for part in classes]
@@ -137,8 +149,8 @@ class Keysets:
         if len({said for _, said in kept}) > 1:
             return None
         required = {atom.name for atom in case if isinstance(atom, Required)}
-        limited = bool(kept) and len(kept) < len(classes)
-        unnamed = self._unnamed([part for part, _ in kept], classes) if limited else None
+        limited = bool(kept) and (bool(ruled) or len(kept) < len(classes))
+        unnamed = self._unnamed([part for part, _ in kept], classes, ruled) if limited else None
         return Plain(
             tuple(str(name.name) for name in names),
             values,
@@ -151,7 +163,11 @@ class Keysets:
     def _listed(self, names: list[KeyClass]) -> Expr:
         return self._spelling.choose((str(name.name), EPSILON) for name in names)
 
-    def _unnamed(self, kept: list[KeyClass], classes: list[KeyClass]) -> Unnamed:
+    def _unnamed(
+        self, kept: list[KeyClass], classes: list[KeyClass], ruled: Mapping[Expr, bool]
+    ) -> Unnamed:
+        if ruled:
+            return Unnamed(alt(*map(self.content, kept)), None)
         if [part for part in classes if part.inside] == kept:  # all that match anything
             listed = {keys: None for part in kept for keys in part.inside}
             return Unnamed(alt(*listed), _united(map(plain_strings, listed)))
@@ -299,6 +315,19 @@ def _languages(atoms: Iterable[Atom]) -> list[Expr]:
             keys = atom.keys
             found |= dict.fromkeys(keys.patterns if isinstance(keys, Beside) else (keys,))
     return list(found)
+
+
+def _ruled(case: Iterable[Atom]) -> dict[Expr, bool]:
+    """Languages that every key of a case must match, or must not, if it is none of the names."""
+    ruled = dict[Expr, bool]()
+    for atom in case:
+        if isinstance(atom, Matching) and atom.value is FALSE:
+            keys = atom.keys
+            if not isinstance(keys, Beside):
+                ruled[keys] = False
+            elif len(keys.patterns) == 1:
+                ruled.setdefault(keys.patterns[0], True)
+    return ruled
 
 
 def _content(inside: tuple[Expr, ...], outside: tuple[Expr, ...]) -> Expr:

@@ -131,7 +131,7 @@ class MembersTemplate:
     ) -> bool | None:
         """The same behind an undeclared key; where keys run out it matters which."""
         member = cast("Member", argument)
-        if self._texts.endless(member.key, look.spellable):
+        if not self.depends(member) or self._texts.endless(member.key, look.spellable):
             return self._lives_behind_key(member.rest, member.key, look)
         if self._surely_lives(member, look):
             return True
