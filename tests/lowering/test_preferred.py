@@ -133,6 +133,9 @@ def test_what_is_preferred_is_what_re_prefers_of_many_patterns():
         r"(?!(?:|b)(?!\w))\w+",
         r"(?!(?:ab|a)(?!\w))\w+?",
         r"(?!a+b(?!\w))(?:a|bc*)+(?!\w)",
+        "(a|b)*a(a|b)c",
+        "(?:ab?|a)*?[c]",
+        "[ab]*?b*[bc]",
     ],
 )
 def test_exits_of_one_pattern(pattern: str):
@@ -179,6 +182,11 @@ def test_a_pattern_without_choices_has_its_texts_and_anything_behind():
     tree = parse_regex(r"(?P<x>if)[ab]{2}\d")
     assert exits(tree) == (Exit(lower_regex(tree), ANYTHING),)
     assert begins(tree) is concat(lower_regex(tree), ANYTHING)
+
+
+def test_a_match_with_a_last_character_of_its_own_begins_no_other():
+    tree = parse_regex("(a|b)*a(a|b){20}c")
+    assert exits(tree) == (Exit(lower_regex(tree), ANYTHING),)
 
 
 def test_many_words_are_read_as_they_stand():

@@ -187,17 +187,6 @@ class Automaton:
             return self._rests(0).rules.get(self._start)
         return stack.below.needs[stack.state, stack.margin]
 
-    @cached_property
-    def behind(self) -> Mapping[str, int]:
-        """Of each terminal, what is needed behind it on any stack at least."""
-        rests, found = self._rests(0).behind, dict[str, int]()
-        for shifts in self.table.shifts:
-            for terminal, state in shifts.items():
-                needed = (rests[number][read] for number, read in self.table.kernels[state])
-                least = min((need for need in needed if need is not None), default=LONGEST)
-                found[terminal] = min(found.get(terminal, least), least)
-        return found
-
     def _rests(self, margin: int) -> "_Rests":
         """What is needed where lines are indented so."""
         found = self._rests_in.get(margin)

@@ -127,7 +127,7 @@ def _modes(pattern: Pattern) -> tuple[Hashable, ...]:
 @lru_cache(maxsize=1024)
 def _preferences(key: _Key) -> tuple[tuple[Exit, ...], Expr]:
     """The exits of a pattern, and what begins with a match."""
-    if _is_plain(key.pattern.body) and not key.solid:
+    if not key.solid and (_is_plain(key.pattern.body) or _ends_once(key.pattern.body)):
         text = lower_regex(key.pattern)
         return () if text is EMPTY else (Exit(text, ANYTHING),), concat(text, ANYTHING)
     words = _words(key.pattern.body)
@@ -219,19 +219,38 @@ def _barred(items: Sequence[Node]) -> CodePoints | None:
 
 def _is_made_of(root: Node, characters: CodePoints) -> bool:
     """Whether its texts are some of these characters, and nothing is looked at."""
+    sets = _character_sets(root)
+    return sets is not None and all(intersection(each, characters) == each for each in sets)
+
+
+def _ends_once(root: Node) -> bool:
+    """Return True if the last character is none of those before it: no match begins another.
+
+    The automaton of `(a|b)*a(a|b){20}c` would have 2^20 states.
+    """
+    *before, last = _items(root) or (root,)
+    if not isinstance(last, Class | Shorthand) and not (
+        isinstance(last, Text) and len(last.text) == 1
+    ):
+        return False
+    sets, ends = _character_sets(Parts(tuple(before), root.place)), _character_sets(last) or []
+    return sets is not None and not any(intersection(each, end) for each in sets for end in ends)
+
+
+def _character_sets(root: Node) -> list[CodePoints] | None:
+    """The sets of characters of which texts are made; None if something is looked at."""
+    found = list[CodePoints]()
     for node in nodes_of(root):
         match node:
             case Text(text, mode):
-                sets = [literal_points(char, mode) for char in {*text}]
+                found += [literal_points(char, mode) for char in {*text}]
             case Class() | Shorthand() | Dot():
-                sets = [leaf_points(node)]
+                found.append(leaf_points(node))
             case Look() | Anchor() | Boundary() | Back():
-                return False
+                return None
             case _:
-                sets = list[CodePoints]()
-        if any(intersection(each, characters) != each for each in sets):
-            return False
-    return True
+                pass
+    return found
 
 
 def _is_plain(root: Node) -> bool:
