@@ -1,10 +1,8 @@
 """Branches that plainly exclude each other: what is told so has no value in common."""
 
 import json
-from itertools import combinations, product
+from itertools import combinations
 from typing import Any
-
-import pytest
 
 from guideway.lowering import json_exclusive
 from guideway.lowering.json_atoms import Among, Holds
@@ -99,75 +97,3 @@ def test_many_branches_of_which_few_overlap_are_told_pair_by_pair():
 def test_what_was_told_may_be_forgotten(monkeypatch):
     monkeypatch.setattr(json_exclusive, "_MOST_KNOWN", 0)
     assert told(outlines()) == [True, False, True, True, False] * 2
-
-
-def one_of(count: int) -> dict[str, Any]:
-    """At most one of some members, as schemas of Prometheus have it."""
-    names = [f"k{number}" for number in range(count)]
-    return {
-        "type": "object",
-        "properties": {name: {"type": "string"} for name in names},
-        "allOf": [
-            {
-                "if": {"properties": {name: {"type": "null"}}},
-                "else": {"properties": {o: {"type": "null"} for o in names if o != name}},
-            }
-            for name in names
-        ],
-    }  # fmt: skip
-
-
-SCHEMAS: tuple[dict[str, Any], ...] = (
-    one_of(6),
-    {"oneOf": [
-        {"properties": {"a": {"type": "string"}, "b": {"type": "object"}}, "required": ["a"]},
-        {"properties": {"b": {"properties": {"a": {"const": 1}}}}, "required": ["b"]},
-    ]},
-    {"oneOf": [
-        {"properties": {"a": {}, "b": {}}, "additionalProperties": False},
-        {"properties": {"b": {}, "c": {}}, "additionalProperties": False},
-        {"properties": {"c": {}, "a": {}}, "required": ["a"], "additionalProperties": False},
-    ]},
-)  # fmt: skip
-
-
-@pytest.mark.parametrize("schema", SCHEMAS)
-def test_instances_are_those_of_the_validators(schema):
-    engine = machine(schema, whitespace="compact")
-    names = sorted({"a", "b", "c", *schema.get("properties", ())})[:4]
-    for values in product(("none", "x", None, {}, {"a": 1}, {"a": 2}), repeat=len(names)):
-        value = {n: one for n, one in zip(names, values, strict=True) if one != "none"}
-        assert matches(engine, json.dumps(value, separators=(",", ":"))) == verdict(
-            schema, value
-        ), value
-
-
-def test_the_order_of_names_is_kept_where_it_matters():
-    schema = {
-        "properties": {"c": {"type": "string"}, "a": {}},
-        "oneOf": [{"required": ["a"]}, {"properties": {"c": {"type": "null"}}, "required": ["b"]}],
-    }
-    for text in ('{"c":"","a":0}', '{"a":0,"c":""}'):
-        inside = machine(schema, whitespace="compact", key_order="declared")
-        assert matches(inside, text) == (list(json.loads(text)) == ["c", "a"])
-
-
-def test_ten_conditions_that_evaluate_members_are_read():
-    schema = {
-        "type": "object",
-        "unevaluatedProperties": False,
-        "allOf": [
-            {
-                "if": {"properties": {f"a{n}": {"const": 1}}, "required": [f"a{n}"]},
-                "then": {"properties": {f"b{n}": {}}},
-            }
-            for n in range(10)
-        ],
-    }
-    engine = machine(schema, whitespace="compact")
-    for value in (
-        {}, {"a0": 1}, {"a0": 2}, {"b0": 1}, {"a0": 1, "b0": 2}, {"a0": 1, "b1": 2}, {"c": 1},
-        {"a9": 1, "b9": 2, "a3": 1}, {"a9": 1, "b9": 2, "a3": 2}, {"b3": 0, "a3": 1, "b9": 0},
-    ):  # fmt: skip
-        text = json.dumps(value, separators=(",", ":"))
-        assert matches(engine, text) == verdict(schema, value), text

@@ -35,6 +35,7 @@ from guideway.lowering.json_formulas import (
     FALSE,
     TRUE,
     Atom,
+    Every,
     Formula,
     Leaf,
     all_of,
@@ -85,6 +86,21 @@ class Meaning:
         self._turned: dict[Formula, Formula] = {}  # 2,000 tests of tests took 20 s one by one
         self.outlines = Outlines(document)
         self.constants = Constants(document)
+        self._impossible: dict[Formula, bool] = {}
+
+    def impossible(self, value: Formula) -> bool:
+        """Whether what is said of a value plainly leaves none, be it of any type."""
+        found = self._impossible.get(value)
+        if found is None:
+            found = self.outlines.impossible(value) or (
+                isinstance(value, Every)
+                and not any(self._left(value, kind) for kind in self.outlines.kinds(value))
+            )
+            self._impossible[value] = found
+        return found
+
+    def _left(self, value: Formula, kind: Kind) -> bool:
+        return self.of(value, kind) is not FALSE
 
     def said(self, address: Address | None) -> Formula:
         """The formula that a schema holds; TRUE if there is none, or it says nothing."""

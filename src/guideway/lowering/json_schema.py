@@ -27,6 +27,7 @@ from guideway.lowering.json_atoms import (
     Text,
 )
 from guideway.lowering.json_cases import Case, cases, items_of, prefix_length
+from guideway.lowering.json_clauses import Clauses
 from guideway.lowering.json_formulas import (
     FALSE,
     TRUE,
@@ -184,6 +185,7 @@ class Lowering:
         self._style: JsonStyle = json_style(source)
         self.meaning = Meaning(self.document, self._style, alike)
         self._apart = Apart(self.meaning)
+        self._clauses = Clauses(self.meaning.impossible)
         self.keysets = Keysets(self._style.spelling)
         self._values: dict[Formula, Expr] = {}
         self._wholes: dict[Formula, Expr] = {}
@@ -279,6 +281,8 @@ class Lowering:
             parts = alternatives(said, self.meaning.spelled_out)
             if parts != [said]:
                 return alt(*(self._kind(kind, part) for part in parts))
+        if kind == "object" and not self._style.ordered:  # where the order of names is told by all
+            said = self._clauses.shortened(said)
         listed = cases(said)
         if listed is None and kind == "object":
             parts = self._apart.parts(said)
