@@ -1,6 +1,6 @@
-"""What stands behind a terminal that has been read, or behind what is ignored, and not been taken.
+"""Stacks after a terminal or ignored text was lexed and before it is shifted.
 
-A stack is here: nodes above, at most a few, then TOOK, then the states on which it is to be taken.
+Such a stack is: a few nodes, then TOOK, then the LALR states.
 """
 
 from guideway.masks.kernels.intern import stack_of
@@ -20,7 +20,7 @@ from guideway.masks.kernels.views import Context, inner, int32s, int64s
 
 @inner
 def states_below(context: Context, stack: int, above: int) -> int:
-    """The states below what is taken."""
+    """The LALR states below TOOK, which has `above` nodes above it."""
     pairs = int64s(context, STACK)
     for _ in range(above + 1):
         stack = int(pairs[stack] & 0xFFFFFFFF)
@@ -29,7 +29,7 @@ def states_below(context: Context, stack: int, above: int) -> int:
 
 @inner
 def stack_behind(context: Context, took: int, states: int) -> int:
-    """The states when it is taken, NO_STACK if it cannot be, or a code below 0."""
+    """The states after the shift, NO_STACK if it is impossible, or a code."""
     nodes = int32s(context, NODE)
     table, terminal = int(nodes[took * 6 + 1]), int(nodes[took * 6 + 2])
     return states if terminal == IGNORED else fed(context, table, states, terminal, -1)
@@ -37,7 +37,7 @@ def stack_behind(context: Context, took: int, states: int) -> int:
 
 @inner
 def lines_behind(context: Context, took: int) -> int:
-    """The lines then, or a code below 0."""
+    """The LINES after the shift."""
     nodes = int32s(context, NODE)
     table, terminal = int(nodes[took * 6 + 1]), int(nodes[took * 6 + 2])
     lines = int(nodes[took * 6 + 3])
@@ -46,7 +46,7 @@ def lines_behind(context: Context, took: int) -> int:
 
 @inner
 def ways_behind(context: Context, table: int, states: int, lines: int) -> int:
-    """Where in EDGE the ways of a state are, or a code below 0."""
+    """Index in EDGE of the scanner ways of the top state, or a code."""
     tables = int32s(context, LALR)
     start = int(tables[tables[table + T_SCANNER] + 2 * top_field(context, states, 2)]) - 1
     return start if start >= 0 else _asked(context, table, states, lines)
@@ -54,7 +54,7 @@ def ways_behind(context: Context, table: int, states: int, lines: int) -> int:
 
 @inner
 def begun_behind(context: Context, table: int, states: int, lines: int) -> int:
-    """T_REACHED behind any byte with which one of them may begin, or a code below 0."""
+    """T_REACHED after any byte that may begin one of the ways, or a code."""
     start = ways_behind(context, table, states, lines)
     if start < 0:
         return start
@@ -65,7 +65,7 @@ def begun_behind(context: Context, table: int, states: int, lines: int) -> int:
 
 @inner
 def _asked(context: Context, table: int, states: int, lines: int) -> int:
-    """The code of asking for the ways."""
+    """Request the ways from Python."""
     scan = scan_of(context, table, states, lines)
     context[WANT] = scan if scan >= 0 else context[WANT]
     return NEED_SCANNER if scan >= 0 else scan
@@ -73,14 +73,14 @@ def _asked(context: Context, table: int, states: int, lines: int) -> int:
 
 @inner
 def put_on_free(context: Context, stack: int, above: int, free: int) -> int:
-    """A stack with `free` in the place of all but its topmost nodes, or a code below 0."""
+    """A stack with `free` below its topmost `above` nodes."""
     made = stack_of(context, free, 0)
     return put_on(context, stack, above, made) if made >= 0 else made
 
 
 @inner
 def put_on(context: Context, stack: int, above: int, made: int) -> int:
-    """The topmost nodes of a stack on another, or a code below 0."""
+    """Put the topmost `above` nodes of a stack on another."""
     pairs = int64s(context, STACK)
     for left in range(above, 0, -1):
         at = stack

@@ -1,7 +1,7 @@
-"""Masks of bounded patterns: those of the pattern, as far as the bound leaves room.
+"""Masks of bounded patterns: the pattern's tokens that the bound leaves room for.
 
-The trie is walked, and each byte looked at, but for parts of it that lead back to where they begin
-and have room whatever of them is read.
+The trie is walked byte by byte, except subtrees that lead back to the same pair and always have
+room.
 """
 
 from guideway.masks.kernels.bound_layout import L_ROW
@@ -34,15 +34,15 @@ from guideway.masks.kernels.tries import set_tokens
 from guideway.masks.kernels.views import Context, Words, inner, int32s, once, uint8s, uint16s
 from guideway.masks.kernels.walks import note_unsure, walk
 
-_DEEP = 255  # a height that is no less
+_DEEP = 255  # a height of at least this
 
-# What a byte does: the pattern has none such, it closes, it goes on; all below it leads back.
+# Effects of a byte: it fails, ends the text, goes on, or accepts the whole subtree.
 LEFT, ENDED, INSIDE, WHOLE = 0, 1, 2, 3
 
 
 @inner
 def _read_on(context: Context, row: Words, first: int, last: int, macro: int) -> int:
-    """The tokens at trie nodes behind the closing byte that what follows can read."""
+    """Set the tokens at trie nodes after the closing byte, read with `macro`."""
     if macro == 0 or first == last:
         return OK
     if int32s(context, MACRO)[macro * 4 + 3] != 0:
@@ -53,9 +53,9 @@ def _read_on(context: Context, row: Words, first: int, last: int, macro: int) ->
 
 @inner
 def _read_pair(context: Context, place: int, between: int) -> int:
-    """What the byte of a trie node does to the pair above it: one of LEFT, ENDED and INSIDE.
+    """Read the byte of a trie node: LEFT, ENDED or INSIDE.
 
-    Writes the pair and the characters so far at the node's depth; or a code below 0.
+    Writes the pair and the character count at the node's depth.
     """
     rows, pairs = int32s(context, LEX), int32s(context, BOUND_WALK)
     at, byte = int(uint16s(context, TRIE_DEPTH)[place]) * 3, int(uint8s(context, TRIE_BYTE)[place])
@@ -75,10 +75,10 @@ def _read_pair(context: Context, place: int, between: int) -> int:
 
 @once
 def bounded_walk(context: Context, row: Words, below: int, node: int, macro: int) -> int:
-    """The tokens of a BOUNDED node below a trie node, looking at every byte that matters.
+    """Set the tokens of a BOUNDED node below a trie node.
 
-    Those with more behind the end of the node go on with `macro`. What was interrupted to be served
-    goes on where it was.
+    Tokens that continue after the end of the pattern are read with `macro`. An interrupted walk is
+    resumed at BOUND_PLACE.
     """
     nodes, pairs, ends = (
         int32s(context, NODE),
@@ -117,9 +117,9 @@ def bounded_walk(context: Context, row: Words, below: int, node: int, macro: int
 
 @inner
 def _has_room(context: Context, at: int, node: int) -> int:
-    """INSIDE if the bounds of a node leave room for a text from the pair at a depth, else LEFT.
+    """INSIDE if the bounds allow a text from the pair at a depth, else LEFT.
 
-    What is known of the pair is kept for the next place, which mostly has the same.
+    The length of the pair is cached in LAST_*: the next node mostly has the same pair.
     """
     pairs, nodes, lengths = (
         int32s(context, BOUND_WALK),
@@ -152,9 +152,9 @@ def _has_room(context: Context, at: int, node: int) -> int:
 
 @inner
 def _has_room_below(context: Context, place: int, node: int) -> int:
-    """WHOLE if all below a trie node leads back to the pair there, which has room for it.
+    """WHOLE if all below a trie node leads back to its pair and has room, else INSIDE.
 
-    Else INSIDE, or a code below 0. LAST_FEWEST is what `_has_room` found of the pair.
+    Reads LAST_FEWEST, set by `_has_room`.
     """
     nodes, pairs = int32s(context, NODE), int32s(context, BOUND_WALK)
     count = int(pairs[int(uint16s(context, TRIE_DEPTH)[place]) * 3 + 2])
@@ -169,10 +169,7 @@ def _has_room_below(context: Context, place: int, node: int) -> int:
 
 @inner
 def _pair_leads_back(context: Context, place: int, between: int) -> int:
-    """WHOLE if all below a trie node leads back to the pair there, else INSIDE; or a code below 0.
-
-    Each character counts one, wherever it ends, and what comes after it is as long as before.
-    """
+    """WHOLE if all below a trie node leads back to the pair there, else INSIDE."""
     pairs, at = int32s(context, BOUND_WALK), int(uint16s(context, TRIE_DEPTH)[place]) * 3
     if pairs[at + 1] != between or place >= int32s(context, TRIE_END)[0]:
         return INSIDE

@@ -1,11 +1,9 @@
-"""How many characters a text must still have, and whether a bound leaves room for them.
+"""Shortest remaining lengths of bounded patterns, in characters, and liveness under bounds.
 
-A bounded pattern is read in lock-step: the lexical state of the pattern, and that of its characters
-(items none of which begins another), make a pair. A character counts from its first byte on. Behind
-the last one comes a byte that no character begins with, which ends the text.
-
-What is known of a pair is found by searches over pairs, the nearest first. A first one looks at
-characters of one byte only; what it finds is an upper bound, mostly enough.
+A bounded pattern is a pair: the lexical state of the pattern, and that of its characters (items
+that form a prefix code), read in lockstep. A character counts from its first byte on. After the
+last one a byte that begins no character ends the text. Lengths are found by best-first search over
+pairs; a first search over one-byte characters gives an upper bound, mostly enough.
 """
 
 from typing import Final
@@ -41,12 +39,12 @@ from guideway.masks.kernels.layout import (
 from guideway.masks.kernels.text_searches import TOO_MANY, note_text, options_of, search_text
 from guideway.masks.kernels.views import Context, inner, int32s, int64s, once, uint8s
 
-_FURTHER: Final = 3  # times that the pairs double when neither states nor options were enough
+_FURTHER: Final = 3  # doublings of BOUND_SEARCH after searches over states and options both failed
 
 
 @inner
 def know_length(context: Context, pair: int, between: int, field: int) -> int:
-    """Have a field of LENGTH known of a pair; a code below 0 if something is needed for that."""
+    """Compute a field of LENGTH of a pair."""
     lengths, pairs = int32s(context, LENGTH), int64s(context, PAIR)
     at = pair * L_ROW
     if lengths[at + field] != 0:
@@ -66,20 +64,17 @@ def know_length(context: Context, pair: int, between: int, field: int) -> int:
 
 @once
 def _is_exact(context: Context, single: int, inside: int, between: int) -> bool:
-    """Whether no text has fewer characters than those of one byte have, if that is known of them.
-
-    Where a character must come, or may end the text, none can be fewer than so many.
-    """
+    """Return True if the length over one-byte characters is known to be the exact minimum."""
     plainly = uint8s(context, LEX_FLAG)[between] & PLAINLY != 0
     return single > 0 and (plainly or single <= (2 if inside == between else 1))
 
 
 @inner
 def _try_length(context: Context, pair: int, between: int, field: int) -> int:
-    """The same, or TOO_MANY.
+    """As `know_length`, but may return TOO_MANY.
 
-    Mostly either states or their options are few: `a.{24}b` has 2^25 sets of 26 members, and of
-    three groups of nine patterns that meet the members' tuples are more than the sets that come.
+    Mostly either states or options are few. `a.{24}b` has 2^25 sets of 26 members; of three
+    intersected groups of nine patterns, the tuples of members outnumber the sets that are reached.
     """
     option = options_of(context, int(int64s(context, PAIR)[pair] >> 32))
     if option <= 0:
@@ -89,7 +84,7 @@ def _try_length(context: Context, pair: int, between: int, field: int) -> int:
 
 @once
 def _know_fewest(context: Context, pair: int, option: int, between: int, field: int) -> int:
-    """Have a length known of a pair by those of its options, which others share."""
+    """Compute the length of a pair as the minimum over its options, which other pairs share."""
     lengths, options = int32s(context, LENGTH), int32s(context, LEX_OPTION)
     inside, fewest, steady = int(int64s(context, PAIR)[pair] & 0xFFFFFFFF), ENDLESS, 0
     while options[option] != 0:
@@ -108,7 +103,7 @@ def _know_fewest(context: Context, pair: int, option: int, between: int, field: 
 
 @inner
 def _find_length(context: Context, pair: int, between: int, field: int) -> int:
-    """Have a length known of a pair that is its only option, or where that does not matter."""
+    """Compute the length of a pair by a search that does not split it into options."""
     lengths, found = int32s(context, LENGTH), int64s(context, PAIR)[pair]
     if lengths[pair * L_ROW + field] != 0:
         return OK
@@ -123,7 +118,7 @@ def _find_length(context: Context, pair: int, between: int, field: int) -> int:
 
 @inner
 def alive(context: Context, state: int, inside: int, between: int, low: int, high: int) -> int:
-    """Whether a text goes on with `low` to `high` characters (-1: any number); 1, 0, or a code."""
+    """Return 1 if a text goes on with `low` to `high` characters (-1: unbounded), else 0."""
     pair = pair_of(context, state, inside)
     lengths = int32s(context, LENGTH)
     most, fewest = high if high >= 0 else ENDLESS - 2, 0
@@ -144,7 +139,7 @@ def alive(context: Context, state: int, inside: int, between: int, low: int, hig
 def _alive_exactly(
     context: Context, state: int, inside: int, between: int, low: int, high: int
 ) -> int:
-    """The same where lengths have gaps: `lengths.Lengths` knows, and notes it as the target."""
+    """As `alive` where lengths have gaps: `lengths.Lengths` decides and sets TARGET."""
     node = node_of(context, BOUNDED, state, low, high, between, 0 if inside == between else inside)
     if node < 0:
         return node
@@ -157,7 +152,7 @@ def _alive_exactly(
 
 @once
 def after_byte(context: Context, node: int, after: int, byte: int) -> int:
-    """The node behind a byte that leads a BOUNDED pattern to `after`; DEAD, or a code below 0."""
+    """The node after a byte that leads a BOUNDED pattern to `after`; DEAD or a code."""
     nodes = int32s(context, NODE)
     low, high = int(nodes[node * 6 + 2]), int(nodes[node * 6 + 3])
     between, inside = int(nodes[node * 6 + 4]), int(nodes[node * 6 + 5])

@@ -1,4 +1,4 @@
-"""UTF-8 byte by byte, and the white space that is not ASCII, which patterns mostly leave out."""
+"""UTF-8 byte by byte, and the non-ASCII white space."""
 
 from typing import Final
 
@@ -9,7 +9,7 @@ INVALID: Final = 8
 
 @inner
 def utf8_after(state: int, byte: int) -> int:
-    """UTF-8, byte by byte (RFC 3629 §4): 0 between characters, 1–7 within one, or INVALID."""
+    """UTF-8 state after a byte (RFC 3629 §4): 0 between characters, 1–7 within one, or INVALID."""
     if state == 0:
         return utf8_lead(byte)
     low = 0xA0 if state == 4 else 0x90 if state == 6 else 0x80
@@ -21,7 +21,7 @@ def utf8_after(state: int, byte: int) -> int:
 
 @inner
 def utf8_lead(byte: int) -> int:
-    """The same for a byte between characters."""
+    """UTF-8 state after the first byte of a character."""
     if byte < 0xC2 or byte > 0xF4:
         return 0 if byte < 0x80 else INVALID
     if byte < 0xE0:
@@ -33,9 +33,9 @@ def utf8_lead(byte: int) -> int:
 
 @inner
 def code_after(code: int, byte: int) -> int:
-    """The last three bytes of a character, and 16 times that the UTF-8 state before it, plus that.
+    """The last three bytes of a character << 4 | the UTF-8 state after `byte`.
 
-    Between characters that is 0, but for the bytes of the last one.
+    Between characters the state is 0, and the bytes are those of the last one.
     """
     before = code & 15
     read = ((code >> 4) << 8 | byte) & 0xFFFFFF if before != 0 else byte
@@ -44,7 +44,7 @@ def code_after(code: int, byte: int) -> int:
 
 @inner
 def is_space(read: int) -> bool:
-    """Whether these bytes are white space that is not ASCII: U+0085, A0, 1680, 2000 to 200A, …"""
+    """Return True if these bytes are white space outside ASCII: U+0085, A0, 1680, 2000 to 200A, …"""
     if 0xE28080 <= read <= 0xE2808A or read in (0xC285, 0xC2A0, 0xE19A80, 0xE280A8, 0xE280A9):
         return True
     return read in (0xE280AF, 0xE2819F, 0xE38080, 0xEFBBBF)
@@ -52,7 +52,7 @@ def is_space(read: int) -> bool:
 
 @inner
 def begins_space(read: int) -> bool:
-    """Whether such begins with these bytes, one or two."""
+    """Return True if these one or two bytes begin such white space."""
     if read in (0xC2, 0xE1, 0xE2, 0xE3, 0xEF):
         return True
     return read in (0xE19A, 0xE280, 0xE281, 0xE380, 0xEFBB)

@@ -1,7 +1,7 @@
-"""Closures: all that a set of configurations comes to without a byte.
+"""Epsilon closure of macro states.
 
-A macro state is a set of configurations (node, stack): all the places where the text may stand. A
-closure follows what takes no byte, until only nodes are left that read one.
+A macro state is a set of configurations (node, stack). A closure follows all transitions without a
+byte, until only nodes that read one are left.
 """
 
 import numpy as np
@@ -109,14 +109,14 @@ from guideway.masks.kernels.worklist import found, push
 
 @inner
 def close(context: Context, node: int, stack: int) -> int:
-    """Add all that a configuration comes to without a byte; OK, or a code below 0."""
+    """Add the closure of a configuration."""
     code = push(context, node, stack)
     return close_pushed(context) if code == OK else code
 
 
 @inner
 def close_pushed(context: Context) -> int:
-    """The same of what has been put on the work list."""
+    """Process the work list of the closure."""
     code = OK
     scratch, nodes = int64s(context, SCRATCH), int32s(context, NODE)
     while code == OK and context[TODO] > 0:
@@ -180,7 +180,7 @@ def _expand_rare(context: Context, kind: int, node: int, frame: int, stack: int)
 
 @once
 def _told(context: Context, node: int, stack: int) -> int:
-    """What a node is by what Python says of it."""
+    """Expand a node that Python translates; see TARGET."""
     target = int(int32s(context, TARGET)[node]) - 1
     if target < 0:
         context[WANT] = node
@@ -192,7 +192,7 @@ def _told(context: Context, node: int, stack: int) -> int:
 
 @once
 def _look(context: Context, kind: int, node: int, stack: int) -> int:
-    """From here on there is one guard more, or those of a level end."""
+    """Add a guard (AHEAD), or end the guards of a level (STOP)."""
     nodes, guards = int32s(context, NODE), int(context[GUARDING])
     if kind == AHEAD:
         state, level = int(nodes[node * 6 + 1]), int(nodes[node * 6 + 2])
@@ -220,7 +220,7 @@ def _pop(context: Context, stack: int) -> int:
 
 @inner
 def _forked(context: Context, node: int) -> int:
-    """An alternative of a fork, and those linked behind it."""
+    """Follow an alternative of a fork, and push the next one."""
     nodes = int32s(context, NODE)
     code, rest = _pop(context, int(nodes[node * 6 + 1])), int(nodes[node * 6 + 2])
     return push(context, rest, 0) if code == OK and rest != NIL else code
@@ -238,7 +238,7 @@ def _choice(context: Context, start: int, count: int, stack: int) -> int:
 
 @inner
 def _lexeme(context: Context, node: int, state: int, after: int, stack: int) -> int:
-    """A lexical state reads on, or, where it accepts, gives way to `after`."""
+    """Keep a lexical state that reads on; if it accepts, go on with `after`."""
     if not is_expanded(context, state):
         return NEED_LEX
     flags = uint8s(context, LEX_FLAG)[state]
@@ -254,7 +254,7 @@ def _lexeme(context: Context, node: int, state: int, after: int, stack: int) -> 
 
 @inner
 def _counted(context: Context, node: int, stack: int) -> int:
-    """Between items it may give way, if enough have come; within one it reads on."""
+    """Between items, leave if enough have come; read on if more may come."""
     nodes = int32s(context, NODE)
     state, low, high = nodes[node * 6 + 1], nodes[node * 6 + 2], nodes[node * 6 + 3]
     if not is_expanded(context, state):
@@ -284,7 +284,7 @@ def _capture(context: Context, node: int, stack: int) -> int:
 
 @inner
 def _words(context: Context, node: int, stack: int) -> int:
-    """What is left of one of some words, and the end of the first, where that has been read."""
+    """Read on in a key trie; if a name ends here, go on with the stack."""
     nodes = int32s(context, NODE)
     thing, trie = int(nodes[node * 6 + 1]), int(nodes[node * 6 + 2])
     code = push(context, NIL, stack) if key_ends(context, thing, trie) >= 0 else OK
@@ -295,7 +295,7 @@ def _words(context: Context, node: int, stack: int) -> int:
 
 @inner
 def _mark(context: Context, what: int, stack: int) -> int:
-    """The end of what is captured: what follows is told by the text that has been read."""
+    """End a capture: the rest depends on the captured text."""
     if context[BLUR] == 0 and context[MARK_TEXT] == 0:
         context[DOUBTFUL] |= MARKED
         return OK
@@ -306,14 +306,14 @@ def _mark(context: Context, what: int, stack: int) -> int:
 
 @inner
 def _has_next(context: Context, frame: int) -> bool:
-    """Whether another member may come, but for those of classes."""
+    """Return True if another member may come, classes aside."""
     names = object_field(context, frame_field(context, frame, 0), O_NAMES)
     return frame_field(context, frame, 5) != 0 or any_may_come(context, frame, 0, names)
 
 
 @inner
 def _counts(context: Context, thing: int) -> int:
-    """O_COUNTS of different strings, else 0."""
+    """O_COUNTS of an array of different strings, else 0."""
     return (
         object_field(context, thing, O_COUNTS)
         if object_field(context, thing, O_CLASSES) == 0
@@ -323,7 +323,7 @@ def _counts(context: Context, thing: int) -> int:
 
 @inner
 def _has_come(context: Context, frame: int, count: int) -> bool:
-    """Whether so many different strings have come."""
+    """Return True if at least `count` different strings have come."""
     extras = frame_field(context, frame, 2)
     while extras != 0 and count > 0:
         extras, count = int64s(context, EXTRA)[extras] & 0xFFFFFFFF, count - 1
@@ -349,7 +349,7 @@ def _next(context: Context, frame: int) -> int:
 
 @once
 def _members(context: Context, frame: int, stack: int) -> int:
-    """One of the names, or a key of one of the classes."""
+    """Push MEMBER for the names and for each class of undeclared keys."""
     thing, code = frame_field(context, frame, 0), OK
     if _has_next(context, frame):
         code = _member(context, frame, stack)
@@ -392,7 +392,7 @@ def _behind(context: Context, frame: int, stack: int) -> int:
 
 @inner
 def leads_of_found(context: Context) -> None:
-    """Write to LEADS the bytes that may lead on from what was found; all, where that is a doubt."""
+    """Write to LEADS the bytes that may follow; all of them if DOUBTFUL."""
     leads, found_ = uint64s(context, LEADS), int64s(context, SCRATCH)
     for word in range(4):
         leads[word] = ~np.uint64(0) if context[DOUBTFUL] != 0 else np.uint64(0)
@@ -402,7 +402,7 @@ def leads_of_found(context: Context) -> None:
 
 @inner
 def add_leads(context: Context, leads: Sets, place: int, node: int) -> None:
-    """Add the bytes that a node reads to the set of bytes at this place."""
+    """Add the bytes that a node reads to the set at `place`."""
     nodes, lexical, at = int32s(context, NODE), uint64s(context, LEX_FIRST), node * 6
     if nodes[at] == GUARDED:
         at = nodes[at + 1] * 6

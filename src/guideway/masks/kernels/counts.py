@@ -1,4 +1,4 @@
-"""Records as counts: what they repeat, and how often; what is no count is there once."""
+"""Records as counts: item and bounds; a record that repeats nothing counts itself once."""
 
 from guideway.masks.kernels.record_layout import ALT, EPSILON, KIND, PART, REPEAT, A, B, C
 from guideway.masks.kernels.records import field
@@ -7,7 +7,7 @@ from guideway.masks.kernels.views import Context, inner, int32s
 
 @inner
 def item_of(context: Context, record: int) -> int:
-    """What a record repeats; itself, if it is no count. x? is a count."""
+    """The repeated item, or the record itself. x? counts x."""
     kind = field(context, record, KIND)
     if kind == REPEAT:
         return field(context, record, A)
@@ -20,7 +20,7 @@ def item_of(context: Context, record: int) -> int:
 
 @inner
 def low_of(context: Context, record: int) -> int:
-    """How often at least."""
+    """The least count."""
     if field(context, record, KIND) == REPEAT:
         return field(context, record, B)
     return 1 if item_of(context, record) == record else 0
@@ -28,5 +28,5 @@ def low_of(context: Context, record: int) -> int:
 
 @inner
 def high_of(context: Context, record: int) -> int:
-    """How often at most, -1 for any number."""
+    """The greatest count, -1 if unbounded."""
     return field(context, record, C) if field(context, record, KIND) == REPEAT else 1

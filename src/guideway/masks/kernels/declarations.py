@@ -1,7 +1,4 @@
-"""What can be declared for kernels: inner functions, and words that mean instructions.
-
-What this module does not know: how any of it is translated.
-"""
+"""Declarations for kernels: inner functions, and words that stand for instructions."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -14,23 +11,20 @@ from guideway.masks.kernels.operands import llvm_type
 @final
 @dataclass(frozen=True, slots=True)
 class Word:
-    """What stands for an instruction: a view of items whose address is in a slot, or its name."""
+    """Name of an instruction, or a view of items whose address is in a slot."""
 
     name: str
     item: str = ""
 
     def __call__(self, *arguments: object) -> Any:
-        """Words mean something only within kernels."""
+        """Fail: words work only within kernels."""
         raise NotImplementedError(self.name)
 
 
 @final
 @dataclass(frozen=True, eq=False, slots=True, weakref_slot=True)
 class Inner:
-    """A function that only kernels call.
-
-    `once`: it is put into what calls it, wherever that is.
-    """
+    """A function that only kernels call; `once`: always inlined."""
 
     function: Callable[..., Any]
     parameters: dict[str, str]
@@ -39,20 +33,20 @@ class Inner:
 
     @property
     def code(self) -> FunctionType:
-        """The function, with its names."""
+        """The Python function, with its globals."""
         return cast("FunctionType", self.function)
 
     @property
     def symbol(self) -> str:
-        """What LLVM calls it."""
+        """Name in LLVM."""
         return f"{self.code.__module__}.{self.code.__qualname__}"
 
     @property
     def result_type(self) -> str:
-        """What it gives."""
+        """Result type in LLVM."""
         types = [llvm_type(kind) for kind in self.results]
         return "void" if not types else types[0] if len(types) == 1 else f"{{{', '.join(types)}}}"
 
     def __call__(self, *arguments: object) -> Any:
-        """Only kernels call it."""
+        """Fail: only kernels call it."""
         raise NotImplementedError(self.symbol)

@@ -1,7 +1,7 @@
-"""Whether an opposite plainly denies what it meets: `x & ¬(x | y)` has no text.
+"""A cheap test for intersections like `x & ¬(x | y)`, which are empty.
 
-So it is behind each match of a pattern that must not come, `.* & ¬(.* | .*a.{20}b.*)`: to search
-for a text there, which is to look at all 2^20 sets behind it, took seconds.
+They arise after each match of a forbidden pattern, `.* & ¬(.* | .*a.{20}b.*)`. Searching all 2^20
+sets there for a text took seconds.
 """
 
 from typing import Final
@@ -10,12 +10,12 @@ from guideway.masks.kernels.record_layout import ALT, CONCAT, KIND, NOT, PART, A
 from guideway.masks.kernels.records import field
 from guideway.masks.kernels.views import Context, inner, int32s, once
 
-_DEPTH: Final = 8  # heads that both have, before they differ
+_DEPTH: Final = 8  # common heads, before two records differ
 
 
 @inner
 def is_denied(context: Context, one: int, other: int) -> bool:
-    """Whether one of two is an opposite, and all texts of the other are plainly what it denies."""
+    """Return True if one is a complement that obviously excludes all texts of the other."""
     if field(context, one, KIND) == NOT and _holds(context, field(context, one, A), other):
         return True
     return field(context, other, KIND) == NOT and _holds(context, field(context, other, A), one)
@@ -23,7 +23,7 @@ def is_denied(context: Context, one: int, other: int) -> bool:
 
 @inner
 def _holds(context: Context, outer: int, inside: int) -> bool:
-    """Whether `inside` is `outer`, or among its options, or both go on so behind the same head."""
+    """Return True if `inside` is `outer`, one of its options, or so after common heads."""
     for _ in range(_DEPTH):
         if outer == inside:
             return True
@@ -46,7 +46,7 @@ def _holds(context: Context, outer: int, inside: int) -> bool:
 
 @once
 def _has_all(context: Context, outer: int, inside: int) -> bool:
-    """Whether the options of an alternative are among those of another; both ascend."""
+    """Return True if the options of `inside` are among those of `outer`; both are sorted."""
     parts = int32s(context, PART)
     place = field(context, outer, A)
     end = place + field(context, outer, B)
@@ -63,7 +63,7 @@ def _has_all(context: Context, outer: int, inside: int) -> bool:
 
 @once
 def _option_like(context: Context, outer: int, head: int) -> int:
-    """The option that is a sequence with this head, of which there is one mostly; 0 if none is."""
+    """An option of `outer` that is a concatenation with this head; 0 if none. Mostly there is one."""
     parts, first = int32s(context, PART), field(context, outer, A)
     for index in range(first, first + field(context, outer, B)):
         option = int(parts[index])
