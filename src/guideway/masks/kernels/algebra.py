@@ -265,7 +265,7 @@ def _meeting(context: Context, first: int, index: int, head: int, item: int, res
 
 @inner
 def _head_before(context: Context, option: int, item: int, rest: int) -> int:
-    """The head of an option before `rest` if it counts `item`; ε if empty, -1 if it does not fit."""
+    """Head of an option before `rest` if it counts `item`; ε if it is `rest`, -1 if neither."""
     if option == rest:
         return EPSILON
     head, tail = option, EPSILON

@@ -44,7 +44,7 @@ def code_after(code: int, byte: int) -> int:
 
 @inner
 def is_space(read: int) -> bool:
-    """Return True if these bytes are white space outside ASCII: U+0085, A0, 1680, 2000 to 200A, …"""
+    """Return True for white space outside ASCII: U+0085, A0, 1680, 2000 to 200A, …"""
     if 0xE28080 <= read <= 0xE2808A or read in (0xC285, 0xC2A0, 0xE19A80, 0xE280A8, 0xE280A9):
         return True
     return read in (0xE280AF, 0xE2819F, 0xE38080, 0xEFBBBF)

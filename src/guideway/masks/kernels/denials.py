@@ -63,7 +63,7 @@ def _has_all(context: Context, outer: int, inside: int) -> bool:
 
 @once
 def _option_like(context: Context, outer: int, head: int) -> int:
-    """An option of `outer` that is a concatenation with this head; 0 if none. Mostly there is one."""
+    """An option of `outer` that is a concatenation with this head; 0 if none."""
     parts, first = int32s(context, PART), field(context, outer, A)
     for index in range(first, first + field(context, outer, B)):
         option = int(parts[index])

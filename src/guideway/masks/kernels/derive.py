@@ -1,7 +1,7 @@
 """Derivatives of records: `automata.derivative` for regular expressions, memoised for good.
 
-`lines` say what an expression does with its first byte, a set of bytes and what is left after one
-of them; sets may overlap. `arcs` are those of a state: sets apart, each with all that is left.
+`lines` of a record are pairs (set of first bytes, rest after one of them); their sets may overlap.
+`arcs` are lines with disjoint sets, each with the union of the rests.
 """
 
 from typing import Final
@@ -47,15 +47,15 @@ from guideway.masks.kernels.records import add_line, common_of, field, lacking, 
 from guideway.masks.kernels.superfluous import leads_on
 from guideway.masks.kernels.views import Context, inner, int32s, int64s, lowest_bit, once
 
-_DEEP: Final = 3  # parts that are put together at once; 4 took patterns of 2^21 states too far
-_FREE: Final = 64  # lines of what is derived at once: of few it is nothing beside all else
+_DEEP: Final = 3  # heads that are factored out at once; 4 took patterns of 2^21 states too far
+_FREE: Final = 64  # lines that one derivation writes at no cost in EFFORT
 
 
 @inner
 def derive(context: Context, root: int) -> None:
-    """Make the arcs of a record, and the lines and arcs of all that it takes.
+    """Make the arcs of a record, and the lines and arcs that they need.
 
-    On LIST are records, doubled, with one more where arcs are wanted.
+    Entries of LIST are record * 2, plus 1 where arcs are wanted.
     """
     base, before = int(context[TOP]), _written(context)
     push(context, root * 2 + 1)
@@ -70,18 +70,18 @@ def derive(context: Context, root: int) -> None:
         else:
             context[TOP] -= 1
     context[TOP] = base
-    context[EFFORT] += max(_written(context) - before - _FREE, 0) >> 3  # as much as deriving one
+    context[EFFORT] += max(_written(context) - before - _FREE, 0) >> 3  # in units of one derivation
 
 
 @inner
 def _written(context: Context) -> int:
-    """How much has been written: lines, and options, which take a quarter as long."""
+    """Amount written: lines, and options, which take a quarter as long."""
     return int(context[LINES] + (context[PARTS] >> 2))
 
 
 @inner
 def _push_missing(context: Context, record: int) -> bool:
-    """Push what the lines of a record are made of, where that is missing."""
+    """Push the records whose lines or arcs are needed first; return True if any is."""
     before, kind, a = context[TOP], field(context, record, KIND), field(context, record, A)
     parts, both = int32s(context, PART), kind == AND
     both |= kind == CONCAT and field(context, a, ABOUT) & NULLABLE != 0
@@ -100,7 +100,7 @@ def _push_missing(context: Context, record: int) -> bool:
 
 @inner
 def _push_body(context: Context, record: int) -> int:
-    """Push the body of a rule, or say that it is needed; nothing else is."""
+    """Push the body of a rule, or request it."""
     body = field(context, record, C) - 1
     if body < 0:
         context[BODILESS] = record
@@ -128,7 +128,7 @@ def _make_lines(context: Context, record: int) -> None:
 
 @inner
 def _lines_of_parts(context: Context, record: int, kind: int, a: int, b: int) -> None:
-    """Write the lines of the parts that may come first, with what follows each."""
+    """Write the lines of the parts that may come first, each with its rest."""
     lines, parts, rest, count = int64s(context, LINE), int32s(context, PART), EPSILON, 0
     begin = int(context[LINES])
     if kind == ALT:
@@ -156,7 +156,7 @@ def _lines_of_parts(context: Context, record: int, kind: int, a: int, b: int) ->
 
 @inner
 def _is_said(context: Context, first: int, last: int, line: int) -> bool:
-    """Whether one of some lines says no less than one more: what may be passed says it again."""
+    """Return True if one of some lines subsumes another, which comes after a nullable head."""
     lines = int64s(context, LINE)
     for index in range(first, last):
         if lines[index] >> 32 == line >> 32 and leads_on(
@@ -168,7 +168,7 @@ def _is_said(context: Context, first: int, last: int, line: int) -> bool:
 
 @inner
 def _remember(context: Context, record: int, which: int, begin: int) -> None:
-    """The lines from `begin` on are all there are of a record, unless they could not be made."""
+    """Set the lines of a record to those from `begin` on; drop them if something is missing."""
     if context[WANT]:
         context[LINES] = begin
     else:
@@ -209,7 +209,7 @@ def _make_arcs(context: Context, record: int) -> None:
     """Make the arcs of a record that has lines."""
     first, last = field(context, record, LINES_AT), field(context, record, LINES_END)
     kind = field(context, record, KIND)
-    if last - first <= 1 or kind in (AND, NOT):  # they are apart as they are
+    if last - first <= 1 or kind in (AND, NOT):  # these are disjoint already
         put(context, record, ARCS_AT, first)
         put(context, record, ARCS_END, last)
         return
@@ -235,7 +235,7 @@ def _make_arcs(context: Context, record: int) -> None:
 
 @once
 def _least_byte(context: Context, at: int) -> int:
-    """The least byte of the four words in LIST, of which one is not 0."""
+    """The least byte of the four words in LIST, which are not all 0."""
     listed = int64s(context, LIST)
     for word in range(3):
         if listed[at + word]:
@@ -245,7 +245,7 @@ def _least_byte(context: Context, at: int) -> int:
 
 @inner
 def _partition(context: Context, first: int, last: int) -> None:
-    """Push the parts into which the sets of these lines fall, four words each."""
+    """Push the partition that the sets of these lines generate, four words for each part."""
     lines, base = int64s(context, LINE), int(context[TOP])
     for index in range(first, last):
         members = lines[index] >> 32
@@ -271,7 +271,7 @@ def _split(context: Context, base: int, members: int) -> None:
 
 @inner
 def _push_words(context: Context, a: int, b: int, c: int, d: int) -> None:
-    """Push a set that is not empty: all four words of it or none."""
+    """Push a nonempty set: all four words or none."""
     if a | b | c | d == 0:
         return
     if context[TOP] + 4 > context[ROOMS + TOP]:

@@ -1,15 +1,13 @@
-"""What a closure enters for many stacks is entered once, on a stack that stands for all of them.
+"""Graph-structured stacks of a closure: an expression is expanded once for all its stacks.
 
 Of 14 rules `r0: r1 r2 ... r13 | "x" | ""` and so on, the last is reached in 2^13 ways without a
-byte, each with another stack. So in a closure that has come to many configurations, an expression
-is expanded on one stack, an ENTRY node on nothing, and by whom it was entered is listed::
+byte, each with its own stack. So in a large closure an expression is expanded once, on an ENTRY
+node, which lists its stacks::
 
     (e, s1), (e, s2), …  →  (e, entry of e)        and entry of e: s1, s2, …
 
-As all left recursion has been rewritten, entries lead to each other in no circle. When the closure
-is done, each entry becomes the fork of all that is listed for it (`forks`), and so nothing is left
-of them. An expression is passed without a byte just where it is nullable: then that is done for
-each stack as it is listed, and not where its end is come to.
+Left recursion has been removed, so entries form no cycle. At the end each entry becomes the fork of
+its stacks (`forks`). A nullable expression is skipped for each stack as it is listed.
 """
 
 from typing import Final
@@ -34,12 +32,12 @@ from guideway.masks.kernels.layout import (
 from guideway.masks.kernels.views import Context, inner, int32s, int64s
 from guideway.masks.kernels.worklist import push
 
-MANY: Final = 256  # configurations of a closure that shares nothing
+MANY: Final = 256  # configurations from which a closure shares entries
 
 
 @inner
 def is_shared(context: Context, node: int) -> bool:
-    """Whether a node is to be entered once, by what it is and how far the closure has come."""
+    """Return True if a node is to be expanded once for all stacks."""
     nodes = int32s(context, NODE)
     return (
         context[VISITED] >= MANY
@@ -51,7 +49,7 @@ def is_shared(context: Context, node: int) -> bool:
 
 @inner
 def enter(context: Context, node: int, target: int, stack: int) -> int:
-    """Put what a node is on the work list, on its entry; and what is behind it, if it may be."""
+    """Push the expansion of a node on its entry; push its stack too if it is nullable."""
     entry = node_of(context, ENTRY, node, 0, context[GUARDING], 0, 0)
     shared = stack_of(context, entry, 0) if entry >= 0 else entry
     if shared < 0:
@@ -68,7 +66,7 @@ def enter(context: Context, node: int, target: int, stack: int) -> int:
 
 @inner
 def push_under(context: Context, node: int, rest: int, stack: int) -> int:
-    """Put `node`, then `rest`, on the work list."""
+    """Push the configuration `node`, then `rest`, on a stack."""
     if rest != NIL:
         stack = _stack_on(context, rest, stack)
         if stack < 0:
@@ -78,7 +76,7 @@ def push_under(context: Context, node: int, rest: int, stack: int) -> int:
 
 @inner
 def _stack_on(context: Context, node: int, stack: int) -> int:
-    """The stack with a node on another; where that is an entry, it is so at a glance, too."""
+    """A stack with one more node; on an entry, a nested ENTRY, so that its base is found fast."""
     if context[ENTRIES] != 0 and stack != 0:
         below = int(int64s(context, STACK)[stack] >> 32)
         if int32s(context, NODE)[below * 6] == ENTRY:
@@ -89,7 +87,7 @@ def _stack_on(context: Context, node: int, stack: int) -> int:
 
 @inner
 def leave_entry(context: Context, entry: int) -> int:
-    """Pop what stands on an entry; the entry itself ends what it was entered with."""
+    """Pop the node above an entry; a bare entry ends here."""
     nodes = int32s(context, NODE)
     below = int(nodes[entry * 6 + 2])
     if below == 0:
@@ -100,7 +98,7 @@ def leave_entry(context: Context, entry: int) -> int:
 
 @inner
 def replace_entries(context: Context) -> int:
-    """Put forks for the entries in what the closure has found; OK, or FULL."""
+    """Replace the entries in the closure's configurations with forks; OK, or FULL."""
     found, listed = int64s(context, SCRATCH), int64s(context, ENTERED)
     targets, count = int32s(context, TARGET), int(context[ENTRIES])
     sort(listed, 0, count)
@@ -123,7 +121,7 @@ def replace_entries(context: Context) -> int:
 
 @inner
 def _behind(context: Context, first: int, count: int) -> int:
-    """Behind all that is listed for the same entry."""
+    """Index after all that is listed for the same entry."""
     listed, last = int64s(context, ENTERED), first + 1
     while last < count and listed[last] >> 32 == listed[first] >> 32:
         last += 1
@@ -132,7 +130,7 @@ def _behind(context: Context, first: int, count: int) -> int:
 
 @inner
 def _first(context: Context, entry: int, count: int) -> int:
-    """Where the list of an entry begins."""
+    """Index of the first stack that is listed for an entry."""
     listed, low, high = int64s(context, ENTERED), 0, count
     while low < high:
         middle = (low + high) >> 1
@@ -145,7 +143,7 @@ def _first(context: Context, entry: int, count: int) -> int:
 
 @inner
 def _base(context: Context, stack: int) -> int:
-    """The entry on which a stack stands; 0 if on none."""
+    """The entry at the bottom of a stack; 0 if none."""
     nodes = int32s(context, NODE)
     entry = int(int64s(context, STACK)[stack] >> 32)
     if stack == 0 or nodes[entry * 6] != ENTRY:
@@ -157,9 +155,9 @@ def _base(context: Context, stack: int) -> int:
 
 @inner
 def _settle(context: Context, entry: int, count: int) -> int:
-    """Find the forks of an entry and of all those that it leads to; OK, or FULL.
+    """Build the forks of an entry and of all entries below it; OK, or FULL.
 
-    On the way there, entries and how far their lists have been looked at are behind the lists.
+    The depth-first path is after the lists: entries, and the index reached in the list of each.
     """
     listed, targets, way = int64s(context, ENTERED), int32s(context, TARGET), count
     if targets[entry] != 0:
@@ -188,7 +186,7 @@ def _settle(context: Context, entry: int, count: int) -> int:
 
 @inner
 def _fork_of(context: Context, first: int, last: int) -> int:
-    """The fork of what is listed, whose own entries have theirs."""
+    """The fork of the listed stacks, whose own entries have forks already."""
     found, listed, begin = int64s(context, SCRATCH), int64s(context, ENTERED), int(context[FOUND])
     if begin + last - first > context[WORK_ROOM]:
         return full(context, VISITED)
@@ -202,7 +200,7 @@ def _fork_of(context: Context, first: int, last: int) -> int:
 
 @inner
 def _replaced(context: Context, stack: int) -> int:
-    """A stack with the fork of the entry that it stands on instead of that."""
+    """A stack with its entry replaced with the fork."""
     base = _base(context, stack)
     if base == 0:
         return stack

@@ -72,7 +72,7 @@ from guideway.masks.kernels.views import (
 )
 from guideway.masks.kernels.worklist import begin
 
-_FEW: Final = 16  # configurations, of which most masks are made
+_FEW: Final = 16  # most masks are made of no more configurations
 
 
 @once
@@ -84,7 +84,7 @@ def _enter(context: Context, node: int) -> int:
 
 @once
 def _takes_long(context: Context, what: int, macro: int) -> bool:
-    """Whether other threads should run meanwhile: most masks take less than handing over does."""
+    """Return True if the GIL is to be released; most masks take less than handing it over."""
     if what == FILL:
         return int(int32s(context, MACRO)[macro * 4 + 1]) > _FEW
     return what == JUDGE
@@ -92,14 +92,15 @@ def _takes_long(context: Context, what: int, macro: int) -> bool:
 
 @inner
 def run(context: Context, what: int, a: int, b: int, row: WholeWords, spare: WholeWords) -> int:
-    """Do one thing that needs closures.
+    """Run one operation that needs closures.
 
-    ENTER a: the macro state of a text that begins with node a. READ a b: four times the macro state
-    after token b from a, 0 if its bytes cannot be read, the first unsure one on the way if one is;
-    plus 2 if a text may end there, plus 1 if it is unsure; where there are MARK nodes it needs and
-    gives a text. READ_EACH a b: the same for the b tokens in `row`, to `spare`. FILL a b: the mask
-    of a, as `fill` says; anew if b is not 0, else where it was.
-    JUDGE a b: find the verdict of place a among b places; 1 if it is not known then.
+    ENTER a: the macro state at the begin of node a.
+    READ a b: 4 * the macro state after token b from a, + 2 if a text may end there, + 1 if it is
+    unsure; 0 if the token is rejected. Stops at the first unsure state. With MARK nodes it takes
+    READ_TEXT and sets AFTER_TEXT.
+    READ_EACH a b: READ for each of the b tokens in `row`, to `spare`.
+    FILL a b: the mask of a, see `fill`; resumed where it was if b is 0.
+    JUDGE a b: find the verdict of place a with a search of at most b places; 1 if still unknown.
     """
     if what == FILL and b != 0:
         context[PENDING] = 0
@@ -117,7 +118,7 @@ def run(context: Context, what: int, a: int, b: int, row: WholeWords, spare: Who
         else:
             code = search(context, a, b)
         if code in (NEED_LEXER, NEED_STEP, NEED_OUTLOOK):
-            lock = release() if lock == 0 else lock  # to learn may take milliseconds
+            lock = release() if lock == 0 else lock  # learning may take milliseconds
             learned = learn(context, code)
             code = code if learned == OK else learned
     if lock != 0:
@@ -131,7 +132,7 @@ def picture(
 ) -> int:
     """Find the tokens below a trie node that stay within a lexical state, and its exits.
 
-    `found` are its holes. Expands states on the way.
+    `found` are the token ranges. Expands states on the way.
     """
     code = NEED_LEX
     while code == NEED_LEX:
@@ -143,7 +144,7 @@ def picture(
 
 @inner
 def rehash_steps(context: Context, keys: WholeNumbers, values: WholeInts) -> None:
-    """Put the steps of a smaller memo into the present, empty one."""
+    """Copy the steps of a smaller memo to the present, empty one."""
     for place in range(keys.shape[0]):
         if keys[place] != 0:
             remember_step(context, int(keys[place]), int(values[place]))
@@ -151,11 +152,11 @@ def rehash_steps(context: Context, keys: WholeNumbers, values: WholeInts) -> Non
 
 @inner
 def lexemes(context: Context, what: int, a: int, program: WholeNumbers, made: WholeNumbers) -> int:
-    """Do one thing to the records of a lexicon; below 0: there is too little of what WANT says.
+    """Run one operation on the records of a lexicon; -1 if WANT has no room.
 
-    WRITE: the expressions of a program. NUMBER a: the lexical state of record a. EXPAND a: the
-    row of state a. SPLIT a: its options. IS_CODE a: whether record a can be counted. IS_ALIVE a:
-    whether it has a text. IS_OPEN a, IS_SMALL a: see `masks.lexicon`.
+    WRITE: the expressions of a program. NUMBER a: the lexical state of record a. EXPAND a: the row
+    of state a. SPLIT a: its options. IS_CODE a: record a is a prefix code. IS_ALIVE a: it has a
+    text. IS_OPEN a, IS_SMALL a: see `masks.lexicon`.
     """
     context[TOP] = context[EFFORT] = context[WANT] = 0
     found = 0

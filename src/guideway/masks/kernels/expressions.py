@@ -1,11 +1,9 @@
-"""Expressions of a kernel, as instructions of LLVM.
+"""Expressions of a kernel, as LLVM instructions.
 
-What may be said: names, constants, arithmetic, comparisons, conditions, items of arrays, lengths
-(`array.shape[0]`), casts (`int`, `bool`, `np.uint64` ...), `min`, `max`, `abs`, tuples where they
-are taken apart at once, and calls of functions that were declared `inner` or `once`. Names of a
-module stand for the constants they are. All else is refused, with its place.
-
-What this module does not know: statements, and how code is linked.
+Supported: names, constants, arithmetic, comparisons, conditions, items of arrays, lengths
+(`array.shape[0]`), casts (`int`, `bool`, `np.uint64` ...), `min`, `max`, `abs`, tuples that are
+unpacked at once, and calls of `inner` or `once` functions. Names of a module are constants. All
+else is a TypeError.
 """
 
 import ast
@@ -34,9 +32,9 @@ class Expressions:
     """The expressions of one function.
 
     Args:
-        code: where the instructions go.
-        module: what the names of its module are.
-        kinds: the kinds of its variables, as far as they are known.
+        code: receives the instructions.
+        module: globals of the function.
+        kinds: kinds of its variables, as far as known.
         whole: its arrays with a length.
     """
 
@@ -62,13 +60,13 @@ class Expressions:
         }
 
     def value(self, node: ast.expr) -> Operand:
-        """What an expression is."""
+        """Translate an expression."""
         if type(node) not in self._forms:
             raise TypeError(f"{ast.unparse(node)!r} is not known to kernels")
         return self._forms[type(node)](node)
 
     def several(self, node: ast.expr) -> Sequence[Operand]:
-        """What the parts of a tuple are, and any other expression alone."""
+        """Translate the parts of a tuple, or one expression."""
         if isinstance(node, ast.Tuple):
             return [self.value(part) for part in node.elts]
         if isinstance(node, ast.IfExp):
@@ -76,7 +74,7 @@ class Expressions:
         return self._called(node) if isinstance(node, ast.Call) else [self.value(node)]
 
     def branch(self, node: ast.expr, yes: str, no: str) -> None:
-        """Go on at `yes` if an expression is true, at `no` if it is not."""
+        """Jump to `yes` if an expression is true, else to `no`."""
         if isinstance(node, ast.UnaryOp) and isinstance(node.op, ast.Not):
             self.branch(node.operand, no, yes)
         elif isinstance(node, ast.BoolOp):
@@ -157,7 +155,7 @@ class Expressions:
         return Operand(BOOL, code.value(f"load i1, ptr {slot}"))
 
     def _chain(self, node: ast.Compare, yes: str, no: str) -> None:
-        """`a < b < c`: what is in the middle is looked at once, the rest only if it matters."""
+        """Translate `a < b < c`: b is evaluated once, c only if needed."""
         left, last = self.value(node.left), len(node.ops) - 1
         for index, (operator, further) in enumerate(zip(node.ops, node.comparators, strict=True)):
             if index == last:
@@ -182,7 +180,7 @@ class Expressions:
         return found
 
     def _either(self, node: ast.IfExp) -> Sequence[Operand]:
-        """One of two, each of which is only looked at where it is the one."""
+        """Translate a conditional expression; only the chosen arm is evaluated."""
         code = self._code
         yes, no, end = code.fresh("b"), code.fresh("b"), code.fresh("b")
         self.branch(node.test, yes, no)
@@ -252,7 +250,7 @@ class Expressions:
         ]
 
     def _said(self, word: Word, arguments: Sequence[Operand]) -> Operand:
-        """A view of an array, or what no Python function does."""
+        """A view of an array, or an instruction without a Python equivalent."""
         code = self._code
         if word.item:
             address = code.item(arguments[0], code.place(*arguments))

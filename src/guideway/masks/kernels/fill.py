@@ -1,12 +1,10 @@
-"""Masks: which tokens a macro state can read.
+"""Masks: the tokens that a macro state can read.
 
-The tokens of a lexical configuration are those that stay within its state, which depend on nothing
-else (its picture, made once in a process), and those that leave it. What is left of the latter is
-a trie of its own, below which what follows has a picture again; so each part of what follows is
-looked up rather than walked, and it does not matter how far the text has come: that changes numbers
-of frames and stacks, but not what their parts read. A literal goes down a trie; declared keys do so
-with the trie of their names. Keys that may be undeclared ones have pictures, too. What has none
-walks the tokens, which is short where few bytes lead on.
+The tokens of a lexical state are those that stay within it (its picture, made once in a process)
+and those that leave it. The rests of the latter form a trie, and what follows the state has a
+picture below that trie. So parts are looked up and not walked, independent of frames and stacks.
+Literals and declared keys are walked in the trie; undeclared keys have pictures. Nodes without a
+picture walk the tokens, which is short where few bytes lead on.
 """
 
 from typing import Final
@@ -94,16 +92,15 @@ from guideway.masks.kernels.walks import add_items, add_picture, add_row, walk_b
 from guideway.masks.kernels.worklist import begin
 
 _MOST_PLACES: Final = 1 << 12
-MANY_PLACES: Final = -19  # so many are reached that it is less to walk with stacks put together
+MANY_PLACES: Final = -19  # so many nodes are reached that a walk with merged stacks is faster
 
 
 @once
 def fill(context: Context, macro: int, row: Words, spare: Words) -> int:
-    """Write the mask of a macro state; the unsure tokens are listed apart.
+    """Write the mask of a macro state; unsure tokens are written to UNSURE.
 
-    When something had to be served it goes on where it was, if PENDING says so. Gives the number of
-    the row on the shelf that says the same, which is 0 if there is none, or where tokens are
-    unsure.
+    Resumed after a request if PENDING is set. Returns the number of the equal row on the shelf; 0
+    if there is none or tokens are unsure.
     """
     context[BLUR] = context[CAPTURES]
     code = OK
@@ -132,7 +129,7 @@ def fill(context: Context, macro: int, row: Words, spare: Words) -> int:
 
 @once
 def _open_keys_of(context: Context, macro: int, row: Words, spare: Words) -> int:
-    """The keys of a macro state that may be undeclared; each one's taken-out tokens are its own."""
+    """Set the tokens of keys that may be undeclared; each key clears only its own tokens."""
     macros, configs = int32s(context, MACRO), int64s(context, CONFIG)
     first, words, done = macros[macro * 4], context[ROW_WORDS], 0
     for index in range(first, first + macros[macro * 4 + 1]):
@@ -166,7 +163,7 @@ def _clear(context: Context, row: Words) -> None:
 
 @once
 def _put_others_of(context: Context, macro: int) -> int:
-    """Put all the rest of a macro state on the work list."""
+    """Put all other configurations of a macro state on the work list."""
     macros, configs = int32s(context, MACRO), int64s(context, CONFIG)
     reach_begin(context)
     first = macros[macro * 4]
@@ -180,7 +177,7 @@ def _put_others_of(context: Context, macro: int) -> int:
 
 @inner
 def _is_open_key(context: Context, node: int) -> bool:
-    """Whether a node reads a key that may be an undeclared one, by its picture."""
+    """Return True if a node reads a key that may be undeclared, and has a picture."""
     nodes = int32s(context, NODE)
     if nodes[node * 6] not in (MEMBER, KEY):
         return False
@@ -201,7 +198,7 @@ def _key_state(context: Context, node: int) -> int:
 
 @once
 def _open_key(context: Context, row: Words, node: int, stack: int) -> int:
-    """The tokens of a key, or of the quote before it, where undeclared keys are allowed."""
+    """Set the tokens of a key, or of the quote before it, where undeclared keys are allowed."""
     frame, state = int(int32s(context, NODE)[node * 6 + 1]), _key_state(context, node)
     picture = picture_of(context, 0, state)
     if picture == 0:
@@ -225,7 +222,7 @@ def _open_key(context: Context, row: Words, node: int, stack: int) -> int:
 
 @inner
 def _reach(context: Context, row: Words) -> int:
-    """Work on what is on the list until nothing is; what could not be done is there again."""
+    """Process the work list; an item that could not be done is put back."""
     items = int64s(context, REACH_ITEM)
     code = OK
     while code == OK and context[REACHED] > 0:
@@ -243,7 +240,7 @@ def _reach(context: Context, row: Words) -> int:
 
 @once
 def _leaf(context: Context, row: Words, below: int, node: int, stack: int) -> int:  # noqa: PLR0911  one arm for each kind
-    """The tokens of a configuration below a trie node."""
+    """Set the tokens of a configuration below a trie node."""
     nodes = int32s(context, NODE)
     kind = nodes[node * 6]
     if context[CAPTURES] != 0 and kind in (LEXEME, LITERAL):
@@ -269,7 +266,7 @@ def _leaf(context: Context, row: Words, below: int, node: int, stack: int) -> in
 
 @once
 def _of_automaton(context: Context, row: Words, below: int, node: int, stack: int) -> int:
-    """The same of what Lark's automaton reads, and of all that is guarded."""
+    """Set the tokens of a node of Lark's automaton, or of a guarded node."""
     nodes = int32s(context, NODE)
     core = int(nodes[node * 6 + 1]) if nodes[node * 6] == GUARDED else node
     if nodes[core * 6] == LINE:
@@ -281,7 +278,7 @@ def _of_automaton(context: Context, row: Words, below: int, node: int, stack: in
 
 @inner
 def _walked(context: Context, row: Words, below: int, node: int, stack: int) -> int:
-    """The same by stepping through all bytes below the trie node."""
+    """Set the tokens by stepping through all bytes below the trie node."""
     begin(context)
     code = close(context, node, stack)
     macro = finish(context) if code == OK else code
@@ -326,7 +323,7 @@ def _literal(context: Context, row: Words, below: int, node: int, stack: int) ->
 
 @once
 def _counted(context: Context, row: Words, node: int, stack: int) -> int:
-    """Between two counted items, over all tokens."""
+    """Set the tokens between two counted items, at the trie's root."""
     nodes, pictures = int32s(context, NODE), int32s(context, PICTURE)
     state, low, high = (
         int(nodes[node * 6 + 1]),
@@ -353,7 +350,7 @@ def _counted(context: Context, row: Words, node: int, stack: int) -> int:
 
 @once
 def _bounded(context: Context, row: Words, below: int, node: int, stack: int) -> int:
-    """A pattern whose characters are counted."""
+    """Set the tokens of a pattern with counted characters."""
     begin(context)
     code = close(context, NIL, stack)
     if code < 0:

@@ -1,19 +1,12 @@
-"""Forks: one configuration for many of the same node, whose stacks are alternatives.
-
-Of an ambiguous text the same node is reached in very many ways, which differ only in what follows::
+"""Forks: one configuration for many with the same node, whose stacks are alternatives::
 
     (node, s1), (node, s2), …  →  (node, fork of s1, s2, …)
 
-A fork is a stack with a FORKED node on nothing: its alternatives linked, ascending, so that equal
-sets of them are the same fork, and one with more recent ones is a few nodes before an older one.
-None is a fork itself. Those with the same top share it: y·s1, y·s2 is y·(fork of s1, s2), and so do
-s1 and s2 in their turn, at any depth: TARGET of a FORKED node is the stack, plus one, that those
-listed there become. So there are not many more stacks in all than places in a text times nodes (as
-in Tomita's graph of stacks, 1986), where there were as many as ways to read the text: a rule halved
-thirty times takes 8 ms a token, and one that is halved twenty times took 5 s where only the topmost
-nodes were shared.
-
-Few configurations stay as they are: one is found sooner again than a fork.
+A fork is a stack of one FORKED node: a linked, ascending list of alternatives, none a fork itself,
+so equal sets are the same fork. Stacks with the same top share it at any depth: y·s1, y·s2 is
+y·(fork of s1, s2); TARGET of a FORKED node is the stack, plus one, that its stacks become. So there
+are about as many stacks as text positions times nodes (Tomita's graph-structured stack, 1986), not
+as many as parses. A rule halved thirty times takes 8 ms a token.
 """
 
 from typing import Final
@@ -34,21 +27,21 @@ from guideway.masks.kernels.layout import (
 )
 from guideway.masks.kernels.views import Context, inner, int32s, int64s
 
-MANY: Final = 8  # configurations of one node
+MANY: Final = 8  # configurations of one node; fewer are not forked, as finding one again is faster
 
-# Where in a level of stacks, behind what is listed of the one above:
-L_ABOVE: Final = 0  # that
-L_AT: Final = 1  # the first that is not looked at,
-L_END: Final = 2  # and what is behind the last
-L_KEPT: Final = 3  # behind the stacks that have been made of those before
-L_TOP: Final = 4  # the top that those of the level below share,
-L_WHOLE: Final = 5  # and the FORKED node of all of those as they were: TARGET is what they become
+# Fields of a level of stacks, which begins after the list of the level above:
+L_ABOVE: Final = 0  # the level above
+L_AT: Final = 1  # the next stack to look at
+L_END: Final = 2  # end of the stacks
+L_KEPT: Final = 3  # end of the stacks made so far
+L_TOP: Final = 4  # the top that the level below shares
+L_WHOLE: Final = 5  # FORKED node of the level below before sharing: TARGET is the result
 L_LISTED: Final = 6  # the stacks
 
 
 @inner
 def fork_found(context: Context) -> int:
-    """Put together what the closure has found, so that each node has few configurations."""
+    """Merge the closure's configurations, so that each node has few."""
     found, count = int64s(context, SCRATCH), int(context[FOUND])
     sort(found, 0, count)
     first, kept = 0, 0
@@ -73,7 +66,7 @@ def fork_found(context: Context) -> int:
 
 @inner
 def fork(context: Context, first: int, last: int) -> int:
-    """The fork of the stacks of configurations, those with the same top sharing it."""
+    """The fork of the stacks of configurations; stacks with the same top share it."""
     listed, lowest = int64s(context, SCRATCH), int(context[WORK_ROOM])
     level = _list_level(context, first, last, lowest)
     while level >= 0:
@@ -90,9 +83,9 @@ def fork(context: Context, first: int, last: int) -> int:
 
 @inner
 def _list_level(context: Context, first: int, last: int, level: int) -> int:
-    """Begin a level with the stacks in the low halves of [first, last); it, or FULL.
+    """Begin a level with the stacks in the low halves of [first, last), sorted by top, distinct.
 
-    They are listed by their tops, each once.
+    Returns the level, or FULL.
     """
     if level + L_LISTED > 2 * context[WORK_ROOM]:
         return full(context, VISITED)
@@ -101,7 +94,7 @@ def _list_level(context: Context, first: int, last: int, level: int) -> int:
     if end < 0:
         return end
     for index in range(begin, end):
-        listed[index] = pairs[listed[index]]  # the empty stack has none, and is 0
+        listed[index] = pairs[listed[index]]  # 0 for the empty stack
     sort(listed, begin, end)
     kept = begin
     for index in range(begin, end):
@@ -115,10 +108,10 @@ def _list_level(context: Context, first: int, last: int, level: int) -> int:
 
 @inner
 def _keep(context: Context, level: int, rest: int) -> int:
-    """Note the stack of a level with its present top on a rest; the level, or FULL."""
+    """Add the stack of a level's current top and a rest; return the level, or FULL."""
     listed = int64s(context, SCRATCH)
     top = int(listed[level + L_TOP])
-    stack = 0 if top == 0 and rest == 0 else stack_of(context, top, rest)  # 0: the empty one
+    stack = 0 if top == 0 and rest == 0 else stack_of(context, top, rest)  # 0: the empty stack
     if stack < 0:
         return stack
     listed[listed[level + L_KEPT]] = stack
@@ -128,7 +121,7 @@ def _keep(context: Context, level: int, rest: int) -> int:
 
 @inner
 def _share_top(context: Context, level: int) -> int:
-    """Go on to the next top of a level, and where several rests are on it to a level of these."""
+    """Take the next top of a level; if it has several rests, begin a level of these."""
     listed, targets = int64s(context, SCRATCH), int32s(context, TARGET)
     at, end = int(listed[level + L_AT]), int(listed[level + L_END])
     top, group = int(listed[at] >> 32), at + 1
@@ -156,7 +149,7 @@ def _share_top(context: Context, level: int) -> int:
 def _list_stacks(context: Context, first: int, last: int, free: int) -> int:
     """List the low halves of [first, last) from `free` on, forks as their alternatives.
 
-    Gives where the list ends, or FULL. An alternative may be there twice.
+    Returns the end of the list, or FULL. An alternative may be listed twice.
     """
     listed, nodes, pairs = int64s(context, SCRATCH), int32s(context, NODE), int64s(context, STACK)
     context[FORKS] += 1
@@ -173,7 +166,7 @@ def _list_stacks(context: Context, first: int, last: int, free: int) -> int:
             if free == 2 * context[WORK_ROOM] or context[VISITED] >= context[WORK_ROOM]:
                 return full(context, VISITED)
             if not first_visit(context, -((context[FORKS] << 32) | node)):
-                break  # and so are all the rest
+                break  # and so were all the rest
             listed[free] = nodes[node * 6 + 1]
             free += 1
             node = int(nodes[node * 6 + 2])
@@ -182,7 +175,7 @@ def _list_stacks(context: Context, first: int, last: int, free: int) -> int:
 
 @inner
 def _link(context: Context, first: int, last: int) -> int:
-    """The fork of listed stacks; of one, itself."""
+    """The fork of listed stacks; of one stack, itself."""
     listed, node = int64s(context, SCRATCH), NIL
     sort(listed, first, last)
     if listed[first] == listed[last - 1]:

@@ -1,7 +1,4 @@
-"""Objects: which keys may come, as a set of names by rank, and which undeclared ones have come.
-
-A frame is what an object has so far: its members' names, and how many required ones are missing.
-"""
+"""Frames of objects: the names that may come, as a set by rank, and the undeclared names so far."""
 
 import numpy as np
 
@@ -65,14 +62,14 @@ def frame_field(context: Context, frame: int, field: int) -> int:
 
 @inner
 def may_come(context: Context, frame: int, rank: int) -> bool:
-    """Whether the name of this rank may come next."""
+    """Return True if the name of this rank may come next."""
     at = frame_field(context, frame, 4)
     return (uint64s(context, BIT)[at + (rank >> 6)] >> np.uint64(rank & 63)) & np.uint64(1) != 0
 
 
 @inner
 def any_may_come(context: Context, frame: int, low: int, high: int) -> bool:
-    """Whether one of the names [low, high) may come next."""
+    """Return True if one of the names [low, high) may come next."""
     bits, at = uint64s(context, BIT), frame_field(context, frame, 4)
     rank = low
     while rank < high:
@@ -88,7 +85,7 @@ def any_may_come(context: Context, frame: int, low: int, high: int) -> bool:
 
 @inner
 def _frame_of(context: Context, thing: int, position: int, extras: int, missing: int) -> int:
-    """The frame whose names may come are the bits behind the last used ones."""
+    """The frame whose allowed names are the bits after the last used ones."""
     frames, table, bits = int32s(context, FRAME), int32s(context, FRAME_HASH), uint64s(context, BIT)
     words, fresh = object_field(context, thing, O_WORDS), context[BITS]
     code = mixed(mixed(mixed(thing, position), extras), missing)
@@ -124,7 +121,7 @@ def _frame_of(context: Context, thing: int, position: int, extras: int, missing:
 
 @inner
 def _clear_bits(context: Context, thing: int) -> int:
-    """Words for a new set of names, none in it; gives 0, or FULL."""
+    """Prepare the words of an empty set of names; 0, or FULL."""
     words, fresh = object_field(context, thing, O_WORDS), context[BITS]
     if fresh + words > context[BIT_ROOM]:
         return full(context, BITS)
@@ -143,7 +140,7 @@ def _set_bit(context: Context, thing: int, rank: int) -> None:
 
 @inner
 def _set_ordered(context: Context, thing: int, position: int) -> None:
-    """From `position` on up to the first required one."""
+    """Allow the names from `position` on up to the first required one."""
     for index in range(position, object_field(context, thing, O_NAMES)):
         rank = name_field(context, thing, index, N_RANK)
         _set_bit(context, thing, rank)
@@ -178,7 +175,7 @@ def _copy_bits(context: Context, thing: int, frame: int) -> None:
 
 @inner
 def frame_after_name(context: Context, frame: int, rank: int) -> int:
-    """The frame when the declared name of this rank has come."""
+    """The frame after the declared name of this rank."""
     thing = frame_field(context, frame, 0)
     if object_field(context, thing, O_BARE) != 0:
         return frame
@@ -199,7 +196,7 @@ def frame_after_name(context: Context, frame: int, rank: int) -> int:
 
 @inner
 def has_extra(context: Context, extras: int, text: int) -> bool:
-    """Whether `text` is in the set."""
+    """Return True if `text` is in the set."""
     pairs = int64s(context, EXTRA)
     while extras != 0:
         if pairs[extras] >> 32 == text:
@@ -210,7 +207,7 @@ def has_extra(context: Context, extras: int, text: int) -> bool:
 
 @inner
 def _with_extra(context: Context, extras: int, text: int) -> int:
-    """The set with one more text: the greater ones stay, the smaller ones are put on again."""
+    """The set with one more text, in ascending order."""
     pairs = int64s(context, EXTRA)
     rest, smaller = extras, 0
     while rest != 0 and pairs[rest] >> 32 < text:
@@ -228,7 +225,7 @@ def _with_extra(context: Context, extras: int, text: int) -> int:
 
 @inner
 def frame_after_other(context: Context, frame: int, text: int) -> int:
-    """The frame when an undeclared name has come (UNKNOWN_TEXT: one that was not kept)."""
+    """The frame after an undeclared name; UNKNOWN_TEXT if it was not kept."""
     if object_field(context, frame_field(context, frame, 0), O_OF_CLASS) != 0:
         frame = frame_field(context, frame, 1)
     thing, extras = frame_field(context, frame, 0), frame_field(context, frame, 2)
@@ -249,7 +246,7 @@ def frame_after_other(context: Context, frame: int, text: int) -> int:
 
 @inner
 def frame_of_class(context: Context, frame: int, thing: int) -> int:
-    """The frame before a key of a class, whose object `thing` is, in an object with a frame."""
+    """The frame before a key of a class, whose object is `thing`."""
     code = _clear_bits(context, thing)
     if code < 0:
         return code
@@ -258,7 +255,7 @@ def frame_of_class(context: Context, frame: int, thing: int) -> int:
 
 @inner
 def key_child(context: Context, node: int, byte: int) -> int:
-    """The key trie node after one more byte, -1 if no name goes on so."""
+    """The key trie node after one more byte, -1 if no name matches."""
     keys = int32s(context, KEYS)
     first = keys[node * 6 + K_CHILD]
     for child in range(first, first + keys[node * 6 + K_CHILDREN]):
@@ -269,7 +266,7 @@ def key_child(context: Context, node: int, byte: int) -> int:
 
 @inner
 def key_ends(context: Context, thing: int, node: int) -> int:
-    """The rank of the name that ends at a key trie node, -1 if none does."""
+    """The rank of the name that ends at a key trie node, -1 if none."""
     keys = int32s(context, KEYS)
     rank, depth = keys[node * 6 + K_LOW], keys[node * 6 + K_DEPTH]
     if rank < keys[node * 6 + K_HIGH] and name_field(context, thing, rank, N_LENGTH) == depth:
@@ -279,7 +276,7 @@ def key_ends(context: Context, thing: int, node: int) -> int:
 
 @inner
 def build_keys(context: Context, thing: int, free: int) -> int:
-    """Write the trie of an object's names, sorted by bytes, from row `free` on; gives its end."""
+    """Write the trie of an object's names, sorted by bytes, from row `free` on; return its end."""
     keys, pool = int32s(context, KEYS), uint8s(context, POOL)
     root = free
     int32s(context, OBJECT)[thing * 16 + O_KEYS] = root
@@ -307,7 +304,7 @@ def build_keys(context: Context, thing: int, free: int) -> int:
 
 @inner
 def rehash_frames(context: Context) -> None:
-    """Fill the table of frames anew, after it has grown."""
+    """Rebuild the hash table of frames after it has grown."""
     frames, table, bits = int32s(context, FRAME), int32s(context, FRAME_HASH), uint64s(context, BIT)
     last = 2 * context[FRAME_ROOM] - 1
     for number in range(context[FRAMES]):

@@ -1,10 +1,9 @@
-"""Guards: what lookaheads still want of the bytes to come, read along with them.
+"""Guards: lookaheads in progress, read along with the node that they restrict.
 
-A GUARDED node is another one under guards. Guards are GUARD nodes, linked, the lower levels first,
-of one level by their lexical states, none twice; 0 is none. Each byte is read by all of them, and
-one that is satisfied with whatever follows is no longer there.
-
-While a configuration is looked at, GUARDING has its guards: what it comes to is put under them.
+A GUARDED node is a node and its guards: a linked list of GUARD nodes, sorted by level and lexical
+state, distinct; 0 is none. Each byte is read by all guards; a guard that accepts everything is
+dropped. GUARDING has the guards of the configuration that is being expanded, and all that it leads
+to is put under them.
 """
 
 from typing import Final
@@ -24,12 +23,12 @@ from guideway.masks.kernels.layout import (
 from guideway.masks.kernels.returns import is_expanded
 from guideway.masks.kernels.views import Context, inner, int32s, uint8s
 
-GONE: Final = -64  # what one of the guards wants cannot come
+GONE: Final = -64  # a guard has failed
 
 
 @inner
 def under_guards(context: Context, node: int) -> int:
-    """The node under the guards of what is looked at."""
+    """A node under the guards in GUARDING."""
     guards = int(context[GUARDING])
     return node if guards == 0 else node_of(context, GUARDED, node, guards, 0, 0, 0)
 
@@ -64,7 +63,7 @@ def _is_before(context: Context, guard: int, state: int, level: int) -> bool:
 
 @inner
 def guards_after(context: Context, guards: int, byte: int) -> int:
-    """The guards after one more byte; GONE, or another code below 0."""
+    """The guards after one more byte; GONE or a code."""
     nodes, rows, after = int32s(context, NODE), int32s(context, LEX), 0
     while guards != 0 and after >= 0:
         state = int(nodes[guards * 6 + 1])
@@ -81,7 +80,7 @@ def guards_after(context: Context, guards: int, byte: int) -> int:
 
 @inner
 def guards_behind(context: Context, guards: int, level: int) -> int:
-    """The guards where those of a level end, all of them if it is below 0; GONE, or a code."""
+    """The guards after those of a level end, all of them if it is negative; GONE or a code."""
     nodes, flags, kept = int32s(context, NODE), uint8s(context, LEX_FLAG), 0
     while guards != 0 and kept >= 0:
         state, own = int(nodes[guards * 6 + 1]), int(nodes[guards * 6 + 2])

@@ -1,4 +1,4 @@
-"""A heap at the end of LIST, for searches that go on from what seems nearest (Williams 1964)."""
+"""A binary heap at the end of LIST, for best-first search (Williams 1964)."""
 
 from guideway.masks.kernels.record_layout import LIST, TOP, WANT
 from guideway.masks.kernels.records import push
@@ -7,7 +7,7 @@ from guideway.masks.kernels.views import Context, inner, int64s
 
 @inner
 def nearest(context: Context, base: int) -> int:
-    """Take the least out of the heap from `base` on."""
+    """Pop the low half of the least number of the heap from `base` on."""
     heap = int64s(context, LIST)
     least = int(heap[base] & 0xFFFFFFFF)
     context[TOP] -= 1
@@ -27,7 +27,7 @@ def nearest(context: Context, base: int) -> int:
 
 @inner
 def put_in_order(context: Context, base: int, value: int) -> None:
-    """Put a number into the heap from `base` on."""
+    """Push a number on the heap from `base` on."""
     push(context, value)
     heap, place = int64s(context, LIST), context[TOP] - base - 1
     if context[WANT]:

@@ -1,7 +1,7 @@
-"""Hash-consing: equal nodes, stacks, macro states, texts and sets of texts are one number.
+"""Hash-consing: equal nodes, stacks, macro states, texts and sets of texts have one number.
 
-Tables are open addressing, twice as large as the room for records, so never full. Each function
-gives the number, or FULL when there is no room: Python then makes room, which keeps all numbers.
+Open addressing; tables are twice as large as the arrays, so never full. Functions return the
+number, or FULL: then Python grows the array, which keeps all numbers.
 """
 
 from guideway.masks.kernels.layout import (
@@ -59,14 +59,14 @@ from guideway.masks.kernels.views import Context, inner, int32s, int64s
 
 @inner
 def mixed(state: int, value: int) -> int:
-    """A hash of two numbers (multiply and fold; 0x9E37… is 2^64 divided by the golden ratio)."""
+    """Hash of two numbers (multiply and fold; 0x9E37… is 2^64 divided by the golden ratio)."""
     state = (state ^ value) * -7046029254386353131
     return state ^ ((state >> 31) & 0x1FFFFFFFF)
 
 
 @inner
 def full(context: Context, slot: int) -> int:
-    """Say what has no room."""
+    """Request room for a slot."""
     context[WANT] = slot
     return FULL
 
@@ -104,7 +104,7 @@ def node_of(context: Context, kind: int, a: int, b: int, c: int, d: int, e: int)
 def _pair_of(
     context: Context, high: int, low: int, array: int, hashes: int, used: int, room: int
 ) -> int:
-    """The number of a pair; 0 is taken."""
+    """The number of a pair, at least 1."""
     pairs, table = int64s(context, array), int32s(context, hashes)
     last = 2 * context[room] - 1
     pair = (high << 32) | low
@@ -148,19 +148,19 @@ def pair_of(context: Context, state: int, inside: int) -> int:
 
 @inner
 def judgement_of(context: Context, node: int, stack: int) -> int:
-    """The number of a place; none is 0."""
+    """The number of a place, a pair (node, stack); none is 0."""
     return _pair_of(context, node, stack, JUDGED, JUDGED_HASH, JUDGEMENTS, JUDGED_ROOM)
 
 
 @inner
 def outlook_of(context: Context, below: int, macro: int) -> int:
-    """The number of what a macro state of terminals sees below a trie node; none is 0."""
+    """The number of the outlook of a macro state of terminals below a trie node; none is 0."""
     return _pair_of(context, below, macro, OUTLOOK, OUTLOOK_HASH, OUTLOOKS, OUTLOOK_ROOM)
 
 
 @inner
 def first_visit(context: Context, config: int) -> bool:
-    """Mark a configuration; whether this closure had not met it."""
+    """Mark a configuration; return True if this closure had not visited it."""
     seen = int64s(context, SEEN)
     last = 2 * context[WORK_ROOM] - 1
     place = mixed(config, 0) & last
@@ -175,10 +175,7 @@ def first_visit(context: Context, config: int) -> bool:
 
 @inner
 def sort(values: Context, first: int, last: int) -> None:
-    """Sort [first, last) by insertion, from afar where there are many (Shell 1959).
-
-    There are few, and mostly in order.
-    """
+    """Sort [first, last), by insertion where there are few (Shell 1959); mostly sorted already."""
     gap = 1
     while 3 * gap < (last - first) >> 2:
         gap = 3 * gap + 1
@@ -206,7 +203,7 @@ def _same(context: Context, macro: int, count: int) -> bool:
 def macro_of(context: Context, count: int, accepts: int, unsure: int) -> int:
     """The macro state of the first `count` configurations in SCRATCH, which this sorts.
 
-    A new one's FIRST is not set. 0 is the dead one.
+    Does not set FIRST of a new one. 0 is the dead one.
     """
     macros, table = int32s(context, MACRO), int32s(context, MACRO_HASH)
     configs, found = int64s(context, CONFIG), int64s(context, SCRATCH)
@@ -242,7 +239,7 @@ def macro_of(context: Context, count: int, accepts: int, unsure: int) -> int:
 
 @inner
 def step_place(context: Context, key: int) -> int:
-    """Where the memo of steps has `key`, or would put it."""
+    """Index of `key` in the memo of steps, or of its free place."""
     keys = int64s(context, STEP_KEY)
     last = 2 * context[STEP_ROOM] - 1
     place = mixed(key, 0) & last
@@ -253,7 +250,7 @@ def step_place(context: Context, key: int) -> int:
 
 @inner
 def remember_step(context: Context, key: int, macro: int) -> int:
-    """Note where a step leads; gives `macro`, or FULL."""
+    """Memoise a step; return `macro`, or FULL."""
     if context[STEPS] == context[STEP_ROOM]:
         return full(context, STEPS)
     context[STEPS] += 1
@@ -265,7 +262,7 @@ def remember_step(context: Context, key: int, macro: int) -> int:
 
 @inner
 def rehash_pairs(context: Context, array: int, hashes: int, used: int, room: int) -> None:
-    """Fill the table of pairs anew, after it has grown."""
+    """Rebuild the hash table of pairs after it has grown."""
     pairs, table = int64s(context, array), int32s(context, hashes)
     last = 2 * context[room] - 1
     for number in range(1, context[used]):
@@ -277,7 +274,7 @@ def rehash_pairs(context: Context, array: int, hashes: int, used: int, room: int
 
 @inner
 def rehash_nodes(context: Context) -> None:
-    """The same for nodes."""
+    """Rebuild the hash table of nodes."""
     nodes, table = int32s(context, NODE), int32s(context, NODE_HASH)
     last = 2 * context[NODE_ROOM] - 1
     for number in range(context[NODES]):
@@ -292,7 +289,7 @@ def rehash_nodes(context: Context) -> None:
 
 @inner
 def rehash_macros(context: Context) -> None:
-    """The same for macro states."""
+    """Rebuild the hash table of macro states."""
     macros, table = int32s(context, MACRO), int32s(context, MACRO_HASH)
     configs = int64s(context, CONFIG)
     last = 2 * context[MACRO_ROOM] - 1

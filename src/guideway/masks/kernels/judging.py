@@ -1,6 +1,6 @@
-"""What a closure has found is judged: what is dead is left out.
+"""Liveness of the closure's configurations: dead ones are removed.
 
-Where verdicts are missing their places are listed; `macros` has them found all at once.
+Places without a verdict are listed in ASKED; `macros` finds those verdicts at once.
 """
 
 from typing import Final
@@ -39,9 +39,9 @@ ASKING: Final = 1
 
 @inner
 def judge_found(context: Context) -> int:
-    """Tell what the closure has found that cannot come to an end; OK, or a code below 0.
+    """Set the verdicts of the closure's configurations; OK, ASKING or a code.
 
-    If it is ASKING, the verdicts of the places in ASKED are missing.
+    ASKING: the verdicts of the places in ASKED are missing.
     """
     found, marks = int64s(context, SCRATCH), uint8s(context, FOUND_IS)
     asked = int32s(context, ASKED)
@@ -70,7 +70,7 @@ def judge_found(context: Context) -> int:
 
 @inner
 def _judged(context: Context, node: int, stack: int) -> int:
-    """The verdict of a configuration, or a code below 0."""
+    """The verdict of a configuration, or a code."""
     shut = _is_shut(context, node)
     if shut != 0:
         return shut if shut < 0 else V_DEAD
@@ -80,9 +80,9 @@ def _judged(context: Context, node: int, stack: int) -> int:
 
 @inner
 def _is_shut(context: Context, node: int) -> int:
-    """Whether guards let pass nothing that a LINE begins with: 1, 0, or a code below 0.
+    """Return 1 if the guards reject every first byte of a LINE, else 0.
 
-    Behind a comment only the end of the text may come, and each of its columns was judged.
+    After a comment only the end may come, and each of its columns was judged.
     """
     nodes, first, flags = (
         int32s(context, NODE),
@@ -107,7 +107,7 @@ def _is_shut(context: Context, node: int) -> int:
 
 @inner
 def keep_living(context: Context) -> None:
-    """Leave that out."""
+    """Remove the configurations that are not alive."""
     found, marks, kept = int64s(context, SCRATCH), uint8s(context, FOUND_IS), 0
     for index in range(context[FOUND]):
         if marks[index] == V_ALIVE:

@@ -1,7 +1,7 @@
-"""The tokens of keys that are declared names, by walking tries of tokens and of names together.
+"""Tokens of declared keys: the token trie and the key trie are walked together.
 
-Where undeclared keys are allowed, too, any key is taken for one of them first; afterwards the
-tokens that end a declared name, or one that has come, are taken out here and looked at anew.
+Where undeclared keys are allowed too, each key is first read as one; then tokens that end a
+declared or a repeated name are cleared here and checked again.
 """
 
 from typing import Final
@@ -52,13 +52,13 @@ from guideway.masks.kernels.walks import note_unsure
 from guideway.masks.kernels.worklist import begin
 
 _CLOSED: Final = 0  # only declared names may come
-_AGAIN: Final = 1  # others, too: their tokens are set already
-_OPEN: Final = 2  # others, too
+_AGAIN: Final = 1  # undeclared names too; their tokens are set already
+_OPEN: Final = 2  # undeclared names too
 
 
 @once
 def _begin_key(context: Context, row: Words, below: int, node: int, how: int) -> int:
-    """The trie node below which the key of a KEY or MEMBER goes on, -1 if none; sets the key."""
+    """Load the key of a KEY or MEMBER; return the trie node below which it goes on, -1 if none."""
     nodes = int32s(context, NODE)
     if nodes[node * 6] != MEMBER:
         context[KEY_TRIE], context[KEY_TEXT] = nodes[node * 6 + 2], nodes[node * 6 + 3]
@@ -75,10 +75,10 @@ def _begin_key(context: Context, row: Words, below: int, node: int, how: int) ->
 
 @inner
 def walk_keys(context: Context, row: Words, below: int, node: int, stack: int) -> int:
-    """Set the tokens of keys below a trie node; what follows them is put on the work list.
+    """Set the tokens of keys below a trie node; what follows them goes on the work list.
 
-    Over all tokens, if undeclared keys may come, only those of declared names and of names that
-    have come are looked at, and cleared where they do not belong.
+    At the root, if undeclared keys may come, only tokens of declared and of repeated names are
+    checked, and cleared where they are not allowed.
     """
     frame = int(int32s(context, NODE)[node * 6 + 1])
     how = _CLOSED if frame_field(context, frame, 5) == 0 else _AGAIN if below == 0 else _OPEN
@@ -126,7 +126,7 @@ def walk_keys(context: Context, row: Words, below: int, node: int, stack: int) -
 
 @inner
 def _store(context: Context, depth: int, node: int) -> None:
-    """Keep the key at a trie node."""
+    """Save the key at a trie node."""
     keys = int32s(context, KEY_WALK)
     keys[depth * 5], keys[depth * 5 + 1] = context[KEY_TRIE], context[KEY_TEXT]
     keys[depth * 5 + 2], keys[depth * 5 + 3] = context[KEY_STATE], context[KEY_ESCAPE]
@@ -142,7 +142,7 @@ def _load(context: Context, depth: int) -> None:
 
 @once
 def _end_name(context: Context, row: Words, frame: int, stack: int, at: int, how: int) -> int:
-    """The tokens at and below the trie node of a closing quote."""
+    """Set the tokens at and below the trie node of a closing quote."""
     thing, trie = frame_field(context, frame, 0), int(context[KEY_TRIE])
     extras, end = frame_field(context, frame, 2), int(int32s(context, TRIE_END)[at])
     rank = key_ends(context, thing, trie) if trie >= 0 else -1
@@ -170,7 +170,7 @@ def _end_name(context: Context, row: Words, frame: int, stack: int, at: int, how
 def _value(
     context: Context, row: Words, thing: int, value: int, frame: int, stack: int, at: int
 ) -> int:
-    """A name is complete at a trie node: its value may follow."""
+    """Set the token that ends with a name, and go on with its value."""
     set_tokens(context, row, at, at + 1)
     if not has_below(context, at):
         return OK

@@ -1,10 +1,8 @@
-r"""One byte within a key: the text it spells, the names it may still become.
+r"""One byte within a key: the text that it spells, and the names that it may become.
 
-A key is read by three things at once: the lexical state of any JSON string, which knows what is
-well formed; the trie of the declared names; and, if undeclared keys are allowed, the text so far.
-The last two see characters, so that "\u0061" is "a".
-
-An escape that is not finished is a number, phase << 26 | high surrogate - 0xD800 << 16 | digits:
+The lexical state of a JSON string checks the form; the key trie and, if undeclared keys are
+allowed, the text see decoded characters, so that "\u0061" is "a". An unfinished escape is
+phase << 26 | high surrogate - 0xD800 << 16 | digits:
 
     phase   read so far                phase    read so far
     0       no escape                  6        \uD83D
@@ -54,7 +52,7 @@ from guideway.masks.kernels.pictures import is_lead
 from guideway.masks.kernels.views import Context, inner, int32s, int64s, once, uint8s, uint64s
 
 IN_DOUBT = 2
-BEGUN_ESCAPE = 1 << 26  # behind a backslash: phases of an escape are counted in the upper bits
+BEGUN_ESCAPE = 1 << 26  # after a backslash: phase 1
 
 
 @inner
@@ -80,7 +78,7 @@ def _short_escape(byte: int) -> int:
 
 @inner
 def read_escape(escape: int, byte: int) -> tuple[int, int]:
-    """The escape after one more byte, and the character that it has become, -1 if none yet."""
+    """The escape after one more byte, and the character that it spells, -1 if unfinished."""
     phase = escape >> 26
     if phase == 1:
         return (2 << 26, -1) if byte == 0x75 else (0, _short_escape(byte))
@@ -99,7 +97,7 @@ def read_escape(escape: int, byte: int) -> tuple[int, int]:
 
 @inner
 def _follow(context: Context, texts: int, node: int, text: int, byte: int) -> tuple[int, int]:
-    """Trie node and text after one more byte of UTF-8; a text below 0 is FULL."""
+    """Key trie node and text after one more byte of UTF-8; a negative text is FULL."""
     child = key_child(context, node, byte) if node >= 0 else -1
     return child, text_of(context, text, byte) if texts != 0 else 0
 
@@ -148,7 +146,7 @@ def _has_short(code: int) -> bool:
 
 @inner
 def _spelled_so(code: int, escape: int, plain: int) -> bool:
-    """Whether a character can be what an unfinished escape becomes."""
+    """Return True if an unfinished escape can become this character."""
     phase = escape >> 26
     if phase == 1:
         return plain == 0 or code < 0x20 or _has_short(code)
@@ -165,7 +163,7 @@ def _spelled_so(code: int, escape: int, plain: int) -> bool:
 
 @inner
 def _can_escape(context: Context, frame: int, node: int, escape: int) -> bool:
-    """Whether a name below a trie node goes on with a character that an escape can become."""
+    """Return True if an allowed name below a key trie node goes on as this escape."""
     if node < 0:
         return False
     keys, thing = int32s(context, KEYS), frame_field(context, frame, 0)
@@ -180,7 +178,7 @@ def _can_escape(context: Context, frame: int, node: int, escape: int) -> bool:
 
 @inner
 def _can_come(context: Context, frame: int, node: int, escape: int) -> bool:
-    """Whether a declared name below a trie node may come."""
+    """Return True if an allowed name is below a key trie node."""
     if node < 0:
         return False
     if escape != 0:
@@ -191,7 +189,7 @@ def _can_come(context: Context, frame: int, node: int, escape: int) -> bool:
 
 @inner
 def key_after(context: Context, key: int, byte: int) -> int:
-    """The KEY node after one more byte, which does not end it; DEAD (0), or a code below 0."""
+    """The KEY node after one more byte that does not end it; DEAD (0), or a code."""
     at = key * 6
     nodes = int32s(context, NODE)
     frame = int(nodes[at + 1])
@@ -210,10 +208,9 @@ def key_after(context: Context, key: int, byte: int) -> int:
 
 @inner
 def key_step(context: Context, frame: int, byte: int, texts: int) -> int:
-    """Read one more byte, which does not end it, of the key that KEY_TRIE and so on say.
+    """Read one more byte, not the closing quote, of the key in KEY_TRIE, KEY_TEXT, ...
 
-    Its text is followed if `texts` is not 0. Gives 1, 0 if no key goes on so, IN_DOUBT, or a code
-    below 0.
+    The text is followed if `texts` is not 0. Returns 1, 0 if no key matches, IN_DOUBT or a code.
     """
     node, text, escape = int(context[KEY_TRIE]), int(context[KEY_TEXT]), int(context[KEY_ESCAPE])
     state = int(int32s(context, LEX)[context[KEY_STATE] * 256 + byte])
@@ -242,7 +239,7 @@ def key_step(context: Context, frame: int, byte: int, texts: int) -> int:
 
 @inner
 def some_left(context: Context, frame: int, text: int, state: int, escape: int) -> int:
-    """Whether a string that has not come goes on from here: 1, IN_DOUBT, or a code below 0."""
+    """Return 1 if a string that has not come goes on from here, IN_DOUBT, or a code."""
     thing, extras = frame_field(context, frame, 0), frame_field(context, frame, 2)
     if extras == 0 or object_field(context, thing, O_COLON) != NIL:
         return 1
@@ -251,11 +248,11 @@ def some_left(context: Context, frame: int, text: int, state: int, escape: int) 
 
 @once
 def _some_left(context: Context, extras: int, text: int, state: int, escape: int) -> int:
-    """The same of strings that may run out, where some have come.
+    """As `some_left`, for strings that may run out (arrays of different strings).
 
-    It is so where a byte leads on by which none of those does, or two where a text is not known: of
-    the strings that a token ends, the second is unsure. Where there is one way only, as in
-    "https://", one of those is followed. What is not found so is no verdict.
+    Returns 1 if a byte leads on that no previous string has next; two such bytes are needed if a
+    previous text is unknown. A single way on, as in "https://", is followed. IN_DOUBT is no
+    verdict.
     """
     rows, first = int32s(context, LEX), uint64s(context, LEX_FIRST)
     maybe = 1 if has_extra(context, extras, UNKNOWN_TEXT) else 0
@@ -285,10 +282,10 @@ def _some_left(context: Context, extras: int, text: int, state: int, escape: int
 
 @inner
 def _is_another(context: Context, extras: int, text: int, byte: int, escape: int) -> bool:
-    """Whether a byte leads to strings that have not come and that no other byte leads to."""
+    """Return True if a byte leads to strings that have not come and no other byte leads to."""
     if escape == 0 and byte in (QUOTE_BYTE, BACKSLASH):
         return byte == QUOTE_BYTE and not has_extra(context, extras, text)
-    if escape != 0 and (byte == 0x75 or 0x41 <= byte <= 0x46):  # others say the same
+    if escape != 0 and (byte == 0x75 or 0x41 <= byte <= 0x46):  # another byte spells the same
         return False
     pairs, after, code = int64s(context, EXTRA), 0, byte
     if escape != 0:
@@ -304,7 +301,7 @@ def _is_another(context: Context, extras: int, text: int, byte: int, escape: int
 
 @inner
 def _byte_behind(context: Context, extras: int, text: int) -> int:
-    """A byte by which one of some texts goes on behind this one; -1 if none does."""
+    """A byte that follows `text` in one of some texts; -1 if none."""
     pairs, behind = int64s(context, EXTRA), -1
     while extras != 0 and behind < 0:
         behind, extras = _behind(context, pairs[extras] >> 32, text), pairs[extras] & 0xFFFFFFFF
@@ -313,7 +310,7 @@ def _byte_behind(context: Context, extras: int, text: int) -> int:
 
 @inner
 def _behind(context: Context, whole: int, text: int) -> int:
-    """The byte that comes behind a text in another; -1 if none does."""
+    """The byte that follows `text` in `whole`; -1 if it is no proper prefix."""
     texts, byte = int64s(context, TEXT), -1
     while whole > text:
         whole, byte = texts[whole] >> 32, texts[whole] & 0xFF
@@ -322,7 +319,7 @@ def _behind(context: Context, whole: int, text: int) -> int:
 
 @inner
 def may_end(context: Context, state: int) -> int:
-    """Whether an undeclared key may end in a lexical state: 1, 0, or a code below 0."""
+    """Return 1 if an undeclared key may end in a lexical state, else 0."""
     after = int(int32s(context, LEX)[state * 256 + QUOTE_BYTE])
     if after == 0:
         context[WANT] = state
@@ -332,7 +329,7 @@ def may_end(context: Context, state: int) -> int:
 
 @inner
 def is_prefix(context: Context, text: int, whole: int) -> bool:
-    """Whether `whole` begins with `text`; later texts have greater numbers."""
+    """Return True if `whole` begins with `text`; later texts have greater numbers."""
     texts = int64s(context, TEXT)
     while whole > text:
         whole = texts[whole] >> 32
@@ -341,10 +338,7 @@ def is_prefix(context: Context, text: int, whole: int) -> bool:
 
 @inner
 def is_special(context: Context, frame: int) -> bool:
-    """Whether the key that KEY_TRIE and KEY_TEXT say may still become one that is not just another.
-
-    Those are the declared names, and the undeclared ones that have come.
-    """
+    """Return True if the key in KEY_TRIE and KEY_TEXT may become a declared or a repeated name."""
     if context[KEY_TRIE] >= 0:
         return True
     pairs, extras = int64s(context, EXTRA), frame_field(context, frame, 2)
