@@ -1,7 +1,4 @@
-"""What the parts of a tame schema need to have an instance, told from its keywords alone.
-
-What this module does not know: where the parts are, and whether they have what they need.
-"""
+"""Conditions under which a simple schema has an instance, from its keywords alone."""
 
 import re
 from collections.abc import Callable
@@ -13,7 +10,7 @@ from guideway.syntax.json_schema_strings import ABOUT_STRINGS, has_string, is_st
 
 Raw: TypeAlias = "dict[str, Any]"
 Said: TypeAlias = AbstractSet[str]
-"""The keywords of a part that assert something."""
+"""The asserting keywords of a schema."""
 
 VALUED: Final = frozenset(("enum", "const"))
 _TYPES: Final[dict[type, set[str]]] = {
@@ -28,7 +25,7 @@ _BOUNDS: Final = _LOWER | _UPPER
 _NUMBERS: Final = frozenset((int, Decimal))
 _OPEN_OR_FEWER: Final = frozenset(("exclusiveMinimum", "exclusiveMaximum", "multipleOf"))
 _MANY: Final = 1 << 62
-# One character class or more, anchored outside only: there is always something that matches.
+# A sequence of repeated character classes, with outer anchors only: it always matches some text.
 _ANY_LENGTH: Final = re.compile(
     r"\^?(?:(?:[A-Za-z0-9 _:@/,;-]|\\[dws.]|\[(?:[a-z0-9_.-]|A-Z)+\])"
     r"(?:[*+?]|\{\d+(?:,\d*)?\})?)*\$?"
@@ -36,14 +33,13 @@ _ANY_LENGTH: Final = re.compile(
 
 
 def needs(raw: Raw, said: Said) -> list[Any] | None:
-    """The parts that need an instance so that a schema has one; None where that takes a search.
+    """Subschemas that must have instances for a schema to have one; None if that is not known.
+
+    The schema is well formed, without references and combining keywords. `said` are its asserting
+    keywords.
 
     >>> needs({"type": "array", "items": False, "minItems": 1}, {"type", "items", "minItems"})
     [False]
-
-    Args:
-        raw: a schema whose keywords hold what they can hold, without references or groups.
-        said: its keywords that assert something.
     """
     if not said.isdisjoint(VALUED):
         return _valued(raw, said)
@@ -59,7 +55,7 @@ def _any_type(raw: Raw, said: Said) -> list[Any] | None:
 
 
 def _valued(raw: Raw, said: Said) -> list[Any] | None:
-    """The same for `enum` or `const`: sure alone, or with a type that a value has."""
+    """`needs` for `enum` or `const`, alone or with types and string keywords."""
     if len(said) == 1:
         return []
     if not said <= {"type", *VALUED, *ABOUT_STRINGS}:
@@ -86,7 +82,7 @@ def _string(raw: Raw, said: Said) -> list[Any] | None:
 
 
 def _number(raw: Raw, said: Said) -> list[Any] | None:
-    """A number lies between two others; draft 4 has booleans at `exclusiveMinimum`."""
+    """`needs` for numbers; in draft 4, exclusive bounds are booleans."""
     bounds = [raw[name] for name in said & _BOUNDS]
     if "multipleOf" not in said and all(bound.__class__ in _NUMBERS for bound in bounds):
         low = max((raw[name] for name in said & _LOWER), default=None)

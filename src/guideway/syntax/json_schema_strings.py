@@ -1,11 +1,8 @@
-"""Strings that surely satisfy what keywords of a JSON Schema say of them together, found by trying.
+"""Search for a string that satisfies several string keywords of a JSON Schema.
 
-Patterns give texts in which they are found, formats those that surely have them, and lengths say
-how much more there has to be; whatever is tried is then compared with all of them::
+Candidates are samples of patterns, examples of formats, and both padded to the least length::
 
     pattern "^https?://", format "uri", minLength 9      "http://" no, "http://aa" yes
-
-What this module does not know: what is said in other ways, as by opposites.
 """
 
 import re
@@ -17,15 +14,14 @@ from typing import Any, Final
 from guideway.syntax.json_schema_values import FORMATS
 from guideway.syntax.regex_finding import finds, samples
 
-_MOST_PATTERNS: Final = 3  # whose texts are put in a row
+_MOST_PATTERNS: Final = 3  # whose samples are concatenated
 _LONGEST: Final = 256
 ABOUT_STRINGS: Final = ("minLength", "maxLength", "pattern", "format")
-"""The keywords about strings."""
 
 _URI: Final = r"[a-z]+:(?:///?)?[a-z]+(?:/[a-z0-9]+)*"
 _DATE: Final = r"[12]\d\d\d-(?:0[1-9]|1[0-2])-(?:0[1-9]|1\d|2[0-8])"
 _TIME: Final = r"(?:0\d|1\d|2[0-3]):[0-5]\d:[0-5]\dZ"
-_HOST: Final = r"[a-z]{1,63}(?:\.[a-z]{1,63}){0,2}"  # of 253 characters at most
+_HOST: Final = r"[a-z]{1,63}(?:\.[a-z]{1,63}){0,2}"  # at most 253 characters
 _SURELY: Final = {
     name: (re.compile(pattern), example)
     for name, pattern, example in (
@@ -70,7 +66,7 @@ _WITHIN: Final = {
 
 
 def satisfies(name: str, held: Any, text: str) -> bool | None:
-    """Whether a text satisfies a keyword about strings; None where that takes more than a look.
+    """Check a string keyword; None if unknown.
 
     >>> [satisfies("format", "date", text) for text in ("2000-01-01", "2000-02-29", "a")]
     [True, None, False]
@@ -89,15 +85,12 @@ def satisfies(name: str, held: Any, text: str) -> bool | None:
 
 
 def strings(parts: Iterable[dict[str, Any]]) -> Iterator[str]:
-    """Strings that satisfy the keywords about strings of all of some schemas, a few at most.
+    """A few strings that satisfy the string keywords of all `parts`, which are well formed.
 
     >>> next(strings([{"pattern": "^a+$"}, {"minLength": 3}]))
     'aaa'
     >>> list(strings([{"pattern": "^a"}, {"pattern": "^b"}]))
     []
-
-    Args:
-        parts: schemas; what they hold is well formed.
     """
     said = _said(parts)
     least = max((held for name, held in said if name == "minLength"), default=0)
@@ -107,16 +100,12 @@ def strings(parts: Iterable[dict[str, Any]]) -> Iterator[str]:
 
 
 def has_string(part: dict[str, Any]) -> bool:
-    """Whether a string is found that satisfies the keywords about strings of a schema.
-
-    >>> has_string({"pattern": "^a", "maxLength": 1}), has_string({"pattern": "a", "maxLength": 0})
-    (True, False)
-    """
+    """Return True if a string is found that satisfies the string keywords of a schema."""
     return _has_string(_said((part,)))
 
 
 def is_string(part: dict[str, Any], text: str) -> bool:
-    """Whether a text surely satisfies the keywords about strings of a schema."""
+    """Return True if a text certainly satisfies the string keywords of a schema."""
     return all(satisfies(name, held, text) for name, held in _said((part,)))
 
 
@@ -131,7 +120,7 @@ def _has_string(said: tuple[tuple[str, Any], ...]) -> bool:
 
 
 def _tried(said: tuple[tuple[str, Any], ...], least: int) -> Iterator[str]:
-    """Strings that may satisfy all."""
+    """Candidates."""
     patterns = [held for name, held in said if name == "pattern"]
     begun = (_SURELY[held][1] for name, held in said if name == "format" and held in FORMATS)
     found = (text for pattern in patterns for text in samples(pattern))
@@ -145,7 +134,7 @@ def _tried(said: tuple[tuple[str, Any], ...], least: int) -> Iterator[str]:
 
 
 def _in_a_row(patterns: list[str]) -> Iterator[str]:
-    """Texts of all patterns, one after the other."""
+    """Samples of all patterns, concatenated in every order."""
     if 1 < len(patterns) <= _MOST_PATTERNS:
         for row in permutations(patterns):
             yield "".join(next(samples(pattern), "") for pattern in row)

@@ -33,7 +33,7 @@ class Bound:
 @final
 @by_value
 class Strings:
-    """Allowed strings (None: all), lengths in code points, pattern, format, schema of held JSON."""
+    """Keywords of strings; lengths count code points, `holds` is the schema of embedded JSON."""
 
     values: frozenset[str] | None = None
     low: int = 0
@@ -166,7 +166,7 @@ class Schema:
     def in_place(self) -> tuple[Address, ...]:
         """All schemas that apply to the same instance."""
         combined = self.all_of or self.any_of or self.one_of or self.none_of or self.condition
-        if not combined and not self.objects.dependents:  # as most are, and all are asked often
+        if not combined and not self.objects.dependents:  # the usual case, and a hot path
             return ()
         found = [*self.all_of, *chain.from_iterable(self.any_of + self.one_of), *self.none_of]
         if self.condition is not None:

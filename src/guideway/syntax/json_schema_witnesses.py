@@ -1,14 +1,11 @@
-"""An instance that a part of a JSON Schema surely has, though its keywords meet, found by trying.
+"""Search for an instance of a schema whose keywords interact.
 
-Branches are chosen in turn, and an instance is put together from what they all ask for: a value
-that is listed, an object of the required members, any instance of the one schema that says more
-than a type. Whether that satisfies the whole part, the branches that were not chosen and what is
-denied included, is for `json_schema_verdicts` to tell::
+A candidate combines what one choice of branches asks for: a listed value, an object of the required
+members, or any instance of the one schema that asserts more than a type. `json_schema_verdicts`
+decides whether it satisfies the whole schema, other branches and `not` included::
 
     {"type": "object", "oneOf": [{"required": ["a"]}, {"required": ["b"]}]}      {"a": ""}
     {"type": "string", "allOf": [{"pattern": "a"}, {"pattern": "b"}]}            none is found
-
-What this module does not know: whether the parts that it takes an instance of have one.
 """
 
 from collections.abc import Hashable, Iterator
@@ -23,13 +20,13 @@ from guideway.syntax.json_schema_verdicts import UNTOLD, Instance, Verdicts, ide
 from guideway.syntax.regex_finding import finds
 
 _MOST_WAYS: Final = 24
-_MOST_MADE: Final = 12  # values of one way
+_MOST_MADE: Final = 12  # values of one choice of branches
 _MOST_TRIED: Final = 200
-_MOST_TRIED_ALL: Final = 5_000  # for all parts of a document: 50 µs each
-_MOST_LOOKS_ALL: Final = 200_000  # likewise, at schemas: 1 µs each; schemas in use take 7,500
+_MOST_TRIED_ALL: Final = 5_000  # in a document; 50 µs each
+_MOST_LOOKS_ALL: Final = 200_000  # schema visits in a document; 1 µs each, 7,500 in real schemas
 _MOST_AMENDED: Final = 4
 _MOST_NEAR: Final = 10**15
-_DEEPEST: Final = 3  # members of members that are put together
+_DEEPEST: Final = 3  # nesting of candidates
 _PLAIN: Final[tuple[Any, ...]] = ({}, "", None, 0, True, [])
 _SAMPLES: Final[dict[str, Any]] = {
     "null": None,
@@ -56,17 +53,17 @@ _NONE: Final[Raw] = {}
 
 @final
 class Witnesses:
-    """Finds instances of the parts of one document."""
+    """Searches instances of the parts of one document."""
 
     def __init__(self, judge: Verdicts) -> None:
         self._judge = judge
-        self._tried = 0  # beside the first of each part
-        self._looks = 0  # at schemas, those on the way to what is tried among them
-        self._together: dict[tuple[int, ...], list[Raw] | None] = {}  # by the ids of what meets
-        self._plain = False  # whether what is put together is known in all its parts
+        self._tried = 0  # without the first candidate of each part
+        self._looks = 0  # schema visits, also on the way to candidates
+        self._together: dict[tuple[int, ...], list[Raw] | None] = {}  # by the schemas' ids
+        self._plain = False  # True: candidates are plain JSON, without Instance
 
     def needs(self, part: Raw) -> "list[Raw] | None":
-        """The parts that need an instance so that `part` has one; None where nothing is found.
+        """Parts that must have instances for `part` to have one; None if nothing is found.
 
         >>> judge = Verdicts({}, lambda part: set(part), alone=False)
         >>> witnesses, text = Witnesses(judge), {"type": "string"}
@@ -80,7 +77,7 @@ class Witnesses:
         members = self._needs_of_members([part], _DEEPEST)
         if members is not None:
             return members
-        tried = set[Hashable]()  # a third of what branches come to is what others came to
+        tried = set[Hashable]()  # a third of the candidates are duplicates
         for value in self._candidates(part):
             key = identity(value)
             if key not in tried:
@@ -93,20 +90,11 @@ class Witnesses:
         return None
 
     def _is_too_much(self) -> bool:
-        """Whether nothing more is looked for, beside the first instance of each part.
-
-        What is tried counts, and what is passed on the way to it: of 300 conditions within each
-        other few values came, each of them behind hundreds of schemas, 200 times the same.
-        """
+        """Return True when the document's budget of candidates or schema visits is spent."""
         return self._tried > _MOST_TRIED_ALL or self._looks > _MOST_LOOKS_ALL
 
     def _needs_of_members(self, roots: list[Any], left: int) -> "list[Raw] | None":
-        """The same where parts together say what members there are, and nothing else.
-
-        Most lists of `allOf` are such: an object of the members that are required satisfies them
-        if each member does what is said of it. To put one together and to look at all of it took
-        three times as long.
-        """
+        """`needs` for schemas that only describe members; a third of the time of a search."""
         way, needed = self._of_members(roots), list[Raw]()
         if way is None:
             return None
@@ -125,7 +113,7 @@ class Witnesses:
         return needed
 
     def _needs_of_meeting(self, said: dict[int, Any], left: int) -> "list[Raw] | None":
-        """The same of a member of which several schemas say something, by their ids."""
+        """`needs` of one member with several schemas, by their ids."""
         key, members = tuple(said), [*said.values()]
         if key not in self._together:
             found = self._needs_of_members(members, left - 1) if left else None
@@ -136,7 +124,7 @@ class Witnesses:
         return self._together[key]
 
     def _said_by_all(self, about: list[tuple[Raw, Any]], name: str) -> dict[int, Any]:
-        """What parts, none of which has patterns, say of a member, by its id."""
+        """Schemas for a member, by id; none of the parts has patterns."""
         found: dict[int, Any] = {}
         for members, others in about:
             held = members.get(name, others)
@@ -150,7 +138,7 @@ class Witnesses:
         return frozenset() if part is False else self._judge.said_of(part)
 
     def _meeting(self, members: list[Any]) -> Any:
-        """A value for a member of which several schemas say something."""
+        """A value that satisfies several schemas."""
         for part in members:
             listed: list[Any] = part["enum"] if "enum" in self._said(part) else []
             for value in listed[:_MOST_MADE]:
@@ -159,7 +147,7 @@ class Witnesses:
         return self._value(members, _DEEPEST)
 
     def _of_members(self, roots: list[Any]) -> "list[Raw] | None":
-        """The parts that hold together with some; None if any says more than what members are."""
+        """Parts reached by `allOf` and `$ref`; None if one does more than describe members."""
         todo, found = [*roots], dict[int, Raw]()
         while todo:
             part: Any = self._judge.resolved(todo.pop())
@@ -180,7 +168,7 @@ class Witnesses:
         return [*found.values()]
 
     def _candidates(self, part: Raw) -> Iterator[Any]:
-        """What may satisfy a part: denying takes few values, all ways take many."""
+        """Candidates for a part, cheap ones first."""
         denied = False
         for plain in (False, True):
             self._plain = plain
@@ -196,7 +184,7 @@ class Witnesses:
         yield from _PLAIN
 
     def _amended(self, way: list[Raw], whole: Raw, value: Any) -> Iterator[Any]:
-        """Values made anew with what their own conditions ask for, as long as that is more."""
+        """Candidates that add what conditions require of the previous one."""
         for _ in range(_MOST_AMENDED):
             known = set(map(id, way))
             more = [part for part in self._asked(way, value) if id(part) not in known]
@@ -209,7 +197,7 @@ class Witnesses:
             yield value
 
     def _asked(self, way: list[Raw], value: Any) -> list[Raw]:
-        """The schemas that hold because of what a value is."""
+        """Schemas that conditions and dependencies apply to a value."""
         branches: list[Any] = []
         for part in way:
             said = self._judge.said_of(part)
@@ -225,7 +213,7 @@ class Witnesses:
         return [*named, *next(self._ways(others), list[Raw]())]
 
     def _denying(self, part: Raw) -> Iterator[Any]:
-        """Objects with a member that fails a schema, one that is denied or of which one holds."""
+        """Objects with a member that fails a branch of `not` or `oneOf`."""
         said = self._judge.said_of(part)
         branches = [part["not"]] if "not" in said else part["oneOf"] if "oneOf" in said else []
         base: dict[str, Any] = dict.fromkeys(part["required"], "") if "required" in said else {}
@@ -240,7 +228,7 @@ class Witnesses:
                 yield from ({**base, name: value} for value in others[:2])
 
     def _ways(self, parts: list[Any]) -> Iterator[list[Raw]]:
-        """Schemas that all have to hold: branches of every choice, one after the other."""
+        """Schemas that must hold together, for each choice of branches."""
         todo: list[tuple[list[Any], list[Raw]]] = [(parts, [])]
         for _ in range(_MOST_WAYS * 8):
             if not todo:
@@ -258,7 +246,7 @@ class Witnesses:
                 todo += [([*more, *rest], [*way, part]) for more in reversed(self._choices(part))]
 
     def _choices(self, part: Raw) -> list[list[Any]]:
-        """What has to hold beside a schema, in each of the ways that it allows."""
+        """Schemas that must hold with a schema, for each choice of its branches."""
         said = self._judge.said_of(part)
         ways: list[list[Any]] = [[*part["allOf"]] if "allOf" in said else []]
         for name in ("anyOf", "oneOf"):
@@ -273,7 +261,7 @@ class Witnesses:
         return ways[:_MOST_WAYS]
 
     def _made(self, way: list[Raw], whole: Any, left: int) -> Iterator[Any]:
-        """Something that all of these schemas may hold of."""
+        """Values that may satisfy all schemas of a choice."""
         said = {id(part): self._judge.said_of(part) for part in way}
         valued = [part for part in way if not said[id(part)].isdisjoint(VALUED)]
         if valued:
@@ -298,7 +286,7 @@ class Witnesses:
             yield from _numbers(telling)
 
     def _types(self, way: list[Raw]) -> frozenset[str]:
-        """The types that all of these schemas allow."""
+        """Types that all of these schemas allow."""
         found = self._judge.types(True)
         for part in way:
             types = self._judge.types(part)
@@ -306,7 +294,7 @@ class Witnesses:
         return found
 
     def _objects(self, way: list[Raw], left: int) -> Iterator[Any]:
-        """Objects of the members that are required, and others if there have to be more; or may."""
+        """Objects with the required members, filled up to `minProperties`, then with one more."""
         names = dict.fromkeys(name for part in way for name in part.get("required", ()))
         about = [part for part in way if not _OF_MEMBERS.isdisjoint(part)]
         least = max(part.get("minProperties", 0) for part in way)
@@ -325,7 +313,7 @@ class Witnesses:
                 yield {**made, name: member}
 
     def _arrays(self, way: list[Raw], left: int) -> Iterator[Any]:
-        """Arrays of as many items as there have to be, and of one more."""
+        """Arrays of the least length and of one more item."""
         least = max(part.get("minItems", 0) for part in way)
         wanted = [part["contains"] for part in way if "contains" in self._judge.said_of(part)]
         if least == 0:
@@ -341,11 +329,10 @@ class Witnesses:
                 yield [*items]
 
     def _member(self, way: list[Raw], name: str, left: int) -> Any:
-        """A value for a member of an object."""
         return self._value([part for each in way for part in _said_of_member(each, name)], left)
 
     def _value(self, said: list[Any], left: int) -> Any:
-        """A value for a member or an item."""
+        """A value that satisfies all schemas of a member or item, or _NOTHING."""
         found: dict[int, Any] = {}
         for member in map(self._judge.resolved, said):
             if member is not True:
@@ -369,7 +356,7 @@ class Witnesses:
 
 
 def _numbers(parts: list[Raw]) -> Iterator[Any]:
-    """Numbers at the bounds that schemas name, and beside them."""
+    """Numbers at the bounds, near them, and at multiples near them."""
     named = [part[name] for part in parts for name in _BOUNDS if name in part]
     near = [one for one in named if one.__class__ is int]
     near += [round(one) for one in named if one.__class__ is Decimal and abs(one) < _MOST_NEAR]
@@ -380,7 +367,7 @@ def _numbers(parts: list[Raw]) -> Iterator[Any]:
 
 
 def _said_of_member(part: Raw, name: str) -> list[Any]:
-    """The schemas of a part for a member: by its name, and by patterns that perhaps match."""
+    """Schemas of a part for a member, including patterns that may match."""
     patterns: dict[str, Any] = part.get("patternProperties", {})
     said = [held for text, held in patterns.items() if finds(text, name) is not False]
     if name in part.get("properties", {}):
@@ -389,7 +376,7 @@ def _said_of_member(part: Raw, name: str) -> list[Any]:
 
 
 def _said_of_item(part: Raw, said: "set[str] | frozenset[str]", place: int) -> Any:
-    """The schema of a part for an item."""
+    """Schema of a part for an item."""
     items: Any = part.get("items", True)
     prefix: list[Any] = part["prefixItems"] if "prefixItems" in said else []
     if items.__class__ is list:

@@ -18,8 +18,8 @@ from guideway.syntax.json_text_deep import read_deep, write_deep
 Json: TypeAlias = "bool | int | Decimal | str | list[Json] | dict[str, Json] | None"
 """A JSON value as `read_json` gives it."""
 
-MAX_DIGITS = 4000  # of one number, exponent included; Python's int() refuses 4,300
-LONGEST_POINTER: Final = 400  # characters, before its beginning is told by a digest
+MAX_DIGITS = 4000  # of one number, exponent included; Python's int() takes at most 4,300
+LONGEST_POINTER: Final = 400  # characters; longer ones are shortened to a digest
 
 _SCALAR: Final = (str, int, float, type(None))
 _SCALARS: Final = frozenset((*_SCALAR, bool))
@@ -68,21 +68,15 @@ def write_plain(value: Json) -> str | None:
 
 
 def copy_json(value: object) -> tuple[str, Json]:
-    """The JSON text of such a value, and its value as `read_json` gives it.
+    """Write a Python value as JSON; also return what `read_json` gives for it.
 
-    A value that equals what is read from its text needs no check of each part, which would take ten
-    times as long.
-
-    Raises:
-        SourceError: another type, a key that is no string, NaN or infinity, with the place, a value
-            that contains itself, or half of a surrogate pair.
-        LimitError: a number is too long.
+    If the value equals what is read back, its parts need no check; checks take ten times as long.
     """
     try:
         text = _ENCODER.encode(value)
         read = read_json(text)
         same = read == value or _FLOATS.decode(text) == value
-    except (RecursionError, TypeError, ValueError):  # told, or written, by others
+    except (RecursionError, TypeError, ValueError):  # checked and written below
         _check_python(value)
         text = _write(value)
         return text, read_json(text)
@@ -267,7 +261,7 @@ def _kind(value: object) -> str:
 
 
 _DECODER = json.JSONDecoder(parse_int=_integer, parse_float=_decimal, parse_constant=_constant)
-_FLOATS = json.JSONDecoder()  # for a value with floats, which an exact number mostly does not equal
+_FLOATS = json.JSONDecoder()  # to compare values with floats, which differ from exact Decimals
 # `write_deep` finds a value that contains itself, since that nests too deeply for `json`. Checking
 # each part takes a fifth of the time.
 _ENCODER = json.JSONEncoder(separators=(",", ":"), allow_nan=False, check_circular=False)

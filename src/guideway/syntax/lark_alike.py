@@ -1,22 +1,16 @@
-"""Which strings stand in the same places of a Lark grammar.
+"""Merge strings that occur in the same places of a Lark grammar.
 
-Each of thousands of alternatives would have a state of its own in the table of the grammar, and
-each state an entry for each of them.
+Otherwise each of thousands of alternatives has its own state, with an entry for each of the others.
 """
 
 from collections.abc import Collection, Hashable, Sequence
 from typing import Any, Final
 
-_LONG: Final = 16  # symbols of a production; what stands in longer ones is like nothing else
+_LONG: Final = 16  # symbols; a terminal in a longer production is not merged
 
 
 def alike_of(rules: Sequence[Any], strings: Collection[str]) -> dict[str, str]:
-    """One for each string that may be replaced by it wherever it stands, and the other way round.
-
-    Args:
-        rules: Lark's own.
-        strings: terminals of which one may stand for others.
-    """
+    """Map strings to a representative with the same contexts, which itself is omitted."""
     places = dict[str, set[Hashable]]()
     for rule in rules:
         symbols = tuple(str(symbol.name) for symbol in rule.expansion)

@@ -1,19 +1,9 @@
-r"""What leads nowhere in Lark's automaton: behind it stands a terminal that nothing matches.
+r"""Remove table entries that can only lead to a terminal that is never read.
 
-A terminal that is declared, and of which nothing says what it matches, makes Lark's lexer take what
-comes before it, and then no text: so a grammar says that something must not stand in a place.
+    start: a | WRONG _NOTHING       %declare _NOTHING: no text begins with WRONG, whatever `a` is
+    start: "a" | "//" /.*/ "\n"     %ignore /\s+/ takes each "\n", so no text begins with "//"
 
-    start: a | WRONG _NOTHING        a text that begins with WRONG is not read, whatever `a` takes
-
-The same is so where a terminal is never read: one that is ignored, and a string that only what is
-ignored matches, which Lark takes instead of it.
-
-    start: "a" | "//" /.*/ "\n"     %ignore /\s+/: no text begins with "//"
-
-The automaton is told so at once, as no text ends there: it has no action for WRONG. The lexer
-tries what it tried before.
-
-What this module does not know: what other terminals match.
+Lark's parser fails there after WRONG; our table has no action for WRONG. The lexer still tries it.
 """
 
 from collections.abc import Collection, Mapping, Sequence
@@ -23,14 +13,9 @@ from guideway.syntax.lark_tree import LarkTable, Production
 
 
 def without_dead(table: LarkTable, nothing: Collection[str]) -> LarkTable:
-    """The table without the terminals that lead to no text.
-
-    Args:
-        table: any.
-        nothing: terminals that nothing matches, or that are never read.
-    """
+    """The table without transitions that need a terminal in `nothing`, which is never read."""
     if not {*nothing}.intersection(table.terminals):
-        return table  # 3 of the 18 ms from python.lark to the first mask
+        return table  # saves 3 of the 18 ms from python.lark to the first mask
     dead = dead_states(table, nothing)
     shifts = [
         {name: to for name, to in row.items() if to not in dead and name not in nothing}
@@ -50,14 +35,7 @@ def without_dead(table: LarkTable, nothing: Collection[str]) -> LarkTable:
 
 
 def dead_states(table: LarkTable, nothing: Collection[str]) -> set[int]:
-    r"""The states in which all that is being read needs one of these terminals.
-
-    >>> from guideway.syntax.lark_reader import read_lark
-    >>> from guideway.syntax.lark_source import Lark
-    >>> table = read_lark(Lark('start: "a" | "b" x\nx: "c" start')).table
-    >>> dead_states(table, ["C"]) == {table.shifts[table.start]["B"]}
-    True
-    """
+    """States in which every item still needs one of these terminals."""
     void = _void(table.productions, nothing)
     rests = [_last(each, void) for each in table.productions]
     return {
@@ -68,7 +46,7 @@ def dead_states(table: LarkTable, nothing: Collection[str]) -> set[int]:
 
 
 def _void(productions: Sequence[Production], nothing: Collection[str]) -> set[str]:
-    """The symbols that have no text for want of one of these."""
+    """Symbols that derive no text without these terminals."""
     found, size = {*nothing}, 0
     while size < len(found):
         size = len(found)
@@ -78,12 +56,12 @@ def _void(productions: Sequence[Production], nothing: Collection[str]) -> set[st
 
 
 def _last(production: Production, void: Collection[str]) -> int:
-    """The place of the last symbol without a text, -1 if each has one."""
+    """Index of the last void symbol, or -1."""
     return max((at for at, symbol in enumerate(production.symbols) if symbol in void), default=-1)
 
 
 def _reached(table: LarkTable, shifts: Sequence[Mapping[str, int]]) -> set[int]:
-    """The states that stacks may still hold."""
+    """States reachable from the start."""
     todo, found = [table.start], {table.start}
     for state in todo:  # grows
         targets = {*shifts[state].values(), *table.gotos[state].values()} - found

@@ -1,15 +1,11 @@
-"""What may be the empty text in a rule of Lark's, where Lark itself knows of no such thing.
+"""Expand rules whose parts or terminals may be empty into rows with and without them.
 
-A part or a terminal that may be empty is left out of a row or stands in it, and then is not empty.
-So each row is also there without it, as Lark's loader makes rows of what has a `?` behind it: there
-is no rule of nothing, before which Lark's automaton would have to decide whether to take it.
+Lark's loader expands `?` in the same way, so its automaton never reduces an empty rule.
 
     x: WS "a" WS      ->   x: WS "a" WS | "a" WS | WS "a" | "a"        WS: /[ ]*/
 
-Rules that Lark has made (of `(…)*`) come to be empty by that themselves: they are left out in the
-same way. Where many in a row may be empty, the row goes on in a rule of its own.
-
-What this module does not know: what parts and terminals match.
+Rules that Lark made (for `(…)*`) may become empty too, and are left out in the same way. A row with
+many such symbols is continued in a rule of its own.
 """
 
 from collections.abc import Collection, Sequence
@@ -19,32 +15,22 @@ from typing import Any, Final, final
 
 from guideway.syntax.lark_errors import Reading
 
-MOST_EMPTY: Final = 8  # in a row, before the row is cut,
-CUT: Final = 4  # behind so many of them
-MOST_ROWS: Final = 4096  # that come of this
-MADE: Final = "__"  # how names of rules begin that Lark has made
+MOST_EMPTY: Final = 8  # possibly empty symbols in a row before it is cut
+CUT: Final = 4  # number of them before the cut
+MOST_ROWS: Final = 4096  # additional rows
+MADE: Final = "__"  # prefix of the rules that Lark made
 
 
 def with_empty(
     rules: list[Any], empty: Collection[str], nothing: Collection[str], reading: Reading
 ) -> list[Any]:
-    """The rules with all rows that come of leaving out what may be empty.
-
-    Args:
-        rules: of Lark's.
-        empty: the names of what may be empty.
-        nothing: the names of what is never anything else.
-        reading: where errors point to.
-
-    Raises:
-        LimitError: these are too many rows.
-    """
+    """Add the rows that omit symbols in `empty`, and remove symbols in `nothing` everywhere."""
     return _Rows(rules, empty, nothing, reading).all() if empty or nothing else rules
 
 
 @final
 class _Rows:
-    """Rows that are found so far."""
+    """The rows found so far."""
 
     def __init__(
         self,
@@ -63,7 +49,6 @@ class _Rows:
         self._rests = dict[tuple[str, tuple[str, ...]], Any]()
 
     def all(self) -> list[Any]:
-        """The rules."""
         for rule in self._rules:
             name = str(rule.origin.name)
             if name not in self._nothing:
@@ -73,7 +58,7 @@ class _Rows:
         return list(self._found.values())
 
     def _add(self, rule: Any, origin: Any, symbols: list[Any], *, solid: bool) -> None:
-        """A row of a rule, and those without what may be empty; no empty one, if it is `solid`."""
+        """Add a row and its variants without empty symbols; `solid` omits the empty row."""
         symbols = self._short(rule, symbols)
         options = [[True, False] if str(s.name) in self._empty else [True] for s in symbols]
         for kept in product(*options):
@@ -93,7 +78,7 @@ class _Rows:
             )
 
     def _short(self, rule: Any, symbols: list[Any]) -> list[Any]:
-        """A row in which few may be empty: the rest of it is a rule of its own."""
+        """Move the rest of a row with many empty symbols to a rule of its own."""
         places = [at for at, symbol in enumerate(symbols) if str(symbol.name) in self._empty]
         if len(places) <= MOST_EMPTY:
             return symbols
@@ -114,7 +99,7 @@ def _key(origin: Any, symbols: Sequence[Any]) -> tuple[str, tuple[str, ...]]:
 
 
 def _made(rules: Sequence[Any]) -> dict[str, list[list[str]]]:
-    """The rows of the rules that Lark has made."""
+    """Rows of the rules that Lark made."""
     found = dict[str, list[list[str]]]()
     for rule in rules:
         name = str(rule.origin.name)
@@ -124,7 +109,7 @@ def _made(rules: Sequence[Any]) -> dict[str, list[list[str]]]:
 
 
 def _hollow(made: dict[str, list[list[str]]], empty: set[str]) -> set[str]:
-    """Those of them that may be empty by what may be."""
+    """Rules made by Lark that may be empty."""
     found, size = set[str](), -1
     while size < len(found):
         size = len(found)
@@ -137,7 +122,7 @@ def _hollow(made: dict[str, list[list[str]]], empty: set[str]) -> set[str]:
 
 
 def _void(made: dict[str, list[list[str]]], hollow: set[str], nothing: Collection[str]) -> set[str]:
-    """Those of them that are never anything else."""
+    """Rules made by Lark that are always empty."""
     found, size = set(hollow), -1
     while size != len(found):
         size = len(found)

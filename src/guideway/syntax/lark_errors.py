@@ -1,8 +1,7 @@
-"""What Lark says of a grammar that it refuses, with line, column, caret and a near name.
+"""Lark's errors as ours, with line, column, caret and a similar name.
 
-Lark tells the place of what it cannot read, and of everything else only the names: they are looked
-for in the text. Errors that Lark did not mean to raise (it asserts, indexes and unpacks while it
-reads) are errors of the grammar all the same.
+Lark gives the position of syntax errors only; otherwise its message is searched for a name, and the
+grammar for that name. Lark's unintended errors (assertions, indexing) are grammar errors, too.
 """
 
 import re
@@ -28,18 +27,18 @@ _UNINTENDED: Final = (
     AssertionError, AttributeError, ImportError, LookupError, re.error, SyntaxError, TypeError,
     ValueError,
 )  # fmt: skip
-_NAMED: Final = (  # the first that is found tells what it is about
+_NAMED: Final = (  # patterns of the name in a message; the first match wins
     re.compile(r"<(\w+) :"),
     re.compile(r"'(\w+)'"),
     re.compile(r"not defined: (\w+)"),
     re.compile(r"\((\w+)[:)]"),
     re.compile(r"(?:[Rr]ule|[Tt]erminal) (\w+)"),
 )
-# As it is, and as it is in what Python writes of a token.
+# Literally, and as in the repr of a token.
 _PARTS: Final = re.compile(rf"(?:{OPEN}|\\ufdd0)([0-9]+)(?:{CLOSE}|\\ufdd1)")
 _STRING: Final = r'"(?:[^"\\]|\\.)*"'
-_LETTER: Final = r'"(?:[^"\\]|\\(?:x..|u.{4}|U.{8}|[^\\]))"'  # Lark takes no backslash
-_NAMELESS: Final = (  # what is said of no name, what is said instead, and what that is about
+_LETTER: Final = r'"(?:[^"\\]|\\(?:x..|u.{4}|U.{8}|[^\\]))"'  # not a backslash, as in Lark
+_NAMELESS: Final = (  # message without a name, its replacement, pattern of the cause in the grammar
     (
         r'process rule "range"',
         "a range is from one character to another",
@@ -87,12 +86,7 @@ _PLACE: Final = re.compile(r",? at line \S+ column \S+", re.DOTALL)
 
 
 def definition(name: str, text: str) -> re.Match[str] | None:
-    r"""Where a rule or a terminal is defined in a text.
-
-    >>> found = definition("B", "start: B\n B.2: /b/")
-    >>> found and found.start()
-    10
-    """
+    """Match the name of a rule or terminal where a text defines it."""
     head = rf"(?:(?<=%override)|(?<=%extend)|^)[ \t]*[?!]*(?<!\w){re.escape(name)}"
     found = re.search(head + r"[ \t]*(?:\{[^}\n]*\})?(?:\.-?\d+)?[ \t]*:", text, re.MULTILINE)
     return found and re.compile(re.escape(name)).search(text, found.start())
@@ -104,8 +98,8 @@ class Reading:
     """A grammar while Lark reads it.
 
     Attributes:
-        texts: the grammar, which has no path, and those that it imports, by path.
-        at: the path of what was imported last.
+        texts: the grammar and the grammars that it imports, by path; "" for the grammar itself.
+        at: path of the last import.
     """
 
     texts: Mapping[str, Extended]
@@ -117,7 +111,7 @@ class Reading:
         return self.texts[""].text
 
     def wrong(self, message: str, name: str = "", written: str = "") -> SourceError:
-        """An error about `name`, placed where it stands first; if nowhere, where `written` does."""
+        """Error placed at the first occurrence of `name`, or else of `written`."""
         found = re.search(rf"(?<!\w){re.escape(name)}(?!\w)", self.text) if name else None
         if found is None and written:
             found = re.search(re.escape(written), self.text)
@@ -126,7 +120,7 @@ class Reading:
     def exceeded(
         self, message: str, name: str, *, limit: str, given: int, needed: int | None = None
     ) -> LimitError:
-        """An error about a rule or a terminal that is too much, placed where it is defined."""
+        """LimitError placed at the definition of a rule or terminal."""
         for path, read in self.texts.items():
             found = definition(name, read.original)
             if found is not None:
@@ -139,11 +133,11 @@ class Reading:
         return LimitError(message, limit=limit, given=given, needed=needed)
 
     def told(self, part: Part, message: str) -> SourceError:
-        """An error about a part."""
+        """Error at a part."""
         return SourceError(message, place=part.place, text=part.text, position=part.position)
 
     def placed(self, message: str, position: int | None, path: str = "") -> SourceError:
-        """An error at a position of the text, or of one that it imports."""
+        """Error at a position of the text in `path`."""
         read = self.texts[path]
         message = _PARTS.sub(self._written, message)
         if position is None:
@@ -154,23 +148,18 @@ class Reading:
         return SourceError(message, place=where, text=read.original, position=position)
 
     def _written(self, found: re.Match[str]) -> str:
-        """What a part was written as, which Lark names by its number."""
+        """Source text of a part, which Lark names by number."""
         parts = [part for text in self.texts.values() for part in text.parts]
         return parts[int(found[1])].written if parts else found[0]
 
     def names(self) -> list[str]:
-        """What the text defines, then what those define that it imports from."""
+        """Names that the texts define."""
         return [name for read in self.texts.values() for name in _DEFINED.findall(read.text)]
 
 
 @contextmanager
 def refusals(reading: Reading) -> Generator[None]:
-    """Lark's errors inside as ours.
-
-    Raises:
-        SourceError: Lark refuses the grammar.
-        LimitError: it nests deeper than Lark reads.
-    """
+    """Convert Lark's errors to SourceError and LimitError."""
     errors: Any = import_module("lark.exceptions")
     try:
         yield
@@ -194,7 +183,7 @@ def refusals(reading: Reading) -> Generator[None]:
 
 
 def _unread(error: Exception, unread: Any, reading: Reading) -> SourceError:
-    """What Lark's parser of grammars stopped at."""
+    """Syntax error of Lark's grammar parser."""
     position = unread.pos_in_stream
     head = str(error).split("\n", 1)[0]
     message = _PLACE.split(head, maxsplit=1)[0]
@@ -204,12 +193,12 @@ def _unread(error: Exception, unread: Any, reading: Reading) -> SourceError:
     meant = statement[0] if statement and statement[0] not in _STATEMENTS else ""
     near = did_you_mean(meant, _STATEMENTS)
     if message == _UNREAD and place is not None and not text[place].isprintable():
-        near = f": {text[place]!r} begins nothing here"  # such as the mark of a file's byte order
+        near = f": {text[place]!r} begins nothing here"  # for instance a byte order mark
     return reading.placed(message + near, place, reading.at)
 
 
 def _refused(said: str, reading: Reading) -> SourceError:
-    """What Lark read, and refused."""
+    """Error of Lark's loader after parsing."""
     message = re.sub(r"\s*\n\s*", " ", said.strip())
     if nameless := placed_by_text(message, reading):
         return nameless
@@ -221,7 +210,7 @@ def _refused(said: str, reading: Reading) -> SourceError:
 
 
 def placed_by_text(message: str, reading: Reading) -> SourceError | None:
-    """An error without a name in it, if the text that it is about is found."""
+    """Error for a message in `_NAMELESS`, if its cause is found in the text."""
     for pattern, instead, about in _NAMELESS:
         said = re.search(pattern, message)
         if said is None:
@@ -234,13 +223,13 @@ def placed_by_text(message: str, reading: Reading) -> SourceError | None:
 
 
 def _filled(template: str, said: re.Match[str], written: Callable[[str], str]) -> str:
-    """The template with what groups matched for their numbers, `written` so."""
+    """Replace group numbers in a template by the matched text, after `written`."""
     return re.sub(r"\\(\d)", lambda number: written(said[int(number[1])]), template)
 
 
 @contextmanager
 def within(part: Part) -> Generator[None]:
-    """Errors inside, of what a part stands for, with its place in the grammar as well."""
+    """Prefix errors inside a part with its place in the grammar."""
     try:
         yield
     except GuidewayError as error:
@@ -248,11 +237,11 @@ def within(part: Part) -> Generator[None]:
 
 
 def placed(error: GuidewayError, part: Part) -> GuidewayError:
-    """An error about a part, with its place in the grammar as well."""
+    """The error with the place of a part in the grammar."""
     said, _, _ = str(error).partition("\n")
     at = part.position
     if isinstance(error, SourceError | UnsupportedError) and _is_inside(error, part):
-        # A place in the braces is one in the grammar.
+        # Convert the position in the braces to one in the grammar.
         said, at = said.removesuffix(f" (at {error.place})"), part.inside + (error.position or 0)
     said, place = f"{part.written}: {said}", part.place_of(at)
     match error:
@@ -277,5 +266,5 @@ def placed(error: GuidewayError, part: Part) -> GuidewayError:
 
 
 def _is_inside(error: SourceError | UnsupportedError, part: Part) -> bool:
-    """Whether the error is about the text in the braces."""
+    """Return True if the error is about the text in the braces."""
     return bool(error.text) and part.text.startswith(error.text or "", part.inside)

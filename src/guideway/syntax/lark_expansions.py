@@ -1,9 +1,7 @@
-"""How many expansions Lark makes of rules, told before it makes them.
+"""Estimate how many expansions Lark makes of a rule, before it makes them.
 
-Lark writes out each way to leave out what is optional, to choose, and to repeat up to 50 times:
-26 optional parts in a row are 2^26 expansions.
-
-What this module does not know: which of them are equal.
+Lark expands all combinations of options, choices and repetitions up to 50 times: 26 optional parts
+in a row give 2^26 expansions. The estimate counts equal expansions twice.
 """
 
 from collections.abc import Callable, Mapping, Sequence
@@ -12,30 +10,20 @@ from typing import Any, Final, TypeAlias
 from guideway.syntax.lark_errors import Reading
 
 MOST: Final = 1 << 17
-"""Symbols in the expansions of one rule; Lark takes a second for them."""
+"""Symbols in the expansions of one rule; Lark takes about a second for them."""
 
-_PAID: Final = 2  # parts for each symbol, and for each expansion: Lark takes about as long for them
+_PAID: Final = 2  # budget units per symbol and per expansion, by Lark's time
 _ENOUGH: Final = 1 << 40
-_WRITTEN_OUT: Final = 50  # repetitions, from which on Lark makes rules of a few each,
-_FEW: Final = 5  # so many
+_WRITTEN_OUT: Final = 50  # from so many repetitions on, Lark makes rules
+_FEW: Final = 5  # of so many each
 
-_Size: TypeAlias = tuple[int, int]  # expansions, and the symbols in all of them
+_Size: TypeAlias = tuple[int, int]  # expansions, symbols in all of them
 
 
 def check_expansions(
     rules: Sequence[Any], uses: Mapping[str, int], spend: Callable[[int], None], reading: Reading
 ) -> None:
-    """Refuse rules that come to too many expansions.
-
-    Args:
-        rules: of Lark's own `Grammar`: each its name, parameters, tree and options.
-        uses: how many rules each template comes to.
-        spend: pays for the work.
-        reading: where errors point to.
-
-    Raises:
-        LimitError: there are too many; the rule is named.
-    """
+    """Refuse rules with too many expansions; `uses` counts the instances of each template."""
     for name, params, tree, _ in rules:
         count, symbols = size_of(tree)
         if symbols > MOST:
@@ -49,7 +37,7 @@ def check_expansions(
             )
         if params:
             spend(_PAID * (count + symbols) * uses.get(str(name), 0))
-        else:  # the words themselves are paid for when they are read (`lark_sizes`)
+        else:  # `lark_sizes` charges for the words themselves
             spend(_PAID * max(count + symbols - 2 * _words(tree), 0))
 
 
@@ -58,9 +46,9 @@ def _words(tree: Any) -> int:
 
 
 def size_of(tree: Any) -> tuple[int, int]:
-    """The expansions of a rule, and the symbols in them and in what is made of its repetitions."""
+    """Number of expansions of a rule, and of symbols in them and in rules made for repetitions."""
     known, more = dict[int, _Size](), 0
-    for part in tree.iter_subtrees():  # the innermost first
+    for part in tree.iter_subtrees():  # innermost first
         sizes = [known.get(id(child), (1, 1)) for child in part.children]
         match part.data:
             case "expansions":
@@ -80,7 +68,7 @@ def size_of(tree: Any) -> tuple[int, int]:
 
 
 def _row(sizes: Sequence[_Size]) -> _Size:
-    """Each expansion of one before each of the next."""
+    """Size of a concatenation."""
     count, symbols = 1, 0
     for more, others in sizes:
         count, symbols = count * more, symbols * more + others * count
@@ -89,7 +77,7 @@ def _row(sizes: Sequence[_Size]) -> _Size:
 
 
 def _repeated(size: _Size, operator: Sequence[str]) -> tuple[_Size, int]:
-    """What takes its place, and the symbols of the rules made for it."""
+    """Size of a repetition in its rule, and the symbols of the rules made for it."""
     count, symbols = size
     match operator:
         case ["?"]:

@@ -1,20 +1,17 @@
-r"""What grammars for language models have that Lark has not, found in a text before Lark reads it.
+"""Notation of grammars for language models that Lark does not have, replaced before Lark reads it.
 
-    %json {…}             a JSON Schema: one of its JSON texts
+    %json {…}             one of the JSON texts of a JSON Schema
     %regex {…}            a substring: {"substring_words": "…"}, "substring_chars", or
                           "substring_chunks": […]
-    %lark {…}             a grammar of its own, with a `start` of its own
-    <|name|>  <[7]>  <[7-9,12]>     a special token by its name or id; any of several
-    <[*]>*  <[^7]>+       any tokens, or any but some: as many as there are
-    rule[capture]: …      what the rule reads is in `result.captures`; [capture="name"] names it
-    ""                    nothing, which Lark has in no string
+    %lark {…}             a nested grammar with its own `start`
+    <|name|>  <[7]>  <[7-9,12]>     a special token by name or id; one of several
+    <[*]>*  <[^7]>+       any number of any tokens, or of all but some
+    rule[capture]: …      the text of the rule is in `result.captures`; [capture="name"] names it
+    ""                    the empty string, which Lark's strings cannot be
 
-Each of the first four becomes a string that no text holds: for Lark a terminal like any other,
-alone in a rule or under a name. What it stands for is kept beside the text, and so is where it
-stood, for errors. The last becomes a regex of the empty text alone (`syntax.lark_empty`).
-Everything else that llguidance has is refused by name, with what to write instead.
-
-What this module does not know: what Lark reads, whether a schema is right.
+Each of the first five becomes a string that occurs in no text, a terminal for Lark. `Part` keeps
+its meaning and its place. The last becomes an empty regex (`syntax.lark_empty`). The rest of
+llguidance's notation is refused by name, with a replacement.
 """
 
 import re
@@ -35,7 +32,7 @@ from guideway.syntax.substrings import Substring, substring
 Nested: TypeAlias = Callable[[str], Source]
 
 OPEN, CLOSE = "\ufdd0", "\ufdd1"
-"""Around the number of a part: code points that are no characters."""
+"""Noncharacters around the number of a part."""
 
 PART: Final = re.compile(f"{OPEN}([0-9]+){CLOSE}")
 MOST_IDS: Final = 256
@@ -44,11 +41,11 @@ DEEPEST: Final = 24
 COMMENT: Final = r"//[^\n]*|\#[^\n]*"
 STRING: Final = r'"(?:[^"\\\n]++|\\["\\]?)*+"|"[^\n]*"'
 REGEX: Final = r"/(?!/)(?:[^/\\]++|\\[/\\]?)*+/|/(?!/)(?s:.)*/"
-"""As Lark's `"(\\"|\\\\|[^"\n])*?"`, which tries 1.6^n ways to read n backslashes.
+"""Lark's `"(\\"|\\\\|[^"\n])*?"` matches the same in 1.6^n steps for n backslashes.
 
-It goes to the first quote that no backslash stands before, and if there is none to the last.
+The match ends at the first unescaped quote, or else at the last quote.
 """
-SKIPPED: Final = f"{COMMENT}|{STRING}|{REGEX}"  # in verbose writing, too
+SKIPPED: Final = f"{COMMENT}|{STRING}|{REGEX}"  # also in verbose mode
 _STRING: Final = r'"(?:\\.|[^"\\\n])*"'
 _OPTIONS: Final = rf"""\[(?:{_STRING}|[^\]"\n])*\]"""
 _FOUND: Final = re.compile(
@@ -80,15 +77,15 @@ _CUTS: Final = ("substring_words", "substring_chars", "substring_chunks")
 @final
 @dataclass(frozen=True, slots=True)
 class Part:
-    """What stands in a grammar and is no Lark.
+    """A part of a grammar in guideway's own notation.
 
     Attributes:
-        source: its texts.
-        written: how it begins, for messages.
-        text: the grammar that it stands in.
-        path: the path of that, if it is imported.
-        position: where it stands in it.
-        inside: where what is in its braces begins.
+        source: source of its texts.
+        written: its beginning, for messages.
+        text: the grammar around it.
+        path: path of that grammar, if imported.
+        position: position of the part in `text`.
+        inside: position of the content of its braces.
     """
 
     source: Source
@@ -100,11 +97,11 @@ class Part:
 
     @property
     def place(self) -> str:
-        """Where it stands, in words."""
+        """Place of the part for messages."""
         return self.place_of(self.position)
 
     def place_of(self, position: int) -> str:
-        """Where this is in its grammar, in words."""
+        """Place of a position of `text` for messages."""
         found = describe_place(self.text, position)
         return f"{self.path}, {found}" if self.path else found
 
@@ -112,14 +109,14 @@ class Part:
 @final
 @dataclass(frozen=True, slots=True)
 class Extended:
-    """A text as Lark gets it.
+    """A grammar with its parts replaced by strings, as Lark gets it.
 
     Attributes:
-        text: with a string for each part.
-        parts: what the strings stand for.
-        captures: rules, and the names under which what they read is found.
-        original: the text as it was written.
-        moves: (begin, end) of what was put in, and of what stood there.
+        text: the grammar for Lark.
+        parts: the replaced parts.
+        captures: captured rules and the names of their captures.
+        original: the grammar as written.
+        moves: (begin, end) of each replacement in `text`, then in `original`.
     """
 
     text: str
@@ -129,7 +126,7 @@ class Extended:
     moves: tuple[tuple[int, int, int, int], ...]
 
     def before(self, position: int) -> int:
-        """Where a place of the text was in the original."""
+        """Position in the original of a position in `text`."""
         at = bisect_right(self.moves, position, key=lambda move: move[0]) - 1
         if at < 0:
             return position
@@ -138,21 +135,11 @@ class Extended:
 
 
 def extend(text: str, nested: Nested, path: str = "", first: int = 0) -> Extended:
-    """A text without what Lark does not know.
+    """Replace guideway's notation in a text; `nested` makes the source of `%lark {…}`.
 
     >>> found = extend("start[capture]: <|a|> %json {}", Special)
     >>> [part.written for part in found.parts], found.captures
     (['<|a|>', '%json {}'], (('start', 'start'),))
-
-    Args:
-        text: the grammar.
-        nested: makes a source of the text in `%lark {…}`.
-        path: its path, if it is imported.
-        first: the number of its first part.
-
-    Raises:
-        SourceError: braces that are not closed, or something else in them.
-        UnsupportedError: what only llguidance has.
     """
     reader = _Reader(text, nested, path, first)
     position = 0
@@ -162,7 +149,7 @@ def extend(text: str, nested: Nested, path: str = "", first: int = 0) -> Extende
 
 
 def check_unmarked(read: Extended, path: str) -> None:
-    """Refuse a text with what stands around the numbers of parts; where there are none, it may."""
+    """Refuse the code points that mark parts."""
     found = re.search(f"[{OPEN}{CLOSE}]", read.original)
     if found is not None:
         place = describe_place(read.original, found.start())
@@ -176,7 +163,7 @@ def check_unmarked(read: Extended, path: str) -> None:
 
 @final
 class _Reader:
-    """A text, and what was found in it so far."""
+    """A text and the parts found so far."""
 
     def __init__(self, text: str, nested: Nested, path: str, first: int) -> None:
         self._text, self._nested, self._path, self._first = text, nested, path, first
@@ -187,7 +174,7 @@ class _Reader:
         self._done = self._length = 0
 
     def take(self, found: re.Match[str]) -> int:
-        """Take what was found; where to go on."""
+        """Replace a match, and return the position to continue at."""
         if found["empty"]:
             return self._replace(*found.span(), f"/(?:)/{found['empty'][2:]}")
         if found["refused"]:
@@ -204,7 +191,6 @@ class _Reader:
         return self._part(tokens, begin, end, begin)
 
     def extended(self) -> Extended:
-        """All of it."""
         self._pieces.append(self._text[self._done :])
         return Extended(
             "".join(self._pieces),
@@ -240,10 +226,10 @@ class _Reader:
         return self._part(self._nested(given[1:-1]), begin, end, inside + 1)
 
     def _closing(self, kind: str, begin: int, inside: int) -> int:
-        """Where the braces behind a directive end; strings, comments and regexes hold none."""
+        """Position after the closing brace, outside of strings, comments and regexes."""
         if not self._text.startswith("{", inside):
             raise self._wrong(f"{kind} needs braces: {kind} {{ … }}", begin)
-        levels, nested = [kind == "%lark"], int(kind == "%lark")  # whether each is a grammar
+        levels, nested = [kind == "%lark"], int(kind == "%lark")  # True for a grammar's braces
         for found in _BRACES.finditer(self._text, inside + 1):
             if found["skipped"] is not None:
                 continue
@@ -267,7 +253,7 @@ class _Reader:
             )
 
     def _substring(self, given: str, inside: int) -> Substring:
-        read = cast("Mapping[str, Json]", self._json(given, inside))  # there are braces around it
+        read = cast("Mapping[str, Json]", self._json(given, inside))  # it is in braces
         keys = [*read]
         if len(keys) != 1 or keys[0] not in _CUTS:
             near = did_you_mean(keys[0], _CUTS) if keys else ""
@@ -287,7 +273,6 @@ class _Reader:
         )
 
     def _json(self, given: str, begin: int) -> Json:
-        """The value of what stands there."""
         try:
             return read_json(given)
         except SourceError as error:
@@ -295,7 +280,7 @@ class _Reader:
             raise self._wrong(said, begin + (error.position or 0)) from None
 
     def _others(self, listed: str, begin: int, end: int) -> int:
-        """Any tokens, or any but some, and the count behind them."""
+        """Replace a repetition of any tokens, or of all but some."""
         count = _COUNT.match(self._text, end)
         if count is None:
             raise self._refused(
@@ -305,7 +290,7 @@ class _Reader:
                 begin,
             )
         without = () if listed == "*" else self._ids(listed[1:], begin)
-        often = "?" if count[1] == "*" else ""  # as a terminal is something
+        often = "?" if count[1] == "*" else ""  # a terminal is never empty
         return self._part(Others(without, 1), begin, count.end(), begin, often)
 
     def _any_of(self, listed: str, begin: int) -> Source:

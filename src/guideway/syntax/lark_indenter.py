@@ -1,7 +1,4 @@
-"""An `Indenter` for Lark with blocks that begin within a line, as the items of YAML.
-
-`syntax.lark_source.read_indenter` reads its attributes.
-"""
+"""Lark's `Indenter` with blocks that begin within a line, as YAML's items do."""
 
 from collections.abc import Generator, Iterator
 from typing import ClassVar

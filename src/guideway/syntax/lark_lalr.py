@@ -1,15 +1,10 @@
-"""Lark's LALR(1) table, in time and memory that do not grow with the square of a grammar.
+"""Lark's LALR(1) table, in less than quadratic time and memory.
 
-The states are those of the LR(0) automaton; what may follow a rule that is read in one of them is
-found as DeRemer and Pennello do (1982, "Efficient Computation of LALR(1) Look-Ahead Sets"). That is
-how Lark's own analysis works, whose two peculiarities are kept, because its lexer tries the
-terminals that have an action in a state, and no others:
-
-- what is read from the middle of a rule on counts as if it were read from the rule's beginning;
-- rules that may be nothing, and read one another in a circle, share what follows any of them.
-
-Rules and terminals are numbers here, and so are items, places in productions. A set of terminals
-is an integer with a bit for each.
+Lookaheads of the LR(0) states by DeRemer and Pennello (1982, "Efficient Computation of LALR(1)
+Look-Ahead Sets"), as in Lark. Two peculiarities of Lark's are kept, because its lexer tries only
+terminals with an action in the state: items in the middle of a rule count as if at its beginning,
+and nullable rules in a cycle of `reads` share their lookaheads.
+Rules, terminals and items are numbers; sets of terminals are bit masks.
 """
 
 from collections import defaultdict
@@ -25,14 +20,14 @@ from guideway.syntax.lark_tree import END, LarkTable, Production
 
 Spend: TypeAlias = Callable[[int], None]
 
-LARGEST: Final = 1 << 27  # entries of a table; most are nothing, and take no memory
+LARGEST: Final = 1 << 27  # states times symbols; most entries are empty and take no memory
 
-_NOTHING: Final = -1  # behind the last symbol of a production
-_ABOVE: Final = -1  # the production of the start alone, which nothing is reduced by
+_NOTHING: Final = -1  # symbol after the end of a production
+_ABOVE: Final = -1  # augmented start production, never reduced
 
 
 def production(rule: Any) -> Production:
-    """One of Lark's rules."""
+    """Convert one of Lark's rules."""
     symbols = tuple(str(symbol.name) for symbol in rule.expansion)
     return Production(str(rule.origin.name), symbols)
 
@@ -40,17 +35,9 @@ def production(rule: Any) -> Production:
 def tabulate(
     rules: Sequence[Any], start: str, spend: Spend, strings: Collection[str] = ()
 ) -> LarkTable:
-    """The table of Lark's rules.
+    """The table of Lark's rules; `strings` with the same contexts share their entries.
 
-    Args:
-        rules: Lark's own.
-        start: the rule of whole texts.
-        spend: pays for parts of the table.
-        strings: terminals of which one may stand for all that stand in the same places.
-
-    Raises:
-        GrammarError: Lark's: what follows does not tell which of two rules was read.
-        LimitError: it is too large.
+    Raises Lark's GrammarError for reduce-reduce conflicts.
     """
     alike = alike_of(rules, strings)
     merged = dict[Production, Any]()
@@ -98,17 +85,17 @@ class _Grammar:
     """A grammar in numbers.
 
     Attributes:
-        rules: how many; they are numbered first, then the terminals.
-        names: of all of them.
-        symbols: behind each item.
-        owner: the production of each item,
-        items: and the first item of each production.
-        rule: of each production,
-        of: and the productions of each rule.
-        begun: of each rule, the first symbols of its productions, and the items behind them;
-        lefts: those of the symbols that are rules.
-        nullable: the rules that may be nothing.
-        rest: of each item, whether all behind it may be nothing.
+        rules: number of rules; rules are numbered before terminals.
+        names: names of rules and terminals.
+        symbols: symbol after each item.
+        owner: production of each item.
+        items: first item of each production.
+        rule: rule of each production.
+        of: productions of each rule.
+        begun: first symbols of each rule's productions, with the items after them.
+        lefts: the rules among them.
+        nullable: rules that derive the empty text.
+        rest: for each item, True if all symbols after it are nullable.
     """
 
     def __init__(self, productions: Sequence[Production], start: str) -> None:
@@ -133,20 +120,20 @@ class _Grammar:
         self.rest = self._rest()
 
     def named(self, moves: Mapping[int, int]) -> dict[str, int]:
-        """The same by name."""
+        """Replace numbers by names."""
         return {self.names[symbol]: target for symbol, target in moves.items()}
 
     def places(self, kernel: Sequence[int]) -> tuple[tuple[int, int], ...]:
-        """Items as productions, and how much of them is read."""
+        """The (production, symbols read) of items."""
         owned = ((self.owner[item], item) for item in kernel)
         return tuple((each, item - self.items[each]) for each, item in owned if each != _ABOVE)
 
     def bit(self, terminal: int) -> int:
-        """The set of one terminal."""
+        """Bit mask of a terminal."""
         return 1 << terminal - self.rules
 
     def terminal(self, bit: int) -> int:
-        """The terminal of such a set."""
+        """Terminal of a bit mask."""
         return self.rules + bit.bit_length() - 1
 
     def _begun(self, productions: Sequence[int]) -> list[tuple[int, int]]:
@@ -181,9 +168,9 @@ class _States:
     """The LR(0) automaton.
 
     Attributes:
-        kernels: of each state, the items that are being read.
-        shifts: the states behind its terminals,
-        gotos: and behind its rules.
+        kernels: kernel items of each state.
+        shifts: transitions of each state by terminals.
+        gotos: transitions of each state by rules.
     """
 
     def __init__(self, grammar: _Grammar, spend: Spend) -> None:
@@ -203,7 +190,7 @@ class _States:
             self.gotos.append(gotos)
 
     def _moves(self, kernel: Sequence[int]) -> dict[int, list[int]]:
-        """The items behind each symbol that may come next."""
+        """Kernels of the successors by symbol."""
         grammar, moves = self._grammar, dict[int, list[int]]()
         for item in kernel:
             if grammar.symbols[item] != _NOTHING:
@@ -220,7 +207,7 @@ class _States:
         return moves
 
     def way(self, state: int, item: int) -> list[int]:
-        """The states from before an item to the end of its production."""
+        """States from an item to the end of its production."""
         symbols, found = self._grammar.symbols, [state]
         while symbols[item] != _NOTHING:
             moves = self.gotos if symbols[item] < self._grammar.rules else self.shifts
@@ -230,7 +217,7 @@ class _States:
         return found
 
     def middles(self, state: int) -> dict[int, list[int]]:
-        """Items in the middle of productions of each rule."""
+        """Kernel items by rule."""
         grammar, found = self._grammar, defaultdict[int, list[int]](list)
         for item in self.kernels[state]:
             if grammar.owner[item] != _ABOVE:
@@ -239,7 +226,7 @@ class _States:
 
 
 def _follows(grammar: _Grammar, states: _States, spend: Spend) -> list[dict[int, int]]:
-    """In each state, the productions that have been read, and what may follow them."""
+    """For each state, the completed productions and their lookaheads."""
     nodes = [(state, rule) for state, gotos in enumerate(states.gotos) for rule in gotos]
     spend(len(nodes))
     numbers = {node: number for number, node in enumerate(nodes)}
@@ -249,7 +236,7 @@ def _follows(grammar: _Grammar, states: _States, spend: Spend) -> list[dict[int,
     reads.spread([[gotos[rule] for rule in gotos if rule in empty] for gotos in states.gotos])
     sets = Sets([reads.of(target) for target in targets])
     sets.add(numbers[0, grammar.symbols[0]], grammar.bit(grammar.rules))
-    circles = dict[int, int]()  # of rules that may be nothing, which share what follows them
+    circles = dict[int, int]()  # first node by class of `reads`
     for number, ((state, rule), target) in enumerate(zip(nodes, targets, strict=True)):
         if rule in empty and reads.which[state] == reads.which[target]:
             sets.which[number] = circles.setdefault(reads.which[state], number)
@@ -270,7 +257,7 @@ def _follows(grammar: _Grammar, states: _States, spend: Spend) -> list[dict[int,
 
 
 def _ways(grammar: _Grammar, states: _States) -> Iterator[tuple[int, int, list[int]]]:
-    """For each state and rule that may be read there, the items, and the states to their ends."""
+    """Yield (transition by a rule, item, states to the item's end)."""
     number = 0
     for state, gotos in enumerate(states.gotos):
         middles = states.middles(state)
@@ -282,12 +269,12 @@ def _ways(grammar: _Grammar, states: _States) -> Iterator[tuple[int, int, list[i
 
 @final
 class _Answers:
-    """What to reduce by, conflicts resolved as Lark does: by priority, and by shifting if it can.
+    """Reductions by state; conflicts resolved as in Lark, by priority, and in favour of shifts.
 
     Attributes:
-        reductions: of each state, by terminal.
-        denied: as in a table,
-        wanted: and so is this.
+        reductions: for each state, productions by terminal.
+        denied: see LarkTable.
+        wanted: see LarkTable.
     """
 
     def __init__(self, grammar: _Grammar, rules: Sequence[Any], spend: Spend) -> None:
@@ -296,7 +283,7 @@ class _Answers:
         self.wanted = list[int]()
 
     def add(self, shifts: Mapping[int, int], follows: Mapping[int, int]) -> None:
-        """The next state, and what may follow each production that has been read there."""
+        """Add the next state, given the lookaheads of its completed productions."""
         once = several = 0
         for follow in follows.values():
             several |= once & follow
@@ -321,7 +308,7 @@ class _Answers:
         self.wanted.append(once | shifted)
 
     def _best(self, numbers: list[int], terminal: str) -> int:
-        """The one of the highest priority."""
+        """The production of the highest priority."""
         ranks = {number: self._rules[number].options.priority or 0 for number in numbers}
         highest = [number for number in numbers if ranks[number] == max(ranks.values())]
         if len(highest) > 1:
@@ -335,7 +322,7 @@ class _Answers:
 
 
 def _parts(terminals: int) -> Iterator[int]:
-    """A set in sets of one."""
+    """Split a bit mask into single bits."""
     while terminals:
         yield terminals & -terminals
         terminals &= terminals - 1

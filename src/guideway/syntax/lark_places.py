@@ -1,7 +1,7 @@
-r"""Where in a grammar the regex stands that an error is about.
+"""Place in the grammar of the regex that an error is about.
 
-Lark makes one pattern of a whole terminal. Of `B: "q" | /y(?>a|b)/` that is `(?:(?:y(?>a|b)|q))`,
-which nobody wrote: what an error says of it is looked for in the regexes of the grammar.
+Lark joins a terminal into one pattern: `B: "q" | /y(?>a|b)/` becomes `(?:(?:y(?>a|b)|q))`. So the
+grammar is searched for a regex that occurs in the pattern around the error.
 """
 
 import re
@@ -24,7 +24,7 @@ _MEANT: Final = {"n": "\n", "f": "\f", "t": "\t", "r": "\r", '"': '"'}
 
 @contextmanager
 def regexes_placed(source: Lark, terminals: Iterable[LarkTerminal]) -> Generator[None]:
-    """Errors inside of the pattern of a terminal, with the place of its regex in the grammar."""
+    """Give errors in the pattern of a terminal the place of its regex in the grammar."""
     try:
         yield
     except UnsupportedError as error:
@@ -34,13 +34,13 @@ def regexes_placed(source: Lark, terminals: Iterable[LarkTerminal]) -> Generator
 
 
 def place_of(terminal: LarkTerminal, source: Lark) -> str:
-    """Where a terminal is defined, or is written in a rule, in words; "" where that is unknown."""
+    """Place where a terminal is defined or occurs in a rule; "" if unknown."""
     found = _found(terminal, source)
     return "" if found is None else _shown(*found)
 
 
 def _limit_placed(error: LimitError, source: Lark, terminals: Iterable[LarkTerminal]) -> LimitError:
-    """The same error with the place where its terminal is defined, or is written in a rule."""
+    """The error with the place of its terminal."""
     about = next((each for each in terminals if each.pattern == error.text), None)
     found = None if about is None else _found(about, source)
     if found is None:
@@ -50,9 +50,9 @@ def _limit_placed(error: LimitError, source: Lark, terminals: Iterable[LarkTermi
 
 
 def _found(about: LarkTerminal, source: Lark) -> tuple[str, str, int] | None:
-    """The path of a grammar, its text, and where in it a terminal is."""
+    """Path and text of a grammar, and the position of a terminal in it."""
     texts = {path: read.original for path, read in source.extended.items()}
-    alias = re.search(rf"->[ \t]*{about.name}\b", source.text)  # another has its name elsewhere
+    alias = re.search(rf"->[ \t]*{about.name}\b", source.text)  # of an import
     own = (("", found) for found in (definition(about.name, source.text), alias))
     defined = ((path, definition(about.name, text)) for path, text in texts.items())
     written = ((path, re.search(re.escape(about.written), text)) for path, text in texts.items())
@@ -66,7 +66,7 @@ def _shown(path: str, text: str, position: int) -> str:
 
 
 def _placed(error: UnsupportedError, source: Lark) -> UnsupportedError:
-    """The same error; as it is where it has a place, and without a caret where none is found."""
+    """The error with its place; without a caret if no place is found."""
     if error.place or error.text is None or error.position is None:
         return error
     said, _, _ = str(error).partition("\n")
@@ -80,11 +80,7 @@ def _placed(error: UnsupportedError, source: Lark) -> UnsupportedError:
 
 
 def _longest(pattern: str, position: int, source: Lark) -> tuple[int, str, str, int] | None:
-    """The longest regex that stands around a position of a pattern.
-
-    Returns:
-        Its length, the path of the grammar, that grammar, and where in it the position is.
-    """
+    """Longest regex around a position: its length, path, grammar, position there."""
     best: tuple[int, str, str, int] | None = None
     for path, read in source.extended.items():
         for found in _WRITTEN.finditer(read.original):
@@ -98,7 +94,7 @@ def _longest(pattern: str, position: int, source: Lark) -> tuple[int, str, str, 
 
 
 def _read(regex: re.Match[str]) -> tuple[str, list[int]]:
-    """What Lark makes of a regex between slashes, and where each character of it stands."""
+    """Lark's pattern of a regex between slashes, with the position of each character."""
     text, places = "", list[int]()
     for letter in _LETTER.finditer(regex.string, regex.start() + 1, regex.end() - 1):
         meant = _meant(letter[0])
@@ -108,7 +104,7 @@ def _read(regex: re.Match[str]) -> tuple[str, list[int]]:
 
 
 def _meant(letter: str) -> str:
-    """What Lark makes of a character or an escape: most escapes are left to the regex."""
+    """Decode a character or an escape as Lark does; most escapes are left to `re`."""
     if len(letter) == 1:
         return letter
     kind, digits = letter[1], letter[2:]

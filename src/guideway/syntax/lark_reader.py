@@ -1,10 +1,7 @@
-"""A Lark source to its tree, by Lark's own loader.
+"""Read a Lark source with Lark's own loader.
 
-Lark is imported when this is first called. Nothing of it stays in the tree, and no file is read:
-the imported texts are in the source. What Lark refuses is refused with its words, and with line,
-column and caret where they can be told (`syntax.lark_errors`).
-
-What this module does not know: what a pattern means, which terminal is read where.
+The result holds no objects of Lark's, and no file is read: the source has the imported texts.
+`syntax.lark_errors` converts Lark's errors.
 """
 
 import re
@@ -32,21 +29,16 @@ from guideway.syntax.regex_tree import Anchor, Boundary, Look, children, refers_
 from guideway.syntax.substrings import Substring
 
 _NUMBER: Final = re.compile(r"\\[1-9]")
-COLLISION: Final = "Reduce/Reduce"  # how Lark begins to say that it cannot tell rules apart
-MODULE: Final = "file_input"  # what Lark's python.lark calls a whole file
+COLLISION: Final = "Reduce/Reduce"  # beginning of Lark's message
+MODULE: Final = "file_input"  # start rule of python.lark
 
 
 def _free(parts: int) -> None:
-    """Pay nothing."""
     del parts
 
 
 def read_lark(source: Lark, spend: Spend = _free) -> LarkGrammar:
-    r"""The tree of a Lark grammar.
-
-    Args:
-        source: the grammar.
-        spend: pays for work.
+    r"""Load a Lark grammar; `spend` charges for the work.
 
     Example:
         >>> grammar = read_lark(Lark('start: WORD ("," WORD)*\nWORD: /[a-z]+/i'))
@@ -54,9 +46,6 @@ def read_lark(source: Lark, spend: Spend = _free) -> LarkGrammar:
         (('WORD', '__start_star_0'), ('WORD',))
         >>> grammar.terminals["WORD"].pattern
         '(?i:[a-z]+)'
-
-    Raises:
-        SourceError: Lark refuses it.
     """
     reading = Reading(source.extended)
     with refusals(reading):
@@ -70,7 +59,7 @@ def read_lark(source: Lark, spend: Spend = _free) -> LarkGrammar:
         keep = {indentation.newline} if indentation is not None else set[str]()
         uses = check_templates(loaded.rule_defs, reading)
         check_expansions(loaded.rule_defs, uses, spend, reading)
-        # Lark looks through all rules for each in a row that nothing needs: it is told none is so.
+        # With all rules as starts, Lark skips its quadratic removal of unused rules.
         names = [str(name) for name, params, *_ in loaded.rule_defs if not params]
         terminals, rules, ignored = loaded.compile([start, *names], "*")
         rules = _used(rules, start)
@@ -112,10 +101,10 @@ def read_lark(source: Lark, spend: Spend = _free) -> LarkGrammar:
 
 
 def earley(source: Lark) -> Callable[[str], Any]:
-    """Lark's own Earley parser with its dynamic lexer, for a grammar that is Lark and no more.
+    """Lark's own Earley parser with its dynamic lexer, for grammars without guideway's notation.
 
-    It returns rules as (name, children), also those that Lark's trees leave out, and terminals as
-    Lark's tokens; None for what is no text of the grammar.
+    It returns rules as (name, children), including those that Lark's trees inline, and terminals as
+    Lark's tokens, or None for a text outside the language.
     """
     module: Any = import_module("lark")
     loaded = _loaded(Reading(source.extended))
@@ -145,7 +134,7 @@ def _loaded(reading: Reading) -> Any:
         raise SourceError(f"there is no grammar {path!r} to import")
 
     loader: Any = import_module("lark.load_grammar")
-    # A name that is no path: Lark would look beside the running script for `%import .name`.
+    # Not a path, or Lark would search `%import .name` next to the running script.
     return loader.load_grammar(reading.text, "grammar", [find], False)[0]
 
 
@@ -160,12 +149,12 @@ def _start(loaded: Any, start: str) -> str:
 
 
 def _indentation(loaded: Any, source: Lark) -> Indentation | None:
-    """What the source says, or Python's for a grammar that declares what it needs."""
+    """Indentation of the source, or by default of the terminals that the grammar declares."""
     if source.indentation is not None or source.lexer == "dynamic":
         return source.indentation
     declared = {str(name) for name, (tree, _) in loaded.term_defs if tree is None}
     named = {str(name) for name, _ in loaded.term_defs} - declared
-    # Lark is imported here, and an Indenter is one of its classes.
+    # Imported late, because it imports Lark.
     indenters: Any = import_module("guideway.syntax.lark_indenter")
     items = read_indenter(indenters.ItemIndenter)
     told = items if items.items <= named else read_indenter(indenters.PythonIndenter)
@@ -173,7 +162,7 @@ def _indentation(loaded: Any, source: Lark) -> Indentation | None:
 
 
 def _check_items(indentation: Indentation | None, read: Mapping[str, LarkTerminal]) -> None:
-    """Refuse items of which nobody knows how much wider their blocks are."""
+    """Refuse item terminals of variable width, which gives the indentation."""
     for name in sorted(indentation.items & read.keys()) if indentation is not None else ():
         if read[name].min_width != read[name].max_width:
             raise UnsupportedError(
@@ -184,7 +173,7 @@ def _check_items(indentation: Indentation | None, read: Mapping[str, LarkTermina
 
 
 def _used(rules: list[Any], start: str) -> list[Any]:
-    """The rules that others stand on, and so on: no more than Lark leaves out."""
+    """Remove unused rules and then rules used only by them, as Lark does."""
     inside = dict[Any, list[Any]]()
     for rule in rules:
         others = (symbol for symbol in rule.expansion if symbol != rule.origin)
@@ -232,7 +221,7 @@ def _terminal(terminal: Any, reading: Reading) -> LarkTerminal:
 
 
 def _looks(pattern: str) -> bool:
-    """Whether a pattern looks at what is around a place; what is none is refused later."""
+    """Return True for lookarounds, anchors and boundaries; invalid patterns are refused later."""
     with suppress(SourceError, UnsupportedError):
         todo = [parse_regex(pattern).body]
         for node in todo:  # grows while we go
@@ -243,7 +232,7 @@ def _looks(pattern: str) -> bool:
 
 
 def _counts(terminal: LarkTerminal) -> bool:
-    """Whether a pattern refers to one of its groups by a number; what is none is refused later."""
+    """Return True for numbered group references; invalid patterns are refused later."""
     if terminal.text is None and _NUMBER.search(terminal.pattern):
         with suppress(SourceError, UnsupportedError):
             return refers_by_number(parse_regex(terminal.pattern))
@@ -251,14 +240,14 @@ def _counts(terminal: LarkTerminal) -> bool:
 
 
 def _takes_nothing(terminal: LarkTerminal) -> bool:
-    """Whether the empty text matches."""
+    """Return True if the terminal matches the empty text."""
     return terminal.solid and re.fullmatch(terminal.pattern, "") is not None
 
 
 def _parts(
     terminals: list[Any], source: Lark, reading: Reading
 ) -> tuple[dict[str, Part], list[Any]]:
-    """The terminals that stand for what is no Lark, and the others."""
+    """Split off the terminals that are parts in guideway's notation."""
     parts, others = dict[str, Part](), list[Any]()
     for terminal in terminals:
         whole = PART.fullmatch(str(terminal.pattern.value))
@@ -277,7 +266,7 @@ def _parts(
 
 
 def _nested(parts: Mapping[str, Part], spend: Spend) -> dict[str, LarkGrammar]:
-    """The trees of nested grammars."""
+    """Read nested grammars."""
     found = dict[str, LarkGrammar]()
     for name, part in parts.items():
         if isinstance(part.source, Lark):
@@ -299,7 +288,7 @@ def _check_ignored(ignored: list[Any], parts: Mapping[str, Part]) -> None:
 def _check_captures(
     source: Lark, parts: Mapping[str, Part], terminals: Iterable[LarkTerminal]
 ) -> None:
-    """Refuse captures in what only Lark's Earley parser could read, and it has not."""
+    """Refuse captures that only Lark's Earley parser could read, if it cannot read the grammar."""
     if _captures(source):
         solid = [terminal.written for terminal in terminals if terminal.solid]
         for written in [*(part.written for part in parts.values()), *solid]:
@@ -312,13 +301,13 @@ def _check_captures(
 
 
 def _captures(source: Lark) -> bool:
-    """Whether rules of it, or of grammars in it, are captured."""
+    """Return True if the grammar or a nested one has captures."""
     nested = (part.source for part in source.parts)
     return bool(source.captures) or any(isinstance(n, Lark) and _captures(n) for n in nested)
 
 
 def _empty(parts: Mapping[str, Part], nested: Mapping[str, LarkGrammar]) -> list[str]:
-    """The parts that may be the empty text."""
+    """Parts that may be empty."""
     return [
         name
         for name, part in parts.items()
@@ -355,7 +344,7 @@ def _read_by(
     *,
     indented: bool,
 ) -> tuple[LarkTable | None, str]:
-    """The automaton, or why none reads the texts where the source leaves that open."""
+    """The LALR table, or None and the reason if the lexer is not fixed."""
     if source.lexer == "dynamic":
         return None, ""
     counting = [each.written for each in terminals if _counts(each)] if source.lexer is None else []

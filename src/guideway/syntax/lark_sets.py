@@ -1,20 +1,17 @@
-"""Sets along a graph: to that of each node come those of all nodes that can be reached from it.
-
-Sets are integers with a bit for each member. What this module does not know: what they are of.
-"""
+"""Transitive unions of sets along a graph; sets are bit masks."""
 
 from collections.abc import Iterator, Sequence
 from typing import Final, final
 
-_LEFT: Final = -1  # the depth of a node that is done
+_LEFT: Final = -1  # depth of a finished node
 
 
 @final
 class Sets:
-    """A set for each node of a graph; of some nodes it may be the same one.
+    """A set for each node of a graph; nodes can share one.
 
     Attributes:
-        which: of each node, that of which the set is.
+        which: for each node, the node that holds its set.
     """
 
     def __init__(self, sets: list[int]) -> None:
@@ -23,15 +20,14 @@ class Sets:
         self._low, self._trail = list[int](), list[int]()
 
     def of(self, node: int) -> int:
-        """The set of a node."""
         return self._sets[self.which[node]]
 
     def add(self, node: int, more: int) -> None:
-        """Put more into it."""
+        """Add bits to the set of a node."""
         self._sets[self.which[node]] |= more
 
     def spread(self, edges: Sequence[Sequence[int]]) -> None:
-        """Add to each set those of all nodes that are reached from it (Tarjan 1972)."""
+        """Add to each set those of all reachable nodes (Tarjan 1972)."""
         self._edges, self._low, self._trail = edges, [0] * len(edges), list[int]()
         for root in range(len(edges)):
             if not self._low[root]:
@@ -63,7 +59,7 @@ class Sets:
         self.add(node, self.of(after))
 
     def _leave(self, node: int, depth: int) -> None:
-        """If nothing on the trail before it is reached, all behind it is one circle."""
+        """Merge a strongly connected component at its root."""
         if self._low[node] != depth:
             return
         for each in self._trail[depth - 1 :]:

@@ -1,9 +1,7 @@
-"""How large a Lark grammar is, told from its text before Lark reads it.
+"""Limits of size that are checked on the text, before Lark reads it.
 
-Lark reads what nests by calls within calls, and works in what a terminal is made of wherever it is
-named: both may take it minutes.
-
-What this module does not know: whether the text is a grammar.
+Lark parses nesting recursively and copies terminals into the terminals that name them; both can
+take minutes.
 """
 
 import re
@@ -16,38 +14,30 @@ from guideway.syntax.lark_extensions import COMMENT, REGEX, STRING
 from guideway.syntax.source import describe_place
 
 DEEPEST: Final = 400
-"""Parentheses within parentheses; Lark reads 480, and less where its caller is deep in others.
+"""Nesting of parentheses, and of terminals in terminals.
 
-So it is of terminals that name one another, of which it reads 2,000 for 9 s before it gives up.
+Lark reads 480 parentheses, fewer from a deep call stack. It takes 9 s for 2,000 nested terminals,
+then fails.
 """
 
 MOST_COPIED: Final = 1 << 15
-"""What is worked in where terminals name others, all together; Lark takes 10 s for it."""
+"""Words copied into terminals that name others, in all; Lark takes 10 s for them."""
 
 MOST_BLANK: Final = 8_000
-"""Blank lines in a row; Lark takes .3 s for so many, and for 200,000 74 s."""
+"""Blank lines in a row; Lark takes 0.3 s for so many, and 74 s for 200,000."""
 
-_PAID: Final = 14  # parts for each word of a text: Lark takes about as long for them,
-_COPIED: Final = 40  # and for each that is worked in
+_PAID: Final = 14  # budget units per word, by Lark's time
+_COPIED: Final = 40  # and per copied word
 _WORD: Final = re.compile(
     rf"""{COMMENT}|(?P<word>{STRING}|{REGEX}|\w+)|(?P<unclosed>"|/(?!/))"""
     r"""|(?P<open>[(\[])|(?P<close>[)\]])|\n[ \t]*(?=[\w%?!])"""
 )
 _GROUP: Final = re.compile(r"\\.|\[\^?\]?(?:\\.|[^\]\\])*\]|[()]", re.DOTALL)
-_CHANGED: Final = frozenset({"extend", "override"})  # before the name of what is defined
+_CHANGED: Final = frozenset({"extend", "override"})  # keywords before a defined name
 
 
 def check_size(text: str, spend: Callable[[int], None]) -> None:
-    """Refuse a grammar that is too large to be read.
-
-    Args:
-        text: as Lark gets it.
-        spend: pays for the work of reading it.
-
-    Raises:
-        LimitError: it nests too deep, or is blank for too long.
-        SourceError: a string or a regex in it has no end.
-    """
+    """Refuse deep nesting, long runs of blank lines and unclosed strings and regexes."""
     _check_blank(text)
     depth = 0
     for found in _WORD.finditer(text):
@@ -57,7 +47,7 @@ def check_size(text: str, spend: Callable[[int], None]) -> None:
                 if found[0][0] == "/":
                     _check_groups(found)
             case "unclosed":
-                # Lark tries 1.6^n ways to read n backslashes behind it: of 60 it would read on.
+                # Lark would take 1.6^n steps for n backslashes after it.
                 what = "string" if found[0] == '"' else "regex"
                 raise SourceError(
                     f"this {what} is never closed",
@@ -76,7 +66,7 @@ def check_size(text: str, spend: Callable[[int], None]) -> None:
 
 
 def _check_blank(text: str) -> None:
-    """Refuse so many blank lines that Lark, which tries each as their end, is busy with them."""
+    """Refuse long runs of blank lines; Lark backtracks over each line end in them."""
     blank = 0
     for number, line in enumerate(text.split("\n"), 1):
         blank = 0 if line.strip() else blank + 1
@@ -90,7 +80,7 @@ def _check_blank(text: str) -> None:
 
 
 def _check_groups(regex: re.Match[str]) -> None:
-    """Refuse a regex whose groups nest so deep that Python does not read it for Lark."""
+    """Refuse a regex with groups nested too deeply for `re`."""
     depth = 0
     for found in _GROUP.finditer(regex[0]):
         depth += {"(": 1, ")": -1}.get(found[0], 0)
@@ -110,15 +100,7 @@ def _too_deep(text: str, position: int) -> LimitError:
 
 
 def check_terminals(reading: Reading, spend: Callable[[int], None]) -> None:
-    r"""Refuse terminals that come to too much, each worked in wherever it is named.
-
-    Args:
-        reading: the grammar, and those that it imports.
-        spend: pays for the work.
-
-    Raises:
-        LimitError: they do; the largest is named.
-    """
+    """Refuse terminals that grow too large or nest too deeply when Lark expands them."""
     terminals = _terminals(each.text for each in reading.texts.values())
     sizes = _sizes(terminals)
     copied = sum(sizes[name] - len(words) for name, words in terminals.items())
@@ -134,7 +116,7 @@ def check_terminals(reading: Reading, spend: Callable[[int], None]) -> None:
         )
     spend(_COPIED * copied)
     levels = dict[str, int]()
-    for name in sizes:  # those that others name come first
+    for name in sizes:  # named terminals come before those that name them
         levels[name] = 1 + max((levels.get(word, 0) for word in terminals[name]), default=0)
     deepest = max(levels.values(), default=0)
     if deepest > DEEPEST:
@@ -149,7 +131,7 @@ def check_terminals(reading: Reading, spend: Callable[[int], None]) -> None:
 
 
 def _terminals(texts: Iterable[str]) -> dict[str, list[str]]:
-    """The words of each; of two grammars with the same name, those of both."""
+    """Words in the definitions of each terminal, over all texts."""
     found = dict[str, list[str]]()
     for text in texts:
         words = list[str]()
@@ -166,7 +148,7 @@ def _terminals(texts: Iterable[str]) -> dict[str, list[str]]:
 
 
 def _sizes(terminals: Mapping[str, list[str]]) -> dict[str, int]:
-    """How much each comes to; what leads back to itself is for Lark to refuse."""
+    """Expanded size of each terminal; Lark refuses recursion later."""
     found, opened = dict[str, int](), set[str]()
     for each in terminals:
         todo = [each]

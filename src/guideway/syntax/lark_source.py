@@ -1,9 +1,8 @@
-r"""`Lark`: the text of a grammar, and the texts of the grammars that it imports.
+"""`Lark`: the text of a grammar, and the texts of the grammars that it imports.
 
-All files are read when the source is made: those of the lark package (`common`, `python`, `lark`,
-`unicode`), those that guideway ships (`guideway.json`), and those of `imports=`. This module finds
-them by the lines that begin with `%import`, and does not import Lark. `syntax.lark` reads the
-grammars.
+All files are read when the source is made: grammars of the lark package (`common`, `python`,
+`lark`, `unicode`), guideway's own (`guideway.json`), and those of `imports=`. Imports are found by
+lines with `%import`, without importing Lark.
 """
 
 import re
@@ -183,7 +182,7 @@ def read_indenter(postlex: object) -> Indentation:
                 "attributes of an Indenter",
                 feature="postlex",
             )
-    # The names are class attributes as a rule, and may be properties of an object.
+    # Usually class attributes, but an object may have properties.
     given = postlex() if isinstance(postlex, type) else postlex
     told = Indentation(
         newline=str(getattr(given, "NL_type")),  # noqa: B009  nothing is known of its type
@@ -211,7 +210,7 @@ _ITEMS: Final = "guideway.syntax.lark_indenter.ItemIndenter"
 
 @final
 class _Texts:
-    """Where imported grammars come from: `beside` has those whose names begin with a dot."""
+    """Where imported grammars come from; `beside` is the folder for relative imports."""
 
     def __init__(self, imports: Imports | None, beside: Path | None = None) -> None:
         self._texts, self._folders, self._beside = dict[str, str](), list[Path](), beside
@@ -239,7 +238,7 @@ class _Texts:
                 self._folders.append(folder)
 
     def find(self, path: str, *, relative: bool) -> str | None:
-        """The text of a grammar by its path in a folder, None if it is nowhere."""
+        """Text of a grammar by relative path, or None."""
         if path in self._texts:
             return self._texts[path]
         beside = [self._beside] if relative and self._beside is not None else []
@@ -249,12 +248,12 @@ class _Texts:
         return _packaged().get(path)
 
     def names(self) -> list[str]:
-        """What can be imported by name, folders not searched."""
+        """Names that can be imported, without those in folders."""
         return [_name(path) for path in (*self._texts, *_packaged())]
 
 
 def _imported(text: str, texts: _Texts) -> tuple[tuple[str, str], ...]:
-    """The texts that a grammar imports, and those that they import."""
+    """The directly and indirectly imported texts."""
     found, todo = dict[str, str](), [("", text)]
     named = dict[str, set[str]]()
     while todo:
@@ -265,7 +264,7 @@ def _imported(text: str, texts: _Texts) -> tuple[tuple[str, str], ...]:
             dotted = re.sub(r"[ \t]", "", dotted)
             name = dotted if several else dotted.rpartition(".")[0]
             if not name:
-                continue  # nothing is named: Lark says so
+                continue  # Lark refuses this
             paths = [_path(name)]
             if relative and folder:
                 paths.append(f"{folder}/{paths[0]}")
@@ -286,7 +285,7 @@ def _imported(text: str, texts: _Texts) -> tuple[tuple[str, str], ...]:
 
 
 def _check_circles(named: dict[str, set[str]]) -> None:
-    """Refuse grammars that import one another in a circle, which Lark would go round for ever."""
+    """Refuse circular imports, on which Lark does not terminate."""
     while named:
         importing = set[str]().union(*named.values())
         ended = [path for path in named if path not in importing or not named[path] & named.keys()]
@@ -330,7 +329,7 @@ def _name(path: str) -> str:
 
 @lru_cache(maxsize=1)
 def _packaged() -> Mapping[str, str]:
-    """Those of the lark package by file name, which does not import it, and guideway's own."""
+    """Grammars of the lark package by file name, found without importing it, and guideway's own."""
     found = find_spec("lark")
     folders = (found.submodule_search_locations or ()) if found is not None else ()
     files = [file for folder in folders for file in Path(folder, "grammars").glob("*" + SUFFIX)]

@@ -1,7 +1,6 @@
-"""How many rules the templates of a Lark grammar come to, told before Lark makes them.
+"""Count the rules that templates expand to, before Lark expands them.
 
-A template that asks for itself with ever more in its braces comes to ever more rules, and Lark does
-not end. One that stands without arguments is none of its rules.
+Lark does not terminate on a template that uses itself with ever larger arguments.
 """
 
 import re
@@ -12,19 +11,11 @@ from typing import Any, Final
 from guideway.syntax.lark_errors import Reading
 
 MOST_RULES: Final = 4096
-LONGEST: Final = 1 << 16  # characters of the name that Lark gives such a rule
+LONGEST: Final = 1 << 16  # characters of the name of an instance
 
 
 def check_templates(rules: Sequence[Any], reading: Reading) -> Counter[str]:
-    r"""How many rules each template comes to.
-
-    Args:
-        rules: of Lark's own `Grammar`: each its name, parameters, tree and options.
-        reading: where errors point to.
-
-    Raises:
-        LimitError: there are too many; the template is named.
-    """
+    """Count the instances of each template; refuse too many, or too long names."""
     templates = {str(name): (params, tree) for name, params, tree, _ in rules if params}
     todo = [(tree, dict[str, str]()) for _, params, tree, _ in rules if templates and not params]
     seen, uses = set[str](), Counter[str]()
@@ -55,16 +46,7 @@ def check_templates(rules: Sequence[Any], reading: Reading) -> Counter[str]:
 
 
 def check_arguments(rules: Sequence[Any], defined: Sequence[Any], reading: Reading) -> None:
-    """Refuse a template that stands without what goes in its braces: Lark has no such rule.
-
-    Args:
-        rules: that Lark compiled.
-        defined: those of Lark's own `Grammar`: each its name, parameters, tree and options.
-        reading: the grammar.
-
-    Raises:
-        SourceError: one does, where it stands.
-    """
+    """Refuse templates used without arguments: Lark leaves their rules undefined."""
     known = {rule.origin for rule in rules}
     for symbol in (symbol for rule in rules for symbol in rule.expansion):
         if not symbol.is_term and symbol not in known:
@@ -78,7 +60,7 @@ def check_arguments(rules: Sequence[Any], defined: Sequence[Any], reading: Readi
 
 
 def _name(child: Any, said: Mapping[int, str], names: Mapping[str, str]) -> str:
-    """What stands for a part of a rule in the names of others, parameters as they are given."""
+    """Name of a part of a rule, with parameters replaced by arguments."""
     found = said.get(id(child))
     if found is not None:
         return found

@@ -1,14 +1,7 @@
-"""Lark grammars after Lark has read them: terminals, rules in BNF, an automaton, indentation.
+"""Loaded Lark grammars: terminals, rules in BNF, LALR table, parts, indentation.
 
-    terminal      a Python pattern, as Lark hands it to `re`, with a priority
-    rule          its expansions, each the names of terminals and rules in a row
-    automaton     Lark's LALR(1) table: for each state what to do at a terminal, and where a rule
-                  leads that has just been read (where the lexer is contextual)
-    part          what stands in the place of a terminal and is no Lark, a JSON Schema for one
-    indentation   what an `Indenter` is told: names of terminals and the width of a tab
-
-Names of rules, terminals and declared terminals are all different: a name says what it is. Trees
-hold no object of Lark's; templates, imports, repetitions and optional parts are all worked in.
+Names of rules, terminals, parts and declared terminals are distinct. Templates, imports,
+repetitions and optional parts are expanded; nothing refers to Lark's objects.
 """
 
 from collections.abc import Mapping
@@ -27,17 +20,17 @@ class LarkTerminal:
     """A terminal.
 
     Attributes:
-        name: as in rules; those that nobody named have a name from Lark.
-        pattern: a pattern of Python's `re`, its flags in it as `(?i:…)`.
-        text: what it was written as, if that is a string and no regex, without its flags.
-        flags: any of "imslux" behind the string or regex.
-        priority: terminals of a higher one are tried first.
-        min_width: the fewest characters that a match has, one at least,
-        max_width: and the most, as Lark counts them.
-        length: of its pattern without flags, or of its text: Lark tries longer ones first.
-        written: how to name it to whoever wrote the grammar.
-        solid: whether the pattern could match nothing. What it matches then is what `re.match`
-            prefers of one character at least.
+        name: its name in rules; Lark names anonymous ones.
+        pattern: Python `re` pattern, with flags as `(?i:…)`.
+        text: the string without flags, or None for a regex.
+        flags: letters of "imslux" after the string or regex.
+        priority: higher ones are tried first.
+        min_width: least length of a match, at least 1.
+        max_width: greatest length, as Lark counts it.
+        length: of the text or pattern without flags; Lark tries longer ones first.
+        written: its name for messages.
+        solid: True if the pattern matches "": the match is then the first of `re`'s preference that
+            is not empty.
     """
 
     name: str
@@ -64,23 +57,22 @@ class Production:
 @final
 @dataclass(frozen=True, slots=True)
 class LarkTable:
-    """A deterministic automaton with a stack of states, conflicts resolved as Lark does.
+    """LALR(1) table, conflicts resolved as in Lark.
 
     Attributes:
-        shifts: for each state, the state after reading a terminal.
-        reductions: for each state, the index of the production to reduce by before a terminal; the
-            end of the text is the terminal `END`. No terminal is in both.
-        gotos: for each state, the state after a rule.
-        kernels: for each state, the productions that are being read, as (index, symbols read).
+        shifts: for each state, the next state by terminal.
+        reductions: for each state, the production by lookahead, `END` at the end of the text. No
+            terminal is in both.
+        gotos: for each state, the next state by rule.
+        kernels: for each state, its items as (production, symbols read).
         productions: the expansions.
         start: the state at the bottom of the stack.
-        end: the state on top of it when all is read.
-        denied: states, productions and terminals before which Lark never reduces by them there,
-            though the grammar would allow it: it resolves conflicts so.
-        alike: terminals that are none of the table's, by the one that stands for them there.
-        rules: the names of rules by their numbers,
-        terminals: and of terminals, END the first; they are numbered after the rules.
-        wanted: for each state, the terminals with an action as bits, that of END the lowest.
+        end: the state on top at the end of the text.
+        denied: (state, production, terminal) of reductions in conflict.
+        alike: terminals merged into another one, which represents them in the table.
+        rules: names of rules by number.
+        terminals: names of terminals, END first; they are numbered after the rules.
+        wanted: for each state, bit mask of the terminals with an action, END lowest.
     """
 
     shifts: tuple[Mapping[str, int], ...]
@@ -97,23 +89,23 @@ class LarkTable:
     wanted: tuple[int, ...]
 
     def named(self, terminals: int) -> list[str]:
-        """The names of terminals that are a set of bits, END excepted."""
+        """Names of the terminals in a bit mask, without END."""
         return [*compress(self.terminals, bin(terminals & ~1)[:1:-1].encode().translate(_FLAGS))]
 
 
 @final
 @dataclass(frozen=True, slots=True)
 class Indentation:
-    """What Lark's `Indenter` does to the terminals that were read.
+    """Attributes of Lark's `Indenter`.
 
     Attributes:
-        newline: the terminal after which the width of a line's beginning counts.
-        opening: terminals inside of which it does not,
-        closing: up to one of these.
-        indent: the terminal that stands for a greater width.
-        dedent: the terminal that stands for the end of a width.
-        tab: how many columns a tab is.
-        items: terminals that begin a block as much wider as they are (`syntax.lark_indenter`).
+        newline: terminal that sets the indentation of the next line.
+        opening: opening brackets; indentation is ignored up to the closing one.
+        closing: closing brackets.
+        indent: terminal inserted for greater indentation.
+        dedent: terminal inserted at the end of a block.
+        tab: columns of a tab.
+        items: terminals that begin a block within a line (`syntax.lark_indenter`).
     """
 
     newline: str
@@ -126,7 +118,7 @@ class Indentation:
 
     @property
     def names(self) -> frozenset[str]:
-        """Of all terminals that it has to do with."""
+        """All its terminals."""
         own = {self.newline, self.indent, self.dedent}
         return self.opening | self.closing | self.items | own
 
@@ -134,19 +126,19 @@ class Indentation:
 @final
 @dataclass(frozen=True, slots=True)
 class LarkGrammar:
-    """A whole grammar.
+    """A loaded grammar.
 
     Attributes:
-        terminals: those that have a pattern.
+        terminals: terminals with a pattern.
         rules: expansions by the rule's name.
-        start: the rule of whole texts.
-        ignored: terminals that may stand between others.
-        table: the automaton; None where texts are not read by one.
-        indentation: None where there is none.
-        parts: what stands for a terminal of this name and is no Lark; never the empty text.
-        nested: grammars that do.
-        collision: why there is no automaton, where nobody asked for none: what Lark's analysis
-            says of rules that it cannot tell apart.
+        start: the start rule.
+        ignored: terminals that are ignored between others.
+        table: the LALR table, or None for the dynamic lexer.
+        indentation: or None.
+        parts: parts in guideway's notation by terminal; never empty here.
+        nested: their grammars, for `%lark` parts.
+        collision: why the default lexer is dynamic: a conflict that Lark reports, or a numbered
+            group reference.
     """
 
     terminals: Mapping[str, LarkTerminal]
@@ -161,7 +153,7 @@ class LarkGrammar:
 
     @property
     def items(self) -> Mapping[str, int]:
-        """The terminals that begin a block on their line, and how wide each is."""
+        """Widths of the terminals that begin a block within a line."""
         names = frozenset[str]() if self.indentation is None else self.indentation.items
         return {name: self.terminals[name].min_width for name in names if name in self.terminals}
 

@@ -1,14 +1,12 @@
-r"""Patterns of JSON Schema: their trees, and searches in short texts without automata.
+"""Patterns of JSON Schema: their trees, and searches in short texts without automata.
 
-A pattern is ECMA-262's; one that begins with flags, such as (?i), is Python's.
+A pattern is ECMA-262's; one that begins with flags, such as (?i), is Python's. A search maps a set
+of start positions (a bit mask) to the set of end positions for each node, so it never backtracks:
 
-A search keeps the set of places in the text as the bits of an integer. A node maps the places where
-it begins to those where it may end, so nothing is tried twice:
-
-    a+ in "baa"     begins at 0b0111     one more "a" each time: 0b0100, then 0b1000 beside it
+    a+ in "baa"     from 0b0111: 0b1100 after one "a", 0b1000 after two
 
 Texts must be printable ASCII, where all dialects agree. The answer is None for other texts, back
-references, parts that ignore case, and searches that take long.
+references, case-insensitive parts, and long searches.
 """
 
 import re
@@ -40,25 +38,21 @@ from guideway.syntax.regex_tree import (
 _PRINTABLE: Final = frozenset(map(chr, range(0x20, 0x7F)))
 _WORD: Final = frozenset("_0123456789abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ")
 _NAMED: Final = {"digit": frozenset("0123456789"), "space": frozenset(" "), "word": _WORD}
-_CHOICE: Final = "aA0-_.b/: 1"  # of a class, the first of these; else the least
+_CHOICE: Final = "aA0-_.b/: 1"  # preferred characters of a class, else the least ones
 _DEEPEST: Final = 64  # nodes within nodes
 _MOST_STEPS: Final = 4000  # nodes looked at
 _LONGEST: Final = 256  # characters
 _FLAGS: Final = re.compile(r"(?:\(\?[A-Za-z]+\))*")
-_WAYS: Final = ((0, 0), (1, 0), (1, 1), (4, 2), (12, 3))  # repetitions, and options or characters
+_WAYS: Final = ((0, 0), (1, 0), (1, 1), (4, 2), (12, 3))  # (repetitions, shift of choices)
 
 
 class _UnknownError(Exception):
-    """There is no answer."""
+    """The answer is unknown."""
 
 
 @lru_cache(maxsize=1024)
 def parsed(pattern: str) -> Pattern:
-    """The tree of a well formed pattern, cached.
-
-    >>> parsed("(?i)a").body.mode.ignore_case
-    True
-    """
+    """Parse a well formed pattern, cached."""
     flags = leading_flags(pattern)
     if not flags:
         return parse_regex(pattern, "ecma")
@@ -66,13 +60,13 @@ def parsed(pattern: str) -> Pattern:
         return parse_regex(pattern, "python")
     except SourceError:
         letters = re.sub(r"\W", "", flags)
-        with suppress(GuidewayError):  # (?i)(?<name>…) is of neither: flags as RE2 has them
+        with suppress(GuidewayError):  # (?i)(?<name>…) is in neither dialect, but in RE2
             return parse_regex(f"(?{letters}:{pattern.removeprefix(flags)})", "ecma")
         raise
 
 
 def leading_flags(pattern: str) -> str:
-    """The flags for the whole pattern at its beginning.
+    """The inline flags at the beginning of a pattern.
 
     >>> leading_flags("(?im)a"), leading_flags("(?i:a)")
     ('(?im)', '')
@@ -99,7 +93,7 @@ def finds(pattern: str, text: str) -> bool | None:
 
 @final
 class _Finder:
-    """Ends of parts of a pattern in one text."""
+    """End positions of nodes in one text."""
 
     def __init__(self, text: str) -> None:
         self._text, self._length = text, len(text)
@@ -107,7 +101,7 @@ class _Finder:
         self._steps = 0
 
     def ends(self, node: Node, starts: int, left: int) -> int:
-        """The places where a node may end if it begins at one of `starts`."""
+        """End positions of a node for the start positions `starts`."""
         self._steps += 1
         if left == 0 or self._steps > _MOST_STEPS:
             raise _UnknownError
@@ -147,7 +141,7 @@ class _Finder:
                 raise _UnknownError
 
     def _repeated(self, node: Repeat, starts: int, left: int) -> int:
-        """After as many repetitions as there are places, another one changes nothing."""
+        """Repeat until the positions no longer change."""
         most = self._length + 1
         for _ in range(min(node.low, most)):
             starts = self.ends(node.item, starts, left)
@@ -159,7 +153,7 @@ class _Finder:
         return starts
 
     def _looked(self, node: Look, starts: int, left: int) -> int:
-        """The places where a lookahead or lookbehind holds."""
+        """Positions where a lookaround holds."""
         found = 0
         for place in range(self._length + 1):
             here = 1 << place
@@ -201,7 +195,7 @@ def members(leaf: Class | Shorthand | Dot) -> frozenset[str]:
 
 
 def samples(pattern: str, more: int = 0) -> Iterator[str]:
-    """A few texts in which a pattern may be found; `more` adds repetitions. No lookaround.
+    """A few texts in which a pattern may be found, ignoring lookaround; `more` adds repetitions.
 
     >>> list(samples("^(a|b[0-9]){2}$"))
     ['aa', 'aa', 'b0b0', 'aa', 'b0b0']
@@ -223,7 +217,7 @@ def _sample(pattern: str, extra: int, shift: int) -> str | None:
 
 @final
 class _Sampler:
-    """Makes a text for a pattern, in one of several ways."""
+    """Makes a text for a pattern, with one choice of repetitions and options."""
 
     def __init__(self, extra: int, shift: int) -> None:
         self._extra, self._shift = extra, shift
@@ -258,7 +252,7 @@ class _Sampler:
                 return ""
 
     def _one(self, chars: frozenset[str]) -> str:
-        """One of the usual characters of a class, in some ways one after the other."""
+        """A character of a class; `shift` above 1 varies it."""
         usual = [char for char in _CHOICE if char in chars] or sorted(chars)[:4]
         if not usual:
             raise _UnknownError

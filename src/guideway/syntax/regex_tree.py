@@ -32,8 +32,8 @@ AnchorKind: TypeAlias = Literal["text start", "line start", "text end", "line en
 class Mode:
     """Dialect and flags at a place of a pattern.
 
-    `multiline`: ^ and $ match at every line. `dot_all`: the dot matches newlines. `verbose`: blanks
-    and comments do not count. `ascii`: shorthands and case are ASCII's.
+    `multiline`: ^ and $ match at every line. `dot_all`: the dot matches newlines. `verbose`:
+    whitespace and comments are ignored. `ascii`: shorthands and case are ASCII's.
     """
 
     dialect: Dialect = "python"
@@ -66,7 +66,7 @@ class Range:
 @final
 @by_value
 class Shorthand:
-    r"""A named set: "digit", "space", "word"; of \p{…} a category ("Lu"), Any, ASCII, Assigned."""
+    r"""A named set: "digit", "space", "word"; for \p{…} a category ("Lu"), Any, ASCII, Assigned."""
 
     name: str
     negated: bool
@@ -77,7 +77,7 @@ class Shorthand:
 @final
 @by_value
 class Class:
-    """One character of the items, or of all others if negated."""
+    """One character of the items, or outside of them if negated."""
 
     items: tuple[int | Range | Shorthand, ...]
     negated: bool
@@ -88,7 +88,7 @@ class Class:
 @final
 @by_value
 class Dot:
-    """Any character, except newlines as the mode has it."""
+    """Any character; without newlines unless `dot_all`."""
 
     mode: Mode
     place: int
@@ -97,7 +97,7 @@ class Dot:
 @final
 @by_value
 class Anchor:
-    """A place in the text; "last line end" is also before a newline at the end."""
+    """A position; "last line end" is the end, or before a newline there."""
 
     kind: AnchorKind
     place: int
@@ -106,7 +106,7 @@ class Anchor:
 @final
 @by_value
 class Boundary:
-    """A place between a word character and another or the end; negated, any other place."""
+    """A boundary of a word, or any other position if negated."""
 
     negated: bool
     mode: Mode
@@ -116,7 +116,7 @@ class Boundary:
 @final
 @by_value
 class Back:
-    """The text of a capturing group once more."""
+    """A back reference."""
 
     number: int
     mode: Mode
@@ -126,7 +126,7 @@ class Back:
 @final
 @by_value
 class Look:
-    """A place after (`ahead`) or before which the item matches, or does not (`negated`)."""
+    """A lookahead (`ahead`) or lookbehind."""
 
     item: "Node"
     ahead: bool
@@ -137,7 +137,7 @@ class Look:
 @final
 @by_value
 class Group:
-    """Parentheses. `number` counts the capturing ones from 1 and is 0 for all others."""
+    """Parentheses; `number` counts capturing groups from 1, and is 0 for others."""
 
     item: "Node"
     number: int
@@ -178,9 +178,9 @@ Node: TypeAlias = Leaf | Look | Group | Repeat | Sequence | Alternation
 @final
 @by_value
 class Pattern:
-    """A pattern's text and tree, and whether that has any Look, Boundary or Back.
+    """Text and tree of a pattern; flags say whether it has any Look, Boundary or Back.
 
-    The hash is that of the text; hashing the tree would take a call for each node.
+    The hash is that of the text alone, which is faster than hashing the tree.
     """
 
     text: str
