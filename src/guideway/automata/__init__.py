@@ -1,1 +1,1 @@
-"""The core expression to something that reads bytes. Knows no tokens."""
+"""Automata over bytes for core expressions. Knows no tokens."""

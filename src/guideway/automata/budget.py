@@ -1,8 +1,7 @@
 """Limits on the work of compiling, and on the memory of a constraint.
 
 Work is counted in the loops that do it: estimates are wrong by orders of magnitude
-(`[ab]*a[ab]{13}` has 16,387 states). Too much work while compiling is a `LimitError`; afterwards
-nothing fails for lack of budget.
+(`[ab]*a[ab]{13}` has 16,387 states). After compiling, nothing fails for lack of fuel.
 """
 
 from dataclasses import dataclass

@@ -16,11 +16,11 @@ from guideway.lowering.nodes import (
 )
 
 CERTAIN, VAGUE, UNTOLD = range(3)
-_MOST_KNOWN: Final = 1 << 14  # expressions, before all are forgotten
+_MOST_KNOWN: Final = 1 << 14  # expressions, before all are dropped
 
 
 def options_of(state: Expr) -> list[Expr]:
-    """Alternatives of a state, split so that every open capture heads its own."""
+    """Alternatives of a state, split so that each open capture is the head of its own."""
     found: list[Expr] = []
     todo = [state]
     while todo:
@@ -35,7 +35,6 @@ def options_of(state: Expr) -> list[Expr]:
 
 
 def head_of(option: Expr) -> Expr:
-    """First expression of an alternative."""
     return parts(looking(option)[1])[0]
 
 
@@ -52,7 +51,7 @@ def has_read(state: Expr) -> bool:
 
 
 def read_items(state: Expr) -> list[Expr]:
-    """Expressions that are being captured and may contain captures themselves."""
+    """Items of open captures that may contain captures themselves."""
     known = (known_capture(option) for option in options_of(state))
     return [one.item for one in known if one is not None and not one.item.regular]
 
@@ -74,7 +73,7 @@ def forgotten(state: Expr) -> Expr:
 
 
 def _forgotten(option: Expr, inner: dict[Expr, Expr]) -> Expr:
-    """An alternative without the bytes of its capture, and without those of captures inside."""
+    """An alternative without the bytes of its capture and of captures inside."""
     known = known_capture(option)
     if known is None:
         return option
@@ -86,21 +85,15 @@ def _forgotten(option: Expr, inner: dict[Expr, Expr]) -> Expr:
 
 @final
 class Doubts:
-    """Answers about states whose captures have read unknown bytes."""
+    """How states depend on the unknown bytes of captures; cached."""
 
     def __init__(self) -> None:
         self._certain: set[Expr] = set()
 
     def of(self, state: Expr) -> int:
-        """How a state depends on those bytes.
+        """Return how a state depends on those bytes.
 
         CERTAIN: not at all. VAGUE: its shortest length depends on them. UNTOLD: its emptiness does.
-
-        >>> from guideway.lowering.expr import UNSURE, alt, literal
-        >>> Doubts().of(literal("a")) == CERTAIN
-        True
-        >>> Doubts().of(alt(literal("a"), concat(literal("b"), UNSURE))) == UNTOLD
-        True
         """
         todo, seen, found = [state], set[Expr](), CERTAIN
         while todo:
@@ -122,8 +115,8 @@ class Doubts:
 def _is_vague(node: Expr) -> bool:
     """Return True if the shortest length after a node depends on unknown captured bytes.
 
-    For most objects it does not: keys that must not repeat are optional. Treating each possible key
-    as vague made a step near the end of a budget try 512 tokens and exclude the others.
+    Keys that must not repeat are mostly optional, so most objects do not depend on them. Treating
+    each possible key as vague made a step near the end of a budget try 512 tokens.
     """
     match node:
         case Call(template, argument):
@@ -135,7 +128,6 @@ def _is_vague(node: Expr) -> bool:
 
 
 def _inside(node: Expr) -> tuple[Expr, ...]:
-    """Parts of a node that may follow the bytes read so far."""
     match node:
         case Concat(head, tail):
             return head, tail

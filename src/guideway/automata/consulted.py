@@ -13,5 +13,5 @@ class Consulted(Protocol):
         ...
 
     def shortest(self, expr: Expr) -> "tuple[bool, bytes | None]":
-        """Whether the least shortest text is known, and that; None if there is none."""
+        """Whether the shortest text is known, and the text; None if there is none."""
         ...

@@ -1,8 +1,7 @@
 """Masks of a whole batch, on all cores.
 
-Matchers of one constraint share its caches and its lock, so they run in one thread. Kernels release
-the GIL. The caller's thread starts alone and uses other threads after 1 ms, because starting a
-thread takes as long as a hundred cached rows.
+Matchers of one constraint share a lock, so they run in one thread. The caller's thread starts alone
+and uses other threads after 1 ms: starting one takes as long as a hundred cached rows.
 """
 
 import os
@@ -95,7 +94,6 @@ def _rows(bitmask: Bitmask, count: int) -> NDArray[np.uint32]:
 
 
 def _cores() -> int:
-    """Number of cores that this process may use."""
     return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
 
 

@@ -1,8 +1,4 @@
-"""A finite language as a table over bytes.
-
-States without memory give all their arcs at once; those with memory (the keys that an object has
-had) are stepped byte by byte.
-"""
+"""A finite language as a table over bytes."""
 
 from collections import deque
 from collections.abc import Iterator
@@ -56,7 +52,7 @@ def byte_table(machine: Derivatives, start: Expr, most_states: int) -> ByteTable
 
 
 def _arcs(machine: Derivatives, state: Expr) -> Iterator[tuple[int, Expr]]:
-    """Sets of bytes, and the exact state after each."""
+    """Sets of bytes and the exact state after each; states with memory are read byte by byte."""
     blurred = machine.blurred(state)
     arcs = machine.arcs(blurred)
     for members, target in arcs:

@@ -31,8 +31,8 @@ from guideway.vocabulary.merges import Ids
 from guideway.vocabulary.spellings import Vocabulary
 
 _MOST_STARTS: Final = 256
-_NONE: Final = 1 << 40  # the length of a route that there is not
-_PLAIN: Final = -1  # in the place of a macro state: the kernels do not read these
+_NONE: Final = 1 << 40  # longer than any route
+_PLAIN: Final = -1  # number of these states, which kernels do not read
 
 
 @final
@@ -55,7 +55,7 @@ class CanonicalStates(ListedStates):
         self._starts = dict[bytes, State]()
 
     def start(self, lead: bytes) -> State:
-        """The state of a text that begins with `lead`; refused if there is none."""
+        """The state of a text that begins with `lead`."""
         with self.lock:
             found = self._starts.get(lead)
             if found is None:
@@ -79,7 +79,7 @@ class CanonicalStates(ListedStates):
             return state.row
 
     def within(self, state: State, tokens_left: int) -> Row:
-        """The mask without the tokens after which `tokens_left - 1` more do not suffice."""
+        """The mask without tokens after which `tokens_left - 1` more are not enough."""
         with self.lock:
             needed = self.distance(state)
             if needed > tokens_left:
@@ -123,7 +123,6 @@ class CanonicalStates(ListedStates):
             return self._cutter.ends(self._cutter.run(self._cutter.start, tokens, joined=False))
 
     def forget(self) -> None:
-        """Drop the masks and the routes."""
         super().forget()
         with self.lock:
             self._routes.forget()
@@ -139,7 +138,7 @@ class CanonicalStates(ListedStates):
         return found
 
     def _open(self, spot: Spot) -> tuple[Ids, Ids]:
-        """The tokens with a route, and the least known length of the route after each."""
+        """Tokens with a route, and the shortest known length of the route after each."""
         least = np.full(self._vocabulary.width, _NONE)
         new = self._routes.options(spot.rest, spot.place, joined=False)
         self._measure(least, new, spot, joined=False)

@@ -1,10 +1,7 @@
-"""How many tokens bring a text to its end, and which tokens leave enough of them.
+"""Number of tokens to the end of a text, and the tokens that leave enough of them.
 
-The shortest rest of a text, in as few tokens as spell it, suffices; that fewer tokens may spell a
-longer one is not asked. Where the vocabulary cannot spell every byte on its own, `token_graph`
-knows the numbers.
-
-What this module does not know: decode states (`compiled`), canonical tokens (`canonical`).
+The distance is the fewest tokens that spell a shortest rest; a longer rest that needs fewer tokens
+is not searched for. If the vocabulary cannot spell every byte alone, `token_graph` has distances.
 """
 
 from collections.abc import Callable
@@ -30,22 +27,22 @@ from guideway.masks.states import States
 from guideway.masks.walk import Reached
 from guideway.vocabulary.spellings import Vocabulary
 
-_MORE: Final = 16  # tokens that a rest may take more if a name or an item is one that came
-_MANY: Final = 512  # tokens that are asked one by one near the end of a budget: 30 to 450 ms in all
-_FEW: Final = 64  # tokens that are asked for one by one: a millisecond each
+_MORE: Final = 16  # tokens kept in reserve if a key or an item may have to differ from earlier ones
+_MANY: Final = 512  # tokens tried one by one near the end of a budget: 30 to 450 ms in all
+_FEW: Final = 64  # tokens tried one by one: a millisecond each
 
 
 class Rests(Protocol):
-    """What knows what may follow a state."""
+    """Source of the language after a state."""
 
     def rest(self, state: State) -> Expr:
-        """As an expression."""
+        """The language of the rest of the text."""
         ...
 
 
 @final
 class Closing:
-    """The same for one constraint. Not thread safe; its owner locks."""
+    """Token limits of one constraint. Not thread safe; its owner locks."""
 
     def __init__(
         self,
@@ -69,15 +66,15 @@ class Closing:
         return Segmentation(self._vocabulary)
 
     def distance(self, rest: Expr) -> int:
-        """Tokens that suffice where this may follow."""
+        """A number of tokens that suffices for `rest`."""
         if self._graph is not None:
             return self._graph.distance(rest)
         return self._segmentation.fewest(self._machine.hoped(rest)) or 0
 
     def fits(self, rest: Expr, tokens: int) -> bool:
-        """Whether so many do."""
+        """Return True if `tokens` suffice for `rest`."""
         if self._graph is None:
-            # A token is at least a byte and at most the longest: mostly that decides.
+            # A token has between 1 and `longest` bytes, which mostly decides.
             length = self._machine.shortest_length(rest)
             if length > LONGEST:
                 return False
@@ -89,10 +86,9 @@ class Closing:
         return self.distance(rest) <= tokens
 
     def reaches(self, state: State, tokens: int) -> bool:
-        """Whether so many tokens suffice behind a state.
+        """Return True if `tokens` suffice after `state`, mostly from a bound in bytes.
 
-        Far from the end of a budget a bound tells. Asked exactly behind each token of schemas that
-        are new it took 364 us a token (90 % below 647), and takes 134 (84); a mask takes 10.
+        Exact distances for each token of new schemas took 364 us a token, with the bound 134.
         """
         bytes_ = None if self._foresight is None else self._foresight.at_most(state)
         if bytes_ is not None and bytes_ <= tokens:
@@ -100,21 +96,16 @@ class Closing:
         return self.fits(self._states.rest(state), tokens)
 
     def without(self, state: State, token: int) -> Row | None:
-        """The mask without what leads to where a token leads; None if that is not told."""
+        """The mask without the group of `token`; None if the groups are unknown."""
         if self._grouping is None or state.ended or not self._states.rest(state).looks:
             return None
-        groups = self._grouping.groups(state, -1)  # whatever stays within a token told apart
+        groups = self._grouping.groups(state, -1)  # no bound: split strings, too
         return None if groups is None else self._packed(state, groups.without(token))
 
     def within(self, state: State, mask: Row, tokens_left: int) -> Row:
-        """The tokens of a mask after which one less than `tokens_left` suffice.
+        """The tokens of a mask after which `tokens_left - 1` suffice.
 
-        Far from the end of a budget it is all of them, as long as bounds say so, or as it was found
-        with fewer tokens. Asked at each step with 30 tokens more than the text has, half of the
-        masks of new schemas took 6 ms and the mean was 22 (p99 443).
-
-        Raises:
-            LimitError: `tokens_left` do not suffice.
+        Returns the whole mask while a bound, or an earlier search with fewer tokens, allows it.
         """
         if state.enough == ALL and self._foresight is not None:
             bytes_ = self._foresight.enough(state)
@@ -134,21 +125,20 @@ class Closing:
     def _row_of(self, state: State, groups: Groups, tokens_left: int) -> Row:
         left = tokens_left - 1
         fit = [g.tokens for g in groups.each if self._fits(g, groups, left)]
-        if not (fit or state.accepts):  # as behind an item that must not be another
+        if not (fit or state.accepts):  # as after an item that must differ from others
             fit = [min(groups.each, key=lambda group: self._length(group, groups)).tokens]
         return self._packed(state, np.concatenate([NONE, *fit]))
 
     def _packed(self, state: State, tokens: "NDArray[np.int32]") -> Row:
-        """The row of these tokens, with the end ids where the text may end."""
+        """The row of these tokens, with the end ids if the text may end."""
         ends = np.array(self._ends if state.accepts else [], np.int32)
         return pack(np.concatenate([tokens, ends]), self._vocabulary.width)
 
     def row(self, state: State, tokens_left: int) -> Row:
-        """The tokens after which one less than `tokens_left` suffice, as the plain engine says.
+        """The tokens after which `tokens_left - 1` suffice, by the plain engine.
 
-        Where it is not known which names or items a token has read, it depends on them how much has
-        to follow, and 16 more might not suffice, tokens are asked one by one, 512 at most: others
-        are left out.
+        If the distance depends on the keys or items in a token, and 16 more tokens might not
+        suffice, up to 512 tokens are tried one by one, and others are excluded.
         """
         rest = self._states.rest(state)
         needed = self.distance(rest)
@@ -171,7 +161,6 @@ class Closing:
         return self._rows.pack(rest, np.concatenate([sure, np.array(more, np.int32)]))
 
     def _fits(self, group: Group, groups: Groups, tokens: int) -> bool:
-        """Whether so many tokens suffice after those of a group."""
         if group.most is not None and group.most <= tokens:
             return True
         return self.fits(groups.after(group), tokens)
@@ -180,26 +169,26 @@ class Closing:
         return self.distance(groups.after(group)) if group.most is None else group.most
 
     def _surely_fits(self, rest: Expr, tokens: int) -> bool:
-        """Whether what seems to fit does, or would if some more tokens were needed."""
+        """Return True if `rest` fits exactly, or with tokens in reserve."""
         doubt = CERTAIN if rest.looks else self._doubts.of(rest)
         return doubt == CERTAIN or (doubt == VAGUE and self.fits(rest, tokens - _MORE))
 
     def _doubtful(self, reached: Reached, numbers: list[int]) -> list[int]:
-        """The tokens that lead to some states, those first of which the least has to follow."""
+        """The tokens that lead to these states, nearest to the end first."""
         states = {n: self._machine.shortest_length(self._rows.state(n)) for n in numbers}
         first = sorted(numbers, key=states.__getitem__)
         tokens = [reached.tokens[reached.numbers == n].tolist() for n in first]
         return [*chain.from_iterable(tokens)][:_MANY]
 
     def _by_key(self, reached: Reached, numbers: set[int]) -> list[int]:
-        """A few tokens into a key or an item: after each it may take another number to the end."""
+        """A few tokens into a key or item, after each of which the distance may differ."""
         states = {n: self._rows.state(n) for n in numbers}
         into = [n for n, s in states.items() if self._depends_on_token(s)]
         tokens = reached.tokens[np.isin(reached.numbers, into)]
         return tokens.tolist() if len(tokens) <= _FEW else []
 
     def _depends_on_token(self, rest: Expr) -> bool:
-        """Whether it may depend on what a token has read how many have to follow."""
+        """Return True if the distance may depend on the text of the last token."""
         if rest.looks:
             return self._machine.reads_capture(rest)
         return self._doubts.of(rest) != CERTAIN
@@ -213,9 +202,9 @@ def halved(
     *,
     also_half: bool,
 ) -> Row:
-    """What `row` says, which is remembered if it is the whole mask.
+    """Return `row(state, tokens_left)`, and remember the limit if it is the whole mask.
 
-    Asked with ever fewer tokens, as within a string, `row` is asked a few times: first with half.
+    With `also_half`, half of the limit is tried first, so that a falling limit needs few searches.
     """
     if also_half and np.array_equal(row(state, tokens_left // 2), mask):
         state.enough = tokens_left // 2

@@ -1,11 +1,8 @@
 """Inclusion and equality of languages, with a counterexample.
 
-    A.includes(B)      no text of B is missing in A          B and not A is empty
-    A.equivalent(B)    they have the same texts              both differences are empty
-
-A language is restricted to what its vocabulary can spell. A search finds the shortest text of "B
-and not A" if A is regular or has bounded nesting. Otherwise the texts of B are tried one by one if
-they are few. All else is refused: inclusion of context-free languages is undecidable.
+A includes B if "B and not A" is empty, restricted to what the vocabulary can spell. A search finds
+its shortest text if A is regular or has bounded nesting. Otherwise the texts of B are tried one by
+one if they are few. All else is refused: inclusion of context-free languages is undecidable.
 """
 
 from collections.abc import Callable
@@ -67,7 +64,7 @@ class Language:
     vocabulary: Vocabulary
 
     def flattened(self, decisions: Decisions) -> Expr | None:
-        """One regular expression of it; None if it nests and has many texts."""
+        """The language as one regular expression; None if it nests and has many texts."""
         flat = decisions.flattened(self.expr)
         if flat is None:
             words = decisions.words(self.expr)
@@ -101,13 +98,12 @@ class Language:
 
 
 def included(this: Language, other: Language, fuel: Callable[[int], None]) -> Comparison:
-    """Compare `this` with `other`: does it have every text of `other`?"""
+    """Compare: does `this` have every text of `other`?"""
     missing = _missing(this, other, Decisions(fuel))
     return HOLDS if missing is None else Comparison(False, _shown(missing), "other")
 
 
 def equal(this: Language, other: Language, fuel: Callable[[int], None]) -> Comparison:
-    """Compare the texts of both."""
     decisions = Decisions(fuel)
     found: list[tuple[int, bytes, Side]] = []
     refused: UnsupportedError | None = None

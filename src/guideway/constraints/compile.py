@@ -1,9 +1,4 @@
-"""Compilation of sources to constraints.
-
-    source ─ lower_source ─▶ core expression ─ Derivatives ─▶ recognizer ─▶ CompiledConstraint
-
-Constraints are cached by source, vocabulary and budget.
-"""
+"""Compilation of sources to constraints, cached by source, vocabulary and budget."""
 
 import logging
 from collections.abc import Callable
@@ -52,7 +47,7 @@ Told = TypeVar("Told")
 Parts: TypeAlias = tuple[Source, Vocabulary, Budget, Cutter | None]
 
 _DEFAULT: Final = Budget.default()
-_DEAR: Final = 5  # parts of a search that takes long: 400,000 took 2.8 to 4.7 s
+_DEAR: Final = 5  # weight of slow searches: 400,000 parts took 2.8 to 4.7 s
 
 
 @final
@@ -161,7 +156,6 @@ def _remembered(
 def _compiled_again(
     what: Source, vocabulary: Vocabulary, budget: Budget, canonical: object
 ) -> CompiledConstraint:
-    """Compile the constraint of a pickle."""
     return compile(what, vocabulary, budget, canonical=canonical)
 
 
@@ -231,7 +225,7 @@ def _told(what: Source, ask: Callable[[], Told]) -> Told:
 def _try_wide(
     expr: Expr, machine: Derivatives, vocabulary: Vocabulary, budget: Budget, meter: Meter
 ) -> None:
-    """Compute a mask of a very wide alternative, as each of its states may have all branches."""
+    """Compute a mask of a very wide alternative, each of whose states may have all branches."""
     part = wide_part(expr)
     if part is None:
         return
@@ -247,7 +241,7 @@ def _try_parts(
     budget: Budget,
     meter: Meter,
 ) -> None:
-    """Compute masks of intersections at the places `tried`, which may take too long."""
+    """Compute masks of the intersections at the places `tried`, which may take too long."""
     for place, part, behind in tried:
         try:
             with metered(lambda parts: meter.tick(parts * _DEAR)):

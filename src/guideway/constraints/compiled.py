@@ -394,7 +394,7 @@ class CompiledConstraint:
         with self._lock:
             if "_rows" in self.__dict__:
                 self._rows.forget()
-            self.__dict__.pop("_closing", None)  # whose groups hold a state
+            self.__dict__.pop("_closing", None)  # its groups hold a state
             self._states.forget()
 
     @cached_property
@@ -420,7 +420,6 @@ class CompiledConstraint:
             return Language(expr, resolved.vocabulary)
 
     def _fuel(self) -> Callable[[int], None]:
-        """Counter of the work of a comparison."""
         return Meter(self._budget, "comparing").tick
 
     def _rejection(self, state: DecodeState, token: int) -> TokenRejected:

@@ -1,7 +1,6 @@
 """Explanation of an empty source: two of its parts that exclude each other.
 
-The search descends into parts that are empty themselves. `lowering.json_conflicts` explains JSON
-Schemas.
+`lowering.json_conflicts` explains JSON Schemas.
 """
 
 from collections.abc import Sequence
@@ -41,15 +40,9 @@ def conflict(source: Source, decisions: Decisions) -> UnsatisfiableError:
 
 
 def undecided(source: Source, error: LimitError) -> LimitError:
-    """Add the names of two intersected parts to an error about a search, if there are any.
-
-    >>> from guideway.syntax.sources import Choice, Regex, Sequence
-    >>> both = Sequence((Choice(["x"]), Regex("a+") - Regex("b+")))
-    >>> print(undecided(both, LimitError("too many", limit="states", given=3)))
-    Regex('a+') - Regex('b+'): too many (at Regex('a+') - Regex('b+'))
-    """
+    """Add the names of two intersected parts, if there are any, to an error about a search."""
     todo = [source]
-    for each in todo:  # grows
+    for each in todo:  # grows while it is read
         parts = _meeting(each)
         if len(parts) > 1:
             one, other = parts[0], parts[-1]
@@ -86,7 +79,7 @@ class _Conflict:
         self._decisions = decisions
 
     def of(self, source: Source) -> UnsatisfiableError:
-        """The conflict in the innermost part that is empty itself."""
+        """The conflict in the innermost empty part."""
         around = list[Part]()
         while True:
             if isinstance(source, JsonSchema | PythonType):
@@ -102,7 +95,7 @@ class _Conflict:
             source = empty
 
     def _between(self, source: Source, parts: Sequence[Source]) -> UnsatisfiableError:
-        """The conflict among parts that have texts, each by itself."""
+        """The conflict among parts that are not empty."""
         for one, other in combinations(parts, 2):
             if self._empty(Both((one, other))):
                 return (
@@ -117,7 +110,7 @@ class _Conflict:
         return UnsatisfiableError(f"no text satisfies {' and '.join(names)}", conflict=names)
 
     def _swallowed(self, source: Lark) -> UnsatisfiableError | None:
-        """The conflict with a Lark terminal that matches what has to follow, if that is why."""
+        """The conflict with a Lark terminal that matches what must follow it."""
         found = swallowing(read_lark(source), self._dead)
         if found is None:
             return None
@@ -148,11 +141,11 @@ class _Conflict:
     def _empty(self, source: Source) -> bool:
         try:
             return self._shortest(source) is None
-        except UnsupportedError:  # alone it cannot be decided, beside others it could
+        except UnsupportedError:  # undecidable alone, but maybe not in an intersection
             return False
 
     def _shortest(self, source: Source) -> str | None:
-        """A shortest text of a source, None if it has none."""
+        """A shortest text of a source, None if it is empty."""
         machine = self._decisions.machine
         expr = lower_source(source, self._decisions)
         return shown(machine.shortest(expr)).decode() if machine.has_text(expr) else None

@@ -12,7 +12,7 @@ from guideway.vocabulary.tokenizer_json import read_table
 
 _MOST: Final = 4
 
-_made: list[tuple[object, Vocabulary, Cutter]] = []  # held, so that an id stays theirs
+_made: list[tuple[object, Vocabulary, Cutter]] = []  # held, so that ids are not reused
 _lock: Final = Lock()
 
 
@@ -23,7 +23,7 @@ def cutter_of(tokenizer: object, vocabulary: Vocabulary) -> Cutter:
             f"canonical is {tokenizer}: guideway.compile needs the tokenizer of the vocabulary, or "
             "None"
         )
-    library = sys.modules.get("tokenizers")  # where it is not loaded, nothing is of its classes
+    library = sys.modules.get("tokenizers")  # if it is not loaded, nothing is of its classes
     own = library is not None and isinstance(tokenizer, library.Tokenizer)
     inner = tokenizer if own else fast_backend(tokenizer)
     with _lock:

@@ -45,7 +45,7 @@ class ListedStates:
 
 @final
 class ExploredStates(ListedStates):
-    """The states of one constraint, known beforehand."""
+    """The states of one constraint, from a graph built beforehand."""
 
     def __init__(
         self, expr: Expr, graph: TokenGraph, rows: Rows[Expr], vocabulary: Vocabulary

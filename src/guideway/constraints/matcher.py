@@ -1,7 +1,4 @@
-"""A mutable cursor, as serving engines expect it.
-
-The methods are those of xgrammar's and llguidance's matchers. The history is a list of states.
-"""
+"""A mutable cursor with the methods of xgrammar's and llguidance's matchers."""
 
 from typing import Any, Protocol, Self, final
 
@@ -166,11 +163,7 @@ def _at(constraint: CompiledConstraint, tokens: tuple[int, ...]) -> Matcher:
 
 
 def as_array(row: object) -> NDArray[np.generic]:
-    """Return a bitmask, or a row of one, as a numpy array of the same memory.
-
-    Raises:
-        UnsupportedError: the bitmask is on another device.
-    """
+    """A bitmask on the CPU, or a row of one, as a numpy array of the same memory."""
     device = getattr(row, "device", "cpu")
     if str(device) != "cpu":
         raise UnsupportedError(

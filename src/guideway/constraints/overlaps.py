@@ -1,14 +1,8 @@
-"""How much a pattern may overlap with itself: whether automata of 2^n states are to be feared.
+"""Estimate of how much a pattern overlaps with itself, which can give automata of 2^n states.
 
-A state of an automaton is the set of places at which a text may be within a pattern. `a.{12}b` may
-begin at each letter, so any of twelve places may be in the set or not: 2^12 states. `abc` may begin
-anywhere as well and has four states, for a text is within it where its last letters say so; and
-`^[a-f0-9]{8}-[a-f0-9]{4}$` begins once, so that a text is at one place.
-
-What is told here is an estimate, from the letters of a pattern in some microseconds: to make the
-first mask tells surely, and takes a thousand times as long.
-
-What this module does not know: what schemas say.
+A state is the set of places where a text may be within the pattern. `a.{12}b` may begin at each
+letter, so it has about 2^12 states; `abc` has four; `^[a-f0-9]{8}-` is at one place at a time. The
+estimate takes microseconds, a thousandth of the time of computing a first mask.
 """
 
 import re
@@ -16,8 +10,8 @@ from functools import lru_cache
 from typing import Final, NamedTuple, final
 
 _MOST: Final = 1 << 20
-_LONGEST: Final = 10_000  # letters of a pattern that is read: at most 34 ms
-# Letters that come once, how often something comes, where a group begins and ends, and characters.
+_LONGEST: Final = 10_000  # characters of a pattern that is read: at most 34 ms
+# Single characters, quantifiers, the begin and end of groups, and classes.
 _TOKENS: Final = re.compile(
     r"[\w:/@, -]+(?=[\w:/@, -])"
     r"|(?P<often>[*+?]|\{(?P<low>\d+)(?P<more>,?)(?P<high>\d*)\})"
@@ -28,7 +22,7 @@ _TOKENS: Final = re.compile(
 
 
 class _Part(NamedTuple):
-    """Places that may be open in a part that begins once, or anywhere; if its length varies."""
+    """Numbers of open places if the part begins once, and if it begins anywhere."""
 
     once: int = 0
     anywhere: int = 0
@@ -45,7 +39,7 @@ def _repeated(part: _Part, low: int, high: int | None) -> _Part:
     often = max(low if high is None else high, 1)
     if part.varies:
         again = part.anywhere * (often - 1 + (high is None))
-    else:  # a text that has begun with it once is at one of its places, or behind them
+    else:  # a text that began once is at one of its places, or after them
         again = part.anywhere.bit_length()
     anywhere = part.anywhere if low == high else max(part.anywhere, 1)
     return _Part(part.once + again, anywhere * often, varies=True)
@@ -53,11 +47,11 @@ def _repeated(part: _Part, low: int, high: int | None) -> _Part:
 
 @final
 class _Group:
-    """What was read of a group: its options, and the items of the last one."""
+    """The options of a group so far, and the items of the last one."""
 
     def __init__(self, *, looks: bool = False) -> None:
         self._looks, self._options = looks, list[_Part]()
-        self.begins_once = True  # each option so far
+        self.begins_once = True  # each option so far is anchored
         self.items: list[_Part] = []
 
     def end_option(self) -> None:
@@ -72,9 +66,9 @@ class _Group:
         self._options.append(_Part(once, once if begins_once else anywhere, varies))
 
     def whole(self) -> _Part:
-        """All of it; another text may be within what a group looks for at the same time."""
+        """The whole group; a lookaround may hold several texts at once."""
         self.end_option()
-        several = len(self._options) > 1  # which are as a class of characters is, if nothing else
+        several = len(self._options) > 1  # at least like a class of characters
         anywhere = max(sum(part.anywhere for part in self._options), int(several))
         once = anywhere if self._looks else sum(part.once for part in self._options)
         varies = several or self._options[0].varies
@@ -83,7 +77,7 @@ class _Group:
 
 @lru_cache(maxsize=4096)
 def overlap(pattern: str) -> int:
-    """About how many places of a pattern may be open at once, independent of each other.
+    """About how many places of a pattern may be open at once, independently of each other.
 
     >>> overlap("a.{12}b"), overlap("abc"), overlap("^[a-f0-9]{8}-[a-f0-9]{4}$")
     (14, 2, 0)
@@ -97,15 +91,15 @@ def overlap(pattern: str) -> int:
         letters += _read(token, groups)
     while len(groups) > 1:
         _end(groups)
-    # Where it begins anywhere it is at one place of its own: of nine words in one text there are
-    # thousands of states.
+    # An unanchored pattern also has one place of its own: nine words in one text give thousands of
+    # states.
     whole = groups[0].whole()
     at_one = 0 if groups[0].begins_once else letters.bit_length()
     return min(whole.anywhere + at_one, _MOST)
 
 
 def _read(token: re.Match[str], groups: list[_Group]) -> int:
-    """Read a token; how many characters it stands for."""
+    """Read a token; return the number of its characters."""
     items, kind = groups[-1].items, token.lastgroup
     if kind == "often":
         if items:

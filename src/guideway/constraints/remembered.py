@@ -1,7 +1,6 @@
 """Cache of `guideway.compile`: least recently used first out, with a bound on memory.
 
-Constraints grow while they are used, so their sizes are measured again now and then: measuring all
-each time takes longer than finding one.
+Constraints grow while they are used, so their sizes are measured again now and then.
 """
 
 import threading
@@ -26,8 +25,8 @@ class Remembered(Generic[Key, Kept]):
     def __init__(self, most: int, most_bytes: int) -> None:
         self.most, self.most_bytes = most, most_bytes
         self.hits = self.misses = 0
-        self._sizes: dict[Key, int] = {}  # when they were last looked at
-        # A plain dictionary: an ordered one asks for the hash of each key again when it grows.
+        self._sizes: dict[Key, int] = {}  # when last measured
+        # Not an OrderedDict, which hashes each key again when it grows.
         self._kept: dict[Key, Kept] = {}
         self._lock = threading.Lock()
 
@@ -39,7 +38,6 @@ class Remembered(Generic[Key, Kept]):
             return sum(value.size() for value in self._kept.values())
 
     def get(self, key: Key) -> Kept | None:
-        """The value of `key`, which becomes the most recently used."""
         with self._lock:
             found = self._kept.get(key)
             if found is None:
@@ -54,7 +52,7 @@ class Remembered(Generic[Key, Kept]):
 
     def put(self, key: Key, value: Kept) -> None:
         with self._lock:
-            used = next(reversed(self._kept), key)  # until now, and so it may have grown
+            used = next(reversed(self._kept), key)  # it may have grown since
             self._kept.pop(key, None)
             self._kept[key] = value
             for last in (used, key):
@@ -62,7 +60,6 @@ class Remembered(Generic[Key, Kept]):
             self._shrink()
 
     def clear(self) -> None:
-        """Drop everything, and reset the counts."""
         with self._lock:
             self._kept.clear()
             self._sizes.clear()

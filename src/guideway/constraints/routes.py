@@ -1,16 +1,10 @@
-"""Routes: canonical tokens from a place of a text to an end of it.
-
-A language and a `Cutter` may allow dead ends, and languages may nest without end. So likely routes
-are tried first:
+"""Routes: canonical tokens from a place of a text to an end of it. Likely ones are tried first:
 
 1. The text may end here.
-2. A draft follows: a shortest text, or one for each kind of first byte. If a piece ends before it,
-   its own tokens are a route, whatever the last token was; so this is asked once for all tokens
-   that lead to one state and place.
-3. The draft's tokens go on in the same piece, and the last token does not merge with the first.
-4. A search, with the shortest rests first; if it finds nothing, there is no route.
-
-The first two decide nearly all.
+2. A draft: a shortest text, or one for each kind of first byte, in a new piece. It does not depend
+   on the last token, so it is shared by all tokens that lead to one state and place.
+3. A draft in the same piece whose first token does not merge with the last one.
+4. A search, with the shortest rests first; it decides.
 """
 
 from collections.abc import Iterator
@@ -37,7 +31,7 @@ _MOST_OPTIONS: Final = 256
 _MOST_KNOWN: Final = 1 << 18
 _MOST_SPOTS: Final = 1 << 16  # of one search
 _ASCII: Final = 0x80
-_MARKED: Final = 0xF5  # bytes from here on are of marks
+_MARKED: Final = 0xF5  # bytes from here on are marks
 
 
 @final
@@ -86,7 +80,6 @@ class Routes:
         self.forget()
 
     def forget(self) -> None:
-        """Drop all caches."""
         self._options = dict[tuple[Expr, int, bool], Options]()
         self._settled = dict[tuple[Expr, int], Route | None]()
         self._known = dict[Spot, Route | None]()
@@ -147,7 +140,6 @@ class Routes:
         return Options(tokens[kept].astype(np.int64), found[kept], (*opened, *unsure))
 
     def _single(self, rest: Expr, place: int, token: int, after: int) -> Route | None:
-        """The route after one token."""
         exact, tail = self._rows.after(rest, token), self._cutter.tail(place, "", token)
         return None if exact is None else self.route(Spot(exact, after, token, tail))
 
@@ -220,13 +212,13 @@ class Routes:
         return None
 
     def _stays(self, tail: str, route: Route) -> bool:
-        """Return True if the text before a route stays as it is."""
+        """Return True if the text before a route does not change."""
         known = self._vocabulary.tokens
         text = b"".join(known[token] or b"" for token in route) if tail else b""
         return self._cutter.characters.stays(tail, text.decode(errors="ignore"))
 
     def _joinable(self, rest: Expr, place: int, every: bool) -> list[Route]:
-        """Routes from here if they do not change the last token."""
+        """Routes from here in the same piece, if they do not change the last token."""
         key = (rest, place, every)
         if key not in self._going_on:
             cutter = self._cutter
@@ -239,7 +231,7 @@ class Routes:
         return self._going_on[key]
 
     def _completed(self, spot: Spot) -> Route | None:
-        """The end of a character, and a route from there."""
+        """The end of a partial character, and a route from there."""
         cutter = self._cutter
         for tokens in cutter.completions(spot.place, spot.token).routes:
             after: Spot | None = spot

@@ -5,15 +5,15 @@ from typing import Final, final
 from guideway.errors import LimitError
 from guideway.vocabulary.spellings import Vocabulary
 
-_PARTS: Final = 4096  # of texts, that are remembered
+_PARTS: Final = 4096  # remembered parts of texts
 
 
 @final
 class Segmentation:
     """Fewest tokens of one text after another.
 
-    The shortest ends of the places of a text mostly have common suffixes, and only new bytes are
-    measured: 1.9 ms instead of 28 for the distance of a place with 1,100 bytes to come.
+    Only bytes before the common suffix with the last text are measured: 1.9 ms instead of 28 for
+    the distance of a place with 1,100 bytes to come.
 
     >>> segmentation = Segmentation(Vocabulary([b"a", b"ab", b"b"]))
     >>> segmentation.fewest(b"aab"), segmentation.fewest(b"baab"), segmentation.fewest(b"c")
@@ -24,7 +24,7 @@ class Segmentation:
         self._trie = vocabulary.trie
         self._text = b""
         self._parts = dict[bytes, int | None]()
-        self._fewest: list[int | None] = [0]  # tokens for the last 0, 1, 2, … bytes of it
+        self._fewest: list[int | None] = [0]  # tokens for its last 0, 1, 2, … bytes
 
     def fewest(self, text: bytes) -> int | None:
         """The fewest tokens that spell `text`, None if none do; O(new bytes · longest token)."""
@@ -34,8 +34,7 @@ class Segmentation:
     def in_parts(self, text: bytes) -> int | None:
         """An upper bound: a token for each comma, and the fewest for each part; None if impossible.
 
-        Members of objects repeat: with 60 required ones, a mask of 180 such texts of 2,600 bytes
-        took 1.3 s, and takes .5 this way.
+        Members of objects repeat: a mask of 180 texts of 2,600 bytes takes 0.5 s instead of 1.3.
         """
         if len(self._parts) > _PARTS:
             self._parts.clear()

@@ -1,7 +1,4 @@
-"""Special tokens of a source, looked up in a vocabulary.
-
-After `resolve` the source names only special tokens of the vocabulary, by their marks.
-"""
+"""Special tokens of a source, looked up in a vocabulary and replaced by their marks."""
 
 from dataclasses import dataclass, field
 from typing import final
@@ -34,12 +31,8 @@ class Resolved:
 
 
 def resolve(source: Source, vocabulary: Vocabulary) -> Resolved:
-    """`source` with its special tokens looked up.
-
-    Raises:
-        UnsupportedError: the vocabulary has no such token, or it is an end id.
-    """
-    if isinstance(source, JsonSchema | PythonType):  # which are most, and name none
+    """`source` with its special tokens looked up; unknown tokens and end ids are refused."""
+    if isinstance(source, JsonSchema | PythonType):  # most sources; they name no special tokens
         return Resolved(source, frozenset(), vocabulary)
     lookup = _Lookup(vocabulary)
     found = lookup.resolved(source)
@@ -50,7 +43,7 @@ def resolve(source: Source, vocabulary: Vocabulary) -> Resolved:
 
 
 def find(token: Special, vocabulary: Vocabulary) -> str:
-    """The name by which a special token is marked."""
+    """The name in the mark of a special token."""
     return _Lookup(vocabulary).found(token)
 
 
@@ -75,7 +68,7 @@ class _Lookup:
         return Special(self.found(source))
 
     def _all_but(self, others: Others) -> Source:
-        """Text, and the special tokens that have a name, without some."""
+        """Text and all named special tokens, without some."""
         left = dict(names_of(self.vocabulary))
         for each in others.without:
             token = self._id(each)
@@ -104,7 +97,7 @@ class _Lookup:
         return name
 
     def _id(self, token: str | int) -> int | None:
-        """The id of the token of this name, if there is one; an id as it is."""
+        """The id of a token by name or id, None if there is none."""
         if isinstance(token, int):
             return token if token < self.vocabulary.width else None
         found = self.vocabulary.special.get(token)
@@ -114,7 +107,7 @@ class _Lookup:
         return found
 
     def _name(self, token: int) -> str:
-        """The name by which an id is marked."""
+        """The name in the mark of an id."""
         if token in self.vocabulary.eos_ids:
             raise UnsupportedError(
                 f"token {token} is an end token: guideway adds it where the text may end; leave "

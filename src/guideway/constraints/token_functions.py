@@ -1,8 +1,7 @@
 """Effects of tokens on the states of a table; equal ones are one class.
 
 A string of bytes is a function from states to states: f(ab) = f(b) after f(a). Vocabularies have
-many tokens and few functions, so each distinct function is kept once while the trie is walked by
-level.
+few distinct functions, so the trie is walked by level and each function is kept once.
 """
 
 from dataclasses import dataclass
@@ -26,7 +25,7 @@ class TokenFunctions:
     Attributes:
         function: int32[tokens with a spelling], number of the function, in the order of the trie's
             `token_ids`; 0 leads nowhere.
-        after: int32[functions, states], the state after each; 0 is nowhere.
+        after: int32[functions, states], the state after each; 0 is no state.
     """
 
     function: NDArray[np.int32]
@@ -34,11 +33,7 @@ class TokenFunctions:
 
 
 def token_functions(following: NDArray[np.int32], trie: Trie, most_bytes: int) -> TokenFunctions:
-    """The functions of the tokens in `trie` over the states of a byte table, int32[states, 256].
-
-    Raises:
-        LimitError: they need more than `most_bytes`.
-    """
+    """The functions of the tokens in `trie` over a byte table, int32[states, 256]."""
     functions = _Functions(following, most_bytes)
     found = np.zeros(len(trie), np.int32)
     found[0] = STAYS
@@ -57,7 +52,7 @@ class _Functions:
     """Distinct functions by number."""
 
     def __init__(self, following: NDArray[np.int32], most_bytes: int) -> None:
-        # Bytes that lead to the same from every state are one: a class.
+        # Bytes that lead to the same state everywhere share a class.
         columns, self._byte_class = np.unique(following, axis=1, return_inverse=True)
         self._columns = np.ascontiguousarray(columns.T)
         self._most = most_bytes // (4 * len(following))

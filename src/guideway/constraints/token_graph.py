@@ -1,8 +1,7 @@
 """States from which tokens can end a text, for vocabularies that cannot spell every byte alone.
 
 With the tokens "ab" and "b" no text can end in an "a". So all states that tokens reach are explored
-beforehand, and those that cannot reach an accepting one are removed. Languages with too many states
-are refused.
+beforehand, and those that cannot reach an accepting one are removed.
 """
 
 from collections import deque
@@ -38,7 +37,7 @@ class TokenGraph:
         self.include(start)
 
     def include(self, start: Expr) -> None:
-        """Explore from another start too; too many states, or no text, are refused."""
+        """Explore from another start; too many states, or no text, are refused."""
         if start not in self._after:
             self._explore(start)
             self._distances = self._measure()
@@ -49,15 +48,13 @@ class TokenGraph:
             )
 
     def alive(self, state: Expr) -> bool:
-        """Return True if tokens lead from `state` to an accepting state."""
         return state in self._distances
 
     def distance(self, state: Expr) -> int:
-        """The fewest tokens to an accepting state."""
         return self._distances[state]
 
     def within(self, state: Expr, tokens_left: int) -> list[int]:
-        """The tokens after which `tokens_left - 1` more suffice."""
+        """Tokens after which `tokens_left - 1` more suffice."""
         return [
             token
             for token, after in self._after[state].items()

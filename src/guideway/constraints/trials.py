@@ -1,13 +1,9 @@
-"""What patterns allow together within a schema, tried while compiling still can refuse it.
+"""Intersections of patterns in a schema that are tried while compiling can still refuse them.
 
-Parts of a schema are lowered when a text enters them. Patterns that meet each other there may have
-an automaton of 2^n states: `propertyNames` of `a.{12}b` and `c.{12}d` with at most 60 characters
-took more than 21 s within one mask. So the first mask within each such string or key is made when
-compiling, and paid for; but where the letters of the patterns say that they have few states
-(`overlaps`), as those of most schemas that people write. One of very many patterns that has to
-match is tried, too: each state of them may have all of them.
-
-What this module does not know: how masks are made.
+Parts of a schema are lowered when a text enters them. Intersected patterns may have an automaton of
+2^n states: `propertyNames` of `a.{12}b` and `c.{12}d` took more than 21 s within one mask. So the
+first mask in each such string or key is computed when compiling, unless `overlaps` estimates few
+states. Alternatives of very many patterns are tried, too: a state of them may have all branches.
 """
 
 import json
@@ -26,20 +22,20 @@ from guideway.syntax.json_schema_source import JsonSchema
 from guideway.syntax.json_text import extend, find, walk, write_json, write_plain
 
 Trials: TypeAlias = Iterator[tuple[Callable[[], str], JsonSchema | None, bytes]]
-_MOST: Final = 64  # trials, of a millisecond each where nothing is large
-_DEEPEST: Final = 12  # levels of parts that say something about one string,
-_MOST_PARTS: Final = 64  # how many such parts are looked at,
-_LOOKED_AT: Final = 4096  # and how many in a schema
+_MOST: Final = 64  # trials, of a millisecond each unless something is large
+_DEEPEST: Final = 12  # levels of parts that apply to one string
+_MOST_PARTS: Final = 64  # such parts read for one trial
+_LOOKED_AT: Final = 4096  # and in a schema
 _LONGEST: Final = 1 << 40
-_MEETING_KEYS: Final = 2  # patterns of keys; most schemas that have any have one
-_MOST_KEYS: Final = 16  # of 300 simple ones the trial takes 3 s, and the mask itself none
+_MEETING_KEYS: Final = 2  # patterns of keys; most schemas with any have one
+_MOST_KEYS: Final = 16  # 300 simple ones take 3 s to try, and no time in a mask
 _WIDE: Final = 256  # patterns, or alternatives of one
-_PARTS_OF_ONE: Final = 256  # parts of an expression that are looked at
+_PARTS_OF_ONE: Final = 256  # parts of an expression that are read
 _REPEATS: Final = frozenset("*+{")  # without one a pattern has few states
 _LOOKAROUND: Final = ("(?=", "(?!", "(?<")
 _EASY: Final = 9  # places that may be open at once: some 2^9 states at most
-# As many places as of a pattern are thought to be open in a format: of most a few, and very many of
-# these, which beside `é` and a `maxLength` took 13 to 92 s within masks where that was not tried.
+# Patterns that overlap as much as formats do: most have few open places, and these very many. With
+# `é` and a `maxLength` those took 13 to 92 s within masks when they were not tried.
 _FORMAT: Final = "^.*......"
 _HARD_FORMATS: Final = frozenset(("regex", "idn-hostname", "idn-email"))
 _NAMED: Final = ("type", "pattern", "format")
@@ -52,39 +48,36 @@ _MEETING: Final = ('Of"', '"propertyNames"', '"format"', '"$ref"')
 _MEETING_WORDS: Final = frozenset(("allOf", "oneOf", "$ref", *_LENGTHS))
 _SAYING: Final = _MEETING_WORDS | {*_NAMED[1:], *_LISTS, *_PARTS}
 _DENYING: Final = ("not", "if")
-_TELLING: Final = frozenset((*_DENYING, "oneOf"))  # what is said under these, and what is not
+_TELLING: Final = frozenset((*_DENYING, "oneOf"))  # where a text must also fail a subschema
 _SPEAKING: Final = frozenset(
     (*_LISTS, *_NAMED[1:], "not", "if", "patternProperties", "propertyNames", "contains")
 )
 _HOLDING: Final = (dict, list)
 _SPELLED: Final = re.compile(r"\\u00(?:24|[4-7])")
 _PATTERN: Final = re.compile(r'"pattern"\s*:\s*("(?:[^"\\]|\\.)*")')
-_FAR: Final = 4096  # characters from which on to step through them, a text at a time, takes long
+_FAR: Final = 4096  # characters from which on stepping through them takes long
 _LONG: Final = re.compile(r'"m(in|ax)Length"\s*:\s*(?:\d{4}|\d[\d.]*[eE])')
 _FORMATTED: Final = re.compile(r'"format"\s*:\s*"([^"]*)"')
 _STRING: Final = b'"'
 _DECODER: Final = json.JSONDecoder()
-# Each begins with one letter, for which `re` looks ten times as fast as for one of several, and
-# takes all of a text, so that many asterisks in one are looked at once.
+# Each begins with one literal character, which `re` finds ten times as fast as a class, and takes
+# all of a string, so that many asterisks in one match once.
 _REPEATING_KEYS: Final = [
     re.compile(sign + r'(?:[^"\\]|\\.)*"(\s*:)?') for sign in (r"\*", r"\+", r"\{\d")
 ]
-# In the order in which they are named as the place.
+# In the order in which the place names them.
 _TOLD: Final = ("pattern", *_LISTS, *_PARTS, "format")
 
 
 def trials(source: JsonSchema) -> Trials:
-    """The parts in which patterns meet: their pointer, what meets, and the text behind which.
+    """The parts in which patterns meet: their pointer, the intersection, the text before it.
 
-    What meets is None where it is very many patterns that are the whole source, which is lowered
-    already: to lower 5,000 takes 1.4 s.
+    The intersection is None for very many patterns that are the whole source, which is lowered
+    already: lowering 5,000 takes 1.4 s. Parts that nothing refers to are tried as well.
 
     >>> for place, part, behind in trials(JsonSchema({"items": {"not": {"pattern": "a.{9}b"}}})):
     ...     print(place(), part and part.text, behind)
     /items/not {"type":"string","allOf":[{"not":{"pattern":"a.{9}b"}}]} b'"'
-
-    Args:
-        source: the schema, whose parts that nobody refers to are looked at as well.
     """
     if not _may_meet(source.text):
         return
@@ -101,13 +94,7 @@ def trials(source: JsonSchema) -> Trials:
 
 
 def wide_part(expr: Expr) -> Expr | None:
-    """The very many alternatives that a regular expression is or holds, None if there are none.
-
-    >>> from guideway.lowering.expr import alt, concat, literal, repeat
-    >>> many = alt(*(repeat(literal(f"{n}")) for n in range(100, 400)))
-    >>> wide_part(concat(literal("a"), many)) is many
-    True
-    """
+    """The first alternative of more than 256 options in a regular expression, or None."""
     todo, left = [expr], _PARTS_OF_ONE
     while todo and left:
         part, left = todo.pop(), left - 1
@@ -119,12 +106,12 @@ def wide_part(expr: Expr) -> Expr | None:
 
 
 def _place(root: Any, raw: int, key: str) -> str:
-    """The pointer of a keyword in the part with this id: they are told apart once one is wanted."""
+    """The pointer of a keyword in the part with this id, searched only on demand."""
     return extend(next(pointer for pointer, part in walk(root) if id(part) == raw), key)
 
 
 def _speaking(root: Any) -> Iterator[dict[str, Any]]:
-    """The parts that may be tried: pointers to all others took as long as all else there."""
+    """The parts that may be tried, without pointers, which would double the time."""
     todo = [root]
     while todo:
         inside = todo.pop()
@@ -136,11 +123,8 @@ def _speaking(root: Any) -> Iterator[dict[str, Any]]:
 
 
 def _may_meet(text: str) -> bool:
-    """Whether it is worth looking at the parts of a text: of 135 kB they take a millisecond.
-
-    Whatever meets there, it is of the patterns that the text has.
-    """
-    if _SPELLED.search(text) is not None:  # a letter or $, which may be of a keyword
+    """Return True if the parts may need trials, from the text alone: 135 kB take a millisecond."""
+    if _SPELLED.search(text) is not None:  # an escaped letter or $, maybe in a keyword
         return True
     strings = any(word in text for word in _ABOUT) and _strings_may_meet(text)
     return strings or ('"patternProperties"' in text and _keys_may_meet(text))
@@ -159,7 +143,7 @@ def _strings_may_meet(text: str) -> bool:
 
 
 def _may_be_far(text: str) -> bool:
-    """Whether a text may have to be very long; where nothing is denied, none is for its most."""
+    """Return True if long texts may be required; maxLength does so only under negation."""
     bounds = {found[1] for found in _LONG.finditer(text)}
     return "in" in bounds or ("ax" in bounds and any(f'"{word}"' in text for word in _TELLING))
 
@@ -170,36 +154,36 @@ def _keys_may_meet(text: str) -> bool:
 
 
 def _key_at(text: str, place: int) -> str:
-    """The key with the letter at a place of a text."""
+    """The key with the character at a place of a text."""
     begins = text.rindex('"', 0, place)
-    while text[begins - 1] == "\\":  # a quote within it, or behind a backslash: then it is longer
+    while text[begins - 1] == "\\":  # an escaped quote: the key begins further left
         begins = text.rindex('"', 0, begins)
     return str(_DECODER.raw_decode(text, begins)[0])
 
 
 def _repeating(patterns: Any) -> list[str]:
-    """Those of some patterns of keys that repeat something."""
+    """Patterns of keys with a quantifier."""
     if patterns.__class__ is not dict:
         return []
     return [name for name in patterns if not _REPEATS.isdisjoint(name)][:_MOST_KEYS]
 
 
 def _strings(raw: dict[str, Any], kept: "_Kept") -> "Iterator[tuple[str, dict[str, Any], bytes]]":
-    """The strings of a part in which patterns meet."""
+    """The intersection of strings in a part, if patterns meet there."""
     if kept.meet(raw):
         keyword = next((name for name in _TOLD if name in raw), "$ref")
         yield keyword, {"type": "string", "allOf": [kept.all_of(raw)]}, _STRING
 
 
 def _keys(raw: dict[str, Any], kept: "_Kept") -> "Iterator[tuple[str, dict[str, Any], bytes]]":
-    """The keys of a part in which patterns meet."""
+    """The intersections of keys in a part, if patterns meet there."""
     patterns: Any = raw.get("patternProperties")
     repeating = _repeating(patterns)
     several = len(repeating) >= _MEETING_KEYS
     if (several and _is_hard(repeating)) or _is_wide(repeating):
-        told = [write_plain(patterns[name]) or name for name in repeating]  # None: of any depth
+        told = [write_plain(patterns[name]) or name for name in repeating]  # None: too deep
         if len({*told}) >= _MEETING_KEYS or _is_wide(repeating):
-            # What is said of the values does not matter, but for which say the same.
+            # The values do not matter, only which are equal.
             values = {
                 name: {"minProperties": told.index(value)}
                 for name, value in zip(repeating, told, strict=True)
@@ -212,26 +196,26 @@ def _keys(raw: dict[str, Any], kept: "_Kept") -> "Iterator[tuple[str, dict[str, 
 
 
 def _items(raw: dict[str, Any], kept: "_Kept") -> "Iterator[tuple[str, dict[str, Any], bytes]]":
-    """The items of a part which patterns of `contains` tell apart: each may match or not.
+    """The items of a part that patterns of `contains` distinguish: each may match or not.
 
-    Of six such as `a.{5}a` for one array a mask took 94 s, and of eight all memory.
+    For six such as `a.{5}a` in one array a mask took 94 s, and eight took all memory.
     """
     told, every = kept.contained(raw)
     if told and kept.meet({"allOf": [*every, *({"not": one} for one in told)]}):
-        # What is said of all items may be said by branches that exclude each other, and together
-        # they would have none: then nothing would be tried.
+        # Branches that exclude each other may constrain all items. Their intersection would be
+        # empty, and nothing would be tried.
         said = [{"contains": kept.all_of(one)} for one in (*told, *every)]
         keyword = next((name for name in ("contains", *_TOLD) if name in raw), "$ref")
         yield keyword, {"type": "array", "allOf": said}, b'["'
 
 
 def _as_pattern(said: str) -> str:
-    """A pattern with as many places as a format is thought to have."""
+    """A pattern with as many open places as a format."""
     return "." * _WIDE if said in _HARD_FORMATS else _FORMAT
 
 
 def _is_hard(patterns: list[str]) -> bool:
-    """Whether it is worth trying: of 1,880 schemas people wrote that took a third of compiling."""
+    """Return True if a trial is worth it: always trying took a third of compiling 1,880 schemas."""
     return _is_wide(patterns) or any(n > _EASY for n in accumulate(map(overlap, patterns)))
 
 
@@ -240,20 +224,19 @@ def _is_wide(patterns: list[str]) -> bool:
 
 
 def _is_far(length: Any) -> bool:
-    """Whether a length is a number, and so great that texts as long as that are many steps away."""
     return length.__class__ in (int, Decimal) and length >= _FAR
 
 
 @final
 class _Found:
-    """What is read of the parts that say something about one string."""
+    """Patterns, formats and lengths that apply to one string."""
 
     def __init__(self) -> None:
         self.patterns, self.formats = list[str](), list[str]()
         self.denied = self.meeting = self._far = self._long = self._tells = False
 
     def read(self, part: dict[str, Any], *, inside: bool) -> None:
-        """Read what a part itself says, within one that is denied or not."""
+        """Read the keywords of a part; `inside`: under `not` or `if`."""
         pattern: Any = part.get("pattern")
         if pattern.__class__ is str:
             self.patterns.append(pattern)
@@ -267,11 +250,10 @@ class _Found:
         self._tells |= not _TELLING.isdisjoint(part)
 
     def meet(self) -> bool:
-        """Whether several patterns meet, or one is denied, looks around itself or is very wide.
+        """Return True if patterns meet that need a trial.
 
-        Where one of several has to match, that is so beside lengths. What has few states is not,
-        unless a text has to be very long: whether `[b-z]*` has one of 10^12 characters was found
-        out by reading them, within a mask.
+        Several patterns meet, or one is negated, has lookarounds or is very wide. Patterns with few
+        states do not, unless a text must be very long: stepping through 10^12 characters takes long.
         """
         patterns = self.patterns
         if self._far or (self._long and self._tells):
@@ -287,13 +269,13 @@ class _Found:
 
 @final
 class _Kept:
-    """Puts together what parts say of strings."""
+    """Collects the subschemas that apply to one string."""
 
     def __init__(self, root: Any) -> None:
         self._root, self.looked_at, self._left = root, 0, 0
 
     def meet(self, part: Any) -> bool:
-        """Whether patterns meet in a part; nothing is put together before, which takes longer."""
+        """Return True if patterns meet in a part; cheaper than `all_of`."""
         found, left = _Found(), _MOST_PARTS + _width(part)
         todo: list[tuple[Any, int, bool]] = [(part, 0, False)]
         while todo and left:
@@ -311,7 +293,7 @@ class _Kept:
         return found.meet()
 
     def contained(self, part: Any) -> tuple[list[Any], list[Any]]:
-        """What parts that say something about one array ask of any of its items, and of all."""
+        """The `contains` and the `items` that apply to one array."""
         told, every, left = list[Any](), list[Any](), _MOST_PARTS
         todo: list[tuple[Any, int]] = [(part, 0)]
         while todo and left:
@@ -324,7 +306,7 @@ class _Kept:
         return told, every
 
     def _beside(self, part: dict[str, Any]) -> Iterator[tuple[str, Any]]:
-        """The parts that say something about the same value, and the keywords they stand under."""
+        """The subschemas that apply to the same value, and their keywords."""
         for name in _LISTS:
             listed: Any = part.get(name)
             if listed.__class__ is list:
@@ -334,12 +316,12 @@ class _Kept:
             yield "$ref", _target(part["$ref"], self._root)
 
     def all_of(self, part: Any) -> dict[str, Any]:
-        """What a part says, of so many parts within it at most."""
+        """The keywords of strings in a part, from a bounded number of subschemas."""
         self._left = _MOST_PARTS + _width(part)
         return self._of(part, 0)
 
     def _of(self, part: Any, depth: int) -> dict[str, Any]:
-        """The same, {} where that is nothing or lies too deep."""
+        """The same for a subschema; {} if it is too deep."""
         if part.__class__ is not dict or depth > _DEEPEST or self._left < 0:
             return {}
         self._left -= 1
@@ -356,7 +338,7 @@ class _Kept:
 
 
 def _width(part: Any) -> int:
-    """How many branches a part has, if very many are patterns."""
+    """Number of branches of a part if very many are patterns, else 0."""
     branches: Any = part.get("anyOf") if part.__class__ is dict else None
     if branches.__class__ is not list or len(branches) <= _WIDE:
         return 0
@@ -365,10 +347,7 @@ def _width(part: Any) -> int:
 
 
 def _keywords(part: dict[str, Any]) -> dict[str, Any]:
-    """What a part itself says of strings; other values, which JSON may write in many ways, are not.
-
-    What is no schema is not kept either: nobody may refer to it.
-    """
+    """Keywords of strings in a part itself, in canonical form; invalid ones are dropped."""
     kept: dict[str, Any] = {name: part[name] for name in _NAMED if part.get(name).__class__ is str}
     kinds: Any = part.get("type")
     if kinds.__class__ is list:
@@ -383,7 +362,7 @@ def _keywords(part: dict[str, Any]) -> dict[str, Any]:
 
 
 def _target(reference: Any, root: Any) -> Any:
-    """What a reference by a pointer refers to, None if there is none."""
+    """The target of a JSON pointer reference, None if there is none."""
     if reference.__class__ is not str or not reference.startswith("#/"):
         return None
     try:
