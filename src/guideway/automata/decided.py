@@ -1,11 +1,6 @@
-"""Answers about languages that take a search.
+"""Words, regular forms and membership of languages, by search.
 
-    words(e)       the strings of e, if they are finitely many and not too many
-    flattened(e)   e without rules, if no rule refers to itself: an array of at most three numbers
-                   nests in name only
-    contains(e, w) whether w is one of them
-
-Each gives up after a number of parts and returns None.
+Each search gives up after a number of parts and returns None.
 """
 
 from collections.abc import Callable, Iterator
@@ -18,26 +13,23 @@ from guideway.lowering.expr import ALL_BYTES, EMPTY, alt, concat, repeat
 from guideway.lowering.nodes import Alt, Call, Concat, Expr, Repeat, Rule
 
 MOST_PARTS = 20_000
-"""Parts of regular expressions looked at before a search gives up."""
+"""Parts of regular expressions visited before a search gives up."""
 
 MOST_NESTED = 2_000
-"""Beginnings of texts that are looked at where rules lead back to themselves."""
+"""Prefixes of texts visited if rules are recursive."""
 
 DEEPEST_NESTED = 128
-"""Bytes of such a text: of `a root b` that meets a+b+ 2,000 letters in a row took 11 s, as each is
-a state of all that is open, and no state comes twice."""
+"""Bytes of such a prefix: 2,000 of `root ::= a root b` & a+b+ took 11 s, as no state repeats."""
 
 MOST_BYTES = 1 << 22
-"""What all words together may take."""
+"""Bytes of all words together."""
 
 
 @final
 class Decisions:
     """Answers about expressions, by search.
 
-    Args:
-        fuel: called with the number of parts made, raises when there are too many.
-        spellable: the bytes that exist, as a 256-bit integer.
+    `fuel` is called with the number of parts made, and raises when there are too many.
 
     >>> from guideway.lowering.expr import alt, literal
     >>> Decisions().words(alt(literal("b"), literal("aa")))
@@ -51,7 +43,6 @@ class Decisions:
 
     @cached_property
     def machine(self) -> Derivatives:
-        """The recognizer of the expressions."""
         return Derivatives(EMPTY, self._spellable, self.fuel)
 
     def contains(self, expr: Expr, text: bytes) -> bool:
@@ -68,13 +59,13 @@ class Decisions:
             return None
         found: list[bytes] = []
         stack: list[tuple[int, Expr | None]] = [(0, expr)] if self.machine.alive(expr) else []
-        word = bytearray(1)  # what has been read, behind one byte that stands for the beginning
-        opened: list[Expr] = []  # the states on the way to the one that is looked at
+        word = bytearray(1)  # the bytes read, after one byte for the start
+        opened: list[Expr] = []  # states on the path to the current one
         above: set[Expr] = set()
         count = size = 0
         while stack:
             byte, state = stack.pop()
-            if state is None:  # everything below is done
+            if state is None:  # all successors are done
                 above.discard(opened.pop())
                 continue
             count += 1
@@ -92,7 +83,7 @@ class Decisions:
         return tuple(found)
 
     def _after(self, state: Expr) -> list[tuple[int, Expr]]:
-        """The bytes that a state accepts next, in order, and the states after them."""
+        """Bytes that a state accepts next, in order, and the states after them."""
         found: list[tuple[int, Expr]] = []
         blurred = self.machine.blurred(state)
         for members, target in self.machine.arcs(blurred):
@@ -105,8 +96,8 @@ class Decisions:
     def flattened(self, expr: Expr, most: int = MOST_PARTS) -> Expr | None:
         """A regular expression of the same strings, or None.
 
-        None if a rule refers to itself, if reading needs memory (the undeclared keys of an object),
-        or beyond `most` parts.
+        None if a rule refers to itself, if reading needs memory (undeclared keys of an object), or
+        beyond `most` parts.
         """
         made: dict[Expr, Expr] = {}
         stack, opened = [expr], set[Expr]()
@@ -117,7 +108,7 @@ class Decisions:
                 return None
             missing = [part for part in parts if part not in made]
             if missing:
-                if node in opened:  # asked for again while it is being made
+                if node in opened:  # a rule refers to itself
                     return None
                 opened.add(node)
                 stack += missing
@@ -129,7 +120,7 @@ class Decisions:
         return made[expr]
 
     def _parts(self, node: Expr) -> tuple[Expr, ...] | None:
-        """Direct parts of an expression that is not regular; None if it has none."""
+        """Direct parts of an expression that is not regular; None if memory is needed."""
         match node:
             case Concat(head, tail):
                 return head, tail

@@ -70,27 +70,22 @@ from guideway.lowering.partition import fewer, partition
 
 Arcs: TypeAlias = list[tuple[int, Expr]]
 
-_MET = 6  # parts that a meet counts as, for each of what meets: its derivatives take kilobytes
-_KEPT = 128  # linear forms, once all is compiled: six of 1,879 schemas make more, up to 2,340
-_MOST_WAYS = 256  # single lines that meet; where there are more, whole derivatives are fewer
+_MET = 6  # fuel for an intersection, per operand: its derivatives take kilobytes
+_KEPT = 128  # linear forms kept after compiling: six of 1,879 schemas make more, up to 2,340
+_MOST_WAYS = 256  # single lines of an intersection; beyond that, whole derivatives are fewer
 
 
 @final
 class Derivatives:
     """The recognizer of an expression, restricted to `spellable` bytes.
 
+    `fuel` is called with the number of parts made, and raises when there are too many. `living` is
+    the cache of emptiness.
+
     >>> from guideway.lowering.expr import literal, repeat
     >>> machine = Derivatives(repeat(literal("ab"), 1, 2))
     >>> machine.accepts(machine.start()), machine.shortest(machine.start())
     (False, b'ab')
-
-    Args:
-        expr: the language.
-        spellable: the bytes that exist, as a 256-bit integer.
-        fuel: called with the number of parts made, raises when there are too many.
-
-    Attributes:
-        living: cache of expressions that have a text.
     """
 
     def __init__(
@@ -99,12 +94,12 @@ class Derivatives:
         spellable: int = ALL_BYTES,
         fuel: Callable[[int], None] = lambda made: None,
     ) -> None:
-        def ways(root: Expr) -> Arcs:  # held weakly: what is dropped waits for no collector
+        def ways(root: Expr) -> Arcs:  # weak, so that dropping it needs no garbage collection
             return (mine() or Derivatives(expr, spellable, fuel))._ways(root)
 
         mine, self._expr, self._spellable, self._fuel = ref(self), expr, spellable, fuel
         self._linear: dict[Expr, Arcs] = {}
-        self._captures = False  # whether any has been met
+        self._captures = False  # True once a capture was derived
         self._least = Least(spellable, ways, fuel)
         self.living = Living(spellable, self._least, ways, fuel)
 
@@ -132,16 +127,15 @@ class Derivatives:
         return self._expr
 
     def accepts(self, state: Expr) -> bool:
-        """Return True if the text may end here."""
         return state.nullable
 
     def shortest(self, state: Expr) -> bytes:
-        """Least, in byte order, of the shortest strings to an accepting state."""
+        """The shortest string to an accepting state, the first in byte order."""
         found = self._looking.word(state, THOROUGH) if state.looks else self._least.word(state)
         return text_of(found)
 
     def hoped(self, state: Expr) -> bytes:
-        """`shortest` if it is found soon, else one that may repeat captured text."""
+        """`shortest` if it is found soon, else a text that may repeat captured text."""
         return text_of(self._looking.hoped(state) if state.looks else self._least.word(state))
 
     def shortest_length(self, state: Expr) -> int:
@@ -161,16 +155,16 @@ class Derivatives:
         return self._looking.has_text(state) if state.looks else self.living.check(state)
 
     def settle(self) -> None:
-        """Decide all parts that can be entered, so that refusals happen now."""
+        """Decide the emptiness of all parts that can be entered, so that errors come now."""
         self.living.settle(self._expr)
 
     def step(self, state: Expr, byte: int) -> Expr | None:
-        """The state after one more byte, None if no text goes on so."""
+        """The state after one more byte, None if it has no text."""
         following = self.after(state, byte)
         return following if self.alive(following) else None
 
     def after(self, state: Expr, byte: int) -> Expr:
-        """The state after a byte that is known to be possible."""
+        """The state after a byte, without checking that it has a text."""
         return read_byte(state, byte, self._derive)
 
     def trust(self, state: Expr) -> None:
@@ -187,7 +181,7 @@ class Derivatives:
         return [(members, target) for members, target in found if self.alive(target)]
 
     def unsure(self, state: Expr) -> bool:
-        """Return True if only single steps can tell what this state is."""
+        """Return True if only single steps give this state exactly."""
         return state is UNSURE
 
     def reads_capture(self, state: Expr) -> bool:
@@ -195,7 +189,6 @@ class Derivatives:
         return any(isinstance(head_of(option), Capture) for option in options_of(state))
 
     def unfold(self, call: Call) -> Expr:
-        """The expression of a call."""
         return call.template.unfold(call.argument, self.living)
 
     def forget(self) -> None:
@@ -214,7 +207,7 @@ class Derivatives:
             self._least.forget()
 
     def _leading(self, state: Expr) -> tuple[Arcs, list[Ways]]:
-        """The linear form, but byte by byte where captures are read."""
+        """The linear form; byte by byte for alternatives that read a capture."""
         plain, reading = split(state)
         lines = [line for option in plain for line in self._lines(option)]
         return lines, [ways_on(each, self._lines(each), self._derive) for each in reading]
@@ -231,8 +224,8 @@ class Derivatives:
     def _ways(self, root: Expr) -> Arcs:
         """Byte sets, which may overlap, with parts of the derivative, for a search.
 
-        An intersection has one for each pair of lines; its whole derivatives may be as many as sets
-        of lines. A complement needs whole derivatives.
+        An intersection has one for each pair of lines: whole derivatives can be as many as sets of
+        lines. A complement needs whole derivatives.
         """
         parts = operands(root)
         if len(parts) > 1:
@@ -307,7 +300,7 @@ class Derivatives:
                 return []
             case Concat(Ahead()):
                 return self._looked(node)
-            case Unsure():  # met behind what may be nothing: any byte may lead on, or none
+            case Unsure():  # after a nullable part: any byte may be possible
                 return [(self._spellable, UNSURE)]
             case Bytes(members):
                 spelled = members & self._spellable
@@ -331,7 +324,7 @@ class Derivatives:
                 return memo[self.unfold(node)]
             case Capture(item, _, template, argument):
                 self._captures = True
-                # Whole derivatives, so that an arc leads where a step does.
+                # Whole derivatives, so that an arc agrees with a step.
                 arcs = self._disjoint(item)
                 here = [(m, capture(x, None, template, argument)) for m, x in arcs]
                 resumed = memo[template.resume(argument, None)] if item.nullable else []

@@ -1,10 +1,9 @@
-"""Search for a text, and the least shortest one, of expressions with lookahead.
+"""Search for a text, and the shortest one, of expressions with lookahead.
 
 An Ahead restricts all that follows it, so such an expression is not decided part by part. States
 are read byte by byte, best bound first (`nearest`): the bound is the shortest text without the
-lookahead, which is consistent, and exact once no lookahead is left. A search may have no end, so a
-long one first decides if there is a text (`passages`). Before that, a short greedy search finds a
-text for most states. Where captures are read, bytes are tried one by one, lazily.
+lookahead, which is consistent. A search may have no end, so a long one first asks `passages` if
+there is a text. Before that, a short greedy search finds a text for most states.
 """
 
 from collections.abc import Callable, Iterable
@@ -21,15 +20,15 @@ from guideway.lowering.expr import concat
 from guideway.lowering.nodes import Alt, Expr
 from guideway.lowering.regular import least_byte
 
-# One grammar in 350, drawn at random, took 100 s to be found empty without the early decision.
-EARLY: Final = 64  # states of a search for any text before that is decided, if that is soon done,
-HASTY: Final = 1_000  # and after,
-READING: Final = 256  # states of a search that remembers what is read, where many come to nothing:
-THOROUGH: Final = 10_000  # where somebody waits for the text (.15 ms a state),
-GREED: Final = 4  # how many bytes more than another it may have read for one less to come
-LONG: Final = 2_000  # states of a search that may have no end,
-MOST: Final = 100_000  # and of one that has
-FARTHEST: Final = 20_000  # bytes of a text that is searched for: as many states, and what each read
+# Without the early decision, one random grammar in 350 took 100 s to be found empty.
+EARLY: Final = 64  # states of a search for any text before a quick decision,
+HASTY: Final = 1_000  # and after it
+READING: Final = 256  # states of a search that remembers captures, many of them dead
+THOROUGH: Final = 10_000  # the same, if the caller waits for the text (.15 ms a state)
+GREED: Final = 4  # bytes read that one byte less of the bound outweighs
+LONG: Final = 2_000  # states of a search before `decide`
+MOST: Final = 100_000  # and after it
+FARTHEST: Final = 20_000  # bytes of a text that is searched for: the search has as many states
 
 Lines: TypeAlias = Callable[[Expr], tuple[list[tuple[int, Expr]], Iterable[Ways]]]
 _Entry: TypeAlias = tuple[int, int, int, Expr, Ways | None]
@@ -37,13 +36,13 @@ _Entry: TypeAlias = tuple[int, int, int, Expr, Ways | None]
 
 @final
 class Guarded:
-    """Answers about expressions with lookahead.
+    """Searches in expressions with lookahead.
 
     Args:
-        lines: byte sets, which may overlap, and parts of the derivative; and single bytes.
+        lines: byte sets, which may overlap, with parts of the derivative; and lazy single bytes.
         loose: the shortest text without the lookahead.
-        soon: True if there is a text; None if that takes long.
-        decide: exact, however long it takes; None: a long search is given up.
+        soon: emptiness, None if that takes long.
+        decide: exact emptiness, however long it takes; None: a long search is given up.
         fuel: called with the number of states, raises when there are too many.
     """
 
@@ -62,7 +61,6 @@ class Guarded:
         self._careful = False
 
     def forget(self) -> None:
-        """Drop all caches."""
         self._known.clear()
         self._living.clear()
 
@@ -80,9 +78,9 @@ class Guarded:
         return self._reaches(part, EARLY) or self._decided(part)
 
     def _is_empty_below(self, node: Expr) -> bool:
-        """Return True if the expression without its highest level is known to have no text.
+        """Return True if the expression without its highest level is known to be empty.
 
-        Then it has none itself, and others with the same lower levels ask only once.
+        Then it is empty itself, and others with the same lower levels search only once.
         """
         leads, core = looking(node)
         top = max((lead.level for lead in leads), default=0)
@@ -94,7 +92,7 @@ class Guarded:
             return False
 
     def _decided(self, node: Expr) -> bool:
-        """Emptiness, after a short search has found no text."""
+        """Whether there is a text, after a short search has found none."""
         if node in self._known:
             return self._known[node] is not None
         told = self._soon(node) if node.looks else None
@@ -107,13 +105,12 @@ class Guarded:
         return told
 
     def _has_word(self, node: Expr) -> bool:
-        """Emptiness by a search, or by a decision if that would take too long."""
+        """Whether there is a text, by a search or a decision."""
         if self._decide is not None and (self._bound(node) or 0) > FARTHEST:
             return self._decide(node)
         return self.word(node) is not None
 
     def _lives(self, node: Expr) -> bool:
-        """Return True if a text is known."""
         return node in self._living or self._ending(node) is not None
 
     def _reaches(self, root: Expr, most: int) -> bool:
@@ -136,7 +133,7 @@ class Guarded:
                 came[target] = node
                 if self._lives(target):
                     after: Expr | None = target
-                    while after is not None:  # what leads there lives, too
+                    while after is not None:  # the states before it live, too
                         self._living.add(after)
                         after = came[after]
                     return True
@@ -158,7 +155,7 @@ class Guarded:
         return (iter(()), ()) if way is None else (iter((way,)), (ways,))
 
     def word(self, root: Expr, reading: int = READING) -> Word | None:
-        """The least shortest text of `root`, None if it has none; too many states raise LimitError.
+        """The shortest text of `root`, first in byte order, or None; LimitError beyond the limits.
 
         `reading`: number of states that remember captures.
         """
@@ -169,7 +166,7 @@ class Guarded:
         return self._known[root]
 
     def _ending(self, node: Expr) -> Word | None:
-        """The rest of a text if it takes no search."""
+        """The rest of a text if it needs no search."""
         if node.nullable:
             return NOTHING
         return self._known.get(node) if node.looks else self._loose(node)
@@ -193,7 +190,7 @@ class Guarded:
         self._known.update(words)
 
     def _check_length(self, least: int) -> None:
-        """Refuse texts that are too long to be found: 100,000 states of `x~1000000` took 50 s."""
+        """Refuse texts that are too long: 100,000 states of `x~1000000` took 50 s."""
         if least > FARTHEST:
             raise LimitError(
                 f"the lookahead needs a text of at least {least} bytes; the search is limited to "
@@ -204,12 +201,10 @@ class Guarded:
             )
 
     def trust(self, root: Expr) -> None:
-        """Record that there is a text."""
         if root.looks:
             self._living.add(root)
 
     def _is_known_to_live(self, root: Expr) -> bool:
-        """Return True if a text is known, so that the search ends."""
         return root in self._living or any(part in self._living for part in options_of(root))
 
     def _count(self, states: int, most: int) -> None:
@@ -223,7 +218,7 @@ class Guarded:
             )
 
     def _leading(self, node: Expr) -> tuple[list[tuple[int, Expr]], list[Ways]]:
-        """Successors of `node` with the least byte to each, without those known as empty."""
+        """Successors of `node` with the least byte to each, except empty ones."""
         lines, ways = self._lines(node)
         arcs = [(least_byte(members), to) for members, to in lines]
         return [way for way in arcs if self._may_live(way)], [
@@ -236,8 +231,8 @@ class Guarded:
     def _surely_may_live(self, way: tuple[int, Expr]) -> bool:
         """Return False for a successor that must repeat a captured key.
 
-        Otherwise all keys before it are tried. It costs a millisecond or more, so only long
-        searches ask.
+        Otherwise all keys before it are tried. The check takes a millisecond, so only long searches
+        make it.
         """
         target = way[1]
         fresh = self._careful and target.looks and target not in self._known

@@ -1,4 +1,4 @@
-"""Inclusion of regular expressions, as far as it is decided soon; each pair is compared once."""
+"""Inclusion of regular expressions, as far as it is decided soon."""
 
 from collections.abc import Callable
 from typing import Final, TypeAlias, final
@@ -7,20 +7,15 @@ from guideway.lowering.dominance import superfluous
 from guideway.lowering.expr import ANYTHING
 from guideway.lowering.nodes import Expr
 
-_PAIRS: Final = 200  # pairs of expressions of which one is to hold the other
-_PAIR: Final = 4  # parts of automata that one counts as: 150,000 of them take a second
+_PAIRS: Final = 200  # pairs of expressions in one comparison
+_PAIR: Final = 4  # fuel per pair: 150,000 parts take a second
 
 Arcs: TypeAlias = list[tuple[int, Expr]]
 
 
 @final
 class Inclusion:
-    """Cached answers about pairs.
-
-    Args:
-        arcs: disjoint byte sets and derivatives of a regular expression.
-        alive: emptiness of an expression without lookahead.
-        fuel: called with the work done, raises when there is too much.
+    """Inclusion between regular expressions; each pair is compared once.
 
     >>> from guideway.automata.derivative import Derivatives
     >>> from guideway.lowering.expr import EMPTY, literal, repeat
@@ -42,12 +37,11 @@ class Inclusion:
         self._within: dict[tuple[Expr, Expr], bool] = {}
 
     def forget(self) -> None:
-        """Drop all caches."""
         self._tables.clear()
         self._within.clear()
 
     def table(self, expr: Expr) -> Arcs:
-        """Arcs of an expression with each live target once."""
+        """Byte sets to each live target of an expression."""
         found = self._tables.get(expr)
         if found is None:
             made: dict[Expr, int] = {}
@@ -82,13 +76,13 @@ class Inclusion:
         first = one, other
         came: dict[tuple[Expr, Expr], tuple[Expr, Expr] | None] = {first: None}
         todo = [first]
-        for pair in todo:  # grows while we go
+        for pair in todo:  # grows while it is read
             self._fuel(_PAIR)
             if len(todo) > _PAIRS:
                 return False
             if not self._may_hold(*pair):
                 way: tuple[Expr, Expr] | None = pair
-                while way is not None:  # what leads there is not within the other, either
+                while way is not None:  # the pairs before it are refuted, too
                     self._within[way], way = False, came[way]
                 return False
             for after in self.both(*pair):

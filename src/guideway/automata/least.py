@@ -1,9 +1,6 @@
-"""The least of the shortest strings of an expression: distances, emptiness and examples in one.
+"""The shortest string of an expression, first in byte order: distances, emptiness and examples.
 
-`word(e)` is the least, in byte order, of the shortest strings of e, None if e is empty. So it is
-canonical: after its first byte, the rest is the word of the derivative, and distances fall by one
-along it.
-
+After its first byte, the rest is the word of the derivative, so distances fall by one along it.
 Sums and products are immediate (Knuth 1977, "A generalization of Dijkstra's algorithm"); rules are
 iterated from "none yet" to a fixed point; And, Not and automata are searched, nearest first.
 Lookahead is ignored (`automata.guarded` uses that as a bound).
@@ -43,14 +40,14 @@ Found: TypeAlias = Word | None
 _Asked: TypeAlias = Callable[[Expr], Found]
 
 _DEEPEST = 16
-_LEVELS: Final = 8  # of searches for what others ask for, one inside the other
-_ASKED = 16  # times for what is not known yet
-_AT_ONCE = 64  # parts that are waited for, and twice as many whenever these did not suffice
-_CONSULTED = 4  # times that an expression turned out to be too large for others
-_FREE = 8  # bytes that are kept of a word with each expression for no more fuel
+_LEVELS: Final = 8  # nested searches for missing parts
+_ASKED = 16  # questions about one missing part before a search waits for it
+_AT_ONCE = 64  # missing parts before a search waits for them; doubled if they did not suffice
+_CONSULTED = 4  # intersections that `consulted` may fail to answer
+_FREE = 8  # bytes of each word that cost no fuel
 
-# Strings, numbers and white space are the same expressions in every schema. What has many parts, as
-# an enum of 2,000 words has 20,000, is not: they would all be here, each with a weak reference.
+# Strings, numbers and white space are the same expressions in every schema. Larger results, such as
+# the 20,000 parts of an enum of 2,000 words, are not shared.
 _MOST_SHARED = 256
 _shared: "WeakKeyDictionary[Expr, Found]" = WeakKeyDictionary()
 
@@ -59,8 +56,8 @@ _shared: "WeakKeyDictionary[Expr, Found]" = WeakKeyDictionary()
 class _Unknown(Exception):  # noqa: N818  it says that an answer has to wait, and is no error
     """A part that must be found before a search can go on.
 
-    A search that took it for empty meanwhile tried everything else: each of fifty choices of two
-    names took twice as long as the one before, and of 5,000 objects all were written down (5 s).
+    Treating it as empty for the moment made the search try everything else: time doubled with each
+    of fifty choices of two names.
     """
 
 
@@ -69,7 +66,7 @@ class _Above(NamedTuple):
 
     Attributes:
         opened: expressions being solved.
-        within: that includes a rule.
+        within: True if they include a rule.
         levels: most searches nested inside it.
     """
 
@@ -84,11 +81,11 @@ class Least:
 
     Args:
         spellable: the bytes that exist.
-        arcs: byte sets, which may overlap, and parts of the derivative of a regular expression.
+        arcs: byte sets, which may overlap, with parts of the derivative of a regular expression.
         fuel: called with the number of parts, raises when there are too many.
 
     Attributes:
-        consulted: is asked first about intersections of regular expressions, if set.
+        consulted: answers first about intersections of regular expressions, if set.
     """
 
     def __init__(
@@ -99,28 +96,23 @@ class Least:
     ) -> None:
         self._spellable, self._arcs, self._fuel = spellable, arcs, fuel
         self._known: dict[Expr, Found] = {}
-        self._kept: dict[Hashable, Any] = {}  # what templates have made of what is known
-        # Where every byte can be spelled, words do not depend on who asks.
+        self._kept: dict[Hashable, Any] = {}  # results of templates
+        # If every byte can be spelled, words are the same for all vocabularies.
         self._shared = _shared if spellable == ALL_BYTES else WeakKeyDictionary[Expr, Found]()
-        self._depth = 0  # of searches inside one another
+        self._depth = 0  # of nested searches
         self._left_out: Word | None = None  # a part's word, too long to be written out
         self.consulted: Consulted | None = None
         self._patience = _CONSULTED
 
     def forget(self) -> None:
-        """Drop all caches."""
         self._known.clear()
         self._kept.clear()
 
     def word(self, expr: Expr) -> Found:
-        """The least of the shortest strings of `expr`, None if it has none.
+        """The shortest string of `expr`, first in byte order; None if it has none.
 
-        A rule inside itself is guessed to be empty. There is another round while a round finds a
-        better word for a guessed rule; only results of the last round are kept.
-
-        Raises:
-            LimitError: all strings have a part that is too long to be written out. If only some
-                have, nothing is memoised.
+        A rule inside itself starts as empty, and rounds go on while its word gets better. If all
+        strings have a part that is too long to be written out, LimitError is raised.
         """
         if expr in self._known:
             return self._known[expr]
@@ -135,7 +127,7 @@ class Least:
         while True:
             found: dict[Expr, Found] = {}
             self._solve(expr, found, guesses)
-            # A rule that a search inside has solved meanwhile is known, and in no later round.
+            # A rule that a nested search has solved meanwhile is known, and in no later round.
             again = [rule for rule in guesses if rule in found]
             better = [rule for rule in again if _less(found[rule], guesses[rule])]
             if not better and self._left_out is not None:
@@ -155,11 +147,10 @@ class Least:
         guesses: dict[Rule, Found],
         above: _Above | None = None,
     ) -> None:
-        """Fill `found` for `root` and its parts; not recursive.
+        """Fill `found` for `root` and its parts, without recursion.
 
-        A rule that is not inside another is solved by rounds of its own, and all else at once: 60
-        required keys or distinct items otherwise began anew for each (300 took minutes, and take .7
-        and 4 s).
+        A rule outside other rules is solved by rounds of its own, and all else at once: otherwise
+        300 required keys took minutes instead of .7 s.
         """
         stack, missing, asked = [root], dict[Expr, None](), 0
         known, limits = self._known, dict[Expr, int]()
@@ -251,7 +242,7 @@ class Least:
                 assert_never(node)
 
     def _told(self, node: Expr, look: _Asked, written: Answers) -> Found:
-        """The word of an intersection from `consulted`, or from here."""
+        """The word of an intersection, from `consulted` if it has the answer."""
         lexicon = self.consulted
         if lexicon is None or self._depth or not self._patience or not _meets(node):
             return self._word(node, look, written)
@@ -260,9 +251,9 @@ class Least:
         return _from_bytes(word) if told else self._word(node, look, written)
 
     def _captured(self, node: Capture, look: _Asked, written: Answers) -> Found:
-        """A capture and what follows it; a needed one may be longer, but must be the least.
+        """A capture and what follows it. A required capture may be longer, but must be the least.
 
-        The shortest would be `"":0," ":0`, after a quote: but before it, `" ":0,"":0` is less.
+        The shortest would be `"":0," ":0`, but after the quote `" ":0,"":0` is less.
         """
         word, read = look(node.item), node.read
         known = None if read is None or word is None else read + word.text
@@ -272,7 +263,7 @@ class Least:
         return found if begun is None else _least([found, Word.of(begun.removeprefix(read or b""))])
 
     def _whole(self, word: Found) -> Found:
-        """A word that can be written out; others are omitted."""
+        """The word if it can be written out; others are recorded as omitted."""
         if word is None or word.length <= LONGEST or word.rest is None:
             return word
         self._left_out = word
@@ -293,8 +284,8 @@ class Least:
     def _search(self, root: Expr) -> Found:
         """The nearest text, by a search.
 
-        Without the bound a date-time with several spellings per character took seconds and 24,000
-        expressions; with it, 16 ms.
+        Without the bound, a date-time with several spellings per character took seconds instead of
+        16 ms.
         """
         words, empty = nearest(root, self._ending, self._leading, self._bound, self._tick)
         self._known.update(dict.fromkeys(empty))
@@ -309,7 +300,7 @@ class Least:
         return True
 
     def _leading(self, node: Expr) -> tuple[list[tuple[int, Expr]], tuple[()]]:
-        """Successors of `node` with the least byte to each, without those known as empty."""
+        """Successors of `node` with the least byte to each, except empty ones."""
         arcs = ((least_byte(members), target) for members, target in self._arcs(node))
         return [(byte, to) for byte, to in arcs if self._known.get(to, NOTHING) is not None], ()
 
@@ -337,7 +328,7 @@ class Least:
 
 
 def _meets(node: Expr) -> bool:
-    """Return True for intersections of regular expressions, and choices between such.
+    """Return True for intersections of regular expressions, and choices between them.
 
     The 20 patterns of a `oneOf`, each without the others, took 11 s to search here.
     """

@@ -1,13 +1,8 @@
-"""Emptiness of expressions, exact, without finding a text.
+"""Emptiness of expressions, exact, mostly without finding a text.
 
-Only the parts that matter are asked: one option of a choice, the required members of an object.
-
-    e f        both have one            e | f      one of them has
-    rule       its body has             object     the values of its required members have
-    and, not   the strings that are left have no end; else a search for one
-
-Recursive rules take the least fixed point: an empty part is asked again when a part that it depends
-on turns out to have a text.
+Only the parts that matter are decided: one option of a choice, the required members of an object.
+Recursive rules take the least fixed point: an empty part is decided again when a part that it
+depends on turns out to have a text.
 """
 
 from collections.abc import Callable, Iterable
@@ -32,19 +27,16 @@ from guideway.lowering.nodes import (
     Rule,
 )
 
-_DEEP = 200  # expressions looked at before the shortest string is searched for
-_PLAIN = 32  # and before one is looked for with care
+_DEEP = 200  # expressions visited before the shortest string is searched for
+_PLAIN = 32  # and in the first quick look
 
 
 @final
 class Living:
     """Expressions known to have a text, and known to be empty.
 
-    Args:
-        spellable: the bytes that exist, as a 256-bit integer; also an attribute.
-        least: gives the shortest text of an expression.
-        arcs: disjoint byte sets and derivatives of a regular expression.
-        fuel: called with the number of parts, raises when there are too many.
+    `arcs` gives disjoint byte sets and derivatives of a regular expression; `fuel` is called with
+    the number of parts, and raises when there are too many.
     """
 
     def __init__(
@@ -62,11 +54,10 @@ class Living:
         self._known: dict[Expr, bool] = {}
 
     def consult(self, consulted: Consulted | None) -> None:
-        """Set who answers about regular expressions; None: search for a text."""
+        """Set the kernels that decide regular expressions; None: search for a text."""
         self.least.consulted = self._consulted = consulted
 
     def forget(self) -> None:
-        """Drop all caches."""
         self._known.clear()
 
     def check(self, root: Expr) -> bool:
@@ -85,7 +76,7 @@ class Living:
         return found
 
     def _is_plainly_alive(self, root: Expr) -> bool:
-        """Return True if the first options lead to a text without lookahead."""
+        """Return True if the first options lead to a text."""
         todo, left = [root], _PLAIN
         while todo and left:
             part, left = todo.pop(), left - 1
@@ -125,12 +116,12 @@ class Living:
             else:
                 stack.pop()
             self._fuel(1)
-        if root not in known:  # nothing changes any more
+        if root not in known:  # a fixed point: all else is empty
             known.update((node, False) for node in asked if node not in known)
         return known[root]
 
     def settle(self, root: Expr) -> None:
-        """Decide each part that can be entered, so that refusals happen when compiling."""
+        """Decide each part that can be entered, so that errors come when compiling."""
         seen, todo = {root}, [root]
         while todo:
             node = todo.pop()
@@ -141,7 +132,6 @@ class Living:
                 todo.extend(found)
 
     def known(self, part: Expr) -> bool | None:
-        """The known answer for a part, or None."""
         return True if part.inhabited and self._all_bytes else self._known.get(part)
 
     @property
@@ -149,11 +139,9 @@ class Living:
         return True
 
     def __call__(self, part: Expr) -> bool:
-        """Return True if a part has a text."""
         return self.check(part)
 
     def word(self, part: Expr) -> bytes | None:
-        """The shortest text of a part."""
         word = self.least.word(part)
         return None if word is None else word.text
 
@@ -181,7 +169,7 @@ class Living:
                 return node is not EMPTY
 
     def _is_plain(self, node: Expr) -> bool:
-        """Return True if a regular expression has a string that takes no search."""
+        """Return True if a regular expression has a string that needs no search."""
         return node.nullable or (self._all_bytes and (node.inhabited or surely_endless(node)))
 
     def _judged(self, root: Expr) -> bool:
@@ -189,7 +177,7 @@ class Living:
         return self._search(root) if consulted is None else consulted.alive(root)
 
     def _search(self, root: Expr) -> bool:
-        """Search a string a few steps deep, then the nearest text."""
+        """Search depth first for a few steps, then for the nearest text."""
         known = self._known
         came: dict[Expr, Expr | None] = {root: None}
         stack = [root]
@@ -212,7 +200,7 @@ class Living:
         return False
 
     def _read(self, item: Expr, read: bytes | None) -> bytes | None:
-        """Possible final content of a capture, given its beginning, or None."""
+        """A complete content of a capture that has read `read`, or None."""
         text = None if read is None else self.word(item)
         return None if read is None or text is None else read + text
 
@@ -237,10 +225,10 @@ class _Asking:
         return self._living.spellable
 
     def __call__(self, part: Expr) -> bool | None:
-        """Return True if a part has a text; None if it must be asked first."""
+        """Return True if a part has a text; None if it must be decided first."""
         found = self._known(part)
         if found is None:
-            if isinstance(part, Ahead):  # which alone tells nothing: most of all that is unknown
+            if isinstance(part, Ahead):  # a lookahead restricts only what follows
                 return True
             self.settled = False
             if part in self._asked:
@@ -250,7 +238,6 @@ class _Asking:
         return found
 
     def word(self, part: Expr) -> bytes | None:
-        """The shortest text of a part."""
         return self._living.word(part)
 
 
@@ -261,5 +248,5 @@ def _entered(node: Expr) -> Iterable[Expr]:
             return () if node.inhabited else (node.body,)
         case Call(template, argument):
             return template.parts(argument)
-        case _:  # captures come up while a template is read, never before
+        case _:  # captures appear while a template is read, never before
             return parts_of(node)

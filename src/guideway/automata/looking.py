@@ -1,8 +1,7 @@
 """Emptiness and shortest texts of expressions with lookahead and captures.
 
-Two searches (`automata.guarded`): a hopeful one ignores that captures must not repeat; an exact one
-reads captures byte by byte. Steps and masks use the first. Emptiness of a whole source and its
-shortest text use the second too, if something is captured and it ends soon.
+The hopeful search ignores that captures must not repeat; steps and masks use it. The exact search
+reads captures byte by byte; emptiness of a whole source and its shortest text use both.
 """
 
 from collections.abc import Callable
@@ -18,12 +17,12 @@ from guideway.lowering.nodes import Expr
 
 @final
 class Looking:
-    """Answers about the expressions of one recognizer with lookahead.
+    """Answers about expressions with lookahead of one recognizer.
 
     Args:
         lines: byte sets and parts of the derivative, without captured bytes.
         reading: the same, byte by byte while something is captured.
-        captures: return True if something has been captured so far.
+        captures: returns True if a capture was derived so far.
         loose: the shortest text without the lookahead.
         passages: exact emptiness.
         fuel: called with the number of states, raises when there are too many.
@@ -47,12 +46,11 @@ class Looking:
         self.alive, self.trust = self._hopeful.alive, self._hopeful.trust
 
     def forget(self) -> None:
-        """Drop all caches."""
         self._hopeful.forget()
         self._remembering.forget()
 
     def has_text(self, expr: Expr) -> bool:
-        """Return True if `expr` has a text without repeated captures; may raise LimitError."""
+        """Return True if `expr` has a text without repeated captures, or none is found soon."""
         if not self._hopeful.alive(expr):
             return False
         try:
@@ -61,14 +59,14 @@ class Looking:
             return True
 
     def word(self, expr: Expr, reading: int = READING) -> Word | None:
-        """The least shortest text of `expr`; raises LimitError after `reading` states."""
+        """The shortest text of `expr`; raises LimitError after `reading` states."""
         hoped = self._hopeful.word(expr)
         if hoped is None or not self._captures():
             return hoped
         return self._remembering.word(expr, reading)
 
     def hoped(self, expr: Expr) -> Word | None:
-        """`word` if it is found soon, else one that may repeat captures."""
+        """`word` if it is found soon, else a text that may repeat captures."""
         try:
             return self.word(expr)
         except LimitError:

@@ -1,4 +1,4 @@
-"""The least, in byte order, of the shortest texts of an expression: A* (Hart 1968).
+"""The shortest text of an expression, first in byte order: A* (Hart 1968).
 
 The queue is ordered by the bound on the length, then by bytes. The bound is consistent, so the
 first whole word taken out is the least.
@@ -16,7 +16,7 @@ Ways: TypeAlias = Iterator[tuple[int, Expr]]
 Entry: TypeAlias = tuple[int, bytes, int, Expr, Ways | None]
 
 _WHOLE: Ways = iter(())
-_LAST: Final = 255  # of bytes
+_LAST: Final = 255  # the greatest byte
 
 
 def nearest(
@@ -26,18 +26,15 @@ def nearest(
     bound: Callable[[Expr], int | None],
     goes_on: Callable[[int, int], bool],
 ) -> tuple[dict[Expr, Word], Iterable[Expr]]:
-    """Words of the expressions on the least path, the root's last; or the empty expressions.
+    """Words of the expressions on the shortest path, the root's last; or the empty expressions.
 
     Args:
         root: the start.
-        ending: the rest of the least text, if it is known.
+        ending: the rest of the shortest text, if it is known.
         leading: the least byte to each successor; and lazily, in byte order, successors that differ
             for each byte.
         bound: lower bound of the length of texts; None if there surely is none.
         goes_on: called with the number of expressions and of bytes; return False to stop.
-
-    Returns:
-        The words, none if there is no text; and the expressions without a text.
     """
     search = _Search(root, bound)
     while search.queue:
@@ -73,7 +70,6 @@ class _Search:
         self.queue: list[Entry] = [(bound(root) or 0, b"", next(self._serial), root, None)]
 
     def put(self, least: int, read: bytes, node: Expr, ways: Ways | None) -> None:
-        """Add an entry."""
         heappush(self.queue, (least, read, next(self._serial), node, ways))
 
     def leave(
@@ -91,7 +87,7 @@ class _Search:
             self.go_on(least, read, node, each)
 
     def go_on(self, least: int, read: bytes, node: Expr, ways: Ways) -> None:
-        """Take the next byte of the lazy successors, and requeue the others with bound `least`."""
+        """Take the next lazy successor, and requeue the others with bound `least`."""
         way = next(ways, None) if self.best[node] == read else None
         if way is not None:
             self._meet(read, node, *way)
@@ -107,7 +103,7 @@ class _Search:
             self.put(len(longer) + least, longer, target, None)
 
     def retraced(self, node: Expr, word: Word) -> dict[Expr, Word]:
-        """Least word of each expression along the least word."""
+        """Least word of each expression along the path."""
         words = {node: word}
         while node in self._came:
             node, byte = self._came[node]

@@ -1,22 +1,13 @@
-"""Emptiness of expressions with lookahead, decided.
+"""Exact emptiness of expressions with lookahead.
 
-A lookahead is a regular expression with finitely many derivatives. An expression is a relation
-between the lookahead before it and after it (Bar-Hillel, Perles and Shamir 1961, on the
-intersection of context-free and regular languages). The pairs are collected for each part and each
-beginning until no pair is new.
-
-    Ahead(g)    g is added to the lookahead            e f     through e, then through f
-    Stop        the lookahead of its level must end    e | f   through either
-    regular     byte by byte, together                 rule    through its body
+An expression is a relation between the lookahead before it and after it (Bar-Hillel, Perles and
+Shamir 1961, on the intersection of context-free and regular languages). The pairs are collected for
+each part and each lookahead before it until no pair is new. A pair that allows less than another is
+dropped. A search stops at the first way to the end, and continues there for the next question.
 
 A stack of Lark's automaton is passed state by state from the top, since leaving a state does not
-depend on the states below (Finkel, Willems and Wolper 1997). Such a pair has a third part: the next
-action of the automaton.
-
-Captures are read without memory: "no text" is exact, "a text" may be wrong.
-
-A pair that allows less than another is dropped: of 200 ways through a comment under .{1,200} one is
-left. A search stops at the first way to the end, and continues there for the next question.
+depend on the states below (Finkel, Willems and Wolper 1997). Such a pair also has the next action
+of the automaton. Captures are read without memory: "no text" is exact, "a text" may be wrong.
 """
 
 from collections import deque
@@ -47,7 +38,7 @@ from guideway.lowering.nodes import (
     Unsure,
 )
 
-Leads: TypeAlias = tuple[tuple[int, Expr], ...]  # what is looked ahead for, by level
+Leads: TypeAlias = tuple[tuple[int, Expr], ...]  # lookahead by level
 
 
 @final
@@ -65,7 +56,7 @@ class _Part:
     """An expression or spot with a lookahead, the ways through it, and its dependents.
 
     Attributes:
-        ways: lookaheads left behind it, by the control (DONE for an expression).
+        ways: lookaheads left after it, by the control (DONE for an expression).
         asking: dependents, which get every way.
     """
 
@@ -97,14 +88,14 @@ class _Asking:
     again: bool = False
 
 
-_Way: TypeAlias = tuple[Leads, Control]  # the control: DONE where none is left
+_Way: TypeAlias = tuple[Leads, Control]  # control: DONE if none is left
 _Step: TypeAlias = tuple[Leads, Expr]
 _Task: TypeAlias = tuple[_Part | _Asking, _Way | None]
 
-MOST: Final = 20_000  # ways through all parts together,
-FEW: Final = 2_000  # and tasks where the answer is to be had soon (about 20 ms),
-PARTS: Final = 10_000  # and calls unfolded;
-REMEMBERED: Final = 200_000  # parts, before all are forgotten
+MOST: Final = 20_000  # ways through all parts together
+FEW: Final = 2_000  # tasks of a quick search (about 20 ms)
+PARTS: Final = 10_000  # calls unfolded
+REMEMBERED: Final = 200_000  # parts, before all are dropped
 
 
 @final
@@ -115,7 +106,7 @@ class Passages:
         arcs: disjoint byte sets and derivatives of a regular expression.
         alive: emptiness of an expression without lookahead.
         unfold: the expression of a call.
-        within: return True if one expression is known to be included in another.
+        within: returns True if one expression is known to be included in another.
         fuel: called with the number of ways, raises when there are too many.
     """
 
@@ -142,25 +133,18 @@ class Passages:
         self._captures = False
 
     def soon(self, root: Expr) -> bool | None:
-        """Return True if `root` has a text; None if that takes long or may not end.
-
-        Calls with lookahead may lead to others without end.
-        """
+        """Return True if `root` has a text; None if that takes long or may not end."""
         try:
             lives = self._told(root, FEW)
         except LimitError:
             return None
         if lives and self._captures:
-            self.forget()  # of which parts they are is not known
+            self.forget()  # the parts with captures are not known
             return None
         return lives
 
     def alive(self, root: Expr) -> bool:
-        """Return True if `root` has a text.
-
-        Raises:
-            LimitError: there are too many ways or calls, or the answer depends on captures.
-        """
+        """Return True if `root` has a text; raises LimitError if that cannot be decided."""
         self._todo.extend((part, None) for part in self._calls)
         self._calls.clear()
         lives = self._told(root, MOST)
@@ -182,7 +166,7 @@ class Passages:
             if not self._todo:
                 return False
             fresh = self._do(self._todo[0])
-            self._todo.popleft()  # if that broke off, the next goes on from here
+            self._todo.popleft()  # after an error, the next search continues here
             self._count(fresh)
         return True
 
@@ -201,7 +185,7 @@ class Passages:
         return sum([self._learn(who, *each) for each in self._on(who)])
 
     def _learn(self, part: _Part, left: Leads, control: Control) -> int:
-        """Add a way that no known one covers, and tell dependents; return the number added."""
+        """Add a way that no known one covers, and notify dependents; return the number added."""
         others = part.ways.setdefault(control, [])
         if self._is_any_within(left, others):
             return 0
@@ -234,7 +218,7 @@ class Passages:
         return 0
 
     def _is_any_within(self, leads: Leads, others: Collection[Leads]) -> bool:
-        """Return True if one of `others` allows whatever `leads` allow."""
+        """Return True if one of `others` allows all that `leads` allow."""
         return leads in others or any(self._is_within(leads, other) for other in others)
 
     def _is_within(self, leads: Leads, others: Leads) -> bool:
@@ -245,7 +229,7 @@ class Passages:
         )
 
     def _count(self, fresh: int) -> None:
-        self._fuel(1 + fresh)  # to find that nothing is new takes as long
+        self._fuel(1 + fresh)  # finding nothing new takes as long
         brief = self._most < MOST
         self._found += 1 if brief else fresh
         if self._found > self._most and (brief or paying()):
@@ -293,7 +277,7 @@ class Passages:
             case Stop(level):
                 over = all(item.nullable for at, item in leads if at == level)
                 return [tuple(lead for lead in leads if lead[0] != level)] if over else []
-            case Unsure():  # whatever is looked ahead for
+            case Unsure():  # with any lookahead
                 return [()]
             case _:
                 return self._together(leads, node)
@@ -307,7 +291,7 @@ class Passages:
             self._calls.append(part)
         else:
             self._unfolded += 1
-            if self._unfolded > PARTS:  # calls may lead to others without end, and none be passed
+            if self._unfolded > PARTS:  # calls may lead to others without end and without a way
                 raise _undecided(f"after {PARTS} of its parts", self._unfolded, PARTS)
             self._ask(leads, self._unfold(node), _Asking(part))
 
@@ -331,7 +315,7 @@ class Passages:
         found, now, before, count = set[Leads](), {leads}, dict[frozenset[Leads], int](), 0
         while now and (high is None or count <= high):
             since = before.setdefault(frozenset(now), count)
-            if since < count < low:  # it goes round, and as often as one likes
+            if since < count < low:  # a cycle: skip whole rounds
                 skipped = (low - count) // (count - since) * (count - since)
                 low, high = low - skipped, None if high is None else high - skipped
             if count >= low and now <= found:
@@ -344,9 +328,9 @@ class Passages:
         return found
 
     def _together(self, leads: Leads, node: Expr) -> Iterable[Leads]:
-        """Through a regular expression, byte by byte."""
+        """Pass a regular expression byte by byte."""
         found, seen, todo = dict[Leads, None](), {node: [leads]}, [(leads, node)]
-        for left, rest in todo:  # grows while we go
+        for left, rest in todo:  # grows while it is read
             if not left:
                 found |= {left: None} if self._alive(rest) else {}
                 continue
@@ -375,7 +359,6 @@ class Passages:
 
 
 def _passes(part: _Part) -> bool:
-    """Return True if a known way through a part leaves no lookahead."""
     return any(all(item.nullable for _, item in left) for left in part.ways.get(DONE, ()))
 
 

@@ -15,7 +15,7 @@ Derive: TypeAlias = Callable[[Expr, int], Expr]
 
 
 def read_byte(state: Expr, byte: int, derive: Derive) -> Expr:
-    """The derivative with captured bytes; captures inside captures first."""
+    """The derivative by a byte with captured bytes; inner captures first."""
     if state.regular:
         return derive(state, byte)
     after: dict[Expr, Expr] = {}
@@ -55,7 +55,7 @@ def split(state: Expr) -> tuple[list[Expr], list[Expr]]:
 
 
 def ways_on(option: Expr, lines: Iterable[tuple[int, Expr]], derive: Derive) -> Ways:
-    """Lazily, byte by byte, the derivatives by bytes of the lines."""
+    """Lazily, in byte order, the derivatives by the bytes of the lines."""
     first = 0
     for members, _ in lines:
         first |= members

@@ -1,10 +1,7 @@
-"""Protocol of recognizers of bytes.
-
-Laws, which `tests/laws` checks on every implementation:
+"""Protocol of recognizers of bytes. `tests/laws` checks on every implementation:
 
 - states are immutable and hashable;
-- `step(state, byte)` is None exactly where no text of the language goes on so: every returned state
-  can reach an accepting one;
+- `step(state, byte)` is None exactly if no text continues so: every returned state is live;
 - the arcs of a state are disjoint and agree with `step`, except arcs to `unsure` states;
 - `blurred` drops what only single steps need, so that many states share their arcs.
 """
@@ -18,15 +15,13 @@ class Recognizer(Protocol[State]):
     def start(self) -> State: ...
 
     def step(self, state: State, byte: int) -> State | None:
-        """The state after one more byte, None if no text goes on so."""
+        """The state after one more byte, None if no text continues so."""
         ...
 
-    def accepts(self, state: State) -> bool:
-        """Return True if the text may end here."""
-        ...
+    def accepts(self, state: State) -> bool: ...
 
     def shortest(self, state: State) -> bytes:
-        """The least, in byte order, of the shortest strings to an accepting state."""
+        """The shortest string to an accepting state, first in byte order."""
         ...
 
 
@@ -42,7 +37,7 @@ class Blurry(Recognizer[State], Protocol[State]):
         ...
 
     def unsure(self, state: State) -> bool:
-        """Return True if only single steps can tell what this state is."""
+        """Return True if only single steps give this state exactly."""
         ...
 
     def forget(self) -> None:

@@ -1,7 +1,7 @@
-"""Words with shared suffixes: linked lists of pieces, however long without being written out.
+"""Words with shared suffixes: linked lists of pieces.
 
-The least words along a path are suffixes of each other; written out they would take n²/2 bytes, 5
-GB for a literal of 100 KB. `a{1000000000}` is one piece.
+The shortest words along a path are suffixes of each other; written out they would take n²/2 bytes,
+5 GB for a literal of 100 KB. `a{1000000000}` is one piece.
 """
 
 from dataclasses import dataclass
@@ -32,7 +32,7 @@ class Word:
         return cls(piece, times, rest if rest is not None and rest.length else None, length)
 
     def then(self, other: "Word") -> "Word":
-        """This word, then the other; shared suffixes stay shared."""
+        """This word, then the other, sharing suffixes."""
         if not self.length:
             return other
         if self.rest is not None:

@@ -253,7 +253,8 @@ class _Found:
         """Return True if patterns meet that need a trial.
 
         Several patterns meet, or one is negated, has lookarounds or is very wide. Patterns with few
-        states do not, unless a text must be very long: stepping through 10^12 characters takes long.
+        states do not, unless a text must be very long: stepping through 10^12 characters takes
+        long.
         """
         patterns = self.patterns
         if self._far or (self._long and self._tells):
