@@ -14,17 +14,7 @@ from guideway.syntax.sources import Source
 
 
 def lower_lark(grammar: LarkGrammar, lower: Callable[[Source], Expr]) -> Expr:
-    """The texts of a grammar.
-
-    Args:
-        grammar: the grammar.
-        lower: makes what a source in it stands for.
-
-    Raises:
-        SourceError: a part is not well formed, with its place in the grammar.
-        UnsatisfiableError, UnsupportedError, LimitError: as of `lark_contextual` and
-            `lark_dynamic`, and of parts.
-    """
+    """Expression of a grammar; `lower` compiles its non-Lark parts."""
     parts = {name: _lowered(name, grammar, lower) for name in grammar.parts}
     if grammar.table is None:
         return lower_lark_dynamic(grammar, parts)

@@ -1,9 +1,7 @@
-"""Whether whatever completes a text of an indented grammar can be written in lines.
+"""Check that every completion of an indented grammar can be written in lines.
 
-So it is where blocks begin behind newlines or items and end behind lines, and brackets close in the
-rule that opens them, with no line in between.
-
-What this module does not know: stacks, what terminals match.
+Sufficient: blocks begin after newlines or items and end after lines, and brackets close in the rule
+that opens them, without newlines in between.
 """
 
 from collections.abc import Mapping, Sequence
@@ -14,13 +12,7 @@ from guideway.syntax.lark_tree import Indentation, Production
 
 @final
 class Blocks:
-    """Where rules begin and end blocks, lines and brackets.
-
-    Args:
-        lines: what they are told by.
-        productions: the rules.
-        least: the fewest terminals of each.
-    """
+    """Blocks, lines and brackets in rules; `least` gives the fewest terminals of each rule."""
 
     def __init__(
         self, lines: Indentation, productions: Sequence[Production], least: Mapping[str, int]
@@ -34,14 +26,14 @@ class Blocks:
                 self._having.setdefault(symbol, []).append(each)
 
     def hold(self) -> bool:
-        """Whether any way to complete a text can be written in lines."""
+        """Return True if every completion can be written in lines."""
         lined, ended = self._lined(), self._ended()
         marked = self._opening | self._closing | self._items | {self._indent, self._dedent}
         some = (each.symbols for each in self._productions if not marked.isdisjoint(each.symbols))
         return all(self._is_written(symbols, lined, ended) for symbols in some)
 
     def _lined(self) -> set[str]:
-        """The symbols in which there may be a newline, or the beginning or end of a block."""
+        """The symbols that may contain a newline, or the beginning or end of a block."""
         found = {self._newline, self._indent, self._dedent, *self._items}
         todo = [*found]
         while todo:
@@ -52,7 +44,7 @@ class Blocks:
         return found
 
     def _ended(self) -> set[str]:
-        """The symbols whose texts, if they are not empty, all end with a line."""
+        """The symbols whose nonempty texts all end with a line."""
         found, todo = {*self._least, self._newline, self._dedent}, [*self._productions]
         while todo:
             each = todo.pop()
@@ -62,7 +54,7 @@ class Blocks:
         return found
 
     def _ends(self, symbols: Sequence[str], ended: set[str], empty: bool) -> bool:
-        """Whether what these stand for ends with a line, or, if it may, is empty."""
+        """Return True if the texts of symbols end with a line, or are empty and `empty` is True."""
         for symbol in reversed(symbols):
             if symbol not in ended:
                 return False

@@ -1,16 +1,9 @@
-"""Lark's LALR parser behind its contextual lexer, as the core reads it.
+"""Lark grammars with the LALR parser and the contextual lexer, as expressions.
 
-What is left of a text is the call of a template with a place: the automaton's stack, and where
-there is indentation the brackets that are open and the widths of the blocks around. A place unfolds
-to all that may be taken next, each followed by the place behind it:
+The rest of a text is a call of a template with a place: the LALR stack, and in indented grammars
+the open brackets and block widths. A place unfolds to the sum over the ways of its lexer state:
 
     place  =  Σ  Ahead(no earlier terminal matches) · text · Ahead(what has to follow) · place'
-
-over the ways of the state's scanner (`lowering.lark_scanners`) of which the automaton can make
-something; what is ignored comes back to the same place. The automaton is Lark's own, with its
-conflicts resolved: the language is what Lark parses, no more and no less.
-
-What this module does not know: how stacks work, what a terminal matches, how wide a line is.
 """
 
 from collections.abc import Hashable, Mapping
@@ -34,24 +27,9 @@ REMEMBERED: Final = 4096  # places that are unfolded, before all are forgotten
 
 
 def lower_lark_contextual(grammar: LarkGrammar, parts: Mapping[str, Expr] | None = None) -> Expr:
-    r"""The texts of a grammar that has a table.
+    """Expression of a grammar with an LALR table; `parts` are its non-Lark parts, never empty.
 
-    Args:
-        grammar: the grammar.
-        parts: what stands in it that is no Lark; never the empty text.
-
-    Example:
-        >>> from guideway.syntax.lark_reader import read_lark
-        >>> from guideway.syntax.lark_source import Lark
-        >>> expr = lower_lark_contextual(read_lark(Lark('start: "a" start | "b"')))
-        >>> expr.nullable
-        False
-
-    Raises:
-        LimitError: its shortest text is too long.
-        UnsatisfiableError: it has no text.
-        UnsupportedError: what a terminal matches is not regular, or depends on what is before it.
-        LimitError: the automaton of a terminal is too large.
+    Raises LimitError, UnsatisfiableError or UnsupportedError, also for a single terminal.
     """
     places = Places(grammar, parts or {})
     start = places.start
@@ -59,22 +37,17 @@ def lower_lark_contextual(grammar: LarkGrammar, parts: Mapping[str, Expr] | None
     if needed is None:
         raise places.unending()
     check_length(grammar.start, needed)
-    # What looks ahead in a grammar looks at its own text.
+    # Lookahead of the grammar ends with its own text.
     texts = concat(places.more(start), stop(places.level))
     return alt(texts, EPSILON) if places.may_end(start) else texts
 
 
 @final
 class Places(Uncaptured):
-    """The template of one grammar; its arguments are places, and lines that are being read.
+    """The template of one grammar; its arguments are places and partly read newlines.
 
-    Attributes:
-        table: the automaton.
-        indentation: how lines are indented, if they are.
-        items: the terminals that begin a block on their line, and how wide each is.
-        start: where texts begin.
-        level: at which it looks ahead.
-        pushdown: what it does without lines; None where there are some.
+    `level` is its lookahead level, `items` the terminals that begin a block and their widths.
+    `pushdown` is None in indented grammars.
     """
 
     def __init__(self, grammar: LarkGrammar, parts: Mapping[str, Expr]) -> None:
@@ -84,16 +57,16 @@ class Places(Uncaptured):
         for name, first in grammar.table.alike.items():
             widths[first] = min(widths[first], widths[name])
         widths |= dict.fromkeys(parts, 1)
-        # What looks ahead here looks over what does within a part.
+        # Above the lookahead levels of all parts.
         self.level = max((each.looks for each in parts.values()), default=0)
         self._scanners = Scanners(grammar, parts, self.level)
-        self._scanners.check()  # refuse now what cannot be taken exactly
+        self._scanners.check()  # refuse unsupported terminals now
         self.table = without_dead(grammar.table, self._scanners.unread)
         grammar = replace(grammar, table=self.table)
         self._grammar, self.indentation = grammar, grammar.indentation
         told, lines = grammar.indentation, None
         if told is not None:
-            # A block is as much wider as one character, at least; its end takes none.
+            # A block is at least one character wider; its end takes none.
             widths |= {told.newline: 1, told.indent: 1, told.dedent: 0}
             lines = told.newline, told.indent, told.dedent
         self._automaton, self._widths = (
@@ -109,7 +82,7 @@ class Places(Uncaptured):
         self.pushdown = Pushdown(self.table, self.ways) if told is None else None
 
     def unending(self) -> UnsatisfiableError:
-        """The error where no text ends."""
+        """The error for a grammar without any text."""
         rules, least = self._grammar.rules, least_texts(self.table.productions, self._widths)
         symbols = {symbol for rows in rules.values() for row in rows for symbol in row}
         declared = sorted(symbols - rules.keys() - self._widths.keys())
@@ -124,47 +97,47 @@ class Places(Uncaptured):
         return alt(more, EPSILON) if self.may_end(place) else more
 
     def more(self, place: Place) -> Expr:
-        """Those that are not empty, unless nothing else is there."""
+        """The texts from a place without the empty one."""
         lives = self._total or self.needs(place) is not None
         return call(self, place, self.level + 1) if lives else EMPTY
 
     def may_end(self, place: Place) -> bool:
-        """Whether a text may end at a place."""
+        """Return True if a text may end at a place."""
         stack = place.stack if self._lines is None else self._lines.ended(place)
         return stack is not None and self._automaton.ends(stack)
 
     def needs(self, place: Place) -> int | None:
-        """A number of characters below which no text ends from here."""
+        """Lower bound of the characters from a place to the end."""
         return self._automaton.needs(place.stack)
 
     def ways(self, state: int) -> tuple[Way, ...]:
-        """What may be taken in a state."""
+        """The terminals that the lexer may match in a state."""
         return self._scanners.ways(self._automaton.terminals(state))
 
     def freedom(self, spellable: int) -> Freedom | None:
-        """Behind what stacks have a text to the end in these bytes, if that is known."""
+        """`freedom` of the grammar with these bytes, None if unknown; cached."""
         if spellable not in self._free:
             self._free[spellable] = freedom(self._grammar, self._scanners, spellable)
         return self._free[spellable]
 
     def behind(self, place: Place, terminal: str | None) -> Place | None:
-        """The place behind a terminal, None being one that is ignored."""
+        """The place after a terminal; None is an ignored one."""
         return place if terminal is None else self._behind(place, terminal)
 
     def taken(self, place: Place, terminal: str | None) -> Expr:
-        """All texts from a place behind a terminal."""
+        """All texts from a place after a terminal; None is an ignored one."""
         after = self.behind(place, terminal)
         return EMPTY if after is None else self.rest(after)
 
     def line(self, place: Place, text: Expr, columns: int | None, after: Expr) -> Expr:
-        """All texts from the terminal of newlines on that is being read at a place."""
+        """All texts from inside a newline terminal that began at a place."""
         lines = cast("Lines", self._lines)
         return call(self, lines.begun(place, text, columns, after), self.level + 1)
 
-    # The protocol of templates.
+    # Template protocol.
 
     def unfold(self, argument: Hashable, look: Look) -> Expr:
-        """What may come next."""
+        """All texts of a place or a partly read newline, one terminal or byte unfolded."""
         del look
         at = cast("Place | ReadLine", argument)
         found = self._unfolded.get(at)
@@ -187,14 +160,14 @@ class Places(Uncaptured):
         return EMPTY if after is None else concat(way.text, self.rest(after))
 
     def _behind(self, place: Place, terminal: str) -> Place | None:
-        """The place after a terminal that ends no line."""
+        """The place after a terminal that is no newline."""
         if self._lines is not None:
             return self._lines.take(place, terminal)
         stack = self._automaton.feed(place.stack, terminal)
         return None if stack is None else Place(stack, 0, (0,))
 
     def _newline(self, lines: Lines, place: Place, way: Way) -> Expr:
-        """The end of a line, up to what is before the text of the next."""
+        """A newline terminal, as calls that read it byte by byte."""
         if place.brackets:
             return concat(way.text, self.rest(place))
         if self._automaton.feed(place.stack, way.terminal) is None:
@@ -215,12 +188,12 @@ class Places(Uncaptured):
         return alt(*options)
 
     def lives(self, argument: Hashable, look: Look) -> bool | None:
-        """Whether there is a text, if nothing were looked ahead for."""
+        """Return True if a text exists when lookahead is ignored."""
         del look
         return isinstance(argument, ReadLine) or self.needs(cast("Place", argument)) is not None
 
     def least(self, argument: Hashable, least: Least) -> bytes | None:
-        """Of the length that a text has at least; what it is, is found by `automata.guarded`."""
+        """Placeholder bytes of the least length; `automata.guarded` finds the text."""
         del least
         if isinstance(argument, ReadLine):
             needed = cast("Lines", self._lines).needs(argument)

@@ -1,15 +1,8 @@
-r"""Lark's Earley parser with its dynamic lexer, as the core reads it.
+"""Lark grammars with the Earley parser and the dynamic lexer, as expressions.
 
-There is no lexer: every terminal that a rule may go on with is looked for where it would stand, and
-takes what `re.match` prefers there, one text at most, whatever the other terminals take. So a
-grammar is context-free over its terminals, and any grammar will do: ambiguous, left-recursive, with
-rules that may be empty. What is ignored, again as `re.match` prefers it, may stand before every
-terminal and at the end, as often as there is of it:
-
-    text  =  (ignored · text of a terminal) for each terminal in turn, ignored
-
-What this module does not know: what a terminal prefers (`lowering.preferred`), how recursion is
-lowered (`lowering.grammar`).
+There is no lexer: each terminal that a rule may go on with matches what `re.match` prefers at its
+place. So any grammar is a context-free one over its terminals, and ambiguity, left recursion and
+empty rules are allowed. Ignored terminals may repeat before each terminal and at the end.
 """
 
 from collections.abc import Mapping
@@ -27,32 +20,17 @@ from guideway.syntax.grammar_tree import Alternative, Grammar, Item, Name, Termi
 from guideway.syntax.lark_tree import LarkGrammar, LarkTerminal, Production
 from guideway.syntax.regex import parse_regex
 
-UNNAMED: Final = "__"  # how names of rules begin that Lark has made
+UNNAMED: Final = "__"  # prefix of rules that Lark generates
 
 
 def lower_lark_dynamic(grammar: LarkGrammar, parts: Mapping[str, Expr] | None = None) -> Expr:
-    r"""The texts of a grammar.
+    """Expression of a grammar; `parts` are its non-Lark parts, never empty.
 
-    Args:
-        grammar: the grammar.
-        parts: what stands in it that is no Lark; never the empty text.
-
-    Example:
-        >>> from guideway.syntax.lark_reader import read_lark
-        >>> from guideway.syntax.lark_source import Lark
-        >>> source = Lark('start: start "+" start | /[0-9]+/', lexer="dynamic")
-        >>> lower_lark_dynamic(read_lark(source)).looks
-        1
-
-    Raises:
-        UnsatisfiableError: no text can be read by the start, naming rules that never end.
-        UnsupportedError: what a terminal matches is not regular, depends on what is before it, or
-            is to be found by a postlexer.
-        LimitError: it is too large.
+    Raises UnsatisfiableError, UnsupportedError or LimitError.
     """
     others: Mapping[str, Expr] = parts or {}
     _check_length(grammar, others)
-    # What looks ahead here looks over what does within a part.
+    # Above the lookahead levels of all parts.
     level = max((each.looks for each in others.values()), default=0)
     terminals = {
         name: _taken(each, level, bool(others)) for name, each in grammar.terminals.items()
@@ -77,12 +55,12 @@ def lower_lark_dynamic(grammar: LarkGrammar, parts: Mapping[str, Expr] | None = 
         return texts
     if not texts.nullable:
         return concat(texts, stop(level))
-    # Nothing looks at the empty text: so it may be repeated.
+    # The empty alternative has no lookahead, so the whole may be repeated.
     return alt(concat(solid(texts), stop(level)), EPSILON)
 
 
 def _check_length(grammar: LarkGrammar, others: Mapping[str, Expr]) -> None:
-    """Before it is lowered: the texts would be made of one another."""
+    """Check the shortest text before lowering, which would build it."""
     widths = {name: each.min_width for name, each in grammar.terminals.items()}
     made = [Production(name, each) for name, rows in grammar.rules.items() for each in rows]
     needed = least_texts(made, {**widths, **dict.fromkeys(others, 1)}).get(grammar.start)
@@ -103,7 +81,7 @@ def _alternative(
 
 
 def _taken(terminal: LarkTerminal, level: int, marks: bool) -> Expr:
-    """What a terminal takes, and what has to follow it."""
+    """The texts of a terminal with the lookahead that `re.match` implies."""
     try:
         found = exits(parse_regex(terminal.pattern), marks, terminal.solid)
     except (SourceError, UnsupportedError) as error:

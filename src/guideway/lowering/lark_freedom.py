@@ -1,20 +1,11 @@
-"""Whether each stack of Lark's automaton has a text to the end, and behind which text: told once.
+"""Check once that every LALR stack of a Lark grammar has a completion, and how to spell it.
 
-Some terminals lead on from each stack to the end (`lark_plans`). They can be written if all of this
-holds; it is more than is needed, so that no stack has to be looked at again:
+`lark_plans` finds terminals that complete each stack. They can be spelled if some ignored text, the
+spacer, can separate any two of them in every state without changing either, and, in indented
+grammars, newlines can take any number of blanks. All conditions are sufficient, not necessary.
 
-- some text is ignored in every state, in front of some text of each terminal there, and behind it
-  each is what it is whatever follows: this text, the spacer, stands between any two of them; before
-  the first of them, where nothing else is on the stack, in front of one is enough;
-- the end is reached without terminals for which that is not so: a newline that takes the blanks
-  behind it, a word that a bracket has to follow;
-- newlines are what they are before each of these, and take any number of blanks; before the spacer,
-  too, where one newline has to come behind another.
-
-In other grammars each stack is decided by itself where a mask needs it (`automata.passages`): a few
-milliseconds in a small grammar or one without blanks, .5 s at most in SQL of 160 lines.
-
-What this module does not know: how stacks are read.
+Other grammars decide each stack on demand (`automata.passages`): a few ms, .5 s in SQL of 160
+lines.
 """
 
 from collections.abc import Iterable, Mapping, Sequence
@@ -29,19 +20,17 @@ from guideway.lowering.preferred import Exit
 from guideway.lowering.regular import Remainders
 from guideway.syntax.lark_tree import LarkGrammar, LarkTable
 
-_WORDS: Final = 1, 8  # texts of a terminal that are tried; those that others read need more
+_WORDS: Final = 1, 8  # texts tried for a terminal, first few, then more
 _NEWLINE: Final = b"\n"
 _BLANK: Final = ord(" ")
 
 
 @final
 class Freedom:
-    """The texts behind which each stack has a text to the end.
+    """The texts after which each stack has a completion.
 
-    Attributes:
-        spacer: this, where no guard is left behind it.
-        lines: and what newlines match of which each newline is the beginning of any line.
-        last: and those of which each is the beginning of a last line, of any width.
+    `spacer` is one if no guard is pending after it. `lines` are the newline exits that may begin
+    any line, `last` those that may begin a last line of any width.
     """
 
     def __init__(
@@ -55,24 +44,15 @@ class Freedom:
         self._spelling = spelling
 
     def word(self, way: Way) -> bytes | None:
-        """A text that a terminal is whatever follows, the spacer behind; not one of newlines."""
+        """A text and the spacer that match a terminal whatever follows; None for ignored ones."""
         word = None if way.ignored else self._spelling.kept_word(way, self.spacer)
         return None if word is None else word + self.spacer
 
 
 def freedom(grammar: LarkGrammar, scanners: Scanners, spellable: int = ALL_BYTES) -> Freedom | None:
-    r"""What may stand between any two terminals, if each stack has a text to the end behind it.
-
-    Example:
-        >>> from guideway.syntax.lark_reader import read_lark
-        >>> from guideway.syntax.lark_source import Lark
-        >>> grammar = read_lark(Lark('start: "a" start "b" | "c"\n%ignore " "'))
-        >>> found = freedom(grammar, Scanners(grammar))
-        >>> found.spacer
-        b' '
-    """
+    """The spacer and newlines of a grammar if every stack has a completion, else None."""
     table = grammar.table
-    # What is no Lark in a grammar ends where it likes.
+    # Non-Lark parts have no terminals to separate.
     if table is None or grammar.parts or not grammar.ignored:
         return None
     return _Spelling(grammar, table, scanners, spellable).freedom()
@@ -80,7 +60,7 @@ def freedom(grammar: LarkGrammar, scanners: Scanners, spellable: int = ALL_BYTES
 
 @final
 class _Spelling:
-    """What stands between two terminals."""
+    """Search for a spacer between any two terminals."""
 
     def __init__(
         self, grammar: LarkGrammar, table: LarkTable, scanners: Scanners, spellable: int
@@ -90,11 +70,11 @@ class _Spelling:
         self._scanners = scanners
         self._newline = "" if lines is None else lines.newline
         declared = set[str]() if lines is None else {lines.indent, lines.dedent}
-        # Nothing leads back to the start: only what is ignored comes before it.
+        # No transition leads to the start state: only ignored text precedes it.
         begun = table.named(table.wanted[table.start])
         others = {wanted for at, wanted in enumerate(table.wanted) if at != table.start}
         states = [table.named(wanted) for wanted in others]
-        # Of what no state has an action for nothing can be written, whatever rules say.
+        # Terminals without an action in any state cannot be written.
         self._names = frozenset(table.terminals[1:]) - declared
         self._alike = table.alike
         self._first = scanners.ways(begun)
@@ -110,7 +90,7 @@ class _Spelling:
         for way in self._first:
             if not way.ignored:
                 self._take(way.terminal, way)
-        # It leads on from there by what is shifted; else by one of all that are read.
+        # The start goes on with one of the shifted terminals, else with any.
         self._begun = [[name] for name in begun if name in table.shifts[table.start]] or [begun]
         self._kept: dict[tuple[Way, bytes], bytes | None] = {}
         self._words = _WORDS[0]
@@ -124,7 +104,7 @@ class _Spelling:
             self._taken.setdefault(called, []).append(way)
 
     def freedom(self) -> Freedom | None:
-        """Behind the first text that may stand there."""
+        """The freedom with the first spacer that works."""
         exits = [leaving for way in self._ignored for leaving in way.exits]
         spaces = {
             word
@@ -133,8 +113,8 @@ class _Spelling:
         }
         blanks = [bytes((_BLANK,)) * count for count in range(1, 3 if self._newline else 2)]
         for word in (_NEWLINE, *blanks):
-            # The first ends most comments, which go over any other space; names go over a tab.
-            # Behind two blanks a dash of YAML has nothing on its line that begins a block.
+            # A newline ends most comments, other spaces do not. Two blanks keep a YAML dash from
+            # beginning a block on its line.
             if self._spellable >> word[0] & 1 and any(
                 self._after(leaving.text, word).nullable for leaving in exits
             ):
@@ -148,7 +128,7 @@ class _Spelling:
         return None
 
     def _parts(self, space: bytes) -> frozenset[Exit] | None:
-        """Where a text may stand between any two terminals, the newlines that begin any line."""
+        """The newline exits that may begin any line if `space` is a spacer, else None."""
         words = self._spelled(space)
         spelled = [*words.values()]
         if not any(self._stands(way, space, spelled) for way in self._ignored):
@@ -159,7 +139,7 @@ class _Spelling:
         others = [word for name, word in words.items() if name != self._newline]
         if self._is_completed(avoided):
             return self._lines(others) if self._newline else frozenset()
-        # A newline may have to come behind the end of a block, as it does at Python's prompt.
+        # A newline may be required after the end of a block, as in Python's interactive mode.
         lines = self._lines([*others, space]) if self._newline else None
         return lines if lines and self._is_completed(avoided, parted=True) else None
 
@@ -172,10 +152,7 @@ class _Spelling:
         return self._completed[key]
 
     def _spelled(self, space: bytes) -> dict[str, bytes]:
-        """A text of each terminal of the automaton that has one before a space in every state.
-
-        Of those that are alike any one will do. Lines are ended apart.
-        """
+        """A text for each terminal that has one before the space in every state."""
         found: dict[str, bytes] = {}
         for called, ways in self._taken.items():
             if called in self._withheld:
@@ -188,7 +165,7 @@ class _Spelling:
         return found
 
     def kept_word(self, way: Way, space: bytes) -> bytes | None:
-        """A text of a terminal that it is whatever follows the space behind it."""
+        """A text that matches a terminal whatever follows the space after it."""
         key = way, space
         if key not in self._kept:
             self._kept[key] = next(
@@ -204,7 +181,7 @@ class _Spelling:
         return self._kept[key]
 
     def _stands(self, way: Way, space: bytes, words: Iterable[bytes]) -> bool:
-        """Whether a space is ignored before each word, and before the end."""
+        """Return True if a space is ignored before each word and before the end."""
         guard = way.guard
         if isinstance(guard, Ahead) and not self._after(guard.item, space).nullable:
             return False
@@ -219,7 +196,7 @@ class _Spelling:
         )
 
     def _stands_first(self, space: bytes, words: Mapping[str, bytes]) -> bool:
-        """Whether a space is ignored at the beginning, before what leads on from there."""
+        """Return True if a space is ignored at the start of the text."""
         read = [[words[name] for name in names if name in words] for names in self._begun]
         return any(
             self._stands(way, space, each)
@@ -230,15 +207,12 @@ class _Spelling:
         )
 
     def _holds(self, way: Way, text: bytes) -> bool:
-        """Whether no earlier terminal matches, whatever follows the text."""
+        """Return True if no earlier terminal matches, whatever follows the text."""
         guard = way.guard
         return not isinstance(guard, Ahead) or self._after(guard.item, text) is ANYTHING
 
     def _lines(self, words: Sequence[bytes]) -> frozenset[Exit] | None:
-        """The newlines of any width, before each word and before the end; None if some may not be.
-
-        Not before another newline: that would be one with it.
-        """
+        """The newline exits of any width before each word and the end; None if a way has none."""
         if not self._spellable >> _NEWLINE[0] & self._spellable >> _BLANK & 1:
             return None
         found = set[Exit]()
@@ -250,7 +224,7 @@ class _Spelling:
         return frozenset(found)
 
     def _last(self) -> frozenset[Exit]:
-        """The newlines behind which nothing comes."""
+        """The newline exits that nothing follows."""
         return frozenset(
             each
             for way in self._newlines

@@ -1,15 +1,9 @@
-"""What Lark's Indenter makes of the ends of lines.
+"""Lark's Indenter: newline terminals and block widths.
 
-Outside of brackets the terminal of newlines is followed by one that begins a block, where the last
-line of it is wider than the block is, or by one that ends a block for each block that is wider than
-the line; a width between two blocks is an error. Behind the terminal of an item a block has begun
-that is as much wider as the terminal is. A line is as wide as it has blanks, tabs counted
-as often as the Indenter says, wherever they stand in it. Inside of brackets newlines are not seen.
-
-So a place holds the widths of the blocks, and the terminal of newlines is read byte by byte, with
-the columns of its last line counted.
-
-What this module does not know: what else is taken where, and that there are expressions of places.
+Outside of brackets a newline terminal is followed by an indent terminal if its last line is wider
+than the block, else by a dedent terminal for each wider block; a width between two blocks is an
+error. A terminal of `items` begins a block that is wider by its own width. The width of a line
+counts its blanks, and its tabs as often as the Indenter says. Newlines are read byte by byte.
 """
 
 from collections.abc import Iterator, Mapping
@@ -31,13 +25,7 @@ TAB: Final = ord("\t")
 @final
 @dataclass(frozen=True, slots=True)
 class Place:
-    """Where a text may go on.
-
-    Attributes:
-        stack: of the automaton.
-        brackets: how many are open.
-        widths: of the blocks, the innermost last.
-    """
+    """LALR stack, number of open brackets, and widths of the blocks, innermost last."""
 
     stack: Frame
     brackets: int
@@ -47,13 +35,10 @@ class Place:
 @final
 @dataclass(frozen=True, slots=True)
 class ReadLine:
-    """The terminal of newlines while it is read.
+    """A partly read newline terminal that began at `place`.
 
-    Attributes:
-        text: what is left of it.
-        columns: of its last line so far; None before its first newline.
-        after: what has to follow it.
-        place: where it began.
+    `text` is the derivative, `columns` the width of the last line (None before its newline),
+    `after` the required lookahead.
     """
 
     text: Expr
@@ -64,18 +49,14 @@ class ReadLine:
 
 @final
 class Lines:
-    """An Indenter at work.
-
-    Attributes:
-        newline: the terminal that ends a line.
-    """
+    """The Indenter of a grammar over its LALR stacks."""
 
     def __init__(self, told: Indentation, automaton: Automaton, items: Mapping[str, int]) -> None:
         self._told, self._automaton, self._items = told, automaton, items
         self.newline = told.newline
 
     def take(self, place: Place, terminal: str) -> Place | None:
-        """The place after a terminal, None where there is none."""
+        """The place after a terminal, None if there is no action."""
         stack = self._automaton.feed(place.stack, terminal)
         brackets = self._brackets(place.brackets, terminal)
         if stack is None or brackets < 0:
@@ -90,18 +71,18 @@ class Lines:
         return open_ - 1 if terminal in self._told.closing else open_
 
     def ended(self, place: Place) -> Frame | None:
-        """The stack at the end of the text: all blocks end."""
+        """The stack at the end of the text, after dedents for all blocks."""
         stack: Frame | None = place.stack
         for _ in place.widths[1:]:
             stack = stack and self._automaton.feed(stack, self._told.dedent)
         return stack
 
     def begun(self, place: Place, text: Expr, columns: int | None, after: Expr) -> ReadLine:
-        """The terminal of newlines at a place, so far as it has been read."""
+        """A newline terminal at a place, read up to `text`."""
         return ReadLine(text, self._told_apart(columns, self._widest(place)), after, place)
 
     def steps(self, line: ReadLine) -> Iterator[tuple[Expr, ReadLine]]:
-        """Sets of bytes, and how far a line is read after one of them."""
+        """Sets of bytes, and the newline after each."""
         widest = self._widest(line.place)
         for members in _classes(line.text):
             least = least_byte(members)
@@ -114,24 +95,24 @@ class Lines:
         return columns if columns is None or widest is None else min(columns, widest)
 
     def needs(self, line: ReadLine) -> int | None:
-        """A number of characters below which no text ends from here, one byte at least."""
+        """Lower bound (at least 1) of the characters to the end, None if there is no completion."""
         place, columns = line.place, line.columns or 0
         found: list[int] = []
         for width in (*place.widths, max(columns, place.widths[-1] + 1)):
             after = self.indented(place, width)
             need = None if after is None else self._automaton.needs(after.stack)
             if need is not None:
-                # A wider line is begun again.
+                # A line that is too wide needs another newline.
                 more = width - columns if width >= columns else width + 1
                 found.append(self._characters(more) + need)
         return max(min(found), 1) if found else None
 
     def _characters(self, columns: int) -> int:
-        """How many blanks and tabs are so wide, at least."""
+        """The fewest blanks and tabs with this width."""
         return columns // self._told.tab + columns % self._told.tab
 
     def _widest(self, place: Place) -> int | None:
-        """A width than which none need be told from wider ones: where no block may begin."""
+        """The width at which wider lines need no distinction: no block may begin."""
         stack = self._automaton.feed(place.stack, self.newline)
         begun = stack and self._automaton.feed(stack, self._told.indent)
         return place.widths[-1] + 1 if begun is None else None
@@ -144,12 +125,12 @@ class Lines:
         return columns + (1 if byte == BLANK else self._told.tab if byte == TAB else 0)
 
     def behind(self, line: ReadLine) -> Place | None:
-        """The place where a line is read, None where it cannot end here."""
+        """The place after a newline that may end here, else None."""
         ended = line.text.nullable and line.columns is not None
         return self.indented(line.place, line.columns or 0) if ended else None
 
     def indented(self, place: Place, columns: int) -> Place | None:
-        """The place behind a newline whose last line is so wide, None where it cannot be."""
+        """The place after a newline whose last line has this width, else None."""
         stack, widths = self._automaton.feed(place.stack, self.newline), place.widths
         if columns > widths[-1]:
             margin = self._characters(columns)
@@ -165,7 +146,7 @@ class Lines:
 
 @lru_cache(maxsize=1 << 12)
 def _classes(text: Expr) -> tuple[int, ...]:
-    """Sets of bytes with the same derivative; those that count are alone."""
+    """Byte classes of an expression, with newline, blank and tab on their own."""
     alone = [1 << NEWLINE, 1 << BLANK, 1 << TAB]
     others = (members & ~sum(alone) for members in byte_classes(text))
     return (*alone, *(members for members in others if members))

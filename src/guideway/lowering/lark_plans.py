@@ -1,16 +1,12 @@
-"""Whether each stack of Lark's automaton has terminals that lead to the end.
+"""Check that every LALR stack of a Lark grammar can be completed.
 
-A stack is the beginning of what the grammar allows, so some do unless Lark has resolved a conflict
-on the way otherwise, or lines cannot be indented so. What is looked at is more than is needed:
+Conflict resolution and indentation can break this. The checks are sufficient, not necessary:
 
-- of what is being read in each state something can be completed, each rule as briefly as can be,
-  where no terminal comes before which Lark does not reduce (`LarkTable.denied`);
-- where lines are indented, they can be written (`lark_blocks`), and no line is empty unless
-  something ignored can stand in it;
-- where terminals are to be avoided, something can be completed without them, and the stack gets
-  shorter by that sooner or later.
-
-What this module does not know: what terminals match.
+- in each state some production can be completed with the shortest texts of rules, without a
+  terminal that Lark does not reduce on there (`LarkTable.denied`);
+- in indented grammars the completion can be written in lines (`lark_blocks`), without empty lines
+  unless ignored text can separate newlines;
+- with avoided terminals, some completion exists without them, and it shrinks the stack in the end.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
@@ -32,28 +28,16 @@ def always_completed(
     *,
     parted: bool = False,
 ) -> bool:
-    """Whether they do without the terminals to be avoided; False where that is not known.
+    """Return True if every stack has a completion without the `avoided` terminals.
 
-    Args:
-        grammar: whose rules they complete.
-        table: its automaton.
-        avoided: terminals to do without.
-        parted: whether a newline may come behind another one, something ignored in between.
-
-    >>> from guideway.syntax.lark_reader import read_lark
-    >>> from guideway.syntax.lark_source import Lark
-    >>> grammar = read_lark(Lark('start: "a" start "b" | "c"'))
-    >>> grammar.table is not None and always_completed(grammar, grammar.table)
-    True
-    >>> always_completed(grammar, grammar.table, frozenset({"B"}))
-    False
+    False may also mean unknown. `parted`: ignored text may separate two newlines.
     """
     return _Plan(grammar, table, avoided, parted).holds()
 
 
 @final
 class _Plan:
-    """Which terminals lead to the end from each stack."""
+    """Search for terminals that complete each stack."""
 
     def __init__(
         self, grammar: LarkGrammar, table: LarkTable, avoided: frozenset[str], parted: bool
@@ -75,7 +59,6 @@ class _Plan:
         self._below: dict[str, dict[int, list[int]]] = {}
 
     def holds(self) -> bool:
-        """Whether they do."""
         if self._whole.keys() != self._rules.keys() or not self._is_written():
             return False
         self._begin()
@@ -93,9 +76,9 @@ class _Plan:
         return Blocks(lines, self._table.productions, least).hold()
 
     def _begin(self) -> None:
-        """Find the steps behind which a terminal is not what a rule would have."""
+        """Collect, by terminal, the steps after which Lark denies it."""
         table, begun = self._table, self._begun
-        known: dict[tuple[int, int], list[_Step]] = {}  # the same of most terminals
+        known: dict[tuple[int, int], list[_Step]] = {}  # most terminals share them
         for state, number, terminal in table.denied:
             key = state, number
             if key not in known:
@@ -105,7 +88,7 @@ class _Plan:
             begun.setdefault(terminal, set()).update(known[key])
         lines = self._grammar.indentation
         if lines is not None and not self._parted:
-            # A line that ends behind another is no line: its newline belongs to that one.
+            # Two newlines in a row are one terminal.
             begun.setdefault(lines.newline, set()).update(
                 (state, end)
                 for state, shifts in enumerate(table.shifts)
@@ -114,7 +97,7 @@ class _Plan:
             )
 
     def _before(self, state: int) -> Sequence[int]:
-        """The states that may be below one: few are asked for."""
+        """The states that may be directly below one; computed by symbol on demand."""
         symbol = self._entry(state)
         found = self._below.get(symbol)
         if found is None:
@@ -125,12 +108,12 @@ class _Plan:
         return found[state]
 
     def _entry(self, state: int) -> str:
-        """What has been read before a state, in which something is being read."""
+        """The symbol before a state."""
         number, read = self._table.kernels[state][0]
         return self._table.productions[number].symbols[read - 1]
 
     def _under(self, state: int, count: int) -> set[int]:
-        """The states that may be so far below another."""
+        """The states that may be `count` frames below another."""
         found = {state}
         for _ in range(count):
             found = {before for each in found for before in self._before(each)}
@@ -138,10 +121,9 @@ class _Plan:
 
     @cached_property
     def _critical(self) -> Mapping[int, Sequence[tuple[int, str]]]:
-        """The places in productions where a terminal may come that Lark denies there.
+        """Places in productions whose next terminal, the first of the shortest rest, may be denied.
 
-        It is the first of the briefest text behind a symbol that may end with one of the steps; of
-        1,500 places of python.lark 20 are left, and states are looked at for these alone.
+        Of 1,500 places of python.lark 20 are left; only these need the check by state.
         """
         named: dict[str, list[str]] = {}
         alike: dict[frozenset[str], list[str]] = {}
@@ -165,7 +147,7 @@ class _Plan:
 
     @cached_property
     def _firsts(self) -> Mapping[str, str]:
-        """The first terminals of the briefest texts that are not empty."""
+        """The first terminals of the shortest nonempty texts."""
         found: dict[str, str] = {}
         for rule, (least, number) in self._briefest.items():  # those that others need come first
             if least:
@@ -175,7 +157,7 @@ class _Plan:
         return found
 
     def _ending(self, symbols: frozenset[str]) -> set[str]:
-        """The symbols that may end with one of these, as far as rules tell."""
+        """The symbols that may end with one of these, ignoring states."""
         found, todo = set(symbols), [*symbols]
         while todo:
             for rule in self._closed.get(todo.pop(), ()):
@@ -194,7 +176,7 @@ class _Plan:
         return found
 
     def _last(self, number: int) -> Iterator[int]:
-        """The places of a production behind which there may be nothing."""
+        """The places of a production whose rest may be empty."""
         symbols = self._table.productions[number].symbols
         for place in range(len(symbols) - 1, -1, -1):
             yield place
@@ -202,7 +184,7 @@ class _Plan:
                 return
 
     def _ends(self, step: _Step, terminal: str) -> bool:
-        """Whether a step may end with one behind which the terminal is denied."""
+        """Return True if a step may end with one after which the terminal is denied."""
         never = self._never.setdefault(terminal, set())
         todo, seen = [step], set[_Step]()
         while todo:
@@ -224,7 +206,7 @@ class _Plan:
         return False
 
     def _avoids(self) -> bool:
-        """Whether the briefest texts are completed without what is denied."""
+        """Return True if the shortest texts contain no denied terminal."""
         critical = {
             rule: number for rule, (_, number) in self._briefest.items() if number in self._critical
         }
@@ -236,10 +218,7 @@ class _Plan:
         )
 
     def _shrinks(self) -> bool:
-        """Whether of each state something is completed, and no stack stays as it is for ever.
-
-        What is completed behind one symbol puts another state in the place of this one.
-        """
+        """Return True if each state completes a production and every stack shrinks in the end."""
         table, waiting, readable = self._table, dict[int, list[str]](), self._readable
         critical = self._critical  # few productions are
         for state, kernel in enumerate(table.kernels):
@@ -267,7 +246,7 @@ class _Plan:
         )
 
     def _ranked(self, waiting: Mapping[int, Sequence[str]]) -> bool:
-        """Whether that is plain from what has been read before states, whatever is below them."""
+        """Sufficient check by entry symbols only: replacements of states end."""
         entered: dict[str, list[set[str]]] = {}
         for state, rules in waiting.items():
             entered.setdefault(self._entry(state), []).append({*rules})
@@ -285,13 +264,13 @@ class _Plan:
         return True
 
     def _behind(self, state: int, rule: str) -> set[int]:
-        """The states that may stand where this one stood, a rule of one symbol completed."""
+        """The states that may replace this one when a rule of one symbol is completed."""
         rows = [self._table.gotos[under] for under in self._before(state)]
         return {row[rule] for row in rows if rule in row}
 
     @cached_property
     def _readable(self) -> Sequence[int]:
-        """How much of each production has to be read, before nothing is left that is avoided."""
+        """For each production, how many symbols to read until the rest avoids `avoided`."""
         found: list[int] = []
         for each in self._table.productions:
             read = len(each.symbols)
@@ -301,7 +280,7 @@ class _Plan:
         return found
 
     def _good(self, state: int, number: int, read: int) -> bool:
-        """Whether what is left of a production is completed without what is denied."""
+        """Return True if the rest of a production contains no denied terminal."""
         symbols = self._table.productions[number].symbols
         for place, terminal in self._critical[number]:
             if place >= read:
@@ -315,7 +294,7 @@ class _Plan:
         return True
 
     def _read(self, state: int, symbols: Sequence[str]) -> int:
-        """The state behind some symbols."""
+        """The state after some symbols."""
         for symbol in symbols:
             after = self._table.shifts[state].get(symbol)
             state = self._table.gotos[state][symbol] if after is None else after
@@ -323,7 +302,7 @@ class _Plan:
 
 
 def _empties(ways: Mapping[int, Sequence[set[int]]]) -> bool:
-    """Whether each key comes to what is none, by one of its ways, all that they have taken."""
+    """Return True if each key has an option that leads, in finitely many steps, out of the keys."""
     missing: list[int] = []
     waiting: dict[int, list[tuple[int, int]]] = {}
     done: list[int] = []

@@ -1,14 +1,8 @@
-"""Lark's automaton as a pushdown system: what it may do next, told by the topmost state alone.
+"""Lark's automaton as a pushdown system: moves that depend on the topmost state alone.
 
-Stacks of a grammar may grow for ever where no text comes to an end. Their states are finitely many,
-and so is what can be said of each: with which control a text leaves it, whatever is below. That is
-enough to decide whether one comes to its end (`automata.passages`). A control is one of
-
-    nothing is read      a terminal or what is ignored comes next, or the end of the text
-    a terminal is read   the automaton reduces before it, or shifts it
-    a rule is reduced    so many states of it are still to be taken away, then its own is put there
-
-What this module does not know: texts, indentation, stacks.
+Stacks may grow without end, but states and controls are finite, so `automata.passages` can decide
+which stacks have a completion. Controls: read a terminal or ignored text; reduce before or shift a
+terminal; pop the states of a reduced rule and push its goto.
 """
 
 from collections.abc import Callable, Iterator, Sequence
@@ -24,13 +18,7 @@ from guideway.syntax.lark_tree import END, LarkTable
 @final
 @dataclass(frozen=True, slots=True)
 class Control:
-    """What the automaton is about to do.
-
-    Attributes:
-        terminal: that it has been given, if any; END at the end of the text.
-        rule: that it has reduced, if any.
-        left: how many states of the rule are still on the stack.
-    """
+    """Control state: the given terminal, the rule in reduction, its states left to pop."""
 
     terminal: str | None = None
     rule: str | None = None
@@ -38,24 +26,18 @@ class Control:
 
 
 FIRST: Final = Control()
-"""Something has to be read."""
+"""Control that has to read something."""
 
 DONE: Final = Control(END, END)
-"""All is read."""
+"""Control after acceptance."""
 
-_NEXT: Final = Control(left=-1)  # something has been read: the text may end
+_NEXT: Final = Control(left=-1)  # after a terminal: the text may end
 
 
 @final
 @dataclass(frozen=True, slots=True)
 class Move:
-    """One thing that it may do in a state.
-
-    Attributes:
-        text: what is read meanwhile.
-        after: the control behind it.
-        states: what stands then in the place of the state, the topmost last.
-    """
+    """A transition: the text read, the next control, and the states that replace the topmost."""
 
     text: Expr
     after: Control
@@ -64,19 +46,14 @@ class Move:
 
 @final
 class Pushdown:
-    """The moves of one automaton.
-
-    Args:
-        table: the automaton.
-        ways: what may be taken in a state.
-    """
+    """The moves of one automaton."""
 
     def __init__(self, table: LarkTable, ways: Callable[[int], Sequence[Way]]) -> None:
         self._table, self._ways = table, ways
         self._known: dict[tuple[Control, int], tuple[Move, ...]] = {}
 
     def moves(self, control: Control, state: int) -> tuple[Move, ...]:
-        """All that it may do; each equal way once."""
+        """All moves in a state, without duplicates."""
         key = control, state
         if key not in self._known:
             self._known[key] = tuple(dict.fromkeys(self._moves(control, state)))

@@ -1,16 +1,9 @@
-"""Which terminal Lark's contextual lexer takes, as languages.
+"""Lark's contextual lexer: which terminal matches in each state, as languages.
 
-In each state of the automaton the lexer knows the terminals that have an action there, those that
-are ignored, and what a postlexer always wants. It tries them one after the other, by priority, the
-most characters that a match can have, the length of the pattern, and the name; the first that
-matches is taken, as much of the text as `re.match` prefers, whatever comes after. Strings that a
-regex of the same priority matches are not tried: what the regex has matched is called after the
-string that it equals.
-
-    way       of the terminal T, at the text w·u:  no earlier one matches at w·u, re.match(T) takes
-              w where u follows, and w is none of the strings, or is one of them
-
-What this module does not know: stacks, indentation, what may follow.
+The lexer tries the terminals with an action, the ignored ones and those of the postlexer, by
+priority, greatest width, pattern length and name. The first that matches takes the text that
+`re.match` prefers. A string that a regex of the same priority matches is not tried: the regex match
+that equals it gets its name.
 """
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -33,21 +26,16 @@ from guideway.lowering.preferred import Exit
 from guideway.syntax.frozen import by_identity
 from guideway.syntax.lark_tree import LarkGrammar
 
-MANY_STRINGS: Final = 16  # that are tried before another,
-_MANY_REGEXES: Final = 32  # and these: 490 like /[a-z]+1x?/, one by one, took 15 s to be refused
+MANY_STRINGS: Final = 16  # rivals that become one guard, above it
+_MANY_REGEXES: Final = 32  # 490 like /[a-z]+1x?/, one guard each, took 15 s to be refused
 
 
 @final
 @by_identity
 class Way:
-    """Texts at which a terminal is taken: the same of most states.
+    """Texts at which the lexer takes a terminal; most states share them.
 
-    Attributes:
-        terminal: what the automaton reads.
-        ignored: whether it does not.
-        guard: an Ahead that says that no earlier terminal matches, or nothing.
-        exits: what is taken, and what has to follow.
-        level: at which it looks ahead.
+    `guard` is an Ahead that no earlier terminal matches, or EPSILON; `level` its lookahead level.
     """
 
     terminal: str
@@ -58,21 +46,14 @@ class Way:
 
     @property
     def text(self) -> Expr:
-        """All of it as one expression."""
+        """The whole way as one expression."""
         taken = (concat(each.text, ahead(each.after, self.level)) for each in self.exits)
         return concat(self.guard, alt(*taken))
 
 
 @final
 class _Called:
-    """What a terminal takes, or of that what is called after a string, behind which rivals.
-
-    Attributes:
-        terminal: what it is called after.
-        exits: what is taken.
-        rivals: those that may match there, as a set.
-        ways: by those of them that are tried before.
-    """
+    """Exits of a terminal under one name, their possible rivals, and ways by rivals tried."""
 
     __slots__ = ("exits", "rivals", "terminal", "ways")
 
@@ -83,14 +64,7 @@ class _Called:
 
 @final
 class Scanners:
-    """The lexers of all states.
-
-    Args:
-        grammar: whose terminals they tell apart.
-        parts: what stands in it that is no Lark. It is no terminal of theirs: where one may stand,
-            it may, whatever they take there.
-        level: at which they look ahead.
-    """
+    """The lexers of all states; non-Lark `parts` are allowed where they have an action."""
 
     def __init__(
         self, grammar: LarkGrammar, parts: Mapping[str, Expr] | None = None, level: int = 0
@@ -111,7 +85,7 @@ class Scanners:
             self._alike.setdefault(first, []).append(self._terminals[name])
             self._first |= {name: first, first: first}
         self._known: dict[int, tuple[Way, ...]] = {}
-        # Most states have the same ways, and the same rivals of each.
+        # Most states share their ways and rivals.
         self._calls: dict[tuple[Terminal, int], Sequence[_Called]] = {}
         self._parted: dict[tuple[Terminal, Terminal, tuple[Exit, ...]], _Called] = {}
         self._joined: dict[tuple[str, Expr, Expr, tuple[bytes | Expr, ...]], Way] = {}
@@ -120,12 +94,12 @@ class Scanners:
         self._unmatched: dict[Terminal, Expr] = {}
 
     def check(self) -> None:
-        """Refuse terminals whose matches cannot be told exactly."""
+        """Refuse terminals that cannot be matched exactly."""
         for terminal in self._terminals.values():
             terminal.refuse()
 
     def ways(self, names: Sequence[str]) -> tuple[Way, ...]:
-        """What is taken where these terminals have an action."""
+        """The ways of a state with these terminals."""
         key = self._bits(names)
         found = self._known.get(key)
         if found is None:
@@ -144,7 +118,7 @@ class Scanners:
         return found
 
     def _together(self, ways: Iterable[Way]) -> Iterable[Way]:
-        """Ways of terminals that are alike as one, where the same has to follow."""
+        """Merge the ways of terminals that are alike and have the same guard and lookahead."""
         alike: dict[tuple[str, Expr, Expr], list[Expr]] = {}
         for way in ways:
             name = self._first.get(way.terminal)
@@ -157,17 +131,10 @@ class Scanners:
             yield self._one_of(name, guard, after, tuple(one_word(text) or text for text in texts))
 
     def widest(self, states: Iterable[Iterable[str]]) -> Iterator[tuple[str, Way]]:
-        """What is taken in any of some states, behind all that is tried before it in any of them.
+        """Yield names and ways, guarded against all rivals that any of the states tries.
 
-        What holds for a text of such a way holds where fewer are tried before it: 150 of them tell
-        what 2,400 ways of the 146 sets of terminals of python.lark do.
-
-        Args:
-            states: the terminals that have an action in each.
-
-        Yields:
-            A terminal and how it is called; what is ignored once, whatever its strings are called,
-            and only if it is tried in all of them.
+        A text of such a way works in every state: 150 ways replace the 2,400 of the 146 states of
+        python.lark. Ignored terminals come once, and only if every state tries them.
         """
         met: dict[Terminal, int] = {}
         within: dict[Terminal, int] = {}
@@ -182,7 +149,7 @@ class Scanners:
                     break
             else:
                 largest.append((there, some))
-        for there, some in largest:  # 30 of the 146, as others are parts of them
+        for there, some in largest:  # 30 of the 146: the others are subsets
             for each in rivals.among(some):
                 met[each] = met.get(each, 0) | some
             for each in rivals.among(some & rivals.regexes):
@@ -198,11 +165,7 @@ class Scanners:
 
     @property
     def unread(self) -> set[str]:
-        """What the automaton is never given, by its names for it, as what is taken is ignored.
-
-        That is what is ignored, and strings that are not tried, as what is ignored swallows them,
-        where nothing else does, by which they would be called.
-        """
+        """Terminals that the automaton never gets: ignored ones, strings that they swallow."""
         rivals, found = self._rivals, set[str]()
         swallowed, called = 0, 0
         for each in rivals.among(rivals.regexes):
@@ -217,14 +180,11 @@ class Scanners:
         return found - read
 
     def withheld(self, states: Iterable[Iterable[str]]) -> set[str]:
-        """What has an action in some of these states, and is never given there, by its own names.
-
-        Of a string it depends on the state which regexes swallow it.
-        """
+        """Terminals that some of these states have an action for but never get."""
         rivals, found = self._rivals, {*self._ignored}
         spaces = [each for each in rivals.among(rivals.regexes) if each.shape.name in found]
         if not any(self._inside(each)[1] for each in spaces):
-            return found  # .7 of the 5 ms from SQL to the first mask
+            return found  # saves .7 of 5 ms to the first mask of SQL
         for there in {self._bits(names) for names in states}:
             called = 0
             for each in rivals.among(there & rivals.regexes):
@@ -234,12 +194,12 @@ class Scanners:
         return found
 
     def _bits(self, names: Iterable[str]) -> int:
-        """The set of those that are tried for these names, and of what is tried always."""
+        """The set of these terminals and of those that are always tried."""
         return reduce(int.__or__, map(self._own.get, (*names, *self._extra), repeat(0)), 0)
 
     @cached_property
     def _own(self) -> Mapping[str, int]:
-        """The set of each terminal, and of those that are like it."""
+        """The set of each terminal and those alike."""
         bits = self._rivals.bits
         own = {name: bits[each] for name, each in self._terminals.items()}
         for name, alike in self._alike.items():
@@ -248,7 +208,7 @@ class Scanners:
         return own
 
     def _tried(self, there: int) -> int:
-        """Those of a set that are tried: strings that a regex of it swallows are not."""
+        """The terminals of a set that are tried: strings that a regex swallows are not."""
         regexes = there & self._rivals.regexes
         gone = self._gone.get(regexes)
         if gone is None:
@@ -274,13 +234,13 @@ class Scanners:
             yield self._one_of(first, EPSILON, ANYTHING, tuple(words))
 
     def _is_alone(self, each: Terminal, before: int) -> bool:
-        """Whether it is like others, and nothing that is tried before may match where it does."""
+        """Return True if a string is alike with others and no earlier rival may match at it."""
         if each.word is None or each.shape.name not in self._first:
             return False
         return not self._rivals.of_word(each.word) & before
 
     def _one_of(self, name: str, guard: Expr, after: Expr, texts: tuple[bytes | Expr, ...]) -> Way:
-        """The way of one of some texts."""
+        """The way of a union of texts."""
         key = name, guard, after, texts
         found = self._joined.get(key)
         if found is None:
@@ -289,7 +249,7 @@ class Scanners:
         return found
 
     def _called(self, taken: Terminal, strings: int) -> Sequence[_Called]:
-        """What a terminal takes, strings that it swallows apart."""
+        """The exits of a terminal, split by the strings that it swallows."""
         found = self._calls.get((taken, strings))
         if found is None:
             made: list[_Called] = []
@@ -303,7 +263,7 @@ class Scanners:
         return found
 
     def _part(self, taken: Terminal, called: Terminal, exits: tuple[Exit, ...]) -> _Called:
-        """Some of what a terminal takes: mostly what it is in other states too."""
+        """A part of the exits of a terminal, shared between states."""
         key = taken, called, exits
         found = self._parted.get(key)
         if found is None:
@@ -316,7 +276,7 @@ class Scanners:
         return Rivals(sorted(self._terminals.values(), key=lambda each: each.order))
 
     def _inside(self, regex: Terminal) -> tuple[int, int]:
-        """The strings that a regex swallows; and those that need no flag that it has not."""
+        """The strings that a regex swallows, and those of them whose flags it has."""
         found = self._swallowed.get(regex)
         if found is None:
             strings, held, begun = 0, 0, self._rivals.begun[regex]
@@ -328,16 +288,16 @@ class Scanners:
         return found
 
     def _not_at(self, rival: Terminal) -> Expr:
-        """That it does not match: it is the rival of many."""
+        """Lookahead that a rival does not match; shared by many ways."""
         found = self._unmatched.get(rival)
         if found is None:
             found = self._unmatched[rival] = ahead(complement(rival.begins), self._level)
         return found
 
     def _way(self, called: _Called, taken: Terminal, met: int) -> Way:
-        rivals = self._rivals.among(met) if met else ()  # as of most
+        rivals = self._rivals.among(met) if met else ()  # mostly empty
         strings: list[bytes | Expr] = []
-        if len(rivals) > MANY_STRINGS:  # one by one each would be met with all before
+        if len(rivals) > MANY_STRINGS:  # a guard each would be intersected with all before
             strings += shortest_beginnings(each.word for each in rivals if each.word is not None)
             strings += (e.whole for e in rivals if e.folded is not None and e.word is None)
             rivals = [each for each in rivals if each.folded is None]
@@ -348,7 +308,7 @@ class Scanners:
         if strings:
             begun = concat(either(strings), ANYTHING)
             guards.append(ahead(complement(begun), self._level))
-        # What is ignored is so by what matched, however it is called then.
+        # The matching terminal decides if the text is ignored, not its name.
         ignored = taken.shape.name in self._ignored
         name = called.terminal.shape.name
         guard = concat(*guards)

@@ -1,9 +1,9 @@
-r"""Which terminal of a Lark grammar takes what has to follow it, so that no text is left.
+"""Find a terminal that always takes its successors too, so that the grammar has no text.
 
     start: "<t>" BODY "</t>"
     BODY: /.+/                  BODY matches to the end of the line, and "</t>" never comes
 
-Lark's lexer takes the longest match of a terminal. Asked only of a grammar without any text.
+Used for the error message of a grammar without any text.
 """
 
 from collections.abc import Callable, Mapping
@@ -19,21 +19,14 @@ from guideway.syntax.lark_tree import END, LarkGrammar, LarkTerminal
 def swallowing(
     grammar: LarkGrammar, is_empty: Callable[[Expr], bool]
 ) -> tuple[LarkTerminal, tuple[LarkTerminal, ...]] | None:
-    """A terminal and what may follow it but is never read, as the terminal takes that, too.
+    """A terminal and the successors that are never read because it takes them, if there is one.
 
-    It is one behind which nothing can be read, if there is such a terminal.
-
-    Args:
-        grammar: a grammar.
-        is_empty: whether an expression denotes no text.
-
-    Raises:
-        UnsupportedError, LimitError: as of the terminals.
+    Prefers a terminal for which these are all successors.
     """
     read = {name: Terminal(each, bool(grammar.parts)) for name, each in grammar.terminals.items()}
 
     def takes(taker: Terminal, other: str) -> bool:
-        """Whether one terminal goes on wherever another one could begin."""
+        """Return True if one terminal goes on wherever another one could begin."""
         if other not in read or is_empty(read[other].begins):
             return False
         return all(is_empty(both(each.after, read[other].begins)) for each in taker.exits)
@@ -53,7 +46,7 @@ def swallowing(
 @final
 @dataclass(slots=True)
 class _Symbols:
-    """The terminals that symbols begin with, and that follow them."""
+    """FIRST and FOLLOW sets of symbols."""
 
     rules: Mapping[str, tuple[tuple[str, ...], ...]]
     nullable: set[str] = field(default_factory=set[str])
@@ -75,7 +68,7 @@ class _Symbols:
         return size < len(self.nullable) + sum(map(len, self.first.values()))
 
     def _begins(self, symbols: tuple[str, ...]) -> tuple[set[str], bool]:
-        """The first terminals of symbols in a row, and whether they may be nothing."""
+        """The first terminals of a sequence of symbols, and True if it may be empty."""
         found = set[str]()
         for symbol in symbols:
             found |= self.first.get(symbol, {symbol})
@@ -84,7 +77,7 @@ class _Symbols:
         return found, True
 
     def following(self, start: str) -> dict[str, set[str]]:
-        """The terminals that may come right behind each symbol, `END` among them."""
+        """FOLLOW set of each symbol, with `END`."""
         found: dict[str, set[str]] = {start: {END}}
         size = -1
         while size < (size := sum(map(len, found.values()))):

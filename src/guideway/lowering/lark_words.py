@@ -1,7 +1,4 @@
-"""Short texts of what terminals match, and newlines that take any number of blanks.
-
-What this module does not know: which terminal is taken.
-"""
+"""Short texts of terminals, and checks of newline terminals."""
 
 from collections.abc import Iterable
 from functools import lru_cache
@@ -13,14 +10,14 @@ from guideway.lowering.lark_terminals import one_word
 from guideway.lowering.nodes import Expr
 from guideway.lowering.regular import byte_classes, derivative, least_byte
 
-_LOOKED_AT: Final = 256  # what is left of a pattern on the way to its texts
+_LOOKED_AT: Final = 256  # derivatives visited for a pattern
 _NEWLINE: Final = b"\n"
 _BLANK: Final = ord(" ")
 
 
 @lru_cache(maxsize=1 << 10)
 def shortest_words(text: Expr, spellable: int, most: int) -> tuple[bytes, ...]:
-    """Some of the shortest strings of bytes that exist, none that is longer but for words."""
+    """At most `most` of the shortest strings in these bytes; of a literal, itself."""
     word = one_word(text)
     if word is not None:
         return (word,) if all(spellable >> byte & 1 for byte in word) else ()
@@ -44,18 +41,16 @@ def _shortest(text: Expr, spellable: int) -> Iterable[bytes]:
 
 
 def is_last(after: Expr) -> bool:
-    """Whether nothing may follow."""
+    """Return True if nothing may follow."""
     return after.nullable and all(
         derivative(after, least_byte(members)) is EMPTY for members in byte_classes(after)
     )
 
 
 def takes_lines(text: Expr, ending: int = 0) -> bool:
-    """Whether, wherever a newline may come, it may end there, with any number of blanks behind.
+    """Return True if each newline may end the text, with any number of blanks after it.
 
-    Args:
-        text: what newlines match.
-        ending: bytes that may come before the end, blanks and newlines excepted.
+    `ending`: bytes that may precede the end, besides blanks and newlines.
     """
     todo, seen, begun = [text], {text}, False
     ending &= ~sum(1 << byte for byte in b"\n\t ")
