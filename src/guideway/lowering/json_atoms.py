@@ -33,7 +33,6 @@ class Holds:
     sign: bool = True
 
     def opposite(self) -> Formula:
-        """The same schema, the other sign."""
         return (
             leaf(Holds(self.schema, False), leaf(self)) if self.sign else leaf(Holds(self.schema))
         )
@@ -48,7 +47,6 @@ class Among:
     sign: bool = True
 
     def opposite(self) -> Formula:
-        """The same values, the other sign."""
         return (
             leaf(Among(self.values, False), leaf(self)) if self.sign else leaf(Among(self.values))
         )
@@ -60,13 +58,12 @@ class Among:
 @final
 @by_value
 class Text:
-    """A string as some keywords want it, or not."""
+    """The strings that some keywords allow, or all others."""
 
     strings: Strings
     sign: bool = True
 
     def opposite(self) -> Formula:
-        """The other strings."""
         return (
             leaf(Text(self.strings, False), leaf(self)) if self.sign else leaf(Text(self.strings))
         )
@@ -75,13 +72,12 @@ class Text:
 @final
 @by_value
 class Amount:
-    """A number as some keywords want it, or not."""
+    """The numbers that some keywords allow, or all others."""
 
     numbers: Numbers
     sign: bool = True
 
     def opposite(self) -> Formula:
-        """The other numbers."""
         return (
             leaf(Amount(self.numbers, False), leaf(self))
             if self.sign
@@ -97,7 +93,6 @@ class Flag:
     values: frozenset[bool]
 
     def opposite(self) -> Formula:
-        """The other booleans."""
         rest = frozenset((True, False)) - self.values
         return leaf(Flag(rest)) if rest else FALSE
 
@@ -108,7 +103,7 @@ class Flag:
 @final
 @by_value
 class Beside:
-    """All keys but some names, and those that match any of some key languages."""
+    """All keys except some names and the keys of some languages."""
 
     names: frozenset[str]
     patterns: tuple[Expr, ...]
@@ -120,13 +115,12 @@ Keys: TypeAlias = Expr | Beside
 @final
 @by_value
 class Named:
-    """If there is a member `name`, its value satisfies `value`, which may be anything."""
+    """The value of the member `name`, if there is one, satisfies `value`."""
 
     name: str
     value: Formula
 
     def opposite(self) -> Formula:
-        """There is one, and its value does not."""
         if self.value is TRUE:
             return FALSE
         return all_of(leaf(Required(self.name)), named(self.name, opposite(self.value)))
@@ -140,7 +134,6 @@ class Required:
     name: str
 
     def opposite(self) -> Formula:
-        """There is none."""
         return named(self.name, FALSE)
 
 
@@ -153,7 +146,6 @@ class Matching:
     value: Formula
 
     def opposite(self) -> Formula:
-        """Some such member does not."""
         return found(self.keys, opposite(self.value))
 
 
@@ -166,31 +158,28 @@ class Found:
     value: Formula
 
     def opposite(self) -> Formula:
-        """No such member does."""
         return matching(self.keys, opposite(self.value))
 
 
 @final
 @by_value
 class AtLeast:
-    """So many members or items are still to come, or more."""
+    """At least `count` members or items are still to come."""
 
     count: int
 
     def opposite(self) -> Formula:
-        """Fewer."""
         return at_most(self.count - 1)
 
 
 @final
 @by_value
 class AtMost:
-    """So many members or items are still to come, or fewer."""
+    """At most `count` members or items are still to come."""
 
     count: int
 
     def opposite(self) -> Formula:
-        """More."""
         return at_least(self.count + 1)
 
 
@@ -200,13 +189,12 @@ class AtMost:
 @final
 @by_value
 class Item:
-    """If there is an item at `position`, it satisfies `value`."""
+    """The item at `position`, if there is one, satisfies `value`."""
 
     position: int
     value: Formula
 
     def opposite(self) -> Formula:
-        """There is one, and it does not."""
         return all_of(longer(self.position + 1), item(self.position, opposite(self.value)))
 
 
@@ -219,7 +207,6 @@ class Items:
     value: Formula
 
     def opposite(self) -> Formula:
-        """Some does not."""
         return some_item(self.start, opposite(self.value))
 
 
@@ -232,21 +219,19 @@ class SomeItem:
     value: Formula
 
     def opposite(self) -> Formula:
-        """None does."""
         return items(self.start, opposite(self.value))
 
 
 @final
 @by_value
 class Holding:
-    """From `low` to `high` items, of those still to come, satisfy `value`."""
+    """`low` to `high` of the items still to come satisfy `value`."""
 
     value: Formula
     low: int
     high: int | None
 
     def opposite(self) -> Formula:
-        """Fewer, or more."""
         fewer = holding(self.value, 0, self.low - 1)
         return fewer if self.high is None else any_of(fewer, holding(self.value, self.high + 1))
 
@@ -254,74 +239,71 @@ class Holding:
 @final
 @by_value
 class Longer:
-    """The whole array has so many items, or more."""
+    """The whole array has at least `count` items."""
 
     count: int
 
     def opposite(self) -> Formula:
-        """Fewer."""
         return shorter(self.count - 1)
 
 
 @final
 @by_value
 class Shorter:
-    """The whole array has so many items, or fewer."""
+    """The whole array has at most `count` items."""
 
     count: int
 
     def opposite(self) -> Formula:
-        """More."""
         return longer(self.count + 1)
 
 
 @final
 @by_value
 class Distinct:
-    """No two items are equal, or, with the other sign, some are."""
+    """All items are distinct, or, with sign False, some are equal."""
 
     sign: bool = True
 
     def opposite(self) -> Formula:
-        """The other sign."""
         return leaf(Distinct(not self.sign))
 
 
-# What says nothing, or cannot hold, is no atom
+# Constructors that return TRUE or FALSE for trivial atoms
 
 
 def named(name: str, value: Formula) -> Formula:
-    """`Named`, unless that says nothing."""
+    """`Named`, or TRUE."""
     return TRUE if value is TRUE else leaf(Named(name, value))
 
 
 def matching(keys: Keys, value: Formula) -> Formula:
-    """`Matching`, unless that says nothing."""
+    """`Matching`, or TRUE."""
     return TRUE if value is TRUE else leaf(Matching(keys, value))
 
 
 def found(keys: Keys, value: Formula) -> Formula:
-    """`Found`, unless that cannot hold."""
+    """`Found`, or FALSE."""
     return FALSE if value is FALSE else leaf(Found(keys, value))
 
 
 def some_item(start: int, value: Formula) -> Formula:
-    """`SomeItem`, unless that cannot hold."""
+    """`SomeItem`, or FALSE."""
     return FALSE if value is FALSE else leaf(SomeItem(start, value))
 
 
 def item(position: int, value: Formula) -> Formula:
-    """`Item`, unless that says nothing."""
+    """`Item`, or TRUE."""
     return TRUE if value is TRUE else leaf(Item(position, value))
 
 
 def items(start: int, value: Formula) -> Formula:
-    """`Items`, unless that says nothing."""
+    """`Items`, or TRUE."""
     return TRUE if value is TRUE else leaf(Items(start, value))
 
 
 def holding(value: Formula, low: int, high: int | None = None) -> Formula:
-    """`Holding`, unless that says nothing or cannot hold."""
+    """`Holding`, TRUE or FALSE."""
     if high is not None and high < low:
         return FALSE
     return leaf(Holding(value, low, high)) if low > 0 or high is not None else TRUE
@@ -336,20 +318,20 @@ def _upper(make: Callable[[int], Formula], count: int) -> Formula:
 
 
 def at_least(count: int) -> Formula:
-    """`AtLeast`, unless that says nothing."""
+    """`AtLeast`, or TRUE."""
     return _lower(lambda number: leaf(AtLeast(number)), count)
 
 
 def at_most(count: int) -> Formula:
-    """`AtMost`, unless that cannot hold."""
+    """`AtMost`, or FALSE."""
     return _upper(lambda number: leaf(AtMost(number)), count)
 
 
 def longer(count: int) -> Formula:
-    """`Longer`, unless that says nothing."""
+    """`Longer`, or TRUE."""
     return _lower(lambda number: leaf(Longer(number)), count)
 
 
 def shorter(count: int) -> Formula:
-    """`Shorter`, unless that cannot hold."""
+    """`Shorter`, or FALSE."""
     return _upper(lambda number: leaf(Shorter(number)), count)

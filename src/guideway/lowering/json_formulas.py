@@ -12,14 +12,14 @@ class Atom(Protocol):
     """Something that holds or does not; a hashable value."""
 
     def opposite(self) -> "Formula":
-        """What holds exactly where this does not."""
+        """The negation."""
         ...
 
 
 @final
 @by_identity
 class Truth:
-    """What always holds, or never."""
+    """A constant."""
 
     holds: bool
     parts: ClassVar[tuple[()]] = ()
@@ -29,7 +29,7 @@ class Truth:
 @final
 @by_identity
 class Leaf:
-    """An atom; `denies` is the one whose plain opposite it is, if that is a leaf too."""
+    """An atom; `denies` is the atom that it negates, if that is a leaf too."""
 
     atom: Atom
     denies: "Formula | None" = None
@@ -58,25 +58,25 @@ Formula: TypeAlias = Truth | Leaf | Every | Some
 TRUE: Formula = Truth(True)
 FALSE: Formula = Truth(False)
 _Made = TypeVar("_Made")
-_MANY: Final = 64  # parts that are joined, before so many
-_EACH: Final = 8  # take as long as a part of an automaton: 4,000 bounds of 4,000 schemas took 4 s
+_MANY: Final = 64  # parts joined without fuel
+_EACH: Final = 8  # parts per unit of fuel above that: 4,000 bounds of 4,000 schemas took 4 s
 
 _nodes = Interned[Formula]()
 
 
 def leaf(atom: Atom, denies: Formula | None = None) -> Formula:
-    """The formula of one atom, which may be the plain opposite of another."""
+    """The formula of one atom; `denies` is the leaf that it negates."""
     found = _nodes.known(atom)
     return _nodes.intern(atom, Leaf(atom, denies)) if found is None else found
 
 
 def all_of(*parts: Formula) -> Formula:
-    """What holds where all parts hold."""
+    """Conjunction."""
     return _joined(parts, Every, Some, TRUE, FALSE)
 
 
 def any_of(*parts: Formula) -> Formula:
-    """What holds where any part holds."""
+    """Disjunction."""
     return _joined(parts, Some, Every, FALSE, TRUE)
 
 
@@ -98,9 +98,9 @@ def _joined(
     if len(flat) > 1:
         if len(flat) > _MANY:
             spend(len(flat) // _EACH)
-        key = (same is Every, *map(id, flat))  # the collector does not look into numbers
+        key = (same is Every, *map(id, flat))  # ints: the garbage collector skips them
         found = _nodes.known(key)
-        if found is not None:  # as for a third, which was looked at then
+        if found is not None:  # one third of calls
             return found
         if not flat.keys().isdisjoint([one.denies for one in flat]):
             return deciding
@@ -195,7 +195,7 @@ def fold(
 ) -> "_Made":
     """Evaluate `make` bottom-up, for each shared part once; `known` holds earlier results."""
     made: dict[Formula, _Made] = {} if known is None else known
-    if known is None and not [part for part in root.parts if part.parts]:  # as of most values
+    if known is None and not [part for part in root.parts if part.parts]:  # most values
         for part in root.parts:
             made[part] = make(part, made)
         return make(root, made)

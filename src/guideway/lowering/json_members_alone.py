@@ -1,9 +1,7 @@
-"""Objects no member of which says anything of another: what each may be is told once.
+"""Objects whose members are independent: the value of each name is compiled once.
 
-    properties a, patternProperties ^x-, ^y-      "a", keys like "x-1", keys like "y-1", all others
-
-Read against a formula, such an object had a state for each set of its names, and each state took a
-look at all of them (107 names: 1.2 ms each). What this module does not know: how it is read then.
+Read with a formula instead, such an object has a state for each set of names (107 names: 1.2 ms
+each).
 """
 
 from collections.abc import Callable, Sequence
@@ -19,14 +17,7 @@ from guideway.lowering.nodes import Expr
 @final
 @dataclass(frozen=True, slots=True)
 class Alone:
-    """What may come in any order, each whatever else comes.
-
-    Attributes:
-        names: all that are mentioned.
-        values: the value of each.
-        required: whether each must be there.
-        classes: of other keys, and the value of each.
-    """
+    """Independent members: names with values and presence, then classes of other keys."""
 
     names: tuple[str, ...]
     values: tuple[Expr, ...]
@@ -40,14 +31,7 @@ def told_alone(
     keysets: Keysets,
     value: Callable[[Formula], Expr],
 ) -> Alone | None:
-    """The members of an object of which this is said, if none hangs on another.
-
-    Args:
-        said: of the whole object.
-        keys: names, then classes.
-        keysets: tells what classes hold.
-        value: the values that a formula allows.
-    """
+    """The independent members of an object with this formula, else None."""
     case = _atoms_of(said)
     if case is None:
         return None
@@ -66,7 +50,7 @@ def told_alone(
 
 
 def _atoms_of(said: Formula) -> tuple[Atom, ...] | None:
-    """The atoms that all have to hold, if each is about members of one kind."""
+    """The atoms of a conjunction, if each concerns members of one kind, else None."""
     found = list[Atom]()
     for part in said.parts if isinstance(said, Every) else (said,):
         if not (isinstance(part, Leaf) and isinstance(part.atom, (Named, Required, Matching))):

@@ -1,4 +1,4 @@
-"""What reading a member leaves of an atom about objects, and which atoms hold at the end."""
+"""Derivatives of atoms about objects by a member, and which atoms hold at the end."""
 
 from guideway.lowering.json_atoms import (
     AtLeast,
@@ -19,7 +19,7 @@ from guideway.lowering.json_values import members_of
 
 
 def holds_at_end(atom: Atom) -> bool:
-    """Whether an atom holds if nothing more comes."""
+    """Return True if an atom holds when no more members come."""
     match atom:
         case Named() | Matching() | AtMost():
             return True
@@ -30,7 +30,7 @@ def holds_at_end(atom: Atom) -> bool:
 
 
 def asks(atom: Atom, key: KeyClass) -> bool:
-    """Whether an atom that does not hold at the end wants members of a key."""
+    """Return True if an atom that fails at the end can be satisfied by members of a key."""
     match atom:
         case Required(name):
             return name == key.name
@@ -41,7 +41,7 @@ def asks(atom: Atom, key: KeyClass) -> bool:
 
 
 def read_member(atom: Atom, key: KeyClass) -> Formula | None:  # noqa: PLR0911  an arm for each atom
-    """What becomes of an atom when a member of this key is read; None: it stays."""
+    """The derivative of an atom by a member of this key; None if it stays."""
     match atom:
         case Named(name, value):
             return now(value) if name == key.name else None

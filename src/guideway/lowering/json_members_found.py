@@ -1,23 +1,9 @@
-"""Ways to complete an object that have been found, tried on what is asked next.
+"""Completions of objects found before, tried on the next states first.
 
-States of one object differ by a member or two, and what completes one mostly completes the next:
-some members, and the atoms that hold with them. To see whether a formula holds then is one pass
-over it, where the search for a way is many::
-
-    "kind" is missing; one of eight schemas         found: "kind" and "port" of the third
-    the same behind "env", which all of them allow  those two complete it still
-
-One of eight schemas with 18 names, 130 states: 1.6 s without this, .4 s with it.
-
-What one member more does to a way is told for all names at once: a formula is a row of bits, one
-for each name and each thing that is said of its value, and one where nothing more comes. A part
-that formulas share has one row, so the next state takes the rows of what has changed::
-
-    Named(a, F)       0 where "a" comes with a value of which F is not said, 1 elsewhere
-    Required(a)       1 where "a" comes, if it is not in the way anyhow
-    Found(keys, F)    1 where one of the keys comes with a value of which F is said
-
-What cannot be seen so is left to the search. What this module does not know: spelling, values.
+States of one object differ by a member or two, so the members that complete one mostly complete the
+next: one evaluation of a formula instead of a search (one of eight schemas with 18 names, 130
+states: 1.6 s without, .4 s with). A row has a bit for "no more members" and for each name with each
+formula of its value; shared parts of formulas share rows. Undecided cases are left to the search.
 """
 
 from collections import defaultdict
@@ -43,18 +29,18 @@ from guideway.lowering.json_given import Unlike
 from guideway.lowering.json_keysets import KeyClass
 from guideway.lowering.json_values import members_of
 
-_KEPT: Final = 16  # ways of one kind of object; those that served last are tried first
+_KEPT: Final = 16  # ways of one kind of object, most recently used first
 _TRIED: Final = 6
-_MOST_BITS: Final = 1 << 22  # of the rows that are kept for one way
+_MOST_BITS: Final = 1 << 22  # of the cached rows of one way
 _MOST_ANSWERS: Final = 1 << 10
 
 
 @final
 @dataclass(frozen=True, slots=True, eq=False)
 class _Way:
-    """Members that complete an object: their names, what holds with values that exist, and rows.
+    """Members that complete an object: names, classes of one member each, and atoms that hold.
 
-    `mask` has a bit for each of the names, by its number; of each class there is one member.
+    `mask` has a bit for each name, by its number; `rows` and `answers` are caches.
     """
 
     names: frozenset[str]
@@ -67,21 +53,16 @@ class _Way:
 
 @final
 class Completions:
-    """The ways that have been found for objects of one kind.
-
-    Args:
-        keys: the names that atoms mention, then the classes of other keys.
-        atoms: what may be said of objects of that kind, counts apart.
-    """
+    """The known completions of objects of one kind."""
 
     def __init__(self, keys: Sequence[KeyClass], atoms: Iterable[Atom]) -> None:
         self._keys = keys
         self._names = {key.name: key for key in keys if key.name is not None}
         self._numbers = {name: 1 << key for key, name in enumerate(self._names)}
         self._ways: list[_Way] = []
-        self._nothing = _Way(frozenset(), 0, frozenset(), frozenset())  # the member alone does
+        self._nothing = _Way(frozenset(), 0, frozenset(), frozenset())  # the extra member alone
         said = self._said_of_names(atoms)
-        self._values: list[Formula] = [TRUE]  # of each bit: that of the member more
+        self._values: list[Formula] = [TRUE]  # by bit: formula of the extra member's value
         self._parts: list[frozenset[Formula]] = [frozenset()]
         self._bits: dict[str, range] = {}
         for name in self._names:
@@ -90,19 +71,13 @@ class Completions:
             self._bits[name] = range(begun, len(self._values))
         self._ranges = list(self._bits.values())
         self._where_named = list(map(self._where, self._ranges))
-        self._living = 0  # the bits of values that exist, as far as that was asked
+        self._living = 0  # bits of values known to exist
         self._parts = [frozenset(_parts(value)) for value in self._values]
         self._all = (1 << len(self._values)) - 1
         self._failing: dict[Atom, int] = {}
 
     def keep(self, cases: list[Case], keys: Iterable[int]) -> None:
-        """Remember atoms that can all hold, with the members that they require, and no others.
-
-        Args:
-            cases: the atoms.
-            keys: the numbers of more names that come, and of classes of which one comes; whichever
-                keys came, there is one.
-        """
+        """Add a way: atoms that can all hold, with the members that they and `keys` require."""
         listed = frozenset(atom for case in cases for atom in case)
         names = {atom.name for atom in listed if isinstance(atom, Required)}
         classes = set[int]()
@@ -119,12 +94,7 @@ class Completions:
         self._ways = [made, *others][:_KEPT]
 
     def suffice(self, said: Formula, free: int) -> bool:
-        """Whether one of them completes an object of which this is left to be said.
-
-        Args:
-            said: what the members that come have to satisfy.
-            free: a bit for each name that may come.
-        """
+        """Return True if a known way completes an object, with names among the bits `free`."""
         for way in self._ways[:_TRIED]:
             if not way.mask & ~free and self._answer(way, said) & 1:
                 self._serve(way)
@@ -134,15 +104,10 @@ class Completions:
     def with_members(
         self, said: Formula, free: dict[int, int], lives: Callable[[Formula], bool | None]
     ) -> set[int]:
-        """The names of which a member may come first, as one of them completes the rest behind it.
+        """The names of which a member may come first, so that a known way completes the rest.
 
-        All at once: one by one took 60,000 of the 380,000 calls in all masks of tye's schema.
-
-        Args:
-            said: as above, of that member too.
-            free: the numbers of names that may come, each with a bit for it and for each name that
-                may come after it.
-            lives: whether there is a member of such a name with a value.
+        `free` gives, for each possible name, the bits of it and of the names that may follow it. A
+        call for each name was 60,000 of the 380,000 calls in all masks of tye's schema.
         """
         found, left = set[int](), free
         for way in (*self._ways[:_TRIED], self._nothing):
@@ -158,7 +123,7 @@ class Completions:
     def _coming(
         self, way: _Way, answer: int, free: dict[int, int], lives: Callable[[Formula], bool | None]
     ) -> set[int]:
-        """Those of the names of which a member may come before the others of a way."""
+        """The names of which a member may come before the others of a way."""
         found = set[int]()
         for key, behind in free.items() if answer else ():
             if not way.mask & ~behind and (
@@ -168,7 +133,7 @@ class Completions:
         return found
 
     def _has_value(self, answer: int, key: int, lives: Callable[[Formula], bool | None]) -> bool:
-        """Whether a name has a value with one of the bits that are set."""
+        """Return True if a name has a value with one of the bits set."""
         bits = answer & self._where_named[key]
         if bits & self._living:
             return True
@@ -183,7 +148,7 @@ class Completions:
             self._ways = [way, *(other for other in self._ways if other is not way)][:_KEPT]
 
     def _answer(self, way: _Way, said: Formula) -> int:
-        """Where the formula holds with the members of a way, and one more."""
+        """Row of a formula with the members of a way, and one extra member."""
         found = way.answers.get(said)
         if found is None:
             if len(way.rows) * len(self._values) > _MOST_BITS:
@@ -207,7 +172,7 @@ class Completions:
         return row
 
     def _holding(self, atom: Atom, way: _Way) -> int:
-        """Where an atom holds; where the member more is one of the way, the first bit tells."""
+        """Row of an atom; bit 0 answers where the extra member is one of the way."""
         match atom:
             case Named(name) if name in way.names:
                 return self._all if atom in way.atoms else 0
@@ -223,7 +188,7 @@ class Completions:
                 return 0
 
     def _beside(self, atom: AtLeast | AtMost | Unlike, way: _Way) -> int:
-        """The same of an atom about all members, or about those that there are."""
+        """Row of an atom about the number of members or about whole objects."""
         count, more = len(way.names) + len(way.classes), self._all & ~1
         if isinstance(atom, AtLeast):
             return (count >= atom.count) | (more if count + 1 >= atom.count else 0)
@@ -233,14 +198,14 @@ class Completions:
         if way.classes:  # whose keys are in none of the values
             return self._all
         for names in {frozenset(members_of(value)) for value in atom.values}:
-            if names == way.names:  # what has other names is unlike
+            if names == way.names:  # objects with other names are unlike
                 bits.append(0)
             elif names > way.names and len(names) == count + 1:
                 bits += self._bits[min(names - way.names)]
         return self._all & ~self._where(bits)
 
     def _finding(self, atom: Found, way: _Way) -> int:
-        """The same of an atom that wants some member: those of a way have any values."""
+        """Row of a Found atom; the members of a way have any values."""
         about, asked = self._about(atom), frozenset(_parts(atom.value))
         if not asked and (not way.names.isdisjoint(about) or self._has_class(atom, way)):
             return self._all
@@ -256,7 +221,7 @@ class Completions:
         return any(self._keys[key].among(atom.keys) for key in way.classes)
 
     def _fails(self, atom: Named | Matching) -> int:
-        """Where a member comes of whose value an atom says what is not said of it."""
+        """Bits of members for which the atom requires more than their value formula."""
         found = self._failing.get(atom)
         if found is None:
             about, asked = self._about(atom), frozenset(_parts(atom.value))
@@ -273,7 +238,7 @@ class Completions:
         return sum(1 << bit for bit in bits)
 
     def _said_of_names(self, atoms: Iterable[Atom]) -> defaultdict[str, dict[Formula, None]]:
-        """What is said of the values of each name."""
+        """The formulas about the values of each name."""
         found: defaultdict[str, dict[Formula, None]] = defaultdict(dict[Formula, None])
         for atom in atoms:
             if isinstance(atom, (Named, Matching, Found)):
@@ -283,10 +248,10 @@ class Completions:
 
 
 def _worth_trying(said: Iterable[Formula]) -> list[Formula]:
-    """What a value may be asked to satisfy: nothing, one thing that is said of it, or all.
+    """Formulas to try for a value: none, each one, or all together.
 
-    Where a thing and its opposite are said, of `if` and constants: the others with one of those, or
-    with all opposites. Of 60 `if`, each name took a search of 9 ms in each state.
+    Where a formula and its opposite occur (`if`, constants), the others with one of these or with
+    all opposites: with 60 `if`, each name took a search of 9 ms in each state.
     """
     found = [value for value in said if not isinstance(value, Truth)]
     together = [all_of(*found)] if len(found) > 1 else []
@@ -300,7 +265,7 @@ def _worth_trying(said: Iterable[Formula]) -> list[Formula]:
 
 
 def _parts(value: Formula) -> tuple[Formula, ...]:
-    """What all has to hold for a value; nothing for any."""
+    """The conjuncts of a formula."""
     if value is TRUE:
         return ()
     return value.parts if isinstance(value, Every) else (value,)

@@ -1,4 +1,4 @@
-"""Spelling of the keys of an object, and whether keys of a class run out."""
+"""Languages of the keys of an object, and whether keys of a class run out."""
 
 from collections.abc import Sequence
 from functools import cached_property
@@ -13,22 +13,16 @@ from guideway.lowering.json_text import QUOTE, Spelling
 from guideway.lowering.nodes import Expr
 
 _MOST_KNOWN = 1 << 12
-_KEY = 8  # parts of automata that take as long as a look at one key, 5 µs
+_KEY = 8  # fuel of one look at a key, 5 µs
 
 
 @final
 class KeyTexts:
-    """The keys of one kind of object between their quotes, by their numbers.
-
-    Args:
-        keys: names, then classes.
-        keysets: tells which keys are in a class.
-        spelling: of keys.
-    """
+    """The keys of one kind of object without quotes, by number: names, then classes."""
 
     def __init__(self, keys: Sequence[KeyClass], keysets: Keysets, spelling: Spelling) -> None:
         self._keys, self._keysets, self._spelling = keys, keysets, spelling
-        self._contents: dict[int, Expr] = {}  # made when they are asked for
+        self._contents: dict[int, Expr] = {}  # on demand
         self._languages = frozenset[Expr]().union(*(key.inside for key in keys))
         self._members: dict[tuple[int, Expr], Expr] = {}
         self._endless: dict[tuple[int, int], bool] = {}
@@ -50,7 +44,7 @@ class KeyTexts:
         return complement(self._spelling.choose((name, EPSILON) for name in names))
 
     def unused(self, key: int, extras: Extras) -> Expr:
-        """The keys of a class but those that came."""
+        """The keys of a class without those already used."""
         part, content = self._keys[key], self[key]
         used = [
             (extra, EPSILON)
@@ -71,7 +65,7 @@ class KeyTexts:
         return found
 
     def endless(self, key: int, spellable: int) -> bool:
-        """Whether keys of a class surely never run out."""
+        """Return True if keys of a class surely never run out."""
         found = self._endless.get((key, spellable))
         if found is None:
             found = soon_endless(self[key], spellable)

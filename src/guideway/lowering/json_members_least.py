@@ -1,11 +1,8 @@
-"""The fewest and shortest members that an object still needs.
+"""Search for the fewest and shortest members that complete an object.
 
-Only members that something asks for can shorten the way to an end: as long as a part of the formula
-does not hold, one of the members has to come that an atom of that part asks for. So there is one
-branch for each of those; most often there is one. Parts that no member connects are solved alone,
-as their alternatives would multiply.
-
-What this module does not know: spelling, values.
+While a part of the formula does not hold, one of the members that its atoms ask for must come: one
+branch for each. Parts without a common member are solved alone, so their alternatives do not
+multiply.
 """
 
 import json
@@ -24,11 +21,11 @@ from guideway.lowering.json_progress import Pairs
 from guideway.syntax.frozen import by_value
 
 MOST_LOOKED_AT = 1_000
-_IN_ORDER = 100  # sets that are looked at in order of their length, if what is said is short,
-_FEWEST = 8  # and if it is long,
-_WORK = 20_000  # where a look takes as long as there are parts of it
+_IN_ORDER = 100  # sets visited in order of length for short formulas,
+_FEWEST = 8  # and for long ones,
+_WORK = 20_000  # as the time of a visit grows with the formula
 _ALIKE = 32
-_MOST_KNOWN = 1 << 16  # parts that an estimate remembers, which lives as long as a constraint
+_MOST_KNOWN = 1 << 16  # formulas cached by an estimate, which lives as long as a constraint
 _NEXT_BEST = 32  # bytes that a member may be longer than the shortest of its key
 Chosen = tuple[tuple[int, bytes], ...]
 Word: TypeAlias = "Callable[[int, Formula, Extras], bytes | None]"
@@ -38,16 +35,11 @@ _decode = json.JSONDecoder().raw_decode
 @final
 @by_value
 class Words:
-    """What is known of the members of an object.
+    """Access to the members of an object for the search.
 
-    Attributes:
-        after: what a member of a key has to satisfy, and the rest after it.
-        may_close: whether nothing more has to come.
-        asks: whether an atom that does not hold at the end asks for members of a key.
-        keys: the keys that may come, as numbers.
-        single: whether a key is one name, so that it comes once.
-        shortest: a length that no member of a key is below.
-        listed: members in the order that comes first.
+    `after` gives pairs of rest and value for a key; `asks`, if an atom asks for members of a key;
+    `single`, if a key is one name; `shortest`, a lower bound of the length of its members; `listed`
+    sorts members into the first possible order.
     """
 
     after: Callable[[Formula, int], Pairs]
@@ -60,14 +52,7 @@ class Words:
 
 
 def least_members(estimate: "Estimate", word: Word, said: Formula, extras: Extras) -> Chosen | None:
-    """The members, () if none has to come, None if none suffice.
-
-    Args:
-        estimate: of how long they are.
-        word: tells the shortest one of a key and a value, its key none of some; None if none is.
-        said: what the object still has to satisfy.
-        extras: keys of classes that came.
-    """
+    """The shortest members that satisfy `said`; () if none are needed, None if none suffice."""
     found: Chosen = ()
     for part in components(said):
         members = _search(estimate, word, part, extras)
@@ -78,11 +63,11 @@ def least_members(estimate: "Estimate", word: Word, said: Formula, extras: Extra
 
 
 def components(said: Formula) -> list[Formula]:
-    """Parts with no member in common, each with all that holds for every member."""
+    """Split a conjunction into parts without common members; each keeps all persistent atoms."""
     parts = _parts(said)
     everywhere = {part: None for part in parts if isinstance(part, Leaf) and _persists(part.atom)}
     others = [part for part in parts if part not in everywhere]
-    above: dict[str, str] = {}  # another name with which parts connect one: ever higher, up to one
+    above: dict[str, str] = {}  # union-find over names
 
     def highest(name: str) -> str:
         while above.setdefault(name, name) != name:
@@ -102,12 +87,12 @@ def components(said: Formula) -> list[Formula]:
 
 
 def _persists(atom: Atom) -> bool:
-    """Whether an atom only says what every member has to satisfy."""
+    """Return True if an atom only constrains every member."""
     return isinstance(atom, (Named, Matching))
 
 
 def _names(part: Formula) -> set[str] | None:
-    """The names that a part is about; None if it is about others too."""
+    """The names in a part; None if it concerns other keys too."""
     found: set[str] = set()
     for atom in atoms(part):
         if not isinstance(atom, (Named, Required)):
@@ -119,7 +104,7 @@ def _names(part: Formula) -> set[str] | None:
 @final
 @dataclass(frozen=True, slots=True, order=True)
 class _Try:
-    """Some members: how promising they are, how long, which, and what they leave to be said."""
+    """A set of members: search rank, texts, total length, remaining formula and used keys."""
 
     rank: tuple[int, int]
     texts: tuple[bytes, ...]
@@ -132,18 +117,13 @@ class _Try:
 
 
 def _search(estimate: "Estimate", word: Word, said: Formula, extras: Extras) -> Chosen | None:
-    """Sets of members in order of their length, until one suffices.
+    """Search sets of members in order of length until one suffices.
 
-    To find the shortest of many sets that overlap is hard. So after a while those come first whose
-    rest seems to be the shortest: what is found is then short, if not the shortest. A step that is
-    as good as any can be is taken before others are looked at. Of a few as short the least is
-    taken: it stays so behind its first bytes, as does the number of tokens that spell it.
-
-    Of many parts each alternative is tried alone: of a `oneOf` of sixty objects it took 1.3 s to
-    read a member of all of them.
-
-    One of thirty objects that require nothing, where 29 have to be denied, took minutes while what
-    was left was counted in parts, of which `Some` is one; all steps at once took seconds.
+    The shortest set is hard to find: after `patience` sets, those with the shortest estimated rest
+    come first, and a step as good as possible is taken at once. Of equally short results the
+    lexicographically least is taken, so it stays the same after its first bytes. With large
+    formulas the options of a disjunction are tried alone: of a `oneOf` of sixty objects, reading a
+    member of all of them took 1.3 s.
     """
     words, parts = estimate.words, size(said)
     patience = max(_FEWEST, min(_IN_ORDER, _WORK // parts))
@@ -183,11 +163,10 @@ def _search(estimate: "Estimate", word: Word, said: Formula, extras: Extras) -> 
 
 @final
 class _Seen:
-    """The states of a search.
+    """Visited states of a search.
 
-    Where as much was left to be said before any more keys of classes came, these keys are of no
-    use: whatever completes the object behind them did so before. With 200 bytes of schema such a
-    search took keys for ever, as no state came twice.
+    A state is useless if the same formula was left with fewer extra keys; otherwise a search could
+    add extra keys for ever.
     """
 
     def __init__(self) -> None:
@@ -195,7 +174,7 @@ class _Seen:
         self._extras: dict[tuple[Formula, frozenset[int]], list[Extras]] = {}
 
     def add(self, said: Formula, taken: frozenset[int], extras: Extras) -> bool:
-        """Whether a state may be of use, which counts then."""
+        """Add a state; False if it is useless."""
         known = self._extras.setdefault((said, taken), [])
         if any(other <= extras for other in known):
             return False
@@ -207,7 +186,7 @@ class _Seen:
 def _extend(
     queue: list[_Try], tried: _Try, serial: int, estimate: "Estimate", *, hurried: bool
 ) -> int:
-    """Add the members with one more, and count them; in a hurry, some and where to go on."""
+    """Push the sets with one more member, if hurried only up to a good one; return the serial."""
     words, left = estimate.words, estimate.undone(tried.said)
     for key, text, rest in tried.steps or ():
         serial += 1
@@ -226,17 +205,16 @@ def _extend(
 
 
 def _promising(tried: _Try, estimate: "Estimate") -> _Try:
-    """The same, in order of how long its rest seems to be."""
+    """The same set, ranked by its estimated rest."""
     return replace(tried, rank=(estimate.undone(tried.said), tried.length))
 
 
 @final
 class Estimate:
-    """How much members that are still needed are long at least.
+    """Lower bound of the length of the members still needed.
 
-    Each part that does not hold yet needs a member; parts that need different ones need several,
-    and one of some alternatives has to hold. Without looking into those, a `oneOf` of eight objects
-    with names in common took seconds, and 140 tries where 17 suffice.
+    Parts that need disjoint keys add up; an alternative needs the least of its options. Without
+    looking into alternatives a `oneOf` of eight objects took 140 tries instead of 17.
     """
 
     def __init__(self, words: Words) -> None:
@@ -245,13 +223,13 @@ class Estimate:
         self._keys: dict[Formula, int] = {}
 
     def undone(self, said: Formula) -> int:
-        """How long at least what is needed is where parts do not hold."""
+        """Lower bound of the length of the members that a formula still needs."""
         if len(self._known) > _MOST_KNOWN:
             self._known, self._keys = {}, {}
         return _together([self._of(part) for part in _parts(said)]).length
 
     def asked(self, said: Formula) -> int:
-        """The keys that something asks for in the first part that does not hold, a bit for each."""
+        """Bits of the keys that the first part that does not hold asks for."""
         blocking = next(part for part in _parts(said) if self._of(part) is not _NOTHING)
         return self._asked_by(blocking)
 
@@ -270,7 +248,7 @@ class Estimate:
         return self._known.get(part) or fold(part, self._need, self._known)
 
     def _need(self, part: Formula, made: "dict[Formula, _Need]") -> "_Need":
-        """What is needed so that `part` holds, `_NOTHING` if it does."""
+        """The need of a part, `_NOTHING` if it holds."""
         if isinstance(part, Every):
             return _together([made[one] for one in part.parts])
         if isinstance(part, Some):
@@ -286,7 +264,7 @@ class Estimate:
 
 
 class _Need(NamedTuple):
-    """Members that are needed: of how many keys, of which (a bit for each), how long at least."""
+    """Needed members: the number of keys among which, their bits, the least total length."""
 
     among: int
     keys: int
@@ -297,7 +275,7 @@ _NOTHING: Final = _Need(0, 0, 0)
 
 
 def _together(needs: list[_Need]) -> _Need:
-    """What is needed by several at once: those with no key in common count."""
+    """Need of a conjunction: the sum over parts with disjoint keys."""
     needs = [need for need in needs if need is not _NOTHING]
     if len(needs) <= 1:
         return needs[0] if needs else _NOTHING
@@ -310,7 +288,7 @@ def _together(needs: list[_Need]) -> _Need:
 
 
 def _either(needs: list[_Need]) -> _Need:
-    """What one of several needs at least."""
+    """Need of a disjunction: the union of keys and the least length."""
     keys, length = 0, needs[0].length
     for need in needs:
         if need is _NOTHING:
@@ -321,7 +299,7 @@ def _either(needs: list[_Need]) -> _Need:
 
 
 def _steps(estimate: Estimate, word: Word, tried: _Try) -> Iterator[tuple[int, bytes, Formula]]:
-    """The members that the first part that does not hold asks for."""
+    """The members with texts that the first part that does not hold asks for."""
     words = estimate.words
     taken = frozenset(key for key, _ in tried.chosen if words.single(key))
     for key, value, rest in candidates(words, tried.said, taken, estimate):
@@ -333,7 +311,7 @@ def _steps(estimate: Estimate, word: Word, tried: _Try) -> Iterator[tuple[int, b
 def candidates(
     words: Words, said: Formula, taken: frozenset[int], estimate: Estimate
 ) -> Iterator[tuple[int, Formula, Formula]]:
-    """The keys, values and rests of members that the first part that does not hold asks for."""
+    """Keys, values and rests of members that the first part that does not hold asks for."""
     asked = estimate.asked(said)
     for key in words.keys:
         if key in taken or not asked >> key & 1:
@@ -344,9 +322,9 @@ def candidates(
 
 
 def _asks_as_much(rest: Formula, said: Formula) -> bool:
-    """Whether a member left no less to be done: what suffices after it suffices without it.
+    """Return True if a member was useless: whatever suffices after it suffices without it.
 
-    What was said of the member's own value is done with it; alternatives may only have gone.
+    Only atoms about its own value, or alternatives, went away.
     """
     left = frozenset(_parts(rest))
     gone = [part for part in _parts(said) if part not in left and not _is_named(part)]
@@ -366,7 +344,7 @@ def _is_named(part: Formula) -> bool:
 
 
 def size(said: Formula) -> int:
-    """How many parts a formula has, and parts of them."""
+    """Count the distinct parts of a formula and the references to them."""
     found, todo = set[Formula](), [said]
     count = 1
     while todo:
@@ -383,6 +361,6 @@ def _parts(said: Formula) -> tuple[Formula, ...]:
 
 
 def key_of(text: bytes) -> str:
-    """The key of a member that is written out."""
+    """The key of a written member."""
     key: Any = _decode(text.decode())[0]
     return str(key)

@@ -1,16 +1,8 @@
-"""Whether an object can still be completed: one way to do so is enough.
+"""Check that an object can be completed: one way is enough.
 
-The formula about the rest is taken apart choice by choice, until atoms are left that all have to
-hold; most often the first choices already can::
-
-    any of: ("a" and no "b"), ("b" and no "a")       "a" is required, "b" must not come
-    then: the value of "a" has a text
-
-Where one of several members may do what is asked, or members are counted that may be the same, the
-atoms are read member by member instead: a search that goes on with the member that leaves the least
-undone.
-
-What this module does not know: spelling, values.
+The formula is split choice by choice into atoms that all have to hold; mostly the first choices
+can. If several members may satisfy an atom, or members are counted that may coincide, a search
+reads them member by member, best estimate first.
 """
 
 from collections.abc import Callable
@@ -37,17 +29,11 @@ from guideway.syntax.frozen import by_value
 @final
 @by_value
 class Ways:
-    """What is known of the members of an object.
+    """Access to the members of an object.
 
-    Attributes:
-        words: how formulas go on, and which keys there are.
-        said: what atoms that all hold say of the value of a key.
-        names: the numbers of the names that may come.
-        lives: whether a member of a key has a text with a value; None where that has to be asked
-            first.
-        another: the extra keys with one more of a class, None if there is none.
-        found: told the cases that suffice together, with more names and classes that come for it,
-            by their numbers; of the classes of which there is always another key.
+    `said` gives what atoms say of the value of a key; `lives`, if a member with a value exists
+    (None: not known yet); `another`, the extra keys with one more of a class, or None; `found`
+    receives the cases that suffice together with the additional keys.
     """
 
     words: Words
@@ -59,7 +45,7 @@ class Ways:
 
 
 def can_end(ways: Ways, said: Formula, extras: Extras) -> bool | None:
-    """Whether some members suffice; None where a value has to be asked about first."""
+    """Return True if some members complete the object; None if a value is not known yet."""
     cases, keys = list[Case](), set[int]()
 
     def accept(case: Case) -> bool | None:
@@ -80,7 +66,7 @@ def can_end(ways: Ways, said: Formula, extras: Extras) -> bool | None:
 
 
 def _needed(ways: Ways, case: Case) -> bool | None:
-    """Whether there are values for the members that atoms require, and not too many of those."""
+    """Check the required members: values exist, and there are not too many."""
     required = sum(isinstance(atom, Required) for atom in case)
     for atom in case:
         if isinstance(atom, AtMost) and atom.count < required:
@@ -94,7 +80,7 @@ def _needed(ways: Ways, case: Case) -> bool | None:
 
 
 def _accepted(ways: Ways, case: Case, extras: Extras, more: set[int]) -> bool | None:
-    """Whether atoms can all hold; the keys that have to come for it are added, where known."""
+    """Check that atoms can all hold; adds the keys needed to `more`, where known."""
     found = _needed(ways, case)
     if not found:
         return found
@@ -116,7 +102,7 @@ def _fill(
     extras: Extras,
     more: set[int],
 ) -> bool | None:
-    """Whether so many members more can come."""
+    """Check that `missing` more members can come."""
     for key in ways.words.keys:
         if missing <= 0:
             break
@@ -132,7 +118,7 @@ def _fill(
 
 
 def _more(ways: Ways, key: int, missing: int, extras: Extras) -> tuple[int, Extras]:
-    """How many are missing with as many members of a class as there are."""
+    """The number still missing after as many members of a class as exist."""
     while missing > 0:
         more = ways.another(key, extras)
         if more is None:
@@ -144,15 +130,9 @@ def _more(ways: Ways, key: int, missing: int, extras: Extras) -> tuple[int, Extr
 @final
 @by_value
 class _Try:
-    """Some members, the last of which has a value that nobody has asked about.
+    """Some members, the last (`key`, `value`) not yet checked to exist.
 
-    Attributes:
-        said: what is left to be said.
-        extras: the keys of classes that came.
-        taken: the names that came,
-        others: and the classes before the last member; None where keys of one may run out.
-        key: of the last member,
-        value: and what is said of its value.
+    `others` are the classes used before it; None if keys of one may run out.
     """
 
     said: Formula

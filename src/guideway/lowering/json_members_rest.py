@@ -10,7 +10,7 @@ from guideway.syntax.frozen import by_value
 @final
 @by_value
 class Rest:
-    """Behind a value: which keys are used, and what the rest satisfies; `place` -1 is the start."""
+    """State after a value: used names (`place`, -1 at the start), used extra keys, formula left."""
 
     place: int
     extras: Extras
@@ -20,12 +20,11 @@ class Rest:
 @final
 @by_value
 class Member:
-    """Behind a key, the number of which is counted from 0 for names, then for classes."""
+    """State after a key, numbered from 0: names, then classes."""
 
     rest: Rest
     key: int
 
     @property
     def extras(self) -> Extras:
-        """The keys that are used."""
         return self.rest.extras

@@ -1,9 +1,6 @@
-"""The shortest members that complete an object which is read against a formula.
+"""Shortest members that complete an object read with a formula.
 
-Behind a key there are alternatives, each a value and what is left to be said. Those come first that
-may be the shortest, and others are looked at only as long as they may be shorter still.
-
-What this module does not know: how formulas go on (`json_progress`).
+After a key there are alternatives of a value and a rest: best-first by lower bound.
 """
 
 from collections.abc import Callable
@@ -34,11 +31,11 @@ class Reading(Protocol):
     style: JsonStyle
 
     def after(self, said: Formula, key: int) -> Pairs:
-        """What a member of a key has to satisfy, and the rest after it."""
+        """The values of a member of a key, with the formulas for the rest."""
         ...
 
     def may_close(self, said: Formula) -> bool:
-        """Whether an object may end."""
+        """Return True if the object may end."""
         ...
 
     def free(self, place: int) -> list[int]:
@@ -46,21 +43,14 @@ class Reading(Protocol):
         ...
 
     def behind(self, place: int, key: int) -> int:
-        """The place behind a member."""
+        """The place after a member."""
         ...
 
 
 @final
 @by_value
 class Shortest:
-    """What is known of the members of one kind of object.
-
-    Attributes:
-        reading: how they are read.
-        keys: the `count` names, then classes of others.
-        texts: those keys as they are spelled.
-        value: the values that satisfy a formula.
-    """
+    """Shortest completions of one kind of object; `keys` are `count` names, then classes."""
 
     reading: Reading
     keys: tuple[KeyClass, ...]
@@ -69,9 +59,9 @@ class Shortest:
     value: Callable[[Formula], Expr]
 
     def behind_key(self, rest: Rest, key: int, least: Least) -> bytes | None:
-        """The shortest value of a key, and the shortest rest.
+        """The shortest value of a key together with the shortest rest.
 
-        Of `oneOf` of fifty objects each of 50 names took .2 s while all alternatives were searched.
+        A `oneOf` of fifty objects of 50 names took .2 s with all alternatives searched.
         """
         place, found = self.reading.behind(rest.place, key), list[tuple[int, bytes, Rest]]()
         estimate = self._estimate(place, least)
@@ -91,7 +81,7 @@ class Shortest:
         return best
 
     def begun(self, rest: Rest, key: int, least: Least, read: bytes) -> bytes | None:
-        """One of the needed members if its key, of a class, begins so, and the others behind it."""
+        """The rest of a needed member whose key (of a class) begins with `read`, and the others."""
         words = self.members(rest, least) or []
         for at, (number, word) in enumerate(words):
             if number == key and word[1:].startswith(read):
@@ -102,7 +92,7 @@ class Shortest:
         return None
 
     def members(self, rest: Rest, least: Least) -> list[tuple[int, bytes]] | None:
-        """The shortest members that suffice, in the order in which they come; None if none do."""
+        """The shortest members that suffice, in order; None if none do."""
         estimate = self._estimate(rest.place, least)
         said = bounded(rest.said, rest.place, "{}", writes(least))
 
@@ -126,10 +116,9 @@ class Shortest:
         return None if found is None else self._listed(found)
 
     def words(self, free: list[int]) -> Words:
-        """What a search needs to know where some names are free.
+        """Access for the search where some names are free, the shortest keys first.
 
-        The keys of which members may be short are looked at first: of `oneOf` of sixty objects that
-        was 1.3 s for each, where the shortest suffices.
+        In another order each object of a `oneOf` of sixty took 1.3 s.
         """
 
         def shortest(key: int) -> int:
@@ -146,7 +135,7 @@ class Shortest:
         )
 
     def _estimate(self, place: int, least: Least) -> Estimate:
-        """How long what is needed behind a place is at least."""
+        """The estimate for a place, cached."""
 
         def make() -> Estimate:
             return Estimate(self.words(self.reading.free(place)))
@@ -154,6 +143,6 @@ class Shortest:
         return Answers.of(least).recall((self.reading, place), make)
 
     def _listed(self, members: Chosen) -> list[tuple[int, bytes]]:
-        """Members in the order that comes first."""
+        """Members in the first possible order."""
         ordered = self.reading.style.ordered
         return sorted(members) if ordered else sorted(members, key=itemgetter(1))

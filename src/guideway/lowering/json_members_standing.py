@@ -1,9 +1,7 @@
-"""What has been found about the rest of an object, for as long as no key takes it back.
+"""Cache of answers about the rest of an object that hold until one of their keys is used.
 
-A key of a class is taken out of it once it came. An answer that has looked at other keys only stays
-the same: those are still there, and whatever else was there before has not become more.
-
-What this module does not know: what the answers are.
+An answer records the keys that it depends on. It stays right while other keys are used, because
+using keys only removes possibilities.
 """
 
 from collections.abc import Callable, Hashable
@@ -23,21 +21,20 @@ Finding: TypeAlias = "Callable[[Extras, set[str]], Answer]"
 
 @final
 class Standing(Generic[Answer]):
-    """Answers to questions about rests, each with the keys that it has looked at.
+    """Answers by question, each with the keys it depends on.
 
-    Args:
-        no: the answer that there is none: then there is none behind more keys.
+    `no` is the answer "none", which more used keys cannot change.
 
     >>> def find(extras, looked):
     ...     looked.add("a")
-    ...     return f"behind {sorted(extras)}"
+    ...     return f"after {sorted(extras)}"
     >>> standing = Standing("none")
     >>> standing.ask("how long", frozenset({"b"}), find, lambda answer: True)
-    'behind []'
+    'after []'
     >>> standing.ask("how long", frozenset({"a", "b"}), find, lambda answer: True)
-    "behind ['a', 'b']"
+    "after ['a', 'b']"
     >>> standing.ask("how long", frozenset({"a", "b", "c"}), find, lambda answer: True)
-    "behind ['a', 'b']"
+    "after ['a', 'b']"
     """
 
     def __init__(self, no: Answer) -> None:
@@ -51,17 +48,10 @@ class Standing(Generic[Answer]):
         find: "Finding[Answer]",
         stays: Callable[[Answer], bool],
     ) -> Answer:
-        """The answer where some keys came.
+        """The answer to a question after the keys `extras`; `stays` decides about caching.
 
-        It is looked for as if none had come first, as most matter for nothing: a step near the end
-        of a budget took 3 s where hundreds of keys may come that no schema names.
-
-        Args:
-            question: about the rest of an object.
-            extras: the keys that came.
-            find: told those, and a set to which it adds the keys that it looks at; the answer, or
-                None where it is not known yet.
-            stays: whether an answer that was found now is to be remembered.
+        `find` gets the used keys and a set to which it adds the keys it depends on. It is tried
+        without used keys first, as most do not matter: a step took 3 s with hundreds of keys.
         """
         found = self._told(question, extras)
         if found is None and extras and self._told(question, _NONE) is None:
@@ -95,5 +85,5 @@ class Standing(Generic[Answer]):
 
 
 def stays(look: Look) -> Callable[[bool | None], bool]:
-    """Whether an answer stays: that a rest can be completed does, whatever else gets known."""
+    """Return the test which answers to cache: True, or any once the look is settled."""
     return lambda answer: answer is True or look.settled

@@ -1,7 +1,6 @@
-"""What is left of a formula about an array or object after one part has been read.
+"""Brzozowski derivatives of formulas about arrays and objects, by a member or an item.
 
-Brzozowski's derivative, with members instead of characters. The result is a set of pairs: a formula
-about the rest, and one about the value.
+A derivative is a set of pairs: a formula for the rest, and one for the value.
 """
 
 from collections.abc import Callable, Iterator
@@ -32,57 +31,57 @@ from guideway.syntax.frozen import by_value
 
 MOST_PAIRS = 1 << 10
 _MOST_KNOWN = 1 << 16
-_CASE = 120  # parts of automata that take as long as telling a value apart once,
-_LOOK = 16  # as a look at a part of a formula for all cases, 7 µs,
-_PAIR = 8  # and as asking whether two tests exclude each other
+_CASE = 120  # fuel of one case of `_split`,
+_LOOK = 16  # of a part of a formula for all cases, 7 µs,
+_PAIR = 8  # and of checking two tests for exclusion
 _FEW = 24  # alternatives, or products of them
-Pairs: TypeAlias = dict[Formula, Formula]  # what is said of the rest: what of the value
+Pairs: TypeAlias = dict[Formula, Formula]  # formula of the rest: formula of the value
 
 
 @final
 @by_value
 class Now:
-    """The part that is read satisfies a formula."""
+    """The part that is being read satisfies a formula."""
 
     value: Formula
 
     def opposite(self) -> Formula:
-        """Never asked for: what is read is read once."""
+        """Never called: a part is read once."""
         raise GuidewayError("what is said of a part has no opposite")
 
 
 @final
 @by_value
 class Kept:
-    """What says nothing of the part that is read, as one atom while that is told apart."""
+    """A formula that does not concern the part being read, as one atom."""
 
     said: Formula
 
     def opposite(self) -> Formula:
-        """Never asked for: it stands where it stood."""
+        """Never called: the formula is put back as it was."""
         raise GuidewayError("what is kept aside has no opposite")
 
 
 def now(value: Formula) -> Formula:
-    """`Now`, unless that says nothing or cannot hold."""
+    """`Now`, or a constant."""
     return value if isinstance(value, Truth) else leaf(Now(value))
 
 
 class Judge(Protocol):
-    """What is plain about values without reading them."""
+    """Quick checks of formulas about values."""
 
     def impossible(self, value: Formula) -> bool:
-        """Whether what is said of a value plainly leaves none."""
+        """Return True if plainly no value satisfies the formula."""
         ...
 
     def simple(self, value: Formula) -> bool:
-        """Whether it is about scalars only, so that its opposite is simple too."""
+        """Return True if only scalars are concerned, so the opposite is simple too."""
         ...
 
 
 @final
 class Progress:
-    """The alternatives after reading one kind of part; `read` returns None for atoms that stay."""
+    """Derivatives by one kind of member or item; `read` returns None for atoms that stay."""
 
     def __init__(self, read: Callable[[Atom], Formula | None], judge: Judge) -> None:
         self._read, self._judge = read, judge
@@ -92,11 +91,7 @@ class Progress:
         self._exclusive: dict[tuple[Formula, Formula], bool] = {}
 
     def pairs(self, formula: Formula) -> Pairs:
-        """What is said of the rest, with what is said of the value.
-
-        Raises:
-            LimitError: more than `MOST_PAIRS`.
-        """
+        """The pairs of a formula; LimitError above `MOST_PAIRS`."""
         known = self._found.get(formula)
         if known is None:
             if len(self._known) > _MOST_KNOWN:
@@ -107,7 +102,7 @@ class Progress:
         return known
 
     def _apart(self, found: Pairs) -> Pairs:
-        """Make alternatives disjoint: a value leads to the alternative that demands least."""
+        """Make alternatives disjoint: a value leads to the least demanding one."""
         if not 1 < len(found) <= _FEW:
             return found
         apart: Pairs = {}
@@ -145,7 +140,7 @@ class Progress:
                 return self._crossed([{all_of(*same): TRUE}, *changed] if same else changed)
 
     def _skeleton(self, root: Formula, made: "dict[Formula, Pairs | None]") -> Formula:
-        """A part after reading, with everything that says nothing of the value as one atom."""
+        """The derivative, with all that does not concern the value as `Kept` atoms."""
         told, stack = self._skeletons, [root]
         while stack:
             node = stack[-1]
@@ -165,7 +160,7 @@ class Progress:
         return told[root]
 
     def _split(self, skeleton: Formula) -> Pairs:
-        """The alternatives by which tests the value passes: few where tests exclude each other."""
+        """Alternatives by the tests that the value passes: few if tests exclude each other."""
         found: dict[Formula, list[Formula]] = {}
         todo = [iter([(skeleton, TRUE)])]
         while todo:
@@ -189,7 +184,7 @@ class Progress:
     def _cases(
         self, said: Formula, value: Formula, tests: list[Formula]
     ) -> Iterator[tuple[Formula, Formula]]:
-        """The rest and the value for each test of a mutually exclusive set, and for none."""
+        """Rest and value for each test of a mutually exclusive set, and for none."""
         chosen, known = list[Formula](), set[Formula]()
         for test in dict.fromkeys(test.denies or test for test in tests):
             spend(1 + len(chosen))
@@ -229,7 +224,7 @@ class Progress:
         return fold(after, make)
 
     def _crossed(self, parts: list[Pairs]) -> Pairs:
-        """The conjunction of several; those without alternatives first."""
+        """Conjunction of alternatives; single ones first."""
         single = [next(iter(part.items())) for part in parts if len(part) == 1]
         rest, value = all_of(*(rest for rest, _ in single)), all_of(*(value for _, value in single))
         crossed = {} if rest is FALSE or self._judge.impossible(value) else {rest: value}
@@ -253,7 +248,7 @@ class Progress:
 
 
 def _multiply(changed: list[Pairs]) -> bool:
-    """Return whether several parts have alternatives with many products."""
+    """Return True if several parts have alternatives with many products."""
     counts = [len(found) for found in changed if len(found) > 1]
     return len(counts) > 1 and prod(counts) > _FEW
 
@@ -268,7 +263,7 @@ def _aside(after: Formula) -> Formula:
 
 
 def _put_aside(node: Formula, made: dict[Formula, Formula]) -> Formula:
-    """Merge the parts that are put aside."""
+    """Merge the `Kept` parts."""
     joined = all_of if isinstance(node, Every) else any_of
     kept, others = list[Formula](), list[Formula]()
     for part in node.parts:
@@ -291,9 +286,9 @@ class _Cases:
         self._opposites = {opposite(test): place for place, test in enumerate(tests)}
         self._none: dict[Formula, Formula] = {}
         self.none = fold(said, self._where_none, self._none)
-        self._parts: list[list[Formula]] = [[] for _ in tests]  # those in which each test is
+        self._parts: list[list[Formula]] = [[] for _ in tests]  # by test: the nodes with it
         told: dict[Formula, int] = {}
-        for node in self._none:  # parts come before what they are parts of
+        for node in self._none:  # parts come first
             told[node] = found = self._bits(node, told)
             while found:
                 self._parts[(found & -found).bit_length() - 1].append(node)
@@ -348,7 +343,7 @@ def _asked(said: Formula) -> frozenset[Formula]:
 
 
 def _united(options: list[Pairs]) -> Pairs:
-    """The disjunction of several, merged by rest and by value."""
+    """Disjunction of alternatives, merged by rest and by value."""
     by_rest: Pairs = {}
     for option in options:
         for rest, value in option.items():

@@ -196,7 +196,7 @@ class Automaton:
                     queue.append((rest + need, spot))
         if not missing:
             found = _nearest(queue, before)
-            # Block ends subtract and bounds are clamped to 0: in indented grammars only `first` is exact.
+            # Block ends subtract and bounds are clamped: in indented grammars settle only `first`.
             for spot in todo if plain else (first,):
                 below.needs[spot] = max(found[spot], 0) if spot in found else None
         return missing

@@ -1,25 +1,10 @@
-r"""Terminals: which of its matches `re.match` prefers, as languages.
+r"""Languages of the matches that `re.match` prefers: leftmost alternatives, greedy or lazy counts.
 
-`re.match(pattern, text)` takes the first match that backtracking finds: the first alternative, as
-much as a greedy count can have, as little as a lazy one. Which one that is depends on what follows:
-
-    exits(pattern)   -> (Exit(text, after), …)
-    begins(pattern)  -> Expr
-
-For every text t and w, u with t = w·u, `re.match(pattern, t)` ends behind w exactly if there is an
-exit with w in its `text` and u in its `after`; it matches at all exactly if t is in `begins`. All
-are regular. Usually there is one exit: of `[^\W\d]\w*` names, behind which no \w comes; of
-`".*?"` what is between two quotes, and anything after. `if|if else` has `if` alone, and `0*(?!1)`
-zeros behind which there is no 1, or one more zero and then a 1.
-
-`after` and `begins` are about texts, and special tokens among them where those are asked for:
-whether they hold other strings that are no UTF-8 is left open. What would look at characters before
-the terminal (^, \b at its start, `(?<!a)`) is refused by name, as are a lookbehind with lookaround
-in it, and references back to other than a few texts.
-
-How it is done: `lowering.preferred_machine` is an automaton of all ways through the pattern, in the
-order in which they are tried. Behind an exit the ways that would have been preferred go on until
-one of them comes to an end, and then it was not the exit.
+For every text t = w·u, `re.match(pattern, t)` ends after w exactly if some Exit has w in `text` and
+u in `after`; it matches at all exactly if t is in `begins`. All are regular, and mostly there is
+one exit: for `[^\W\d]\w*` names not followed by \w, for `if|if else` only `if`. The automaton keeps
+all ways of backtracking in order (`preferred_machine`); after an exit, the preferred ways must not
+match. Conditions on text before the match (^, \b at the start, `(?<!a)`) are refused.
 """
 
 import operator
@@ -62,7 +47,7 @@ from guideway.syntax.regex_tree import (
 from guideway.syntax.regex_tree import Sequence as Parts
 
 MANY_WORDS: Final = 32
-MOST_SOLVED: Final = 64  # states: more are told as the pattern has them, where that is right
+MOST_SOLVED: Final = 64  # states: larger automata keep the pattern's own form where it is right
 
 
 @final
@@ -75,37 +60,23 @@ class Exit:
 
 
 def exits(pattern: Pattern, marks: bool = False, solid: bool = False) -> tuple[Exit, ...]:
-    r"""The texts that `re.match` may prefer, each with what has to follow it.
+    """The texts that `re.match` may prefer, each with the language of what has to follow it.
 
-    >>> from guideway.lowering.expr import literal
-    >>> from guideway.syntax.regex import parse_regex
-    >>> exits(parse_regex("if|ifs")) == (Exit(literal("if"), ANYTHING),)
-    True
-    >>> exits(parse_regex("a+")) == (Exit(lower_regex(parse_regex("a+")),
-    ...     complement(concat(literal("a"), ANYTHING))),)
-    True
-
-    Args:
-        pattern: what matches.
-        marks: whether special tokens may follow, which no part of a pattern matches.
-        solid: whether a match of nothing is none, and backtracking goes on behind it.
-
-    Raises:
-        UnsupportedError: what the module refuses, with its place in the pattern.
-        LimitError: the automaton is too large.
+    `marks`: special tokens may follow, which no pattern matches. `solid`: empty matches do not
+    count, and backtracking goes on after them. Raises UnsupportedError or LimitError.
     """
     return _preferences(_Key(pattern.text, _modes(pattern), marks, solid, pattern))[0]
 
 
 def begins(pattern: Pattern, marks: bool = False, solid: bool = False) -> Expr:
-    """The texts that begin with a match; errors as of `exits`."""
+    """The texts that begin with a match; errors as in `exits`."""
     return _preferences(_Key(pattern.text, _modes(pattern), marks, solid, pattern))[1]
 
 
 @final
 @dataclass(frozen=True, slots=True)
 class _Key:
-    """A pattern, told from others by its text and its flags: to compare trees would recurse."""
+    """A pattern, compared by text and flags: comparing trees would recurse."""
 
     text: str
     modes: tuple[Hashable, ...]
@@ -126,7 +97,7 @@ def _modes(pattern: Pattern) -> tuple[Hashable, ...]:
 
 @lru_cache(maxsize=1024)
 def _preferences(key: _Key) -> tuple[tuple[Exit, ...], Expr]:
-    """The exits of a pattern, and what begins with a match."""
+    """The exits of a pattern, and the texts that begin with a match."""
     if not key.solid and (_is_plain(key.pattern.body) or _ends_once(key.pattern.body)):
         text = lower_regex(key.pattern)
         return () if text is EMPTY else (Exit(text, ANYTHING),), concat(text, ANYTHING)
@@ -137,7 +108,7 @@ def _preferences(key: _Key) -> tuple[tuple[Exit, ...], Expr]:
 
 
 def _words(root: Node) -> list[str] | None:
-    """The words that an alternation is made of, in order, if it is one of many."""
+    """The words of an alternation of many words, in order, else None."""
     while isinstance(root, Group):
         root = root.item
     if not isinstance(root, Alternation) or len(root.options) < MANY_WORDS:
@@ -151,9 +122,9 @@ def _is_spelled_so(node: Text) -> bool:
 
 
 def _of_words(words: Sequence[str]) -> tuple[tuple[Exit, ...], Expr]:
-    """The same for words: one is taken if none before it begins there, be it shorter or longer."""
+    """Preferences of an alternation of words: one is taken if no earlier one matches there."""
     order = {word: place for place, word in enumerate(words)}
-    longer: dict[str, list[str]] = {}  # by word, the ends of those that are preferred to it
+    longer: dict[str, list[str]] = {}  # by word, the rests of those preferred to it
     cut: set[str] = set()
     for place, word in enumerate(words):
         spend(len(word))
@@ -175,9 +146,9 @@ def _of_words(words: Sequence[str]) -> tuple[tuple[Exit, ...], Expr]:
 
 
 def _unlike(key: _Key) -> tuple[tuple[Exit, ...], Expr] | None:
-    r"""The same of `(?!(?:if|else)(?!\w))[a-z_]\w*` and all that is like it, None of others.
+    r"""Preferences of patterns like `(?!(?:if|else)(?!\w))[a-z_]\w*`, else None.
 
-    Words and names are made of characters that come behind neither: so a word stands where a name
+    Words and names consist of characters that may not follow them, so a word matches where a name
     does only if it is the whole name. The automaton of 100 keywords would take 0.3 s.
     """
     items = _items(key.pattern.body)
@@ -199,17 +170,17 @@ def _unlike(key: _Key) -> tuple[tuple[Exit, ...], Expr] | None:
 
 
 def _items(node: Node) -> Sequence[Node]:
-    """What a part is made of, one after the other."""
+    """The items of a sequence."""
     while isinstance(node, Group):
         node = node.item
     return node.items if isinstance(node, Parts) else (node,)
 
 
 def _barred(items: Sequence[Node]) -> CodePoints | None:
-    """The characters of which the last item says that none follows."""
+    """The characters that the last item does not allow to follow."""
     last = items[-1] if items else None
     if isinstance(last, Boundary) and not last.negated:
-        return word_points(last.mode)  # behind one of these, as the others are made of them
+        return word_points(last.mode)  # the other items end with word characters
     if isinstance(last, Look) and last.ahead and last.negated:
         (item, *more) = _items(last.item) or (last,)
         if isinstance(item, Class | Shorthand) and not more:
@@ -218,13 +189,13 @@ def _barred(items: Sequence[Node]) -> CodePoints | None:
 
 
 def _is_made_of(root: Node, characters: CodePoints) -> bool:
-    """Whether its texts are some of these characters, and nothing is looked at."""
+    """Return True if the texts have only these characters, without lookaround."""
     sets = _character_sets(root)
     return sets is not None and all(intersection(each, characters) == each for each in sets)
 
 
 def _ends_once(root: Node) -> bool:
-    """Return True if the last character is none of those before it: no match begins another.
+    """Return True if the last character occurs nowhere else: no match is a prefix of another.
 
     The automaton of `(a|b)*a(a|b){20}c` would have 2^20 states.
     """
@@ -238,7 +209,7 @@ def _ends_once(root: Node) -> bool:
 
 
 def _character_sets(root: Node) -> list[CodePoints] | None:
-    """The sets of characters of which texts are made; None if something is looked at."""
+    """The sets of characters of a part; None if it has lookaround."""
     found = list[CodePoints]()
     for node in nodes_of(root):
         match node:
@@ -254,7 +225,7 @@ def _character_sets(root: Node) -> list[CodePoints] | None:
 
 
 def _is_plain(root: Node) -> bool:
-    """Whether there is never a choice: always as many characters, each out of one set."""
+    """Return True if there is no choice: a fixed number of characters, each of one set."""
     return all(
         isinstance(node, Text | Class | Shorthand | Dot | Group | Parts)
         or (isinstance(node, Repeat) and node.low == node.high)
@@ -275,7 +246,7 @@ class _Reader:
         self._characters: dict[int, Expr] = {}
 
     def read(self) -> tuple[tuple[Exit, ...], Expr]:
-        """The exits, and what begins with a match."""
+        """The exits, and the texts that begin with a match."""
         start = self._machine.start(self._program.start, self._machine.pasts, solid=self._solid)
         places, rows = explored([start], self._machine.row)
         begins = self._watches.begun(self._program.start, self._machine.pasts, solid=self._solid)
@@ -295,12 +266,12 @@ class _Reader:
         return both(text, complement(EPSILON)) if self._solid else text
 
     def _takes_all(self) -> bool:
-        """Whether every text that matches as a whole is preferred somewhere."""
+        """Return True if every text that matches as a whole is preferred somewhere."""
         looks = any(isinstance(step, Ahead | Guard | Behind) for step in self._program.steps)
         return not self._machine.cuts and not looks and not self._pattern.backs
 
     def _afters(self, places: Sequence[Place]) -> Sequence[int]:
-        """For each place, what may follow where the preferred match ends there."""
+        """For each place, the language that may follow if the preferred match ends there."""
         watches = dict.fromkeys(each for place in places for each in _watches(place))
         found = dict(zip(watches, self._watches.unmatched([*watches]), strict=True))
         afters: list[int] = []
@@ -322,7 +293,7 @@ class _Reader:
 
 
 def _watches(place: Place) -> Sequence[Watch]:
-    """For each match that ends at a place, the ways that are preferred to it."""
+    """For each match that ends at a place, the ways preferred to it."""
     return [
         Watch(place.threads[:count], place.history if count else (), guard)
         for count, guard in place.ends
@@ -331,10 +302,10 @@ def _watches(place: Place) -> Sequence[Watch]:
 
 @final
 class _Told:
-    """Languages over atoms as expressions of the core, where the texts that follow are meant.
+    """Expressions of languages over atoms, as the texts that follow.
 
-    Of two expressions the one with the simpler ending: "no a comes" rather than "nothing, or
-    something else and then anything".
+    Uses the complement if that is simpler: "no a follows" instead of "nothing, or not a and then
+    anything".
     """
 
     def __init__(self, languages: Languages, spell: Spell) -> None:
@@ -345,13 +316,12 @@ class _Told:
         self._others = Equations(automaton, operator.not_, spell, ANYTHING)
 
     def expr(self, language: int) -> Expr:
-        """The expression."""
         if self._ends[language] and self._gets_free(language):
             return complement(self._others.texts_from(language))
         return self._texts.texts_from(language)
 
     def _gets_free(self, language: int) -> bool:
-        """Whether there is a text behind which anything may follow."""
+        """Return True if some text may be followed by anything."""
         seen, todo = {language}, [language]
         while todo:
             targets = set(self._rows[todo.pop()])

@@ -1,11 +1,7 @@
-"""Regular languages over atoms as numbers: equal ones have one number, whatever they came from.
+"""Regular languages over atoms, numbered as states of one minimal automaton.
 
-What looks ahead has to hold for all that follows, and where backtracking goes on only if that
-fails, its opposite: both, and "both hold", are languages again. As the states of one smallest
-automaton they stay finitely many, they are empty exactly where they have the number of the empty
-one, and what is left of one after an atom is a look into its row.
-
-What this module does not know: what they are needed for.
+Equal languages have one number, so Boolean combinations stay finite, emptiness is a comparison with
+NONE, and a derivative is a look at a row.
 """
 
 from collections.abc import Callable, Hashable, Mapping, Sequence
@@ -21,24 +17,14 @@ from guideway.lowering.regular import derivative
 ALL: Final = 0
 NONE: Final = 1
 MOST_STATES: Final = 5_000
-_STATE: Final = (
-    10  # of fuel: a state takes about 10 µs, so that a budget of 4 million lasts for 4 s
-)
+_STATE: Final = 10  # fuel: a state takes about 10 µs, so a budget of 4 million lasts for 4 s
 
 State = TypeVar("State", bound=Hashable)
 
 
 @final
 class Languages:
-    """The languages that are known.
-
-    Args:
-        atoms: how many atoms there are.
-
-    Attributes:
-        rows: what is left of each after each atom.
-        ends: whether the empty text is in each.
-    """
+    """The known languages: derivatives by atom in `rows`, nullability in `ends`."""
 
     def __init__(self, atoms: int) -> None:
         self.rows: list[Sequence[int]] = [[ALL] * atoms, [NONE] * atoms]
@@ -50,7 +36,7 @@ class Languages:
         self._not = {ALL: NONE, NONE: ALL}
 
     def number(self, expr: Expr) -> int:
-        """The language of an expression of the core, in which the byte b is the atom b."""
+        """The language of an expression in which byte b is atom b."""
         if expr not in self._numbers:
             self._numbers |= self.found(
                 [expr],
@@ -61,7 +47,7 @@ class Languages:
         return self._numbers[expr]
 
     def both(self, left: int, right: int) -> int:
-        """What is in both."""
+        """Intersection."""
         pair = _pair(left, right)
         found = self._known_both(pair)
         if found is None:
@@ -81,7 +67,7 @@ class Languages:
         return NONE if NONE in pair else self._both.get(pair)
 
     def opposite(self, language: int) -> int:
-        """What is not in it."""
+        """Complement."""
         if language not in self._not:
             found = self.found(
                 [language],
@@ -94,7 +80,7 @@ class Languages:
         return self._not[language]
 
     def either(self, left: int, right: int) -> int:
-        """What is in one of them."""
+        """Union."""
         if left == NONE or right == NONE:
             return right if left == NONE else left
         return self.opposite(self.both(self.opposite(left), self.opposite(right)))
@@ -106,13 +92,9 @@ class Languages:
         ends: Callable[[State], bool],
         known: Callable[[State], int | None],
     ) -> Mapping[State, int]:
-        """The languages from some states of an automaton, and from all that they lead to.
+        """Languages of the states of an automaton, from `starts` on.
 
-        Args:
-            starts: the states.
-            following: where a state leads, by each atom.
-            ends: whether a text may end in a state.
-            known: the language from a state, where it is known already.
+        `following` gives the successors by atom, `known` the language of a state if it has one.
         """
         rows, numbers = _explored(starts, following, known)
         seen, met = set[State](numbers), {state: place for place, state in enumerate(rows)}
@@ -129,11 +111,10 @@ class Languages:
         ends: Callable[[State], bool],
         numbers: dict[State, int],
     ) -> None:
-        """The languages from states that lead to each other; those that they lead out to are known.
+        """Number the states of a strongly connected component; those it leads to are numbered.
 
-        The first of them is the one that was met first.
-        One state alone is the language of its row. Several are made one where they are equal, and
-        then are new, or are those that one state of theirs is equal to.
+        The first of `circle` was found first. The minimized component is new, or equal to known
+        states if its first state is.
         """
         if len(circle) == 1 and circle[0] not in rows[circle[0]]:
             (state,) = circle
@@ -173,13 +154,7 @@ class Languages:
     def _equal(
         self, automaton: Automaton, start: int, fixed: Mapping[int, int]
     ) -> Mapping[int, int] | None:
-        """The known languages that the states of an automaton have, if the first has one.
-
-        Args:
-            automaton: the smallest one.
-            start: the first of its states.
-            fixed: states whose languages are known.
-        """
+        """Known languages of the states of an automaton if `start` has one; `fixed` are known."""
         first = [(atom, fixed[to]) for atom, to in enumerate(automaton.rows[start]) if to in fixed]
         for language, row in enumerate(self.rows):
             if all(row[atom] == number for atom, number in first):
@@ -191,7 +166,7 @@ class Languages:
     def _bisimilar(
         self, automaton: Automaton, start: int, language: int, fixed: Mapping[int, int]
     ) -> Mapping[int, int] | None:
-        """What the states are if the start is this language; None if it is not."""
+        """The languages of the states if `start` is this language, else None."""
         found, todo = {**fixed, start: language}, [start]
         while todo:
             state = todo.pop()
@@ -215,7 +190,7 @@ def _explored(
     following: Callable[[State], Sequence[State]],
     known: Callable[[State], int | None],
 ) -> tuple[dict[State, Sequence[State]], dict[State, int]]:
-    """Where the states lead that can be reached, and the languages of those that are known."""
+    """Successors of all reachable unknown states, and the languages of the known ones."""
     rows: dict[State, Sequence[State]] = {}
     numbers: dict[State, int] = {}
     todo = [*starts]
@@ -238,16 +213,7 @@ def explored(
     following: Callable[[State], Sequence[State]],
     most: int = MOST_STATES,
 ) -> tuple[Sequence[State], Sequence[Sequence[int]]]:
-    """All states that can be reached, the first ones first, and where each leads by each atom.
-
-    Args:
-        starts: the first.
-        following: where a state leads, by each atom.
-        most: how many there may be.
-
-    Raises:
-        LimitError: they are too many.
-    """
+    """All reachable states, `starts` first, and their successors by atom as numbers."""
     numbers = {state: number for number, state in enumerate(starts)}
     states, rows = [*starts], list[Sequence[int]]()
     for state in states:  # grows while we go

@@ -1,15 +1,9 @@
-r"""Backtracking as an automaton: how `re` tries the ways through a pattern, all at once.
+"""Backtracking as an automaton: all ways through a pattern, in the order in which `re` tries them.
 
-A thread is one way that has come so far: what it still has to match, as a stack of steps, and its
-guard, the language in which all that follows has to be. A place holds the threads in the order in
-which `re` would try them, so the match of the first that comes to an end is the one it prefers
-(as in a Pike machine). A thread behind one that matches here goes on where the guard of that fails;
-behind one without a guard it is never tried.
-
-A round of a count that read nothing is the last, as in `re`. What a lookbehind asks about is kept
-beside the threads; if that depends on what stands before the start, it is refused.
-
-What this module does not know: characters, bytes. It reads atoms (`lowering.preferred_program`).
+A thread is a stack of steps still to match and a guard, the language of all that follows. A place
+is a list of threads in order of preference, as in a Pike machine. After a thread that matches here
+the later ones get the guard that it fails; without a guard they are cut. A round of a count that
+reads nothing is the last, as in `re`. State of lookbehinds is kept beside the threads.
 """
 
 from collections.abc import Callable, Iterable, Sequence
@@ -34,28 +28,22 @@ from guideway.lowering.preferred_steps import (
 )
 from guideway.syntax.source import describe_place
 
-Thread: TypeAlias = tuple[int, int]  # the numbers of a stack, which begins with a Read, and a guard
-History: TypeAlias = "tuple[tuple[int, int] | Place, ...]"  # each past: surely, perhaps; or ways
+Thread: TypeAlias = tuple[int, int]  # numbers of a stack with a Read on top, and of a guard
+History: TypeAlias = "tuple[tuple[int, int] | Place, ...]"  # languages or a place
 
-_Way: TypeAlias = tuple[int, int, Sequence[int]]  # atoms to read, a stack, the row of a guard
+_Way: TypeAlias = tuple[int, int, Sequence[int]]  # atoms, next stack, row of guard
 
 _DONE: Final = 0
-_WAY: Final = (
-    5  # of fuel: a way takes about 5 µs, so that a budget of 4 million lasts for 4 s of them
-)
+_WAY: Final = 5  # fuel: a way takes about 5 µs, so a budget of 4 million lasts for 4 s
 
 
 @final
 @dataclass(frozen=True, slots=True)
 class Frame:
-    """What is to be matched at the top of a stack.
+    """The top of a stack: a step to match, and the stack below.
 
-    Attributes:
-        step: which step.
-        below: the stack below.
-        low: of a count, the rounds that are missing; of a row, the items that are done.
-        high: of a count, the rounds that are left (None: any number).
-        began_here: a round of the count began at this place: another would read nothing.
+    `low` and `high` are the rounds of a count that are missing and left; for a row, `low` is the
+    number of items done. `began_here`: a round began at this place, so another would read nothing.
     """
 
     step: int
@@ -68,12 +56,10 @@ class Frame:
 @final
 @dataclass(frozen=True, slots=True)
 class Place:
-    """All ways after some text, in the order in which they are tried.
+    """Threads after some text, in order of preference.
 
-    Attributes:
-        threads: those that read on.
-        history: what lookbehinds know.
-        ends: matches that end here: how many threads are preferred to each, and its guard.
+    `history` is the state of lookbehinds; `ends` are matches that end here: the number of threads
+    preferred to each, and its guard.
     """
 
     threads: tuple[Thread, ...]
@@ -83,15 +69,9 @@ class Place:
 
 @final
 class Machine:
-    """The ways through a program; places are values.
+    """The ways through a program; `cuts` is True if a preferred match cut a way.
 
-    Args:
-        program: what is matched.
-        begins: the language of all texts that begin with a match of the step of an Ahead.
-
-    Attributes:
-        languages: those that guards and pasts are.
-        cuts: whether a way was given up because a match was preferred to it.
+    `begins` gives the language of texts that begin with a match of the step of an Ahead.
     """
 
     def __init__(self, program: Program, begins: Callable[[int, History], int]) -> None:
@@ -104,16 +84,16 @@ class Machine:
         self._places: dict[tuple[tuple[Thread, ...], History, bool], Place] = {}
 
     def start(self, step: int, history: History, *, solid: bool = False) -> Place:
-        """Before any text of this step; no match ends here, if it has to be `solid`."""
+        """The place before any text of a step; with `solid` no match ends here."""
         return self._settled([(self._entered(step, _DONE), ALL)], history, solid=solid)
 
     def unordered(self, step: int, history: History) -> Place:
-        """The same for whoever asks what matches, not what is preferred."""
+        """The place before any text of a step, without order of preference."""
         return self._gathered([(self._entered(step, _DONE), ALL)], history)
 
     @cached_property
     def pasts(self) -> History:
-        """What lookbehinds know where the program starts."""
+        """The history where the program starts."""
         found, number = (), self.languages.number
         for past in self._program.pasts:
             if isinstance(past, Seen):
@@ -131,7 +111,7 @@ class Machine:
         ]
 
     def _reading(self, threads: Iterable[Thread]) -> Sequence[_Way]:
-        """What threads read, the stacks behind, and the rows of their guards."""
+        """The atoms that threads read, the stacks after them, and the rows of their guards."""
         left, steps = self.languages.rows, self._program.steps
         frames = [(self._stacks[stack], left[guard]) for stack, guard in threads]
         return [
@@ -141,7 +121,7 @@ class Machine:
         ]
 
     def _remembered(self, history: History, atom: int) -> History:
-        """What lookbehinds know after one more atom."""
+        """The history after one more atom."""
         left, found = self.languages.rows, ()
         for known in history:
             if isinstance(known, Place):
@@ -152,7 +132,7 @@ class Machine:
         return found
 
     def _after(self, ways: tuple[Thread, ...], history: History, ordered: bool) -> Place:
-        """The place where stacks begin so, made once."""
+        """The place of these ways, cached."""
         key = ways, history, ordered
         if key not in self._places:
             put = self._settled if ordered else self._gathered
@@ -160,7 +140,7 @@ class Machine:
         return self._places[key]
 
     def _gathered(self, ways: Iterable[Thread], history: History) -> Place:
-        """Each thread as far as it comes without reading; those with one stack are put together."""
+        """Follow threads up to a Read, without order; equal stacks join their guards."""
         either, todo = self.languages.either, [*ways]
         guards: dict[int, int] = {}
         reading: list[int] = []
@@ -182,13 +162,13 @@ class Machine:
         return Place(threads, history if threads else (), ends)
 
     def _settled(self, ways: Iterable[Thread], history: History, *, solid: bool = False) -> Place:
-        """The place where stacks begin: each thread as far as it comes without reading."""
+        """Follow threads up to a Read, in order of preference."""
         languages, todo = self.languages, [*ways]
         todo.reverse()
         threads: list[Thread] = []
         ends: list[tuple[int, int]] = []
-        seen: dict[int, int] = {}  # where each stack has been tried
-        failed = ALL  # where no match has ended here
+        seen: dict[int, int] = {}  # guard under which each stack has been tried
+        failed = ALL  # language of texts for which no match ended here
         while todo:
             stack, guard = todo.pop()
             if failed != ALL:
@@ -216,7 +196,7 @@ class Machine:
         return Place(tuple(threads), history if threads else (), tuple(ends))
 
     def _opened(self, step: Silent, frame: Frame, guard: int, history: History) -> list[Thread]:
-        """The ways on through a step that reads nothing itself, the preferred one last."""
+        """The ways through a step that reads nothing itself, the preferred one last."""
         below = frame.below
         match step:
             case Row():
@@ -245,7 +225,7 @@ class Machine:
         return self._entered(row.items[done], rest)
 
     def _wanted(self, step: Ahead | Guard, history: History) -> int:
-        """The language of all that follows."""
+        """The language that a lookahead requires."""
         if isinstance(step, Guard):
             return self.languages.number(step.rest)
         begins = self._begins(step.item, history)
@@ -264,7 +244,7 @@ class Machine:
         return [another, frame.below] if count.lazy else [frame.below, another]
 
     def _behind(self, step: Behind, history: History) -> int:
-        """The language of all that follows if what has been read is to be what it asks for."""
+        """The language of what follows that a lookbehind allows."""
         known, languages = history[step.past], self.languages
         if isinstance(known, Place):
             found = NONE
@@ -298,7 +278,7 @@ class Machine:
         return number
 
     def _again(self, stack: int) -> int:
-        """The stack one place further on: no round began there."""
+        """The stack one atom later, with `began_here` cleared."""
         path: list[int] = []
         while stack not in self._resumed:
             path.append(stack)
@@ -312,5 +292,5 @@ class Machine:
 
 
 def _over(ways: Iterable[_Way], atom: int) -> tuple[Thread, ...]:
-    """The stacks, and what is left of their guards, over an atom."""
+    """Advance ways by an atom: the stacks and the derivatives of their guards."""
     return tuple((stack, row[atom]) for atoms, stack, row in ways if atoms >> atom & 1)

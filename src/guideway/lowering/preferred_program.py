@@ -1,9 +1,7 @@
-r"""A regular expression as the steps of a matcher that reads atoms, for `lowering.preferred`.
+r"""Compile a regular expression to the steps of a matcher over atoms, for `lowering.preferred`.
 
-Characters that no part of the pattern tells apart are one atom: in `[^\W\d]\w*` there are three,
-letters, digits and all others. Sets of characters are bit sets of atoms.
-
-What this module does not know: which match is preferred.
+An atom is a set of characters that the pattern never distinguishes: `[^\W\d]\w*` has three,
+letters, digits and others. Sets of characters are bit sets of atoms.
 """
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -64,28 +62,17 @@ _NEWLINE: Final = points([0x0A])
 
 
 def program(pattern: Pattern, marks: bool = False) -> Program:
-    """The steps of `pattern`, before which there may be anything.
+    """The steps of `pattern`, which any text may precede.
 
-    With `marks` the last atom is what is no character, and has none.
-
-    Raises:
-        UnsupportedError: references to groups with many texts, or of which one
-            text begins another, lookarounds in lookbehinds, or
-            within each other more than 12 deep.
-        LimitError: it tells more than 256 sets of characters apart.
+    With `marks` the last atom is for what is no character. Raises UnsupportedError (some back
+    references and lookarounds) or LimitError.
     """
     compiler = _Compiler(pattern, marks, begun=False)
     return compiler.program(compiler.body())
 
 
 def whole_program(pattern: Pattern, search: bool) -> Program:
-    """The steps of `pattern` for a text from its beginning to its end, or to `search` it.
-
-    Raises:
-        UnsupportedError: references to groups with many texts, lookarounds within each other more
-            than 12 deep.
-        LimitError: it tells more than 256 sets of characters apart.
-    """
+    """The steps of `pattern` for a text from beginning to end, or to `search` it."""
     compiler = _Compiler(pattern, marks=False, begun=True)
     return compiler.program(compiler.whole(search))
 
@@ -112,13 +99,12 @@ class _Compiler:
         return numbers[id(self._body)]
 
     def whole(self, search: bool) -> int:
-        """The step of the pattern with nothing behind it, or anything before it."""
+        """The step of the pattern up to the end of the text, or after any text."""
         body = self.body()
         items = [self._anything(), body] if search else [body, self._step(Guard(EPSILON))]
         return self._row(items)
 
     def program(self, start: int) -> Program:
-        """The program that begins with this step."""
         steps, pasts = tuple(self._steps), tuple(self._pasts)
         sets = {bits: each for each, bits in self._bits.items()}
         return Program(self._pattern.text, self._atoms, steps, start, pasts, sets)
@@ -145,7 +131,7 @@ class _Compiler:
                 return self._row([self._step(Read(self._bits[each])) for each in _sets([node])])
 
     def _depth(self, node: Node, below: Sequence[int]) -> int:
-        """How deep lookaround is nested in a part."""
+        """The nesting depth of lookaround in a part."""
         depth = max(below, default=0) + isinstance(node, Look)
         if depth > MOST_NESTED:
             raise self._refused(
@@ -192,7 +178,7 @@ class _Compiler:
         found = self._step(Choice((after_word, after_other)))
         if not self._begun or not node.negated or node.mode.dialect == "ecma":
             return found
-        some = complement(EPSILON)  # in the empty text there is no \\B before Python 3.14
+        some = complement(EPSILON)  # \\B never matches in the empty text before Python 3.14
         behind = self._behind(Past(some, some), False, node.place)
         return self._row([self._step(Choice((behind, self._step(Guard(some))))), found])
 
@@ -203,7 +189,7 @@ class _Compiler:
         return self._step(Behind(number, negated, place))
 
     def _begins(self, past: Past) -> Past:
-        """With the beginning of the text, where that is known."""
+        """Add the beginning of the text, if that is known."""
         return Past(alt(EPSILON, past.surely), past.perhaps) if self._begun else past
 
     def _past(self, item: Node, step: int) -> Past | Seen:
@@ -217,7 +203,7 @@ class _Compiler:
         return self._step(Count(any_atom, 0, None, lazy=True))
 
     def _ended(self, texts: Expr) -> Past:
-        """What ends in one of the texts, all of one length; `perhaps` with the rest of one."""
+        """Past that ends in one of the texts, all of one length; `perhaps` adds their suffixes."""
         endings = {texts: None}
         todo = [texts]
         for text in todo:  # grows while we go
@@ -230,7 +216,7 @@ class _Compiler:
         return Past(ended, alt(ended, *endings))
 
     def _language(self, root: Node) -> Expr:
-        """The texts of a part that looks nowhere, over atoms."""
+        """The texts of a part without lookaround, over atoms."""
         found: dict[int, Expr] = {}
         for node in reversed(nodes_of(root)):
             parts = [found[id(each)] for each in children(node)]
@@ -268,7 +254,7 @@ class _Compiler:
 
 
 def _sets(nodes: Iterable[Node]) -> Iterator[CodePoints]:
-    """The sets of characters that a pattern asks for."""
+    """The sets of characters in a pattern."""
     for node in nodes:
         match node:
             case Text(text, mode):
@@ -286,7 +272,7 @@ def _sets(nodes: Iterable[Node]) -> Iterator[CodePoints]:
 def _apart(
     sets: Iterable[CodePoints], text: str, marks: bool
 ) -> tuple[tuple[CodePoints, ...], Mapping[CodePoints, int]]:
-    """The atoms of the sets, and of which each set is made."""
+    """The atoms of some sets of characters, and each set as bits of atoms."""
     numbered = {each: number for number, each in enumerate(dict.fromkeys([SCALARS, *sets]))}
     turns = sorted(
         (place, number)

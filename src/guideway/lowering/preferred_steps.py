@@ -1,19 +1,7 @@
-"""The steps of a matcher that reads atoms, sets of characters that a pattern does not tell apart.
+"""Steps of a matcher over atoms, sets of characters that a pattern does not distinguish.
 
-    step      does
-    Read      reads one of some atoms
-    Row       its items, one after another
-    Choice    the first option that leads to a match
-    Count     its item `low` to `high` times, as often or, lazily, as seldom as can be
-    Ahead     nothing, where what follows begins with the item, or does not
-    Guard     nothing, where all that follows is in a language
-    Behind    nothing, where what has been read is in a language, or is not
-
-Steps name their parts by number, and parts come before what they are part of.
-
-What looks ahead or back is an expression of the core: the byte b stands for the atom b there.
-
-What this module does not know: patterns.
+Steps refer to their parts by number, and parts come first. Lookaround languages are expressions in
+which byte b is atom b.
 """
 
 from collections.abc import Mapping
@@ -27,7 +15,7 @@ from guideway.lowering.unicode import CodePoints, union
 @final
 @dataclass(frozen=True, slots=True)
 class Read:
-    """One of these atoms."""
+    """Read one of these atoms."""
 
     atoms: int
 
@@ -35,7 +23,7 @@ class Read:
 @final
 @dataclass(frozen=True, slots=True)
 class Row:
-    """The items, in order."""
+    """Match the items in order."""
 
     items: tuple[int, ...]
 
@@ -43,7 +31,7 @@ class Row:
 @final
 @dataclass(frozen=True, slots=True)
 class Choice:
-    """The options, the preferred ones first."""
+    """Match one of the options, in order of preference."""
 
     options: tuple[int, ...]
 
@@ -51,7 +39,7 @@ class Choice:
 @final
 @dataclass(frozen=True, slots=True)
 class Count:
-    """The item, `low` to `high` times (None: any number)."""
+    """Match the item `low` to `high` times (None: any number)."""
 
     item: int
     low: int
@@ -62,7 +50,7 @@ class Count:
 @final
 @dataclass(frozen=True, slots=True)
 class Ahead:
-    """A place before a match of the item, or before none."""
+    """Match nothing, if what follows begins with the item, or does not."""
 
     item: int
     negated: bool
@@ -71,7 +59,7 @@ class Ahead:
 @final
 @dataclass(frozen=True, slots=True)
 class Guard:
-    """A place with all that follows in this language of atoms."""
+    """Match nothing, if all that follows is in this language."""
 
     rest: Expr
 
@@ -79,7 +67,7 @@ class Guard:
 @final
 @dataclass(frozen=True, slots=True)
 class Behind:
-    """A place behind a text of the past of this number, or not; `place` is where that is asked."""
+    """Match nothing, if the text before is in this past, or is not; `place` is for errors."""
 
     past: int
     negated: bool
@@ -89,7 +77,7 @@ class Behind:
 @final
 @dataclass(frozen=True, slots=True)
 class Past:
-    """Languages of atoms that have been read: surely, and with what is unknown before the start."""
+    """Languages of the text read before; `perhaps` allows unknown text before the start."""
 
     surely: Expr
     perhaps: Expr
@@ -98,7 +86,7 @@ class Past:
 @final
 @dataclass(frozen=True, slots=True)
 class Seen:
-    """What ends in a match of a step which looks ahead, or back at the pasts before this one."""
+    """Texts that end in a match of a step; the step may refer to earlier pasts."""
 
     step: int
 
@@ -112,13 +100,8 @@ Step: TypeAlias = Read | Silent
 class Program:
     """The steps of a pattern.
 
-    Attributes:
-        text: the pattern.
-        atoms: the characters of each atom.
-        steps: what is done.
-        start: the step that is the whole pattern.
-        pasts: what lookbehinds ask about.
-        sets: the characters of some sets of atoms, the pattern's own.
+    `atoms` are the characters of each atom, `start` the step of the whole pattern, `pasts` the
+    languages of lookbehinds, `sets` the character sets of the pattern by atoms.
     """
 
     text: str

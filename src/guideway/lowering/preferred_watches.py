@@ -1,10 +1,4 @@
-"""Which texts some ways through a pattern never match any part of, and so those that they match.
-
-What looks ahead is asked of the texts themselves: those that begin with a match of it, given what
-has been read before it, if it looks back at that.
-
-What this module does not know: which match is preferred; characters, bytes.
-"""
+"""Texts of which some ways through a pattern match no prefix, and lookahead languages from them."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -18,7 +12,7 @@ from guideway.lowering.preferred_steps import Ahead, Behind, Choice, Count, Prog
 @final
 @dataclass(frozen=True, slots=True)
 class Watch:
-    """Ways that are watched, and where what has been found of others holds."""
+    """Ways that must not match, and the guard of texts that are still possible."""
 
     threads: tuple[Thread, ...]
     history: History
@@ -27,14 +21,7 @@ class Watch:
 
 @final
 class Watches:
-    """What ways through a program match.
-
-    Args:
-        program: the program.
-
-    Attributes:
-        machine: its ways.
-    """
+    """Languages of what ways through a program match."""
 
     def __init__(self, program: Program) -> None:
         self.machine = Machine(program, self._ahead)
@@ -42,38 +29,38 @@ class Watches:
         self._known: dict[Watch, int] = {}
         self._aheads: dict[tuple[int, History], int] = {}
         self._asked = _asked(program)
-        for step in program.steps:  # those that do not look back, from the inside out
+        for step in program.steps:  # those without lookbehind, innermost first
             if isinstance(step, Ahead) and not self._asked[step.item]:
                 self._ahead(step.item, ())
 
     def _ahead(self, item: int, history: History) -> int:
-        """The texts that begin with a match of what an Ahead looks for."""
+        """The texts that begin with a match of the item of an Ahead."""
         key = item, history[: self._asked[item]]
         if key not in self._aheads:
             self._aheads[key] = self.begun(item, key[1])
         return self._aheads[key]
 
     def begun(self, step: int, history: History, *, solid: bool = False) -> int:
-        """The texts that begin with a match of a step; of more than nothing, if `solid`."""
+        """The texts that begin with a match of a step; with `solid`, a nonempty one."""
         place = self.machine.unordered(step, history)
         start = Place(place.threads, place.history, ()) if solid else place
         (never,) = self.unmatched([self._on(start, ALL)])
         return self._languages.opposite(never)
 
     def unmatched(self, starts: Sequence[Watch]) -> Sequence[int]:
-        """The texts that hold for each guard, and that no watched way matches any of."""
+        """For each watch, the texts in its guard that have no match of its ways as a prefix."""
         self._known |= self._languages.found(starts, self._watched, self._holds, self._told)
         return [self._known[each] for each in starts]
 
     def _told(self, watch: Watch) -> int | None:
-        """What is known of it: with nobody to watch, the guard is all."""
+        """The known language of a watch; without threads, its guard."""
         return self._known.get(watch) if watch.threads else watch.guard
 
     def _holds(self, watch: Watch) -> bool:
         return self._languages.ends[watch.guard]
 
     def _watched(self, watch: Watch) -> Sequence[Watch]:
-        """What is left to be watched after each atom."""
+        """The watch after each atom."""
         places = self.machine.row(Place(watch.threads, watch.history, ()), ordered=False)
         guards = self._languages.rows[watch.guard]
         known: dict[tuple[int, int], Watch] = {}  # many atoms lead to the same
@@ -86,7 +73,7 @@ class Watches:
         return found
 
     def _on(self, place: Place, guard: int) -> Watch:
-        """What is to be watched at a place: all that ends there is found."""
+        """The watch at a place: matches that end there leave the guard."""
         languages = self._languages
         for _, other in place.ends:
             guard = languages.both(guard, languages.opposite(other))
@@ -94,7 +81,7 @@ class Watches:
 
 
 def _asked(program: Program) -> Sequence[int]:
-    """How many of the first pasts each step asks about, with those that it does not."""
+    """For each step, how many of the first pasts it depends on."""
     found: list[int] = []
     for step in program.steps:  # parts come first
         asked = step.past + 1 if isinstance(step, Behind) else 0
