@@ -149,7 +149,7 @@ def _start(loaded: Any, start: str) -> str:
 
 
 def _indentation(loaded: Any, source: Lark) -> Indentation | None:
-    """Indentation of the source, or by default of the terminals that the grammar declares."""
+    """Indentation of the source, or the default for the grammar's terminals."""
     if source.indentation is not None or source.lexer == "dynamic":
         return source.indentation
     declared = {str(name) for name, (tree, _) in loaded.term_defs if tree is None}
@@ -288,7 +288,7 @@ def _check_ignored(ignored: list[Any], parts: Mapping[str, Part]) -> None:
 def _check_captures(
     source: Lark, parts: Mapping[str, Part], terminals: Iterable[LarkTerminal]
 ) -> None:
-    """Refuse captures that only Lark's Earley parser could read, if it cannot read the grammar."""
+    """Refuse captures with the dynamic lexer if Lark's Earley parser cannot read the grammar."""
     if _captures(source):
         solid = [terminal.written for terminal in terminals if terminal.solid]
         for written in [*(part.written for part in parts.values()), *solid]:

@@ -1,11 +1,11 @@
-"""Constraints that pydantic checks on what a schema or a function returns, moved to the JSON value.
+"""Constraints that pydantic checks after another schema or a function, moved to the JSON value.
 
-    Annotated[int, AfterValidator(f), Field(ge=3)]      ge=3 is checked on what f returns
+    Annotated[int, AfterValidator(f), Field(ge=3)]      ge=3 is checked on the result of f
 
 A constraint after a user's function holds for the JSON value, as if the function returned its
-argument; the JSON Schema that pydantic publishes does the same. Where the value cannot have the
-constraint, or the function's annotation returns another kind of value, the type is refused. With a
-`json_schema_input_type` the constraint holds for values of the type's own kind.
+argument, as in pydantic's own JSON Schema. It is refused if the value cannot have it, or if the
+function's annotation returns another kind. With a `json_schema_input_type` it applies to values of
+the type's own kind.
 """
 
 from collections.abc import Callable, Mapping
@@ -48,7 +48,7 @@ _TAKEN: Final[dict[str, frozenset[str]]] = {
     **dict.fromkeys(("dict", "frozendict", "ordered-dict", "counter"), _COUNTED),
     **dict.fromkeys(("url", "multi-host-url"), _COUNTED),
 }
-_GROUPS: Final = {  # kinds of values, of which one stands for another
+_GROUPS: Final = {  # kinds of values that can replace one another
     **dict.fromkeys(("int", "float", "decimal", "fraction"), "number"),
     **dict.fromkeys(("list", "tuple", "set", "frozenset", "deque"), "array"),
     **dict.fromkeys(("dict", "frozendict", "ordered-dict", "counter"), "object"),
@@ -106,18 +106,7 @@ def first_of(core: Core, at: Place) -> Core:
 
 
 def limited(core: Core, asked: Asked, check: Check, at: Place) -> Core:
-    """`core` with more constraints.
-
-    Args:
-        core: a core schema.
-        asked: constraints, by their names in core schemas.
-        check: pydantic's function that raises for a value that violates them.
-        at: the place.
-
-    Raises:
-        UnsupportedError: such a value cannot have the constraints, or no value satisfies them.
-        SourceError: the type refers to itself.
-    """
+    """Core schema with more constraints; `check` is pydantic's function that raises if violated."""
     found = _limited(core, asked, check, at)
     if found is None:
         raise at.refuse(_told(asked), "leaves no value", next(iter(asked)))
@@ -177,10 +166,10 @@ def _any(core: Core, asked: Asked, check: Check, at: Place) -> Core | None:
 
 
 def _any_of(groups: set[str], asked: Asked, check: Check, at: Place) -> Core | None:
-    """Any JSON values that can have the constraints, of these groups if there are some."""
+    """Union of JSON types that can have the constraints, of `groups` if possible."""
     taking = [kind for kind in ("int", "float", "str", "list", "dict") if _takes(kind, asked)]
     if "multiple_of" in asked:
-        taking = [kind for kind in taking if kind == "int"]  # the rest of a float is rounded
+        taking = [kind for kind in taking if kind == "int"]  # remainders of floats are rounded
     kinds = [kind for kind in taking if _GROUPS[kind] in groups] or taking
     if not kinds:
         return _with(_ANY, asked, at)
@@ -190,7 +179,7 @@ def _any_of(groups: set[str], asked: Asked, check: Check, at: Place) -> Core | N
 
 
 def _listed(core: Core, asked: Asked, check: Check, at: Place) -> Core | None:
-    """The listed values that `check` accepts."""
+    """Members that `check` accepts."""
     name = "members" if core["type"] == "enum" else "expected"
     values = [True, False] if core["type"] == "bool" else core[name]
     kept = [value for value in values if _is_taken(value, check)]
@@ -202,7 +191,7 @@ def _listed(core: Core, asked: Asked, check: Check, at: Place) -> Core | None:
 def _is_taken(value: object, check: Check) -> bool:
     try:
         check(value)
-    except Exception:  # noqa: BLE001  also a TypeError, where there is no comparison
+    except Exception:  # noqa: BLE001  also TypeError, without a comparison
         return False
     return True
 
@@ -211,16 +200,13 @@ def _none(core: Core, asked: Asked, check: Check, at: Place) -> None:
     """None satisfies no constraint."""
 
 
-# Functions
-
-
 def _behind(core: Core, asked: Asked, check: Check, at: Place) -> Core | None:
     """A function, with or without a schema inside."""
     function = core["function"]["function"]
     name = name_of(function)
     if not is_own(function):
         return _behind_users(core, asked, check, at)
-    if name == "ByteSize._validate":  # texts with units are not compared
+    if name == "ByteSize._validate":  # not for texts with units
         return _inside({**core, "schema": core["schema"]["choices"][1]}, "schema", asked, check, at)
     if name in ENCODED and _COUNTED.issuperset(asked):
         return {**core, "more": (*core.get("more", ()), asked)}
@@ -252,7 +238,7 @@ def _behind_users(core: Core, asked: Asked, check: Check, at: Place) -> Core | N
 
 
 def _alike(core: Core, groups: set[str], asked: Asked, check: Check, at: Place) -> Core | None:
-    """A declared input, whose members of the type's own kind are limited."""
+    """Declared input with constraints on its members of the type's own kind."""
     core, at = at.following(core)
     if core["type"] == "any":
         return _any_of(groups, asked, check, at)
@@ -268,13 +254,13 @@ def _alike(core: Core, groups: set[str], asked: Asked, check: Check, at: Place) 
 
 
 def _output(core: Core) -> Core:
-    """The schema of the type that has a function of the user's."""
+    """Schema of a type with a user's function."""
     serialized: Core = core.get("serialization") or {}
     return core.get("schema") or serialized.get("schema") or _ANY
 
 
 def _groups(core: Core, at: Place) -> set[str]:
-    """Known groups of a type's values."""
+    """Groups of a type's values."""
     core, at = at.following(core)
     if core["type"] == "union":
         return set[str]().union(*(_groups(part, at) for part in union_parts(core)))
@@ -284,15 +270,12 @@ def _groups(core: Core, at: Place) -> set[str]:
 
 
 def _returned(function: object) -> str | None:
-    """Group of a function's return annotation, None if unknown."""
+    """Group of a function's return annotation, or None."""
     try:
         hint: Any = get_type_hints(cast("Any", function)).get("return")
         return _CLASSES.get(get_origin(hint) or hint)
-    except Exception:  # noqa: BLE001  of names that nobody knows; builtins have no hints
+    except Exception:  # noqa: BLE001  unknown names; builtins have no hints
         return None
-
-
-# Schemas that hold constraints themselves
 
 
 def _with(core: Core, asked: Asked, at: Place) -> Core:
@@ -312,7 +295,7 @@ def _takes(kind: str, asked: Asked) -> bool:
 
 
 def _whole_digits(core: Core, asked: Asked) -> dict[str, int | None]:
-    """Most digits of a decimal before the point, where counts are given twice."""
+    """Most digits before the point of a decimal with two sets of digit limits."""
     if core["type"] != "decimal" or asked.keys().isdisjoint(("max_digits", "decimal_places")):
         return {}
     found: list[int] = [] if core.get("whole_digits") is None else [core["whole_digits"]]
@@ -324,7 +307,7 @@ def _whole_digits(core: Core, asked: Asked) -> dict[str, int | None]:
 
 
 def _both(core: Core, name: str, value: Any, at: Place) -> Any:
-    """The constraint of `core` and `value` in one."""
+    """The constraint of `core` combined with `value`."""
     own: Any = core.get(name)
     if name == "multiple_of":
         return _multiple(core, own, value, at)
@@ -337,7 +320,7 @@ def _both(core: Core, name: str, value: Any, at: Place) -> Any:
 
 
 def _multiple(core: Core, own: Any, value: Any, at: Place) -> Any:
-    """`multiple_of` of both, for constraints that Python's % checks."""
+    """Combined `multiple_of`; only values that Python's % checks exactly."""
     kind: str = core["type"]
     if kind == "int" and type(value) is int and value != 0:
         return lcm(1 if own is None else int(own), value)
@@ -345,7 +328,7 @@ def _multiple(core: Core, own: Any, value: Any, at: Place) -> Any:
         "decimal": isinstance(value, int | Decimal),
         "float": isinstance(value, int | float) and value != 0 and frexp(value)[0] in (0.5, -0.5),
     }
-    if not exact.get(kind) or own not in (None, value):  # the rest of a float is rounded
+    if not exact.get(kind) or own not in (None, value):  # remainders of floats are rounded
         raise at.refuse(
             f"multiple_of={written(value)}", f"is not supported for {kind}", "multiple_of"
         )

@@ -1,8 +1,8 @@
 r"""Patterns of types for JSON Schema: those of `re`, and those of Rust translated to ECMA-262.
 
 pydantic searches with Rust's regex crate, or with `re` (`regex_engine`, or a compiled pattern).
-JSON Schema here reads a pattern that begins with flags as Python's, so a pattern of `re` gets the
-flags that hold anyway: `(?u)^a$`. Rust differs from ECMA-262 and `re`:
+JSON Schema here reads a pattern with leading flags as Python's, so a pattern of `re` gets its flags
+in front, or u: `(?u)^a$`. Rust differs from ECMA-262 and `re`:
 
     written          Rust                              printed
     \d               Nd                                \p{Nd}
@@ -12,10 +12,8 @@ flags that hold anyway: `(?u)^a$`. Rust differs from ECMA-262 and `re`:
     (?i)s            simple case folding               [sS\u{17f}]
     \b               between \w and the others         (?<=…)(?!…)|(?<!…)(?=…)
 
-`syntax.regex` parses the pattern in the spelling of `re`; this module prints the tree. Rust may
-have newer Unicode tables than Python, so negated classes leave out code points that Python does not
-know, and those whose category changed since Unicode 14, so that no text is allowed that pydantic
-rejects.
+Rust may have newer Unicode tables than Python. So negated classes exclude code points unassigned in
+Python, and those whose category changed since Unicode 14: pydantic accepts every text allowed here.
 """
 
 import re
@@ -55,8 +53,7 @@ _RUST_SPACE = r"\t-\r \u{85}\u{a0}\u{1680}\u{2000}-\u{200a}\u{2028}\u{2029}\u{20
 _SETS = {
     "digit": r"\p{Nd}",
     "space": _RUST_SPACE,
-    # UTS #18's word characters. The only alphabetic ones that are no letter, letter number or mark
-    # are the circled and squared letters.
+    # Word characters of UTS #18. Circled and squared letters are alphabetic, but not L, Nl or M.
     "word": (
         r"\p{L}\p{M}\p{Nd}\p{Nl}\p{Pc}\u{200c}\u{200d}\u{24b6}-\u{24e9}"
         r"\u{1f130}-\u{1f149}\u{1f150}-\u{1f169}\u{1f170}-\u{1f189}"
@@ -67,7 +64,7 @@ _NEVER = r"\u{fdd0}-\u{fdef}" + "".join(
     f"\\u{{{plane:x}fffe}}\\u{{{plane:x}ffff}}" for plane in range(17)
 )
 _UNASSIGNED = {"Cn": _NEVER, "C": r"\p{Cc}\p{Cf}\p{Co}" + _NEVER}
-# Moved from Mn to Mc, and from Ll to Lo, in Unicode 15 to 17; L and M hold them all the same.
+# Moved from Mn to Mc, and from Ll to Lo, in Unicode 15 to 17; they stay in M and L.
 _MOVED = {
     **dict.fromkeys(("Mn", "Mc"), r"\u{1171e}"),
     **dict.fromkeys(("Ll", "Lo", "LC"), r"\u{295}"),
@@ -83,7 +80,7 @@ _POSIX = {
     )
     for name, ends in POSIX.items()
 }
-_OF_RUST: Final = re.compile(  # what is spelled otherwise there, and every other escape
+_OF_RUST: Final = re.compile(  # what `re` spells differently, and all other escapes
     r"(?P<boundary>\\[<>]|\\b\{)|\\(?P<anchor>[Az])|\\[xuU]\{(?P<code>[0-9A-Fa-f]+)\}"
     r"|\\(?P<sign>[pP])(?P<letter>\w)|\\.|\(\?<(?P<name>\w+)>|\{(?P<count>[\s0-9,]*)\}",
     re.DOTALL,
@@ -93,15 +90,15 @@ _IN_CLASS: Final = re.compile(
     r"|\\[xuU]\{(?P<code>[0-9A-Fa-f]+)\}|\\(?P<sign>[pP])(?P<letter>\w)|\\.",
     re.DOTALL,
 )
-_ELSEWHERE: Final = re.compile(r"\\a|\[\^?\]")  # what ECMA-262 reads otherwise
+_ELSEWHERE: Final = re.compile(r"\\a|\[\^?\]")  # different in ECMA-262
 _CLASS: Final = re.compile(r"\[\^?\]?(?:\[:\^?\w+:\]|\\.|[^\]\\])*\]", re.DOTALL)
-_CASED: Final = (  # the blocks that have letters with case, as of Unicode 17
+_CASED: Final = (  # blocks with cased letters, as of Unicode 17
     *((0x41, 0x2E00), (0xA640, 0xAC00), (0xFB00, 0xFB18), (0xFF21, 0xFF5B), (0x10400, 0x11900)),
     *((0x16E40, 0x16EE0), (0x1E900, 0x1E944)),
 )
 _SINCE_UNICODE_15_1: Final = {0x1FD3: 0x390, 0x1FE3: 0x3B0, 0xFB06: 0xFB05}
 
-_NO_UPPER = (  # and, beside letters, no roman numerals and circled and squared letters
+_NO_UPPER = (  # nor uppercase roman numerals, circled and squared letters
     r"[^\p{Lu}\p{Lt}\u2160-\u216f\u24b6-\u24cf"
     r"\u{1f130}-\u{1f149}\u{1f150}-\u{1f169}\u{1f170}-\u{1f189}]*"
 )
@@ -114,11 +111,11 @@ SHAPES: Final = {
     "islower": rf"^{_NO_UPPER}\p{{Ll}}{_NO_UPPER}$",
     "isupper": rf"^{_NO_LOWER}\p{{Lu}}{_NO_LOWER}$",
 }
-"""Strings for which a method of `str` is true; fewer of `isdigit`, `islower` and `isupper`."""
+"""Strings for which a method of `str` is true; not all for `isdigit`, `islower`, `isupper`."""
 
 
 TRIMMED: Final = rf"^(?:[^{_RUST_SPACE}](?:[\s\S]*[^{_RUST_SPACE}])?)?$"
-"""Texts that Rust's `trim` leaves alone."""
+"""Texts that Rust's `trim` does not change."""
 
 
 def unchanged(case: str) -> str:
@@ -148,7 +145,7 @@ def translate(pattern: str | re.Pattern[str], engine: Engine, at: Place) -> str:
 
 
 def _flagged(pattern: str, flags: str) -> str:
-    """A pattern of `re` with its flags in front, u if there are none."""
+    """Pattern of `re` with its flags in front, or u."""
     own = leading_flags(pattern)
     letters = dict.fromkeys(flags + re.sub(r"\W", "", own))
     told = f"(?{''.join(letters) or 'u'}){pattern.removeprefix(own)}"
@@ -168,7 +165,7 @@ def _from_rust(pattern: str) -> str:
 
 
 def _respelled(pattern: str) -> str:
-    """A pattern of Rust's in the spelling of `re`."""
+    """Spell a Rust pattern as in `re`."""
     parts: list[str] = []
     at = 0
     while at < len(pattern):
@@ -211,7 +208,7 @@ def _escape(found: re.Match[str]) -> str:
 
 
 def _differs(root: Node) -> bool:
-    """Return True if a part of the tree has another meaning in ECMA-262."""
+    """Return True if the pattern has another meaning in ECMA-262."""
     todo = [root]
     while todo:
         node = todo.pop()
@@ -226,7 +223,7 @@ def _differs(root: Node) -> bool:
 
 
 def _print(node: Node) -> str:  # noqa: C901, PLR0911  an arm for each node
-    """`node` in ECMA-262."""
+    """Print a node in ECMA-262."""
     match node:
         case Sequence(items):
             return "".join(map(_print, items))
@@ -248,14 +245,14 @@ def _print(node: Node) -> str:  # noqa: C901, PLR0911  an arm for each node
             return _print_class((node,), False, node.mode)
         case Class(items, negated, mode):
             return _print_class(items, negated, mode)
-        case Look() | Back():  # which Rust does not have
+        case Look() | Back():  # not in Rust
             raise _unsupported(type(node).__name__)
 
 
 _ANCHORS: Final[dict[str, str]] = {
     "text start": "^",
     "text end": "$",
-    "last line end": "$",  # as `re` has it; Rust's is the end of the text
+    "last line end": "$",  # in `re` only
     "line start": r"(?<![^\n])",
     "line end": r"(?![^\n])",
 }
@@ -269,7 +266,7 @@ def _count(low: int, high: int | None) -> str:
 
 
 def _print_boundary(negated: bool) -> str:
-    """Word boundary; code points that Python does not know count as neither side."""
+    """Word boundary; code points unassigned in Python are on neither side."""
     word, perhaps = f"[{_SETS['word']}]", f"[{_SETS['word']}\\p{{Cn}}]"
     if negated:
         return f"(?:(?<={word})(?={word})|(?<!{perhaps})(?!{perhaps}))"
@@ -297,14 +294,14 @@ def _print_class(items: tuple[Item, ...], negated: bool, mode: Mode) -> str:
 
 
 def _print_apart(item: Item) -> str:
-    """An item that is written as a negated class."""
+    """Print an item as a negated class."""
     part = _item(item, False)
     left_out = part + r"\p{Cn}" if _is_negated(item) else part.replace("p", "P", 1)
     return f"[^{left_out}{_moved(item)}]"
 
 
 def _print_others(items: tuple[Item, ...], mode: Mode) -> str:
-    """The characters that are not in a class."""
+    """Print a negated class."""
     match items:
         case (Shorthand(negated=True) as item,):
             return _print_class((replace(item, negated=False),), False, mode)
@@ -320,7 +317,7 @@ def _print_others(items: tuple[Item, ...], mode: Mode) -> str:
 
 
 def _moved(item: Item) -> str:
-    """Characters whose membership in a category depends on the version of Unicode."""
+    """Characters that are in a category only in some versions of Unicode."""
     return _MOVED.get(item.name, "") if isinstance(item, Shorthand) else ""
 
 
@@ -329,7 +326,7 @@ def _is_negated(item: Item) -> bool:
 
 
 def _item(item: Item, meant: bool) -> str:
-    """An item of a class; `meant`: the class is not negated."""
+    """Print an item of a class; `meant`: the class is not negated."""
     match item:
         case Range(low, high):
             return f"{_character(low)}-{_character(high)}"
@@ -350,11 +347,8 @@ def _character(code: int) -> str:
     return f"\\u{{{code:x}}}"
 
 
-# Case
-
-
 def _folded(items: tuple[Item, ...]) -> tuple[Item, ...]:
-    """The items of a class and their case variants."""
+    """Items of a class with their case variants."""
     more: list[int] = []
     for item in items:
         if isinstance(item, Shorthand):
@@ -368,11 +362,7 @@ def _folded(items: tuple[Item, ...]) -> tuple[Item, ...]:
 
 
 def _orbit(code: int) -> tuple[int, ...]:
-    """Characters equal under simple case folding, as Rust has it.
-
-    >>> "".join(map(chr, _orbit(ord("s"))))
-    'Ssſ'
-    """
+    """Characters equal under simple case folding, as in Rust."""
     return _orbits().get(code, (code,))
 
 

@@ -1,10 +1,9 @@
 """Core schemas of single values: numbers, texts, dates, literals and enums.
 
-The schemas allow little more than what `dump_json` writes: no numbers as strings, no timestamps, no
-"yes" for true. Decimals are strings, seconds and offsets of datetimes are optional.
-
-Past and future are those of the day on which the type is read. Datetimes, whose offset decides
-their day, keep two days away from now.
+The schemas allow little more than the output of `dump_json`: no numbers as strings, no timestamps,
+no "yes" for true. Decimals are strings, seconds and offsets of datetimes are optional. Past and
+future are those of the day on which the type is read; datetimes, whose offset decides their day,
+keep two days away from now.
 """
 
 from collections.abc import Callable, Iterator
@@ -55,9 +54,9 @@ def read_int(core: Core, at: Place) -> Schema:
 
 
 def read_float(core: Core, at: Place) -> Schema:
-    """A finite number; open bounds become closed ones at the next float, as texts are rounded."""
+    """A finite number; open bounds become closed ones at the next float, as pydantic rounds."""
     bounds = bounds_of(core, at)
-    greatest = float_info.max  # beyond, pydantic reads infinity, which it writes as null
+    greatest = float_info.max  # above, pydantic reads infinity, and writes null
     lows, highs = [-greatest, bounds.get("ge", -inf)], [greatest, bounds.get("le", inf)]
     lows.append(nextafter(bounds.get("gt", -inf), inf))
     highs.append(nextafter(bounds.get("lt", inf), -inf))
@@ -99,7 +98,7 @@ def read_decimal(core: Core, at: Place) -> Schema:
 
 
 def read_fraction(core: Core, at: Place) -> Schema:
-    """A whole number, or a numerator and a denominator, in quotes."""
+    """A whole number or a fraction, in quotes."""
     sign = "-?"
     for name in (*BOUNDS, "multiple_of"):
         if core.get(name) is not None and (core[name] != 0 or name == "multiple_of"):
@@ -128,11 +127,11 @@ def _string(*patterns: str, called: str = "") -> Schema:
 
 
 def read_str(core: Core, at: Place) -> Schema:
-    """A string; `strip_whitespace` forbids blanks at both ends."""
+    """A string; `strip_whitespace` forbids whitespace at both ends."""
     settings = {name.removeprefix("str_"): said for name, said in at.config.items()}
     patterns, told = list[str](), list[str]()
     lows, highs = [0], list[int]()
-    cases: list[str] = []  # in which the parts before write the string
+    cases: list[str] = []  # case conversions of the parts before
     own = {name: value for name, value in core.items() if value is not None}
     for part in ({**settings, **own}, *core.get("more", ())):
         if "pattern" in part:
@@ -159,8 +158,8 @@ def read_str(core: Core, at: Place) -> Schema:
 def read_bytes(core: Core, at: Place) -> Schema:
     """Text, base64 or hexadecimal digits, by `val_json_bytes`.
 
-    JSON Schema counts characters of text where pydantic counts bytes: a least length counts
-    characters, a greatest length is exact if all characters have the same size.
+    pydantic counts bytes. For text, the least length counts characters here, and the greatest
+    length is exact only if all characters have the same size.
     """
     low, high = core.get("min_length") or 0, core.get("max_length")
     match at.config.get("val_json_bytes", "utf8"):
@@ -214,7 +213,6 @@ def _in_words(kind: str, core: Core) -> str:
 
 
 def read_time(core: Core, at: Place) -> Schema:
-    """A time of day, seconds optional."""
     return _times(core, at, time, TIME, "time")
 
 
@@ -229,7 +227,7 @@ def read_datetime(core: Core, at: Place) -> Schema:
 
 
 def _times(core: Core, at: Place, cls: type[Any], form: str, kind: str) -> Schema:
-    """Times or datetimes that keep their bounds."""
+    """Times or datetimes within their bounds."""
     bounds = list(_bounds_of_times(core, cls, kind, at))
     patterns = [bounded(name, bound, mixed=mixed) for name, bound, mixed in bounds]
     words = {name: bound.isoformat() for name, bound, _ in bounds}
@@ -250,9 +248,9 @@ def read_timedelta(core: Core, at: Place) -> Schema:
 def _bounds_of_times(
     core: Core, cls: type[Any], kind: str, at: Place
 ) -> Iterator[tuple[str, Any, bool]]:
-    """Bounds, and whether values with and without an offset are compared with one another.
+    """Yield (name, bound, True if values with and without an offset are compared).
 
-    pydantic does so for its own bounds; Python does not for those checked by a function.
+    pydantic compares them for its own bounds; Python refuses in functions.
     """
     for said, own in ((core, True), *((more, False) for more in core.get("more", ()))):
         for name in BOUNDS:
@@ -296,7 +294,7 @@ def read_enum(core: Core, at: Place) -> Schema:
 
 
 def literal_values(core: Core, at: Place) -> list[Any]:
-    """Values of a Literal, of enum members their values."""
+    """Values of a Literal; for enum members their values."""
     for value in core["expected"]:
         if isinstance(value, Enum) and value != value.value:
             enum = type(value).__name__
@@ -309,7 +307,7 @@ def literal_values(core: Core, at: Place) -> list[Any]:
 
 
 def choice(values: list[Any], at: Place, exact: bool = True) -> Schema:
-    """One of `values`; ints as digits. `exact`: pydantic compares floats with digits as ints."""
+    """One of `values`; ints as digits. `exact`: pydantic compares ints and floats exactly."""
     for value in values:
         plain = value is None or isinstance(value, str | int | float)
         if not plain or (isinstance(value, float) and not isfinite(value)):
@@ -331,21 +329,21 @@ def choice(values: list[Any], at: Place, exact: bool = True) -> Schema:
 
 
 def refuse_long(value: object, at: Place) -> None:
-    """Refuse ints beyond 64 bits: pydantic does not read them as members of an Enum."""
+    """Refuse ints beyond 64 bits, which pydantic does not read as enum members."""
     if isinstance(value, int) and not -(2**63) <= value < 2**63:
         told = written(int(value))
         raise at.refuse(told, "in a choice is not supported beyond 64 bits", "enum")
 
 
 def _bare(value: Any) -> Any:
-    """The `str` or `float` of an instance of a subclass, as mixed into an Enum."""
+    """The plain `str` or `float` of a subclass, as in enums."""
     if isinstance(value, str):
         return str.__str__(value)
     return float(value) if isinstance(value, float) else value
 
 
 def _is_inexact(value: object) -> bool:
-    """Return True if a float is whole, but not the number that its text denotes.
+    """Return True if a float is whole, but its text denotes another number.
 
     >>> _is_inexact(1e22), _is_inexact(1e23)
     (False, True)

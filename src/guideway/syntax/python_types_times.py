@@ -1,9 +1,9 @@
-"""Times, datetimes and durations as patterns: exactly what Python's types hold, and their bounds.
+"""Times, datetimes and durations as patterns: exactly the values of Python's types, and bounds.
 
-A bound without an offset is compared with the wall clock, as in pydantic. For a bound with an
-offset, texts in UTC and with the same offset are compared exactly; texts with another offset are
-allowed where their wall clock decides. Bounded durations have two forms: days, hours, minutes and
-seconds (and years of 365 days), or hours, minutes or seconds alone.
+A bound without an offset applies to the wall clock, as in pydantic. A bound with an offset is exact
+for texts in UTC and with the same offset; other offsets are allowed where the wall clock suffices.
+Bounded durations have two forms: days, hours, minutes and seconds (and years of 365 days), or
+hours, minutes or seconds alone.
 """
 
 from collections.abc import Iterator
@@ -36,7 +36,7 @@ DATETIME = f"{DATE}T{TIME}"
 
 
 def _time_parts(hours: str, minutes: str, seconds: str) -> str:
-    """The part of a duration after its days; at least one of the three."""
+    """Hours, minutes and seconds of a duration; at least one of them."""
     return f"T(?:{hours}(?:{minutes})?(?:{seconds})?|{minutes}(?:{seconds})?|{seconds})"
 
 
@@ -54,14 +54,12 @@ def _duration() -> str:
 DURATION = _duration()
 
 
-# Bounds of dates and times
-
 _UTC: Final = "(?:Z|[+-]00:00)"
 _DAY: Final = timedelta(days=1)
 
 
 def bounded(name: str, bound: datetime | time, *, mixed: bool) -> str:
-    """Texts of times or datetimes that keep a bound ("ge", "gt", "le" or "lt").
+    """Pattern of times or datetimes that satisfy a bound ("ge", "gt", "le" or "lt").
 
     `mixed`: values with and without an offset are compared with one another.
 
@@ -76,9 +74,9 @@ def bounded(name: str, bound: datetime | time, *, mixed: bool) -> str:
 
 
 def _by_offset(name: str, bound: datetime | time) -> Iterator[str]:
-    """The texts with an offset; it is less than a day."""
+    """Texts with an offset, which is less than a day."""
     written = bound.isoformat()[-6:]
-    if written != "+00:00" and written[0] in "+-":  # and not with seconds
+    if written != "+00:00" and written[0] in "+-":  # an offset with seconds has no such text
         yield _wall(name, bound) + written.replace("+", "[+]")
     sure, other, day = ("-", "[+]", _DAY) if name[0] == "g" else ("[+]", "-", -_DAY)
     utc = _moved(bound, -(bound.utcoffset() or timedelta()))
@@ -90,7 +88,7 @@ def _by_offset(name: str, bound: datetime | time) -> Iterator[str]:
 
 
 def _moved(bound: datetime | time, by: timedelta) -> datetime | time | None:
-    """The wall clock `by` later; None if that is another day (of a time) or out of range."""
+    """Wall clock `by` later; None if out of range, for a time if on another day."""
     wall = bound if isinstance(bound, datetime) else datetime.combine(date(2000, 1, 1), bound)
     try:
         moved = wall.replace(tzinfo=None) + by
@@ -117,9 +115,6 @@ def _wall(name: str, bound: datetime | time) -> str:
     return f"(?:(?:{others})(?::[0-9]{{2}}{FRACTION})?|{head}(?:{either(parts)}))"
 
 
-# Bounds of durations
-
-
 @final
 @dataclass(frozen=True, slots=True)
 class _Unit:
@@ -131,11 +126,11 @@ class _Unit:
 
     @property
     def equal(self) -> str:
-        """As much as the bound has; nothing is 0."""
+        """The same count as the bound; 0 may be omitted."""
         return f"{self.value}{self.letter}" if self.value else f"(?:0{self.letter})?"
 
     def other(self, least: bool) -> str | None:
-        """More than the bound has, or less; None if impossible."""
+        """Counts above the bound's, or below; None if there are none."""
         if least:
             return f"(?:{numerals(self.value + 1, None)}){self.letter}"
         if self.value == 0:
@@ -144,7 +139,7 @@ class _Unit:
 
 
 def bounded_duration(name: str, bound: timedelta) -> str:
-    """Texts of durations that keep a bound ("ge", "gt", "le" or "lt").
+    """Pattern of durations that satisfy a bound ("ge", "gt", "le" or "lt").
 
     >>> import re
     >>> short = bounded_duration("le", timedelta(hours=2))
@@ -181,7 +176,7 @@ def _magnitude(bound: timedelta, least: bool, exclusive: bool) -> str:
 
 
 def _whole_units(bound: timedelta, size: int, least: bool, exclusive: bool) -> str:
-    """Counts of one unit that keep a bound."""
+    """Counts of one unit that satisfy a bound."""
     count, rest = divmod(bound, timedelta(seconds=size))
     if least:
         return numerals(count + (exclusive or bool(rest)), None)
@@ -189,7 +184,7 @@ def _whole_units(bound: timedelta, size: int, least: bool, exclusive: bool) -> s
 
 
 def _seconds(bound: timedelta, least: bool, exclusive: bool) -> str:
-    """The seconds that keep a bound where all units before are equal."""
+    """Seconds that satisfy a bound if all larger units are equal."""
     seconds, digits = bound.seconds % 60, f"{bound.microseconds:06}".rstrip("0")
     fraction = fraction_from if least else fraction_to
     zero = not seconds and not digits
@@ -200,7 +195,7 @@ def _seconds(bound: timedelta, least: bool, exclusive: bool) -> str:
 
 
 def _lexical(units: list[_Unit], least: bool, last: str) -> Iterator[str]:
-    """Durations whose first unit that differs from the bound's is greater, or less."""
+    """Durations by their first unit that differs from the bound's."""
     seconds = rf"(?:[0-5]?[0-9]{FRACTION}S)?"
     for index, unit in enumerate(units):
         other = unit.other(least)

@@ -46,7 +46,7 @@ _WITH_SCHEMA: Final = ("function", "custom", None)  # values of "type"
 @final
 @dataclass(frozen=True, slots=True)
 class Description:
-    """One tool; `published` is the schema for prompts, with `nullable` as templates know it."""
+    """One tool; `published` is the schema for prompts, with `nullable` for chat templates."""
 
     name: str
     about: str
@@ -55,7 +55,7 @@ class Description:
 
 
 def as_mapping(given: object) -> Mapping[str, Any] | None:
-    """A description as a dict, None for anything else."""
+    """Description as a dict, or None."""
     if isinstance(given, Mapping):
         return cast("Mapping[str, Any]", given)
     if isinstance(given, type):
@@ -64,13 +64,13 @@ def as_mapping(given: object) -> Mapping[str, Any] | None:
         model: Any = given
         return model.model_dump(mode="json", by_alias=True, exclude_none=True)
     inputs, name = getattr(given, "inputs", None), getattr(given, "name", None)
-    if isinstance(inputs, Mapping) and isinstance(name, str):  # a tool of smolagents
+    if isinstance(inputs, Mapping) and isinstance(name, str):  # a smolagents tool
         return {"name": name, "description": getattr(given, "description", ""), "inputs": inputs}
     return None
 
 
 def read_descriptions(given: Mapping[str, Any]) -> Iterator[Description]:
-    """The tools of a description: one, or those that Gemini lists.
+    """The tools of a description: one, or Gemini's list.
 
     >>> [tool] = read_descriptions({"name": "f", "input_schema": {"type": "object"}})
     >>> tool.name, tool.parameters
@@ -119,7 +119,7 @@ def _read(given: Mapping[str, Any]) -> Description:
 
 
 def _check_keys(given: Mapping[str, Any], read: Collection[str]) -> None:
-    """Refuse unknown keys, or warn of them."""
+    """Refuse unknown keys whose value may be a schema, and warn of others."""
     for key, value in given.items():
         if key in read or key in _ANNOTATIONS:
             continue
@@ -133,22 +133,19 @@ def _check_keys(given: Mapping[str, Any], read: Collection[str]) -> None:
         warn(f"{about} is unknown, and is ignored")
 
 
-# Schemas
-
-
 def _json_schema(name: str, schema: dict[str, Any]) -> dict[str, Any]:
-    """A JSON Schema, or one of Gemini, whose types are in capitals."""
+    """JSON Schema, translated if it is Gemini's."""
     kind = schema.get("type")
     return _lowered(schema) if isinstance(kind, str) and kind.isupper() else schema
 
 
 def _bedrock(name: str, schema: dict[str, Any]) -> dict[str, Any]:
-    """MCP's schema, or Bedrock's, which is within "json"."""
+    """Schema of MCP, or of Bedrock, which nests it in "json"."""
     return schema["json"] if schema.keys() == {"json"} else schema
 
 
 def _lowered(schema: Any) -> Any:
-    """A schema of Gemini in JSON Schema's words."""
+    """Translate Gemini's schema to JSON Schema."""
     if not isinstance(schema, dict):
         return schema
     said: dict[str, Any] = dict(cast("dict[str, Any]", schema))
@@ -168,7 +165,7 @@ def _lowered(schema: Any) -> Any:
 
 
 def _with_null(schema: dict[str, Any]) -> dict[str, Any]:
-    """A schema that allows null where `nullable` is set, as OpenAPI and transformers do.
+    """Allow null where `nullable` is set, as in OpenAPI and transformers.
 
     >>> _with_null({"type": "string", "enum": ["a"], "nullable": True})
     {'type': ['string', 'null'], 'enum': ['a', None], 'nullable': True}
@@ -195,7 +192,7 @@ def _with_null(schema: dict[str, Any]) -> dict[str, Any]:
 
 
 def _inputs(name: str, given: dict[str, Any]) -> dict[str, Any]:
-    """The schema of smolagents' inputs; nullable ones may be left out."""
+    """Schema of smolagents' inputs; nullable ones are optional."""
     properties: dict[str, Any] = {}
     for key, part in given.items():
         if not isinstance(part, Mapping):

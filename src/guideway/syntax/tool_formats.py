@@ -27,18 +27,18 @@ class Format:
     """How one family of models writes calls.
 
     Attributes:
-        opening: before the first call.
         head: before the name of each call.
         middle: between the name and the arguments.
         tail: after the arguments.
-        between: between two calls; None if a reply has at most one.
+        opening: before the first call.
         closing: after the last call.
-        trigger: begins a call in free text; None if a reply with calls has no text before them.
-        prelude: may precede a reply, any number of times: channels of thought.
+        between: between two calls; None if a reply has at most one.
+        trigger: beginning of a call in free text; None if calls follow no text.
+        prelude: any number of these (thoughts) may precede a reply.
         text: a reply without calls; free text if None.
         others: other heads and middles of a call.
-        arguments: notation of arguments, None for JSON.
-        ids: finds the ids of calls in a reply.
+        arguments: notation of arguments; JSON if None.
+        ids: matches the ids of calls in a reply.
     """
 
     head: Parts
@@ -60,7 +60,7 @@ def _token(name: str) -> Special:
 
 
 def _parts(*written: "str | Source") -> Parts:
-    """Texts in which special tokens are in «», and other sources."""
+    """Sources of texts with special tokens in «», mixed with other sources."""
     found: list[Source] = []
     for part in written:
         split = _MARKED.split(part) if isinstance(part, str) else ()
@@ -126,8 +126,8 @@ _KINDS: Final = (" json", " «<|constrain|>»json", "«<|constrain|>»json")
 _DSML: Final = Sequence(_parts("<«｜DSML｜»function_calls>"))
 
 FORMATS: Final[dict[str, Format]] = {
-    # Hermes-Function-Calling of NousResearch, its README on the prompt format; the chat templates
-    # of Qwen2.5 and Qwen3 write the same, each call on lines of its own.
+    # README of NousResearch's Hermes-Function-Calling, on the prompt format; also the chat
+    # templates of Qwen2.5 and Qwen3, with each call on its own lines.
     "hermes": Format(
         head=_parts('«<tool_call>»\n{"name": "'),
         middle=_parts('", "arguments": '),
@@ -135,8 +135,8 @@ FORMATS: Final[dict[str, Format]] = {
         between=_parts("\n"),
         trigger=_token("<tool_call>"),
     ),
-    # The prompt format of Llama 3.1 in Meta's llama-models, its section on JSON based tool calling;
-    # several calls as the parser llama3_json of vLLM reads them.
+    # Llama 3.1's prompt format in Meta's llama-models, section on JSON based tool calling; several
+    # calls as vLLM's parser llama3_json reads them.
     "llama3": Format(
         head=_parts('{"name": "'),
         middle=_parts('", "parameters": '),
@@ -144,7 +144,7 @@ FORMATS: Final[dict[str, Format]] = {
         between=_parts("; "),
         text=Regex(r"(?![\s]*\{)[\s\S]*"),
     ),
-    # The same page, its examples with the environment ipython: calls begin with the token.
+    # The same page, examples with the environment ipython.
     "llama3_python_tag": Format(
         opening=_parts("«<|python_tag|>»"),
         head=(Choice(['{"name": "', '{"type": "function", "name": "']),),
@@ -153,7 +153,7 @@ FORMATS: Final[dict[str, Format]] = {
         between=_parts("; "),
         trigger=_token("<|python_tag|>"),
     ),
-    # The chat template of Qwen3-Coder, and of the models that it gave its format to.
+    # The chat template of Qwen3-Coder, and of other models with its format.
     "qwen3_coder": Format(
         head=_parts("«<tool_call>»\n<function="),
         middle=_parts(">\n"),
@@ -168,7 +168,7 @@ FORMATS: Final[dict[str, Format]] = {
         ),
     ),
     # tokens/tokenizers/instruct.py of mistral-common, versions 3 to 7, and the chat templates of
-    # Mistral-7B-Instruct-v0.3, with a blank behind the token, and of Mistral-Nemo, without.
+    # Mistral-7B-Instruct-v0.3, with a blank after the token, and of Mistral-Nemo, without.
     "mistral": Format(
         opening=_parts("«[TOOL_CALLS]»", Choice(["[", " ["])),
         head=_parts('{"name": "'),
@@ -178,17 +178,17 @@ FORMATS: Final[dict[str, Format]] = {
         closing=_parts("]"),
         trigger=_token("[TOOL_CALLS]"),
     ),
-    # The same file, from version 13 on, which writes no ids of calls.
+    # The same file from version 13 on; calls have no ids.
     "mistral_v13": Format(
         head=_parts("«[TOOL_CALLS]»"),
         middle=_parts("«[ARGS]»"),
         between=(),
         trigger=_token("[TOOL_CALLS]"),
     ),
-    # The guide to the Harmony format in OpenAI's cookbook (articles/openai-harmony.md), its part on
-    # function calling. The prompt ends with "<|start|>assistant", a call with the end id <|call|>.
-    # Who is called stands behind the channel, or behind the role, where the chat template of
-    # gpt-oss writes it. That JSON follows is said as in the guide or as in chat templates.
+    # Guide to the Harmony format in OpenAI's cookbook (articles/openai-harmony.md), on function
+    # calling. The prompt ends with "<|start|>assistant", a call with the end id <|call|>. The
+    # recipient follows the channel, or the role as in the chat template of gpt-oss. The mark of
+    # JSON is the guide's or that of chat templates.
     "harmony": Format(
         prelude=Sequence(_parts(_ANALYSIS, "«<|start|>»assistant")),
         head=_parts("«<|channel|>»commentary to=functions."),
@@ -208,7 +208,7 @@ FORMATS: Final[dict[str, Format]] = {
     # The chat template of DeepSeek-V3, and of DeepSeek-R1 since May 2025 (vLLM has both as
     # examples/tool_chat_template_deepseekv3.jinja and _deepseekr1.jinja).
     "deepseek_v3": _deepseek("function«<｜tool▁sep｜>»", "\n```json\n", "\n```", "\n"),
-    # That of DeepSeek-V3.1 (vLLM's examples/tool_chat_template_deepseekv31.jinja).
+    # DeepSeek-V3.1's (vLLM's examples/tool_chat_template_deepseekv31.jinja).
     "deepseek_v31": _deepseek("", "«<｜tool▁sep｜>»", "", ""),
     # encoding/encoding_dsv32.py of DeepSeek-V3.2 (a template in llama.cpp, DeepSeek-V3.2.jinja).
     "deepseek_v32": Format(
@@ -229,7 +229,7 @@ FORMATS: Final[dict[str, Format]] = {
         ),
     ),
     # docs/tool_call_guidance.md of Kimi-K2-Instruct, and the chat template of Kimi-K2-Thinking. The
-    # number of a call counts all calls of the conversation, so any number stands there.
+    # number counts all calls of the conversation, so any number is allowed.
     "kimi_k2": Format(
         opening=_parts("«<|tool_calls_section_begin|>»"),
         head=_parts("«<|tool_call_begin|>»functions."),
@@ -242,7 +242,7 @@ FORMATS: Final[dict[str, Format]] = {
     ),
     # The chat templates of GLM-4.5 and GLM-4.6.
     "glm4": _glm("\n"),
-    # That of GLM-4.7, without line breaks.
+    # GLM-4.7's, without line breaks.
     "glm47": _glm(""),
     # The chat template of MiniMax-M1 (vLLM's examples/tool_chat_template_minimax_m1.jinja).
     "minimax_m1": Format(
@@ -270,8 +270,8 @@ FORMATS: Final[dict[str, Format]] = {
             behind=_parts("\n"),
         ),
     ),
-    # The prompt formats of Llama 3.2 and Llama 4 in Meta's llama-models, their sections on calls in
-    # Python's syntax; Gemma 3 writes it where it is asked to (vLLM's
+    # Prompt formats of Llama 3.2 and Llama 4 in Meta's llama-models, sections on calls in Python's
+    # syntax; Gemma 3 writes it if prompted (vLLM's
     # examples/tool_chat_template_gemma3_pythonic.jinja).
     "pythonic": Format(
         opening=_parts("["),
@@ -308,11 +308,11 @@ ALIASES: Final[dict[str, str]] = {
     "minimax": "minimax_m2",
     **dict.fromkeys(("llama4_pythonic", "llama32", "llama4", "gemma3"), "pythonic"),
 }
-"""Other names, those of models and those of the parsers of vLLM and SGLang."""
+"""Names of models, and of parsers in vLLM and SGLang."""
 
 
 def format_name(given: object) -> str:
-    """The name in `FORMATS` of a format; capitals, hyphens and dots do not matter.
+    """Key of a format in `FORMATS`; case, hyphens, dots and underscores do not matter.
 
     >>> format_name("gpt-oss"), format_name("DeepSeek-V3.1")
     ('harmony', 'deepseek_v31')

@@ -1,7 +1,7 @@
-r"""Arguments of tools as literals: the calls of Python, and what Gemma writes.
+"""Arguments of tools as literals, in Python's or Gemma's notation.
 
-    city="Oslo", days=[1, 2], sure=True            Literals of Python
-    city:<escape>Oslo<escape>,days:[1,2],sure:true   of FunctionGemma
+    city="Oslo", days=[1, 2], sure=True            Python
+    city:<escape>Oslo<escape>,days:[1,2],sure:true   FunctionGemma
 
 The schema must give each argument types: strings, numbers, booleans, null, arrays of items, objects
 with properties, or a union of these. Other keywords of arrays and objects are refused.
@@ -80,14 +80,13 @@ def literals(tool: str, arguments: PythonType | JsonSchema, form: Literals) -> S
 
 @final
 class _Writer:
-    """Writes the values that one schema allows."""
+    """Source of the values that one schema allows."""
 
     def __init__(self, source: JsonSchema, document: Document, form: Literals, tool: str) -> None:
         self._source, self._document, self._form = source, document, form
         self._place = f"the tool {tool}"
 
     def arguments(self) -> Source:
-        """The members of the root."""
         [schema] = self._plain(self._document.root, "object") or (Schema(""),)
         return self._members(schema, 0, self._form.equals, bare=True)
 
@@ -145,7 +144,7 @@ class _Writer:
         return full if said.low else Either((Literal("[]"), full))
 
     def _members(self, schema: Schema, depth: int, after: "str | Source", *, bare: bool) -> Source:
-        """The members of an object, or the arguments, between commas."""
+        """Members of an object, or arguments, separated by commas."""
         said, between = schema.objects, Literal(after) if isinstance(after, str) else after
         names = sorted(said.properties, key=str.casefold) if self._form.ordered else said.properties
         members: list[tuple[Source, bool]] = []
@@ -165,7 +164,7 @@ class _Writer:
         return is_name(name) if self._form.quote is None else _NAME.match(name) is not None
 
     def _plain(self, address: Address, kind: Kind) -> tuple[Schema, ...]:
-        """The schemas of arrays or objects at an address, without other keywords."""
+        """Schemas of arrays or objects at an address; other keywords are refused."""
         found: list[Schema] = []
         todo, seen = [address], set[Address]()
         while todo:
@@ -217,21 +216,18 @@ def _joined(parts: Iterable[Source], comma: Source) -> list[Source]:
 
 
 def _some(members: list[tuple[Source, bool]], comma: Source) -> Source:
-    """The members in order; those that are not required are optional."""
+    """The members in order; only required ones must be there."""
     behind: list[Source] = []
     options: list[Source] = []
     for member, required in reversed(members):
         if required:
-            options.clear()  # none begins behind it
+            options.clear()  # no list begins after a required member
         options.append(Sequence((member, *behind)))
         more = Sequence((comma, member))
         behind.insert(0, more if required else Repetition(more, 0, 1))
     if not any(required for _, required in members):
         options.insert(0, Literal(""))
     return options[0] if len(options) == 1 else Either(tuple(options))
-
-
-# Reading
 
 
 def literals_as_json(text: str, form: Literals) -> str:
@@ -259,7 +255,7 @@ def literals_as_json(text: str, form: Literals) -> str:
 
 @lru_cache(maxsize=8)
 def _tokens(form: Literals) -> re.Pattern[str]:
-    """Strings, keys, blanks and words."""
+    """Pattern of strings, keys, blanks and words."""
     quote = "" if form.quote is None else re.escape(str(form.quote.token))
     quoted = rf"{quote}(?P<quoted>.*?){quote}" if quote else r'"(?:[^"\\]|\\.)*"'
     key = rf"(?P<key>[A-Za-z_][A-Za-z0-9_]*){re.escape(form.equals)}"

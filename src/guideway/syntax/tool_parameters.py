@@ -1,9 +1,9 @@
-r"""Arguments of tools as elements, one for each argument.
+"""Arguments of tools as elements, one for each argument; here Qwen3-Coder's.
 
-    <parameter=city>            a string stands as it is; this is Qwen3-Coder's form
+    <parameter=city>            strings are raw
     Oslo
     </parameter>
-    <parameter=days>            everything else is JSON
+    <parameter=days>            other values are JSON
     [1, 2]
     </parameter>
 
@@ -51,10 +51,10 @@ class Elements:
 
     Attributes:
         begin: before the name.
-        middle: between the name and the value, or a string if `json` is set.
+        middle: between the name and the value, or only a string if `json` is set.
         end: after the value, which does not contain it.
         behind: after the end.
-        json: between the name and a value that is no string; None: `middle`.
+        json: between the name and a value other than a string.
         none: text if there are no elements.
     """
 
@@ -73,7 +73,7 @@ class Parameter:
 
     Attributes:
         name: name of the property.
-        required: it is always there.
+        required: True if it must be there.
         value: source of its JSON, or of raw strings.
         is_text: the value is a raw string.
         may_be_null: the text `null` is null.
@@ -87,7 +87,7 @@ class Parameter:
 
 
 def parameters(tool: str, arguments: PythonType | JsonSchema) -> tuple[Parameter, ...]:
-    """The arguments of a tool; a schema with more than properties is refused."""
+    """Arguments of a tool; a schema with more than properties is refused."""
     source = type_source(arguments) if isinstance(arguments, PythonType) else arguments
     document = parse_json_schema(source)
     objects = _arguments(tool, document).objects
@@ -152,7 +152,7 @@ def as_json(listed: tuple[Parameter, ...], text: str, form: Elements) -> str:
 
 @lru_cache(maxsize=32)
 def _pattern(form: Elements) -> re.Pattern[str]:
-    """The names, middles and values of elements."""
+    """Pattern of an element's name, middle and value."""
     middles = {spelled(*form.middle), spelled(*(form.json or form.middle))}
     begin, middle = re.escape(spelled(*form.begin)), "|".join(map(re.escape, middles))
     end = re.escape(spelled(form.end, *form.behind))
@@ -160,7 +160,7 @@ def _pattern(form: Elements) -> re.Pattern[str]:
 
 
 def spelled(*parts: Source) -> str:
-    """The text of literals and special tokens."""
+    """Text of literals and special tokens."""
     found = ""
     for part in parts:
         match part:
@@ -172,7 +172,7 @@ def spelled(*parts: Source) -> str:
 
 
 def _arguments(tool: str, document: Document) -> Schema:
-    """The schema of the arguments, after references."""
+    """Schema of the arguments, references followed."""
     schema = document.schemas[document.root]
     while "$ref" in schema.keywords and _REFERENCE.issuperset(schema.keywords):
         schema = document.schemas[schema.all_of[0]]

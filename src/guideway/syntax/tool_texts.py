@@ -1,4 +1,4 @@
-"""Schemas of tool arguments that allow only strings, and the kinds of values of others."""
+"""Kinds of values that schemas of tool arguments allow, and raw strings."""
 
 from dataclasses import dataclass
 from typing import Final, final
@@ -31,20 +31,20 @@ _ANY: Final = {
 @final
 @dataclass(frozen=True)
 class RawStrings(Source[str]):
-    """The strings that a schema allows, as texts without quotes and escapes."""
+    """The strings that a schema allows, without quotes and escapes."""
 
     schema: JsonSchema
 
 
 def may_be_null(document: Document, root: Address) -> bool | None:
-    """For a schema of strings, whether it allows null too; None if it may allow other values."""
+    """True or False for a schema of strings with or without null; None for other schemas."""
     told = kinds_of(document, root)
     allowed = {kind for kind in KINDS if told[kind]}
     return "null" in allowed if "string" in allowed and allowed <= _TEXTS else None
 
 
 def strings_of(source: JsonSchema, document: Document, root: Address) -> Source:
-    """The strings that the schema at an address allows, as texts."""
+    """Source of the raw strings that the schema at an address allows."""
     free = kinds_of(document, root)["string"] == 1
     return Text() if free else RawStrings(part_of(source, root))
 
