@@ -1,1 +1,1 @@
-"""A recognizer meets the trie: which tokens may come next."""
+"""Token masks: which tokens of a vocabulary a constraint allows next."""

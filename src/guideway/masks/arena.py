@@ -1,6 +1,6 @@
-"""The arrays of one constraint's automaton: small at first, grown when a kernel says so.
+"""Arrays of one constraint's automaton, grown when a kernel asks for room.
 
-Numbers stay what they are when an array grows; only the hash tables are filled anew.
+Indices stay valid when an array grows; only hash tables are rebuilt.
 """
 
 from collections.abc import Callable, Sequence
@@ -19,7 +19,7 @@ from guideway.masks.plans import TABLES, Plan
 
 @final
 class Arena:
-    """The arrays, and the context that tells the kernels where they are."""
+    """The arrays, and the context that holds their addresses for kernels."""
 
     def __init__(self, plan: Plan) -> None:
         from guideway.masks.kernels.entry import node_of
@@ -28,10 +28,10 @@ class Arena:
         self._memory, self.context = plan.block()
         self._arrays: dict[int, NDArray[Any]] = {}
         self._used = plan.used.copy()
-        self.nbytes = plan.size  # how much memory it takes
+        self.nbytes = plan.size
 
     def plan(self) -> Plan:
-        """That of arenas that begin with what this one holds, and have as much room as that."""
+        """Plan of arenas that start with this one's contents and have as much room."""
         for slot, used in self._used.items():
             self.reserve(slot, used)
             self._used[slot] = used
@@ -55,7 +55,7 @@ class Arena:
         return found
 
     def grow(self, count: int) -> None:
-        """Make room for four times as many of what `count` counts."""
+        """Multiply the room of the table counted by `count` by four."""
         from guideway.masks.kernels import entry
 
         table = TABLES[count]
@@ -83,7 +83,7 @@ class Arena:
             entry.rehash_pairs(self.context, *slots, count, table.room)
 
     def make(self, kind: int, a: int = 0, b: int = 0, c: int = 0, d: int = 0, e: int = 0) -> int:
-        """The node of this kind with these fields."""
+        """The node of this kind with these fields, created if new."""
         made = self._node_of(self.context, kind, a, b, c, d, e)
         return made if made >= 0 else self._built(self._node_of, kind, a, b, c, d, e)
 
@@ -94,7 +94,7 @@ class Arena:
         return self._built(first_frame, thing)
 
     def _built(self, kernel: Callable[..., int], *fields: int) -> int:
-        """What a kernel makes, when there is room for it."""
+        """Run a kernel that makes something, growing arrays until there is room."""
         while True:
             made = kernel(self.context, *fields)
             if made >= 0:
@@ -102,104 +102,102 @@ class Arena:
             self.grow(int(self.context[at.WANT]))
 
     def choice(self, nodes: Sequence[int]) -> int:
-        """The node of a choice."""
+        """The CHOICE node of these nodes."""
         start = self.put(at.EDGE, np.array(nodes, np.int32))
         return self.make(at.CHOICE, start, len(nodes))
 
     def pool(self, text: bytes) -> int:
-        """Where a literal now is."""
+        """Store a literal; return its position."""
         return self.put(at.POOL, np.frombuffer(text, np.uint8))
 
     def pooled(self, start: int, length: int) -> bytes:
-        """A literal."""
         return self._array(at.POOL)[start : start + length].tobytes()
 
     def record(self, node: int) -> list[int]:
-        """The kind and all fields of a node."""
+        """Kind and fields of a node."""
         return self._array(at.NODE)[node * 6 : node * 6 + 6].tolist()
 
     def row(self, slot: int, number: int, fields: int) -> list[int]:
-        """A record of an array of records with so many fields."""
+        """Record `number` of an array whose records have `fields` fields."""
         return self._array(slot)[number * fields : (number + 1) * fields].tolist()
 
     def left(self, thing: int, trie: int) -> tuple[int, int]:
-        """The fewest and the most bytes that are left of the words below a node of their trie."""
+        """Fewest and most bytes left of the words below a node of their trie."""
         _, low, high, read, *_ = self.row(at.KEYS, trie, 6)
         first = self.row(at.OBJECT, thing, 16)[at.O_NAME]
         lengths = self._array(at.NAME)[(first + low) * 6 + at.N_LENGTH : (first + high) * 6 : 6]
         return int(lengths.min()) - read, int(lengths.max()) - read
 
     def target(self, node: int) -> int:
-        """What such a node is, -1 where that has not been said."""
+        """Target of a node, -1 if not set."""
         return int(self._array(at.TARGET)[node]) - 1
 
     def set_target(self, node: int, target: int) -> None:
-        """Say what an EXPR, RESUME or NAMED node is, or a BOUNDED one that may be DEAD."""
+        """Set the target of an EXPR, RESUME or NAMED node, or of a BOUNDED one that may be DEAD."""
         self._array(at.TARGET)[node] = target + 1
 
     def set_settled(self, node: int, settled: bool) -> None:
-        """Say whether a node can be read without leaving a guard behind."""
+        """Store whether a node can be read without leaving a guard on the stack."""
         self._array(at.SETTLED)[node] = 1 if settled else 2
 
     def judged(self, node: int, stack: int) -> int:
-        """The place of a node on a stack."""
+        """Index of a place, a pair of a node and a stack."""
         from guideway.masks.kernels.entry import judgement_of
 
         return self._built(judgement_of, node, stack)
 
     def place(self, place: int) -> tuple[int, int]:
-        """The node of a place and its stack."""
+        """Node and stack of a place."""
         return divmod(int(self._array(at.JUDGED)[place]), 1 << 32)
 
     def pop(self, stack: int) -> tuple[int, int]:
-        """The node on a stack and what it is on."""
+        """Top node of a stack and the stack below it."""
         return divmod(int(self._array(at.STACK)[stack]), 1 << 32)
 
     def put_off(self) -> list[int]:
-        """The places that walks have put off, which are then no longer."""
+        """Take the list of places that walks have postponed."""
         count = int(self.context[searches.PUT_OFF_COUNT])
         self.context[searches.PUT_OFF_COUNT] = 0
         return self._array(searches.PUT_OFF)[:count].tolist()
 
     def verdict(self, place: int) -> int:
-        """The verdict of a place."""
+        """Verdict of a place."""
         return int(self._array(at.VERDICT)[place * 4])
 
     def set_verdict(self, place: int, verdict: int) -> None:
-        """Say what the verdict of a place is."""
         self._array(at.VERDICT)[place * 4] = verdict
 
     def macro(self, macro: int) -> tuple[bool, bool]:
-        """Whether a text may end at a macro state, and whether it is unsure."""
+        """Whether a macro state accepts, and whether it is unsure."""
         accepts, unsure = self._array(at.MACRO)[macro * 4 + 2 : macro * 4 + 4].tolist()
         return bool(accepts), bool(unsure)
 
     def stacks(self, macro: int) -> list[int]:
-        """The stacks of the configurations of a macro state."""
+        """Stacks of the configurations of a macro state."""
         first, count = self._array(at.MACRO)[macro * 4 : macro * 4 + 2].tolist()
         return (self._array(at.CONFIG)[first : first + count] & 0xFFFFFFFF).tolist()
 
     def configurations(self, macro: int) -> list[tuple[int, int]]:
-        """The nodes of a macro state, each with the stack below it."""
+        """Configurations of a macro state: nodes, each with the stack below it."""
         first, count = self._array(at.MACRO)[macro * 4 : macro * 4 + 2].tolist()
         return [
             divmod(one, 1 << 32) for one in self._array(at.CONFIG)[first : first + count].tolist()
         ]
 
     def options(self, start: int, count: int) -> list[int]:
-        """The nodes of a choice."""
+        """Nodes of a CHOICE."""
         return self._array(at.EDGE)[start : start + count].tolist()
 
     def unsure(self, row: Row) -> list[int]:
-        """The tokens that the last mask could not decide, but for those that it has anyway."""
+        """Tokens that the last mask could not decide, without those of `row`."""
         return unpack(self._array(at.UNSURE) & ~row).tolist()
 
     def leads(self) -> NDArray[np.uint64]:
-        """The bytes that the last closure's configurations begin with."""
+        """First bytes of the configurations of the last closure, as a bit set."""
         return self._array(at.LEADS)
 
     def text(self, text: int) -> bytes:
-        """The bytes of a text."""
+        """Bytes of a text, by its number."""
         found = bytearray()
         pairs = self._array(at.TEXT)
         while text:
@@ -209,7 +207,7 @@ class Arena:
         return bytes(reversed(found))
 
     def read_text(self, text: bytes) -> int:
-        """The number of a text."""
+        """Number of a text."""
         from guideway.masks.kernels.entry import text_of
 
         made = 0
@@ -218,13 +216,13 @@ class Arena:
         return made
 
     def put(self, slot: int, values: NDArray[Any]) -> int:
-        """Append to an array that Python alone writes; where the values now begin."""
+        """Append to an array that only Python writes; return the position of the values."""
         begin = self.reserve(slot, len(values))
         self.write(slot, begin, values)
         return begin
 
     def reserve(self, slot: int, size: int) -> int:
-        """Room behind what is used of such an array; where it begins."""
+        """Reserve room at the end of an array that only Python writes; return its position."""
         begin = self._used[slot]
         self._used[slot] = begin + size
         found = self._arrays.get(slot)
@@ -237,20 +235,20 @@ class Arena:
         return begin
 
     def write(self, slot: int, begin: int, values: NDArray[Any]) -> None:
-        """Write to what was reserved in such an array."""
+        """Write to a reserved part of an array."""
         self._array(slot)[begin : begin + len(values)] = values
 
     def exits(self, place: int) -> NDArray[np.int32]:
-        """The trie nodes of an exit in SEEN_LIST."""
+        """Trie nodes of an exit in SEEN_LIST."""
         listed, begin = self._array(seen.SEEN_LIST), place + seen.X_NODES
         return listed[begin : begin + int(listed[place + seen.X_COUNT])]
 
     def set_root(self, place: int, root: int) -> None:
-        """Say what the trie of such an exit is."""
+        """Set the trie of an exit in SEEN_LIST."""
         self._array(seen.SEEN_LIST)[place + seen.X_ROOT] = root
 
     def set_scanner(self, table: int, state: int, start: int, count: int) -> None:
-        """Say what may be taken in a state of a table."""
+        """Set the options of a state of an LALR table."""
         tables = self._array(at.LALR)
         place = int(tables[table + at.T_SCANNER]) + 2 * state
         tables[place], tables[place + 1] = start, count

@@ -1,8 +1,7 @@
-"""Tries of what is left of tokens that leave a state on the way, once for each set of its nodes.
+"""Tries of token suffixes after a lexical state is left, one for each set of trie nodes.
 
-Strings that are almost alike, as those but for some key are, are left at the same nodes: then they
-have one trie, and what follows them the same pictures over it. Where items or characters were
-counted before, there is a trie for each number of them, too.
+Similar strings (those of any key but one) are left at the same nodes, so they share a trie and the
+pictures over it. After counted items or characters there is one trie for each count.
 """
 
 import threading
@@ -23,7 +22,7 @@ class Exits:
     """The tries of one gallery.
 
     Attributes:
-        rows: numbers of items, and the trie of what is left behind so many.
+        rows: int32[n, 2], a number of items and the root of its trie.
     """
 
     def __init__(self, forest: Forest) -> None:
@@ -34,21 +33,21 @@ class Exits:
         self._lock = threading.Lock()
 
     def begin(self, context: "NDArray[np.int64]") -> None:
-        """Say which context kernels get."""
+        """Set the context for kernels."""
         self._context = context
 
     def trie(self, left: "NDArray[np.int32]") -> int:
-        """The trie of all that begins with one of these nodes, once; NO_PICTURE without room."""
+        """Root of the trie of all suffixes at these nodes; NO_PICTURE if there is no room."""
         root = self.planted(left)
         return NO_PICTURE if root is None else root
 
     def planted(self, left: "NDArray[np.int32]", most: int = MOST_NODES) -> int | None:
-        """The same; None if it has more than `most` nodes, or there is no room."""
+        """As `trie`; None if it has more than `most` nodes or there is no room."""
         with self._lock:
             return self._planted(left, most)
 
     def roots(self, left: "NDArray[np.int32]") -> list[int] | None:
-        """Tries of exits of all numbers of items, and of each; fields of a picture."""
+        """Root for exits of any count, and the range of rows with a root for each count."""
         with self._lock:
             every = self._planted(left[:, 0], MOST_NODES)
             first = self._used
@@ -59,7 +58,7 @@ class Exits:
             return None if every is None else [every, first, self._used]
 
     def _add(self, items: int, root: int) -> bool:
-        """Add a row, if there is room."""
+        """Append a row; return False if there is no room."""
         if self._used == len(self.rows):
             return False
         self.rows[self._used] = items, root

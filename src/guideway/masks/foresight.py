@@ -1,7 +1,4 @@
-"""What bounds say of decode states, where kernels read them: how near an end is, whatever comes.
-
-What this module does not know: the plain engine, which tells exactly.
-"""
+"""Bounds on the distance of decode states from an end, where kernels read them."""
 
 from typing import Final, TypeAlias, final
 
@@ -17,8 +14,8 @@ from guideway.masks.network import Network
 from guideway.masks.state import State
 from guideway.masks.states import States
 
-MOST: Final = 4096  # states that are told apart
-_MANY: Final = 1 << 12  # tokens that may each lead to another state, which is then made
+MOST: Final = 4096  # distinct states
+_MANY: Final = 1 << 12  # tokens that may each create a state
 _REMEMBERED: Final = frozenset((at.MEMBER, at.MEMBERS, at.KEY, at.CAPTURE))
 
 Apart: TypeAlias = tuple[NDArray[np.uint32], dict[int, int | None]]
@@ -26,30 +23,26 @@ Apart: TypeAlias = tuple[NDArray[np.uint32], dict[int, int | None]]
 
 @final
 class Foresight:
-    """The same for one constraint; thread safe.
-
-    Args:
-        states: what makes them.
-    """
+    """Distance bounds for one constraint; thread safe."""
 
     def __init__(self, states: States) -> None:
         self._states = states
 
     def at_most(self, state: State) -> int | None:
-        """So many bytes suffice for an end; None where that is not told soon."""
+        """Number of bytes that suffice to reach an end; None if not known soon."""
         with self._states.lock:
             network = self._network(state)
             return None if network is None else self._nearness(network).at_most(state.macro)
 
     def enough(self, state: State) -> int | None:
-        """So many bytes suffice for an end behind any token; None where that is not told soon."""
+        """Number of bytes that suffice to reach an end after any token; None if not known soon."""
         with self._states.lock, while_there_is_room:
             network = self._network(state)
             return None if network is None else self._headroom(network).enough(state.macro)
         return None
 
     def staying(self, state: State) -> list[tuple[Row, int]]:
-        """Tokens that stay within what is being read, and how many bytes then suffice."""
+        """Rows of tokens that stay in a current lexical state, with the bytes that then suffice."""
         with self._states.lock, while_there_is_room:
             network = self._network(state)
             if network is not None:
@@ -59,11 +52,10 @@ class Foresight:
         return []
 
     def apart(self, state: State, tokens: "NDArray[np.int64]") -> "Apart | None":
-        """The states that tokens of a mask lead to; None where kernels do not tell.
+        """Successor states of tokens of a mask; None where kernels cannot tell.
 
         Returns:
-            uint32[n], what READ (`kernels.entry`) says to each token, and how many bytes suffice
-            where it says so.
+            uint32[n] codes of READ (`kernels.entry`), and by code the bytes that suffice, or None.
         """
         codes = np.zeros(len(tokens), np.uint32)
         with self._states.lock:
@@ -86,7 +78,7 @@ class Foresight:
         return {code: near.at_most(code >> 2) for code in met}
 
     def _network(self, state: State) -> Network | None:
-        """The network that reads a state, if it is the present one, of which bounds are known."""
+        """The network that reads a state, if it is the current one."""
         network = None if state.ended else self._states.reader(state)
         return network if network is self._states.network else None
 
@@ -104,6 +96,6 @@ class Foresight:
 
 
 def _leads_to_few(network: Network, macro: int) -> bool:
-    """Whether many tokens lead to few states: nothing is being read that has to be remembered."""
+    """Return True if many tokens lead to few states, as no text has to be remembered."""
     nodes = [node for node, _ in network.arena.configurations(macro)]
     return not any(network.arena.record(node)[0] in _REMEMBERED for node in nodes)

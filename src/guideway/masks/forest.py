@@ -1,7 +1,7 @@
-"""The trie of a vocabulary, and behind it tries of what is left of tokens, in the same arrays.
+"""The trie of a vocabulary and, in the same arrays, tries of token suffixes.
 
-Kernels walk any of them alike (`kernels.tries`). They are never moved: the arrays are as large as
-they may ever get, and the operating system gives memory for what is used.
+Kernels walk all of them alike (`kernels.tries`). The arrays never move: they have their final size,
+and the operating system commits pages on first use.
 """
 
 import threading
@@ -22,7 +22,7 @@ MOST_FIRST: Final = 1 << 20
 
 @final
 class Forest:
-    """Tries in one another's company; the first is that of the vocabulary."""
+    """Tries that share arrays; the first is that of the vocabulary."""
 
     def __init__(self, trie: FlatTrie, words: int) -> None:
         from guideway.masks.kernels.tries import COUNTS
@@ -49,13 +49,13 @@ class Forest:
 
     @property
     def crowded(self) -> bool:
-        """Whether a quarter of the room for tries behind the vocabulary's is taken."""
+        """Return True if a quarter of the room for suffix tries is used."""
         tokens = int(self._at[self._free] - self._at[self._first])
         return self._free - self._first > MOST_NODES // 4 or tokens > _MOST_TOKENS // 4
 
     @property
     def nbytes(self) -> int:
-        """The memory of the tries behind the vocabulary's."""
+        """Memory of the suffix tries in bytes."""
         return (self._free - self._first) * 19 + 4 * int(
             self._at[self._free] - self._at[self._first]
         )
@@ -77,7 +77,7 @@ class Forest:
             context[slot] = address(array)
 
     def survey(self, context: "NDArray[np.int64]") -> None:
-        """Write what is below each node of the vocabulary's trie; once, before pictures."""
+        """Summarize the subtree of each node of the vocabulary's trie; once, before any picture."""
         from guideway.masks.kernels.entry import survey_parts
 
         survey_parts(context, np.zeros(3 * (self.deepest + 2), np.uint64))
@@ -85,9 +85,9 @@ class Forest:
     def plant(
         self, context: "NDArray[np.int64]", firsts: "NDArray[np.int32]", most: int = MOST_NODES
     ) -> int | None:
-        """The root of the trie of all that begins with one of these nodes; 0 if there are none.
+        """Root of the trie that merges the subtrees of these nodes, at most MOST_FIRST.
 
-        There may be MOST_FIRST of them. None if the trie has more than `most` nodes, or no room.
+        Return 0 if there are none; None if the trie has more than `most` nodes or no room.
         """
         if not len(firsts):
             return 0
@@ -110,5 +110,5 @@ class Forest:
 
 
 def address(array: "NDArray[Any]") -> int:
-    """Where an array's data is."""
-    return array.__array_interface__["data"][0]  # audit hooks are told of what ctypes does
+    """Address of an array's data."""
+    return array.__array_interface__["data"][0]  # ctypes would trigger audit hooks

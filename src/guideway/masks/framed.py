@@ -1,29 +1,26 @@
-"""The names of objects, as frames of the arena hold them: which may come, and what each has.
-
-What this module does not know: how far it is from a node to an end.
-"""
+"""Names of an object, read from its frame in the arena: which are allowed, and their values."""
 
 from typing import Final, final
 
 from guideway.masks.arena import Arena
 from guideway.masks.kernels import layout as at
 
-UNLIKE: Final = 4  # characters with which a key differs from all that came
-_KEYS: Final = 64  # that came, and are looked at
-_FEW: Final = 8  # names that are looked at where one has to come
+UNLIKE: Final = 4  # characters that suffice for a key unlike all earlier ones
+_KEYS: Final = 64  # earlier keys that are searched
+_FEW: Final = 8  # names that are tried where one is required
 _NAMED_SO: Final = frozenset(range(0x20, 0x7F)) - {0x22, 0x5C}
 
 
 @final
 class FrameNames:
-    """The names of an object, and which may come.
+    """The names of an object and which are allowed next.
 
     Attributes:
-        thing: its row in OBJECT,
-        fields: and what that says.
-        count: how many names there are.
-        others: whether keys may come that are none of them.
-        missing: whether any has to come.
+        thing: row in OBJECT.
+        fields: fields of that row.
+        count: number of names.
+        others: True if other keys are allowed.
+        missing: True if a required name is missing.
     """
 
     def __init__(self, arena: Arena, frame: int) -> None:
@@ -38,20 +35,20 @@ class FrameNames:
 
     @property
     def counted(self) -> bool:
-        """Whether more of them may have to come than are named."""
+        """Return True if `minProperties` may require more keys than are named."""
         return self.fields[at.O_COUNTS] & 0xFFFF > 0 and not self.fields[at.O_CLASSES]
 
     def any_others(self) -> bool:
-        """Whether a key that is no name may be any other: of a class they are few, or longer.
+        """Return True if a key that is no name may be any other string.
 
-        So are different strings, behind which there is no colon. Frames are made only where all of
-        ASCII is spelled (`objects.can_spell`), so there are letters enough.
+        False for keys of a class, which may be few or long, and for distinct strings, which have no
+        colon. Frames exist only where all of ASCII is allowed in keys (`objects.can_spell`).
         """
         any_key = not self.fields[at.O_CLASSES] and self.fields[at.O_COLON] != at.NIL
         return self.others and any_key
 
     def came(self, text: int) -> bool:
-        """Whether a key that is no name came before, as far as it takes a look."""
+        """Return True if a key that is no name came before, or more came than are searched."""
         extras, left = self._extras, _KEYS
         while extras and left:
             found, extras = divmod(self._arena.row(at.EXTRA, extras, 1)[0], 1 << 32)
@@ -61,7 +58,7 @@ class FrameNames:
         return extras > 0
 
     def some(self, low: int, high: int) -> list[int]:
-        """A few of the names between two ranks that may come."""
+        """At most _FEW of the allowed names in a range of ranks."""
         found = list[int]()
         for rank in range(low, high):
             if self._may >> rank & 1:
@@ -71,7 +68,7 @@ class FrameNames:
         return found
 
     def required(self) -> list[int]:
-        """The names that have to come."""
+        """Ranks of the names that are still required."""
         ranks = range(self.count)
         if self.fields[at.O_ORDERED]:
             left = [rank for rank in ranks if self._name(rank)[at.N_INDEX] >= self._position]
@@ -80,19 +77,18 @@ class FrameNames:
         return [rank for rank in left if self.is_required(rank)]
 
     def ends(self, rank: int, read: int) -> bool:
-        """Whether a name has been read when so many bytes of it have."""
+        """Return True if a name has `read` bytes."""
         return self._name(rank)[at.N_LENGTH] == read
 
     def is_required(self, rank: int) -> bool:
-        """Whether a name has to come."""
         return self._name(rank)[at.N_REQUIRED] > 0
 
     def value(self, rank: int) -> int:
-        """The node of what a name has."""
+        """Node of the value of a name."""
         return self._name(rank)[at.N_VALUE]
 
     def length(self, rank: int) -> int:
-        """How many bytes spell a name at most, where each character is spelled as shortly."""
+        """Upper bound on the bytes of a name in its shortest spelling."""
         start, length, *_ = self._name(rank)
         plain = _NAMED_SO.issuperset(self._arena.pooled(start, length))
         return length if plain else len("\\u0000") * length

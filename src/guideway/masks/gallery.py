@@ -1,16 +1,15 @@
-"""Pictures: what the lexical states of a vocabulary's strings allow, whatever follows them.
+"""Pictures: cached token masks of lexical states, valid whatever follows.
 
-The picture of a lexical state has the tokens whose bytes it can all read, as a row, or as a list
-where they are few. A token that leaves the state on the way, because the language may end there, is
-in the trie of its exits: of what is then left of such tokens. What follows has a picture over that
-trie, and so on. Where very much is left (behind white space any word may stand), there is a trie
-for each set of bytes that something began with that followed. Tokens for which it would matter what
-a capture has read are listed as unsure.
+A picture holds the tokens whose bytes the state can read completely, as a row or, if few, a list.
+Tokens that leave the state at an accept state are in the trie of its exits, which holds their
+suffixes. What follows has a picture over that trie, and so on. Large exits (any word may follow
+white space) get one trie for each set of first bytes of what follows. Tokens that depend on the
+text of a capture are listed as unsure.
 
-For counted items there is a row for each number of items that may still be begun, and a trie for
-each number of them before an exit.
+A picture of counted items has a row for each number of items that may still begin, and a trie for
+each number of items before an exit.
 
-Made once for a state, a trie and a vocabulary, and never moved.
+Pictures are made once for a state, a trie and a vocabulary, and never move.
 """
 
 import threading
@@ -41,12 +40,12 @@ DRAWN: Final = (at.NEED_PICTURE, at.NEED_EXITS, at.NEED_COUNT, NEED_TRIE)  # by 
 MOST_PICTURES: Final = 1 << 18
 MOST_NOTED: Final = MOST_PICTURES  # their table is twice as large
 MOST_ROWS: Final = 4096
-SCRAP: Final = 128  # nodes: what is below so few is read each time, not drawn
+SCRAP: Final = 128  # subtrees of so few nodes are walked each time
 _ALL_LISTED: Final = 1 << 24
 _ALL_WIDE: Final = 1 << 12
 _MOST_EXITS: Final = MOST_FIRST  # nodes where tokens leave one state
-_NARROW: Final = 8192  # nodes of a trie of exits that is made at once
-_FEW: Final = 2048  # tokens that are listed; setting so many bits takes as long as a row of llama3
+_NARROW: Final = 8192  # nodes of an exit trie that is made with its picture
+_FEW: Final = 2048  # tokens in a list; setting so many bits takes as long as a row of Llama 3
 _TOKENS: Final = 1 << 20
 _ALL_BYTES: Final = np.full(4, ~np.uint64(0))
 _NO_HOLES: Final = np.zeros(0, np.int32)
@@ -54,7 +53,7 @@ _NO_HOLES: Final = np.zeros(0, np.int32)
 
 @final
 class Gallery:
-    """The pictures of one vocabulary over one lexicon; in a forest that others may have, too."""
+    """The pictures of one vocabulary and one lexicon; galleries may share a forest."""
 
     def __init__(
         self, vocabulary: Vocabulary, lexicon: Lexicon, forest: Forest | None = None
@@ -96,23 +95,23 @@ class Gallery:
 
     @property
     def nbytes(self) -> int:
-        """The memory of what is used of the pictures."""
+        """Memory in use in bytes."""
         return 4 * (self._used_rows * self.words + self._used_listed) + self.forest.nbytes
 
     def staying(self, state: int) -> Row | None:
-        """The tokens that a lexical state reads without leaving it, if it has a row of them."""
+        """The row of tokens that a lexical state reads without leaving it, if it has one."""
         base, _, _, _, _, doubts = self.pictures[max(self.picture_at[state], 0)].tolist()
         known = self.picture_at[state] > 0 and base >= 0 and not doubts
         return self.base[base] if known else None
 
     def shelf(self) -> Shelf:
-        """Where a new network keeps its rows."""
+        """The shelf for rows of a new network."""
         if self._shelf.full:
             self._shelf = Shelf(self.words)
         return self._shelf
 
     def describe(self, context: "NDArray[np.int64]") -> None:
-        """Write the sizes and addresses of what is shared to a context."""
+        """Write the sizes and addresses of shared arrays to a context."""
         context[at.ROW_WORDS], context[at.PICTURE_ROOM] = self.words, len(self.keys) // 2
         context[at.SCRAP] = SCRAP
         self.forest.describe(context)
@@ -141,7 +140,7 @@ class Gallery:
 
     @contextmanager
     def lent(self, context: "NDArray[np.int64]") -> Generator[None]:
-        """Meanwhile a kernel makes lexical states without asking for them."""
+        """Let a kernel make lexical states itself."""
         with self._lock, self.lexicon.lock:
             context[at.LEXICON] = address(self.lexicon.records.context)
             try:
@@ -150,7 +149,7 @@ class Gallery:
                 context[at.LEXICON] = 0
 
     def serve(self, code: int, wanted: int, arena: Arena) -> None:
-        """Make what a kernel lacks of pictures."""
+        """Make the picture or trie that a kernel asked for."""
         if code == at.NEED_PICTURE:
             self.make(wanted, int(arena.context[at.WANT_BELOW]))
         elif code == at.NEED_EXITS:
@@ -161,7 +160,7 @@ class Gallery:
             arena.set_root(wanted, self.exits.trie(arena.exits(wanted)))
 
     def make(self, state: int, below: int = 0) -> None:
-        """Make the picture of a lexical state over what is below a node of the forest."""
+        """Make the picture of a lexical state over the subtree of a node of the forest."""
         with self._lock:
             if below == 0 and self.picture_at[state]:
                 return
@@ -191,7 +190,7 @@ class Gallery:
             self.pictures[picture, at.P_WIDE] = number
 
     def make_counted(self, state: int) -> None:
-        """Make the picture of a state between counted items, with a row for each number of them."""
+        """Make the picture of a state between counted items: a row for each number of items."""
         from guideway.masks.kernels.entry import count_rows, stack_rows
 
         with self._lock:
@@ -214,7 +213,7 @@ class Gallery:
             self.count_at[state] = made
 
     def _picture(self, below: int, state: int) -> int:
-        """Make a picture; its number, or NO_PICTURE."""
+        """Make a picture; return its number or NO_PICTURE."""
         from guideway.masks.kernels.entry import draw_picture
 
         count, left = self._taken(below, state, _ALL_BYTES)
@@ -246,13 +245,16 @@ class Gallery:
         return self._hang([row, 0, 0, exits, 0, unsure])
 
     def _list(self, numbers: "NDArray[np.int32]") -> int:
-        """Keep a list of numbers; gives where it begins."""
+        """Append numbers to LISTED; return their position."""
         self._used_listed = (first := self._used_listed) + len(numbers)
         self.listed[first : self._used_listed] = numbers
         return first
 
     def _taken(self, below: int, state: int, leads: "NDArray[np.uint64]") -> tuple[int, int]:
-        """Walk below a node from a state: the numbers of tokens and of exits; BEGUN has holes."""
+        """Walk a subtree from a state; return the numbers of tokens and of exits.
+
+        Tokens or holes go to `_found`, exits to `_left`, counts of holes and doubts to `_begun`.
+        """
         from guideway.masks.kernels.entry import picture
 
         self._context[CURSOR] = 0
@@ -277,7 +279,7 @@ class Gallery:
         )
 
     def _note(self, below: int, state: int, made: int) -> None:
-        """Remember a picture that is not of the whole vocabulary."""
+        """Cache a picture that is not over the whole vocabulary."""
         from guideway.masks.kernels.entry import remember_picture
 
         remember_picture(self._context, below, state, made)
@@ -286,7 +288,7 @@ class Gallery:
             self.pictures[0, at.CLOSED] = 1
 
     def _forsake(self, picture: int) -> None:
-        """A picture whose exits have no room is none."""
+        """Replace a picture whose exits have no room by NO_PICTURE."""
         below, state = self._wide_states.pop(picture)
         if below == 0:
             self.picture_at[state] = NO_PICTURE
@@ -294,7 +296,7 @@ class Gallery:
             self._note(below, state, NO_PICTURE)
 
     def _hang(self, fields: list[int]) -> int:
-        """Add a picture; gives its number."""
+        """Append a picture; return its number."""
         number = self._used_pictures
         self._used_pictures = number + 1
         self.pictures[number] = fields
@@ -303,15 +305,14 @@ class Gallery:
 
 @final
 class _Shared:
-    """The galleries that new constraints get, as the memory accounts see them."""
+    """The galleries of new constraints, for memory accounting."""
 
     def held(self) -> Held:
-        """What the pictures take."""
         with _lock:
             return Held(state_bytes=sum(one.nbytes for one in _galleries.values()))
 
     def forget(self) -> None:
-        """Leave the galleries to those who use them."""
+        """Drop the galleries; constraints keep those that they use."""
         with _lock:
             _galleries.clear()
 
@@ -322,7 +323,7 @@ track_shared(_Shared())
 
 
 def shared_gallery(vocabulary: Vocabulary, lexicon: Lexicon) -> Gallery:
-    """The pictures of a vocabulary; anew where the lexicon is a new one, but for its trie."""
+    """The gallery of a vocabulary; a new lexicon needs a new one but may reuse the forest."""
     with _lock:
         found = _galleries.get(vocabulary)
         if found is None or found.lexicon is not lexicon:

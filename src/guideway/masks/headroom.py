@@ -1,18 +1,14 @@
-"""How many bytes suffice for an end wherever the next token leads: a bound.
+"""Upper bounds on the bytes that suffice to reach an end, wherever the next token leads.
 
-Far from the end of a budget every token of a mask leaves room for an end, and none has to be asked.
-Beside what suffices behind a node (`nearness`) this keeps what suffices wherever one stands in it:
+Far from the end of a budget every token of a mask fits, and no token needs a check of its own.
+`nearness` bounds the bytes after a node; this module bounds them for every position within it:
 
-    a literal, a lexical state     its rest; the farthest of the states that it leads to
-    one node behind another        the greater: within the first and all of the second; within that
-    alternatives                   the greatest
-    an object                      the greatest: within any member, beside what else is required
+    literal, lexical state    its length; the farthest of its successor states
+    sequence of two nodes     within the first plus all of the second, or within the second
+    alternatives, objects     the maximum; a member adds the other required members
 
-Where nodes lead back to themselves, each time costs bytes: literals such as "[" are passed, of
-which a token has only so many. So much is taken off for each of these that no way around is left
-that costs more, and put on again for as many as any token can pass.
-
-What this module does not know: budgets.
+Cycles pass literals such as "[", and a token has only so many of these. A discount for each passed
+literal makes every cycle cost nothing; it is added again for as many as one token can pass.
 """
 
 from collections.abc import Iterator, Mapping
@@ -32,25 +28,25 @@ from guideway.masks.kernels import layout as at
 from guideway.masks.known import Known
 from guideway.masks.nearness import Nearness
 
-_EACH: Final = 256  # nodes that one question looks at; the next goes on
+_EACH: Final = 256  # nodes explored in one call; the next continues
 _MOST: Final = 1 << 13  # nodes in all
-_FUEL: Final = 20_000  # parts of automata for one question, 20 to 40 ms
-_ASKED: Final = 64  # questions that tell nothing, before nothing more is looked at
+_FUEL: Final = 20_000  # parts of automata in one call, 20 to 40 ms
+_ASKED: Final = 64  # calls without an answer before giving up
 _NAMES: Final = 1 << 10  # names of an object
-_ROUNDS: Final = 32  # until nothing changes, or it is taken that it would not
-_OFF: Final = (0, 1, 2, 4, 8, 16, 32, 64, 128)  # bytes that are taken off for a literal
-_ESCAPED: Final = len("\\ud83d\\ude00")  # a character of a key that is being read
+_ROUNDS: Final = 32  # rounds to a fixpoint before a node counts as growing
+_OFF: Final = (0, 1, 2, 4, 8, 16, 32, 64, 128)  # discounts of a literal in bytes
+_ESCAPED: Final = len("\\ud83d\\ude00")  # a character of the current key
 _FRAMES: Final = frozenset((at.OPENED, at.BEHIND, at.MEMBER, at.MEMBERS, at.KEY))
 _READ: Final = frozenset((at.LITERAL, at.LEXEME, at.COUNTED, at.BOUNDED, at.WORDS))
 
 
 class _Part(NamedTuple):
-    """Where one may stand within a node.
+    """A position within a node.
 
     Attributes:
-        node: in this one, which it holds,
-        more: with so many bytes behind,
-        passed: when the literal that the node is has been read, if that is 1.
+        node: the inner node of the position.
+        more: bytes needed after it.
+        passed: 1 if the position is after the literal that the node is.
     """
 
     node: int
@@ -61,11 +57,11 @@ class _Part(NamedTuple):
 @final
 @dataclass(frozen=True, slots=True, eq=False)
 class _Start:
-    """What is known of the nodes that networks begin with.
+    """Results for the initial nodes, shared by the networks of a seed.
 
     Attributes:
-        parts, most, frames, keys, off, around: as `Headroom` keeps them.
-        least: of the same nodes, as `Nearness` does.
+        parts, most, frames, keys, off, around: as in `Headroom`.
+        least: bounds of the same nodes in `Nearness`.
     """
 
     parts: Mapping[int, list[_Part]]
@@ -83,13 +79,7 @@ _counts: "WeakKeyDictionary[Gallery, dict[frozenset[int], int]]" = WeakKeyDictio
 
 @final
 class Headroom:
-    """What is known of one network.
-
-    Not thread safe; whoever runs the network locks.
-
-    Args:
-        near: what suffices behind its nodes.
-    """
+    """Bounds for one network. Not thread safe: the caller locks."""
 
     def __init__(self, near: Nearness) -> None:
         self._near, self._network, self._arena = near, near.network, near.network.arena
@@ -106,7 +96,7 @@ class Headroom:
         self._begin(start)
 
     def _started(self, begun: Known) -> _Start:
-        """What these networks begin with, found out in this one."""
+        """Explore the initial nodes."""
         self._todo += begun.told
         self._explore(_MOST)
         known, parts = self._near.known, self._parts
@@ -120,10 +110,9 @@ class Headroom:
         self._near.known.update(start.least)
 
     def enough(self, macro: int) -> int | None:
-        """So many bytes suffice for an end behind any token; None: that is not known, or not yet.
+        """Number of bytes that suffice to reach an end after any token; None if not known (yet).
 
-        Each question looks at some nodes, and has fuel. One node may be behind a search, as in a
-        choice between many objects with names in common.
+        Each call explores some nodes, with limited fuel: entering one node may need a search.
         """
         if self._left == 0:
             return None
@@ -140,9 +129,9 @@ class Headroom:
         return None if found == inf else int(found) + self._off * self._passed()
 
     def within(self, macro: int) -> list[tuple[int, int]]:
-        """The lexical states of what is being read, and how many bytes suffice within each."""
+        """The current lexical states, each with the bytes that suffice while it is not left."""
         found = list[tuple[int, int]]()
-        if self._todo:  # names of what is being read may be among it
+        if self._todo:  # it may hold names of the current object
             return found
         for node, stack in self._arena.configurations(macro):
             kind, a, _, _, inside, _ = self._arena.record(node)
@@ -162,7 +151,7 @@ class Headroom:
         return self._keys.get(names.thing, inf) + _known(self._near.missing(names))
 
     def _passed(self) -> int:
-        """How many literals on ways around a token passes at most: it has the last byte of each."""
+        """Most literals of cycles that one token can pass, counted by their last bytes."""
         if not self._off:
             return 0
         gallery, literals = self._network.gallery, map(self._arena.record, self._around)
@@ -176,7 +165,7 @@ class Headroom:
         return known[last]
 
     def _explore(self, left: int) -> bool:
-        """Look at all that there is to look at, or at so many nodes."""
+        """Explore all reachable nodes; return False if `left` of them do not suffice."""
         while self._todo:
             node = self._todo[-1]
             if node in self._parts or node == at.NIL:
@@ -185,12 +174,12 @@ class Headroom:
             if len(self._parts) >= _MOST:
                 self._most.update(dict.fromkeys(self._new, inf))
                 self._todo, self._new = list[int](), list[int]()
-                self._keys.clear()  # names of some may be missing
+                self._keys.clear()  # some may lack names
                 break
             if left == 0:
                 return False
             left -= 1
-            self._parts[node] = parts = [*self._look(node)]  # or there is no room: it stays to do
+            self._parts[node] = parts = [*self._look(node)]  # without fuel it stays in _todo
             self._new.append(node)
             self._todo[-1:] = [part.node for part in parts]
         while growing := self._settle():
@@ -205,7 +194,7 @@ class Headroom:
         return True
 
     def _settle(self) -> list[int]:
-        """The nodes that never come to anything; what is new and holds others is before them."""
+        """Update the bounds of new nodes to a fixpoint; return those that still grow."""
         most, off, around, new = self._most, self._off, self._around, self._new[::-1]
         most.update(dict.fromkeys(new, 0))
         growing = new
@@ -223,7 +212,7 @@ class Headroom:
         return growing
 
     def _stack(self, stack: int, top: int | None = None) -> Iterator[_Part]:
-        """Within the nodes on a stack, and one on top of it."""
+        """Positions within the nodes of a stack, and in `top` above it."""
         if top is not None:
             yield _Part(top, _known(self._near.stack(stack)))
         while stack:
@@ -231,7 +220,7 @@ class Headroom:
             yield _Part(node, _known(self._near.stack(stack)))
 
     def _look(self, node: int) -> Iterator[_Part]:
-        """Where one may stand within a node; below 0: an object, or a member of it."""
+        """Positions within a node; negative numbers are objects and members (`_place`)."""
         if node < 0:
             thing, member = divmod(-1 - node, 2 * _NAMES)
             return self._member(thing, member - 1) if member else self._object(thing)
@@ -241,7 +230,7 @@ class Headroom:
         return self._read(record) if record[0] in _READ else self._held(node, record)
 
     def _held(self, node: int, record: list[int]) -> Iterator[_Part]:
-        """The same within what holds others; of what is not known, it is not known."""
+        """Positions within a node that contains nodes; infinite for unknown kinds."""
         kind, a, b, *_ = record
         match kind:
             case at.DEAD:
@@ -260,7 +249,7 @@ class Headroom:
                 yield _Part(at.NIL, inf)
 
     def _read(self, record: list[int]) -> Iterator[_Part]:
-        """The same within what reads bytes."""
+        """Positions within a node that reads bytes."""
         kind, a, length, following, between, _ = record
         match kind:
             case at.LITERAL:
@@ -292,15 +281,13 @@ class Headroom:
     def _farthest(self, state: int) -> float:
         return _known(self._near.farthest(state))
 
-    # Objects
-
     def _frame(self, frame: int) -> Iterator[_Part]:
         names = FrameNames(self._arena, frame)
         self._frames.setdefault(names.thing, frame)
         yield _Part(_place(names.thing), _known(self._near.missing(names)))
 
     def _object(self, thing: int) -> Iterator[_Part]:
-        """Within a member, beside all required ones that are missing; of them, it is one."""
+        """Positions within an object; members exclude what `missing` already counts."""
         names = FrameNames(self._arena, self._frames[thing])
         fields, bare = names.fields, names.fields[at.O_BARE]
         if fields[at.O_CLASSES] or fields[at.O_OF_CLASS] or names.count > _NAMES:
@@ -325,7 +312,7 @@ class Headroom:
     def _within_member(
         self, names: FrameNames, value: int, key: float, counted: int
     ) -> Iterator[_Part]:
-        """In its key, of which so much is left at most, behind that, and before it."""
+        """Positions within a member: in its key of at most `key` bytes, in its value, before it."""
         yield _Part(at.NIL, key - counted)
         yield _Part(value, -counted)
         self._keys[names.thing] = max(self._keys[names.thing], key - counted)
@@ -338,9 +325,9 @@ class Headroom:
         return colon + self._least(value)
 
     def _other_key(self, names: FrameNames) -> float:
-        """A key that is no name, and its value."""
+        """Most bytes of a key that is no name, and its value."""
         fields = names.fields
-        if fields[at.O_COLON] == at.NIL:  # a string that differs: of few, or longer
+        if fields[at.O_COLON] == at.NIL:  # a distinct string, of few or of long ones
             return inf
         return (
             self._farthest(fields[at.O_QUOTED]) + UNLIKE + self._valued(names, fields[at.O_OTHER])
@@ -348,7 +335,7 @@ class Headroom:
 
 
 def _place(thing: int, rank: int = -1) -> int:
-    """What stands for a member of an object, or for it, instead of a node."""
+    """Negative number of an object or of one of its members."""
     return -1 - (2 * _NAMES * thing + rank + 1)
 
 

@@ -1,7 +1,4 @@
-"""What a network knows of its expressions and nodes, beginning with what its seed knows.
-
-What this module does not know: how expressions become nodes.
-"""
+"""Expressions and nodes known to a network, starting with those of its seed."""
 
 from typing import final
 
@@ -12,13 +9,13 @@ from guideway.masks.kernels.entry_layout import NULLABLE, SHARED
 
 @final
 class Known:
-    """The expressions and nodes of one network, or of a seed, which nobody changes.
+    """Expressions and nodes of one network, or of a seed, which is immutable.
 
     Attributes:
-        nodes: the node of each expression.
-        exprs: what nodes name by an index.
-        told: the nodes that need not be asked for.
-        words: where words part, below a choice between words.
+        nodes: node of each expression.
+        exprs: expressions that nodes refer to by index.
+        told: nodes that are already entered.
+        words: inner choices of a choice of words.
     """
 
     __slots__ = ("__weakref__", "exprs", "nodes", "told", "words")
@@ -30,14 +27,14 @@ class Known:
         self.words: set[Alt] = set()
 
     def copy(self) -> "Known":
-        """The same, to be added to."""
+        """A mutable copy."""
         made = Known()
         made.nodes, made.exprs = self.nodes.copy(), self.exprs.copy()
         made.told, made.words = self.told.copy(), self.words.copy()
         return made
 
     def named(self, expr: Expr) -> tuple[int, int]:
-        """Add an expression; what a node will name it by, and for closures what it says of it."""
+        """Add an expression; return its index, and flags if it is a closure."""
         self.exprs.append(expr)
         number = len(self.exprs) - 1
         if expr.yields:
@@ -45,5 +42,5 @@ class Known:
         return number, (NULLABLE if expr.nullable else 0) | (0 if expr.regular else SHARED)
 
     def is_of_words(self, choice: Alt) -> bool:
-        """Whether words part at a choice, or one that stands above it."""
+        """Return True if a choice is one of words, or part of one."""
         return choice in self.words or is_choice_of_words(choice)

@@ -1,7 +1,4 @@
-"""Lark's automaton in the arrays of a network: its tables, what is taken in each state, its stacks.
-
-What this module does not know: what the kernels do with them (`kernels.lalr`).
-"""
+"""A Lark automaton in the arrays of a network: LALR tables, options of each state, stacks."""
 
 from collections.abc import Iterable, Mapping, Sequence
 from functools import partial
@@ -28,20 +25,12 @@ from guideway.masks.objects import Nodes
 from guideway.syntax.lark_tree import END, LarkTable
 
 _WORD: Final = 32  # bits
-_ROOM: Final = (
-    64  # states that a reduction may put on a stack, besides one for each of the automaton
-)
+_ROOM: Final = 64  # states that a reduction may push, besides one for each automaton state
 
 
 @final
 class LalrNodes:
-    """One automaton in one network.
-
-    Args:
-        places: the automaton.
-        network: what the nodes belong to.
-        lexicon: the lexical states.
-    """
+    """The nodes of one automaton in one network."""
 
     def __init__(self, places: Places, network: Nodes, lexicon: Lexicon) -> None:
         self._places, self._network, self._lexicon = places, network, lexicon
@@ -65,7 +54,7 @@ class LalrNodes:
         self.table = self._describe(places.table)
 
     def node(self, argument: Place | ReadLine) -> int:
-        """All texts from a place, or from newlines on that are being read there."""
+        """The node of all texts from a place, or from the newlines being read there."""
         place = argument.place if isinstance(argument, ReadLine) else argument
         line = 0
         if isinstance(argument, ReadLine):
@@ -80,11 +69,10 @@ class LalrNodes:
         return self._arena.make(at.PLACE, self.table, lines, start, len(states) // 2, line)
 
     def scan(self, state: int, lines: int, *, ahead: bool = False) -> None:
-        """Say what may be taken in a state; asked once more, with what it may begin.
+        """Write the options of a state; on a second call their first bytes too.
 
-        If `ahead`, say the same of as many states more as it has been said of. What asks begins
-        anew each time, and looks at what it has found before: of 1,000 rules, each the next one or
-        a word, the first mask took 7 s.
+        `ahead` also does other states, as many as are done. A kernel that asks for a state
+        restarts: one at a time, the first mask of 1,000 rules in a chain took 7 s.
         """
         told, tell = self._scanned.keys(), self._scan
         if state in told:
@@ -96,7 +84,7 @@ class LalrNodes:
             tell(each)
 
     def _lead(self, inside: bool, state: int) -> None:
-        """Say with what any of what is taken there may begin, within brackets or elsewhere."""
+        """Write the first bytes of a state's options, inside brackets or outside."""
         if state not in self._scanned:
             self._scan(state)
         self._led[inside].add(state)
@@ -107,7 +95,7 @@ class LalrNodes:
 
     def _scan(self, state: int) -> None:
         ways = self._places.ways(state)
-        # Where lines end nowhere else than inside of brackets, it begins otherwise.
+        # Without an action for newlines, lines end only inside brackets: other first bytes.
         key = ways, self._ends_lines(state)
         known = self._known.get(key)
         if known is None:
@@ -118,7 +106,7 @@ class LalrNodes:
         self._arena.set_scanner(self.table, state, known[0] + 1, known[1])
 
     def _begun(self, state: int, inside: bool) -> int:
-        """Any byte with which something may begin there, and then nothing that is asked for."""
+        """Node of the first bytes of a state's options, followed by CLEAR."""
         begun, ends = 0, inside or self._ends_lines(state)
         for way in self._places.ways(state):
             if ends or way.ignored or way.terminal != self._newline:
@@ -134,20 +122,20 @@ class LalrNodes:
         return found
 
     def _ends_lines(self, state: int) -> bool:
-        """Whether the automaton has an action for a newline there."""
+        """Return True if the state has an action for a newline."""
         return bool(self._places.table.wanted[state] & self._ending)
 
     def pushed(self, below: Frame | None, state: int, margin: int) -> Frame:
-        """A stack with one more state; on None it is the lowest."""
+        """A stack with one more state; on None the initial stack."""
         return self._places.start.stack if below is None else below.push(state, margin)
 
     def taken(self, took: list[int], stack: Frame) -> Expr:
-        """What a TOOK node stands for, on a stack."""
+        """Expression of a TOOK node on a stack."""
         terminal = None if took[2] == at.IGNORED else self._names[took[2]]
         return self._places.taken(self._place(stack, took[3]), terminal)
 
     def lined(self, line: list[int], took: list[int], stack: Frame) -> Expr:
-        """What a LINE node stands for, on a TOOK node."""
+        """Expression of a LINE node on a TOOK node."""
         _, state, columns, following, *_ = line
         after = self._lexicon.expr(following) if following else ANYTHING
         place, text = self._place(stack, took[3]), self._lexicon.expr(state)
@@ -171,16 +159,16 @@ class LalrNodes:
         return made
 
     def _numbers_of(self, way: Way) -> Sequence[int]:
-        """What `_way` gives, made once: most states have ways that others have."""
+        """`_way`, cached: most states share ways."""
         found = self._ways.get(way)
         if found is None:
             found = self._ways[way] = self._way(way)
         return found
 
     def _way(self, way: Way) -> list[int]:
-        """Its node, terminal, and where it is one."""
+        """Option fields of a way: node, terminal, where it is allowed, and FREE node."""
         if not way.ignored and way.terminal not in self._numbers:
-            return []  # the automaton makes nothing of it
+            return []  # the automaton does not use it
         read = self._read(way.text)
         if way.ignored:
             return [read, at.IGNORED, at.EVERYWHERE, 0]
@@ -196,7 +184,7 @@ class LalrNodes:
         return [read, at.IGNORED, at.INSIDE, 0, line, newline, at.OUTSIDE, 0]
 
     def _read(self, text: Expr) -> int:
-        """The node of what is taken: that of a word, which most are, at once."""
+        """Node of a terminal's text; a single word becomes a literal at once."""
         word = one_word(text)
         if not word or not self._lexicon.alive(text):
             return self._network.entered(text)
@@ -215,7 +203,7 @@ class LalrNodes:
         return self._arena.make(at.LINE, state, begun, following, self._lines.tab, free)
 
     def _describe(self, table: LarkTable) -> int:
-        """Where the table now is."""
+        """Write the table to the arena; return its position."""
         arena, states, terminals = self._arena, len(table.shifts), len(self._names)
         numbers = {name: number for number, name in enumerate(table.rules)}
         pairs = ((len(each.symbols), numbers[each.rule]) for each in table.productions)
@@ -258,9 +246,9 @@ class LalrNodes:
     def _cells(
         self, table: LarkTable, rules: Mapping[str, int]
     ) -> "tuple[NDArray[np.int32], NDArray[np.int32]]":
-        """Rows of terminals and then of rules, as `layout` has them, and the cells that they have.
+        """Rows of terminals, then of rules, as in `layout`, and their cells.
 
-        Places are those among the cells.
+        Positions in rows are relative to the cells.
         """
         numbers, rows, cells = self._numbers, list[int](), list[int]()
         for shifts, reductions in zip(table.shifts, table.reductions, strict=True):
@@ -272,9 +260,9 @@ class LalrNodes:
         return np.array(rows, np.int32), np.array(cells, np.int32)
 
     def _sets(self, table: LarkTable) -> "NDArray[np.int32]":
-        """What `T_SETS` has: shifts, and what is reduced, that before most terminals first.
+        """The data of `T_SETS`: for each state its shifts and reductions, most lookaheads first.
 
-        The first goes on where it is, the others are looked at one by one.
+        Kernels continue the first reduction in place and try the others one by one.
         """
         sets = [0] * len(table.shifts)
         for state, (shifts, reductions) in enumerate(
@@ -290,13 +278,13 @@ class LalrNodes:
         return np.array(sets, np.uint32).view(np.int32)
 
     def _set(self, names: Iterable[str]) -> list[int]:
-        """Terminals as words of bits; the end of the text is in none."""
+        """A set of terminals as words of bits, without END."""
         bits = sum(1 << self._numbers[name] for name in names if name != END)
         return [bits >> _WORD * word & (1 << _WORD) - 1 for word in range(self._words)]
 
     @property
     def _words(self) -> int:
-        """How many words a set of terminals has."""
+        """Number of words in a set of terminals."""
         return -(-len(self._names) // _WORD)
 
     def _brackets(self) -> list[int]:
@@ -317,7 +305,7 @@ class LalrNodes:
 
 
 def _add_row(found: Mapping[int, int], rows: list[int], cells: list[int]) -> None:
-    """Add a row: where its first column would be, and the columns that it has."""
+    """Add a row: the position of its column 0, its range of columns, its cells."""
     low, high = min(found, default=0), max(found, default=-1) + 1
     rows += (len(cells) - low, low, high)
     cells += (found.get(column, 0) for column in range(low, high))

@@ -1,14 +1,13 @@
-"""Whether a bounded pattern has a text, where its lengths have gaps.
+"""Search for a text of a bounded pattern, where its lengths have gaps.
 
-`kernels.bounds` decides nearly always by the fewest characters that a text must still have. Where
-more are needed, and nothing says that the text can become longer by one character at a time, texts
-are tried here, depth first: a place is a lexical state between two characters, and the bounds.
+`kernels.bounds` nearly always decides by the fewest characters that a text still needs. Otherwise
+this depth-first search tries texts: a place is a lexical state between two characters, and bounds.
 
-A text is one of an option of a state. Options are few where states are many (`kernels.options`):
-a mask of a host name with `a.{12}b` in it, whose labels count their letters so that no state comes
-again, did not come back in 20 s, and takes one. Where more characters are needed, what may become
-longest is tried first, else what seems to end soonest: of `idn-hostname` with 24 characters all
-names of three short labels came before longer ones, and no mask came in a minute.
+It searches the options of states, whose union is the state: there are fewer of them than states
+(`kernels.options`). A host name with `a.{12}b` in it, whose labels count their letters, took over
+20 s per mask without options, 1 s with them. Where more characters are needed, the option with the
+longest texts comes first, else the one that seems to end soonest: `idn-hostname` of 24 characters
+took over a minute when short labels came first.
 """
 
 from collections.abc import Iterable, Iterator
@@ -27,20 +26,16 @@ from guideway.masks.lexicon import Lexicon
 Place: TypeAlias = tuple[int, int, int]
 Ways: TypeAlias = tuple[list[int], list[int]]
 
-SEARCHED: Final = 32  # pairs that a search goes on from, before options of states are told apart
+SEARCHED: Final = 32  # pairs that a search expands before it splits states into options
 _ANY: Final = 1 << 30
 
 
 @final
 class Lengths:
-    """What is known of the patterns over one kind of character of a lexicon.
+    """Results for the patterns over one kind of character, whose boundary is the state `between`.
 
-    What one character leads to is kept, for the same states are met with hundreds of bounds: three
-    patterns that repeat and 3,000 characters took 34 s to compile, and take 2.8.
-
-    Args:
-        lexicon: the lexical states.
-        between: the state between two characters.
+    Successors by one character are cached, since the same states occur with hundreds of bounds:
+    three repeating patterns of 3,000 characters compile in 2.8 s instead of 34.
     """
 
     def __init__(self, lexicon: Lexicon, between: int) -> None:
@@ -50,13 +45,13 @@ class Lengths:
         self._parts: dict[int, list[int]] = {}
 
     def alive(self, state: int, inside: int, low: int, high: int) -> bool:
-        """Whether a text of the pattern goes on with `low` to `high` characters.
+        """Return True if the pattern has a text of `low` to `high` more characters.
 
         Args:
-            state: of the pattern, behind whose characters a byte comes that begins none.
-            inside: of the character that is being read, which counts no more.
-            low: at least this many.
-            high: at most this many, -1 for any number.
+            state: state of the pattern, whose characters are followed by a byte that begins none.
+            inside: state within the current character, which does not count.
+            low: minimum.
+            high: maximum, -1 for none.
         """
         ended = [state] if inside == self._between else self._ended(state, inside)
         return any(self._lives((one, low, high)) for one in self._in_order(ended)[low > 0])
@@ -74,7 +69,7 @@ class Lengths:
                     spend(1)
                     tried.add(place)
                     way.append((place, self._following(place)))
-            # Of what led nowhere nothing is known where a text was found: it may lead to the way.
+            # After a success, tried places off the way stay unknown: they may lead to the way.
             known.update((place, bool(way)) for place in ((p for p, _ in way) if way else tried))
         return known[start]
 
@@ -87,9 +82,9 @@ class Lengths:
         return bool((first[state] & ~first[self._between]).any())
 
     def _following(self, place: Place) -> Iterator[Place]:
-        """What one character leads to, those of one byte first."""
+        """Places after one character, those of one byte first."""
         state, low, high = place
-        most = self._lexicon.most(state)  # the closing byte among them
+        most = self._lexicon.most(state)  # counts the closing byte
         if high == 0 or low >= most < FARTHEST:
             return
         low, high = max(low - 1, 0), high - 1 if high > 0 else high
@@ -98,14 +93,14 @@ class Lengths:
                 yield one, low, high
 
     def _read(self, state: int, longer: bool) -> Ways:
-        """The options behind a character of one byte, or a longer one; the longest first, too."""
+        """Options after a character of one byte, or a longer one, in both orders of `_in_order`."""
         found = self._ways.get((state, longer))
         if found is None:
             found = self._ways[state, longer] = self._in_order(self._behind(state, longer))
         return found
 
     def _behind(self, state: int, longer: bool) -> Iterable[int]:
-        """The states behind a character of one byte, or a longer one where those say not all."""
+        """States after a character of one byte; if `longer`, after the others that may differ."""
         between = self._between
         pairs = self._pairs(state, between)
         if not longer:
@@ -115,14 +110,14 @@ class Lengths:
         return {one for pair in pairs if pair[1] != between for one in self._ended(*pair)}
 
     def _in_order(self, states: Iterable[int]) -> Ways:
-        """The options of some states, what seems to end soonest first, and the longest first."""
+        """Options of some states in two orders: soonest end first, and longest text first."""
         guess, most = self._lexicon.guess, self._lexicon.most
         options = {option for one in states for option in self._options(one)}
         soonest = sorted(options, key=lambda one: (guess(one), one))
         return soonest, sorted(soonest, key=lambda one: -most(one))
 
     def _ended(self, state: int, inside: int) -> set[int]:
-        """The states where a character that has begun has ended."""
+        """States at the end of a character that has begun."""
         todo, met = [(state, inside)], {(state, inside)}
         while todo:
             fresh = self._pairs(*todo.pop()) - met
@@ -132,14 +127,14 @@ class Lengths:
         return {one for one, within in met if within == self._between}
 
     def _pairs(self, state: int, inside: int) -> set[tuple[int, int]]:
-        """The pairs that a byte leads to."""
+        """Pairs of states after one byte."""
         self._expand(state, inside)
         rows = self._lexicon.rows
         pairs = set(zip(rows[state].tolist(), rows[inside].tolist(), strict=True))
         return {pair for pair in pairs if min(pair) > 0}
 
     def _options(self, state: int) -> list[int]:
-        """The states of which a text is, if it is one of this state."""
+        """States whose union is this state."""
         if state not in self._parts:
             self._parts[state] = self._split(state)
         return self._parts[state]
@@ -160,11 +155,10 @@ class Lengths:
 
 
 def expand(lexicon: Lexicon, state: int, context: "NDArray[np.int64]") -> None:
-    """Make the row of a lexical state that a network's context wants.
+    """Make the row of a lexical state that a network's context asks for.
 
-    Where the row of an option takes long while searches are SPLITTING, it may have no text where
-    others have: to see that of three groups of nine patterns that meet took minutes. Then states
-    are looked at whole for good.
+    The row of an option can take long while searches are SPLITTING, if the option has no text:
+    three intersected groups of nine patterns took minutes. Then SPLITTING is turned off for good.
     """
     splitting = bool(context[SPLITTING])
     if not lexicon.expand(state, briefly=splitting):

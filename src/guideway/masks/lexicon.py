@@ -1,12 +1,9 @@
-"""Regular languages as automata that all constraints of a process share.
+"""Lexical states: DFAs of regular languages, shared by all constraints of a process.
 
-A lexical state is an expression without rules; its row says where each byte leads. Strings, numbers
-and whitespace are the same in every schema, so their states are made once. A row is made when it is
-first asked for, by `kernels.lexemes` from the record of its expression, and is never moved or
-changed afterwards: kernels of other threads may read while one is added. What holds captures is no
-record: its rows are made by the plain engine.
-
-The arrays are as large as they may ever get; the operating system gives memory for what is used.
+A lexical state is an expression without rules; its row has the target of each byte. Rows are made
+on demand by `kernels.lexemes` from the expression's record, and never move or change, so kernels of
+other threads may read meanwhile. Expressions with captures have no record: the plain engine makes
+their rows. The arrays have their final size; the operating system commits pages on first use.
 """
 
 import threading
@@ -31,13 +28,13 @@ from guideway.masks.space import untouched
 
 MOST_STATES: Final = 1 << 19  # 1 KB each
 _WORTH_COUNTING: Final = 4
-_OPTIONS: Final = 10  # take as long to make as a record
-_MET: Final = 1024  # states, until the shortest text is searched for elsewhere,
-_MADE: Final = 1 << 16  # and parts made for it: .1 s
+_OPTIONS: Final = 10  # options that cost as much as a record
+_MET: Final = 1024  # tuples of states in a search for the shortest text,
+_MADE: Final = 1 << 16  # and parts made in it: 0.1 s
 _PART, _ALL, _ANY, _NONE = range(4)
 _NOWHERE: Final = np.full(256, DEAD_END, np.int32)
-RENEW_AT: Final = 1 << 16  # when a new constraint gets a new lexicon,
-RENEW_AT_PARTS: Final = 1 << 19  # so that one that has met a huge language fails no other
+RENEW_AT: Final = 1 << 16  # sizes at which a new constraint gets a new lexicon,
+RENEW_AT_PARTS: Final = 1 << 19  # so that a huge language does not make others fail
 
 
 @final
@@ -45,7 +42,7 @@ class Lexicon:
     """Lexical states over the bytes that a vocabulary can spell.
 
     Attributes:
-        outgrown: whether it was found to be large, and nobody has seen to the next one yet.
+        outgrown: True once it was found to be large, until its successor is prepared.
     """
 
     def __init__(self, spellable: int) -> None:
@@ -83,20 +80,21 @@ class Lexicon:
 
     @property
     def parts(self) -> int:
-        """How many records of expressions there are, or as many as their options take as much as.
+        """Size measure: number of records, or the equivalent number of options if greater.
 
-        Of `|` of 1,000 `[^x]*` each of 8,500 states has almost a thousand, and few are new records.
+        For the union of 1,000 `[^x]*`, each of 8,500 states has almost 1,000 options but few new
+        records.
         """
         context = self.records.context
         return max(int(context[at.RECORDS]), int(context[at.PARTS]) // _OPTIONS)
 
     @property
     def nbytes(self) -> int:
-        """What the states take: a row, a set of bytes, a record and a flag each."""
+        """Memory of the states: a row, a set of bytes, a record and a flag each."""
         return len(self) * (4 * 256 + 32 + 4 + 1) + self.records.nbytes
 
     def state(self, expr: Expr) -> int:
-        """The state whose texts are those of an expression with at least one text."""
+        """The state of an expression that has at least one text."""
         found = self._states.get(expr)
         if found is None:
             with self.lock:
@@ -104,9 +102,9 @@ class Lexicon:
         return found
 
     def expand(self, state: int, *, briefly: bool = False) -> bool:
-        """Make the row of a state.
+        """Make the row of a state; with OPTIONS_OF added, find its options.
 
-        With OPTIONS_OF added: find its options. False where that takes long, if `briefly`.
+        With `briefly`, return False where that takes long.
         """
         done = True
         with self.lock:
@@ -123,28 +121,28 @@ class Lexicon:
         return done
 
     def spells_plainly(self, state: int) -> None:
-        """Note that all characters of a state between two have a spelling of one byte each.
+        """Note that each character of a state has a spelling of one byte.
 
-        What meets them must have all spellings of a text, or none. Then its fewest characters are
-        those of a text of such.
+        Patterns must then contain all spellings of a text or none, so the fewest characters of a
+        text are those of a plain spelling.
         """
         with self.lock:
             self.flags[state] |= PLAINLY
 
     def count_anew(self) -> None:
-        """Have nobody pay for what kernels have made so far: it was for others, or is paid for."""
+        """Reset the work counters: work of kernels so far was for others or is already charged."""
         self._counted, self.records.context[at.SPENT] = self.parts, 0
 
     def is_large(self) -> bool:
-        """Whether new constraints get a new one."""
+        """Return True if new constraints get a new lexicon."""
         return len(self) > RENEW_AT or self.parts > RENEW_AT_PARTS
 
     def begins(self, state: int, members: int) -> bool:
-        """Whether a state that was expanded goes on with one of the bytes."""
+        """Return True if an expanded state has a transition on one of these bytes."""
         return int.from_bytes(self.first[state].tobytes(), "little") & members != 0
 
     def expr(self, state: int) -> Expr:
-        """An expression whose texts are those of a state."""
+        """An expression for the language of a state."""
         found = self._irregular.get(state)
         if found is None:
             with self.lock:
@@ -152,11 +150,11 @@ class Lexicon:
         return found
 
     def guess(self, state: int) -> int:
-        """How many bytes a text of a state may have at least: see `Records.guess`."""
+        """Estimate of the fewest bytes of a text (`Records.guess`)."""
         return self.records.guess(int(self._record_of[state]))
 
     def most(self, state: int) -> int:
-        """How many characters a text of a state has at most, or more; see `Records.most`."""
+        """Upper bound on the characters of a text (`Records.most`)."""
         return self.records.most(int(self._record_of[state]))
 
     def _state(self, expr: Expr) -> int:
@@ -176,7 +174,7 @@ class Lexicon:
         return made
 
     def _expand(self, state: int) -> None:
-        """Make the row of a state that holds captures."""
+        """Make the row of a state with captures."""
         if self.flags[state] & EXPANDED:
             return
         arcs = self._machine.arcs(self._irregular[state])
@@ -190,29 +188,28 @@ class Lexicon:
         self.flags[state] |= EXPANDED | (GOES_ON if arcs else 0)
 
     def alive(self, expr: Expr) -> bool:
-        """Whether a regular expression has a text; numbers are the same in every schema."""
-        if expr.inhabited and self.spellable == ALL_BYTES:  # no record of all that is behind it
+        """Return True if a regular expression has a text."""
+        if expr.inhabited and self.spellable == ALL_BYTES:  # needs no records
             return True
         return self._asked(at.IS_ALIVE, expr, self._alive)
 
     def is_small(self, expr: Expr) -> bool:
-        """Whether texts of ASCII characters lead from a regular expression to few states.
+        """Return True if texts of ASCII characters reach few states.
 
-        What is spelled by a backslash mostly comes without one, too, and what is not ASCII leads to
-        states between characters as these do, and to others within each.
+        Escapes mostly have an unescaped spelling; other characters add states within each of them,
+        but no more states between characters.
         """
         return self._asked(at.IS_SMALL, expr, self._small)
 
     def is_open(self, expr: Expr) -> bool:
-        """Whether every beginning of a text of a regular expression surely begins endlessly many.
+        """Return True if every prefix of a text surely has infinitely many continuations.
 
-        So it is if each of finitely many states, all of which have a text, goes on: false also
-        where they are many.
+        False also where there are many states.
         """
         return surely_open(expr) or self._asked(at.IS_OPEN, expr, self._open)
 
     def _asked(self, what: int, expr: Expr, known: dict[Expr, bool]) -> bool:
-        """What kernels say of a regular expression, once."""
+        """Ask the kernels about a regular expression, once."""
         found = known.get(expr)
         if found is None:
             with self.lock:
@@ -221,12 +218,11 @@ class Lexicon:
         return found
 
     def shortest(self, expr: Expr) -> tuple[bool, bytes | None]:
-        """Whether the least of the shortest texts of a regular expression is told, and that text.
+        """Least of the shortest texts of a regular expression: (is it known, the text or None).
 
-        The parts of meets, opposites and choices between them are read side by side: together they
-        may have few states where derivatives of the whole are many. It is told if `_MET` such
-        states suffice, and few records. They are met in the order of their least texts, so the
-        first that accepts has it.
+        Runs the operands of intersections, complements and unions in parallel, since derivatives of
+        the whole may have many states. Gives up after _MET tuples of states or _MADE parts. Tuples
+        are visited in the order of their least texts, so the first accepting one has the result.
         """
         parts, asked = _taken_apart(expr)
         met, most = [tuple(map(self.state, parts))], self.parts + _MADE
@@ -251,14 +247,14 @@ class Lexicon:
         return True, None
 
     def is_counted(self, repeated: Repeat) -> bool:
-        """Whether a repetition is better counted than written out as states, one for each count."""
+        """Return True if counting a repetition is better than one state for each count."""
         most = max(repeated.low, repeated.high or 0)
         return most >= _WORTH_COUNTING and self.countable(repeated.item)
 
     def holds_count(self, expr: Expr) -> bool:
-        """Whether a regular expression has strings in it whose characters are counted.
+        """Return True if an expression contains strings with counted characters.
 
-        It is then read part by part: as one lexeme it would have states for each count.
+        Such an expression is read part by part: one lexeme would need states for each count.
         """
         found = self._holding.get(expr)
         return holds(expr, self._is_count, QUOTE, self._holding) if found is None else found
@@ -267,19 +263,16 @@ class Lexicon:
         return any(isinstance(part, Repeat) and self.is_counted(part) for part in operands(head))
 
     def countable(self, item: Expr) -> bool:
-        """Whether repetitions of `item` can be counted while they are read.
-
-        So it is if none of its texts begins another: then a text ends exactly where it can.
-        """
+        """Return True if repetitions of `item` can be counted: no text is a prefix of another."""
         return self._asked(at.IS_CODE, item, self._codes)
 
 
 def _taken_apart(root: Expr) -> tuple[list[Expr], list[tuple[int, ...]]]:
-    """The expressions that meets, opposites and choices between them are made of, and how.
+    """The operands of intersections, complements and unions of them, and a program to combine them.
 
     Returns:
-        The parts, and what to evaluate one after the other: (_PART, number of a part), or an
-        operation and the places of its operands in this list.
+        The operands, and instructions in order: (_PART, index of an operand), or an operation and
+        the indices of earlier instructions.
     """
     parts, places, asked = dict[Expr, int](), dict[Expr, int](), list[tuple[int, ...]]()
     stack = [root]
@@ -309,7 +302,7 @@ def _operation(node: Expr) -> tuple[int, tuple[Expr, ...]]:
 
 
 def _evaluated(asked: list[tuple[int, ...]], parts: Sequence[bool | None]) -> bool | None:
-    """Whether the whole holds where some parts do; None where that is not known, as of a part."""
+    """Run the program of `_taken_apart` in three-valued logic; None is unknown."""
     found: list[bool | None] = []
     for operation, *of in asked:
         held = [parts[of[0]]] if operation == _PART else [found[place] for place in of]
@@ -326,16 +319,15 @@ def _bytes_of(members: int) -> "np.typing.NDArray[np.bool_]":
 
 @final
 class _Shared:
-    """The lexicons that new constraints get, as the memory accounts see them."""
+    """The lexicons of new constraints, for memory accounting."""
 
     def held(self) -> Held:
-        """What the states take, and the records that they are made from."""
         with _lock:
             shared = list(_lexicons.values())
         return Held(states=sum(map(len, shared)), state_bytes=sum(one.nbytes for one in shared))
 
     def forget(self) -> None:
-        """Leave the lexicons to those who use them."""
+        """Drop the lexicons; constraints keep those that they use."""
         with _lock:
             _lexicons.clear()
 
@@ -346,14 +338,14 @@ track_shared(_Shared())
 
 
 def large_lexicon(spellable: int) -> Lexicon | None:
-    """The lexicon of the last constraint, if it has grown large."""
+    """The current lexicon if it has grown large, else None."""
     with _lock:
         found = _lexicons.get(spellable)
         return found if found is not None and found.is_large() else None
 
 
 def shared_lexicon(spellable: int) -> Lexicon:
-    """The lexicon of a new constraint: the present one, or a new one where that has grown large."""
+    """The lexicon for a new constraint; a new one if the current one has grown large."""
     with _lock:
         found = _lexicons.get(spellable)
         if found is None or found.is_large():

@@ -1,7 +1,4 @@
-"""Runs of single bytes at the head of an expression, which are read at once.
-
-What this module does not know: nodes.
-"""
+"""The head of a regular sequence that becomes one lexeme or literal."""
 
 from collections.abc import Callable
 from typing import Final, TypeGuard
@@ -12,22 +9,22 @@ from guideway.lowering.json_text import QUOTE
 from guideway.lowering.nodes import Alt, Bytes, Concat, Expr, Repeat, Unsure
 from guideway.masks.lexicon import Lexicon
 
-_MOST_PARTS: Final = 64  # of a string that may be read in one
+_MOST_PARTS: Final = 64  # parts of a lexeme
 _BACKSLASH: Final = literal("\\")
-_ESCAPE: Final = 1 << ord("\\")  # which most characters may begin with
-_SHORT: Final = 8  # counts up to this may have states
+_ESCAPE: Final = 1 << ord("\\")  # first byte of most characters
+_SHORT: Final = 8  # greatest count that may be written out as states
 _LONGEST: Final = 4096  # bytes of a literal translated at once
 
 
 def is_byte(expr: Expr) -> TypeGuard[Bytes]:
-    """Whether it is one byte, always the same."""
+    """Return True if it is a single fixed byte."""
     return isinstance(expr, Bytes) and expr.members & (expr.members - 1) == 0
 
 
 def _is_doubtful(head: Expr, rest: Expr, spellable: int) -> bool:
-    """Whether what follows is in doubt, and that something does is not behind `head`.
+    """Return True if `rest` is Unsure and `head` can always continue.
 
-    Of a lexeme with a doubt behind it all tokens are in doubt.
+    A lexeme followed by Unsure makes all of its tokens unsure.
     """
     return isinstance(rest, Unsure) and spellable == ALL_BYTES and surely_open(head)
 
@@ -35,13 +32,9 @@ def _is_doubtful(head: Expr, rest: Expr, spellable: int) -> bool:
 def lexeme_of(
     head: Expr, tail: Expr, lexicon: Lexicon, is_apart: Callable[[Expr], bool]
 ) -> tuple[Expr, Expr] | None:
-    """What is read in one at the head of a regular sequence, and what follows it; None: a count.
+    """The lexeme at the head of a regular sequence, and the rest; None if the head is a count.
 
-    Args:
-        head: what it begins with,
-        tail: and what comes then.
-        lexicon: the lexical states.
-        is_apart: whether a part is read by nodes of its own.
+    `is_apart` says which parts have nodes of their own.
     """
     if isinstance(head, Repeat) and lexicon.is_counted(head):
         if not _runs_on(head, tail, lexicon):
@@ -52,10 +45,10 @@ def lexeme_of(
 
 
 def _runs_on(repeated: Repeat, tail: Expr, lexicon: Lexicon) -> bool:
-    """Whether a short count goes on, by what begins as it does, with what has no end.
+    """Return True if an unbounded repetition with common first bytes follows a short count.
 
-    Where it ends is not known then, and each token was read byte by byte: in the last part of a URL
-    as `[a-z.]{2,6}[a-z/.]*` has it, 1.7 ms a mask.
+    The end of the count is then unknown, and tokens would be read byte by byte: 1.7 ms a mask in
+    the last part of a URL, `[a-z.]{2,6}[a-z/.]*`.
     """
     behind = tail.head if isinstance(tail, Concat) else tail
     if not isinstance(behind, Repeat) or not (repeated.regular and behind.regular):
@@ -72,10 +65,10 @@ def _runs_on(repeated: Repeat, tail: Expr, lexicon: Lexicon) -> bool:
 def _to_character(
     head: Expr, tail: Expr, spellable: int, is_apart: Callable[[Expr], bool]
 ) -> tuple[Expr, Expr]:
-    """All up to the characters that come next, and what follows.
+    """The sequence up to and including the next fixed characters, and the rest.
 
-    Where `[a-z]+-` ends is where a "-" is, and where `[a-z]+` may, anywhere in a token. Behind the
-    first letter of `[a-z][a-z_]*-` is all of it: 44,000 nodes are left of tokens there (1.5 ms).
+    `[a-z]+-` ends only at a "-", while `[a-z]+` may end anywhere in a token. `[a-z][a-z_]*-` is one
+    lexeme: after its first letter 44,000 trie nodes would remain (1.5 ms).
     """
     parts, rest = [head], tail
     if isinstance(tail, Concat) and (isinstance(head, Bytes) or _raw(head) is not None):
@@ -95,7 +88,7 @@ def _to_character(
 
 
 def _raw(expr: Expr) -> Bytes | None:
-    """The bytes that a character is, where it is one byte or an escape; else None."""
+    """The bytes of a character that is either one byte or an escape, else None."""
     if not isinstance(expr, Alt) or len(expr.options) != 2:
         return None
     raw, escaped = expr.options
@@ -113,11 +106,11 @@ def _string_end(
     *,
     loops: bool = False,
 ) -> tuple[Expr, Expr] | None:
-    """All up to the quote that ends a string, and what follows; None: that is not read in one.
+    """The sequence up to the quote that ends a string, and the rest; None if it is no lexeme.
 
-    It is where a part is repeated without end, behind which another begins anywhere, as in
-    `.+@.+`: what is left of tokens is then five times the vocabulary. Few states read both. `loops`
-    says that it is so.
+    Used where one part repeats without end before another that can begin anywhere (`.+@.+`):
+    the token suffixes would be five times the vocabulary, but a DFA of both has few states.
+    `loops` says that the head is such a part.
     """
     parts, rest = [head], tail
     while isinstance(rest, Concat) and rest.head is not QUOTE and len(parts) < _MOST_PARTS:
@@ -133,7 +126,7 @@ def _string_end(
 
 
 def run_of(expr: Expr) -> tuple[bytes, Expr]:
-    """The single bytes that an expression begins with, and what follows them."""
+    """The fixed bytes at the head of an expression, and the rest."""
     found = bytearray()
     rest = expr
     while len(found) < _LONGEST:

@@ -1,16 +1,13 @@
-"""Items of arrays that have to differ, where they are objects or arrays: what was read of one.
+"""Array items that must be distinct and are objects or arrays: the text of the current item.
 
-A capture keeps the text that it reads in its node, whose texts have to be regular: those of objects
-are not, and as lexical states they were made one by one by the plain engine (sourcemap-v3: masks of
-.04 s, and of 1 s before keys). So such an item is read as any other, with a MARK below it on the
-stack, and the text beside the macro state, from the first token on that is within an item:
+A capture keeps its text in its node, which needs a regular language; objects are not regular, and
+lexical states for them were slow (sourcemap-v3: masks of 0.04 s, 1 s before keys). So such an item
+is an ordinary node with a MARK below it on the stack, and the text is kept beside the macro state:
 
     state    (macro state, text)      "[{"  ->  {"a": 1, "b":
 
-Where a MARK is reached, the value that has just ended is found in it, from its end backwards. Masks
-need no text: there, what follows a MARK is that of an unknown item, and so in part unsure.
-
-What this module does not know: what follows an item.
+At a MARK the last value is found by scanning the text backwards. Masks do not use the text: what
+follows a MARK is then that of an unknown item, so it is partly unsure.
 """
 
 import re
@@ -22,7 +19,7 @@ from guideway.masks.arena import Arena
 from guideway.masks.bits import Row
 from guideway.masks.kernels import layout as at
 
-_KEPT: Final = 1024  # masks, before all are forgotten
+_KEPT: Final = 1024  # masks before the cache is cleared
 _STEPS: Final = re.compile(rb'[]{}[]|(\\*)"')
 _SCALAR: Final = re.compile(rb"[-+.0-9A-Za-z]*\Z")
 
@@ -32,29 +29,29 @@ class Marks:
     """The MARK nodes of one network.
 
     Attributes:
-        any: whether there are any.
-        masks: of macro states within items: what is sure of them, and the tokens that are not.
+        any: True if there are any.
+        masks: mask of sure tokens and unsure tokens, for macro states within items.
     """
 
     def __init__(self, arena: Arena) -> None:
         self._arena, self.any = arena, bool(arena.context[at.MARKS])
         self._within: dict[int, bool] = {}
-        self._outside = {0}  # stacks without any
+        self._outside = {0}  # stacks without a MARK
         self.masks: dict[int, tuple[Row, list[int]]] = {}
 
     def make(self, item: int, number: int) -> int:
-        """The node of an item, captured for the template and argument of that number."""
+        """Node of an item that is captured for the template and argument of that number."""
         self._arena.context[at.CAPTURES] = self._arena.context[at.MARKS] = self.any = True
         return self._arena.make(at.SEQUENCE, item, self._arena.make(at.MARK, number))
 
     def key(self, macro: int) -> int:
-        """A macro state, and in the upper half the text that READ has read, where that matters."""
+        """A macro state; within an item, the text of READ's target is in the upper half."""
         if not self._is_within(macro):
             return macro
         return int(self._arena.context[at.AFTER_TEXT]) << 32 | macro
 
     def kept(self, macro: int, row: Row, unsure: list[int]) -> tuple[Row, list[int], bool]:
-        """A mask that is not kept but within items, where it is asked for behind each text."""
+        """A mask that its caller must not cache; within items it is kept here for the next text."""
         if self.any and self._is_within(macro):
             if len(self.masks) >= _KEPT:
                 self.masks.clear()
@@ -68,7 +65,7 @@ class Marks:
         return found
 
     def _finds(self, todo: list[int]) -> bool:
-        """Whether there is a MARK on one of these stacks."""
+        """Return True if one of these stacks contains a MARK."""
         arena, seen = self._arena, set[int]()
         while todo:
             stack = todo.pop()
@@ -88,12 +85,12 @@ class Marks:
 
 
 def is_marked(capture: Capture) -> bool:
-    """Whether a capture that has read nothing yet is read with a MARK."""
+    """Return True if an empty capture is read with a MARK."""
     return isinstance(capture.template, ItemsTemplate) and not capture.item.regular
 
 
 def last_value(text: bytes) -> bytes:
-    r"""The JSON value that has just ended: without escapes, quotes and brackets come in pairs.
+    r"""The JSON value that has just ended, found from quotes and brackets backwards.
 
     >>> last_value(b'[{"a": "}"}, {"b": ["\\\\"]}')
     b'{"b": ["\\\\"]}'

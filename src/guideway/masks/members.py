@@ -1,13 +1,10 @@
-"""Objects that are read against a formula, as far as the kernels can read them: their names.
+"""Objects that depend on a formula (`MembersTemplate`), as nodes.
 
-What may follow a value is one table more: for each name that may come, the node of all that follows
-it. So a state of such an object takes a row of numbers for each name, where it took a node for each
-letter. What the names are, and the trie of them, is the same in all states of one object::
+The names of an object and their trie are shared by all of its states. A state adds one row with the
+node of what follows each allowed name::
 
-    behind a value     CHOICE of comma, then MEMBER of those names, or the key of a class captured;
+    after a value      CHOICE of: comma, then MEMBER of these names, or the captured key of a class;
                        closing brace, if nothing is missing
-
-What this module does not know: formulas.
 """
 
 from typing import final
@@ -32,16 +29,10 @@ from guideway.masks.objects import (
 
 @final
 class MemberNodes:
-    """The states of all objects of one template, in one network.
+    """The states of all objects of one template in one network.
 
-    What follows a name is made when the name has been read: until then it is a NAMED node.
-
-    Args:
-        template: of the objects.
-        number: of the template, in those nodes.
-        network: what the nodes belong to.
-        machine: tells what can be completed.
-        spellable: the bytes that exist.
+    What follows a name is a NAMED node until the name is read. `number` is the template's index in
+    these nodes; `machine` decides which states can be completed.
     """
 
     def __init__(
@@ -55,12 +46,12 @@ class MemberNodes:
         self._number = number
         self._rests: list[Rest] = []
         self._template, self._machine = template, machine
-        self._network: Nodes = proxy(network)  # which holds this: both would wait for a collector
+        self._network: Nodes = proxy(network)  # it holds this object: avoids a cycle
         self._readable = can_spell(template.names, spellable)
         self._names: Names | None = None
 
     def node(self, rest: Rest) -> int:
-        """What may follow in a state that can be completed."""
+        """Node of a state that can be completed."""
         template, network, style = self._template, self._network, self._template.style
         if rest.place < 0 and (whole := self._whole()) is not None:
             return whole
@@ -75,7 +66,7 @@ class MemberNodes:
         return arena.choice([network.node(concat(style.closing, end)), member])
 
     def _whole(self) -> int | None:
-        """The whole object where no member hangs on another; None if they may."""
+        """Node of the whole object if its members are independent, else None."""
         template, lexicon = self._template, self._network.lexicon
         found = template.alone() if self._readable else None
         if found is None or not all(
@@ -85,11 +76,11 @@ class MemberNodes:
         return describe_members(found, found.classes, template.style, self._network, self._machine)
 
     def named(self, state: int, key: int) -> Expr:
-        """What follows the closing quote of a name in a state."""
+        """Expression of what follows the closing quote of a name in a state."""
         return self._machine.unfold(Call(self._template, Member(self._rests[state], key)))
 
     def _member(self, rest: Rest) -> int:
-        """A key and all that follows it; DEAD if none may come."""
+        """Node of a key and all that follows it; DEAD if no key is allowed."""
         found = [self._named(rest), self._other(rest)]
         options = [node for node in found if node != at.DEAD]
         return self._network.arena.choice(options) if options else at.DEAD

@@ -1,20 +1,15 @@
-"""How many bytes suffice to bring a text to its end: a bound, from what is translated anyway.
+"""Upper bounds on the bytes that suffice to reach an end, from nodes that exist anyway.
 
-The shortest rest is told by the plain engine, which goes all the way that led to a state: half a
-millisecond for each token where a schema is new. Far from the end of a budget a bound suffices:
+The plain engine finds the exact minimum but replays the path to a state: 0.5 ms for each token of a
+new schema. Far from the end of a budget a bound suffices, the sum of:
 
-    what a configuration reads       the shortest text of its lexical state, a literal's rest
-    and the nodes on its stack       the same of each, once for each node
-    counted items                    as many as are needed, each the shortest
-    within an object                 all required members that are missing, and the end
+    the current node             shortest text of its lexical state, rest of its literal
+    nodes on its stack           the same, cached for each node
+    counted items                as many as are needed, each the shortest
+    within an object             all missing required members, and the end
 
-Where that takes more than a look (captures, Lark's automata), nothing is said. What is only needed
-later is entered for it, a few nodes at a time.
-
-Names and literals are not counted in tokens: a longer text may take fewer of them than the shortest
-does, which is what the plain engine goes on with when it is asked.
-
-What this module does not know: budgets, tokens.
+Captures and Lark automata have no bound. Nodes that are only needed later are entered for it, a few
+at a time. Bounds count bytes, not tokens: a longer text may have fewer tokens.
 """
 
 from collections.abc import Callable, Iterable, Iterator
@@ -29,11 +24,11 @@ from guideway.masks.kernels.layout import DEAD_END
 from guideway.masks.network import Network
 from guideway.masks.spans import shared_spans
 
-_DEEPEST: Final = 32  # nodes within each other: five calls each
-_ENTERED: Final = 4  # nodes that one look enters,
-_SOUGHT: Final = 64  # or for `headroom`, which enters all in the end
-_ROUGHLY: Final = 2  # times what objects take by a formula, of which others find less short ones
-_OTHER: Final = -1  # instead of the rank of a name: a key that is none
+_DEEPEST: Final = 32  # nested nodes; each takes five Python frames
+_ENTERED: Final = 4  # nodes that one call of `at_most` enters,
+_SOUGHT: Final = 64  # or one for `headroom`, which enters all in the end
+_ROUGHLY: Final = 2  # factor for NAMED nodes, as the plain engine may find longer completions
+_OTHER: Final = -1  # a key that is no name, in place of a rank
 _NEVER: Final = (-1, 0, 0)
 _FRAMES: Final = frozenset((at.OPENED, at.BEHIND, at.MEMBER, at.MEMBERS, at.KEY))
 
@@ -42,13 +37,10 @@ _Way = TypeVar("_Way")
 
 @final
 class Nearness:
-    """What is known of one network.
-
-    Not thread safe; whoever runs the network locks.
+    """Bounds for one network. Not thread safe: the caller locks.
 
     Attributes:
-        network: that one.
-        known: what suffices behind nodes, as far as it is known.
+        known: bytes that suffice after each node, where known.
     """
 
     def __init__(self, network: Network) -> None:
@@ -60,43 +52,43 @@ class Nearness:
         self._unknown: dict[int, tuple[int, int, int]] = {}
 
     def at_most(self, macro: int) -> int | None:
-        """So many bytes suffice for an end; None: that is not known."""
+        """Number of bytes that suffice to reach an end; None if not known."""
         self._begin(_ENTERED)
         with while_there_is_room:
             return self._macro(macro, 0)
         return None
 
     def node(self, node: int) -> int | None:
-        """The same, behind a node."""
+        """Number of bytes that suffice for a node; None if not known."""
         self._begin(_SOUGHT)
         return self._node(node, 0)
 
     def stack(self, stack: int) -> int | None:
-        """The same, behind all that is on a stack."""
+        """The same for all nodes of a stack."""
         self._begin(_SOUGHT)
         return self._stack(stack, 0)
 
     def member(self, names: FrameNames, rank: int) -> int | None:
-        """The same, behind the comma in front of a member: it, and that."""
+        """The same for a comma and the member after it."""
         self._begin(_SOUGHT)
         comma = self._node(names.fields[at.O_COMMA], 0)
         return _sum(comma, self._member(names, rank, 0, 0))
 
     def missing(self, names: FrameNames) -> int | None:
-        """What has to come in an object, and its end."""
+        """The same for the missing members and the end of an object."""
         self._begin(_SOUGHT)
         return self._required(names, _OTHER, 0)
 
     def farthest(self, state: int) -> int | None:
-        """The greatest of a lexical state and all behind it."""
+        """Greatest distance from an end within a lexical state."""
         return self._spans.farthest(self._lexicon, state)
 
     def farthest_bounded(self, record: list[int]) -> int | None:
-        """The same of a BOUNDED node."""
+        """Greatest distance from an end within a BOUNDED node."""
         return self._spans.farthest_bounded(self._lexicon, record)
 
     def _begin(self, left: int) -> None:
-        """A new look, which may enter so many nodes."""
+        """Start a call that may enter `left` nodes."""
         self._left, self._entered, self._unknown = left, 0, {}
 
     def _macro(self, macro: int, depth: int) -> int | None:
@@ -108,10 +100,10 @@ class Nearness:
         )
 
     def _least(self, ways: "Iterable[_Way]", measure: Callable[[_Way], int | None]) -> int | None:
-        """The least of some ways, any of which may be gone; of those that are known, if any is.
+        """Least known bound of some alternatives.
 
-        Else others are entered until one gets known: with all of them a look took .1 s where each
-        of many names leads on to more of `oneOf`.
+        If none is known without entering nodes, enter until one is. Entering all took 0.1 s where
+        each of many names leads to more of `oneOf`.
         """
         left, self._left, ways = self._left, 0, list(ways)
         found = min((n for n in map(measure, ways) if n is not None), default=None)
@@ -121,7 +113,7 @@ class Nearness:
         return found
 
     def _stack(self, stack: int, depth: int) -> int | None:
-        """All that is on a stack."""
+        """Sum of the nodes of a stack."""
         way = list[tuple[int, int]]()
         while stack not in self._stacks:
             node, below = self._arena.pop(stack)
@@ -147,9 +139,9 @@ class Nearness:
         return found
 
     def _is_unknown(self, node: int, depth: int) -> bool:
-        """Whether as much of a look has come to nothing: nothing was entered since.
+        """Return True if this call tried as much already and entered nothing since.
 
-        Told anew, references of which each names the next one twice took 2^32 looks.
+        Without it, references that each name the next one twice took 2^32 steps.
         """
         entered, least, left = self._unknown.get(node, _NEVER)
         return entered == self._entered and least <= depth and self._left <= left
@@ -182,7 +174,7 @@ class Nearness:
         return found
 
     def forked(self, node: int) -> Iterator[int]:
-        """The stacks that are alternatives."""
+        """Alternative stacks of a FORKED node."""
         kind, stack, following, *_ = self._arena.record(node)
         while kind == at.FORKED:
             yield stack
@@ -208,7 +200,7 @@ class Nearness:
         return _sum(self._lexeme(record[1]), self.items(record))
 
     def items(self, record: list[int]) -> int | None:
-        """Those that are needed behind the one that is being read."""
+        """Bytes of the counted items needed after the current one."""
         _, _, needed, _, between, _ = record
         if not needed:
             return 0
@@ -217,10 +209,8 @@ class Nearness:
         item = self._least([one for one in targets if one != DEAD_END], self._lexeme)
         return _sum(needed, item and item * needed)
 
-    # Objects
-
     def _within(self, record: list[int], depth: int) -> int | None:
-        """The rest of an object, or of a list of names."""
+        """Rest of an object, or of a list of names."""
         kind, frame = record[:2]
         names = FrameNames(self._arena, frame)
         if names.fields[at.O_OF_CLASS]:
@@ -229,7 +219,7 @@ class Nearness:
             return self._key(record, names, depth)
         if kind in (at.OPENED, at.BEHIND):
             return self._required(names, _OTHER, depth)
-        if names.missing and not names.fields[at.O_BARE]:  # behind a comma, or the brace
+        if names.missing and not names.fields[at.O_BARE]:  # after a comma or the brace
             return self._required(names, _OTHER, depth, read=1)
         keys = names.some(0, names.count)
         if names.any_others():
@@ -264,7 +254,7 @@ class Nearness:
         return self._least(keys, rest)
 
     def _required(self, names: FrameNames, but: int, depth: int, read: int = 0) -> int | None:
-        """All required members that are missing but one, and the end; so many commas were read."""
+        """Missing required members except `but`, and the end; `read` commas are already read."""
         if names.fields[at.O_BARE] or names.counted:
             return None if names.counted else 0
         total = self._node(names.fields[at.O_CLOSING], depth)
@@ -276,14 +266,14 @@ class Nearness:
         return total
 
     def _member(self, names: FrameNames, rank: int, read: int, depth: int) -> int | None:
-        """A name, some bytes of which have been read, and its value."""
+        """A name, without its first `read` bytes, and its value."""
         value = self._node(names.value(rank), depth)
         if not names.fields[at.O_BARE]:
             value = _sum(value, self._node(names.fields[at.O_COLON], depth))
         return _sum(len('""') + names.length(rank) - min(read, 1 + names.length(rank)), value)
 
     def _other(self, names: FrameNames, key: int, depth: int) -> int | None:
-        """A key that is no name, so long, and its value."""
+        """A key of `key` bytes that is no name, and its value."""
         value = self._node(names.fields[at.O_OTHER], depth)
         return _sum(key, _sum(value, self._node(names.fields[at.O_COLON], depth)))
 

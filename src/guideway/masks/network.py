@@ -1,20 +1,18 @@
-"""A constraint's pushdown automaton, translated from its expression when it is first entered.
+"""A constraint's pushdown automaton: expressions become nodes when they are first entered.
 
-The kernels run it; here expressions become nodes, and what a kernel asks for is served.
+Kernels run it; this module translates expressions and serves the requests of kernels.
 
     expression                     node
     ab…, a run of bytes            LITERAL, then the rest
     regular, then a byte           LEXEME of both, so that a string's state knows its closing quote
-    the same, characters counted   BOUNDED of both, in lock-step; the byte begins no character
+    the same, characters counted   BOUNDED of both, in lock-step; no character begins with the byte
     e f                            SEQUENCE
     e | f                          CHOICE
-    an object of the plain kind    OPENED, whose members the kernels know how to read
-    an object read by a formula    MEMBER, whose names they know (`members`)
-    rule, other template           what its body is, or what it unfolds to
-    lookahead, its end             AHEAD, STOP: what follows, under guards, is GUARDED
-    capture                        CAPTURE, then RESUME: what the template says to the text read
-
-What this module does not know: tokens (`gallery`, `rows`).
+    a plain object                 OPENED, whose members the kernels read
+    an object with a formula       MEMBER, whose names the kernels read (`members`)
+    rule, other template           node of its body, or of its unfolding
+    lookahead, its end             AHEAD, STOP; what follows under guards is GUARDED
+    capture                        CAPTURE, then RESUME: the template's answer to the text
 """
 
 from contextlib import nullcontext
@@ -62,14 +60,14 @@ from guideway.masks.seeds import Seed
 from guideway.masks.shelf import sealed
 from guideway.masks.verdicts import SHORT, Verdicts
 
-_OFTEN: Final = 4  # states that one mask lacked, before kernels make the next: each is a walk anew
-_NOBODY: Final = nullcontext()  # has lent anything
-_MANY: Final = 64  # nodes, before so many more are made with each: 5,400 one by one took 1.6 s
+_OFTEN: Final = 4  # missing states that restart a walk, before kernels make states themselves
+_NOBODY: Final = nullcontext()  # lends nothing
+_MANY: Final = 64  # requested nodes before batches of as many; 5,400 one by one took 1.6 s
 
 
 @final
 class Network:
-    """The nodes of one expression, which begin with those that `facts` know."""
+    """The nodes of one expression, starting with those of a seed."""
 
     def __init__(self, expr: Expr, machine: Derivatives, gallery: Gallery, seed: Seed) -> None:
         self._machine, self.gallery, self.lexicon = machine, gallery, gallery.lexicon
@@ -80,7 +78,7 @@ class Network:
         self.arena = Arena(seed.plan)
         self._shelf, self._lengths = seed.shelf, dict[int, Lengths]()
         self.begun, self._known = seed.known, seed.known.copy()
-        self.states, self._entered = dict[int, Any](), list[int]()  # of `states`, by macro state
+        self.states, self._entered = dict[int, Any](), list[int]()  # for states.py, by `marks.key`
         self.marks, self._captures = Marks(self.arena), list[tuple[Capture, bool]]()
         self._members, self._listed = dict[MembersTemplate, MemberNodes](), list[MemberNodes]()
         self._capture_numbers = dict[tuple[object, ...], int]()
@@ -92,11 +90,11 @@ class Network:
             self.arena.context[at.ANYTHING_STATE] = self.lexicon.state(ANYTHING)
 
     @cached_property
-    def _verdicts(self) -> Verdicts:  # which most schemas do without
+    def _verdicts(self) -> Verdicts:  # most schemas need none
         return Verdicts(self.arena, self.lexicon, self._known.exprs, self._automata, self._machine)
 
     def seed(self, expr: Expr) -> Seed:
-        """What others begin with that have this: its nodes, and those of all that is in it."""
+        """A seed with the nodes of this network and of all their parts."""
         self.node(expr)
         place = 0
         while place < len(self._known.exprs):  # which grows
@@ -105,18 +103,18 @@ class Network:
         return Seed(self.arena.plan(), self._known, self._shelf)
 
     def enter(self, rest: Expr) -> int:
-        """The macro state where this is what may follow."""
+        """The macro state of an expression for what follows."""
         return self.run(at.ENTER, self.node(rest))
 
     def read(self, macro: int, token: int, text: int = 0) -> int:
-        """What `kernels.entry.run` says to READ, behind a text within items (`marks`)."""
+        """Result of READ (`kernels.entry.run`); `text` is the text read within items (`marks`)."""
         if self.marks.any:
             self.arena.context[at.READ_TEXT] = text
         code = self._run(self.arena.context, at.READ, macro, token, self._row, self._spare)
         return code if code >= 0 else self._served(code, at.READ, macro, token)
 
     def fill(self, macro: int) -> "tuple[Row, list[int], bool]":
-        """The mask of a macro state, the tokens that are unsure, and whether it is kept here."""
+        """Mask of a macro state, its unsure tokens, and whether the mask is on the shelf."""
         if macro in self.marks.masks:
             return *self.marks.masks[macro], False
         context, row, spare = self.arena.context, self._row, self._spare
@@ -132,13 +130,13 @@ class Network:
     def run(
         self, what: int, a: int, b: int = 0, row: "Row | None" = None, exits: "Row | None" = None
     ) -> int:
-        """Call `kernels.entry.run` until it needs nothing any more; it writes to the rows."""
+        """Call `kernels.entry.run`, serving its requests, until done; it writes to the rows."""
         rows = (self._spare, self._spare) if row is None or exits is None else (row, exits)
         code = self._run(self.arena.context, what, a, b, *rows)
         return code if code >= 0 else self._served(code, what, a, b, *rows)
 
     def _served(self, code: int, what: int, a: int, b: int, *rows: Row) -> int:
-        """Serve what was asked for, and call again."""
+        """Serve a request and call again, until there is none."""
         (row, spare), context = rows or (self._row, self._spare), self.arena.context
         asked: dict[int, int] = {}
         while code < 0:
@@ -149,24 +147,24 @@ class Network:
         return code
 
     def node(self, expr: Expr) -> int:
-        """The node of an expression, to be translated when it is entered."""
+        """Node of an expression, translated when entered."""
         found = self._known.nodes.get(expr)
         if found is None:
             found = self.arena.make(at.EXPR, *self._known.named(expr))
             self._known.nodes[expr] = found
-            if self._looks:  # asked for one by one, each would begin a mask anew
+            if self._looks:  # each request for it would restart a mask
                 self.arena.set_settled(found, self._verdicts.settled(expr))
         return found
 
     def entered(self, expr: Expr) -> int:
-        """The node of what is entered as soon as the kernels go on, translated."""
+        """Node of an expression, translated now, as the kernels enter it next."""
         node = self.node(expr)
         if node not in self._known.told:
             self._tell(node)
         return node
 
     def _entering(self, expr: Expr) -> int:
-        """The same, of what is entered with the node that is being translated."""
+        """Node of an expression that is entered together with the current one."""
         node = self.node(expr)
         self._entered.append(node)
         return node
@@ -192,7 +190,7 @@ class Network:
             self._look_ahead(known, ahead)
 
     def _tell(self, wanted: int) -> None:
-        """Say what a node is, and what those are that are entered with it: a call less for each."""
+        """Set the target of a node, and of those entered with it, which saves calls."""
         self._entered = [wanted]
         while self._entered:
             node = self._entered.pop()
@@ -201,7 +199,7 @@ class Network:
                 self._known.told.add(node)
 
     def _look_ahead(self, known: int, ahead: int) -> None:
-        """Translate what is regular of the nodes that were made last, and of what they lead to."""
+        """Translate the regular expressions among the newest nodes and their successors."""
         place = known
         while place < min(len(self._known.exprs), known + ahead):
             expr = self._known.exprs[place]
@@ -210,7 +208,7 @@ class Network:
             place += 1
 
     def _target(self, node: int) -> int:
-        """What an EXPR, RESUME or NAMED node is; a BOUNDED one is itself, or DEAD."""
+        """Target of an EXPR, RESUME or NAMED node; a BOUNDED node is its own or DEAD."""
         kind, a, low, high, between, within = self.arena.record(node)
         if kind == at.BOUNDED:
             lengths = self._lengths.setdefault(between, Lengths(self.lexicon, between))
@@ -222,7 +220,7 @@ class Network:
         return self._translate(expr) if self._alive(expr) else at.DEAD
 
     def _alive(self, expr: Expr) -> bool:
-        """Whether an expression has a text, as far as it tells alone where it looks ahead."""
+        """Return True if an expression has a text; for lookaheads, as far as it can tell alone."""
         if expr.looks:
             return self._machine.living.check(expr)
         return self.lexicon.alive(expr) if expr.regular else self._machine.alive(expr)
@@ -259,7 +257,6 @@ class Network:
                 return self._constant(expr)
 
     def _rule(self, rule: Rule) -> int:
-        """The node of what a rule denotes."""
         found = describe_words(rule, self)
         if found is not None:
             return found
@@ -269,7 +266,7 @@ class Network:
         return self._entering(body)
 
     def _constant(self, expr: Expr) -> int:
-        """The node of ∅, ε, a doubt, or of where something is looked ahead for."""
+        """Node of ∅, ε, Unsure, Ahead or Stop."""
         if isinstance(expr, Ahead):
             if not self.lexicon.alive(expr.item):
                 return at.DEAD
@@ -279,13 +276,13 @@ class Network:
         return self.arena.make(at.DOUBT) if isinstance(expr, Unsure) else self.node(expr)
 
     def _choice(self, choice: Alt) -> int:
-        """A node for each option; where words part, further on too."""
+        """CHOICE of the options; inner choices of words are noted."""
         if self._known.is_of_words(choice):
             self._known.words.update(a for o in choice.options for a in alternatives_in(o))
         return self.arena.choice([self._entering(option) for option in choice.options])
 
     def _is_structure(self, choice: Alt) -> bool:
-        """Whether a regular choice is one between longer texts, as in an enum."""
+        """Return True if a regular choice is one between longer texts, as in an enum."""
         return (
             self._known.is_of_words(choice)
             or any(isinstance(o, Concat) and isinstance(o.tail, Concat) for o in choice.options)
@@ -308,18 +305,18 @@ class Network:
         return self.arena.make(at.SEQUENCE, lexeme, self.node(rest))
 
     def _is_no_lexeme(self, part: Expr) -> bool:
-        """Whether a part of a sequence is read by nodes of its own, or may be."""
+        """Return True if a part of a sequence has, or may have, nodes of its own."""
         counted = isinstance(part, Repeat) and self.lexicon.is_counted(part)
         return counted or isinstance(part, And) or self._is_apart(part)
 
     def _is_apart(self, head: Expr) -> bool:
-        """Whether what begins a sequence is read by nodes of its own."""
+        """Return True if the head of a sequence has nodes of its own."""
         if not head.regular or (isinstance(head, Alt) and self._known.is_of_words(head)):
             return True
         return isinstance(head, Alt | Repeat) and self.lexicon.holds_count(head)
 
     def _conjunction(self, head: And, tail: Expr) -> int | None:
-        """The node of a conjunction with a count, and what follows; None: it is a lexeme."""
+        """Node of a conjunction with a count, and of its tail; None if it becomes a lexeme."""
         found = counted_apart(head, self.lexicon.is_counted, self.lexicon.alive)
         if found is None:
             return None

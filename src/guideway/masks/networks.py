@@ -1,7 +1,4 @@
-"""New networks, and what they begin with: a seed for each gallery, made for its first network.
-
-What this module does not know: what is in a seed.
-"""
+"""New networks and their seeds, one for each gallery."""
 
 import threading
 from functools import lru_cache
@@ -23,10 +20,10 @@ _values = lru_cache(maxsize=1)(plain_values)
 
 
 def new_network(expr: Expr, machine: Derivatives, gallery: Gallery) -> Network:
-    """A network for an expression, with the nodes of plain values, but not for such ones.
+    """A network for an expression, starting with the nodes of plain JSON values if possible.
 
-    A vocabulary that cannot spell each byte has none: of plain values, some would have no text.
-    Where something is looked ahead for, nodes are looked at as they are made.
+    Not if the vocabulary cannot spell each byte, as some values would have no text, and not with
+    lookaheads, whose nodes are examined when made.
     """
     plain = not expr.looks and gallery.lexicon.spellable == ALL_BYTES
     with _lock:
@@ -36,9 +33,9 @@ def new_network(expr: Expr, machine: Derivatives, gallery: Gallery) -> Network:
 
 
 def succeed(vocabulary: Vocabulary, lexicon: Lexicon) -> None:
-    """Make what the next network begins with, as a lexicon is outgrown.
+    """Make the seed of the next network when a lexicon is outgrown.
 
-    So who fills it waits for that, 15 ms in seconds, and not who comes next.
+    The caller that filled the lexicon waits for it (15 ms), not the next one.
     """
     lexicon.outgrown = False
     following = shared_lexicon(lexicon.spellable)
@@ -49,7 +46,7 @@ def succeed(vocabulary: Vocabulary, lexicon: Lexicon) -> None:
 
 
 def succeed_large(vocabulary: Vocabulary) -> None:
-    """The same where nothing was compiled in the end that would ask for a mask."""
+    """`succeed` after a compilation that asks for no mask."""
     large = large_lexicon(vocabulary.spellable)
     if large is not None:
         succeed(vocabulary, large)
@@ -72,7 +69,7 @@ def _bare_seed(gallery: Gallery) -> Seed:
 
 
 def _present(seeds: "WeakKeyDictionary[Gallery, Seed]", gallery: Gallery) -> Seed | None:
-    """The seed of a gallery, if it has one, for its present shelf."""
+    """The seed of a gallery for its current shelf, if it has one."""
     found, shelf = seeds.get(gallery), gallery.shelf()
     if found is not None and found.shelf is not shelf:
         found = seeds[gallery] = found.beside(shelf)

@@ -1,4 +1,4 @@
-"""Objects, and arrays of different strings, as tables that kernels read: names, values, tries."""
+"""Objects, and arrays of distinct strings, as tables for the kernels: names, values, tries."""
 
 from collections.abc import Iterable, Sequence
 from functools import lru_cache
@@ -22,28 +22,26 @@ from guideway.masks.kernels import layout as at
 from guideway.masks.lexicon import Lexicon
 
 _SEARCHED: Final = 1 << 15
-"""Expressions derived before it is not known whether a key goes on: where key languages of 2^21
-states meet, all would be looked at, for minutes.
-"""
+"""Expressions derived before giving up: intersected key languages of 2^21 states took minutes."""
 
 
 class Nodes(Protocol):
-    """What an object is described to: a network, as far as it matters here."""
+    """The methods of a network that this module needs."""
 
     arena: Arena
     lexicon: Lexicon
 
     def node(self, expr: Expr) -> int:
-        """The node of an expression."""
+        """Node of an expression, translated when entered."""
         ...
 
     def entered(self, expr: Expr) -> int:
-        """The same, of what is entered as soon as the kernels go on."""
+        """Node of an expression, translated now."""
         ...
 
 
 def describe_whole(call: Call, network: Nodes, machine: Derivatives) -> int | None:
-    """The node of an object, an array of different strings, or words, if kernels can read it."""
+    """Node of an object, an array of distinct strings, or words; None if kernels cannot read it."""
     match call.template, call.argument:
         case ObjectTemplate() as template, argument if argument == START:
             plain = is_plain_object(template, network.lexicon)
@@ -58,7 +56,7 @@ def describe_whole(call: Call, network: Nodes, machine: Derivatives) -> int | No
 
 
 def _describe_verbatim(words: list[str] | None, network: Nodes) -> int | None:
-    """The node of one of some words, spelled as they are; None if not all can be."""
+    """Node of a choice of words, each spelled as it is; None if one cannot be spelled."""
     spellable, arena = network.lexicon.spellable, network.arena
     if words is None or not all(spellable >> byte & 1 for byte in set("".join(words).encode())):
         return None
@@ -69,7 +67,7 @@ def _describe_verbatim(words: list[str] | None, network: Nodes) -> int | None:
 
 
 def is_plain_object(template: ObjectTemplate, lexicon: Lexicon) -> bool:
-    """Whether the kernels can read such objects: any names, or a class, all of them spellable."""
+    """Return True if kernels can read objects: names, with any other keys or one class of them."""
     members = template.members
     if not can_spell(members.names, lexicon.spellable):
         return False
@@ -79,7 +77,7 @@ def is_plain_object(template: ObjectTemplate, lexicon: Lexicon) -> bool:
 
 
 def can_be_class(keys: Unnamed, lexicon: Lexicon, ordered: bool) -> bool:
-    """Whether the kernels can read keys of a class: none of them begins in vain."""
+    """Return True if kernels can read a class of keys: each prefix of a key can be continued."""
     if ordered or lexicon.spellable != ALL_BYTES or keys.plain is None:
         return False
     plain = keys.plain
@@ -87,7 +85,7 @@ def can_be_class(keys: Unnamed, lexicon: Lexicon, ordered: bool) -> bool:
 
 
 def can_spell(names: tuple[str, ...], spellable: int) -> bool:
-    """Whether the kernels can read such names: in each spelling."""
+    """Return True if kernels can read these names in each spelling."""
     if spellable == ALL_BYTES:
         return True
     used = set("".join(names).encode("utf-8", "surrogatepass"))
@@ -95,7 +93,7 @@ def can_spell(names: tuple[str, ...], spellable: int) -> bool:
 
 
 def describe_object(template: ObjectTemplate, network: Nodes, machine: Derivatives) -> int:
-    """The node of a whole object."""
+    """Node of a whole object."""
     members, style = template.members, template.style
     names = Names(members.names, network.arena)
     other = members.others if machine.alive(members.others) else EMPTY
@@ -108,9 +106,9 @@ def describe_object(template: ObjectTemplate, network: Nodes, machine: Derivativ
 
 
 def describe_strings(strings: DifferentStrings, style: JsonStyle, network: Nodes) -> int | None:
-    """The node of an array of different strings, read as keys are, behind which nothing is.
+    """Node of an array of distinct strings, read as keys without values.
 
-    None if not each can be spelled in every way.
+    None if some cannot be spelled in every way.
     """
     lexicon, arena = network.lexicon, network.arena
     most = 0 if strings.high is None else strings.high + 1
@@ -139,21 +137,19 @@ def describe_strings(strings: DifferentStrings, style: JsonStyle, network: Nodes
 
 
 class Declared(Protocol):
-    """Names, what values they have, and whether they are required."""
+    """Declared names of an object with their values."""
 
     @property
-    def names(self) -> tuple[str, ...]:
-        """The names."""
-        ...
+    def names(self) -> tuple[str, ...]: ...
 
     @property
     def values(self) -> tuple[Expr, ...]:
-        """The value of each."""
+        """Value of each name."""
         ...
 
     @property
     def required(self) -> tuple[bool, ...]:
-        """Whether each must be there."""
+        """Whether each name is required."""
         ...
 
 
@@ -164,14 +160,9 @@ def describe_members(
     network: Nodes,
     machine: Derivatives,
 ) -> int:
-    """The node of a whole object with classes of undeclared keys, in each of which none is alike.
+    """Node of a whole object with disjoint classes of undeclared keys, each with a value.
 
-    Args:
-        members: the names; they are in no class, even if they are among its keys.
-        classes: of other keys, and the value of each.
-        style: of the object.
-        network: what the node belongs to.
-        machine: tells what can be completed.
+    Names are in no class, even if they are among its keys.
     """
     lexicon, fields = network.lexicon, _object_fields(style, network)
     rows = list[list[int]]()
@@ -203,7 +194,7 @@ def _value_nodes(members: Declared, network: Nodes, machine: Derivatives) -> lis
 
 
 def _opened(frame: int, style: JsonStyle, network: Nodes) -> int:
-    """The node of an object with this frame."""
+    """Node of an object with this frame."""
     opened = network.arena.make(at.OPENED, frame)
     if style.opened is not EPSILON:
         opened = network.arena.make(at.SEQUENCE, network.node(style.opened), opened)
@@ -211,7 +202,7 @@ def _opened(frame: int, style: JsonStyle, network: Nodes) -> int:
 
 
 def describe_style(style: JsonStyle, lexicon: Lexicon) -> list[int]:
-    """The fields of an object, those set that say how keys are spelled."""
+    """Fields of an object, with only those set that depend on the spelling of keys."""
     begun, key, _ = _spelled(style)
     fields = [0] * 16
     fields[at.O_START] = lexicon.state(begun)
@@ -221,21 +212,21 @@ def describe_style(style: JsonStyle, lexicon: Lexicon) -> list[int]:
 
 
 def end_of_object(style: JsonStyle) -> Expr:
-    """The closing brace and what stands before it."""
+    """The closing brace with the white space before it."""
     return _spelled(style)[2]
 
 
 @lru_cache(maxsize=64)
 def _spelled(style: JsonStyle) -> tuple[Expr, Expr, Expr]:
-    """Any key behind its quote, with that, and the end of an object."""
+    """Any key after its opening quote, any key with it, and the end of an object."""
     begun = concat(style.spelling.content, QUOTE)
     return begun, concat(QUOTE, begun), concat(style.closing, literal("}"))
 
 
 def describe_words(rule: Rule, network: Nodes) -> int | None:
-    """The node of one of some strings, read like names behind which nothing else is.
+    """Node of a choice of strings, read like names of an object without values.
 
-    None if the rule lists no strings, or they cannot be spelled in each way.
+    None if the rule lists no strings, or some cannot be spelled in each way.
     """
     listed = words_of(rule)
     if listed is None or not can_spell(listed[0], network.lexicon.spellable):
@@ -249,7 +240,7 @@ def describe_words(rule: Rule, network: Nodes) -> int | None:
 
 @final
 class Names:
-    """The names of objects that differ in what else is said of them; their trie is made once."""
+    """Names shared by objects that differ in other fields; their trie is made once."""
 
     __slots__ = ("_arena", "_length", "_places", "_trie")
 
@@ -274,13 +265,13 @@ class Names:
         fields: list[int],
         classes: "Sequence[list[int]]" = (),
     ) -> int:
-        """The frame of an empty object.
+        """Frame of an empty object.
 
         Args:
-            values: for each name, the node of its value, DEAD if there is none.
-            required: for each name, whether it must come.
-            fields: of the object; those about names are still to be set.
-            classes: the same for each class of undeclared keys.
+            values: node of the value for each name, DEAD if there is none.
+            required: True for each required name.
+            fields: fields of the object; this method sets those of the names.
+            classes: fields for each class of undeclared keys.
         """
         from guideway.masks.kernels.entry import build_keys
 

@@ -1,7 +1,4 @@
-"""Which arrays an arena has, how large they are at first, and the memory that they are in.
-
-What this module does not know: what is in them.
-"""
+"""Memory layout of a new arena: its arrays, their first sizes and contents."""
 
 from collections.abc import Mapping
 from copy import copy
@@ -80,7 +77,7 @@ TABLES: Final[dict[int, Table]] = {
         ((seen.OUTLOOK, np.int64, 1), (seen.OUTLOOK_AT, np.int32, 4)),
         ((seen.OUTLOOK_HASH, np.int32, 2),),
     ),
-    # Each time that there is no room a walk through the vocabulary begins anew.
+    # Large, since a walk over the vocabulary restarts each time that it grows.
     seen.SEEN_LISTED: Table(seen.SEEN_LIST_ROOM, 16384, ((seen.SEEN_LIST, np.int32, 1),)),
     seen.LEAVINGS: Table(
         seen.LEAVING_ROOM, 64, ((seen.LEFT_BY, np.int64, 3), (seen.LEFT_AT, np.int64, 1))
@@ -102,7 +99,7 @@ TABLES: Final[dict[int, Table]] = {
         at.REACH_ROOM, 64, ((at.REACH_ITEM, np.int64, 2), (at.REACH_SEEN, np.int64, 6))
     ),
 }
-_PYTHON: Final = (  # what Python alone writes, with the elements at first: for most schemas
+_PYTHON: Final = (  # arrays that only Python writes; first sizes suffice for most schemas
     (at.EDGE, np.int32, 512),
     (at.POOL, np.uint8, 768),
     (at.OBJECT, np.int32, 16 * 24),
@@ -115,19 +112,19 @@ _LINE: Final = 64  # bytes; no two arrays share a cache line
 
 
 class Described(Protocol):
-    """What an arena is made for: a gallery, as far as it matters here."""
+    """The methods of a gallery that this module needs."""
 
     words: int
     deepest: int
 
     def describe(self, context: NDArray[np.int64]) -> None:
-        """Write the sizes and addresses of what is shared to a context."""
+        """Write the sizes and addresses of shared arrays to a context."""
         ...
 
 
 @final
 class Plan:
-    """Where the arrays of a new arena are in its memory, what they hold, and the context for it."""
+    """Offsets and contents of the arrays of a new arena, and its context."""
 
     def __init__(
         self,
@@ -136,13 +133,13 @@ class Plan:
         contents: Mapping[int, NDArray[Any]],
         used: Mapping[int, int],
     ) -> None:
-        """Put arrays one behind the other, those with contents first.
+        """Lay out arrays one after the other, those with contents first.
 
         Args:
-            context: of the arena, but for the addresses of these arrays.
-            sizes: the type and number of the elements of each array.
-            contents: what is in them; nothing but zeros in others.
-            used: how much is used of those that Python alone writes.
+            context: of the arena, without the addresses of these arrays.
+            sizes: type and number of elements of each array.
+            contents: contents of arrays that are not all zero.
+            used: number of used elements of those that only Python writes.
         """
         self.context, self.used = context, dict(used)
         self.parts: dict[int, tuple[int, Any, int]] = {}
@@ -161,21 +158,21 @@ class Plan:
         self.image = image.tobytes().rstrip(b"\0")
 
     def block(self) -> tuple[NDArray[np.uint8], NDArray[np.int64]]:
-        """The memory of a new arena, and the context that has its addresses."""
+        """Memory of a new arena, and a context with its addresses."""
         memory, context = untouched(self.size, np.uint8), self.context.copy()
         memory[: len(self.image)] = np.frombuffer(self.image, np.uint8)
         context[self.slots] = self.offsets + address(memory)
         return memory, context
 
     def told(self, context: NDArray[np.int64]) -> "Plan":
-        """The same plan with another context."""
+        """A copy with another context."""
         made = copy(self)
         made.context = context
         return made
 
     @classmethod
     def empty(cls, gallery: Described) -> "Plan":
-        """That of an arena with nothing in it."""
+        """Plan of an empty arena."""
         context = np.zeros(at.CONTEXT_SIZE, np.int64)
         gallery.describe(context)
         for count in (at.STACKS, at.MACROS, at.TEXTS, at.EXTRAS, at.PAIRS, at.JUDGEMENTS):

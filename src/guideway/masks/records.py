@@ -1,9 +1,7 @@
-"""Regular expressions written as records, which kernels derive.
+"""Regular expressions as records, which kernels derive (`kernels.derive`).
 
-Here are the arrays of one lexicon's records, which grow when a kernel says so, and the way from an
-expression to its record. Whoever uses this holds the lexicon's lock.
-
-What this module does not know: derivatives (`kernels.derive`), tokens.
+This module has the arrays of one lexicon's records and translates expressions. Callers hold the
+lexicon's lock.
 """
 
 from array import array
@@ -41,15 +39,15 @@ from guideway.masks.kernels import record_layout as at
 from guideway.masks.space import untouched
 
 MOST_RECORDS: Final = 1 << 22  # 128 bytes each
-EFFORT: Final = 1 << 14  # expressions derived before Python may be interrupted, at first
-_VERY_MANY: Final = 1 << 22  # between which and twice as many nobody may be asked to pay
-_UNPAID: Final = 1 << 18  # records that a long search may make for nothing
-_RECORD: Final = 2  # parts for each one more: 4 million, ten for each expression, took 6 s, 512 MB
+EFFORT: Final = 1 << 14  # expressions derived before the first check for interrupts
+_VERY_MANY: Final = 1 << 22  # room from which arrays only double, so that fuel is used in between
+_UNPAID: Final = 1 << 18  # records that a long search may make without using fuel
+_RECORD: Final = 2  # fuel for each further record: 4 million took 6 s and 512 MB
 _FIELDS: Final = 5
 _words: Final = Struct("<4q").unpack
 
-# What there may be too little of: room at first, and its arrays: slot, type, elements for each.
-# That of records is as large as it may ever get: to copy 262,144 took 80 ms within one mask.
+# Growing arrays by count: first room, then slot, type and elements per unit of each array.
+# RECORD has its final size at once: copying 262,144 records took 80 ms within one mask.
 _TABLES: Final[dict[int, tuple[int, tuple[tuple[int, Any, int], ...]]]] = {
     at.RECORDS: (1024, ((at.RECORD, np.int64, at.WIDTH),)),
     at.SETS: (256, ((at.SET, np.int64, 4),)),
@@ -65,8 +63,8 @@ class Records:
     """The records of one lexicon.
 
     Args:
-        spellable: the bytes that exist, as a 256-bit integer.
-        states: how many lexical states there may be.
+        spellable: bytes of the vocabulary, as a 256-bit integer.
+        states: maximal number of lexical states.
     """
 
     def __init__(self, spellable: int, states: int) -> None:
@@ -83,7 +81,7 @@ class Records:
         for count, slot in _HASHES.items():
             self._place(slot, np.zeros(2 * _TABLES[count][0], np.int32))
         used = [at.RECORDS, at.SETS, at.LINES, at.STATES, at.OPTIONS]
-        self.context[used] = 1  # 0 says that there is none
+        self.context[used] = 1  # 0 means none
         self.context[at.ROOMS + at.STATES] = states
         self.context[at.ROOMS + at.EFFORT] = EFFORT
         self._arrays[at.RECORD][at.ABOUT] = at.DEAD
@@ -95,23 +93,23 @@ class Records:
 
     @property
     def nbytes(self) -> int:
-        """How much memory it takes."""
+        """Memory in bytes."""
         others = sum(array.nbytes for slot, array in self._arrays.items() if slot != at.RECORD)
         return others + int(self.context[at.RECORDS]) * at.WIDTH * 8
 
     def share(self, slot: int, array: "NDArray[Any]") -> None:
-        """Tell the kernels where an array of the lexicon is."""
+        """Store the address of an array of the lexicon for the kernels."""
         self.context[slot] = array.__array_interface__["data"][0]
 
     def ask(self, what: int, a: int, *, begins: int = 0) -> int:
-        """What `kernels.entry.lexemes` has to say, when there is room for it.
+        """Result of `kernels.entry.lexemes`, which grows arrays on demand.
 
-        -1 where it has not been told after so many searches, if any number is given.
+        Return -1 after `begins` restarts of a search, if given.
         """
         return self._asked(what, a, _NONE, _NONE, begins)
 
     def new_state(self) -> int:
-        """The number of a state that no record has."""
+        """Number of a new state that has no record."""
         made = int(self.context[at.STATES])
         if made == self._most_states:
             self._serve(at.STATES)
@@ -119,7 +117,7 @@ class Records:
         return made
 
     def record(self, expr: Expr) -> int:
-        """The record of a regular expression."""
+        """Record of a regular expression."""
         found = self._known.get(expr)
         if found is None:
             self._write(self._unknown(expr))
@@ -127,14 +125,11 @@ class Records:
         return found
 
     def guess(self, record: int) -> int:
-        """How many bytes a text of a record may have at least: a guess, which may be too high."""
+        """Estimate of the fewest bytes of a text of a record; may be too high."""
         return self._bound(record, 0)
 
     def most(self, record: int) -> int:
-        """How many bytes that begin a character a text of a record has at most, or more.
-
-        FARTHEST where any number is possible.
-        """
+        """Upper bound on the bytes of a text that begin a character; FARTHEST if unbounded."""
         return self._bound(record, at.MOST_OF)
 
     def _bound(self, record: int, bit: int) -> int:
@@ -142,7 +137,7 @@ class Records:
         return found >> bit & (2 * at.FARTHEST - 1)
 
     def expr(self, record: int) -> Expr:
-        """The expression of a record, or another of the same texts."""
+        """An expression with the language of a record."""
         made: dict[int, Expr] = {}
         stack = [record]
         while stack:
@@ -160,7 +155,7 @@ class Records:
         return self._arrays[at.RECORD][record * at.WIDTH : record * at.WIDTH + 4].tolist()
 
     def _parts(self, record: int) -> list[int]:
-        """The records that a record is made of."""
+        """Records of the operands of a record."""
         kind, a, b, _ = self._fields(record)
         if kind in (at.CONCAT, at.AND):
             return [a, b]
@@ -182,9 +177,9 @@ class Records:
         return EPSILON if kind == at.EPSILON_KIND else EMPTY
 
     def _unknown(self, expr: Expr) -> list[Expr]:
-        """All parts of an expression that have no record yet, each behind its own parts.
+        """All parts of an expression without a record, operands first.
 
-        Letters, as most are, are never waited for: of an e-mail address all took 1.9 ms, now .8.
+        Bytes, most of the parts, skip the stack: an e-mail address takes 0.8 ms instead of 1.9.
         """
         known, found, stack = self._known, dict[Expr, None](), [expr]
         while stack:
@@ -205,7 +200,7 @@ class Records:
         new, known = {expr: -1 - index for index, expr in enumerate(exprs)}, self._known
         program: list[int] = []
         options: list[int] = []
-        for expr in exprs:  # no number is 0; a function to look one up took as long as the rest
+        for expr in exprs:  # no number is 0; a look-up function would double the time
             match expr:
                 case Concat(head, tail):
                     first, second = new.get(head) or known[head], new.get(tail) or known[tail]
@@ -230,12 +225,12 @@ class Records:
                 case _:
                     program += (at.EPSILON_KIND, 0, 0, 0, 0)
         made = np.zeros(len(exprs), np.int64)
-        written = np.frombuffer(array("q", program + options), np.int64)  # a third of `np.array`
+        written = np.frombuffer(array("q", program + options), np.int64)  # 3 times faster
         self._asked(at.WRITE, 0, written, made)
         known.update(zip(exprs, made.tolist(), strict=True))
 
     def _of_rule(self, rule: Rule) -> tuple[int, ...]:
-        """What a program says of a rule."""
+        """Program of a rule."""
         self._rules.append(rule)
         sure = rule.inhabited and not rule.needs & ~self._spellable
         return at.RULE, len(self._rules) - 1, int(sure), 0, 0
@@ -256,7 +251,7 @@ class Records:
                     return found
                 count = int(self.context[at.WANT]) - 1
                 self._serve(count)
-                if count == at.EFFORT:  # a search begins anew, and would do so ever more often
+                if count == at.EFFORT:  # the search restarts, so double its effort
                     effort, begins = effort * 2, begins - 1
                     self.context[at.ROOMS + at.EFFORT] = effort
                     if begins == 0:
@@ -281,12 +276,12 @@ class Records:
             self._grow(count)
 
     def _give_body(self, rule: int) -> None:
-        """Write the body of a rule, which may be made only now."""
+        """Write the body of a rule, which is made on demand."""
         body = self.record(self._rules[int(self._arrays[at.RECORD][rule * at.WIDTH + at.A])].body)
         self._arrays[at.RECORD][rule * at.WIDTH + at.C] = body + 1
 
     def _grow(self, count: int) -> None:
-        """Make room for four times as many of what `count` counts; of very many for twice."""
+        """Multiply the room of an array by four, from _VERY_MANY on by two."""
         room = int(self.context[at.ROOMS + count])
         room *= 4 if room < _VERY_MANY else 2
         if count == at.RECORDS and room > MOST_RECORDS:
@@ -320,7 +315,7 @@ _MADE: Final[dict[int, Callable[..., Expr]]] = {
 
 
 def readable(low: int, high: int | None) -> tuple[int, int]:
-    """The same counts for whoever reads texts, as numbers of 31 bits: -1 where there is no end.
+    """Counts as 31-bit numbers for kernels, -1 for no maximum.
 
     >>> readable(10**100, None), readable(2, 3)
     ((1073741822, -1), (2, 3))

@@ -1,7 +1,7 @@
-"""Token masks of states, with a short memory.
+"""Token masks of the plain engine, with a small cache.
 
-A row depends on the state alone, so it is made once and handed out again without copying. The plain
-engine remembers few of them: it is meant to be clear, and a walk costs milliseconds, not seconds.
+A row depends on the state only, so it is made once and shared without copying. The cache is small,
+since the engine is meant to be simple and a walk takes milliseconds.
 """
 
 from collections import OrderedDict
@@ -18,12 +18,12 @@ from guideway.masks.walk import Reached, walk
 from guideway.vocabulary.spellings import Vocabulary
 
 State = TypeVar("State")
-_STATE: Final = 5 << 10  # bytes that a state takes beside its row: 3 to 7 KB of seven schemas
+_STATE: Final = 5 << 10  # bytes of a state without its row: 3 to 7 KB in seven schemas
 
 
 @final
 class Rows(Generic[State]):
-    """The masks of one recognizer over one vocabulary. Not thread safe; its owner locks."""
+    """The masks of one recognizer over one vocabulary. Not thread safe: the owner locks."""
 
     def __init__(self, recognizer: Blurry[State], vocabulary: Vocabulary, budget: Budget) -> None:
         self._recognizer, self._vocabulary, self._budget = recognizer, vocabulary, budget
@@ -34,7 +34,7 @@ class Rows(Generic[State]):
         self.end_row = pack(sorted(vocabulary.eos_ids), vocabulary.width)
 
     def row(self, state: State) -> Row:
-        """The tokens that can be read next, and the end ids where the text may end."""
+        """Mask of a state: readable tokens, and end ids if it accepts."""
         found = self._rows.get(state)
         self._hits += found is not None
         if found is None:
@@ -49,16 +49,16 @@ class Rows(Generic[State]):
         return found
 
     def pack(self, state: State, tokens: "np.typing.NDArray[np.int32]") -> Row:
-        """The row of these tokens, with the end ids where the text may end."""
+        """Row of these tokens, and end ids if the state accepts."""
         if not self._recognizer.accepts(state):
             return pack(tokens, self._vocabulary.width)
         ends = np.array(sorted(self._vocabulary.eos_ids), np.int32)
         return pack(np.concatenate([tokens, ends]), self._vocabulary.width)
 
     def reached(self, state: State) -> Reached:
-        """What a walk from `state` finds; a table that is too large is started anew before.
+        """Walk from a state, after clearing a table that is too large.
 
-        That of the last state is kept, as what is asked near the end of a budget is asked twice.
+        The last result is cached: near the end of a budget it is used twice.
         """
         if self._walked is not None and self._walked[0] == state:
             return self._walked[1]
@@ -69,11 +69,11 @@ class Rows(Generic[State]):
         return found
 
     def state(self, number: int) -> State:
-        """The blurred state that the last walk gave this number."""
+        """The blurred state with this number in the last walk."""
         return self._table.state(number)
 
     def after(self, state: State, token: int) -> State | None:
-        """The state after the bytes of `token`, None where they cannot be read."""
+        """State after the bytes of a token, None if they cannot be read."""
         spelling = self._vocabulary.tokens[token] if token < len(self._vocabulary.tokens) else None
         if not spelling:
             return None
@@ -85,7 +85,7 @@ class Rows(Generic[State]):
         return following
 
     def held(self) -> Held:
-        """What is remembered at the moment."""
+        """Size of the caches."""
         count = len(self._rows)
         return Held(
             rows=count,
@@ -101,7 +101,7 @@ class Rows(Generic[State]):
         return self._table.rows.nbytes + _STATE * len(self._table)
 
     def forget(self) -> None:
-        """Drop all that was remembered; what is asked for later is made again, the same."""
+        """Clear the caches."""
         self._recognizer.forget()
         self._walked = None
         self._table = Table(self._recognizer)

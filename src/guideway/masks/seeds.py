@@ -1,8 +1,7 @@
-"""What networks begin with: the nodes of what JSON Schemas mostly hold, made once for a gallery.
+"""Initial nodes of networks: those of common JSON values, made once for each gallery.
 
-White space, strings, numbers and values of any kind are the same in every schema; of the nodes that
-a quarter of MaskBench's schemas translate while they write, 45 % were those. A new network copies
-the nodes, which takes less than translating two, and asks for the rest (`known`).
+White space, strings, numbers and values of any kind are the same in every schema: 45 % of the nodes
+that a quarter of MaskBench's schemas translate. Copying the nodes takes less than translating two.
 """
 
 from dataclasses import dataclass, replace
@@ -26,12 +25,12 @@ from guideway.syntax.json_schema_values import TYPES
 @final
 @dataclass(frozen=True, slots=True, eq=False)
 class Seed:
-    """The nodes that a network begins with, and what they depend on.
+    """The initial nodes of a network.
 
     Attributes:
-        plan: of the arena that holds them.
-        known: what is known of them.
-        shelf: what `plan` was made for.
+        plan: plan of the arena that holds them.
+        known: their expressions.
+        shelf: the shelf in `plan`.
     """
 
     plan: Plan
@@ -40,7 +39,7 @@ class Seed:
 
     @classmethod
     def bare(cls, gallery: Gallery) -> "Seed":
-        """The nodes without which there is no network."""
+        """The nodes that every network needs."""
         arena, shelf = Arena(gallery.plan), gallery.shelf()
         shelf.describe(arena.context)
         arena.context[BOUND_SEARCH] = SEARCHED
@@ -53,14 +52,14 @@ class Seed:
         return cls(arena.plan(), known, shelf)
 
     def beside(self, shelf: Shelf) -> "Seed":
-        """The same nodes, for networks that keep their rows elsewhere."""
+        """The same nodes with another shelf."""
         context = self.plan.context.copy()
         shelf.describe(context)
         return replace(self, plan=self.plan.told(context), shelf=shelf)
 
 
 def plain_values() -> Expr:
-    """An object with members of each type, and with arrays of them, as most schemas have them."""
+    """An object with members of each type and arrays of them, as in most schemas."""
     kinds: dict[str, object] = {kind: {"type": kind} for kind in TYPES}
     listed = {f"{kind}s": {"type": "array", "items": kinds[kind]} for kind in ("string", "object")}
     return lower_json_schema(JsonSchema({"type": "object", "properties": {**kinds, **listed}}))

@@ -1,10 +1,9 @@
-"""Rows that are kept once, for all constraints of a vocabulary.
+"""Masks, each stored once for all constraints of a vocabulary.
 
-Masks of different states are mostly equal, and so are those of different schemas: within a string
-before a comma or a brace, all are. Kernels look a mask up by what it says (`kernels.shelf`); one
-that is not there is put here, as long as there is room. Nothing is ever taken away, as kernels of
-other threads may be reading; when a shelf is full, new networks get a new one, and it goes when the
-last network that knows it does.
+Masks of many states and schemas are equal (within a string before a comma or brace, all are).
+Kernels look a mask up by its hash (`kernels.shelf`); a new one is added while there is room. Rows
+are never removed, as kernels of other threads may read them. When a shelf is full, new networks get
+a new one; the old one is freed with its last network.
 """
 
 import threading
@@ -21,16 +20,16 @@ from guideway.masks.memory import Held, total, track_shared
 from guideway.masks.space import untouched
 
 MOST_BYTES: Final = 64 << 20
-_MOST_ROWS: Final = 1 << 14  # of small vocabularies
+_MOST_ROWS: Final = 1 << 14  # limit for small vocabularies
 
 
 @final
 class Shelf:
-    """Some rows of one gallery.
+    """Rows of one gallery.
 
     Attributes:
-        rows: by number; there is no row 0.
-        full: whether there is no room for more.
+        rows: rows by number; row 0 is unused.
+        full: True if there is no more room.
     """
 
     def __init__(self, words: int) -> None:
@@ -45,18 +44,17 @@ class Shelf:
         _shelves.add(self)
 
     def held(self) -> Held:
-        """The memory of the rows."""
         count = len(self.rows) - 1
         return Held(rows=count, row_bytes=4 * self._words * count)
 
     def describe(self, context: "NDArray[np.int64]") -> None:
-        """Write the size and the addresses to a context."""
+        """Write the size and addresses to a context."""
         context[at.SHELF_ROOM] = self._room
         context[at.SHELF], context[at.SHELF_CODE] = address(self._table), address(self._codes)
         context[at.SHELF_ROW] = address(self._addresses)
 
     def put(self, row: Row, code: int) -> int:
-        """Keep a copy of a row that was not here by its hash; its number, 0 without room."""
+        """Store a copy of a row under its hash; return its number, 0 if there is no room."""
         with self._lock:
             number, last = len(self.rows), 2 * self._room - 1
             if number == self._room:
@@ -73,7 +71,7 @@ class Shelf:
 
 
 def sealed(row: Row) -> Row:
-    """A copy that nobody can make writeable, as others read it."""
+    """A copy that cannot be made writeable, as others read it."""
     own = row.copy()
     own.flags.writeable = False
     return own.view()
@@ -81,14 +79,13 @@ def sealed(row: Row) -> Row:
 
 @final
 class _Shared:
-    """All shelves in use, as the memory accounts see them."""
+    """All shelves in use, for memory accounting."""
 
     def held(self) -> Held:
-        """The memory of the rows."""
         return total([shelf.held() for shelf in [*_shelves]])
 
     def forget(self) -> None:
-        """Leave them to those who use them: a new gallery has a new shelf."""
+        """Do nothing: a new gallery has a new shelf."""
 
 
 _shelves: "WeakSet[Shelf]" = WeakSet()

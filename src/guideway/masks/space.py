@@ -1,8 +1,7 @@
 """Large arrays that take memory only where they are written.
 
-Kernels need arrays that never move, so some are as large as they may ever get. Those of numpy come
-from a heap that has to clear what was used before, all of it. What the operating system maps is
-zero, and takes memory page by page when it is touched.
+Kernels need arrays that never move, so some have their final size at once. Memory from numpy's heap
+may have to be cleared; mapped memory is zero and committed page by page.
 """
 
 from math import prod
@@ -14,7 +13,7 @@ from numpy.typing import NDArray
 
 
 def untouched(shape: int | tuple[int, ...], kind: Any) -> NDArray[Any]:
-    """Zeros in memory of their own; a process that is forked writes into copies.
+    """Zeros in a private memory map; a forked process writes to copies.
 
     >>> int(untouched((2, 3), np.int32).sum())
     0

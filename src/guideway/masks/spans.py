@@ -1,10 +1,7 @@
-"""How many bytes lexical states are from their nearest end, and the farthest of those behind them.
+"""Distances of lexical states from their nearest accept state, and their maxima over successors.
 
-Where characters are counted beside a pattern, the shortest text may have too few or too many. What
-is said then is a bound: with so many characters of one byte first, or the fewest that it takes,
-which bytes alone do not tell, each of the longest spelling.
-
-What this module does not know: nodes.
+With counted characters the shortest text may have too few or too many of them. Then these are upper
+bounds: the missing characters of one byte each, or all characters in the longest spelling.
 """
 
 from collections import defaultdict
@@ -17,27 +14,27 @@ import numpy as np
 from guideway.masks.kernels.layout import ACCEPTS, DEAD_END, DOUBTS
 from guideway.masks.lexicon import Lexicon
 
-_MET: Final = 256  # lexical states on the way to the nearest end
-_COUNTED: Final = 64  # characters that are needed
-_AT_ONCE: Final = 16  # states, behind so many
+_MET: Final = 256  # lexical states in a search for the nearest end
+_COUNTED: Final = 64  # needed characters
+_AT_ONCE: Final = 16  # parallel states after them
 _LONGEST: Final = len("\\ud83d\\ude00")  # bytes of a character
-_NEAR: Final = 256  # states behind one that has too many, which are taken to have so, too
-_BEHIND: Final = 1 << 12  # those behind one, of an e-mail address 2,013: 25 ms, once
+_NEAR: Final = 256  # successors of a state with too many that count as such, too
+_BEHIND: Final = 1 << 12  # successors of a state; an e-mail address has 2,013: 25 ms, once
 
 
 @final
 class Spans:
-    """What is known of one lexicon; what two threads find out at once is the same."""
+    """Distances for one lexicon; threads may compute the same one twice."""
 
     def __init__(self) -> None:
         self._least: dict[int, int] = {}
         self._farthest: dict[int, int | None] = {}
 
     def least(self, lexicon: Lexicon, state: int) -> int | None:
-        """A short text of a state, mostly a shortest, and of those on the way there.
+        """Length of a short text of a state, mostly a shortest one; None if it takes long.
 
-        What seems to end soonest is tried first: times of day lead to 60,000 states, and no end was
-        among the nearest 256. None where that takes long.
+        A best-first search by `guess`: times of day have 60,000 states, and none of the nearest 256
+        accepts. Also learns the states on the way.
         """
         before, heap = {state: state}, [(0, 0, state)]
         while heap and len(before) <= _MET:
@@ -53,19 +50,19 @@ class Spans:
         return None
 
     def least_bounded(self, lexicon: Lexicon, bounded: list[int]) -> int | None:
-        """A bound of the same, of a BOUNDED node; None where that is not known."""
+        """Upper bound on the shortest rest of a BOUNDED node; None if not known."""
         _, state, needed, allowed, between, within = bounded
         if needed:
             return None if within else self._padded(lexicon, state, needed, allowed, between)
         bytes_ = self.least(lexicon, state)
         if bytes_ is None or allowed < 0 or bytes_ <= allowed + len('"'):
             return bytes_
-        return _LONGEST * (allowed + 1)  # with the rest of a character, and what ends the text
+        return _LONGEST * (allowed + 1)  # includes a started character and the closing byte
 
     def _padded(
         self, lexicon: Lexicon, state: int, needed: int, allowed: int, between: int
     ) -> int | None:
-        """The same between two characters: so many of one byte first, as far as there are such."""
+        """The same between two characters: the needed characters of one byte first."""
         states, single = {state}, np.flatnonzero(lexicon.rows[between] == between)
         for _ in range(min(needed, _COUNTED + 1)):
             if len(states) > _AT_ONCE or not all(lexicon.expand(s, briefly=True) for s in states):
@@ -77,12 +74,12 @@ class Spans:
         return needed + min(found) if fits else None
 
     def farthest_bounded(self, lexicon: Lexicon, bounded: list[int]) -> int | None:
-        """A bound of the greatest of these behind a BOUNDED node; None where it is not known."""
+        """Upper bound on `least_bounded` of all successors of a BOUNDED node; None if not known."""
         _, state, needed, allowed, between, within = bounded
         found = self.farthest(lexicon, state)
         if found is None or (needed and within) or not lexicon.expand(between, briefly=True):
             return None
-        if allowed >= 0:  # less than `found` may be
+        if allowed >= 0:  # may be less than `found`
             found = max(found, _LONGEST * (found - len('"')))
         states = {state}
         for read in range(needed):
@@ -99,7 +96,7 @@ class Spans:
         return found
 
     def _behind_one(self, lexicon: Lexicon, states: set[int], between: int) -> set[int] | None:
-        """The states behind one character; None if there is much to be read for that."""
+        """States after one character; None if that takes long."""
         met = [(state, between) for state in states]
         known, found = {*met}, set[int]()
         for state, inside in met:  # which grows
@@ -123,7 +120,7 @@ class Spans:
         return length
 
     def farthest(self, lexicon: Lexicon, state: int) -> int | None:
-        """The greatest `least` of a state and all behind it, at most; None: they are too many."""
+        """Upper bound on `least` of a state and all its successors; None if there are too many."""
         if state not in self._farthest:
             met, whole = self._behind(lexicon, state)
             found = self._greatest(lexicon, met) if whole else None
@@ -132,7 +129,7 @@ class Spans:
         return self._farthest[state]
 
     def _behind(self, lexicon: Lexicon, state: int) -> tuple[list[int], bool]:
-        """A state and those behind it, the nearest first, and whether that is all of them."""
+        """A state and its successors in breadth-first order, and whether these are all."""
         met, known = [state], {state}
         for one in met:  # which grows
             if len(met) > _BEHIND or not lexicon.expand(one, briefly=True):
@@ -146,7 +143,7 @@ class Spans:
         return met, True
 
     def _greatest(self, lexicon: Lexicon, met: list[int]) -> int | None:
-        """Of all these, where what is behind them is among them: backwards from the ends."""
+        """Greatest distance of a closed set of states: a search backwards from accept states."""
         sources = defaultdict[int, list[int]](list)
         for one in met:
             for target in _targets(lexicon, one):
@@ -170,5 +167,4 @@ _spans: "WeakKeyDictionary[Lexicon, Spans]" = WeakKeyDictionary()
 
 
 def shared_spans(lexicon: Lexicon) -> Spans:
-    """What is known of a lexicon, for all who ask."""
     return _spans.setdefault(lexicon, Spans())

@@ -1,9 +1,6 @@
-"""Decode states: values that remember their masks and where tokens lead.
+"""Decode states, which cache their masks and successors.
 
-A state is a macro state of a network, one object each. Who keeps an old one can go back to it, at
-any time and from any thread.
-
-What this module does not know: how masks are made.
+There is one object for each macro state of a network. Old states stay valid, in any thread.
 """
 
 import sys
@@ -16,30 +13,30 @@ from guideway.masks.bits import Row
 from guideway.masks.network import Network
 
 ALL: Final = sys.maxsize  # tokens
-PLAIN: Final = -1  # instead of a macro state, where there is doubt what can come to an end
-UNTIED: Final = -2  # instead of a macro state, where the network that had it is gone
+PLAIN: Final = -1  # macro state of states of the plain engine
+UNTIED: Final = -2  # macro state of states whose network is gone
 
 
 @final
 class State:
-    """Where a text stands. Compared by identity: equal states are the same object.
+    """A position in a text. Compared by identity: equal states are the same object.
 
     Attributes:
-        network: what the state belongs to; None where the plain engine reads it, or it is UNTIED.
-        macro: its macro state there,
-        text: and what has been read of items that it is within (`marks`), a number of the arena's.
-        accepts: whether the text may end here.
-        ended: whether an end id has been taken.
-        row: the mask, while it is remembered.
-        hits: how often the mask was remembered when it was asked for.
-        seen: how many of these the last look for a row to forget saw.
-        enough: as many tokens as are known to suffice for an end whatever the next one is.
-        token: the token that was taken first, -1 if none was,
-        next: and the state after it.
+        network: network of the state; None for the plain engine or if UNTIED.
+        macro: its macro state there, or PLAIN or UNTIED.
+        text: number of the text read of the current items (`marks`).
+        accepts: True if the text may end here.
+        ended: True after an end id.
+        row: the mask, while cached.
+        hits: number of cache hits.
+        seen: `hits` when the cache was last trimmed.
+        enough: number of tokens known to suffice for an end after any next token.
+        token: the first token taken, -1 if none.
+        next: the state after `token`.
     """
 
-    # Most states have one way here and one on: no object beside them says so. For the collector a
-    # dictionary and a pair for each state were as much again, twice.
+    # Most states have one predecessor and one successor, so these are slots: a dictionary and a
+    # pair for each state would triple the garbage collector's work.
     __slots__ = (
         "__weakref__", "_before", "_by", "_end", "_others", "_rest", "accepts", "ended", "enough",
         "hits", "macro", "network", "next", "row", "seen", "text", "token",
@@ -61,15 +58,15 @@ class State:
         self._rest = rest
 
     def following(self, token: int) -> "State | None":
-        """The state after a token, if that was taken before."""
+        """The state after a token, if cached."""
         if token == self.token:
             return self.next
         return None if self._others is None else self._others.get(token)
 
     def follow(self, token: int, state: "State") -> None:
-        """Remember where a token leads, and a way there."""
+        """Cache the state after a token, and the way to it."""
         if self.token < 0:
-            self.next = state  # before its token: other threads look for that
+            self.next = state  # before `token`, which other threads check
             self.token = token
         elif self._others is None:
             self._others = {token: state}
@@ -79,38 +76,38 @@ class State:
             state._before, state._by = self, token
 
     def reader(self) -> Network | None:
-        """The network that reads it; None: the plain engine does."""
+        """The network that reads the state; None for the plain engine."""
         if self.network is None and self.macro != PLAIN:
             raise GuidewayError("a state of another engine")
         return self.network
 
     def tie(self, equal: "State") -> None:
-        """Let a state that is UNTIED go on as one that says the same."""
+        """Give an UNTIED state the network of an equal one."""
         self.network, self.macro, self.text = equal.network, equal.macro, equal.text
 
     def let_go(self) -> None:
-        """Forget where tokens lead: then nothing that can be reached from here leads back."""
+        """Forget the successors, to break reference cycles."""
         self.token, self.next, self._others = -1, None, None
 
     def end(self, row: Row, rest: Expr) -> "State":
-        """The state after an end id, after which only they may come."""
+        """The state after an end id, where only end ids are allowed."""
         if self._end is None:
             self._end = State(self.network, self.macro, True, rest)
             self._end.ended, self._end.row = True, row
         return self._end
 
     def know_rest(self, rest: Expr | None) -> None:
-        """Remember what may follow; None where the plain engine does not know."""
+        """Set the expression of what follows, None if it is not known."""
         self._rest, self._before = rest, None
 
     def known_rest(self) -> Expr:
-        """What may follow, where it is known."""
+        """The expression of what follows."""
         if self._rest is None:
             raise GuidewayError("what follows this state has not been asked for")
         return self._rest
 
     def way(self) -> "tuple[State, list[tuple[int, State]]]":
-        """The last state on the way here whose rest is known; tokens from there, where they led."""
+        """The last state on the way here with a known rest, and the tokens and states after it."""
         steps: list[tuple[int, State]] = []
         state = self
         while state._rest is None and state._before is not None:
@@ -119,7 +116,7 @@ class State:
         return state, steps[::-1]
 
     def way_to_tie(self) -> "tuple[State, list[tuple[int, State]]]":
-        """The same, but for the last one that is not UNTIED, or whose rest is known."""
+        """As `way`, from the last state that is not UNTIED or has a known rest."""
         steps: list[tuple[int, State]] = []
         state = self
         while state.macro == UNTIED and state._rest is None and state._before is not None:
@@ -128,14 +125,14 @@ class State:
         return state, steps[::-1]
 
     def copy(self) -> "State":
-        """A state that knows the mask, and is UNTIED."""
+        """An UNTIED state with the same mask."""
         made = State(None, UNTIED, self.accepts, self._rest)
         made.row, made.hits, made.seen = self.row, self.hits, self.seen
         made.enough = self.enough
         return made
 
     def lead_on(self, other: "State", copies: "dict[State, State]") -> None:
-        """Where the tokens lead that were taken from `other`, and the way there, among copies."""
+        """Copy the successors and the way of `other`, replacing states by their copies."""
         self.next = None if other.next is None else copies.get(other.next, other.next)
         self.token = other.token
         others = other._others
@@ -147,7 +144,7 @@ class State:
 
 
 def copied(states: Collection[State]) -> dict[State, State]:
-    """Copies of states that know the same and are UNTIED; of those in no network, themselves."""
+    """UNTIED copies of states, without change for those without a network."""
     copies = {state: state if state.network is None else state.copy() for state in states}
     for state, copy in copies.items():
         copy.lead_on(state, copies)

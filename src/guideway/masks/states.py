@@ -1,12 +1,9 @@
-"""The masks of decode states and where tokens lead: the fast engine, as constraints see it.
+"""Masks and successors of decode states: the interface of the fast engine.
 
-Whatever has been asked before costs one look-up: a state remembers its mask and the tokens that
-were taken from it.
-
-Bounds: rows are forgotten when there are too many, the least recently used ones, unless they are on
-a shelf, where each is once: 2,700 states of a file of Python have 200 rows. A network that has
-grown too large is left to the states that still use it, and the next text begins with a new one.
-Either way, what is forgotten is made again, the same.
+Repeated questions cost one look-up: a state caches its mask and successors. Rows outside a shelf
+are limited, least recently used first out; a shelf stores equal rows once (2,700 states of a Python
+file have 200 rows). A network that is too large is left to the states that use it, and the next
+text starts a new one. Results do not change.
 """
 
 import threading
@@ -33,10 +30,10 @@ from guideway.masks.state import PLAIN, UNTIED, State, copied
 from guideway.syntax.collecting import pause, resume
 from guideway.vocabulary.spellings import Vocabulary
 
-_MOST_STARTS = 256  # beginnings whose states are kept: a text, or the healed end of a prompt
-_MOST_COPIES: Final = 1 << 17  # of states, 30 MB or so
+_MOST_STARTS = 256  # cached initial states: empty, or the healed end of a prompt
+_MOST_COPIES: Final = 1 << 17  # states, about 30 MB
 
-_DOUBTS: Final = 4  # tokens of a mask that the kernels cannot tell, before they are not asked
+_DOUBTS: Final = 4  # tokens of a mask that kernels cannot decide before they are no longer asked
 
 
 @final
@@ -44,8 +41,8 @@ class States:
     """The states of one constraint.
 
     Attributes:
-        lock: held by whoever asks its networks or the recognizer.
-        beside: what others know of the present network, forgotten with it.
+        lock: held by users of its networks or the recognizer.
+        beside: results of other modules for the current network, dropped with it.
     """
 
     def __init__(
@@ -57,9 +54,9 @@ class States:
         self.lock = threading.RLock()
         self.beside = dict[type, Any]()
         self._plain_states: dict[Expr, State] = {}
-        self._known: dict[int, State] = {}  # those of the network,
-        self._kept: list[State] = []  # and copies of those of networks that were too large
-        self._with_rows: deque[State] = deque()  # those whose rows are on no shelf
+        self._known: dict[int, State] = {}  # states of the network
+        self._kept: list[State] = []  # copies of states of outgrown networks
+        self._with_rows: deque[State] = deque()  # states with rows outside a shelf
         self._misses = 0
         self._renew()
 
@@ -82,9 +79,9 @@ class States:
         self._kept = []
 
     def _outgrow(self) -> None:
-        """Begin a new network, as this one takes too much, and keep what is known of its states.
+        """Start a new network, and keep copies of the states of the old one.
 
-        Tokens that are read again cost microseconds, not 2 ms. Who holds a state keeps its network.
+        Reading a token again then costs microseconds, not 2 ms. States in use keep their network.
         """
         known, starts = [*self._known.values(), *self._kept], self._starts
         for state in self._with_rows:
@@ -103,7 +100,7 @@ class States:
                 state.let_go()
 
     def __del__(self) -> None:
-        """Let go of states that lead back to themselves: 3 of 4 objects waited for a collector."""
+        """Break reference cycles: 3 of 4 objects waited for the garbage collector."""
         for states in (self._known, self._plain_states):
             for state in states.values():
                 state.let_go()
@@ -137,7 +134,7 @@ class States:
         found = None
         with while_there_is_room:
             found = self._enter(self._network, rest)
-        if found is None:  # what others have filled is left to them
+        if found is None:  # shared arrays are full: start new ones
             with while_there_is_room:
                 self._renew()
                 found = self._enter(self._network, rest)
@@ -146,7 +143,7 @@ class States:
         return found
 
     def _enter(self, network: Network, rest: Expr) -> State:
-        """The state where this may follow; the plain engine's where the kernels are in doubt."""
+        """The state of what follows; of the plain engine where the kernels are unsure."""
         macro = network.enter(rest)
         if not network.arena.macro(macro)[1]:
             return self._state(network, macro)
@@ -158,8 +155,8 @@ class States:
         return self._plain_states.setdefault(rest, State(None, PLAIN, rest.nullable, rest))
 
     def mask(self, state: State) -> Row:
-        """The tokens that may come next, and the end ids where the text may end."""
-        paused = not self._misses and pause()  # on the way to the first
+        """Tokens allowed in a state, and the end ids if it accepts."""
+        paused = not self._misses and pause()  # only for the first mask
         try:
             return self._mask(state)
         finally:
@@ -176,7 +173,7 @@ class States:
             return self._filled(state)
 
     def after(self, state: State, token: int) -> State | None:
-        """The state after a token, None where its bytes cannot be read."""
+        """The state after a token, None if its bytes cannot be read."""
         found = state.following(token)
         if found is None:
             with self.lock:
@@ -186,7 +183,7 @@ class States:
         return found
 
     def _after_all(self, state: State, token: int) -> State | None:
-        """The state after a token, though there was no room for it."""
+        """The state after a token for which there was no room."""
         with while_there_is_room:
             self._move(state)
             return self._after(state, token)
@@ -198,7 +195,7 @@ class States:
         return found
 
     def _move(self, state: State) -> None:
-        """Let a state go on in a new network, as what it shared with others is full."""
+        """Move a state to a new network, as its own is full."""
         rest = self.rest(state)
         self._renew()
         found = self._enter(self._network, rest)
@@ -207,10 +204,9 @@ class States:
             self._network.states[state.macro] = state
 
     def _leave(self, state: State) -> None:
-        """Leave a state to the plain engine, as what it needs has no room in an empty network.
+        """Move a state to the plain engine, as it does not fit into an empty network.
 
-        That is slower by far, and needs no table whose room is bounded: once a constraint is
-        compiled its masks do not fail.
+        That is far slower but has no bounded table: masks of a compiled constraint never fail.
         """
         self._machine.living.consult(None)
         state.know_rest(self.rest(state))
@@ -221,7 +217,7 @@ class States:
         return state.end(self._gallery.ends, self.rest(state))
 
     def rest(self, state: State) -> Expr:
-        """What may follow, as an expression: the plain engine goes the way that led here."""
+        """Expression of what follows; the plain engine replays the way from the last known one."""
         with self.lock:
             begun, steps = state.way()
             rest = begun.known_rest()
@@ -232,17 +228,17 @@ class States:
             return state.known_rest()
 
     def reader(self, state: State) -> Network | None:
-        """The network that reads a state; None where the plain engine does."""
+        """The network that reads a state; None for the plain engine."""
         with self.lock:
             return state.network or self._tied(state)
 
     @property
     def network(self) -> Network:
-        """The present network: states of others are few."""
+        """The current network; few states belong to older ones."""
         return self._network
 
     def held(self) -> Held:
-        """What is remembered at the moment."""
+        """Size of the caches."""
         with self.lock:
             rows, nbytes = len(self._with_rows), self._network.arena.nbytes
             return Held(
@@ -255,11 +251,11 @@ class States:
             )
 
     def size(self) -> int:
-        """The memory of what is remembered."""
+        """Memory of the caches in bytes."""
         return len(self._with_rows) * 4 * self._gallery.words + self._network.arena.nbytes
 
     def forget(self) -> None:
-        """Forget the masks, and leave the network to the states that are still in use."""
+        """Drop the masks and the network; states in use keep theirs."""
         with self.lock:
             for state in self._with_rows:
                 state.row = None
@@ -276,7 +272,7 @@ class States:
         return found
 
     def _reached(self, state: State, token: int) -> State | None:
-        """The state after a token, which is not remembered yet."""
+        """The state after a token that is not cached."""
         if token >= len(self._tokens) or not self._tokens[token]:
             return None
         network = state.network or self._tied(state)
@@ -300,7 +296,7 @@ class States:
         return None if rest is None else self._enter(network, rest)
 
     def _tied(self, state: State) -> Network | None:
-        """The network of a state; of one that is UNTIED, where its way leads in the present one."""
+        """Network of a state; an UNTIED one is replayed in the current network."""
         if state.macro == UNTIED:
             before, steps = state.way_to_tie()
             if before.macro == UNTIED:
@@ -312,17 +308,17 @@ class States:
         return state.reader()
 
     def _read_plainly(self, state: State, token: int) -> Expr | None:
-        """What may follow a token: kernels keep one text of a capture, the plain engine all."""
+        """Expression after a token; the plain engine keeps all texts of a capture, kernels one."""
         rest: Expr | None = self.rest(state)
         for byte in self._tokens[token] or b"":
             rest = None if rest is None else self._machine.step(rest, byte)
         return rest
 
     def _sure(self, state: State, network: Network, unsure: list[int]) -> Iterator[int]:
-        """The tokens that can be read, told exactly, of those of which a mask is unsure.
+        """The allowed ones among the unsure tokens of a mask.
 
-        Where the kernels stay in doubt the plain engine tells, which has read most beginnings of
-        tokens before: 1,312 of them within nested captures took .73 s one by one, and .2 s so.
+        After _DOUBTS undecided tokens the plain engine decides, sharing prefixes: 1,312 tokens
+        within nested captures took 0.73 s one by one, 0.2 s so.
         """
         doubts, known = 0, dict[bytes, Expr | None]()
         for token in unsure:
@@ -339,7 +335,7 @@ class States:
                 yield token
 
     def _read_on(self, known: "dict[bytes, Expr | None]", text: bytes) -> Expr | None:
-        """What may follow a text, given what may follow others, which it is added to."""
+        """Expression after a text, using and extending those of known prefixes."""
         length = len(text)
         while text[:length] not in known:
             length -= 1
@@ -381,7 +377,7 @@ class States:
         return row, shelved
 
     def _remember(self, state: State) -> None:
-        """Keep count of rows, and forget the least recently used (a clock: Corbató 1968)."""
+        """Add a row; drop the least recently used ones over the limit (a clock: Corbató 1968)."""
         self._with_rows.append(state)
         while len(self._with_rows) > self._budget.rows:
             oldest = self._with_rows.popleft()

@@ -1,13 +1,13 @@
-"""The arcs of a recognizer as numbers: what a walk over a whole trie can index.
+"""Transitions of a recognizer as an array, for walks over a trie.
 
-A state gets the number of its first appearance, and a row of 256 successors when it is first left::
+States are numbered by first appearance; the row of 256 successors is made when a state is first
+left::
 
     number 0   dead: every byte leads to it
-    number 1   unsure: every byte leads to it, and somebody else must decide
+    number 1   unsure: every byte leads to it, and the caller must decide
     number n   a blurred state of the recognizer
 
-Rows are 1 KB each. A table only grows; whoever owns it starts a new one when it is too large, which
-costs time and changes no result. It knows no tokens.
+Rows take 1 KB each. A table only grows; its owner replaces it when it is too large.
 """
 
 from functools import lru_cache
@@ -24,10 +24,10 @@ DEAD, UNSURE = 0, 1
 
 @final
 class Table(Generic[State]):
-    """Successor numbers of blurred states, filled when a state is first left.
+    """Successor numbers of blurred states.
 
     Attributes:
-        rows: int32[capacity, 256]; the rows of states not yet left are meaningless.
+        rows: int32[capacity, 256]; rows of states not yet left are undefined.
     """
 
     def __init__(self, recognizer: Blurry[State]) -> None:
@@ -37,25 +37,24 @@ class Table(Generic[State]):
         self._left = np.zeros(64, np.bool_)
         self.rows: NDArray[np.int32] = np.zeros((64, 256), np.int32)
         self._left[:2] = True
-        self.rows[UNSURE] = UNSURE  # and the row of the dead is all dead
+        self.rows[UNSURE] = UNSURE
 
     def __len__(self) -> int:
-        """How many numbers are given."""
         return len(self._states)
 
     def number(self, state: State) -> int:
-        """The number of a live state, blurred first."""
+        """Number of a live state, blurred first."""
         return self._number(self._recognizer.blurred(state))
 
     def state(self, number: int) -> State:
-        """The blurred state with this number, which is neither dead nor unsure."""
+        """The blurred state with this number, neither dead nor unsure."""
         state = self._states[number]
         if state is None:
             raise IndexError(number)
         return state
 
     def leave(self, numbers: NDArray[np.int32]) -> None:
-        """Fill the rows of these states."""
+        """Make the rows of these states."""
         fresh = numbers[~self._left[numbers]]
         for number in np.unique(fresh).tolist() if fresh.size else ():
             row = np.zeros(256, np.int32)

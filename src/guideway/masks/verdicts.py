@@ -1,11 +1,8 @@
-"""Whether a place has a text, where something is looked ahead for: see `kernels.verdicts`.
+"""Verdicts: whether a place, a node and a stack, has a text, where lookaheads are pending.
 
-A place is a node and a stack. Guards mostly want one byte or two, so a short search of the kernels
-tells. Otherwise what is on the place is made an expression again, if it can be: the plain engine is
-led by what is shortest, where the kernels look at what is nearest. What none can tell soon is a
-doubt: it has to be asked with all else that may follow a text, where it seldom matters.
-
-What this module does not know: how a byte is read.
+See `kernels.verdicts`. Guards mostly need one byte or two, so a short search of the kernels decides
+first. Else the place becomes an expression again, if possible, for the plain engine, whose search
+prefers short texts. The rest is a doubt, decided together with what follows; it seldom matters.
 """
 
 from collections.abc import Callable, Mapping
@@ -22,29 +19,29 @@ from guideway.masks.kernels import layout as at
 from guideway.masks.kernels.searches import FUTILE
 from guideway.masks.lexicon import Lexicon
 
-SHORT: Final = 256  # places of a search that comes before the plain engine,
-MOST: Final = 4096  # and places of a search where it cannot
-_FUTILE: Final = 64  # searches of those that told nothing (4 ms each), before none is begun
-_SHORTEST: Final = 16  # places of a search then
-_LOOKED_AT: Final = 64  # expressions, before something is taken for not settled
-_REMEMBERED: Final = 100_000  # stacks, before all are forgotten
-_ABOVE: Final = 8  # what stands at most between what is read and what is done with it
+SHORT: Final = 256  # places of a search before the plain engine is asked,
+MOST: Final = 4096  # and of one where the plain engine cannot decide
+_FUTILE: Final = 64  # long searches without a result (4 ms each) before giving them up
+_SHORTEST: Final = 16  # places of a search after that
+_LOOKED_AT: Final = 64  # expressions of a search for a settled text
+_REMEMBERED: Final = 100_000  # stacks before the cache is cleared
+_ABOVE: Final = 8  # most nodes above a TOOK
 _DEEPEST: Final = 1024  # expressions of a stack
 
 
 class Automaton(Protocol):
-    """What says what the nodes of one of Lark's automata stand for."""
+    """Expressions for the nodes of a Lark automaton."""
 
     def pushed(self, below: Frame | None, state: int, margin: int) -> Frame:
-        """A stack with one more state; on None it is the lowest."""
+        """A stack with one more state; on None the initial stack."""
         ...
 
     def taken(self, took: list[int], stack: Frame) -> Expr:
-        """A TOOK node on a stack."""
+        """Expression of a TOOK node on a stack."""
         ...
 
     def lined(self, line: list[int], took: list[int], stack: Frame) -> Expr:
-        """A LINE node on a TOOK node on it."""
+        """Expression of a LINE node on a TOOK node."""
         ...
 
 
@@ -53,11 +50,9 @@ class Verdicts:
     """The verdicts of one network.
 
     Args:
-        arena: where the places are.
-        lexicon: the lexical states.
-        exprs: the expressions that nodes name by their index.
-        automata: what reads the stacks of Lark's automata, by their tables.
-        machine: says whether an expression has a text.
+        exprs: expressions by the index that nodes use.
+        automata: Lark automata by their tables.
+        machine: decides whether an expression has a text.
     """
 
     def __init__(
@@ -76,18 +71,16 @@ class Verdicts:
         self._futile = 0
 
     def judge_all(self, wanted: int, search: Callable[[int, int], int]) -> None:
-        """Find the verdict of a place, and of those that were put off; `search` as for `judge`."""
+        """Decide a place and the postponed ones; `search` as for `judge`, with the place first."""
         for place in dict.fromkeys((*self._arena.put_off(), wanted)):
             if self._arena.verdict(place) in (at.V_UNKNOWN, at.V_SEARCH):
                 self.judge(place, partial(search, place))
 
     def judge(self, place: int, search: Callable[[int], int]) -> None:
-        """Find a verdict that a short search of the kernels does not; or leave it to what asks.
+        """Decide a place that a short search of the kernels did not, or leave it in doubt.
 
-        Args:
-            place: what is judged. Where nothing is looked ahead for yet a search asks, which can
-                read on from there.
-            search: looks among so many places; what it gives is 0 where it could tell.
+        A new place without a guard comes from a search that can read on from it: it becomes
+        V_SEARCH. `search` looks at a number of places and returns 0 if it could decide.
         """
         arena = self._arena
         node, stack = arena.place(place)
@@ -101,7 +94,7 @@ class Verdicts:
             self._set_doubt(place)
 
     def _set_doubt(self, place: int) -> None:
-        """Leave it to what asks; where that is all that searches do, they are short ones."""
+        """Mark a place as undecided; after _FUTILE of them, searches become short."""
         self._arena.set_verdict(place, at.V_DOUBT)
         self._futile = min(self._futile + 1, _FUTILE)
         if self._futile == _FUTILE:
@@ -109,7 +102,7 @@ class Verdicts:
             self._arena.context[FUTILE] = 1
 
     def _can_be_said(self, node: int, stack: int) -> bool:
-        """Whether no node on a place stands for all that may follow: none does below a TOOK."""
+        """Return True if no node on a place stands for any text; none does below a TOOK."""
         record, above = self._arena.record(node), 0
         while stack and above < _ABOVE and record[0] != at.TOOK:
             node, stack = self._arena.pop(stack)
@@ -119,7 +112,7 @@ class Verdicts:
         return record[0] not in (at.CLEAR, at.SEQUENCE)
 
     def settled(self, expr: Expr) -> bool:
-        """Whether an expression surely has a text that leaves no guard behind."""
+        """Return True if an expression surely has a text that leaves no guard."""
         if not expr.looks:
             return True
         found = self._settled.get(expr)
@@ -134,7 +127,7 @@ class Verdicts:
             return at.V_DOUBT
 
     def _whole(self, node: int, stack: int) -> Expr | None:
-        """All that is on a place; None if that cannot be said as an expression."""
+        """Expression of a place, None if it has none."""
         parts: list[Expr] = []
         if self._arena.record(node)[0] == at.GUARDED:
             _, node, guards, *_ = self._arena.record(node)
@@ -153,7 +146,7 @@ class Verdicts:
         return None
 
     def _read(self, node: int, stack: int) -> tuple[Expr, int]:
-        """What is taken from a stack of Lark's automaton, and the stack below."""
+        """Expression of a node of a Lark automaton on its stack, and the stack below."""
         arena, record = self._arena, self._arena.record(node)
         took = record
         if record[0] == at.LINE:
@@ -165,7 +158,7 @@ class Verdicts:
         return automaton.taken(took, frame), below
 
     def _frame(self, table: int, stack: int) -> tuple[Frame, int]:
-        """A stack of states, and what is below; what is known is not gone through again."""
+        """Frame of a stack of LALR states, and the stack below; frames are cached."""
         automaton, below = self._automata[table], self._arena.record(self._arena.pop(stack)[0])[4]
         pending: list[tuple[int, list[int]]] = []
         known = self._frames
@@ -182,7 +175,7 @@ class Verdicts:
         return known[stack], below
 
     def _said(self, node: int) -> Expr | None:
-        """A node as an expression."""
+        """Expression of a node, None if it has none."""
         kind, a, b, c, *_ = self._arena.record(node)
         if kind == at.LITERAL:
             rest = self._said(c)
@@ -196,7 +189,7 @@ class Verdicts:
         return EPSILON if kind == at.NIL else None
 
     def _lexical(self, state: int) -> Expr:
-        """The texts of a lexical state."""
+        """Expression of a lexical state, cached."""
         found = self._states.get(state)
         if found is None:
             found = self._states[state] = self._lexicon.expr(state)
@@ -210,7 +203,7 @@ class Verdicts:
         return found
 
     def _count(self, node: int) -> Expr | None:
-        """What is counted, between two items."""
+        """Expression of a COUNTED node between two items."""
         _, state, low, high, between, _ = self._arena.record(node)
         items = self._lexical(between)
         if state != between or not isinstance(items, Repeat):
@@ -220,13 +213,13 @@ class Verdicts:
 
 @final
 class _Settled:
-    """A short look for a text that leaves no guard behind."""
+    """Bounded search for a text that leaves no guard."""
 
     def __init__(self) -> None:
         self._left = _LOOKED_AT
 
     def look(self, expr: Expr) -> bool:
-        """Whether there is one, as far as can be seen; it may be nothing."""
+        """Return True if such a text, maybe empty, was found."""
         self._left -= 1
         if not expr.looks or isinstance(expr, Stop):
             return True

@@ -1,20 +1,16 @@
-"""A recognizer and a vocabulary meet: which tokens may come next, and where they lead.
-
-In words, for one node of the trie and the state that its bytes lead to:
+"""The tokens that a recognizer can read next, by a walk over the trie of a vocabulary:
 
     walk(node, state):
-        the tokens of the node are allowed, and lead to state
-        for each child: if state goes on with the child's byte, walk(child, the state after it)
+        the tokens of the node are allowed and lead to state
+        for each child: if state can read its byte, walk(child, the state after it)
 
-`walk` does this for all nodes of one depth at a time, in numpy. Nodes are numbered breadth first:
-the nodes of a depth are a range, and only the part of it from the first to the last node that is
-still alive is looked at. On llama3's 128,256 tokens (274,520 nodes) it takes 7 ms inside a JSON
-string, where nearly everything is allowed, and 0.13 ms where only a key may come (one
-thread). Gathering only the living nodes of each depth took 12 ms inside the string. Far down few
-nodes live, runs of 128 spaces mostly: those are gone through one by one: all at once, they were a
-third of a walk where whitespace may come.
+`walk` handles one depth at a time in numpy. Nodes are numbered breadth first, and only the range
+from the first to the last live node of a depth is used: 7 ms inside a JSON string, 0.13 ms before a
+key (Llama 3, 128,256 tokens, 274,520 nodes, one thread). Selecting the live nodes took 12 ms inside
+the string. Far down few nodes live, mostly runs of 128 spaces; these are walked one by one, which
+saves a third of a walk where white space is allowed.
 
-Where the table says unsure, the tokens below are listed apart, for the caller to step through.
+Tokens below a state that the table calls unsure are listed separately, for the caller to decide.
 """
 
 from dataclasses import dataclass
@@ -27,14 +23,14 @@ from guideway.masks.table import UNSURE, Table
 from guideway.vocabulary.trie import Trie
 
 State = TypeVar("State")
-_DEEP: Final = 12  # bytes, below which there is little of a vocabulary
+_DEEP: Final = 12  # bytes; few nodes of a vocabulary are deeper
 _FEW: Final = 8
 
 
 @final
 @dataclass(frozen=True, slots=True, eq=False)
 class Reached:
-    """What a walk found.
+    """Result of a walk.
 
     Attributes:
         tokens: int32[n], the allowed tokens.
@@ -48,7 +44,7 @@ class Reached:
 
 
 def walk(table: Table[State], trie: Trie, state: State) -> Reached:
-    """The tokens whose bytes the recognizer can read from `state`."""
+    """Tokens whose bytes the recognizer can read from `state`."""
     low = depth = 0
     numbers = np.array([table.number(state)], np.int32)  # of the nodes from `low` on, 0 where dead
     found: list[tuple[NDArray[np.int32], NDArray[np.int32]]] = []
@@ -73,7 +69,7 @@ def walk(table: Table[State], trie: Trie, state: State) -> Reached:
 def _below(
     table: Table[State], trie: Trie, living: list[tuple[int, int]]
 ) -> tuple[NDArray[np.int32], NDArray[np.int32]]:
-    """The tokens below some nodes in some states, with the state that each leads to."""
+    """Tokens below some nodes, each with the state that it leads to."""
     tokens, after = list[int](), list[int]()
     while living:
         node, number = living.pop()
@@ -92,7 +88,7 @@ def _below(
 def _tokens(
     trie: Trie, low: int, numbers: NDArray[np.int32]
 ) -> tuple[NDArray[np.int32], NDArray[np.int32]]:
-    """The tokens at the living nodes from `low` on, with the state that each leads to."""
+    """Tokens at the live nodes from `low` on, each with the state that it leads to."""
     offsets = trie.token_offsets[low : low + len(numbers) + 1]
     after = numbers.repeat(np.diff(offsets))
     alive = np.flatnonzero(after)
