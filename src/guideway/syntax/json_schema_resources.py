@@ -38,11 +38,9 @@ class Resource:
     """One resource.
 
     Attributes:
-        uri: its URI or "".
         document: name of its JSON text, "" for the main one.
         pointer: its root in that text.
         raw: the value there.
-        draft: its draft.
         keywords: those of its metaschema's vocabularies, None for all of the draft.
         anchors: pointer and value by name of the anchor.
         dynamic: dynamic ones among them; empty if no document has a dynamic reference.
@@ -60,15 +58,13 @@ class Resource:
 
 @final
 class Catalogue:
-    """All resources.
+    """All resources: a main document, and texts of others by URI.
 
     Args:
-        raw: the main document.
-        resources: the texts of the others by URI.
-        dynamic: a dynamic reference may be in any of them.
-        draft: the draft of documents that name none.
-        anchors: identifiers and anchors inside of documents matter.
-        name: precedes the name of each document in an address; also an attribute.
+        dynamic: True if documents may have dynamic references.
+        draft: draft of documents that name none.
+        anchors: True if identifiers and anchors inside documents matter.
+        name: prefix of document names in addresses.
     """
 
     def __init__(
@@ -96,7 +92,7 @@ class Catalogue:
                 self._refused[uri.removesuffix("#")] = error
 
     def find(self, uri: str) -> Resource | None:
-        """The resource with this URI or None; one in an unsupported draft is refused."""
+        """The resource with this URI, or None; refused if its draft is unsupported."""
         name = uri.removesuffix("#")
         if name in self._refused:
             raise self._refused[name]
@@ -107,11 +103,10 @@ class Catalogue:
         return self._by_place.values()
 
     def at(self, document: str, pointer: str) -> Resource | None:
-        """The resource that begins at this place, if one does."""
         return self._by_place.get((document, pointer))
 
     def number(self, bindings: Hashable) -> int:
-        """A number for these bindings: 0 for those of the main document alone."""
+        """Number of these bindings; 0 for those of the main document."""
         return self._numbers.setdefault(bindings, len(self._numbers))
 
     def _add(self, document: str, raw: Json, default: Draft) -> Resource:
@@ -168,7 +163,6 @@ class Catalogue:
         return resource
 
     def _name(self, resource: Resource, pointer: str, raw: dict[str, Json]) -> None:
-        """Add the anchors of a schema."""
         for name in _anchors(raw, resource.draft):
             resource.anchors.setdefault(name, (pointer, raw))
         if not self._dynamic:
@@ -182,7 +176,6 @@ class Catalogue:
 
 
 def has_dynamic(texts: Iterable[str]) -> bool:
-    """Return True if a JSON text may have a dynamic reference."""
     return any("$dynamicRef" in text or "$recursiveRef" in text for text in texts)
 
 
@@ -202,7 +195,6 @@ def _keywords(vocabularies: dict[str, Json], document: str) -> frozenset[str]:
 
 
 def identifier(raw: Mapping[str, Json], draft: Draft) -> str:
-    """The identifier of a schema, or ""."""
     given = raw.get(_keyword(draft))
     return given if isinstance(given, str) else ""
 
@@ -212,7 +204,7 @@ def _keyword(draft: Draft) -> str:
 
 
 def joined(base: str, reference: str, keyword: str, place: str) -> str:
-    """Resolve a reference against the URI `base`; without a base it stays as it is."""
+    """Resolve a reference against the URI `base`."""
     try:
         return urljoin(base, reference)
     except ValueError as error:

@@ -120,7 +120,6 @@ def _has_string(said: tuple[tuple[str, Any], ...]) -> bool:
 
 
 def _tried(said: tuple[tuple[str, Any], ...], least: int) -> Iterator[str]:
-    """Candidates."""
     patterns = [held for name, held in said if name == "pattern"]
     begun = (_SURELY[held][1] for name, held in said if name == "format" and held in FORMATS)
     found = (text for pattern in patterns for text in samples(pattern))

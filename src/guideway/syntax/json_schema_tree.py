@@ -46,16 +46,10 @@ class Strings:
 @final
 @by_value
 class Numbers:
-    """Keywords of numbers.
+    """Keywords of numbers; None for all values.
 
-    Attributes:
-        values: the numbers allowed, None for all.
-        integer: only whole numbers.
-        digits: draft-04's integer, which excludes 1.0.
-        lower: bounds.
-        upper: bounds.
-        multiples: divisors.
-        double: format "double", which limits the digits of plain spelling.
+    `integer`: whole numbers. `digits`: draft 4's integer, which excludes 1.0. `double`: format
+    "double", which limits the digits of plain spelling.
     """
 
     values: frozenset[Decimal] | None = None
@@ -99,15 +93,13 @@ class Objects:
 
     Attributes:
         properties: in declared order.
-        required: names that must be present.
-        patterns: `patternProperties`.
-        additional: for values of names in neither `properties` nor `patterns`.
+        additional: schema of members in neither `properties` nor `patterns`.
         names: schema of all names.
         low: least number of members.
         high: greatest number.
         needs: names that must be present if another one is.
         dependents: schema of the object if a name is present.
-        unevaluated: for values that no other keyword, here or in place, evaluates.
+        unevaluated: schema of members that no other keyword evaluates, here or in place.
     """
 
     properties: Mapping[str, Address]
@@ -125,8 +117,6 @@ class Objects:
 @final
 @by_value
 class Condition:
-    """`if`, `then` and `else`."""
-
     test: Address
     then: Address | None = None
     otherwise: Address | None = None
@@ -138,14 +128,11 @@ class Schema:
     """One schema: an instance has one of `kinds` and satisfies all the groups below.
 
     Attributes:
-        address: its name.
         keywords: its asserting keywords, for messages.
-        booleans: the booleans allowed, where booleans are.
         all_of: `$ref` and `allOf`.
         any_of: `anyOf`, and `enum` with arrays or objects.
         one_of: `oneOf`: exactly one of each group.
         none_of: `not`.
-        condition: `if`, `then` and `else`.
     """
 
     address: Address

@@ -115,7 +115,6 @@ class Verdicts:
         self.looked = 0  # visited schemas; reset by callers
 
     def said_of(self, part: Raw) -> "set[str] | frozenset[str]":
-        """The asserting keywords of a schema, cached."""
         found = self._said.get(id(part))
         if found is None:
             found = self._said[id(part)] = self._said_of(part)
@@ -156,7 +155,6 @@ class Verdicts:
         return types | {"integer"} if "number" in types else types
 
     def holds(self, part: Any, value: Any, left: int = _DEEPEST) -> Verdict:
-        """Return whether an instance satisfies a schema."""
         part = self.resolved(part)
         if part.__class__ is bool:
             return part

@@ -124,7 +124,6 @@ class Witnesses:
         return self._together[key]
 
     def _said_by_all(self, about: list[tuple[Raw, Any]], name: str) -> dict[int, Any]:
-        """Schemas for a member, by id; none of the parts has patterns."""
         found: dict[int, Any] = {}
         for members, others in about:
             held = members.get(name, others)
@@ -138,7 +137,6 @@ class Witnesses:
         return frozenset() if part is False else self._judge.said_of(part)
 
     def _meeting(self, members: list[Any]) -> Any:
-        """A value that satisfies several schemas."""
         for part in members:
             listed: list[Any] = part["enum"] if "enum" in self._said(part) else []
             for value in listed[:_MOST_MADE]:
@@ -286,7 +284,6 @@ class Witnesses:
             yield from _numbers(telling)
 
     def _types(self, way: list[Raw]) -> frozenset[str]:
-        """Types that all of these schemas allow."""
         found = self._judge.types(True)
         for part in way:
             types = self._judge.types(part)
@@ -376,7 +373,6 @@ def _said_of_member(part: Raw, name: str) -> list[Any]:
 
 
 def _said_of_item(part: Raw, said: "set[str] | frozenset[str]", place: int) -> Any:
-    """Schema of a part for an item."""
     items: Any = part.get("items", True)
     prefix: list[Any] = part["prefixItems"] if "prefixItems" in said else []
     if items.__class__ is list:

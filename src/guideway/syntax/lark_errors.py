@@ -95,19 +95,13 @@ def definition(name: str, text: str) -> re.Match[str] | None:
 @final
 @dataclass(slots=True)
 class Reading:
-    """A grammar while Lark reads it.
-
-    Attributes:
-        texts: the grammar and the grammars that it imports, by path; "" for the grammar itself.
-        at: path of the last import.
-    """
+    """Texts that Lark reads, by path ("" for the grammar itself), and the last import."""
 
     texts: Mapping[str, Extended]
     at: str = ""
 
     @property
     def text(self) -> str:
-        """The grammar as Lark gets it."""
         return self.texts[""].text
 
     def wrong(self, message: str, name: str = "", written: str = "") -> SourceError:
@@ -133,7 +127,6 @@ class Reading:
         return LimitError(message, limit=limit, given=given, needed=needed)
 
     def told(self, part: Part, message: str) -> SourceError:
-        """Error at a part."""
         return SourceError(message, place=part.place, text=part.text, position=part.position)
 
     def placed(self, message: str, position: int | None, path: str = "") -> SourceError:
@@ -183,7 +176,7 @@ def refusals(reading: Reading) -> Generator[None]:
 
 
 def _unread(error: Exception, unread: Any, reading: Reading) -> SourceError:
-    """Syntax error of Lark's grammar parser."""
+    """Error of Lark's grammar parser."""
     position = unread.pos_in_stream
     head = str(error).split("\n", 1)[0]
     message = _PLACE.split(head, maxsplit=1)[0]
@@ -237,7 +230,6 @@ def within(part: Part) -> Generator[None]:
 
 
 def placed(error: GuidewayError, part: Part) -> GuidewayError:
-    """The error with the place of a part in the grammar."""
     said, _, _ = str(error).partition("\n")
     at = part.position
     if isinstance(error, SourceError | UnsupportedError) and _is_inside(error, part):

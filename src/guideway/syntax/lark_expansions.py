@@ -68,7 +68,6 @@ def size_of(tree: Any) -> tuple[int, int]:
 
 
 def _row(sizes: Sequence[_Size]) -> _Size:
-    """Size of a concatenation."""
     count, symbols = 1, 0
     for more, others in sizes:
         count, symbols = count * more, symbols * more + others * count

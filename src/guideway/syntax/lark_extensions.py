@@ -80,11 +80,9 @@ class Part:
     """A part of a grammar in guideway's own notation.
 
     Attributes:
-        source: source of its texts.
         written: its beginning, for messages.
         text: the grammar around it.
         path: path of that grammar, if imported.
-        position: position of the part in `text`.
         inside: position of the content of its braces.
     """
 
@@ -97,7 +95,6 @@ class Part:
 
     @property
     def place(self) -> str:
-        """Place of the part for messages."""
         return self.place_of(self.position)
 
     def place_of(self, position: int) -> str:
@@ -163,8 +160,6 @@ def check_unmarked(read: Extended, path: str) -> None:
 
 @final
 class _Reader:
-    """A text and the parts found so far."""
-
     def __init__(self, text: str, nested: Nested, path: str, first: int) -> None:
         self._text, self._nested, self._path, self._first = text, nested, path, first
         self._parts: list[Part] = []

@@ -27,7 +27,6 @@ _ABOVE: Final = -1  # augmented start production, never reduced
 
 
 def production(rule: Any) -> Production:
-    """Convert one of Lark's rules."""
     symbols = tuple(str(symbol.name) for symbol in rule.expansion)
     return Production(str(rule.origin.name), symbols)
 
@@ -120,7 +119,6 @@ class _Grammar:
         self.rest = self._rest()
 
     def named(self, moves: Mapping[int, int]) -> dict[str, int]:
-        """Replace numbers by names."""
         return {self.names[symbol]: target for symbol, target in moves.items()}
 
     def places(self, kernel: Sequence[int]) -> tuple[tuple[int, int], ...]:
@@ -129,11 +127,9 @@ class _Grammar:
         return tuple((each, item - self.items[each]) for each, item in owned if each != _ABOVE)
 
     def bit(self, terminal: int) -> int:
-        """Bit mask of a terminal."""
         return 1 << terminal - self.rules
 
     def terminal(self, bit: int) -> int:
-        """Terminal of a bit mask."""
         return self.rules + bit.bit_length() - 1
 
     def _begun(self, productions: Sequence[int]) -> list[tuple[int, int]]:
@@ -165,13 +161,7 @@ class _Grammar:
 
 @final
 class _States:
-    """The LR(0) automaton.
-
-    Attributes:
-        kernels: kernel items of each state.
-        shifts: transitions of each state by terminals.
-        gotos: transitions of each state by rules.
-    """
+    """The LR(0) automaton: kernel items, and transitions by terminals and by rules."""
 
     def __init__(self, grammar: _Grammar, spend: Spend) -> None:
         self._grammar, self._spend = grammar, spend
@@ -269,13 +259,7 @@ def _ways(grammar: _Grammar, states: _States) -> Iterator[tuple[int, int, list[i
 
 @final
 class _Answers:
-    """Reductions by state; conflicts resolved as in Lark, by priority, and in favour of shifts.
-
-    Attributes:
-        reductions: for each state, productions by terminal.
-        denied: see LarkTable.
-        wanted: see LarkTable.
-    """
+    """Reductions by state; conflicts resolved as in Lark, by priority, and in favour of shifts."""
 
     def __init__(self, grammar: _Grammar, rules: Sequence[Any], spend: Spend) -> None:
         self._grammar, self._rules, self._spend = grammar, rules, spend

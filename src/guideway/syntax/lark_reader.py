@@ -240,7 +240,6 @@ def _counts(terminal: LarkTerminal) -> bool:
 
 
 def _takes_nothing(terminal: LarkTerminal) -> bool:
-    """Return True if the terminal matches the empty text."""
     return terminal.solid and re.fullmatch(terminal.pattern, "") is not None
 
 
@@ -266,7 +265,6 @@ def _parts(
 
 
 def _nested(parts: Mapping[str, Part], spend: Spend) -> dict[str, LarkGrammar]:
-    """Read nested grammars."""
     found = dict[str, LarkGrammar]()
     for name, part in parts.items():
         if isinstance(part.source, Lark):

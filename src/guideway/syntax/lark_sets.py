@@ -23,7 +23,6 @@ class Sets:
         return self._sets[self.which[node]]
 
     def add(self, node: int, more: int) -> None:
-        """Add bits to the set of a node."""
         self._sets[self.which[node]] |= more
 
     def spread(self, edges: Sequence[Sequence[int]]) -> None:

@@ -248,7 +248,6 @@ class _Texts:
         return _packaged().get(path)
 
     def names(self) -> list[str]:
-        """Names that can be imported, without those in folders."""
         return [_name(path) for path in (*self._texts, *_packaged())]
 
 

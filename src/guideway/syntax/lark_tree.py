@@ -48,8 +48,6 @@ class LarkTerminal:
 @final
 @dataclass(frozen=True, slots=True)
 class Production:
-    """One expansion of a rule."""
-
     rule: str
     symbols: tuple[str, ...]
 
@@ -65,9 +63,7 @@ class LarkTable:
             terminal is in both.
         gotos: for each state, the next state by rule.
         kernels: for each state, its items as (production, symbols read).
-        productions: the expansions.
-        start: the state at the bottom of the stack.
-        end: the state on top at the end of the text.
+        end: the state on top of the stack at the end of the text.
         denied: (state, production, terminal) of reductions in conflict.
         alike: terminals merged into another one, which represents them in the table.
         rules: names of rules by number.
@@ -129,12 +125,7 @@ class LarkGrammar:
     """A loaded grammar.
 
     Attributes:
-        terminals: terminals with a pattern.
-        rules: expansions by the rule's name.
-        start: the start rule.
-        ignored: terminals that are ignored between others.
         table: the LALR table, or None for the dynamic lexer.
-        indentation: or None.
         parts: parts in guideway's notation by terminal; never empty here.
         nested: their grammars, for `%lark` parts.
         collision: why the default lexer is dynamic: a conflict that Lark reports, or a numbered

@@ -84,7 +84,6 @@ def unwrapped(core: Core, at: Place) -> Core | None:
 
 
 def _is_text(core: Core) -> bool:
-    """Return True if only predicates wrap a string."""
     while core["type"] == "function-after" and asked_by(core):
         core = core["schema"]
     return core["type"] == "str"
@@ -179,7 +178,6 @@ def _any_of(groups: set[str], asked: Asked, check: Check, at: Place) -> Core | N
 
 
 def _listed(core: Core, asked: Asked, check: Check, at: Place) -> Core | None:
-    """Members that `check` accepts."""
     name = "members" if core["type"] == "enum" else "expected"
     values = [True, False] if core["type"] == "bool" else core[name]
     kept = [value for value in values if _is_taken(value, check)]

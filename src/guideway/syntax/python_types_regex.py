@@ -124,7 +124,7 @@ def unchanged(case: str) -> str:
 
 
 def translate(pattern: str | re.Pattern[str], engine: Engine, at: Place) -> str:
-    r"""Translate a pattern for JSON Schema; what guideway does not support is refused.
+    r"""Translate a pattern for JSON Schema, or refuse it.
 
     >>> translate(r"^\d{3}$", "rust", Place("zip"))
     '^\\p{Nd}{3}$'
@@ -223,7 +223,6 @@ def _differs(root: Node) -> bool:
 
 
 def _print(node: Node) -> str:  # noqa: C901, PLR0911  an arm for each node
-    """Print a node in ECMA-262."""
     match node:
         case Sequence(items):
             return "".join(map(_print, items))
@@ -294,14 +293,12 @@ def _print_class(items: tuple[Item, ...], negated: bool, mode: Mode) -> str:
 
 
 def _print_apart(item: Item) -> str:
-    """Print an item as a negated class."""
     part = _item(item, False)
     left_out = part + r"\p{Cn}" if _is_negated(item) else part.replace("p", "P", 1)
     return f"[^{left_out}{_moved(item)}]"
 
 
 def _print_others(items: tuple[Item, ...], mode: Mode) -> str:
-    """Print a negated class."""
     match items:
         case (Shorthand(negated=True) as item,):
             return _print_class((replace(item, negated=False),), False, mode)
@@ -326,7 +323,6 @@ def _is_negated(item: Item) -> bool:
 
 
 def _item(item: Item, meant: bool) -> str:
-    """Print an item of a class; `meant`: the class is not negated."""
     match item:
         case Range(low, high):
             return f"{_character(low)}-{_character(high)}"

@@ -73,7 +73,6 @@ def read_float(core: Core, at: Place) -> Schema:
 
 
 def read_decimal(core: Core, at: Place) -> Schema:
-    """A decimal number in quotes."""
     bounds = bounds_of(core, at)
     infinite = core.get("allow_inf_nan", at.config.get("allow_inf_nan"))
     names = ("max_digits", "decimal_places", "whole_digits", "multiple_of")
@@ -173,7 +172,6 @@ def read_bytes(core: Core, at: Place) -> Schema:
 
 
 def limited_bytes(low: int, high: int | None) -> Schema:
-    """Texts of `low` to `high` bytes."""
     schema: Schema = {"type": "string"} | ({"minLength": low} if low else {})
     if high is None:
         return schema
@@ -185,7 +183,6 @@ def limited_bytes(low: int, high: int | None) -> Schema:
 
 
 def read_date(core: Core, at: Place) -> Schema:
-    """A date of the years 1 to 9999."""
     bounds = [*bounds_of(core, at).items(), *_by_the_clock(core, timedelta())]
     patterns = [whole(_compared(name, day)) for name, day in bounds]
     told = _in_words(" ".join([*_moment(core), "date"]), core) if bounds else ""
@@ -217,7 +214,6 @@ def read_time(core: Core, at: Place) -> Schema:
 
 
 def read_datetime(core: Core, at: Place) -> Schema:
-    """A date and a time, offset optional."""
     schema = _times(core, at, datetime, DATETIME, "date-time")
     if "now_op" in core:
         bounds = _by_the_clock(core, timedelta(days=1))
@@ -227,7 +223,6 @@ def read_datetime(core: Core, at: Place) -> Schema:
 
 
 def _times(core: Core, at: Place, cls: type[Any], form: str, kind: str) -> Schema:
-    """Times or datetimes within their bounds."""
     bounds = list(_bounds_of_times(core, cls, kind, at))
     patterns = [bounded(name, bound, mixed=mixed) for name, bound, mixed in bounds]
     words = {name: bound.isoformat() for name, bound, _ in bounds}
@@ -236,7 +231,6 @@ def _times(core: Core, at: Place, cls: type[Any], form: str, kind: str) -> Schem
 
 
 def read_timedelta(core: Core, at: Place) -> Schema:
-    """A duration of up to 999999999 days."""
     if "multiple_of" in core:
         raise at.refuse("multiple_of", "is not supported for timedelta")
     bounds = list(_bounds_of_times(core, timedelta, "timedelta", at))
@@ -276,7 +270,6 @@ def _zone(core: Core, at: Place) -> str:
 
 
 def read_uuid(core: Core, at: Place) -> Schema:
-    """A UUID with hyphens, of one version if one is given."""
     version = core.get("version")
     schema: Schema = {"type": "string", "format": "uuid"}
     if version is not None:

@@ -176,7 +176,6 @@ def _magnitude(bound: timedelta, least: bool, exclusive: bool) -> str:
 
 
 def _whole_units(bound: timedelta, size: int, least: bool, exclusive: bool) -> str:
-    """Counts of one unit that satisfy a bound."""
     count, rest = divmod(bound, timedelta(seconds=size))
     if least:
         return numerals(count + (exclusive or bool(rest)), None)
@@ -206,6 +205,6 @@ def _lexical(units: list[_Unit], least: bool, last: str) -> Iterator[str]:
 
 
 def _row(units: list[_Unit], parts: list[str]) -> str:
-    """Parts in order, a T before the hours."""
+    """Join parts, with a T before the hours."""
     days = len(units) - 2
     return "".join([*parts[:days], "T?", *parts[days:]])

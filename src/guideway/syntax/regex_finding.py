@@ -52,7 +52,6 @@ class _UnknownError(Exception):
 
 @lru_cache(maxsize=1024)
 def parsed(pattern: str) -> Pattern:
-    """Parse a well formed pattern, cached."""
     flags = leading_flags(pattern)
     if not flags:
         return parse_regex(pattern, "ecma")
@@ -66,11 +65,6 @@ def parsed(pattern: str) -> Pattern:
 
 
 def leading_flags(pattern: str) -> str:
-    """The inline flags at the beginning of a pattern.
-
-    >>> leading_flags("(?im)a"), leading_flags("(?i:a)")
-    ('(?im)', '')
-    """
     found = _FLAGS.match(pattern)
     return "" if found is None else found[0]
 
@@ -153,7 +147,6 @@ class _Finder:
         return starts
 
     def _looked(self, node: Look, starts: int, left: int) -> int:
-        """Positions where a lookaround holds."""
         found = 0
         for place in range(self._length + 1):
             here = 1 << place

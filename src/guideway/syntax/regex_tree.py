@@ -30,11 +30,7 @@ AnchorKind: TypeAlias = Literal["text start", "line start", "text end", "line en
 @final
 @by_value
 class Mode:
-    """Dialect and flags at a place of a pattern.
-
-    `multiline`: ^ and $ match at every line. `dot_all`: the dot matches newlines. `verbose`:
-    whitespace and comments are ignored. `ascii`: shorthands and case are ASCII's.
-    """
+    """Dialect and flags at a place; `ascii`: shorthands and case are ASCII's."""
 
     dialect: Dialect = "python"
     ignore_case: bool = False
@@ -57,7 +53,7 @@ class Text:
 @final
 @by_value
 class Range:
-    """In a Class: the code points from `low` to `high`, both included."""
+    """Code points `low` to `high`, both included."""
 
     low: int
     high: int
@@ -77,8 +73,6 @@ class Shorthand:
 @final
 @by_value
 class Class:
-    """One character of the items, or outside of them if negated."""
-
     items: tuple[int | Range | Shorthand, ...]
     negated: bool
     mode: Mode
@@ -88,8 +82,6 @@ class Class:
 @final
 @by_value
 class Dot:
-    """Any character; without newlines unless `dot_all`."""
-
     mode: Mode
     place: int
 
@@ -116,8 +108,6 @@ class Boundary:
 @final
 @by_value
 class Back:
-    """A back reference."""
-
     number: int
     mode: Mode
     place: int
@@ -148,8 +138,6 @@ class Group:
 @final
 @by_value
 class Repeat:
-    """The item `low` to `high` times (None: any number)."""
-
     item: "Node"
     low: int
     high: int | None
@@ -178,10 +166,7 @@ Node: TypeAlias = Leaf | Look | Group | Repeat | Sequence | Alternation
 @final
 @by_value
 class Pattern:
-    """Text and tree of a pattern; flags say whether it has any Look, Boundary or Back.
-
-    The hash is that of the text alone, which is faster than hashing the tree.
-    """
+    """Text and tree of a pattern, and whether it has any Look, Boundary or Back; hashes by text."""
 
     text: str
     body: Node = field(hash=False)
@@ -191,7 +176,6 @@ class Pattern:
 
 
 def children(node: Node) -> tuple[Node, ...]:
-    """Child nodes in order."""
     match node:
         case Sequence(items):
             return items

@@ -55,7 +55,6 @@ class Description:
 
 
 def as_mapping(given: object) -> Mapping[str, Any] | None:
-    """Description as a dict, or None."""
     if isinstance(given, Mapping):
         return cast("Mapping[str, Any]", given)
     if isinstance(given, type):
@@ -119,7 +118,7 @@ def _read(given: Mapping[str, Any]) -> Description:
 
 
 def _check_keys(given: Mapping[str, Any], read: Collection[str]) -> None:
-    """Refuse unknown keys whose value may be a schema, and warn of others."""
+    """Refuse unknown keys whose value may be a schema; warn of others."""
     for key, value in given.items():
         if key in read or key in _ANNOTATIONS:
             continue
@@ -140,7 +139,7 @@ def _json_schema(name: str, schema: dict[str, Any]) -> dict[str, Any]:
 
 
 def _bedrock(name: str, schema: dict[str, Any]) -> dict[str, Any]:
-    """Schema of MCP, or of Bedrock, which nests it in "json"."""
+    """Unwrap Bedrock's schema."""
     return schema["json"] if schema.keys() == {"json"} else schema
 
 

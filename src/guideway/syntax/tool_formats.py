@@ -24,14 +24,9 @@ _MARKED: Final = re.compile("«(.*?)»")
 @final
 @dataclass(frozen=True, slots=True)
 class Format:
-    """How one family of models writes calls.
+    """How one family of models writes calls; see the module for the places of texts.
 
     Attributes:
-        head: before the name of each call.
-        middle: between the name and the arguments.
-        tail: after the arguments.
-        opening: before the first call.
-        closing: after the last call.
         between: between two calls; None if a reply has at most one.
         trigger: beginning of a call in free text; None if calls follow no text.
         prelude: any number of these (thoughts) may precede a reply.

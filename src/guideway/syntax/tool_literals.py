@@ -72,7 +72,6 @@ class Literals:
 
 
 def literals(tool: str, arguments: PythonType | JsonSchema, form: Literals) -> Source:
-    """Source of all arguments of a tool."""
     source = type_source(arguments) if isinstance(arguments, PythonType) else arguments
     document = parse_json_schema(source)
     return _Writer(source, document, form, tool).arguments()
@@ -80,8 +79,6 @@ def literals(tool: str, arguments: PythonType | JsonSchema, form: Literals) -> S
 
 @final
 class _Writer:
-    """Source of the values that one schema allows."""
-
     def __init__(self, source: JsonSchema, document: Document, form: Literals, tool: str) -> None:
         self._source, self._document, self._form = source, document, form
         self._place = f"the tool {tool}"
@@ -255,7 +252,6 @@ def literals_as_json(text: str, form: Literals) -> str:
 
 @lru_cache(maxsize=8)
 def _tokens(form: Literals) -> re.Pattern[str]:
-    """Pattern of strings, keys, blanks and words."""
     quote = "" if form.quote is None else re.escape(str(form.quote.token))
     quoted = rf"{quote}(?P<quoted>.*?){quote}" if quote else r'"(?:[^"\\]|\\.)*"'
     key = rf"(?P<key>[A-Za-z_][A-Za-z0-9_]*){re.escape(form.equals)}"

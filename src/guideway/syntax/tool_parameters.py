@@ -50,10 +50,8 @@ class Elements:
     """Notation of elements: begin, name, middle, value, end, behind.
 
     Attributes:
-        begin: before the name.
         middle: between the name and the value, or only a string if `json` is set.
         end: after the value, which does not contain it.
-        behind: after the end.
         json: between the name and a value other than a string.
         none: text if there are no elements.
     """
@@ -72,10 +70,7 @@ class Parameter:
     """One argument.
 
     Attributes:
-        name: name of the property.
-        required: True if it must be there.
-        value: source of its JSON, or of raw strings.
-        is_text: the value is a raw string.
+        value: source of its JSON, or of raw strings (`is_text`).
         may_be_null: the text `null` is null.
     """
 
@@ -87,7 +82,6 @@ class Parameter:
 
 
 def parameters(tool: str, arguments: PythonType | JsonSchema) -> tuple[Parameter, ...]:
-    """Arguments of a tool; a schema with more than properties is refused."""
     source = type_source(arguments) if isinstance(arguments, PythonType) else arguments
     document = parse_json_schema(source)
     objects = _arguments(tool, document).objects
@@ -152,7 +146,6 @@ def as_json(listed: tuple[Parameter, ...], text: str, form: Elements) -> str:
 
 @lru_cache(maxsize=32)
 def _pattern(form: Elements) -> re.Pattern[str]:
-    """Pattern of an element's name, middle and value."""
     middles = {spelled(*form.middle), spelled(*(form.json or form.middle))}
     begin, middle = re.escape(spelled(*form.begin)), "|".join(map(re.escape, middles))
     end = re.escape(spelled(form.end, *form.behind))
@@ -160,7 +153,6 @@ def _pattern(form: Elements) -> re.Pattern[str]:
 
 
 def spelled(*parts: Source) -> str:
-    """Text of literals and special tokens."""
     found = ""
     for part in parts:
         match part:
