@@ -1,4 +1,4 @@
-"""Regular expressions that surely are infinite, or surely finite, found without a search."""
+"""Quick sufficient checks that regular expressions are infinite, or finite, without a search."""
 
 from collections.abc import Callable
 from typing import Final, TypeAlias
@@ -12,11 +12,11 @@ _Known: TypeAlias = "WeakKeyDictionary[Expr, bool]"
 _Answer: TypeAlias = Callable[[Expr], bool]
 
 SOMETHING: Final = concat(byte_set(ALL_BYTES), UNSURE)
-"""There surely is a text, in doubt which; where there may be none UNSURE stands alone."""
+"""Some text surely exists, but it is unknown; with UNSURE alone there may be none."""
 
-_LOOKED_AT: Final = 12  # expressions, before a search for one that is endless gives up
-_LETTERS: Final = 1 << 10  # and options of words that are looked at again each time
-_WAYS: Final = 4  # ways to go on that are tried, those first by which most may begin
+_LOOKED_AT: Final = 12  # derivatives in the search of `soon_endless`
+_LETTERS: Final = 1 << 10  # parts of word lists, which are checked without a cache
+_WAYS: Final = 4  # arcs tried for each, those with the most bytes first
 
 _endless: _Known = WeakKeyDictionary()
 _open: _Known = WeakKeyDictionary()
@@ -24,20 +24,14 @@ _ended: _Known = WeakKeyDictionary()
 
 
 def surely_endless(expr: Expr, spellable: int = ALL_BYTES) -> bool:
-    """Whether the regular `expr` surely has infinitely many strings of these bytes.
-
-    >>> from guideway.lowering.expr import both, byte_set, complement, literal, repeat
-    >>> words = repeat(byte_set(b"abc"))
-    >>> surely_endless(words), surely_endless(both(words, complement(literal("cab"))))
-    (True, True)
-    """
+    """Return True if the regular `expr` surely has infinitely many strings of these bytes."""
     if spellable != ALL_BYTES:
         expr = _spelled(expr, spellable)
     return _told(expr, _endless, _is_endless)
 
 
 def soon_endless(expr: Expr, spellable: int = ALL_BYTES) -> bool:
-    """`surely_endless`, of the expression or of what some short prefixes leave of it.
+    """`surely_endless` of the expression or of its derivatives by some short prefixes.
 
     >>> from guideway.lowering.expr import both, byte_set, complement, concat, literal, repeat
     >>> words = repeat(byte_set(b"abc"))
@@ -113,7 +107,7 @@ def _of(node: Expr, parts: list[Expr], spellable: int) -> Expr:  # noqa: PLR0911
 
 
 def surely_open(expr: Expr) -> bool:
-    """Whether every prefix of a string of the regular `expr` surely has infinitely many ends.
+    """Return True if every prefix of a string of `expr` surely has infinitely many continuations.
 
     >>> from guideway.lowering.expr import both, byte_set, complement, concat, literal, repeat
     >>> words = repeat(byte_set(b"abc"))
@@ -126,17 +120,12 @@ def surely_open(expr: Expr) -> bool:
 
 
 def surely_ended(expr: Expr) -> bool:
-    """Whether the regular `expr` surely has finitely many strings.
-
-    >>> from guideway.lowering.expr import alt, literal
-    >>> surely_ended(alt(literal("cat"), literal("dog")))
-    True
-    """
+    """Return True if the regular `expr` surely has finitely many strings."""
     return _is_few_words(expr) or _told(expr, _ended, _has_end)
 
 
 def _is_few_words(expr: Expr) -> bool:
-    """Return whether `expr` is a short list of words."""
+    """Return True if `expr` is a short list of words."""
     todo, left = [expr], _LETTERS
     while todo and left:
         node = todo.pop()

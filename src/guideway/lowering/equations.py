@@ -1,7 +1,7 @@
-"""Finite automata to expressions, by equations X = a·X | b·Y | ε (Arden 1961).
+"""Finite automata to regular expressions, by equations X = a·X | b·Y | ε (Arden 1961).
 
-Equal states are merged first (Moore 1956). The derivatives of a state's expression are those of its
-successors, so reading needs no more states than the automaton has.
+Equal states are merged first (Moore 1956). Derivatives of a state's expression are those of its
+successors, so matching needs no more states than the automaton has.
 """
 
 from collections.abc import Callable, Collection, Hashable, Mapping, Sequence
@@ -16,15 +16,14 @@ from guideway.lowering.nodes import Expr
 Spell: TypeAlias = Callable[[int], Expr]
 
 _PUTTING: Final = 20
-"""What putting a factor into another equation costs: as much time as so many parts elsewhere.
+"""Fuel for substituting one factor into another equation.
 
-A circle of n states that all lead to each other takes n³ of them, and its expressions are as long:
-`[ab]*a[ab]{10}` took 17 s, on a busy machine, before it was refused. python.lark takes 422, no
-shipped grammar more.
+A component of n states takes n³ substitutions: `[ab]*a[ab]{10}` took 17 s before it was refused.
+python.lark takes 422, no shipped grammar more.
 """
 
 
-_JOINED: Final = 4  # marks behind a state that take as long as a part elsewhere: some 20 us
+_JOINED: Final = 4  # marks after a state per unit of fuel: some 20 us
 
 
 @final
@@ -32,9 +31,7 @@ _JOINED: Final = 4  # marks behind a state that take as long as a part elsewhere
 class Automaton:
     """A complete deterministic automaton over symbols from 0 on.
 
-    Attributes:
-        rows: where each state leads by each symbol.
-        marks: what is true of each state; texts that lead to equal marks may be told together.
+    `rows` are the successors by symbol. Texts that lead to states with equal marks are equivalent.
     """
 
     rows: Sequence[Sequence[int]]
@@ -71,19 +68,16 @@ def _numbered(values: Sequence[Hashable]) -> list[int]:
 
 @final
 class Equations:
-    r"""Expressions for the texts that lead from a state to an accepting one.
+    """Expressions for the texts that lead from a state to an accepting one.
+
+    `automaton` is minimal, `ends` tells which marks accept, `spell` gives one symbol of a bit set.
+    `everything` replaces the expression of states from where all texts are accepted.
 
     >>> from guideway.lowering.expr import byte_set
     >>> a_then_bs = Automaton([[1, 2], [2, 1], [2, 2]], [False, True, False])
     >>> equations = Equations(a_then_bs, bool, lambda symbols: byte_set(symbols << 97))
     >>> equations.texts_from(0) is concat(byte_set(b"a"), repeat(byte_set(b"b")))
     True
-
-    Args:
-        automaton: as `smallest` makes it.
-        ends: what a mark says.
-        spell: one symbol out of a set, as a bit set.
-        everything: what to call the texts from where all texts lead to the end.
     """
 
     def __init__(
@@ -102,7 +96,7 @@ class Equations:
         self._seen = set[int]()
 
     def texts_from(self, start: int) -> Expr:
-        """The texts from this state."""
+        """The texts accepted from this state."""
         self._enter(start)
         for circle in (
             circles(start, self._following, self._seen) if start not in self._known else ()
@@ -154,14 +148,7 @@ class Equations:
 def texts_by_mark(
     automaton: Automaton, wanted: Collection[Hashable], spell: Spell
 ) -> Mapping[Hashable, Expr]:
-    """For each wanted mark, the texts that lead from the first state to states with it.
-
-    >>> from guideway.lowering.expr import byte_set
-    >>> a_then_bs = Automaton([[1, 2], [2, 1], [2, 2]], ["", "read", ""])
-    >>> found = texts_by_mark(a_then_bs, {"read"}, lambda symbols: byte_set(symbols << 97))
-    >>> found["read"] is concat(byte_set(b"a"), repeat(byte_set(b"b")))
-    True
-    """
+    """For each wanted mark, the texts that lead from the first state to states with it."""
     edges = dict[int, dict[int, int]]()
     for state, row in enumerate(automaton.rows):
         edges[state] = {}
@@ -174,7 +161,7 @@ def texts_by_mark(
             if (mark := automaton.marks[state]) in wanted:
                 constants[state][mark] = alt(EPSILON, constants[state].get(mark, EMPTY))
         factors = _parted(circle, edges, spell)
-        if not factors[circle[0]]:  # a state by itself, as most are
+        if not factors[circle[0]]:  # most components are single states
             known |= constants
             continue
         known |= {state: {} for state in circle}

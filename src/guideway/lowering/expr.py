@@ -1,4 +1,4 @@
-"""Constructors of expressions that denote sets of byte strings.
+"""Constructors of expressions, which denote sets of byte strings.
 
 Nodes are hash-consed, so equality is identity. Constructors simplify, which keeps derivatives
 finite (Brzozowski 1964) and each count one node. Concatenation is a right-nested pair, which serves
@@ -39,11 +39,11 @@ EMPTY: Expr = Empty()
 EPSILON: Expr = Epsilon()
 UNSURE: Expr = Unsure()
 
-# Keys begin with one of these: the collector does not look into a tuple of numbers, and looking
-# into those of a hundred thousand words takes longer than making them.
+# First items of keys. Keys are tuples of ints, which the garbage collector skips: traversing those
+# of 100,000 words takes longer than making them.
 _PAIR, _BYTES, _ALT, _REPEAT, _AND, _NOT, _CALL, _CAPTURE, _AHEAD, _STOP = range(10)
 
-# More options than this are searched for those that say nothing new (`lowering.dominance`).
+# Above this many options, redundant ones are removed (`lowering.dominance`).
 MANY = 8
 
 
@@ -93,7 +93,7 @@ def lead(head: Expr, tail: Expr) -> Expr:
 
 
 def _pair(head: Expr, tail: Expr) -> Expr:
-    if tail is EPSILON:  # a spine is never walked for nothing, or a literal would take O(n²)
+    if tail is EPSILON:  # walking the spine would make literals O(n²)
         return head
     if not isinstance(head, Concat):
         return _cons(head, tail)
@@ -109,7 +109,7 @@ def _pair(head: Expr, tail: Expr) -> Expr:
 
 def _cons(head: Expr, tail: Expr) -> Expr:
     key = (_PAIR, id(head), id(tail))
-    if (node := known(key)) is not None:  # most pairs are
+    if (node := known(key)) is not None:  # most pairs exist
         return node
     if head is EMPTY or tail is EMPTY:
         return EMPTY
@@ -123,7 +123,7 @@ def _cons(head: Expr, tail: Expr) -> Expr:
 
 
 def _yielding(head: Expr, tail: Expr) -> Expr:
-    """A pair whose head can be passed without a byte, so that its Ahead sees the tail."""
+    """A pair whose head may match the empty string, so that its Ahead sees the tail."""
     if isinstance(head, Alt):
         return _before_each(head.options, tail)
     if isinstance(head, Ahead):
@@ -140,7 +140,7 @@ def _before_each(options: Iterable[Expr], tail: Expr) -> Expr:
 
 
 def _looking(head: Ahead, tail: Expr) -> Expr:
-    """One Ahead for each level, the lower first; none before options that end it."""
+    """One Ahead for each level, lower levels first; it moves into options that end it."""
     follower, rest = (tail.head, tail.tail) if isinstance(tail, Concat) else (tail, EPSILON)
     if isinstance(follower, Alt) and follower.looks and (follower.yields or meets_stop(follower)):
         ending, others = ending_apart(follower.options)
@@ -150,7 +150,7 @@ def _looking(head: Ahead, tail: Expr) -> Expr:
         return _cons(ahead(both(head.item, follower.item), head.level), rest)
     if isinstance(follower, Ahead) and follower.level < head.level:
         return _looking(follower, concat(head, rest))
-    if tail in (EPSILON, UNSURE):  # what is unsure is so whatever is looked ahead for
+    if tail in (EPSILON, UNSURE):  # Unsure stays so after any lookahead
         return head if tail is EPSILON else UNSURE
     return _intern_pair(head, tail)
 
@@ -177,10 +177,7 @@ def _run(head: Expr, follower: Expr) -> Expr | None:
 
 
 def alt(*options: Expr) -> Expr:
-    """A string of any option; bytes merge into one set, nested alternatives flatten.
-
-    One unsure option makes the whole unsure.
-    """
+    """A string of any option; bytes merge, nested alternatives flatten; Unsure if any option is."""
     if len(options) == 1:
         return options[0]
     flat: dict[Expr, None] = {}
@@ -212,7 +209,7 @@ def _union(flat: dict[Expr, None]) -> Expr:
     regular = True
     for part in flat:
         nullable = nullable or part.nullable
-        # What may be passed if that which follows allows it does not stand for nothing at all.
+        # An option that yields depends on what follows, so it does not replace Epsilon.
         empties = empties or (part.nullable and part is not EPSILON and not part.yields)
         inhabited = inhabited or part.inhabited
         regular = regular and part.regular
@@ -239,7 +236,7 @@ def _unite(flat: dict[Expr, None]) -> None:
                 rest = option.tail if isinstance(option, Concat) else EPSILON
                 groups.setdefault((item, rest), []).append(option)
     for (item, rest), found in groups.items():
-        # The item alone and the rest alone are counts too: one and none.
+        # The item alone and the rest alone count as one and zero.
         found += [_known_pair(item, rest) or rest, rest]
         present = [option for option in dict.fromkeys(found) if option in flat]
         ranges = [_count(option, item, rest) for option in present]
@@ -289,7 +286,7 @@ def _repeat_node(item: Expr, low: int, high: int | None) -> Expr:
 
 
 def _simpler(item: Expr, low: int, high: int | None) -> Expr | None:
-    """A count of a count as one count, where there is no gap."""
+    """A count of a count as one count, if there is no gap."""
     if not item.regular:
         return None
     if isinstance(item, Repeat):
@@ -311,7 +308,7 @@ def optional(item: Expr) -> Expr:
 
 
 def both(left: Expr, right: Expr) -> Expr:
-    """Strings of both operands, which are regular."""
+    """Intersection of two regular expressions."""
     if left is right or right is ANYTHING:
         return left
     if left is ANYTHING:
@@ -334,7 +331,7 @@ def _both_node(left: Expr, right: Expr) -> Expr:
 
 
 def complement(item: Expr) -> Expr:
-    """Every byte string that is not in the regular `item`."""
+    """All byte strings that are not in the regular `item`."""
     if isinstance(item, Not):
         return item.item
     if not item.regular:
@@ -346,34 +343,30 @@ ANYTHING: Expr = complement(EMPTY)
 
 
 def ahead(item: Expr, level: int = 0) -> Expr:
-    """The empty string, where the text up to the next `stop` of this level is in `item`.
-
-    >>> ahead(ANYTHING) is EPSILON, ahead(EMPTY) is EMPTY
-    (True, True)
-    """
+    """The empty string, if the text up to the next `stop` of this level is in `item`."""
     if item is ANYTHING or item is EMPTY:
         return EPSILON if item is ANYTHING else EMPTY
     if not item.regular:
         raise GuidewayError("only a regular expression can be looked ahead for")
     met = operands(item)
-    if len(met) > 1:  # each once: what is looked ahead for again and again would add up for ever
+    if len(met) > 1:  # without duplicates, which recursion would accumulate
         item = reduce(both, sorted({*met}, key=id))
     return intern((_AHEAD, id(item), level), Ahead(item, level, item.nullable, level + 1))
 
 
 def stop(level: int = 0) -> Expr:
-    """The empty string, where the text that an Ahead of this level looks at ends."""
+    """The end of the text that an Ahead of this level looks at."""
     return intern((_STOP, level), Stop(level, level + 1))
 
 
 def call(template: Template, argument: Hashable, looks: int = 0, inhabited: bool = False) -> Expr:
-    """The call of `template` with `argument`; `inhabited` where it surely has a text."""
+    """The call of `template` with `argument`; `inhabited` if it surely has a text."""
     node = Call(template, argument, inhabited=inhabited, looks=looks)
     return intern((_CALL, id(template), argument), node)
 
 
 def capture(item: Expr, read: bytes | None, template: Template, argument: Hashable) -> Expr:
-    """The rest of a captured string, `read` being its beginning."""
+    """The rest of a captured string that begins with `read`."""
     if item is EMPTY or item is UNSURE:
         return item
     node = Capture(item, read, template, argument)

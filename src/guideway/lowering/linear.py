@@ -41,14 +41,14 @@ _known: list[dict[Expr, Lines]] = [{}]
 
 @lru_cache(maxsize=1 << 12)
 def arcs(root: Expr) -> Lines:
-    """What is left behind each byte that begins a string, with all bytes that leave it.
+    """Derivatives of a regular expression, each with all bytes that lead to it.
 
     >>> from guideway.lowering.expr import literal
     >>> [(bin(members).count("1"), left is EPSILON) for members, left in arcs(literal("a"))]
     [(1, True)]
     """
     if len(_known[0]) > _REMEMBERED:
-        _known[0] = {}  # others go on with theirs
+        _known[0] = {}  # other threads keep the old one
     return _disjoint(_lines(root, _known[0]))
 
 
@@ -63,7 +63,7 @@ def _disjoint(lines: Lines) -> Lines:
 
 def _lines(root: Expr, known: dict[Expr, Lines]) -> Lines:
     stack = [root]
-    while stack:  # an explicit stack, as nesting is the user's
+    while stack:  # user input decides the nesting
         node = stack[-1]
         missing = [] if node in known else [part for part in firsts(node) if part not in known]
         if missing:

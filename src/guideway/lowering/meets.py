@@ -1,7 +1,7 @@
 """Intersections and differences of sources: `&`, `-` and `~`.
 
-Regular ones are And and Not. A nesting one meets a regular one by looking ahead at its whole text.
-Two that nest without end are refused.
+Regular ones become And and Not. A context-free one meets a regular one by lookahead at its whole
+text. Two context-free ones are refused.
 """
 
 from collections.abc import Mapping, Sequence
@@ -28,14 +28,14 @@ from guideway.lowering.rebuilt import rebuilt
 from guideway.lowering.unicode import TEXT
 
 FEW_PARTS = 2_000
-"""Parts of an expression without rules that are fewer than looking ahead would cost."""
+"""Below this size, a regular expression without rules is cheaper than lookahead."""
 
 
 class Decider(Protocol):
-    """Answers that take a search; None where they take too much of one."""
+    """Answers that need a search; None if it takes too long."""
 
     def contains(self, expr: Expr, text: bytes) -> bool:
-        """Whether a string is in an expression."""
+        """Return True if a string is in an expression."""
         ...
 
     def words(self, expr: Expr) -> tuple[bytes, ...] | None:
@@ -43,21 +43,14 @@ class Decider(Protocol):
         ...
 
     def flattened(self, expr: Expr, most: int = ...) -> Expr | None:
-        """A regular expression of the same strings, of at most so many parts."""
+        """An equal regular expression of at most `most` parts."""
         ...
 
 
 @final
 @dataclass(frozen=True, slots=True)
 class Operand:
-    """One of the sources that meet.
-
-    Attributes:
-        name: how to call it in a message.
-        expr: its texts.
-        denied: whether they are the ones to be left out.
-        marked: whether special tokens may be in them.
-    """
+    """An operand, with its name for messages; `marked` ones may contain special tokens."""
 
     name: str
     expr: Expr
@@ -66,15 +59,10 @@ class Operand:
 
 
 def meet(operands: Sequence[Operand], decide: Decider | None, option: str = "") -> Expr:
-    """The texts of all operands, without those of the denied ones.
+    """The intersection of all operands, denied ones complemented.
 
-    Args:
-        operands: what meets.
-        decide: answers what takes a search; without it, nothing is searched.
-        option: the options with which JSON Schemas among them would be one, for the message.
-
-    Raises:
-        UnsupportedError: several nest without end, by name.
+    Without `decide` nothing is searched. `option` names the options that would make JSON Schemas
+    one schema, for the message. Raises UnsupportedError for several context-free operands.
     """
     flat = [_flat(each, decide, FEW_PARTS) for each in operands]
     nested = [each for each in flat if not each.expr.regular]
@@ -108,20 +96,13 @@ def _regular(operands: Sequence[Operand]) -> Expr | None:
 
 
 def _within(regular: Expr, operands: Sequence[Operand]) -> Expr:
-    """Intersect with TEXT if all operands are denied or special: all others hold only text."""
+    """Intersect with TEXT after a complement, unless an operand holds only text."""
     texts = any(not each.denied and not each.marked for each in operands)
     return regular if texts or not any(each.denied for each in operands) else both(TEXT, regular)
 
 
 def looking(nested: Expr, regular: Expr) -> Expr:
-    """The texts of `nested` that are in a regular expression.
-
-    >>> from guideway.lowering.expr import literal
-    >>> from guideway.lowering.nodes import Rule
-    >>> rule = Rule("a+", [alt(literal("a"), concat(literal("a"), Rule("")))])
-    >>> looking(rule, ANYTHING) is rule
-    True
-    """
+    """The texts of `nested` that are in a regular expression, by lookahead."""
     if regular is ANYTHING:
         return nested
     level = nested.looks
@@ -165,14 +146,7 @@ def _refusal(nested: Sequence[Operand], option: str) -> UnsupportedError:
 
 
 def solid(expr: Expr) -> Expr:
-    """All texts but the empty one.
-
-    >>> from guideway.lowering.expr import literal, optional
-    >>> from guideway.lowering.nodes import Rule
-    >>> rule = Rule("a", [literal("a")])
-    >>> solid(optional(rule)) is rule
-    True
-    """
+    """All texts but the empty one."""
     return rebuilt(expr, _nullable_parts, _solid)
 
 

@@ -1,7 +1,8 @@
-"""The nodes of expressions: fourteen frozen shapes, each a set of byte strings.
+"""Nodes of expressions: fourteen frozen shapes, each a set of byte strings; `lowering.expr` makes
+them.
 
-`lowering.expr` makes them. `inhabited`: surely not empty. `looks`: the number of levels of Ahead
-inside. `yields`: can be passed without a byte if its Aheads hold.
+`inhabited`: surely not empty. `looks`: number of levels of Ahead inside. `yields`: may match the
+empty string if its Aheads hold.
 """
 
 from collections.abc import Callable, Hashable, Iterable
@@ -15,83 +16,83 @@ Least: TypeAlias = "Callable[[Expr], bytes | None]"
 
 
 class Look(Protocol):
-    """Answers about the parts of an expression."""
+    """Answers about parts of an expression."""
 
     @property
     def spellable(self) -> int:
-        """The bytes that exist, as a 256-bit integer."""
+        """The available bytes, as a 256-bit integer."""
         ...
 
     @property
     def settled(self) -> bool:
-        """Whether nothing that was told so far may change."""
+        """Return True if no answer given so far can change."""
         ...
 
     def __call__(self, part: "Expr") -> bool | None:
-        """Whether it has a text; None: not known yet, and then the question comes again."""
+        """Return True if the part has a text; None: not known yet, to be asked again."""
         ...
 
     def word(self, part: "Expr") -> bytes | None:
-        """The shortest text of a part that no rule leads back to; None if it has none."""
+        """The shortest text of a part without recursion; None if it has none."""
         ...
 
 
 class Template(Protocol):
-    """A rule with a parameter, unfolded when it is reached."""
+    """A parametrized rule, unfolded when it is reached."""
 
     def unfold(self, argument: Hashable, look: "Look") -> "Expr":
-        """The expression that the call stands for; `look` tells at once."""
+        """The expression of the call; `look` answers at once."""
         ...
 
     def resume(self, argument: Hashable, captured: bytes | None) -> "Expr":
-        """What follows a Capture that read `captured` (None: read, but not known)."""
+        """The rest after a Capture that read `captured` (None: unknown)."""
         ...
 
     def resume_any(self, argument: Hashable) -> "Expr":
-        """No less than what follows a Capture, whatever it read: for a proof that nothing does."""
+        """A superset of the rest after a Capture of any string, to prove that there is none."""
         ...
 
     def remembers(self, argument: Hashable) -> bool:
-        """Whether an argument says all that has been captured before."""
+        """Return True if an argument determines all that was captured before."""
         ...
 
     def depends(self, argument: Hashable) -> bool:
-        """Whether the length of what has to follow depends on what captures have read."""
+        """Return True if the length of the rest depends on what captures read."""
         ...
 
     def lives(self, argument: Hashable, look: "Look") -> bool | None:
-        """Whether `unfold(argument)` has a text; None where `look` has not told yet."""
+        """Return True if `unfold(argument)` has a text; None if `look` does not know yet."""
         ...
 
     def lives_after(
         self, argument: Hashable, look: "Look", captured: "Callable[[], bytes | None]"
     ) -> bool | None:
-        """The same for `resume(argument, captured())`; not known: about any string captured."""
+        """`lives` of `resume(argument, captured())`; None means any captured string."""
         ...
 
     def parts(self, argument: Hashable) -> "Iterable[Expr]":
-        """What may be entered from `unfold(argument)`, as far as it may be refused."""
+        """Calls that `unfold(argument)` may enter and that may be refused."""
         ...
 
     def least(self, argument: Hashable, least: "Least") -> bytes | None:
-        """The least, in byte order, of the shortest strings of `unfold(argument)`; None if none."""
+        """The shortest string of `unfold(argument)`, least in byte order; None if none."""
         ...
 
     def least_after(
         self, argument: Hashable, least: "Least", captured: bytes | None = None
     ) -> bytes | None:
-        """The same for `resume(argument, captured)`; not known: about any string captured."""
+        """`least` of `resume(argument, captured)`; None means any captured string."""
         ...
 
     def least_begun(self, argument: Hashable, least: "Least", read: bytes) -> bytes | None:
-        """The least capture that begins with `read`, and rest, if one that is needed begins so."""
+        """The least capture that begins with `read`, and its rest; None if no needed one does."""
         ...
 
 
 @final
 @by_identity
 class Empty:
-    """∅, the language without any string."""
+    """The empty language."""
 
     nullable: bool = False
     regular: bool = True
@@ -103,7 +104,7 @@ class Empty:
 @final
 @by_identity
 class Epsilon:
-    """ε, the language of the empty string alone."""
+    """The language of the empty string."""
 
     nullable: bool = True
     regular: bool = True
@@ -171,7 +172,7 @@ class Repeat:
 @final
 @by_identity
 class And:
-    """Strings of both; both are regular."""
+    """Intersection of two regular expressions."""
 
     left: "Expr"
     right: "Expr"
@@ -185,7 +186,7 @@ class And:
 @final
 @by_identity
 class Not:
-    """Byte strings that are not in `item`, which is regular."""
+    """Complement of a regular expression, over byte strings."""
 
     item: "Expr"
     nullable: bool
@@ -198,7 +199,7 @@ class Not:
 @final
 @by_identity
 class Rule:
-    """A name for a body that is given once, later: the knot of recursion. Never nullable."""
+    """A named expression, defined later to allow recursion. Never nullable."""
 
     name: str
     bodies: "list[Expr]" = field(default_factory=list["Expr"], repr=False)
@@ -213,17 +214,16 @@ class Rule:
 
     @property
     def body(self) -> "Expr":
-        """What the rule denotes."""
         make = self.make
         if not self.bodies and make is not None:
             self.bodies.append(make())
-            object.__setattr__(self, "make", None)  # which holds what a body may be made of
+            object.__setattr__(self, "make", None)  # release what it refers to
         if not self.bodies:
             raise GuidewayError(f"rule {self.name} has no body yet")
         return self.bodies[0]
 
     def define(self, body: "Expr") -> None:
-        """Tie the knot, once."""
+        """Set the body, once."""
         if self.bodies or body.nullable or body.yields:
             raise GuidewayError(f"rule {self.name} has a body already, or a nullable one")
         self.bodies.append(body)
@@ -232,7 +232,7 @@ class Rule:
 @final
 @by_identity
 class Call:
-    """What `template.unfold(argument)` denotes."""
+    """The language of `template.unfold(argument)`."""
 
     template: Template
     argument: Hashable
@@ -262,7 +262,7 @@ class Capture:
 @final
 @by_identity
 class Ahead:
-    """No byte; what follows, up to the next Stop of this level or to the end, is in `item`."""
+    """Lookahead: what follows, up to the next Stop of this level or the end, is in `item`."""
 
     item: "Expr"
     level: int
@@ -276,7 +276,7 @@ class Ahead:
 @final
 @by_identity
 class Stop:
-    """No byte; here ends what an Ahead of this level looks at."""
+    """The end of the text that an Ahead of this level looks at."""
 
     level: int
     looks: int
@@ -289,7 +289,7 @@ class Stop:
 @final
 @by_identity
 class Unsure:
-    """Depends on bytes that are not known: to be decided by stepping through the bytes."""
+    """An unknown language, decided byte by byte."""
 
     nullable: bool = False
     regular: bool = False
@@ -317,7 +317,7 @@ Expr: TypeAlias = (
 
 
 def pair(head: Expr, tail: Expr) -> Concat:
-    """One after the other, of which neither is nothing."""
+    """Concat node of two expressions, neither of them Epsilon."""
     return Concat(
         head,
         tail,
@@ -345,6 +345,6 @@ def operands(conjunction: Expr) -> list[Expr]:
 
 
 def begins_with_capture(expr: Expr) -> bool:
-    """Whether a Capture, or alternatives with one, stand at the head of `expr`."""
+    """Return True if `expr` begins with a Capture, or with alternatives that have one."""
     head = expr.head if isinstance(expr, Concat) else expr
     return isinstance(head, Capture) or (isinstance(head, Alt) and head.captures)

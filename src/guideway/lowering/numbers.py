@@ -1,4 +1,4 @@
-"""Number keywords as regular expressions over JSON's spelling of numbers.
+"""Number keywords as regular expressions over JSON's spellings of numbers.
 
 A keyword and its negation are two sets: a spelling that cannot be decided is in neither, so nothing
 invalid is allowed. docs/enforced lists the spellings.
@@ -45,10 +45,10 @@ from guideway.syntax.json_schema_multiples import MOST_RESTS, factor_of, without
 from guideway.syntax.json_schema_tree import Bound, Numbers
 
 ZEROS = repeat(literal("0"))
-SHIFTED_DIGITS = 16  # what `repr` writes of a double after the point
+SHIFTED_DIGITS = 16  # most digits after the point in `repr` of a double
 
-_MOST_MET = 1 << 16  # rests of several factors, among which an end is searched for: .15 s
-_MOST_POWERS = 12  # of ten: 2^10 divides 10^10
+_MOST_MET = 1 << 16  # remainders of several factors in a search: .15 s
+_MOST_POWERS = 12  # powers of ten tried: 2^10 divides 10^10
 _MINUS = literal("-")
 _DECIMAL = concat(SIGN, WHOLE, FRACTION)
 _ZERO = concat(SIGN, literal("0"), ZERO_FRACTION, optional(ANY_EXPONENT))
@@ -56,16 +56,8 @@ _TOLD = alt(_DECIMAL, concat(SIGN, NONZERO, FRACTION, ANY_EXPONENT), _ZERO)
 
 
 def lower_numbers(numbers: Numbers, *, plain: bool = False) -> Expr:
-    """The numbers that satisfy all keywords.
-
-    >>> lower_numbers(Numbers(lower=(Bound(Decimal(1)),), upper=(Bound(Decimal(-1)),))) is EMPTY
-    True
-
-    Raises:
-        UnsupportedError: a multipleOf that leaves more than 1,024 different rests.
-        LimitError: several of them together leave too many.
-    """
-    digits = numbers.integer and (plain or numbers.digits)  # and nothing else
+    """The numbers that satisfy all keywords; UnsupportedError or LimitError for `multipleOf`."""
+    digits = numbers.integer and (plain or numbers.digits)  # digits only
     lower, upper = tightest(numbers)
     factors = _factors(numbers)
     parts: list[Expr] = []
@@ -92,7 +84,7 @@ def _unit(places: int | None) -> Decimal | None:
 
 
 def _factors(numbers: Numbers) -> list[Decimal]:
-    """What the numbers are multiples of: one factor, if its remainders are few."""
+    """The factors of the numbers; one common factor, if its remainders are few."""
     factors = [*numbers.multiples, *((Decimal(1),) if numbers.integer else ())]
     if not factors:
         return []
@@ -110,7 +102,7 @@ def _factors(numbers: Numbers) -> list[Decimal]:
 
 
 def lower_other_numbers(numbers: Numbers, *, plain: bool = False) -> Expr:
-    """The numbers that do not satisfy some keyword; arguments and errors as in `lower_numbers`."""
+    """The numbers that violate some keyword; arguments and errors as in `lower_numbers`."""
     options = [number_range(upper=_beyond(bound), plain=plain) for bound in numbers.lower]
     options += [number_range(lower=_beyond(bound), plain=plain) for bound in numbers.upper]
     if numbers.integer:
@@ -126,14 +118,14 @@ def lower_other_numbers(numbers: Numbers, *, plain: bool = False) -> Expr:
 
 
 def tightest(numbers: Numbers) -> tuple[Bound | None, Bound | None]:
-    """The bound on either side that implies the others."""
+    """The tightest bound on either side."""
     lower = max(numbers.lower, key=lambda bound: (bound.value, bound.exclusive), default=None)
     upper = min(numbers.upper, key=lambda bound: (bound.value, not bound.exclusive), default=None)
     return lower, upper
 
 
 def common_multiple(factors: tuple[Decimal, ...]) -> Decimal:
-    """The least number that all of these divide.
+    """The least common multiple.
 
     >>> common_multiple((Decimal("0.4"), Decimal("0.6"), Decimal(1)))
     Decimal('6.0')
@@ -163,7 +155,7 @@ def number_range(
     return _range(lower, upper, None, plain, digits=False)
 
 
-@lru_cache(maxsize=256)  # the bounds of a float have 309 digits, for each field
+@lru_cache(maxsize=256)  # bounds of floats have 309 digits
 def _range(
     lower: Bound | None, upper: Bound | None, places: int | None, plain: bool, digits: bool
 ) -> Expr:
@@ -219,20 +211,11 @@ def _spelled(whole: str, fraction: str, plain: bool) -> Expr:
 
 
 def one_of(values: Iterable[Decimal], *, plain: bool = False) -> Expr:
-    """One of some numbers.
-
-    >>> one_of([]) is EMPTY
-    True
-    """
     return either(exactly(value, plain=plain) for value in values)
 
 
 def all_but(values: Iterable[Decimal], *, plain: bool) -> Expr:
-    """The numbers that are none of some.
-
-    >>> all_but([], plain=True) is PLAIN_NUMBER
-    True
-    """
+    """All numbers except some."""
     given = list(values)
     if not given:
         return PLAIN_NUMBER if plain else ANY_NUMBER
@@ -256,8 +239,8 @@ def _near(*, counted: bool) -> Expr:
 
 @lru_cache(maxsize=1)
 def _integers() -> Expr:
-    """Integers: digits, and exponents that shift away no more than zeros, or enough."""
-    behind = EMPTY  # n digits of a fraction, the rest zeros: the exponent is at least n
+    """Integers: exponents cover all digits of the fraction, or drop only zeros."""
+    behind = EMPTY  # n digits of a fraction, then zeros: the exponent is at least n
     before = EMPTY  # n zeros at the end: the exponent is at least -n
     for count in range(SHIFTED_DIGITS, 0, -1):
         behind = concat(DIGIT, alt(concat(ZEROS, exponents(count, None)), behind))
@@ -270,20 +253,16 @@ def _integers() -> Expr:
 
 @lru_cache(maxsize=256)
 def multiples(factor: Decimal, *, denied: bool = False, plain: bool = False) -> Expr:
-    """The multiples of a number of more than 0; or, `denied`, all other numbers.
-
-    Raises:
-        UnsupportedError: the factor has too many digits.
-    """
+    """The multiples of a positive number; with `denied`, all other numbers."""
     parts = factor_of(factor)
     if parts is None:
         raise UnsupportedError(
             f"multipleOf {factor} has more than {MOST_RESTS} remainders",
             feature="multipleOf",
         )
-    if denied:  # what is less than the factor is no multiple, with an exponent too
+    if denied:  # numbers below the factor, with exponents too
         other = concat(SIGN, NONZERO, FRACTION, exponents(None, factor.adjusted() - 1, plain))
-    else:  # what is one of 10ⁿ is one of a factor that divides 10ⁿ
+    else:  # multiples of 10ⁿ are multiples of its divisors
         powers = (n for n in range(_MOST_POWERS) if 10**n % parts.whole == 0)
         zeros = next(powers, None)
         shifted = EMPTY if zeros is None else shifted_away(parts.scale - zeros, plain=plain)
