@@ -132,7 +132,7 @@ def picture(
 ) -> int:
     """Find the tokens below a trie node that stay within a lexical state, and its exits.
 
-    `found` are the token ranges. Expands states on the way.
+    `found` receives the holes. Expands states on the way.
     """
     code = NEED_LEX
     while code == NEED_LEX:

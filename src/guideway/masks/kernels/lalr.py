@@ -1,13 +1,13 @@
-"""Lark's LALR automaton behind its contextual lexer: its stack is the stack of configurations.
+"""Lark's LALR automaton after its contextual lexer; its stack is the stack of configurations.
 
-    SCAN, on the states      all that may be taken in the topmost state: for each way of its scanner
-                             the node of its text, on TOOK of the terminal, on the states
-    TOOK, on the states      the reductions before the terminal, its state, and SCAN again
-    LINE, on TOOK            the terminal of newlines, the columns of its last line being counted
-    LINED, on the states     that terminal, and those that begin a block or end some
+    SCAN, on the states      expands to each scanner way of the top state: the node of its text,
+                             on TOOK of the terminal, on the states
+    TOOK, on the states      reduces, shifts the terminal, and goes on with SCAN
+    LINE, on TOOK            reads newlines and counts the columns of the last line
+    LINED, on the states     shifts the newline, and INDENT or DEDENT terminals
 
-States are READ_STATE nodes. What `lowering.lark_contextual` says of a place, in tables: there are
-as many nodes as states and ways, where each stack had its own, made by Python.
+States are READ_STATE nodes. The tables are those of `lowering.lark_contextual`; there are as many
+nodes as states and ways, shared by all stacks.
 """
 
 from typing import Final
@@ -46,8 +46,8 @@ from guideway.masks.kernels.views import (
     lowest_bit,
 )
 
-NO_STACK: Final = 0  # there is none: never the stack of a state
-_LONGEST: Final = 1 << 16  # reductions in a row that take nothing from a stack, but without end
+NO_STACK: Final = 0  # no stack; never the stack of a state
+_LONGEST: Final = 1 << 16  # reductions in a row that pop nothing; more means an endless loop
 
 
 @inner
@@ -58,7 +58,7 @@ def top_field(context: Context, stack: int, field: int) -> int:
 
 @inner
 def _cell(tables: Ints, row: int, column: int) -> int:
-    """What stands in a column of a row."""
+    """An entry of a sparse table row; 0 outside its columns."""
     if column < tables[row + 1] or column >= tables[row + 2]:
         return 0
     return int(tables[tables[row] + column])
@@ -66,9 +66,9 @@ def _cell(tables: Ints, row: int, column: int) -> int:
 
 @inner
 def _reduced(context: Context, table: int, stack: int, terminal: int) -> int:
-    """What is done at a terminal after all reductions before it: the action, 0 if there is none.
+    """Reduce all productions before a terminal; return the shift action, 0 if there is none.
 
-    At the end of a text 1 if all is read. The states that are then on LALR_REST are in LALR_WORK.
+    For the end terminal returns 1 if all is read. The states to push on LALR_REST are in LALR_WORK.
     """
     tables, pushed, pairs = (
         int32s(context, LALR),
@@ -98,10 +98,10 @@ def _reduced(context: Context, table: int, stack: int, terminal: int) -> int:
 
 @inner
 def accepted(context: Context, table: int, stack: int) -> int:
-    """The SETS of all terminals that the automaton can make something of, or a code below 0.
+    """The SETS of all terminals that the automaton accepts next.
 
-    As `_reduced` for all of them at once, as long as one production is reduced before what is left;
-    the few before which another one is are asked for one by one.
+    As `_reduced` for all terminals at once, while they share one reduction; the few that need
+    another reduction are tried one by one.
     """
     tables, pushed, pairs = (
         int32s(context, LALR),
@@ -133,9 +133,9 @@ def accepted(context: Context, table: int, stack: int) -> int:
 
 @inner
 def _narrowed(context: Context, table: int, state: int, wanted: int) -> int:
-    """Note what a state shifts of what is wanted, and want what is reduced by one production.
+    """Collect the wanted terminals that a state shifts; keep those of one production as wanted.
 
-    Gives that, -1 if none is; before others it is done later.
+    Returns that production, -1 if none. Terminals of other productions are put off.
     """
     tables, sets = int32s(context, LALR), int32s(context, LALR_WORK)
     words, best = int(tables[table + T_WORDS]), -1
@@ -159,7 +159,7 @@ def _narrowed(context: Context, table: int, state: int, wanted: int) -> int:
 
 @inner
 def _add_others(context: Context, table: int, stack: int, found: int) -> None:
-    """Look at those that were left for later, one by one."""
+    """Try the terminals that were put off, one by one."""
     sets, words = int32s(context, LALR_WORK), int(int32s(context, LALR)[table + T_WORDS])
     for word in range(words):
         rest = int(sets[found + words + word]) & 0xFFFFFFFF
@@ -172,7 +172,7 @@ def _add_others(context: Context, table: int, stack: int, found: int) -> None:
 
 @inner
 def _sets_of(context: Context, begin: int, words: int) -> int:
-    """The SETS of some words, or a code below 0."""
+    """The SETS node of some words."""
     sets, made, word = int32s(context, LALR_WORK), 0, (words - 1) & ~3
     while word >= 0 and made >= 0:
         a, b, c, d = int(sets[begin + word]), 0, 0, 0
@@ -185,7 +185,7 @@ def _sets_of(context: Context, begin: int, words: int) -> int:
 
 @inner
 def is_in_sets(context: Context, sets: int, terminal: int) -> bool:
-    """Whether a terminal is in SETS."""
+    """Return True if a terminal is in SETS."""
     nodes = int32s(context, NODE)
     while terminal >= 128:
         sets, terminal = int(nodes[sets * 6 + 5]), terminal - 128
@@ -194,7 +194,7 @@ def is_in_sets(context: Context, sets: int, terminal: int) -> bool:
 
 @inner
 def _pushed(context: Context, table: int, stack: int, state: int, margin: int) -> int:
-    """A stack with one more state; with the margin of the state below if `margin` is below 0."""
+    """A stack with one more state; a negative `margin` takes that of the state below."""
     if margin < 0:
         margin = top_field(context, stack, 3)
     below = top_field(context, stack, 4)
@@ -204,7 +204,7 @@ def _pushed(context: Context, table: int, stack: int, state: int, margin: int) -
 
 @inner
 def fed(context: Context, table: int, stack: int, terminal: int, margin: int) -> int:
-    """The stack after a terminal, NO_STACK where the automaton has no action, or a code below 0."""
+    """The stack after a terminal, NO_STACK if it is rejected, or a code."""
     action = _reduced(context, table, stack, terminal)
     if action == 0:
         return NO_STACK
@@ -218,7 +218,7 @@ def fed(context: Context, table: int, stack: int, terminal: int, margin: int) ->
 
 @inner
 def brackets_after(context: Context, table: int, lines: int, terminal: int) -> int:
-    """The brackets that are open after a terminal, below 0 if there were too few."""
+    """Open brackets after a terminal; negative if unbalanced."""
     if lines == 0:
         return 0
     tables = int32s(context, LALR)
@@ -229,7 +229,7 @@ def brackets_after(context: Context, table: int, lines: int, terminal: int) -> i
 
 @inner
 def may_take(context: Context, took: int, stack: int) -> bool:
-    """Whether the automaton can make something of what was taken."""
+    """Return True if the automaton accepts the terminal of a TOOK node."""
     nodes = int32s(context, NODE)
     table, terminal = int(nodes[took * 6 + 1]), int(nodes[took * 6 + 2])
     if terminal == IGNORED:
@@ -241,7 +241,7 @@ def may_take(context: Context, took: int, stack: int) -> bool:
 
 @inner
 def may_end(context: Context, table: int, stack: int, lines: int) -> int:
-    """Whether all is read if the text ends here, its blocks too: 1, 0, or a code below 0."""
+    """Return 1 if the text may end here, open blocks included, else 0."""
     tables, nodes = int32s(context, LALR), int32s(context, NODE)
     while lines != 0 and nodes[lines * 6 + 3] != 0:
         stack, lines = (
@@ -255,13 +255,13 @@ def may_end(context: Context, table: int, stack: int, lines: int) -> int:
 
 @inner
 def scan_of(context: Context, table: int, stack: int, lines: int) -> int:
-    """What reads on from a stack."""
+    """The SCAN node for the top state."""
     return node_of(context, SCAN, table, top_field(context, stack, 2), lines, 0, 0)
 
 
 @inner
 def lines_taken(context: Context, table: int, lines: int, terminal: int) -> int:
-    """The lines after a terminal that no bracket is missing for."""
+    """LINES after a terminal; no closing bracket lacks its opening one."""
     nodes, tables = int32s(context, NODE), int32s(context, LALR)
     open_ = brackets_after(context, table, lines, terminal)
     if lines == 0:
@@ -276,7 +276,7 @@ def lines_taken(context: Context, table: int, lines: int, terminal: int) -> int:
 
 @inner
 def stack_behind_line(context: Context, table: int, stack: int, lines: int, columns: int) -> int:
-    """The stack where the last line is so wide, NO_STACK if it cannot be, or a code below 0."""
+    """The stack after a newline with this indentation, NO_STACK if impossible, or a code."""
     tables, nodes = int32s(context, LALR), int32s(context, NODE)
     stack = fed(context, table, stack, tables[table + T_NEWLINE], -1)
     if stack > 0 and columns > nodes[lines * 6 + 2]:
@@ -291,7 +291,7 @@ def stack_behind_line(context: Context, table: int, stack: int, lines: int, colu
 
 @inner
 def lines_behind_line(context: Context, lines: int, columns: int) -> int:
-    """The lines then."""
+    """LINES after a newline with this indentation."""
     nodes = int32s(context, NODE)
     if columns > nodes[lines * 6 + 2]:
         return node_of(context, LINES, 0, columns, lines, 0, 0)
@@ -302,9 +302,9 @@ def lines_behind_line(context: Context, lines: int, columns: int) -> int:
 
 @inner
 def told_apart(context: Context, stack: int, columns: int) -> int:
-    """The columns of a line on TOOK, no more than tell it apart from wider ones; or a code below 0.
+    """Columns of a line on TOOK, limited to what distinguishes it from wider lines.
 
-    Where no block may begin all wider ones are the same: each blank in a comment counts.
+    If no block may begin here, all wider lines are the same. Each blank in a comment counts.
     """
     tables, nodes, pairs = int32s(context, LALR), int32s(context, NODE), int64s(context, STACK)
     took, states = int(pairs[stack] >> 32), int(pairs[stack] & 0xFFFFFFFF)
@@ -324,7 +324,7 @@ def told_apart(context: Context, stack: int, columns: int) -> int:
 
 @inner
 def some_line_fits(context: Context, table: int, stack: int, lines: int, last: bool) -> int:
-    """Whether any line may follow a newline, or end the text if it is the last: 1, 0, or a code."""
+    """Return 1 if some line may follow a newline (or the end, if `last`), else 0."""
     nodes, each = int32s(context, NODE), lines
     found = _fits(context, table, stack, lines, int(nodes[lines * 6 + 2]) + 1, last)
     while found == NO_STACK and each != 0:

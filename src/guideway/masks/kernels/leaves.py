@@ -1,4 +1,4 @@
-"""Where a picture is left: what follows a lexical state, at the tokens at which it may end."""
+"""Exits of pictures: what follows a lexical state, at the tokens where it may end."""
 
 import numpy as np
 
@@ -29,7 +29,7 @@ from guideway.masks.kernels.worklist import begin
 
 @inner
 def leave_found(context: Context, picture: int) -> int:
-    """Go on at the exits of a picture with what the closure has found."""
+    """Continue at the exits of a picture with the closure's configurations."""
     if context[FOUND] == 0 and context[DOUBTFUL] == 0:
         return OK
     exits = int(int32s(context, PICTURE)[picture * 6 + P_EXITS])
@@ -43,7 +43,7 @@ def leave_found(context: Context, picture: int) -> int:
 
 @once
 def _wide_exits(context: Context, picture: int) -> int:
-    """The exits that begin as what the closure has found does; 0 if there are none, -1: unknown."""
+    """The trie of exits that begin as the closure's configurations do; 0 if none, -1 unknown."""
     leads_of_found(context)
     wide, leads = int64s(context, WIDE), int64s(context, LEADS)
     place = int(int32s(context, PICTURE)[picture * 6 + P_WIDE])
@@ -59,7 +59,7 @@ def _wide_exits(context: Context, picture: int) -> int:
 
 @inner
 def leave_counted(context: Context, first: int, last: int, low: int, high: int) -> int:
-    """Go on with what the closure has found at exits behind `low` to `high` items (-1: any)."""
+    """Continue at exits after `low` to `high` items (-1: unbounded)."""
     exits = int32s(context, EXIT)
     for place in range(first, last):
         items = exits[place * 2]
@@ -72,9 +72,9 @@ def leave_counted(context: Context, first: int, last: int, low: int, high: int) 
 
 @inner
 def leaves_surely(context: Context, between: int) -> bool:
-    """Whether what the closure has found begins with no byte that an item begins with.
+    """Return True if what follows begins with no byte that an item begins with.
 
-    Both may begin with a backslash: all exits before one are known.
+    A backslash may begin both: all exits before one are known.
     """
     leads_of_found(context)
     first, lexical = uint64s(context, LEADS), uint64s(context, LEX_FIRST)
@@ -89,9 +89,9 @@ def leaves_surely(context: Context, between: int) -> bool:
 
 @once
 def doubtful_behind(context: Context, node: int, stack: int) -> int:
-    """Whether there is doubt what follows a node: 1, 0, or a code below 0.
+    """Return 1 if the rest after a node is in doubt, else 0.
 
-    Then it may be that nothing does: where all values of an enum have come, no comma may follow.
+    There may be none: when all values of an enum have come, no comma may follow.
     """
     nodes = int32s(context, NODE)
     begin(context)

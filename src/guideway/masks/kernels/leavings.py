@@ -1,7 +1,4 @@
-"""What leads from a pair of lexical states of a bounded pattern out of it, or back to it.
-
-See `kernels.bounds` for what pairs are.
-"""
+"""Bytes that leave a pair of states of a bounded pattern, or loop on it; see `kernels.bounds`."""
 
 import numpy as np
 
@@ -12,7 +9,7 @@ from guideway.masks.kernels.views import Context, inner, int32s, uint64s
 
 @inner
 def leaves(context: Context, state: int, between: int) -> int:
-    """Whether a byte that begins no character leads on; 1, 0, or a code below 0."""
+    """Return 1 if a byte that begins no character leads on, else 0."""
     first, outside = uint64s(context, LEX_FIRST), np.uint64(0)
     if not is_expanded(context, state) or not is_expanded(context, between):
         return NEED_LEX
@@ -23,7 +20,7 @@ def leaves(context: Context, state: int, between: int) -> int:
 
 @inner
 def repeats(context: Context, state: int, between: int) -> bool:
-    """Whether a character of one byte leads back to the state."""
+    """Return True if a one-byte character leads back to the state."""
     rows = int32s(context, LEX)
     for byte in range(256):
         if rows[state * 256 + byte] == state and rows[between * 256 + byte] == between:

@@ -1,7 +1,7 @@
-"""Rows of lexical states, made from records: where each byte leads, if anything is alive there.
+"""Rows of lexical states, made from records: the live state after each byte.
 
-Whether an intersection or a complement has a text is searched for, first where the fewest bytes
-seem to be lacking; what a search finds is remembered. All else has one if its parts have.
+Emptiness of intersections and complements is decided by best-first search, guided by a guess of the
+fewest missing bytes, and remembered. Other records are nonempty if their parts are.
 """
 
 from typing import Final
@@ -69,27 +69,25 @@ from guideway.masks.kernels.views import (
 _MOST_ITEM_STATES: Final = 2048
 _MOST_OPEN: Final = 512
 _MOST_SMALL: Final = 32
-_PLAIN_LOW: Final = -1 << 32  # the words of all that is printed of ASCII, a backslash apart
+_PLAIN_LOW: Final = -1 << 32  # bits of printable ASCII without the backslash
 _PLAIN_HIGH: Final = (1 << 63) - 1 & ~(1 << 0x5C - 0x40)
-_MOST_SPENT: Final = 1 << 17  # before Python is asked, which pays for it
-_SHORT_SEARCH: Final = 1024  # records that wait in a search that may be done without
-_WHOLE_SEARCH: Final = 256  # steps of a search before it looks at options one by one,
+_MOST_SPENT: Final = 1 << 17  # EFFORT before Python is asked to account for it
+_SHORT_SEARCH: Final = 1024  # waiting records in a search that may be abandoned
+_WHOLE_SEARCH: Final = 256  # steps before a search splits records into options,
 _SPLITTING: Final = 0x5555 << 14  # if it is begun the first, third, ... time: `records.EFFORT`
 
 
 @inner
 def explore(context: Context, what: int, start: int) -> int:
-    """EXPAND state `start`, or tell what a record is.
+    """EXPAND state `start`, or decide IS_CODE, IS_ALIVE, IS_OPEN or IS_SMALL of record `start`.
 
-    Whether it IS_CODE, IS_ALIVE, IS_OPEN or IS_SMALL.
-
-    On LIST is the queue of records, from `place` on. Before one of them is done there may be a
-    search, whose heap then stands behind the queue.
+    LIST has the queue of records, from `place` on. A search runs before a record is done, if
+    needed; its heap is after the queue.
     """
     context[GENERATION] += 1
     turn, sought, last, heap, place = int(context[GENERATION]), 0, 0, 0, 0
     short, steps, splits = False, 0, context[ROOMS + EFFORT] & _SPLITTING != 0
-    if what == EXPAND:  # though it be an option that has no text
+    if what == EXPAND:  # an option of a state may be empty, so no check
         push(context, int(int32s(context, STATE_RECORD)[start]))
         put(context, int(int64s(context, LIST)[0]), QUEUED, turn)
     else:
@@ -127,10 +125,10 @@ def explore(context: Context, what: int, start: int) -> int:
 
 @inner
 def expand_wanted(context: Context) -> bool:
-    """Make the row of the lexical state that a gallery's context WANTs; whether that was done.
+    """Expand the lexical state in WANT of a gallery's context; return True if done.
 
-    Its lexicon's lock is held. Python has to where there is no room, or much to be paid for, and
-    what holds captures.
+    Requires the lexicon's lock. Python does it if there is no room, EFFORT is high, or for
+    captures.
     """
     state, records = int(context[WANTED]), int64s(context, LEXICON)
     if context[LEXICON] == 0 or int32s(records, STATE_RECORD)[state & (OPTIONS_OF - 1)] == 0:
@@ -148,10 +146,9 @@ def expand_wanted(context: Context) -> bool:
 
 @inner
 def _unknown(context: Context, record: int) -> int:
-    """What has to be searched before it is known what is alive: a rule, both of two, a complement.
+    """The record that must be searched first: a rule, an intersection or a complement.
 
-    0 if all arcs of the record are known to lead to something alive, or not to; below 0 if that is
-    only a part of what has to be searched.
+    0 if liveness is known after each arc; negative if it is only a part of an intersection.
     """
     lines, listed, base = int64s(context, LINE), int64s(context, LIST), int(context[TOP])
     for index in range(field(context, record, ARCS_AT), field(context, record, ARCS_END)):
@@ -180,7 +177,7 @@ def _unknown(context: Context, record: int) -> int:
 
 @inner
 def _deciding(context: Context, record: int) -> int:
-    """The part that decides whether a record is alive; 0 if that is decided now."""
+    """The part that decides whether a record is alive; 0 if decided now."""
     kind, a = field(context, record, KIND), field(context, record, A)
     parts, verdict = int32s(context, PART), 0
     for index in range(field(context, record, B) if kind == ALT else 2 if kind == CONCAT else 1):
@@ -199,12 +196,11 @@ def _deciding(context: Context, record: int) -> int:
 def _look_on(
     context: Context, heap: int, record: int, sought: int, last: int, split: bool
 ) -> tuple[int, int]:
-    """Put what a record leads to into the heap, and end the search if that says enough.
+    """Push the successors of a record on the heap, and end the search if it is decided.
 
-    Where two patterns that may begin anywhere meet, their options are `split`: the 2^24 sets of
-    `a.{12}b` and `c.{12}d` came to no end, and their 169 pairs are looked through in 20 ms.
-
-    Gives what is sought now, 0 if nothing, and which record was met last.
+    With `split`, records are split into options: the 2^24 sets of `a.{12}b` & `c.{12}d` were not
+    finished, their 169 pairs take 20 ms. Returns the record that is still searched, or 0, and the
+    last visited one.
     """
     lines, generation, found = int64s(context, LINE), context[GENERATION], 0
     for index in range(field(context, record, ARCS_AT), field(context, record, ARCS_END)):
@@ -231,17 +227,14 @@ def _look_on(
 
 @once
 def _put_options(context: Context, heap: int, after: int, last: int) -> tuple[int, int]:
-    """Put the options of a record that was met into the heap; gives one that is alive, or 0.
-
-    And which record was met last.
-    """
+    """Push the options of a record on the heap; return a live one or 0, and the last visited."""
     base, listed, generation = int(context[TOP]), int64s(context, LIST), context[GENERATION]
     end = base + list_options(context, after)
     context[TOP] = base
     if context[WANT]:
         return 0, last
     for index in range(base, end):
-        option = int(listed[index])  # the heap grows over what has been read
+        option = int(listed[index])  # the heap overwrites what has been read
         about = field(context, option, ABOUT)
         if about & DEAD or (field(context, option, MARK) == generation and option != after):
             continue
@@ -255,7 +248,7 @@ def _put_options(context: Context, heap: int, after: int, last: int) -> tuple[in
 
 @inner
 def _met(context: Context, record: int, came: int, before: int) -> int:
-    """Note where a search has met a record; gives it."""
+    """Mark a record as visited by the search; return it."""
     put(context, record, MARK, int(context[GENERATION]))
     put(context, record, CAME, came)
     put(context, record, MET, before)
@@ -264,7 +257,7 @@ def _met(context: Context, record: int, came: int, before: int) -> int:
 
 @once
 def _conclude(context: Context, found: int, last: int) -> None:
-    """All on the way to what was found are alive; if nothing was, none of those met are."""
+    """Mark all records on the path as alive, or all visited ones as dead if nothing was found."""
     record, verdict = (found, ALIVE) if found else (last, DEAD)
     while record:
         put(context, record, ABOUT, field(context, record, ABOUT) | verdict)
@@ -273,7 +266,7 @@ def _conclude(context: Context, found: int, last: int) -> None:
 
 @inner
 def _expand(context: Context, record: int) -> None:
-    """Make the row of a record's state; it is written at once, as others may be reading it."""
+    """Make the row of a record's state; written at once, as other threads may read it."""
     state, flags = state_of(context, record), uint8s(context, FLAG)
     base = int(context[TOP])
     for _ in range(256):
@@ -296,7 +289,7 @@ def _expand(context: Context, record: int) -> None:
 
 @once
 def _lead_on(context: Context, record: int, base: int) -> tuple[int, int, int, int]:
-    """Write where each byte leads to the 256 numbers at `base`; gives the words of those bytes."""
+    """Write the state after each byte to the 256 numbers at `base`; return those bytes as a set."""
     lines, sets, listed = int64s(context, LINE), int64s(context, SET), int64s(context, LIST)
     a, b, c, d = 0, 0, 0, 0
     for index in range(field(context, record, ARCS_AT), field(context, record, ARCS_END)):
@@ -316,7 +309,7 @@ def _lead_on(context: Context, record: int, base: int) -> tuple[int, int, int, i
 
 @once
 def _denies(context: Context, what: int, record: int, start: int) -> bool:
-    """Whether a record that is reached, or how many are, shows that the first is not so."""
+    """Return True if a reached record, or their number, refutes the property of `start`."""
     if what == IS_OPEN:
         return context[TOP] >= _MOST_OPEN or not _goes_on(context, record)
     if what == IS_SMALL:
@@ -326,10 +319,10 @@ def _denies(context: Context, what: int, record: int, start: int) -> bool:
 
 @inner
 def _is_no_code(context: Context, record: int, item: int) -> bool:
-    """Whether a text of `item` ends in this state, and another goes on, or it is the empty one.
+    """Return True if a text of `item` ends here and is empty or a prefix of another.
 
-    What is only found to go on with nothing, as (ε|x) & ¬x, is not known to be ε: behind an item it
-    leads to another state than the one between items, by which the end of an item is told.
+    A record like (ε|x) & ¬x is not known to be ε. It leads to another state than the one between
+    items, which marks the end of an item.
     """
     nullable = field(context, record, ABOUT) & NULLABLE != 0
     return nullable and (record == item or record != EPSILON)
@@ -337,7 +330,7 @@ def _is_no_code(context: Context, record: int, item: int) -> bool:
 
 @inner
 def _goes_on(context: Context, record: int) -> bool:
-    """Whether any arc leads to something alive, all of them being known."""
+    """Return True if an arc leads to a live record; liveness must be known."""
     lines = int64s(context, LINE)
     for index in range(field(context, record, ARCS_AT), field(context, record, ARCS_END)):
         if field(context, int(lines[index] & 0xFFFFFFFF), ABOUT) & DEAD == 0:
@@ -347,7 +340,7 @@ def _goes_on(context: Context, record: int) -> bool:
 
 @once
 def _queue_all_after(context: Context, record: int, turn: int, what: int) -> None:
-    """Queue what the bytes lead to; where it IS_SMALL is asked, those that are plain."""
+    """Queue the successors; for IS_SMALL only those by printable ASCII."""
     lines, sets = int64s(context, LINE), int64s(context, SET)
     for index in range(field(context, record, ARCS_AT), field(context, record, ARCS_END)):
         at = (lines[index] >> 32) * 4

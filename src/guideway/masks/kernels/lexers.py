@@ -1,15 +1,13 @@
-"""Lexers: all terminals that may be taken in a state of Lark's automaton, read as one.
+"""Lexers: all terminals that a state of Lark's automaton accepts, read as one DFA.
 
-What terminals match, and what is looked ahead for meanwhile, is the same on all stacks; what is
-done behind one is not. So that is read by a macro state of its own, whose stacks end with the
-terminals that are taken (TOOK, on no states), and on the states there is one configuration:
+Matching of terminals and their lookaheads does not depend on the stack; the shift does. So a macro
+state of its own reads them. Its stacks end with TOOK, on no states, and one configuration is on the
+states (python.lark had 30 to 160, each with its stack):
 
-    LEXER, on the states     a macro state: what may be taken of what the automaton accepts there
-    LEXES                    what such a macro state begins with
-    TOOK, in a macro state   that terminal is taken: the LEXER may give way to it, on its own states
-    APART, in one            it depends on the states whether what is read comes to an end
-
-For python.lark a place had 30 to 160 configurations, each with its stack, and a mask 130 places.
+    LEXER, on the states     a macro state of terminals
+    LEXES                    key of its first macro state
+    TOOK, in a macro state   a terminal ends: the LEXER may shift it on its states
+    APART, in a macro state  liveness depends on the states
 """
 
 from guideway.masks.kernels.intern import node_of, stack_of, step_place
@@ -39,7 +37,7 @@ from guideway.masks.kernels.worklist import push
 
 @inner
 def step_lexer(context: Context, node: int, stack: int, byte: int) -> int:
-    """Put what a LEXER becomes by one byte on the work list; OK, or a code below 0."""
+    """Push the configurations that a LEXER becomes after a byte."""
     nodes = int32s(context, NODE)
     macro = int(nodes[node * 6 + 1])
     if not is_lead(uint64s(context, FIRST), macro * 4, byte):
@@ -57,7 +55,7 @@ def step_lexer(context: Context, node: int, stack: int, byte: int) -> int:
 
 @inner
 def push_lexer(context: Context, macro: int, table: int, lines: int, stack: int) -> int:
-    """Put what a macro state of terminals is on its states on the closure's work list."""
+    """Push the configurations of a macro state of terminals, on its states."""
     macros, configs = int32s(context, MACRO), int64s(context, CONFIG)
     first, reads = int(macros[macro * 4]), False
     for index in range(first, first + macros[macro * 4 + 1]):
@@ -78,7 +76,7 @@ def push_lexer(context: Context, macro: int, table: int, lines: int, stack: int)
 
 @inner
 def leaves_lexer(context: Context, node: int) -> bool:
-    """Whether a node of a macro state of terminals says what is then to be done on the states."""
+    """Return True if a node of a macro state of terminals is TOOK or APART."""
     nodes = int32s(context, NODE)
     if nodes[node * 6] == GUARDED:
         node = int(nodes[node * 6 + 1])
@@ -87,14 +85,14 @@ def leaves_lexer(context: Context, node: int) -> bool:
 
 @inner
 def bare_node(context: Context, node: int) -> int:
-    """What is APART."""
+    """A node without APART."""
     nodes = int32s(context, NODE)
     return int(nodes[node * 6 + 1]) if nodes[node * 6] == APART else node
 
 
 @inner
 def node_on_states(context: Context, node: int, lines: int) -> int:
-    """A TOOK node in a macro state with the lines of the states; any other as it is."""
+    """A TOOK node with the LINES of the states; any other node unchanged."""
     nodes = int32s(context, NODE)
     held = bare_node(context, node)
     core = int(nodes[held * 6 + 1]) if nodes[held * 6] == GUARDED else held
@@ -110,7 +108,7 @@ def node_on_states(context: Context, node: int, lines: int) -> int:
 
 @inner
 def stack_on_states(context: Context, taken: int, lines: int, stack: int) -> int:
-    """A stack of a macro state, which ends with a TOOK node, on the states."""
+    """A stack of a macro state, which ends with TOOK, on the states."""
     pairs, above, at = int64s(context, STACK), 0, taken
     while at != 0:
         at, above = int(pairs[at] & 0xFFFFFFFF), above + 1

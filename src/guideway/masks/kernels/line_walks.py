@@ -1,7 +1,7 @@
-"""Newlines that are being read, below a trie node: the columns of the last line are counted.
+"""Masks of newlines being read: the columns of the last line are counted.
 
-They are walked byte by byte, as each column may be the width of a block; what follows the line is
-put on the work list of the mask. Walked on, too, that took 10 ms for each new block of Python.
+They are walked byte by byte, as each column may be the width of a block. What follows the line goes
+on the work list; walking on took 10 ms for each new block of Python.
 """
 
 from guideway.masks.kernels.intern import macro_of
@@ -38,7 +38,7 @@ from guideway.masks.kernels.worklist import begin
 
 @once
 def walk_lines(context: Context, row: Words, below: int, node: int, stack: int) -> int:
-    """The tokens of a LINE, guarded or not, below a trie node; what follows it goes on the list."""
+    """Set the tokens of a LINE below a trie node; put what follows it on the work list."""
     depths, bytes_, ends = (
         uint16s(context, TRIE_DEPTH),
         uint8s(context, TRIE_BYTE),
@@ -77,7 +77,7 @@ def _macro(context: Context, count: int) -> int:
 
 @inner
 def _part(context: Context, at: int, macro: int) -> int:
-    """Put what is no LINE on the list below a trie node; the macro state of the others, or 0."""
+    """Put all but LINE nodes on the work list; return the macro state of the others, or 0."""
     macros, configs, nodes = int32s(context, MACRO), int64s(context, CONFIG), int32s(context, NODE)
     first, count, found = int(macros[macro * 4]), int(macros[macro * 4 + 1]), 0
     for index in range(first, first + count):

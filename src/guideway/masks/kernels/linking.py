@@ -1,12 +1,8 @@
-"""Kernels as one LLVM module, its machine code, and the functions by which Python calls it.
+"""Kernels as one LLVM module, its machine code, and Python functions that call it.
 
-A kernel is called through its door: a C function that CPython calls with an array of borrowed
-references (METH_FASTCALL). A door reads numbers with PyLong_AsLongLong, and addresses and lengths
-from the fields that numpy's C API documents for PyArrayObject. A call takes .1 us.
-
-Doors do not check types: only the annotated callers in `masks` call kernels.
-
-What this module does not know: what the functions do, and where machine code is kept.
+A kernel is called through a door: a C function with METH_FASTCALL arguments. It reads numbers with
+PyLong_AsLongLong, and addresses and lengths from the documented fields of numpy's PyArrayObject. A
+call takes 0.1 us. Doors do not check types: only the annotated callers in `masks` call kernels.
 """
 
 import ctypes
@@ -43,7 +39,7 @@ _PASSES: Final = (
     "simplify_cfg",
 )
 _FASTCALL: Final = 0x80
-_kept: Final[list[Any]] = []  # machine code, and what CPython knows of its functions
+_kept: Final[list[Any]] = []  # machine code and method definitions, kept alive
 
 
 class _Definition(ctypes.Structure):
@@ -71,9 +67,9 @@ class Kernels:
         globals().update(kernels.loaded(kernels.machine_code()))
 
     Args:
-        holding: those that keep Python's lock. Where a kernel takes a few microseconds, another
-            thread that gets the lock meanwhile keeps it for much longer.
-        letting: those that release it.
+        holding: kernels that keep the GIL. They take a few microseconds, and another thread would
+            keep the GIL for much longer.
+        letting: kernels that release it.
     """
 
     def __init__(
@@ -113,7 +109,7 @@ class Kernels:
 
 
 def _machine() -> Any:
-    """The processor that this runs on; "less" is LLVM's second level of four."""
+    """Target machine of this processor; opt=1 is "less", LLVM's second of four levels."""
     _llvm.initialize_native_target()
     _llvm.initialize_native_asmprinter()
     features = _llvm.get_host_cpu_features().flatten()
@@ -122,7 +118,7 @@ def _machine() -> Any:
 
 
 def _all_called(called: Iterable[Inner]) -> dict[Inner, None]:
-    """All that some functions need, themselves too."""
+    """These functions and all that they call."""
     found = dict.fromkeys(called)
     waiting = list(found)
     while waiting:
@@ -139,7 +135,7 @@ def _translation(inner: Inner) -> Translation:
 
 
 def _door(name: str, inner: Inner, holds: bool) -> str:
-    """The C function by which CPython calls a kernel; one without a result gives 0."""
+    """The C function through which CPython calls a kernel; returns 0 without a result."""
     lines, given = list[str](), list[str]()
     head = object.__basicsize__  # then: char *data; int nd; npy_intp *dimensions
     for index, kind in enumerate(inner.parameters.values()):

@@ -1,4 +1,4 @@
-"""Numbers at the end of LIST, as an ascending list in which each is once."""
+"""The end of LIST as a sorted list of distinct numbers."""
 
 from guideway.masks.kernels.record_layout import LIST, TOP
 from guideway.masks.kernels.views import Context, inner, int64s
@@ -6,7 +6,7 @@ from guideway.masks.kernels.views import Context, inner, int64s
 
 @inner
 def sort_list(context: Context, first: int) -> None:
-    """Sort the list from `first` on, each once (Shell 1959, with the steps 1, 4, 13, …)."""
+    """Sort the list from `first` on and drop duplicates (Shell 1959, gaps 1, 4, 13, …)."""
     listed, end = int64s(context, LIST), int(context[TOP])
     gap = 1
     while gap * 3 < end - first:
@@ -29,7 +29,7 @@ def sort_list(context: Context, first: int) -> None:
 
 @inner
 def is_among(context: Context, first: int, end: int, wanted: int) -> bool:
-    """Whether a number is in the ascending list."""
+    """Return True if a number is in the sorted list [first, end)."""
     listed, low, high = int64s(context, LIST), first, end
     while low < high:
         middle = (low + high) >> 1

@@ -57,7 +57,7 @@ from guideway.masks.kernels.worklist import begin
 
 @once
 def look_out(context: Context, row: Words, below: int, node: int, stack: int) -> int:
-    """The tokens of a LEXER, or of what leaves one, below a trie node."""
+    """Set the tokens of a LEXER, or of an exit of one, below a trie node."""
     nodes = int32s(context, NODE)
     if nodes[node * 6] != LEXER:
         return _behind_exit(context, row, below, node, stack)
@@ -83,7 +83,7 @@ def look_out(context: Context, row: Words, below: int, node: int, stack: int) ->
 
 @inner
 def _add_seen(context: Context, row: Words, at: int) -> None:
-    """The tokens of an outlook."""
+    """Set the tokens of an outlook."""
     outlooks, ids = int32s(context, OUTLOOK_AT), int32s(context, TRIE_TOKEN)
     start, ranges = int(outlooks[at + S_TOKENS]), int(outlooks[at + S_RANGES])
     if ranges == WHOLE_ROW:
@@ -100,7 +100,7 @@ def _add_seen(context: Context, row: Words, at: int) -> None:
 
 @inner
 def _put_exit(context: Context, row: Words, place: int, lines: int, stack: int) -> int:
-    """Put what is then to be done on the list below all trie nodes of an exit."""
+    """Put an exit on the work list, below all its trie nodes."""
     listed = int32s(context, SEEN_LIST)
     root = int(listed[place + X_ROOT])
     if root == MANY_NODES:
@@ -127,7 +127,7 @@ def _put_exit(context: Context, row: Words, place: int, lines: int, stack: int) 
 
 @once
 def _walk_on(context: Context, row: Words, first: int, node: int, stack: int) -> int:
-    """The tokens at and below a trie node, where there is no room for a trie of what is left."""
+    """Set the tokens at and below a trie node by walking, if there is no room for a trie."""
     begin(context)
     code = close(context, node, stack)
     macro = finish(context) if code == OK else code
@@ -138,7 +138,7 @@ def _walk_on(context: Context, row: Words, first: int, node: int, stack: int) ->
 
 @inner
 def _behind_exit(context: Context, row: Words, below: int, node: int, stack: int) -> int:
-    """The tokens behind what has left a lexer; the one that ends there, where it was APART."""
+    """Continue after an exit of a lexer; set the token that ends there if it was APART."""
     begin(context)
     alone = int32s(context, NODE)[node * 6] == APART
     code = close(context, bare_node(context, node), stack)

@@ -1,7 +1,7 @@
-"""Macro states: what closures have found, the dead left out; and what one byte makes of them.
+"""Macro states from closures, without dead configurations; and their steps by one byte.
 
-Verdicts are found as soon as they are missing, what the closure has found put aside. As long as
-each was found between two closures, the first mask of python.lark had 3,400 of them made anew.
+Missing verdicts are found at once, with the closure put aside. Finding each between two closures
+repeated 3,400 closures for the first mask of python.lark.
 """
 
 import numpy as np
@@ -71,7 +71,7 @@ from guideway.masks.kernels.worklist import begin
 
 @inner
 def finish(context: Context) -> int:
-    """The macro state that the closure found, 0 if nothing is left."""
+    """The macro state of the closure, 0 if it is empty."""
     if context[FOUND] == 0 and context[ACCEPT] == 0 and context[DOUBTFUL] == 0:
         return 0
     code = settle_found(context)
@@ -85,7 +85,7 @@ def finish(context: Context) -> int:
 
 @inner
 def settle_found(context: Context) -> int:
-    """Leave out what is dead, and put together what is much of the same; OK, or a code below 0."""
+    """Remove dead configurations and merge similar ones."""
     code = replace_entries(context) if context[ENTRIES] != 0 else OK
     if code == OK and context[LOOKS] != 0:
         code = judge_found(context)
@@ -102,7 +102,7 @@ def settle_found(context: Context) -> int:
 
 @once
 def _judge_aside(context: Context) -> int:
-    """Find the verdicts that are asked for, the closure kept; OK, or a code below 0."""
+    """Find the requested verdicts, with the closure saved."""
     found_, marks = int64s(context, SCRATCH), uint8s(context, FOUND_IS)
     aside, known = int64s(context, ASIDE), uint8s(context, ASIDE_IS)
     count, accept, doubtful = context[FOUND], context[ACCEPT], context[DOUBTFUL]
@@ -120,7 +120,7 @@ def _judge_aside(context: Context) -> int:
 
 @inner
 def set_first(context: Context, macro: int) -> None:
-    """The bytes that may lead on: all that do, and for keys perhaps others."""
+    """Set FIRST to a superset of the bytes that lead on; exact except for keys."""
     first, macros, configs = (
         uint64s(context, FIRST),
         int32s(context, MACRO),
@@ -139,7 +139,7 @@ def _lead(first: Sets, at: int, byte: int) -> bool:
 
 @inner
 def step(context: Context, macro: int, byte: int) -> int:
-    """The macro state after one more byte; 0 if no text goes on so, or a code below 0."""
+    """The macro state after one more byte; 0 if none."""
     if not _lead(uint64s(context, FIRST), macro * 4, byte):
         return 0
     key = ((macro << 9) | (context[BLUR] << 8) | byte) + 1
@@ -152,7 +152,7 @@ def step(context: Context, macro: int, byte: int) -> int:
 
 @once
 def step_with(context: Context, macro: int, byte: int, text: int) -> int:
-    """The same where it is known what has been read, this byte included: it is not remembered."""
+    """As `step` where the text is known, this byte included; not memoised."""
     context[MARK_TEXT] = text + 1
     after = _step_anew(context, macro, byte)
     context[MARK_TEXT] = 0
@@ -161,9 +161,9 @@ def step_with(context: Context, macro: int, byte: int, text: int) -> int:
 
 @inner
 def _step_anew(context: Context, macro: int, byte: int) -> int:
-    """The same, not looked up; a function of its own, as walks inline the look-up.
+    """As `step` without the memo; walks inline only the look-up.
 
-    What a lexer lacks is made at once: as long as Python's caller did that, walks began anew.
+    Makes missing lexers at once: a return to Python restarted the walk.
     """
     after = _step_all(context, macro, byte)
     while after in (NEED_STEP, NEED_LEXER):
@@ -176,7 +176,7 @@ def _step_anew(context: Context, macro: int, byte: int) -> int:
 
 @inner
 def learn_lexer(context: Context, code: int) -> int:
-    """Make what a lexer lacks, as `code` says; OK, or a code below 0."""
+    """Make the missing part of a lexer."""
     if code == NEED_LEXER:
         return _make_lexer(context, int(context[WANT]))
     macro, byte = int(context[WANT]), int(context[WANT_BELOW])
@@ -188,7 +188,7 @@ def learn_lexer(context: Context, code: int) -> int:
 
 @once
 def _make_lexer(context: Context, node: int) -> int:
-    """The macro state of what is read of some terminals."""
+    """Make the macro state of the terminals of a LEXES node."""
     nodes, edges = int32s(context, NODE), int32s(context, EDGE)
     start, where = nodes[node * 6 + 2], int(nodes[node * 6 + 3] & 3)
     last, table = start + 4 * (nodes[node * 6 + 3] >> 2), int(nodes[node * 6 + 5])
@@ -227,7 +227,7 @@ def _takes(context: Context, lexes: int, terminal: int) -> bool:
 
 @inner
 def _some_word(context: Context, lexes: int) -> int:
-    """The node of a text of one of the terminals, 0 if none has one that is so."""
+    """Node of a text of one of the terminals, 0 if none is known."""
     nodes, edges = int32s(context, NODE), int32s(context, EDGE)
     start = int(nodes[lexes * 6 + 2])
     for way in range(start, start + 4 * (nodes[lexes * 6 + 3] >> 2), 4):
@@ -238,7 +238,7 @@ def _some_word(context: Context, lexes: int) -> int:
 
 @inner
 def _step_all(context: Context, macro: int, byte: int) -> int:
-    """What all its configurations become."""
+    """The macro state of all configurations after a byte."""
     macros, configs = int32s(context, MACRO), int64s(context, CONFIG)
     begin(context)
     first = macros[macro * 4]

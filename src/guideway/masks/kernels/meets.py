@@ -1,9 +1,8 @@
-r"""What is looked at first where three or more meet: an opposite with each of the others.
+r"""Order of the search in intersections of three or more: a complement with one other part first.
 
-Where two have no text in common, that is found among few states; all together may have any number
-of them, and none of those comes to an end::
+A disjoint pair is found among few states; all parts together may have too many::
 
-    (.{1,63}\.){1,127} and .{1,255} and .* but not .*     behind "://", which must not come
+    (.{1,63}\.){1,127} and .{1,255} and .* but not .*     after "://", which is forbidden
 """
 
 from typing import Final
@@ -28,14 +27,14 @@ from guideway.masks.kernels.record_layout import (
 from guideway.masks.kernels.records import field, push, put
 from guideway.masks.kernels.views import Context, inner, int64s, once
 
-_MOST_PAIRED: Final = 1024  # parts of a meet; 16 and an opposite more: 2^17 states instead of 17
+_MOST_PAIRED: Final = 1024  # parts; 16 and a complement: 17 states, and 2^17 without pairs
 
 
 @inner
 def meet_inside(context: Context, meet: int) -> int:
-    """Two parts of a meet of three or more that should be searched first; 0 if there are none.
+    """A pair of parts of a larger intersection that should be searched first; 0 if none.
 
-    Then, if two are known to have no text in common, neither has the whole.
+    If a pair is known to be disjoint, the intersection is marked DEAD.
     """
     listed, base = int64s(context, LIST), int(context[TOP])
     push(context, meet)
@@ -56,7 +55,7 @@ def meet_inside(context: Context, meet: int) -> int:
 
 @once
 def _pair_inside(context: Context, meet: int, first: int, end: int) -> int:
-    """An opposite and another part, which stand on LIST, if it is not known what both have."""
+    """A complement and another part on LIST whose intersection is not decided."""
     listed = int64s(context, LIST)
     for one in range(first, end):
         if field(context, int(listed[one]), KIND) != NOT:
@@ -64,7 +63,7 @@ def _pair_inside(context: Context, meet: int, first: int, end: int) -> int:
         nullable = field(context, int(listed[one]), ABOUT) & NULLABLE
         for other in range(first, end):
             if nullable & field(context, int(listed[other]), ABOUT):
-                continue  # the empty text is in both, and most pairs of 64 words' are so
+                continue  # both accept the empty text, as do most pairs of 64 words
             pair = both_of(context, int(listed[one]), int(listed[other]))
             about = field(context, pair, ABOUT)
             if context[WANT] == 0 and about & DEAD:
