@@ -1,18 +1,13 @@
-"""Numbers, truth values and arrays of a kernel as LLVM knows them, and what is reckoned with them.
+"""Numbers, truth values and arrays of a kernel in LLVM, and their arithmetic.
 
-A kind is a word: `int64`, `uint64`, `uint32`, `bool`; `int32*`, the address of an array's first
-item; `int32[]`, an array with its length. Numbers are reckoned with in 64 bits, as Python's are:
-what is read from a narrower array is widened at once, only uint32 knows that it has no sign. A
-signed number and an unsigned one have no kind in common, unless the signed one is a constant that
-is not below 0: they are refused.
-
-Worked example: ``1 + context[3]``, `context` being `%context`, is
+A kind is `int64`, `uint64`, `uint32`, `bool`; `int32*`, the address of an array's first item; or
+`int32[]`, an array with its length. Arithmetic is in 64 bits: items of narrower arrays are widened
+when read; only uint32 stays unsigned. Signed and unsigned numbers mix only if the signed one is a
+constant of at least 0. Example: ``1 + context[3]`` is
 
     %t1 = getelementptr inbounds i64, ptr %context, i64 3
     %t2 = load i64, ptr %t1
     %t3 = add i64 1, %t2
-
-What this module does not know: syntax, and what functions there are.
 """
 
 import ast
@@ -24,7 +19,7 @@ SET: Final = "uint64"
 WORD: Final = "uint32"
 BOOL: Final = "bool"
 LLVM: Final = {SIGNED: "i64", SET: "i64", WORD: "i32", BOOL: "i1"}
-# Items of arrays: their type, their kind when they are read, and how they are widened.
+# Items of arrays: LLVM type, kind when read, and how they are widened.
 ITEMS: Final = {
     "int64": ("i64", SIGNED, ""),
     "uint64": ("i64", SET, ""),
@@ -51,14 +46,14 @@ _COMPARED: Final[dict[type[ast.cmpop], str]] = {
 
 
 def llvm_type(kind: str) -> str:
-    """What LLVM calls a kind; of an array with its length, the first of two values."""
+    """LLVM type of a kind; for an array with its length, that of the address."""
     return "ptr" if kind[-1] in "*]" else LLVM[kind]
 
 
 @final
 @dataclass(frozen=True, slots=True)
 class Operand:
-    """What a value is called, and what is known of it: a constant, the length of an array."""
+    """A value: kind, LLVM text, and the constant or the length of the array if known."""
 
     kind: str
     text: str
@@ -67,19 +62,18 @@ class Operand:
 
     @property
     def item(self) -> str:
-        """The items of an array."""
         return self.kind.rstrip("*[]")
 
 
 def constant(value: int) -> Operand:
-    """A number, or a truth value, that is written in the source."""
+    """A number or truth value in the source."""
     if isinstance(value, bool):
         return Operand(BOOL, str(value).lower(), int(value))
     return Operand(SIGNED if value < 1 << 63 else SET, str(value), value)
 
 
 def common_kind(one: Operand, other: Operand) -> str:
-    """The kind that both can be told as without a loss."""
+    """The kind that both can be converted to without loss."""
     kinds = {one.kind, other.kind}
     if len(kinds) == 1:
         return one.kind
@@ -94,7 +88,7 @@ def common_kind(one: Operand, other: Operand) -> str:
 
 @final
 class Instructions:
-    """The lines of a function, in the order in which they are carried out."""
+    """The instructions of a function."""
 
     __slots__ = ("lines", "names", "slots")
 
@@ -104,32 +98,32 @@ class Instructions:
         self.names = 0
 
     def fresh(self, what: str = "t") -> str:
-        """A name that nothing has."""
+        """A new name."""
         self.names += 1
         return f"{what}{self.names}"
 
     def add(self, line: str) -> None:
-        """An instruction without a result."""
+        """Add an instruction without a result."""
         self.lines.append(f"  {line}")
 
     def label(self, name: str) -> None:
-        """A place that is jumped to."""
+        """Begin a block."""
         self.lines.append(f"{name}:")
 
     def slot(self, name: str) -> str:
-        """Where a value of a type is kept until it is asked for; LLVM makes registers of these."""
+        """A stack slot for a value of a type; LLVM turns these into registers."""
         slot = "%" + self.fresh("s")
         self.slots.append(f"  {slot} = alloca {name}")
         return slot
 
     def value(self, instruction: str) -> str:
-        """The result of an instruction."""
+        """Add an instruction; return the name of its result."""
         name = "%" + self.fresh()
         self.add(f"{name} = {instruction}")
         return name
 
     def told_as(self, value: Operand, kind: str) -> str:
-        """A number or a truth value as another kind, keeping its lower bits."""
+        """Convert a value to another kind, keeping its lower bits."""
         if value.kind == kind or (value.kind[:-2] == kind[:-1] and kind[-1] == "*"):
             return value.text
         if value.kind not in LLVM or kind not in LLVM:
@@ -145,7 +139,7 @@ class Instructions:
         return self.value(f"{how} {before} {value.text} to {after}")
 
     def fitted(self, value: Operand, kind: str) -> str:
-        """The same where a kind is asked for: a sign is neither given nor taken."""
+        """As `told_as`, but a change of sign or a narrowing is a TypeError."""
         if {value.kind, kind} == {SIGNED, SET} and value.constant is None:
             raise TypeError(f"{value} is no {kind}")
         if kind == WORD and value.kind != WORD:
@@ -153,7 +147,7 @@ class Instructions:
         return self.told_as(value, kind)
 
     def reckoned(self, operator: ast.operator, one: Operand, other: Operand) -> Operand:
-        """`one operator other`."""
+        """Apply a binary operator."""
         if isinstance(operator, ast.LShift | ast.RShift):
             return self._shifted(operator, one, other)
         if isinstance(operator, ast.FloorDiv | ast.Mod):
@@ -174,9 +168,9 @@ class Instructions:
         return Operand(kind, self.value(f"{name} i64 {texts[0]}, {texts[1]}"))
 
     def _divided(self, operator: ast.operator, one: Operand, other: Operand) -> Operand:
-        """Rounded down, as Python does; 0 where something is divided by 0.
+        """Floor division and modulo as in Python; 0 for division by 0.
 
-        LLVM rounds to 0: -7 sdiv 2 is -3, leaving -1; that is one too much, and two too little.
+        LLVM truncates: -7 sdiv 2 is -3, remainder -1, so both are corrected.
         """
         if SIGNED not in (common_kind(one, other), BOOL):
             raise TypeError(f"only signed numbers are divided: {one}, {other}")
@@ -197,7 +191,7 @@ class Instructions:
         return Operand(SIGNED, self.value(f"select i1 {none}, i64 0, i64 {found}"))
 
     def compared(self, operator: ast.cmpop, one: Operand, other: Operand) -> str:
-        """Whether `one operator other`."""
+        """Compare two values."""
         kind = common_kind(one, other)
         name = _COMPARED[type(operator)]
         if name not in ("eq", "ne"):
@@ -212,7 +206,7 @@ class Instructions:
         return self.value(f"getelementptr inbounds {item}, ptr {array.text}, i64 {at}")
 
     def item(self, array: Operand, place: str) -> Operand:
-        """What is read there."""
+        """Load an item."""
         name, kind, widened = ITEMS[array.item]
         text = self.value(f"load {name}, ptr {place}")
         if widened:
@@ -220,7 +214,7 @@ class Instructions:
         return Operand(kind, text)
 
     def put(self, array: Operand, place: str, value: Operand) -> None:
-        """Write there as much of a number as has room."""
+        """Store a number in an item, truncated."""
         name = ITEMS[array.item][0]
         if name in ("i32", "i64"):
             text = self.told_as(value, WORD if name == "i32" else SIGNED)

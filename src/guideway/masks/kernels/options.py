@@ -1,10 +1,10 @@
-"""The options of a record: what any of its texts is a text of, each without alternatives in front.
-
-The states of a pattern that may begin anywhere are sets: `a.{24}b` has 2^25. Whether one of them
-has a text, and how long a text at least is, need only be asked of the 26 members of these sets, and
-where patterns meet of pairs of members::
+"""Options of a record: records without leading alternatives whose union it is::
 
     (x|y)z & w = xz & w | yz & w
+
+States of a pattern that may begin anywhere are sets of members: `a.{24}b` has 2^25 states, but only
+26 members. Emptiness and shortest lengths need only be computed for members, or, in intersections,
+for pairs of members.
 """
 
 from typing import Final
@@ -35,12 +35,12 @@ from guideway.masks.kernels.record_layout import (
 from guideway.masks.kernels.records import field, push, state_of
 from guideway.masks.kernels.views import Context, fence, inner, int32s, int64s, once
 
-_MOST: Final = 512  # options; a record with more is taken as it is
+_MOST: Final = 512  # options; a record with more is not split
 
 
 @inner
 def list_options(context: Context, record: int) -> int:
-    """Push the options of a record, or the record itself, on LIST; gives how many."""
+    """Push the options of a record, or the record itself, on LIST; return their number."""
     listed, base, before = int64s(context, LIST), int(context[TOP]), int(context[RECORDS])
     push(context, record)
     place = base
@@ -51,13 +51,13 @@ def list_options(context: Context, record: int) -> int:
             listed[base], context[TOP] = record, base + 1
             break
     count = int(context[TOP]) - base
-    context[EFFORT] += (context[RECORDS] - before) >> 3  # as much work as deriving one
+    context[EFFORT] += (context[RECORDS] - before) >> 3  # in units of one derivation
     return count
 
 
 @inner
 def _split(context: Context, place: int) -> bool:
-    """Put what a record at a place of LIST has for options there and at its end; False: none."""
+    """Replace a record on LIST with its options; False if it has none."""
     record = int(int64s(context, LIST)[place])
     base = int(context[TOP])
     push(context, record * 2)
@@ -72,10 +72,10 @@ def _split(context: Context, place: int) -> bool:
 
 @once
 def _find(context: Context, base: int) -> bool:
-    """Go down to alternatives from the record at `base`: LIST has the way, twice each and the side.
+    """Find the first alternative from the record at `base`; LIST has the path, node * 2 + side.
 
-    A sequence begins with its head; behind that only alternatives themselves are looked at, as
-    those further on come in front when they are read.
+    A concatenation is entered at its head. Its tail is split only if it is an alternative itself,
+    as later parts become heads when they are read.
     """
     listed = int64s(context, LIST)
     if field(context, int(listed[base] >> 1), KIND) not in (CONCAT, AND):
@@ -99,7 +99,7 @@ def _find(context: Context, base: int) -> bool:
 
 @once
 def _push_rebuilt(context: Context, base: int, end: int) -> None:
-    """Push the record at `base` with each of the alternatives that the way to `end` leads to."""
+    """Push the record at `base` once for each option at the end of the path."""
     listed, parts = int64s(context, LIST), int32s(context, PART)
     found = int(listed[end - 1] >> 1)
     last = end
@@ -123,7 +123,7 @@ def _push_rebuilt(context: Context, base: int, end: int) -> None:
 
 @once
 def _put_back(context: Context, place: int, base: int, end: int) -> None:
-    """Move what was pushed from `end` on to a place of LIST and to `base`, without ∅."""
+    """Move the records from `end` on to `place` and then to `base`, without ∅."""
     listed, last = int64s(context, LIST), int(context[TOP])
     context[TOP], listed[place] = base, EMPTY
     for index in range(end, last):
@@ -137,9 +137,9 @@ def _put_back(context: Context, place: int, base: int, end: int) -> None:
 
 @inner
 def split_state(context: Context, state: int) -> None:
-    """Write which states the options of a lexical state are; OPTION_AT is -1 where it is one.
+    """Write the options of a lexical state, as states; OPTION_AT is -1 if it is not split.
 
-    Others may be reading: what is written is never changed.
+    Other threads may be reading: written data never changes.
     """
     base, listed = int(context[TOP]), int64s(context, LIST)
     count, kept = list_options(context, int(int32s(context, STATE_RECORD)[state])), base

@@ -1,11 +1,10 @@
-"""What lexers see of tokens: those that they read, and where they leave others to the states.
+"""Outlooks of lexers: the tokens that a macro state of terminals reads below a trie node, and
+exits.
 
-    outlook of a macro state below a trie node = tokens within it, and its exits:
-    for each TOOK or APART node, the trie nodes where a token comes to it
-
-As pictures of lexical states are, it is made once for all stacks, here by walking: below the root
-that takes a millisecond. Behind an exit the states say which LEXER reads on; its tokens are those
-of another outlook. Where there are many nodes they become one trie, of what is left behind them.
+An exit is a TOOK or APART node with the trie nodes where a token reaches it. As a picture of a
+lexical state, an outlook is made once for all stacks; at the root the walk takes a millisecond.
+After an exit the LALR states give the next LEXER, with another outlook. If an exit has many trie
+nodes, the rests of their tokens are merged to one trie.
 """
 
 from typing import Final
@@ -67,13 +66,13 @@ from guideway.masks.kernels.views import (
     uint64s,
 )
 
-_FEW_NODES: Final = 4  # where tokens leave, before a trie is made of what is left of them
-_FEW_TOKENS: Final = 2048  # that are listed as ranges
+_FEW_NODES: Final = 4  # trie nodes of an exit; with more, the rests are merged to a trie
+_FEW_TOKENS: Final = 2048  # tokens that are listed as ranges; more become a row
 
 
 @inner
 def learn(context: Context, code: int) -> int:
-    """Make what a kernel has asked for; OK, or a code below 0."""
+    """Make what a kernel has requested with `code`."""
     if code != NEED_OUTLOOK:
         return learn_lexer(context, code)
     return _make_outlook(context, int(context[WANT]), int(context[WANT_BELOW]))
@@ -81,7 +80,7 @@ def learn(context: Context, code: int) -> int:
 
 @once
 def _make_outlook(context: Context, macro: int, below: int) -> int:
-    """Walk all that is below a trie node, and write down what a macro state of terminals sees."""
+    """Walk all below a trie node, and write the outlook of a macro state of terminals."""
     number = outlook_of(context, below, macro)
     if number < 0:
         return number
@@ -106,9 +105,9 @@ def _make_outlook(context: Context, macro: int, below: int) -> int:
 
 @inner
 def _walked(context: Context, macro: int, below: int) -> tuple[int, int]:
-    """Write the ranges of tokens behind what is listed, and where others leave to LEFT_AT.
+    """Write ranges of tokens after SEEN_LISTED, and exits to LEFT_AT.
 
-    Gives how many ranges there are, or a code below 0, and how many configurations are left by.
+    Returns the number of ranges, or a code, and the number of exits.
     """
     depths, bytes_, ends = (
         uint16s(context, TRIE_DEPTH),
@@ -138,7 +137,7 @@ def _walked(context: Context, macro: int, below: int) -> tuple[int, int]:
 
 @inner
 def _add_range(context: Context, ranges: int, node: int, macro: int) -> int:
-    """The tokens at a trie node are read; how many ranges there are, or FULL."""
+    """Add the tokens at a trie node; return the number of ranges, or FULL."""
     at, listed = int32s(context, TRIE_AT), int32s(context, SEEN_LIST)
     first, last = int(at[node]), int(at[node + 1])
     if first == last or not _reads(context, macro):
@@ -155,7 +154,7 @@ def _add_range(context: Context, ranges: int, node: int, macro: int) -> int:
 
 @inner
 def _reads(context: Context, macro: int) -> bool:
-    """Whether a macro state of terminals is more than APART."""
+    """Return True if a macro state of terminals has other nodes than APART."""
     macros, configs, nodes = int32s(context, MACRO), int64s(context, CONFIG), int32s(context, NODE)
     first = int(macros[macro * 4])
     for index in range(first, first + macros[macro * 4 + 1]):
@@ -166,7 +165,7 @@ def _reads(context: Context, macro: int) -> bool:
 
 @inner
 def _leave(context: Context, macro: int, node: int, groups: int) -> int:
-    """Note by which configurations tokens leave at a trie node; how many there are, or FULL."""
+    """Note the exits of a macro state at a trie node; return the number of exits, or FULL."""
     macros, configs, nodes = int32s(context, MACRO), int64s(context, CONFIG), int32s(context, NODE)
     by, left = int64s(context, LEFT_BY), int64s(context, LEFT_AT)
     first = int(macros[macro * 4])
@@ -193,7 +192,7 @@ def _leave(context: Context, macro: int, node: int, groups: int) -> int:
 
 @inner
 def _may_go_on(context: Context, by: int, node: int) -> bool:
-    """Whether a byte below a trie node is one that the guards of what is taken let pass."""
+    """Return True if the guards of an exit accept some byte below a trie node."""
     bytes_, ends, child = uint8s(context, TRIE_BYTE), int32s(context, TRIE_END), node + 1
     while child < ends[node]:
         if _lets_pass(context, by, int(bytes_[child])):
@@ -204,7 +203,7 @@ def _may_go_on(context: Context, by: int, node: int) -> bool:
 
 @inner
 def _lets_pass(context: Context, by: int, byte: int) -> bool:
-    """Whether the guards of what is taken let a byte pass."""
+    """Return True if the guards of an exit accept a byte."""
     nodes, first = int32s(context, NODE), uint64s(context, LEX_FIRST)
     guard = int(nodes[by * 6 + 2]) if nodes[by * 6] == GUARDED else 0
     while guard != 0:
@@ -216,7 +215,7 @@ def _lets_pass(context: Context, by: int, byte: int) -> bool:
 
 @inner
 def _packed(context: Context, start: int, ranges: int) -> int:
-    """Make a row of many tokens; the length of what is listed now, or FULL."""
+    """Turn ranges of many tokens into a row; return the length of either, or FULL."""
     listed, ids, tokens = int32s(context, SEEN_LIST), int32s(context, TRIE_TOKEN), 0
     for index in range(ranges):
         tokens += listed[start + 2 * index + 1] - listed[start + 2 * index]
@@ -238,7 +237,7 @@ def _packed(context: Context, start: int, ranges: int) -> int:
 
 @inner
 def _write_exits(context: Context, place: int, groups: int) -> int:
-    """Write the exits of an outlook; where they end, or FULL."""
+    """Write the exits of an outlook; return their end, or FULL."""
     by, listed = int64s(context, LEFT_BY), int32s(context, SEEN_LIST)
     if place >= context[SEEN_LIST_ROOM]:
         return full(context, SEEN_LISTED)
@@ -261,7 +260,7 @@ def _write_exits(context: Context, place: int, groups: int) -> int:
 
 @inner
 def _write_nodes(context: Context, place: int, last: int, by: int, many: bool) -> int:
-    """Write the trie nodes where tokens leave by a configuration, or if many, what is behind."""
+    """Write the trie nodes of an exit, or if `many`, their children; return the end, or FULL."""
     left, listed = int64s(context, LEFT_AT), int32s(context, SEEN_LIST)
     bytes_, ends, room = (
         uint8s(context, TRIE_BYTE),

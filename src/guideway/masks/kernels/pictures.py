@@ -1,6 +1,6 @@
-"""What is remembered of lexical states: the tokens that stay within them, and their exits.
+"""Pictures of lexical states: the tokens that stay within a state, and its exits.
 
-Each walk goes over a whole trie, once in the life of a vocabulary for each state.
+Each is found by one walk over a trie, once for each state in the life of a vocabulary.
 """
 
 import numpy as np
@@ -53,7 +53,7 @@ from guideway.masks.kernels.views import (
 
 @inner
 def is_lead(leads: Sets, at: int, byte: int) -> bool:
-    """Whether a byte is in the set of bytes whose four words begin at `at`."""
+    """Return True if a byte is in the set whose four words begin at `at`."""
     return (leads[at + (byte >> 6)] >> np.uint64(byte & 63)) & np.uint64(1) != 0
 
 
@@ -63,15 +63,15 @@ def take_picture(
 ) -> int:
     """Find the tokens below a trie node that stay within a lexical state, and its exits.
 
-    Tokens are in the trie one behind the other, so what is written down is where those that do not
-    stay begin and end: `holes`, which are few. An exit is the node of the first byte outside; those
-    that do not begin with one of `leads` are left out. Nodes from which on the tokens are unsure
-    are listed from the end of `exits` on; in BEGUN are the numbers of holes, exits and these. If
-    the tokens are FEW, or below another node, they are listed behind the holes. Gives
-    tokens << 32 | exits, what has no room being counted only (if it is holes, there is one token
-    more than they have room for), or a code below 0 (at least MANY_EXITS if not all were looked
-    for, which is only where all of them are wanted); then it goes on at CURSOR, after which BEGUN
-    has the numbers so far, so that a state that must be expanded first costs no second walk.
+    Tokens are in trie order, so the tokens that do not stay are written as ranges, `holes`. An exit
+    is the trie node of the first byte outside, if that byte is in `leads`. Nodes below which tokens
+    are unsure are written from the end of `exits` backwards. BEGUN has the numbers of holes, exits
+    and unsure nodes. If at most FEW tokens stay, or below another node than the root, they are
+    listed after the holes.
+
+    Returns tokens << 32 | exits, counting entries without room too (for holes: one token too many),
+    or a code; at least MANY_EXITS if not all exits were listed, which happens only if all bytes are
+    in `leads`. After a code it resumes at CURSOR with the numbers in BEGUN.
     """
     rows, flags = int32s(context, LEX), uint8s(context, LEX_FLAG)
     depths, bytes_, ends = (
@@ -111,7 +111,7 @@ def take_picture(
 
 @inner
 def _look_below(context: Context, node: int, state: int, leads: Sets, wide: bool) -> int:
-    """What `skips.stays` says; `wide`: there are MANY_EXITS, so they are listed no more."""
+    """As `skips.stays`; `wide`: exits are no longer listed, as there are MANY_EXITS."""
     if wide:
         back = leads_back(context, node, state)
         if back != 0:
@@ -123,7 +123,7 @@ def _look_below(context: Context, node: int, state: int, leads: Sets, wide: bool
 def _leave_at(
     context: Context, node: int, whole: int, exits: WholeInts, left: int, leads: Sets
 ) -> int:
-    """List the exits at a node of which `skips.stays` said `whole`; how many there are now."""
+    """List the exits at a node, given the result of `skips.stays`; return their number."""
     if whole == EVERYWHERE:
         return max(left, MANY_EXITS)
     after = int(int32s(context, WALK)[int(uint16s(context, TRIE_DEPTH)[node])])
@@ -134,7 +134,7 @@ def _leave_at(
 
 @once
 def _note_hole(context: Context, holes: WholeInts, count: int, node: int) -> int:
-    """Note that no token of a node stays, if there is room; gives the number of holes."""
+    """Add the tokens of a subtree to the holes; return the number of holes."""
     at = int32s(context, TRIE_AT)
     begin, end, place = int(at[node]), int(at[int32s(context, TRIE_END)[node]]), 2 * count
     if 0 < place <= holes.shape[0] and holes[place - 1] == begin:
@@ -147,7 +147,7 @@ def _note_hole(context: Context, holes: WholeInts, count: int, node: int) -> int
 
 @once
 def _count_inside(context: Context, below: int, holes: WholeInts, count: int) -> int:
-    """How many tokens stay; more than there is room for if that is so of holes."""
+    """The number of tokens that stay; too large if the holes had no room."""
     at, ends = int32s(context, TRIE_AT), int32s(context, TRIE_END)
     if 2 * count > holes.shape[0]:
         return holes.shape[0] + 1
@@ -159,7 +159,7 @@ def _count_inside(context: Context, below: int, holes: WholeInts, count: int) ->
 
 @once
 def _list_inside(context: Context, below: int, holes: WholeInts, count: int) -> None:
-    """List the tokens that stay behind the holes, if there is room."""
+    """List the tokens that stay after the holes, if there is room."""
     at, ids, ends = int32s(context, TRIE_AT), int32s(context, TRIE_TOKEN), int32s(context, TRIE_END)
     begin, to, room = int(at[below + 1]), 2 * count, holes.shape[0]
     for hole in range(count + 1 if 2 * count <= room else 0):
@@ -172,7 +172,7 @@ def _list_inside(context: Context, below: int, holes: WholeInts, count: int) -> 
 
 @inner
 def _list_doubt(so_far: Ints, after: int, exits: WholeInts, left: int, node: int) -> None:
-    """List a node that may be read at the end of the exits, if there is room."""
+    """List an unsure node at the end of the exits, if there is room."""
     if after < 0:
         return
     so_far[2] += 1
@@ -182,7 +182,7 @@ def _list_doubt(so_far: Ints, after: int, exits: WholeInts, left: int, node: int
 
 @inner
 def list_exits(context: Context, node: int, exits: WholeInts, count: int, leads: Sets) -> int:
-    """List the children of a node that begin with one of `leads`, as far as there is room."""
+    """List the children of a node whose byte is in `leads`; return the new count."""
     bytes_, ends = uint8s(context, TRIE_BYTE), int32s(context, TRIE_END)
     child = node + 1
     while child < ends[node]:
@@ -198,9 +198,9 @@ def list_exits(context: Context, node: int, exits: WholeInts, count: int, leads:
 def _exits_outside(
     context: Context, exits: WholeInts, node: int, between: int, items: int, count: int
 ) -> int:
-    """Write the children of a node that no item begins with, as far as there is room.
+    """List the children of a node that no item begins with; return the new count.
 
-    Those of a backslash as well: items and what follows them mostly may both be spelled by one.
+    A backslash is always included: items and what follows may both be spelled with one.
     """
     ends, bytes_, first = (
         int32s(context, TRIE_END),
@@ -220,10 +220,10 @@ def _exits_outside(
 
 @inner
 def count_rows(context: Context, between: int, items: WholeInts, exits: WholeInts) -> int:
-    """How many items each token begins from between two of them, -1 where it cannot be read.
+    """Count the items that each token begins, from between two items; -1 if it is rejected.
 
-    Also its exits, with the items before each. Gives their number, or a code below 0; goes on at
-    CURSOR, exits so far << 32 | trie node, the items at each depth being kept behind the states.
+    Lists exits with the items before each; returns their number or a code. Resumes at CURSOR, exits
+    so far << 32 | trie node; BEGUN has the items at each depth.
     """
     rows, depths, bytes_ = (
         int32s(context, LEX),
@@ -262,7 +262,7 @@ def count_rows(context: Context, between: int, items: WholeInts, exits: WholeInt
 
 @inner
 def stack_rows(context: Context, items: WholeInts, place: int, most: int) -> None:
-    """The base rows for 0 to `most` items, one after another from `place` on."""
+    """Write the base rows for 0 to `most` items, one after another from `place` on."""
     base, words = uint32s(context, BASE), context[ROW_WORDS]
     for token in range(items.shape[0]):
         if items[token] >= 0:
@@ -274,7 +274,7 @@ def stack_rows(context: Context, items: WholeInts, place: int, most: int) -> Non
 
 @inner
 def _picture_place(context: Context, key: int) -> int:
-    """Where the table of pictures has `key`, or would put it."""
+    """Index of `key` in the table of pictures, or of its free place."""
     keys, last = int64s(context, PICTURE_KEY), 2 * context[PICTURE_ROOM] - 1
     place = (key * -7046029254386353131) >> 20 & last
     while keys[place] != 0 and keys[place] != key:
@@ -284,7 +284,7 @@ def _picture_place(context: Context, key: int) -> int:
 
 @inner
 def picture_of(context: Context, below: int, state: int) -> int:
-    """The picture of a lexical state over what is below a trie node, NO_PICTURE, or 0: unknown."""
+    """The picture of a lexical state below a trie node, NO_PICTURE, or 0 if unknown."""
     if below == 0:
         return int(int32s(context, PICTURE_AT)[state])
     key = (below << 32) | state
@@ -296,7 +296,7 @@ def picture_of(context: Context, below: int, state: int) -> int:
 
 @inner
 def remember_picture(context: Context, below: int, state: int, picture: int) -> None:
-    """Note the picture of a lexical state over what is below a trie node other than the root."""
+    """Memoise the picture of a lexical state below a trie node other than the root."""
     key = (below << 32) | state
     place = _picture_place(context, key)
     int32s(context, PICTURE_VALUE)[place] = picture

@@ -1,7 +1,4 @@
-"""Records of expressions that Python has written down as numbers.
-
-What this module does not know: what their texts are.
-"""
+"""Records from expressions that Python has written as numbers."""
 
 from guideway.masks.kernels.algebra import alt_of, both_of, not_of, pair_of, repeat_of
 from guideway.masks.kernels.record_layout import (
@@ -20,10 +17,10 @@ from guideway.masks.kernels.views import Context, WholeNumbers, inner
 
 @inner
 def write(context: Context, program: WholeNumbers, made: WholeNumbers) -> None:
-    """Make the records that a program says, one for each of `made`.
+    """Make the records of a program, one for each of `made`.
 
-    Each takes five numbers: its kind, then A to C; of bytes the four words, of alternatives where
-    in the program their options stand, and how many. A part below 0 is one that was made before.
+    Each takes five numbers: kind, A, B, C; for bytes the four words; for alternatives the index of
+    their options in the program, and their number. A negative part -1 - n is record n of `made`.
     """
     for index in range(made.shape[0]):
         if context[WANT]:

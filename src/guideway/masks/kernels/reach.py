@@ -1,7 +1,7 @@
-"""The work list of a mask: configurations that read a byte, each below some trie node.
+"""The work list of a mask: configurations that read a byte, each below a trie node.
 
-What is below a node is what is left of tokens when the text before has been read, so a place on the
-list stands for all tokens that go on so. The same place is looked at once.
+The trie below a node has the rests of tokens, so an item stands for all tokens that go on so. Each
+item is processed once.
 """
 
 from guideway.masks.kernels.closure import close
@@ -36,7 +36,7 @@ def reach_begin(context: Context) -> None:
 
 @inner
 def put(context: Context, below: int, config: int) -> int:
-    """Put a configuration on the list, if it is not known there; OK, or FULL."""
+    """Put a configuration on the list, once."""
     seen, room = int64s(context, REACH_SEEN), context[REACH_ROOM]
     last, generation = 2 * room - 1, context[REACH_GENERATION]
     place = mixed(mixed(below, 0), config) & last
@@ -56,7 +56,7 @@ def put(context: Context, below: int, config: int) -> int:
 
 @inner
 def spread_found(context: Context, below: int) -> int:
-    """Put on the list what the closure has found; OK, or FULL."""
+    """Put the closure's configurations on the list."""
     if not has_below(context, below):
         return OK
     code = settle_found(context)
@@ -74,7 +74,7 @@ def spread_found(context: Context, below: int) -> int:
 
 @inner
 def spread(context: Context, below: int, node: int, stack: int) -> int:
-    """Put on the list what a configuration comes to without a byte; OK, or a code below 0."""
+    """Put the closure of a configuration on the list."""
     if not has_below(context, below):
         return OK
     begin(context)

@@ -1,4 +1,4 @@
-"""Where tokens lead: their bytes are read one by one, from a macro state."""
+"""Macro states after tokens, byte by byte."""
 
 import numpy as np
 
@@ -19,10 +19,7 @@ from guideway.masks.kernels.views import Context, Words, int32s, int64s, once, u
 
 @once
 def read_each(context: Context, macro: int, tokens: Words, count: int, codes: Words) -> int:
-    """The same for each of `count` tokens, to `codes`; OK, or a code below 0.
-
-    What is not 0 there has been read already: it goes on where it was.
-    """
+    """Write the READ result of each of `count` tokens to `codes`; nonzero ones are done."""
     for place in range(count):
         if codes[place] != 0:
             continue
@@ -35,7 +32,7 @@ def read_each(context: Context, macro: int, tokens: Words, count: int, codes: Wo
 
 @once
 def read_one(context: Context, macro: int, token: int) -> int:
-    """What READ gives."""
+    """The result of READ, see `entry.run`."""
     bytes_, at, read = uint8s(context, TOKEN), int64s(context, TOKEN_AT), int(context[READ_TEXT])
     for place in range(at[token], at[token + 1]):
         before, byte = macro, int(bytes_[place])

@@ -1,12 +1,9 @@
-"""Regular expressions as records: hash-consing.
+"""Regular expressions as records: hash-consing, as in `lowering.expr`.
 
-A lexicon's context is read and written under its lock alone. A record is the number of an
-expression: equal ones are the same record, as in `lowering.expr`. A set is the number of a set of
-bytes. 0 is ∅ of either.
-
-Where an array is full, WANT names what there is too little of and a function gives 0; nothing is
-memoised from then on, loops end, and Python makes room and calls again. So no function has to hand
-an error on. LIST is the stack of all of them: what one has pushed, it pops.
+Equal expressions are the same record; a set is the number of a set of bytes; 0 is ∅ of either. A
+lexicon's context is used only under its lock. If an array is full, WANT names it and functions
+return 0: nothing is memoised, loops end, and Python makes room and calls again. LIST is a shared
+stack: each function pops what it has pushed.
 """
 
 from guideway.masks.kernels.intern import mixed
@@ -60,14 +57,14 @@ from guideway.masks.kernels.views import Context, inner, int32s, int64s, once, u
 
 @inner
 def lacking(context: Context, what: int) -> int:
-    """Say what there is too little of; gives 0."""
+    """Set WANT; return 0."""
     context[WANT] = what + 1
     return 0
 
 
 @inner
 def push(context: Context, value: int) -> None:
-    """Put a number on LIST."""
+    """Push a number on LIST."""
     top = context[TOP]
     if top == context[ROOMS + TOP]:
         lacking(context, TOP)
@@ -90,7 +87,7 @@ def put(context: Context, record: int, which: int, value: int) -> None:
 
 @inner
 def add_line(context: Context, members: int, after: int) -> None:
-    """Write one more line, unless it says nothing."""
+    """Write a line, unless it is empty."""
     if members == 0 or after == EMPTY:
         return
     end = context[LINES]
@@ -103,7 +100,7 @@ def add_line(context: Context, members: int, after: int) -> None:
 
 @inner
 def set_of(context: Context, a: int, b: int, c: int, d: int) -> int:
-    """The set whose bits are these four words."""
+    """The set with these four words."""
     if a | b | c | d == 0:
         return 0
     sets, table = int64s(context, SET), int32s(context, SET_HASH)
@@ -125,7 +122,7 @@ def set_of(context: Context, a: int, b: int, c: int, d: int) -> int:
 
 @inner
 def common_of(context: Context, one: int, other: int) -> int:
-    """The set of what is in both."""
+    """The intersection of two sets."""
     if one == other:
         return one
     sets, p, q = int64s(context, SET), one * 4, other * 4
@@ -161,7 +158,7 @@ def record_of(context: Context, kind: int, a: int, b: int, c: int) -> int:
 
 @inner
 def union_of(context: Context, first: int) -> int:
-    """The alternative of the records from `first` on in LIST, which ascend; pops them."""
+    """The union of the records from `first` on in LIST, sorted; pops them."""
     listed, end = int64s(context, LIST), int(context[TOP])
     context[TOP] = first
     if _ends_anyway(context, first, end):
@@ -190,7 +187,7 @@ def union_of(context: Context, first: int) -> int:
 
 @once
 def _ends_anyway(context: Context, first: int, end: int) -> bool:
-    """Whether the list begins with ε, and something behind it may be nothing as well."""
+    """Return True if the list begins with ε and another option is nullable."""
     listed = int64s(context, LIST)
     if first == end or listed[first] != EPSILON:
         return False
@@ -281,35 +278,32 @@ def _describe_union(context: Context, made: int, begin: int, count: int) -> None
 
 @inner
 def guess_of(context: Context, record: int) -> int:
-    """How many bytes a text of a record may have at least: a guess, which may be too high."""
+    """Guess of the fewest bytes of a text; may be too high."""
     return field(context, record, GUESS) & (2 * FARTHEST - 1)
 
 
 @inner
 def least_of(context: Context, record: int) -> int:
-    """How many bytes a text of a record has at least, or fewer than that."""
+    """Lower bound of the bytes of a text."""
     return (field(context, record, GUESS) >> LEAST) & (2 * FARTHEST - 1)
 
 
 @inner
 def most_of(context: Context, record: int) -> int:
-    """How many bytes that begin a character a text of a record has at most, or more; FARTHEST: any.
-
-    No text has more characters, as each begins with one of them.
-    """
+    """Upper bound of the UTF-8 lead bytes of a text, so of its characters; FARTHEST: none."""
     return field(context, record, GUESS) >> MOST_OF
 
 
 @once
 def _begins_one(context: Context, bytes_: int) -> bool:
-    """Whether one of a set of bytes begins a character of UTF-8."""
+    """Return True if a set has a byte that begins a UTF-8 character."""
     sets = int64s(context, SET)
     return sets[bytes_ * 4] != 0 or sets[bytes_ * 4 + 1] != 0 or sets[bytes_ * 4 + 3] != 0
 
 
 @once
 def rehash(context: Context) -> None:
-    """Fill both tables anew, after they have grown."""
+    """Rebuild both hash tables after they have grown."""
     records, table = int64s(context, RECORD), int32s(context, RECORD_HASH)
     last = 2 * context[ROOMS + RECORDS] - 1
     for record in range(1, context[RECORDS]):

@@ -1,9 +1,7 @@
-"""Which characters lead from a lexical state back to it.
+"""Characters that lead from a lexical state back to it.
 
-Within a string nearly all do. What is not ASCII is told together: all of it, or all but white
-space, as patterns tell no more of it apart.
-
-What this module does not know: tries.
+Within a string nearly all do. Non-ASCII characters are one class, or two: white space and others,
+as patterns mostly distinguish no more.
 """
 
 from typing import Final
@@ -31,14 +29,14 @@ from guideway.masks.kernels.layout import (
 from guideway.masks.kernels.lexemes import expand_wanted
 from guideway.masks.kernels.views import Context, inner, int32s, once, uint8s, uint64s
 
-_KNOWN: Final = 1  # the loops of a state are known;
-ALL_ELSE: Final = 2  # all characters that are not ASCII are among them, but white space,
-ALL: Final = 4  # which is, too
+_KNOWN: Final = 1  # the loops of a state are known
+ALL_ELSE: Final = 2  # they include all non-ASCII characters except white space
+ALL: Final = 4  # they include all non-ASCII characters
 
 
 @inner
 def is_expanded(context: Context, state: int) -> bool:
-    """Whether the row of a state is made, at once where that may be; else it is what is WANTed."""
+    """Return True if a state has its row; expands it if allowed, else sets WANT."""
     if uint8s(context, LEX_FLAG)[state] & EXPANDED:
         return True
     context[WANT] = state
@@ -47,13 +45,13 @@ def is_expanded(context: Context, state: int) -> bool:
 
 @inner
 def all_else_loop(loops: int) -> int:
-    """Which characters that are not ASCII lead back: 0 not all, 1 all but white space, 2 all."""
+    """Non-ASCII characters that lead back: 0 not all, 1 all but white space, 2 all."""
     return 0 if loops & ALL_ELSE == 0 else 2 if loops & ALL else 1
 
 
 @inner
 def find_loops(context: Context, state: int) -> int:
-    """Write down which characters lead from a state back to it."""
+    """Write the characters that lead from a state back to it."""
     rows, loops = int32s(context, LEX), uint64s(context, LOOP)
     if not is_expanded(context, state):
         return NEED_LEX
@@ -73,10 +71,9 @@ def find_loops(context: Context, state: int) -> int:
 
 @inner
 def _all_lead_back(context: Context, state: int, spaced: bool) -> int:
-    """Whether all characters that are not ASCII and white space, or not, lead back.
+    """Return 1 if all non-ASCII characters that are (or are not) white space lead back, else 0.
 
-    1 if so, 0 if not, or a code below 0. States within a character may be the same without being
-    one: they are records of their expressions.
+    Equal states within a character may have different numbers, so each is followed.
     """
     rows, last, code = int32s(context, LEX), 0, 1
     for byte in range(0xC2, 0xF5):
@@ -92,7 +89,7 @@ def _all_lead_back(context: Context, state: int, spaced: bool) -> int:
 
 @once
 def _some_lead_back(context: Context, state: int, at: int, lead: int, spaced: bool) -> int:
-    """The same for a state behind a byte that white space begins with."""
+    """As `_all_lead_back`, after a byte that may begin white space."""
     rows, last, code, within = int32s(context, LEX), 0, _is_within(context, at), utf8_lead(lead)
     for byte in range(0x80, 0xC0):
         if code <= 0:
@@ -109,7 +106,7 @@ def _some_lead_back(context: Context, state: int, at: int, lead: int, spaced: bo
 
 @once
 def _some_end_back(context: Context, state: int, at: int, before: int, spaced: bool) -> int:
-    """The same behind two such bytes."""
+    """As `_all_lead_back`, after two such bytes."""
     rows, code = int32s(context, LEX), _is_within(context, at)
     for byte in range(0x80, 0xC0):
         if is_space((before << 8) | byte) == spaced and rows[at * 256 + byte] != state:
@@ -119,7 +116,7 @@ def _some_end_back(context: Context, state: int, at: int, before: int, spaced: b
 
 @inner
 def _leads_back_from(context: Context, state: int, at: int, within: int) -> int:
-    """The same for a state behind the first byte of a character that is no white space."""
+    """Return 1 if all characters lead back, after a first byte that begins no white space."""
     if within == 1:
         return _ends_back(context, state, at)
     rows, last = int32s(context, LEX), 0
@@ -138,7 +135,7 @@ def _leads_back_from(context: Context, state: int, at: int, within: int) -> int:
 
 @inner
 def _goes_back(context: Context, state: int, at: int) -> int:
-    """The same two bytes before the end of a character."""
+    """Return 1 if all characters lead back, two bytes before their end."""
     rows, last, code = int32s(context, LEX), 0, _is_within(context, at)
     for byte in range(0x80, 0xC0):
         if code > 0 and int(rows[at * 256 + byte]) != last:
@@ -149,7 +146,7 @@ def _goes_back(context: Context, state: int, at: int) -> int:
 
 @inner
 def _ends_back(context: Context, state: int, at: int) -> int:
-    """The same one byte before it."""
+    """Return 1 if all characters lead back, one byte before their end."""
     rows, code = int32s(context, LEX), _is_within(context, at)
     for byte in range(0x80, 0xC0):
         if code > 0 and rows[at * 256 + byte] != state:
@@ -159,7 +156,7 @@ def _ends_back(context: Context, state: int, at: int) -> int:
 
 @inner
 def _is_within(context: Context, at: int) -> int:
-    """1 for a state that is not dead and where no text ends, else 0; or a code below 0."""
+    """Return 1 for a state that is alive and does not accept, else 0."""
     if at <= 0:
         return 0
     if not is_expanded(context, at):

@@ -1,4 +1,4 @@
-"""Closures over Lark's automaton: what is to be read from its stack, and what was taken."""
+"""Closures over Lark's automaton: scanner ways of its top state, shifts and reductions."""
 
 from guideway.masks.kernels.intern import node_of, stack_of
 from guideway.masks.kernels.lalr import (
@@ -60,7 +60,7 @@ from guideway.masks.kernels.worklist import found, found_alive, push
 
 @once
 def expand_scan(context: Context, kind: int, node: int, stack: int) -> int:
-    """What a node of the automaton comes to without a byte; OK, or a code below 0."""
+    """Expand a node of the automaton."""
     if kind == SCAN:
         return _scan(context, node, stack)
     if kind == LEXER:
@@ -78,7 +78,7 @@ def expand_scan(context: Context, kind: int, node: int, stack: int) -> int:
 
 @inner
 def _place(context: Context, node: int, stack: int) -> int:
-    """Put the states on the stack, and then what reads on."""
+    """Push the states on the stack, then SCAN or the LINE."""
     nodes, edges = int32s(context, NODE), int32s(context, EDGE)
     table, lines = int(nodes[node * 6 + 1]), int(nodes[node * 6 + 2])
     start, count, line = nodes[node * 6 + 3], nodes[node * 6 + 4], int(nodes[node * 6 + 5])
@@ -103,7 +103,7 @@ def _place(context: Context, node: int, stack: int) -> int:
 def _push_on_took(
     context: Context, node: int, table: int, terminal: int, lines: int, stack: int
 ) -> int:
-    """Put a node on what is done when the terminal is taken."""
+    """Push a node on TOOK of a terminal."""
     took = node_of(context, TOOK, table, terminal, lines, 0, 0)
     if took < 0:
         return took
@@ -113,7 +113,7 @@ def _push_on_took(
 
 @inner
 def _scan(context: Context, node: int, stack: int) -> int:
-    """All that may be taken; and the end, where the text may end."""
+    """Push all scanner ways; and the end, where the text may end."""
     nodes, tables = int32s(context, NODE), int32s(context, LALR)
     table, state = int(nodes[node * 6 + 1]), int(nodes[node * 6 + 2])
     lines = int(nodes[node * 6 + 3])
@@ -136,7 +136,7 @@ def _scan(context: Context, node: int, stack: int) -> int:
 
 @inner
 def _push_ways(context: Context, table: int, start: int, which: int, stack: int, lines: int) -> int:
-    """Some ways, as many as `which` says, and where."""
+    """Push the ways from `start` on; `which` is their number << 2 | where."""
     edges, ways, where = int32s(context, EDGE), which >> 2, which & 3
     lexed, sets = lexes(context, table, stack), 0
     if lexed > 0:
@@ -146,7 +146,7 @@ def _push_ways(context: Context, table: int, start: int, which: int, stack: int,
         return code
     for way in range(start, start + 4 * ways, 4):
         read, terminal = int(edges[way]), int(edges[way + 1])
-        # The ends of lines are read with the states.
+        # Ends of lines are read with the states.
         by_itself = lexed == 0 or (
             edges[way + 2] == OUTSIDE and is_in_sets(context, sets, terminal)
         )
@@ -159,9 +159,9 @@ def _push_ways(context: Context, table: int, start: int, which: int, stack: int,
 
 @inner
 def lexes(context: Context, table: int, stack: int) -> int:
-    """Whether what may be taken can be read as one: 1, 0, or a code below 0.
+    """Return 1 if the terminals can share one lexer, else 0.
 
-    It has to be the same on all stacks whether it comes to an end.
+    Requires liveness that does not depend on the stack.
     """
     if int32s(context, LALR)[table + T_FREE] == 0 or context[CAPTURES] != 0:
         return 0
@@ -173,7 +173,7 @@ def lexes(context: Context, table: int, stack: int) -> int:
 def _lexer(
     context: Context, table: int, start: int, which: int, sets: int, stack: int, lines: int
 ) -> int:
-    """The LEXER of `which` ways, those of terminals in SETS."""
+    """Push the LEXER of the ways of terminals in SETS."""
     guards = int(context[GUARDING])
     key = node_of(context, LEXES, sets, start, which, guards, table) if sets >= 0 else sets
     if key < 0:
@@ -190,7 +190,7 @@ def _lexer(
 
 @inner
 def _took(context: Context, node: int, stack: int) -> int:
-    """The reductions before a terminal, and its state."""
+    """Reduce and shift a terminal, and push SCAN."""
     nodes = int32s(context, NODE)
     table, terminal = int(nodes[node * 6 + 1]), int(nodes[node * 6 + 2])
     lines = int(nodes[node * 6 + 3])
@@ -209,7 +209,7 @@ def _took(context: Context, node: int, stack: int) -> int:
 
 @inner
 def _lined(context: Context, node: int, stack: int) -> int:
-    """The terminal of newlines, and those of blocks."""
+    """Shift the newline, INDENT and DEDENT terminals, and push SCAN."""
     nodes = int32s(context, NODE)
     table, lines = int(nodes[node * 6 + 1]), int(nodes[node * 6 + 2])
     columns = int(nodes[node * 6 + 3])
@@ -225,7 +225,7 @@ def _lined(context: Context, node: int, stack: int) -> int:
 
 @once
 def expand_line(context: Context, node: int, stack: int) -> int:
-    """It reads on; or, where it may end and has had a newline, what has to follow is told."""
+    """Keep a LINE that reads on; after a newline it may end, with a lookahead if needed."""
     nodes = int32s(context, NODE)
     state, columns = int(nodes[node * 6 + 1]), int(nodes[node * 6 + 2])
     following = int(nodes[node * 6 + 3])

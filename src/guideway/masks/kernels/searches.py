@@ -1,6 +1,6 @@
-"""The search for an end of what looks ahead: places are read on from, nearest first.
+"""Search for an end of configurations with lookaheads: breadth-first over places.
 
-It goes on where it was when something had to be served, so it has one at a time to itself.
+It resumes after a request, so only one runs at a time.
 """
 
 from typing import Final
@@ -61,22 +61,20 @@ from guideway.masks.kernels.views import Context, inner, int32s, int64s, once, u
 from guideway.masks.kernels.worklist import begin
 
 MOST_PUT_OFF: Final = 64
-PUT_OFF: Final = 267  # int32[MOST_PUT_OFF]: places that Python has to judge before a walk goes on,
-PUT_OFF_COUNT: Final = 268  # so many
-FUTILE: Final = (
-    266  # scalar: whether what short searches do not tell, and Python cannot, is a doubt
-)
+PUT_OFF: Final = 267  # int32[MOST_PUT_OFF]: places that Python has to judge after a walk
+PUT_OFF_COUNT: Final = 268  # how many
+FUTILE: Final = 266  # scalar: whether a place that a short search and Python leave open is a doubt
 
 _ALIVE: Final = 1
-_ABOVE: Final = 4  # nodes at most above what stands for all behind it
+_ABOVE: Final = 4  # greatest number of nodes above a node after which every stack has a text
 
 
 @once
 def judge_asked(context: Context) -> int:
-    """Find the verdicts of all places that are asked for; OK, or a code below 0.
+    """Find the verdicts of all places in ASKED.
 
-    Those that Python has to find are put off, and asked for together: as often as it is asked, what
-    has come here begins anew. 200 rules in a row that may be empty took 3.4 s a mask.
+    Requests to Python are collected, as each restarts the closure: 200 nullable rules in a row took
+    3.4 s a mask.
     """
     asked, verdicts = int32s(context, ASKED), int32s(context, VERDICT)
     while context[ASKED_AT] < context[ASKED_COUNT]:
@@ -99,9 +97,9 @@ def judge_asked(context: Context) -> int:
 
 @inner
 def put_off(context: Context) -> bool:
-    """Note that Python has to judge a place, for a walk to go on beside it; unless it is full.
+    """Note a place for Python to judge, so that a walk can go on; False if there is no room.
 
-    Asked for at once, each began the walk anew: 1 ms.
+    Each request at once restarted the walk: 1 ms.
     """
     listed, count, wanted = int32s(context, PUT_OFF), context[PUT_OFF_COUNT], context[WANT]
     if count == MOST_PUT_OFF:
@@ -116,16 +114,16 @@ def put_off(context: Context) -> bool:
 
 @inner
 def judge_put_off(context: Context) -> int:
-    """Ask for all that was put off: NEED_JUDGE, and WANT one of it; OK if nothing was."""
+    """Request all noted verdicts: NEED_JUDGE with WANT one of them; OK if there are none."""
     if context[PUT_OFF_COUNT] == 0:
         return OK
-    context[WANT] = int32s(context, PUT_OFF)[0]  # meanwhile others may have used it
+    context[WANT] = int32s(context, PUT_OFF)[0]  # others may have changed WANT meanwhile
     return NEED_JUDGE
 
 
 @inner
 def search(context: Context, root: int, most: int) -> int:
-    """Find the verdict of a place; OK, 1 if so many places do not tell, or a code below 0."""
+    """Find the verdict of a place; OK, 1 if `most` places do not decide, or a code."""
     verdicts = int32s(context, VERDICT)
     if context[SEARCH_ROOT] != root:
         context[SEARCH_ROOT], context[SEARCH_AT], context[SEARCH_LAST] = root, root, 0
@@ -153,7 +151,7 @@ def search(context: Context, root: int, most: int) -> int:
 
 @inner
 def _look_at(context: Context, place: int, root: int) -> int:
-    """Note what a place leads to, if it is not known already: _ALIVE, OK, or a code below 0."""
+    """Expand a place, if it is not known already: _ALIVE, OK or a code."""
     verdict = int32s(context, VERDICT)[place * 4]
     if verdict == V_ALIVE:
         return _ALIVE
@@ -169,9 +167,9 @@ def _look_at(context: Context, place: int, root: int) -> int:
 
 @inner
 def _is_searched(context: Context, place: int) -> bool:
-    """Whether Python has nothing to say of a place.
+    """Return True if Python cannot judge a place.
 
-    It has none under guards, before T_FREE and the like, and before what only ends a text.
+    That is: under guards, before T_FREE and the like, and before nodes that only end a text.
     """
     if _is_guarded(context, place):
         return True
@@ -189,10 +187,10 @@ def _is_searched(context: Context, place: int) -> bool:
 
 @inner
 def _stands_for_more(context: Context, place: int) -> bool:
-    """Whether a guarded place ends with what stands for all that may follow: it cannot be said.
+    """Return True if a guarded place ends with a node that stands for any rest: undecidable here.
 
-    To leave it to Python, which does the same, took a walk begun anew each time: of the first mask
-    of `python & (?s).{0,100}` 100,000 times.
+    Python would decide the same, after a restart of the walk: 100,000 times for the first mask of
+    `python & (?s).{0,100}`.
     """
     if not _is_guarded(context, place):
         return False
@@ -214,7 +212,7 @@ def _is_guarded(context: Context, place: int) -> bool:
 
 @inner
 def _end(context: Context, root: int) -> None:
-    """No end was found."""
+    """Set verdicts after a search without an end: V_DEAD, or V_DOUBT for the root."""
     verdicts, place = int32s(context, VERDICT), root
     if context[SEARCH_DOUBT] != 0:
         verdicts[root * 4] = V_DOUBT
@@ -238,7 +236,7 @@ def _append(context: Context, place: int, parent: int) -> None:
 
 @inner
 def _read_on(context: Context, place: int) -> int:
-    """Note what a place leads to: _ALIVE, OK, or a code below 0."""
+    """Expand a place: _ALIVE, OK or a code."""
     node = int(int64s(context, JUDGED)[place] >> 32)
     stack = int(int64s(context, JUDGED)[place] & 0xFFFFFFFF)
     if not _is_guarded(context, place):
@@ -254,7 +252,7 @@ def _read_on(context: Context, place: int) -> int:
 
 @inner
 def _over_bytes(context: Context, node: int, stack: int, place: int) -> int:
-    """Note what each byte leads to from a place; on 0 only whether one of it is alive."""
+    """Expand a place by each byte; place 0: only return whether a successor is alive."""
     leads, begun = uint64s(context, SEARCH_LEADS), int(context[SEARCH_BYTE]) if place else 0
     for word in range(4):
         leads[word] = np.uint64(0)
@@ -280,10 +278,10 @@ def _reads_key(context: Context, node: int) -> bool:
 
 @inner
 def _closed_key(context: Context, node: int, stack: int) -> int:
-    """Whether what comes behind a key's quote, or one byte on, is alive: _ALIVE, OK, or a code.
+    """Check the closing quote of a key and one byte after it first: _ALIVE, OK or a code.
 
-    Each text of a key is a place of its own, with as many behind it as there are letters. Looked at
-    one after the other, 300 of them came before that byte for each of 50,000 tokens: 50 s a mask.
+    Each text of a key is a place with as many successors as letters. In order, 300 of them came
+    before that byte for each of 50,000 tokens: 50 s a mask.
     """
     begin(context)
     code = step_config(context, node, stack, QUOTE_BYTE)
@@ -301,7 +299,7 @@ def _closed_key(context: Context, node: int, stack: int) -> int:
 
 @inner
 def _same(context: Context, node: int, byte: int) -> bool:
-    """Whether a byte leads to the same as the one before."""
+    """Return True if a byte leads to the same as the byte before it."""
     nodes, rows = int32s(context, NODE), int32s(context, LEX)
     lexical, guard = int(nodes[node * 6 + 1]), int(nodes[node * 6 + 2])
     if nodes[lexical * 6] not in (LEXEME, COUNTED, BOUNDED):
@@ -317,7 +315,7 @@ def _same(context: Context, node: int, byte: int) -> bool:
 
 @inner
 def _note(context: Context, parent: int) -> int:
-    """Put the places of what the closure has found behind the others; on 0 only look at them."""
+    """Append the closure's configurations to the queue; parent 0: only look at them."""
     if context[ACCEPT] != 0:
         return _ALIVE
     if context[DOUBTFUL] != 0:

@@ -1,8 +1,7 @@
-"""Rows that are kept once: the masks of most states equal that of another.
+"""Rows that are stored once: most masks equal another one.
 
-A mask is made in a row to work in, and looked up here by what it says. 62,738 masks of 460 schemas
-were 4,132 rows: to get memory for each took as long as to fill it, and pushed the rest out of the
-processor's caches.
+A mask is written to a work row and looked up by content. 62,738 masks of 460 schemas had 4,132
+different rows; allocating each took as long as filling it, and thrashed the CPU caches.
 """
 
 import numpy as np
@@ -21,9 +20,9 @@ from guideway.masks.kernels.views import Context, Words, inner, int32s, int64s, 
 
 @inner
 def shelved(context: Context, row: Words) -> int:
-    """The number of the row that says the same, 0 if there is none; ROW_CODE is its hash.
+    """The number of the equal row, 0 if none; sets ROW_CODE to the hash.
 
-    The hash is a sum of products, of which a processor makes several at a time.
+    The hash is a sum of products, of which a CPU computes several at a time.
     """
     words, total = context[ROW_WORDS], np.uint64(0)
     for word in range(words):

@@ -1,8 +1,7 @@
-"""Parts of the vocabulary's trie that a lexical state reads without ever leaving itself.
+"""Subtrees of the vocabulary's trie that a lexical state reads without leaving itself.
 
-Within a string almost every text leads back to where it began: "a" does, and so does any other
-character but a few. If all that is below a trie node is of such characters, all of it can be read,
-and nobody has to walk there. What a part of the trie consists of is written down once.
+Within a string almost every character leads back to the state. If all characters below a trie node
+do, the subtree is accepted without a walk. The characters of each subtree are computed once.
 """
 
 from typing import Final
@@ -35,18 +34,18 @@ from guideway.masks.kernels.views import (
     uint64s,
 )
 
-OTHER: Final = 1  # a part has bytes that are not ASCII,
-_BROKEN: Final = 2  # or not UTF-8 from the root on;
-_INSIDE: Final = 4  # its node is within a character;
-_SPACED: Final = 8  # it has white space that is not ASCII, which \S and "." do not read
+OTHER: Final = 1  # a subtree has non-ASCII bytes
+_BROKEN: Final = 2  # it has bytes that are no UTF-8 from the root on
+_INSIDE: Final = 4  # its node is within a character
+_SPACED: Final = 8  # it has non-ASCII white space, which \S and "." exclude
 EVERYWHERE: Final = 2
-SMALL: Final = 5  # parts that are walked as fast as they are looked at
-_LARGE: Final = 64  # a part with exits everywhere is worth no list of them
+SMALL: Final = 5  # smaller subtrees are walked as fast as they are checked
+_LARGE: Final = 64  # subtrees of this size with exits everywhere get no list of exits
 
 
 @inner
 def survey_parts(context: Context, scratch: Sets) -> None:
-    """Write what is below each node of the vocabulary's trie; `scratch` is zeros, 3 a depth."""
+    """Write the flags of each subtree of the vocabulary; `scratch` is zeros, 3 for each depth."""
     bytes_, depths = uint8s(context, TRIE_BYTE), uint16s(context, TRIE_DEPTH)
     holds, parts, states = uint64s(context, HOLD), uint8s(context, PART), int32s(context, WALK)
     nodes = int(int32s(context, TRIE_END)[0])
@@ -86,11 +85,10 @@ def _survey_heights(context: Context, nodes: int) -> None:
 
 @inner
 def stays(context: Context, node: int, state: int, leads: Sets) -> int:
-    """Whether a state reads all that is below a node of the vocabulary's trie and stays itself.
+    """Decide whether a state reads all below a node and stays itself.
 
-    0 if not, or where it was not worth looking, or where it could be left before a byte of `leads`;
-    1 if so; EVERYWHERE if so, but it can be left almost everywhere, and all bytes are in `leads`;
-    or a code below 0.
+    Returns 0 if not, if not worth checking, or if it has exits before bytes in `leads`; 1 if so;
+    EVERYWHERE if so, but with exits almost everywhere, and all bytes in `leads`; or a code.
     """
     code = leads_back(context, node, state)
     if code <= 0 or uint8s(context, LEX_FLAG)[state] & ACCEPTS == 0:
@@ -100,10 +98,7 @@ def stays(context: Context, node: int, state: int, leads: Sets) -> int:
 
 @inner
 def leads_back(context: Context, node: int, state: int) -> int:
-    """Whether all that is below a node of the vocabulary's trie leads from a state back to it.
-
-    0 if not, or where it was not worth looking; 1 if so; or a code below 0.
-    """
+    """Return 1 if all below a node leads from a state back to it; 0 if not or not checked."""
     if int32s(context, TRIE_END)[node] - node < SMALL:
         return 0
     loops = uint64s(context, LOOP)
@@ -122,13 +117,13 @@ def leads_back(context: Context, node: int, state: int) -> int:
 
 @inner
 def _all_loop(part: int, others: int) -> bool:
-    """Whether the characters of a part that are not ASCII lead back."""
+    """Return True if the non-ASCII characters of a subtree lead back."""
     return part & (_BROKEN | _INSIDE) == 0 and others >= (2 if part & _SPACED else 1)
 
 
 @inner
 def _leaves_from(context: Context, node: int, leads: Sets) -> int:
-    """What `stays` gives for a state that can be left at any place."""
+    """The result of `stays` for an accepting state."""
     holds, part = uint64s(context, HOLD), uint8s(context, PART)[node]
     inside = (holds[node * 2] & leads[0]) | (holds[node * 2 + 1] & leads[1])
     if part & OTHER:
@@ -141,5 +136,5 @@ def _leaves_from(context: Context, node: int, leads: Sets) -> int:
 
 @inner
 def are_all(leads: Sets) -> bool:
-    """Whether all bytes are in a set."""
+    """Return True if a set has all bytes."""
     return ~(leads[0] & leads[1] & leads[2] & leads[3]) == 0

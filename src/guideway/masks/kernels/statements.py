@@ -1,11 +1,7 @@
-"""Kernels and the functions that they call, translated into LLVM's own text.
+"""Translation of kernels and the functions that they call into LLVM IR.
 
-Types are written at parameters, so this reads the syntax tree of a function once or twice: 1 ms.
-
-A variable has one kind, wherever it is set; kinds are found by translating again until no
-assignment needs a wider one.
-
-What this module does not know: expressions, and how code is linked.
+Types come from parameters. Each variable has one kind; a function is translated again until no
+assignment needs a wider one. That takes about 1 ms.
 """
 
 import ast
@@ -26,17 +22,15 @@ from guideway.masks.kernels.operands import (
     llvm_type,
 )
 
-SHORT: Final = 30  # instructions of a function that is inlined everywhere: masks take 5 % less
+SHORT: Final = 30  # instructions; shorter functions are always inlined: masks take 5 % less
 
 
 @final
 class Translation:
-    """The text of one function in LLVM's language.
-
-    `callees` are the functions that it calls.
+    """LLVM IR of one function, as `text`; `callees` are the functions that it calls.
 
     Raises:
-        TypeError: something in it cannot be said, with its place.
+        TypeError: unsupported code, with its place.
     """
 
     def __init__(self, inner: Inner) -> None:
@@ -77,7 +71,7 @@ class Translation:
         code = self._inner.code
         module = {name: code.__globals__.get(name) for name in code.__code__.co_names}
         self._expressions = Expressions(self._code, module, self._kinds, whole)
-        self._loops: list[list[Any]] = []  # where break and continue lead, and whether one breaks
+        self._loops: list[list[Any]] = []  # targets of break and continue, whether one breaks
 
     def _end(self) -> None:
         if not self._ended:
@@ -104,7 +98,7 @@ class Translation:
 
     def _block(self, body: list[ast.stmt]) -> None:
         for statement in body:
-            if self._ended:  # what comes after a return is never reached
+            if self._ended:  # code after a return is unreachable
                 return
             self._line = statement.lineno
             if type(statement) not in self._forms:
@@ -182,14 +176,14 @@ class Translation:
             self._ended = True
 
     def _loop(self, statements: list[ast.stmt], body: str, again: str, done: str) -> bool:
-        """The body of a loop; whether it is left within."""
+        """Translate the body of a loop; return True if it has a break."""
         self._loops.append([done, again, False])
         self._label(body)
         self._block(statements)
         return bool(self._loops.pop()[2])
 
     def _for(self, statement: ast.For) -> None:
-        """`for name in range(...)`: how often is known before, whatever is done with the name."""
+        """Translate `for name in range(...)`; the limits are evaluated once."""
         head, body, step, done = (self._code.fresh("b") for _ in range(4))
         call, target = statement.iter, statement.target
         if not isinstance(call, ast.Call) or ast.unparse(call.func) != "range":
@@ -243,7 +237,7 @@ class Translation:
 
 @cache
 def definitions_in(path: str) -> dict[tuple[str, int], ast.FunctionDef]:
-    """The functions of a file, by name and by the line where their decorators begin."""
+    """The functions of a file, by name and by the first line of their decorators."""
     tree = ast.parse(Path(path).read_text(encoding="utf-8"))
     return {
         (node.name, min(part.lineno for part in (node, *node.decorator_list))): node

@@ -1,4 +1,4 @@
-"""One byte of a macro state: what each of its configurations becomes."""
+"""Steps of configurations by one byte."""
 
 from guideway.masks.kernels.bounds import after_byte
 from guideway.masks.kernels.closure import close, close_pushed
@@ -57,7 +57,7 @@ from guideway.masks.kernels.views import Context, inner, int32s, once, uint8s
 
 @inner
 def step_config(context: Context, node: int, stack: int, byte: int) -> int:
-    """Add what a configuration becomes by one byte to the closure; OK, or a code below 0."""
+    """Add the closure of a configuration after one byte."""
     nodes, guards = int32s(context, NODE), 0
     if leaves_lexer(context, node):
         return OK
@@ -103,7 +103,7 @@ def _step_config(context: Context, node: int, stack: int, byte: int) -> int:  # 
 
 @once
 def _step_lexical(context: Context, node: int, state: int, stack: int, byte: int) -> int:
-    """The same where a lexical state leads to another."""
+    """Step a lexical configuration whose state becomes `state`."""
     kind = int32s(context, NODE)[node * 6]
     if kind == CAPTURE:
         return _step_capture(context, node, state, stack, byte)
@@ -119,7 +119,7 @@ def _step_lexical(context: Context, node: int, state: int, stack: int, byte: int
 
 @once
 def _step_counted(context: Context, node: int, state: int, stack: int) -> int:
-    """One more byte of an item."""
+    """Step within a counted item."""
     nodes = int32s(context, NODE)
     before, low = nodes[node * 6 + 1], nodes[node * 6 + 2]
     high, between = nodes[node * 6 + 3], nodes[node * 6 + 4]
@@ -139,7 +139,7 @@ def _step_bounded(context: Context, node: int, state: int, stack: int, byte: int
 
 @once
 def _step_line(context: Context, node: int, state: int, stack: int, byte: int) -> int:
-    """One more byte of newlines: the columns of the last line."""
+    """Step a LINE: count the columns of the last line."""
     nodes = int32s(context, NODE)
     columns, tab = int(nodes[node * 6 + 2]), int(nodes[node * 6 + 4])
     if byte == NEWLINE_BYTE:
@@ -167,7 +167,7 @@ def _step_capture(context: Context, node: int, state: int, stack: int, byte: int
 
 @inner
 def _step_member(context: Context, frame: int, stack: int) -> int:
-    """The opening quote of a key."""
+    """Read the opening quote of a key."""
     thing = frame_field(context, frame, 0)
     start, keys = object_field(context, thing, O_START), object_field(context, thing, O_KEYS)
     key = node_of(context, KEY, frame, keys, 0, start, 0)
@@ -185,7 +185,7 @@ def _step_key(context: Context, key: int, stack: int, byte: int) -> int:
 
 @once
 def _end_key(context: Context, key: int, stack: int) -> int:
-    """The closing quote: which name it is, whether it may come, and its value."""
+    """Read the closing quote of a key, and go on with its value if the name is allowed."""
     nodes = int32s(context, NODE)
     frame, trie, text = int(nodes[key * 6 + 1]), nodes[key * 6 + 2], int(nodes[key * 6 + 3])
     thing = frame_field(context, frame, 0)
@@ -210,7 +210,7 @@ def _end_key(context: Context, key: int, stack: int) -> int:
 
 @inner
 def value_follows(context: Context, thing: int, value: int, frame: int, stack: int) -> int:
-    """A colon, a value, and the rest of the object."""
+    """Add the closure of a colon, a value, and the rest of the object."""
     if object_field(context, thing, O_BARE) != 0:
         return close(context, value, stack)
     if frame < 0:

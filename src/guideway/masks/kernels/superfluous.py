@@ -1,4 +1,4 @@
-"""Options of an alternative whose texts are all texts of another one: they say nothing new."""
+"""Superfluous options: their texts are all texts of another option."""
 
 from typing import Final
 
@@ -20,7 +20,7 @@ from guideway.masks.kernels.records import field, push
 from guideway.masks.kernels.views import Context, inner, int64s, once
 
 _DEPTH: Final = 6
-_PASSED: Final = 16  # parts that may be nothing, one behind the other
+_PASSED: Final = 16  # nullable heads that are skipped in a row
 
 
 @inner
@@ -56,7 +56,7 @@ def drop_superfluous(context: Context, first: int) -> None:
 
 @once
 def _are_alike(context: Context, first: int) -> bool:
-    """Whether two of the shapes from `first` on are the same."""
+    """Return True if two of the shapes from `first` on are equal."""
     listed, end = int64s(context, LIST), int(context[TOP])
     for index in range(first, end):
         push(context, int(listed[index]))
@@ -70,7 +70,7 @@ def _are_alike(context: Context, first: int) -> bool:
 
 @once
 def _shape(context: Context, option: int) -> int:
-    """A hash of what an option is made of, counts apart."""
+    """Hash of the items of an option, without counts."""
     code = 0
     for _ in range(_DEPTH):
         concat = field(context, option, KIND) == CONCAT
@@ -84,7 +84,7 @@ def _shape(context: Context, option: int) -> int:
 
 @once
 def _covers(context: Context, outer: int, inside: int) -> bool:
-    """Whether both are made of the same, and all counts of `outer` contain those of the other."""
+    """Return True if both have the same items, and the counts of `outer` contain the others."""
     for _ in range(_DEPTH):
         concat = field(context, outer, KIND) == CONCAT
         if concat != (field(context, inside, KIND) == CONCAT):
@@ -106,9 +106,9 @@ def _covers(context: Context, outer: int, inside: int) -> bool:
 
 @inner
 def drop_tails(context: Context, first: int) -> None:
-    """Drop options that another one becomes where what it begins with may be nothing.
+    """Drop options that another option becomes by skipping nullable heads.
 
-    Of 800 optional letters, one behind the other, each state had as many options: a gigabyte.
+    Without this, 800 optional letters in a row gave states with as many options: a gigabyte.
     """
     listed, end = int64s(context, LIST), int(context[TOP])
     for index in range(first, end):
@@ -132,7 +132,7 @@ def drop_tails(context: Context, first: int) -> None:
 
 @inner
 def leads_on(context: Context, outer: int, inside: int) -> bool:
-    """Whether a record becomes another where parts of it are nothing, behind the same beginning."""
+    """Return True if `outer` becomes `inside` by skipping nullable parts after equal heads."""
     for _ in range(_DEPTH):
         rest, passed = outer, 0
         while rest != inside and passed < _PASSED and _may_be_passed(context, rest):
@@ -149,7 +149,7 @@ def leads_on(context: Context, outer: int, inside: int) -> bool:
 
 @inner
 def _may_be_passed(context: Context, record: int) -> bool:
-    """Whether a record is a sequence that may begin with nothing."""
+    """Return True if a record is a concatenation with a nullable head."""
     if field(context, record, KIND) != CONCAT:
         return False
     return field(context, field(context, record, A), ABOUT) & NULLABLE != 0

@@ -1,8 +1,7 @@
 """Searches for the fewest characters of a text of a bounded pattern; see `kernels.bounds`.
 
-What seems nearest comes first (A*: Hart, Nilsson and Raphael 1968), as far as a state shows how
-many bytes are left: then one text is looked at, where all that begin as texts do came before. Of
-`date-time` those are 35,000 states, .17 s within one mask, and rows of 70 are made now.
+A* (Hart, Nilsson and Raphael 1968), with a lower bound of the bytes left from a state. For
+`date-time` it makes 70 rows; breadth-first search made 35,000 states, 0.17 s within one mask.
 """
 
 from typing import Final
@@ -50,13 +49,13 @@ from guideway.masks.kernels.views import Context, inner, int32s, int64s, once
 
 TOO_MANY: Final = 1
 _PREFERRED: Final = (
-    2  # doublings of the pairs for options: with 7 `date-time` and maxLength 30 took 2 s
+    2  # doublings of the limit when splitting; with 7, `date-time` and maxLength 30 took 2 s
 )
 
 
 @inner
 def _meet(context: Context, state: int, inside: int, between: int, parent: int, field: int) -> int:
-    """A search comes to a pair, for the first time or with fewer characters than before."""
+    """Visit a pair, for the first time or with fewer characters than before."""
     pair = pair_of(context, state, inside)
     if pair < 0:
         return pair
@@ -95,17 +94,14 @@ def _meet(context: Context, state: int, inside: int, between: int, parent: int, 
 
 @inner
 def _end_with(context: Context, characters: int, pair: int) -> None:
-    """A search has found a text, whose rest is known of a pair."""
+    """Note a text that ends at a pair, whose rest is known."""
     if context[SEARCH_BEST] < 0 or characters < context[SEARCH_BEST]:
         context[SEARCH_BEST], context[SEARCH_END] = characters, pair
 
 
 @inner
 def _left(context: Context, state: int) -> int:
-    """How many characters of one byte a text from a state on has at least, as may be seen of it.
-
-    The closing byte is none of them.
-    """
+    """Lower bound of the one-byte characters left from a state, without the closing byte."""
     if context[LEXICON] == 0:
         return 0
     records = int64s(context, LEXICON)
@@ -114,7 +110,7 @@ def _left(context: Context, state: int) -> int:
 
 @inner
 def _wait(context: Context, pair: int) -> None:
-    """A search will go on from a pair: before others if no text through it has to be longer."""
+    """Put a pair on the list of the nearest pairs, or on that for later."""
     lengths, at = int32s(context, LENGTH), pair * L_ROW
     fewest = (lengths[at + L_LEVEL] >> 1) + lengths[at + L_LEFT]
     listed = SEARCH_WITHIN if fewest <= context[SEARCH_FEWEST] else SEARCH_BETWEEN
@@ -127,10 +123,10 @@ def _wait(context: Context, pair: int) -> None:
 
 @once
 def options_of(context: Context, state: int) -> int:
-    """Where in LEX_OPTION the options of a state are, 0 if it is its only one; or a code below 0.
+    """Index in LEX_OPTION of the options of a state, 0 if it is not split, or a code.
 
-    It is where searches are not SPLITTING: `a.{8}b` beside maxLength 100 took .42 s within one mask
-    where all of 512 sets were looked through, and takes .05; `a.{24}b` came to no mask.
+    Not split unless SPLITTING: `a.{8}b` with maxLength 100 took 0.42 s within one mask when all 512
+    sets were searched, and 0.05 s by options; `a.{24}b` did not finish.
     """
     if context[SPLITTING] == 0:
         return 0
@@ -147,10 +143,7 @@ def options_of(context: Context, state: int) -> int:
 def _meet_options(
     context: Context, state: int, inside: int, between: int, parent: int, field: int
 ) -> int:
-    """A search comes to a pair, or to one for each option of the state.
-
-    A text of fewest characters is one of an option.
-    """
+    """Visit a pair, or one for each option of the state: the shortest text is one of an option."""
     option = options_of(context, state)
     if option <= 0:
         return option if option < 0 else _meet(context, state, inside, between, parent, field)
@@ -163,7 +156,7 @@ def _meet_options(
 
 @inner
 def _go_on(context: Context, pair: int, between: int, field: int) -> int:
-    """A search goes on from a pair by one byte."""
+    """Expand a pair by one byte."""
     rows = int32s(context, LEX)
     state, inside = int64s(context, PAIR)[pair] >> 32, int64s(context, PAIR)[pair] & 0xFFFFFFFF
     if not is_expanded(context, int(state)) or not is_expanded(context, int(inside)):
@@ -183,9 +176,9 @@ def _go_on(context: Context, pair: int, between: int, field: int) -> int:
 
 @inner
 def search_text(context: Context, state: int, inside: int, between: int, field: int) -> int:
-    """Find the fewest characters of a text from a pair on; L_SINGLE: among those of one byte.
+    """Find the fewest characters of a text from a pair; L_SINGLE: of one byte each.
 
-    TOO_MANY if it would have to go on from BOUND_SEARCH pairs, or, of options, four times that.
+    TOO_MANY after BOUND_SEARCH expanded pairs, four times that when SPLITTING.
     """
     context[SEARCH] += 1
     context[SEARCH_LEVEL] = context[SEARCH_BETWEEN] = context[SEARCH_WITHIN] = 0
@@ -212,9 +205,9 @@ def search_text(context: Context, state: int, inside: int, between: int, field: 
 
 @inner
 def _is_going_on(context: Context) -> bool:
-    """Whether there may be a text of fewer characters; then one of the nearest pairs is listed.
+    """Return True if a shorter text is possible; then SEARCH_WITHIN has a pair.
 
-    What waits for later is looked through again where SEARCH_NEXT was of a pair that has come.
+    When it is empty, pairs for later are sorted again, with SEARCH_NEXT as the new distance.
     """
     links = int32s(context, LENGTH)
     while context[SEARCH_WITHIN] == 0:
@@ -232,7 +225,7 @@ def _is_going_on(context: Context) -> bool:
 
 @inner
 def note_text(context: Context, between: int, field: int) -> None:
-    """Note the lengths that a search has found: of all pairs on the way, from its end on."""
+    """Write the lengths that a search has found, for all pairs on the path."""
     lengths, pairs = int32s(context, LENGTH), int64s(context, PAIR)
     pair = context[SEARCH_END]
     known = int(lengths[pair * L_ROW + field])

@@ -1,8 +1,7 @@
-"""The trie of all tokens, and tries of what is left of tokens that leave a state on the way.
+"""The trie of all tokens, and tries of rests of tokens, in the same arrays.
 
-All are in the same arrays, one behind another; the first is that of the vocabulary. Each begins
-with a root that has no byte and no token, so a trie is the number of its root, and so is all that
-is below one of its nodes.
+The vocabulary's trie comes first. A trie is the number of its root, which has no byte and no token;
+so any node stands for the trie below it.
 """
 
 import numpy as np
@@ -29,14 +28,14 @@ from guideway.masks.kernels.views import (
     uint32s,
 )
 
-_LEVEL = 3  # of each level: the next place of its segment, the last, the node above
-COUNTS = 256  # of bytes, which are kept before the levels
-_SHORT = 24  # what is sorted by insertion
+_LEVEL = 3  # fields of a level: next index of its segment, end, parent node
+COUNTS = 256  # counts of bytes, before the levels
+_SHORT = 24  # shorter segments are sorted by insertion
 
 
 @inner
 def has_below(context: Context, node: int) -> bool:
-    """Whether a node has children."""
+    """Return True if a node has children."""
     return int32s(context, TRIE_END)[node] > node + 1
 
 
@@ -49,7 +48,7 @@ def set_tokens(context: Context, row: Words, first: int, last: int) -> None:
 
 @inner
 def clear_tokens(context: Context, row: Words, first: int, last: int) -> None:
-    """Clear them."""
+    """Clear the bits of the tokens at the trie nodes [first, last)."""
     at = int32s(context, TRIE_AT)
     clear_listed(context, row, int(at[first]), int(at[last]))
 
@@ -64,7 +63,7 @@ def set_listed(context: Context, row: Words, begin: int, end: int) -> None:
 
 @inner
 def clear_listed(context: Context, row: Words, begin: int, end: int) -> None:
-    """Clear them."""
+    """Clear the bits of the tokens at [begin, end) of TRIE_TOKEN."""
     tokens = int32s(context, TRIE_TOKEN)
     for index in range(begin, end):
         row[tokens[index] >> 5] &= ~(np.uint32(1) << np.uint32(tokens[index] & 31))
@@ -74,7 +73,7 @@ def clear_listed(context: Context, row: Words, begin: int, end: int) -> None:
 def draw_picture(context: Context, holes: WholeInts, row: Words) -> None:
     """Write the tokens that `pictures.take_picture` has found to a row of zeros.
 
-    Where most stay, all are set first and then what is in holes is cleared.
+    If most stay, all are set and the holes are cleared.
     """
     every = int(int32s(context, TRIE_AT)[int32s(context, TRIE_END)[0]])
     missing, begin = 0, 0
@@ -97,7 +96,7 @@ def draw_picture(context: Context, holes: WholeInts, row: Words) -> None:
 
 @inner
 def child_of(context: Context, node: int, byte: int) -> int:
-    """The child of a node by its byte, -1 if there is none."""
+    """The child of a node by its byte, -1 if none."""
     if node == 0:
         return int(int32s(context, TRIE_ROOT)[byte])
     bytes_, ends = uint8s(context, TRIE_BYTE), int32s(context, TRIE_END)
@@ -109,7 +108,7 @@ def child_of(context: Context, node: int, byte: int) -> int:
 
 @inner
 def _sort(context: Context, segments: WholeInts, levels: WholeInts, first: int, last: int) -> None:
-    """Sort the nodes of a segment by their bytes; room of its length is behind it."""
+    """Sort the nodes of a segment by their bytes; needs as much room after it."""
     bytes_ = uint8s(context, TRIE_BYTE)
     if last - first <= _SHORT:
         for index in range(first + 1, last):
@@ -138,7 +137,7 @@ def _sort(context: Context, segments: WholeInts, levels: WholeInts, first: int, 
 
 @inner
 def _copy_tokens(context: Context, node: int, held: int, most: int) -> int:
-    """Put the tokens of a node behind the others; how many there are, -1 if there is no room."""
+    """Append the tokens of a node; return the new end, -1 without room."""
     at, ids = int32s(context, TRIE_AT), int32s(context, TRIE_TOKEN)
     if held + at[node + 1] - at[node] > most:
         return -1
@@ -150,9 +149,9 @@ def _copy_tokens(context: Context, node: int, held: int, most: int) -> int:
 
 @inner
 def _copy_part(context: Context, node: int, free: int, depth: int, nodes: int, tokens: int) -> int:
-    """Append a node with all that is below it, at this depth; where it ends, -1 without room.
+    """Append the subtree of a node at this depth; return its end, -1 without room.
 
-    Most nodes that begin a trie have the only part of it that begins with their byte.
+    Most first nodes are the only one with their byte, so they are copied whole.
     """
     bytes_, depths, ends = (
         uint8s(context, TRIE_BYTE),
@@ -174,7 +173,7 @@ def _copy_part(context: Context, node: int, free: int, depth: int, nodes: int, t
 
 @inner
 def _list_children(context: Context, segments: WholeInts, node: int, top: int, most: int) -> int:
-    """Put the children of a node behind a segment; where it ends, -1 if there is no room."""
+    """Append the children of a node to `segments`; return the end, -1 without room."""
     ends, child = int32s(context, TRIE_END), node + 1
     while child < ends[node]:
         if top == most:
@@ -191,8 +190,7 @@ def merge(
 ) -> int:
     """Append the trie of all that begins with one of the first `count` nodes of `segments`.
 
-    Its root is at TRIE_FREE, it may go up to the node `nodes` and the token `tokens`. Gives where
-    it ends, -1 if there is not so much room.
+    Its root is at TRIE_FREE; `nodes` and `tokens` are the limits. Returns its end, -1 without room.
     """
     bytes_, depths, ends = (
         uint8s(context, TRIE_BYTE),

@@ -1,9 +1,9 @@
-"""Verdicts: whether a configuration can come to an end, where something is looked ahead for.
+"""Verdicts: liveness of configurations, where there are lookaheads.
 
-Elsewhere what is made of living parts is alive. Where there are guards it depends on all that
-follows, so each configuration that a closure finds is judged, and left out if it is dead. What can
-be read without leaving a guard behind (it is settled) does not matter for that. What comes then is
-its place, a node and a stack, whose verdict is remembered; `searches` and Python find it.
+Without guards, whatever is made of live parts is alive. With guards it depends on all that follows,
+so the closure's configurations are judged. Settled nodes, which never leave a guard behind, are
+skipped; the rest is the place, a node and a stack, with a memoised verdict. `searches` and Python
+find it.
 """
 
 from typing import Final
@@ -87,14 +87,14 @@ from guideway.masks.kernels.views import (
     uint64s,
 )
 
-_ABOVE: Final = 4  # nodes at most between what is read and what is done with it
-_IN_CHARACTER: Final = 3  # bytes that may be lacking of a character
-SURE: Final = 0  # no place: it can come to an end
+_ABOVE: Final = 4  # greatest number of nodes above TOOK
+_IN_CHARACTER: Final = 3  # bytes that may be missing of a character
+SURE: Final = 0  # no place: alive
 
 
 @inner
 def verdict_of(context: Context, node: int, stack: int) -> int:
-    """The verdict of a configuration, or a code below 0."""
+    """The verdict of a configuration, or a code."""
     place = place_of(context, node, stack)
     if place <= SURE:
         return V_ALIVE if place == SURE else place
@@ -107,10 +107,10 @@ def verdict_of(context: Context, node: int, stack: int) -> int:
 
 @inner
 def freely(context: Context, node: int, stack: int) -> int:
-    """The verdict of what Lark's automaton is to take, V_UNKNOWN if it is none, or a code below 0.
+    """The verdict of a configuration on TOOK, V_UNKNOWN if there is none, or a code.
 
-    Where there is a text to the end from each of its stacks, behind what T_FREE says, only what is
-    read at the moment matters, and that is little: no stack has to be judged by itself.
+    If every stack has a text to the end after T_FREE, only the nodes above TOOK matter, so no stack
+    is judged by itself.
     """
     nodes, pairs, at = int32s(context, NODE), int64s(context, STACK), stack
     if _is_taken(context, node):
@@ -131,7 +131,7 @@ def freely(context: Context, node: int, stack: int) -> int:
     core = int(nodes[node * 6 + 1]) if nodes[node * 6] == GUARDED else node
     if free != V_UNKNOWN or nodes[core * 6] == LINE:
         return free
-    # On nothing else does it depend whether what is read comes to its own end.
+    # The end of what is being read depends on nothing else.
     reached = put_on_free(context, stack, above, int(int32s(context, LALR)[table + T_REACHED]))
     verdict = verdict_of(context, node, reached) if reached > 0 else reached
     if verdict == V_ALIVE:
@@ -143,14 +143,14 @@ def freely(context: Context, node: int, stack: int) -> int:
 
 @inner
 def _is_taken(context: Context, node: int) -> bool:
-    """Whether a node says, on no states, that a terminal is taken."""
+    """Return True if a node is TOOK, guarded or not."""
     nodes = int32s(context, NODE)
     return nodes[(int(nodes[node * 6 + 1]) if nodes[node * 6] == GUARDED else node) * 6] == TOOK
 
 
 @inner
 def _taken_verdict(context: Context, node: int) -> int:
-    """The verdict of that on any states: alive if guards let pass what may always follow."""
+    """The verdict of TOOK on any states: alive if the guards accept what may always follow."""
     nodes, tables = int32s(context, NODE), int32s(context, LALR)
     if nodes[node * 6] == TOOK:
         return V_ALIVE
@@ -166,7 +166,7 @@ def _taken_verdict(context: Context, node: int) -> int:
 
 @inner
 def _lexed_verdict(context: Context, node: int, stack: int, above: int, took: int) -> int:
-    """The verdict of what a lexer reads, on any states that accept its terminal."""
+    """The verdict of a lexer's configuration, on any states that accept its terminal."""
     tables, nodes = int32s(context, LALR), int32s(context, NODE)
     table = int(nodes[took * 6 + 1])
     for kind in range(3):
@@ -186,7 +186,7 @@ def _lexed_verdict(context: Context, node: int, stack: int, above: int, took: in
 
 @inner
 def _at_the_end(context: Context, node: int, stack: int, above: int, took: int) -> int:
-    """The verdict where nothing may come behind what is taken, V_UNKNOWN elsewhere, or a code."""
+    """The verdict if nothing may follow the terminal, V_UNKNOWN otherwise, or a code."""
     table, states = int(int32s(context, NODE)[took * 6 + 1]), states_below(context, stack, above)
     behind, lines = stack_behind(context, took, states), lines_behind(context, took)
     if behind <= 0 or lines < 0:
@@ -194,7 +194,7 @@ def _at_the_end(context: Context, node: int, stack: int, above: int, took: int) 
     more = put_on_free(context, stack, above, int(int32s(context, LALR)[table + T_MORE]))
     verdict = verdict_of(context, node, more) if more > 0 else more
     if verdict not in (V_DEAD, V_DOUBT) and verdict >= 0:
-        begun = begun_behind(context, table, behind, lines)  # which few ask for
+        begun = begun_behind(context, table, behind, lines)  # rarely needed
         more = put_on_free(context, stack, above, begun) if begun > DEAD else begun
         verdict = verdict_of(context, node, more) if more > 0 else V_DEAD if more == 0 else more
     if verdict != V_DEAD:
@@ -206,7 +206,7 @@ def _at_the_end(context: Context, node: int, stack: int, above: int, took: int) 
 def _if_it_ends(
     context: Context, node: int, stack: int, above: int, table: int, states: int, lines: int
 ) -> int:
-    """The verdict if nothing is read from some states, but what is around them."""
+    """The verdict if the text ends in these states, with what is around the automaton."""
     ends = may_end(context, table, states, lines)
     if ends <= 0:
         return ends if ends < 0 else V_DEAD
@@ -216,7 +216,7 @@ def _if_it_ends(
 
 @inner
 def _free_verdict(context: Context, node: int, stack: int, above: int, took: int) -> int:
-    """The verdict where each stack has a text to the end, V_UNKNOWN, or a code below 0."""
+    """The verdict if every stack has a text to the end, V_UNKNOWN otherwise, or a code."""
     nodes, at = int32s(context, NODE), states_below(context, stack, above)
     free = int(int32s(context, LALR)[nodes[took * 6 + 1] + T_FREE])
     if free == 0:
@@ -231,7 +231,7 @@ def _free_verdict(context: Context, node: int, stack: int, above: int, took: int
     verdict = verdict_of(context, node, judged) if judged > 0 else judged
     line = int(int32s(context, LALR)[nodes[took * 6 + 1] + T_LINE])
     if verdict in (V_DEAD, V_DOUBT) and line != 0:
-        # A comment goes over any space.
+        # A comment reads over any space.
         may = _line_may_follow(context, took, at)
         if may < 0:
             return may
@@ -243,10 +243,9 @@ def _free_verdict(context: Context, node: int, stack: int, above: int, took: int
 
 @inner
 def _before_words(context: Context, node: int, stack: int, above: int, took: int) -> int:
-    """The verdict of what goes over any space, or asks for what follows: before texts of terminals.
+    """The verdict before texts of terminals, for what reads over spaces or asks for more.
 
-    And before the end; V_UNKNOWN where neither will do, and where not each stack has a text behind
-    T_FREE.
+    And before the end; V_UNKNOWN if neither decides, or without T_FREE.
     """
     tables, edges = int32s(context, LALR), int32s(context, EDGE)
     table, states = int(int32s(context, NODE)[took * 6 + 1]), states_below(context, stack, above)
@@ -277,7 +276,7 @@ def _before_words(context: Context, node: int, stack: int, above: int, took: int
 
 @inner
 def _line_may_follow(context: Context, took: int, states: int) -> int:
-    """Whether a newline may follow what is taken, with some line: 1, 0, or a code below 0."""
+    """Return 1 if a newline with some line may follow the terminal, else 0."""
     nodes = int32s(context, NODE)
     behind, lines = stack_behind(context, took, states), lines_behind(context, took)
     if behind <= 0 or lines < 0:
@@ -289,7 +288,7 @@ def _line_may_follow(context: Context, took: int, states: int) -> int:
 
 @inner
 def _line_freely(context: Context, node: int, line: int, took: int, states: int) -> int:
-    """The same for newlines that are being read: another one begins a line of any width."""
+    """As `_free_verdict` for a LINE: one more newline begins a line of any width."""
     nodes, lexical = int32s(context, NODE), int(int32s(context, NODE)[line * 6 + 1])
     free = int(nodes[line * 6 + 5])
     if free == 0:
@@ -317,7 +316,7 @@ def _line_freely(context: Context, node: int, line: int, took: int, states: int)
 
 @inner
 def _some_line_fits(context: Context, took: int, states: int, free: int) -> int:
-    """What `some_line_fits` says of newlines that are free as this says: each byte of them asks."""
+    """As `some_line_fits` for a LINE, cached: each byte of a line asks."""
     last, nodes = free == LAST_LINE, int32s(context, NODE)
     asked = (((took << 1) | (1 if last else 0)) << 32) | states
     if context[FITTED] == asked:
@@ -331,7 +330,7 @@ def _some_line_fits(context: Context, took: int, states: int, free: int) -> int:
 
 @inner
 def _least_lead(context: Context, state: int) -> int:
-    """The least of the bytes that are not ASCII that lead on from a lexical state, or 0."""
+    """The least non-ASCII byte that leads on from a lexical state, or 0."""
     first = uint64s(context, LEX_FIRST)
     for word in range(2, 4):
         if first[state * 4 + word] != 0:
@@ -341,7 +340,7 @@ def _least_lead(context: Context, state: int) -> int:
 
 @inner
 def place_of(context: Context, node: int, stack: int) -> int:
-    """The number of a configuration's place, SURE, or a code below 0."""
+    """The number of a configuration's place, SURE, or a code."""
     nodes, pairs = int32s(context, NODE), int64s(context, STACK)
     while True:
         while nodes[node * 6] == LITERAL:
@@ -360,12 +359,12 @@ def place_of(context: Context, node: int, stack: int) -> int:
 
 @inner
 def _is_settled(context: Context, node: int) -> int:
-    """Whether a node can be read without leaving a guard behind: 1, 0, or a code below 0."""
+    """Return 1 if a node never leaves a guard behind, else 0."""
     kind = int32s(context, NODE)[node * 6]
     if kind in (NIL, LEXEME, COUNTED, BOUNDED, STOP, DOUBT, CLEAR, WORDS):
         return 1
     if kind in (CAPTURE, MARK, RESUME, NAMED, OPENED, MEMBER, MEMBERS, KEY, BEHIND):
-        return 1  # where these look ahead, they are no such nodes
+        return 1  # with lookaheads inside they are other nodes
     if kind != EXPR:
         return 0
     settled = int32s(context, SETTLED)[node]

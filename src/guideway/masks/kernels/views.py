@@ -1,9 +1,7 @@
-"""Arrays as kernels see them, and how inner kernels are declared.
+"""Array types of kernels, and decorators that declare kernel functions.
 
-Within kernels an array is the address of its first item: that of an array of Python's, or one from
-the context. Only where a length is looked at do annotations say Whole.
-
-The annotations of a kernel are its only signature: `int` is int64, and so on.
+In kernels an array is the address of its first item. Whole arrays also have their length.
+Annotations are the signature of a kernel: `int` is int64, and so on.
 """
 
 from collections.abc import Callable
@@ -44,12 +42,12 @@ _KINDS: "dict[Any, tuple[str, ...]]" = {
 
 
 def inner(function: F) -> F:
-    """A function of kernels; see `statements`."""
+    """Declare a kernel function; see `statements`."""
     return cast("F", _declared(function, once=False))
 
 
 def once(function: F) -> F:
-    """A function that is called in one place, where LLVM always puts it."""
+    """Declare a kernel function with one caller, where it is always inlined."""
     return cast("F", _declared(function, once=True))
 
 
@@ -59,20 +57,20 @@ def _declared(function: Callable[..., Any], *, once: bool) -> Inner:
     return Inner(function, {name: _KINDS[hint][0] for name, hint in hints.items()}, results, once)
 
 
-# The place of the lowest bit of a word that has one.
+# Index of the lowest set bit of a word that is not 0.
 lowest_bit: "Callable[[int], int]" = Word("lowest_bit")
-# How many bits of a word are set.
+# Number of set bits.
 bit_count: "Callable[[Any], int]" = Word("bit_count")
-# All that was written before is seen by other threads before what is written after.
+# Earlier writes are visible to other threads before later ones.
 fence: "Callable[[], None]" = Word("fence")
 
 
-# Let other threads of Python run, and wait for its lock again with what `release` gave. Small
-# kernels keep the lock: handed over, it comes back after up to five milliseconds.
+# Release the GIL, and acquire it again with the result of `release`. Small kernels keep it: once
+# released, it comes back after up to five milliseconds.
 release: "Callable[[], int]" = Word("release")
 take_again: "Callable[[int], None]" = Word("take_again")
 
-# The array whose address is in a slot of the context.
+# The array at the address in a slot of the context.
 int32s: "Callable[[Context, int], Ints]" = Word("int32s", "int32")
 int64s: "Callable[[Context, int], Context]" = Word("int64s", "int64")
 uint8s: "Callable[[Context, int], Bytes]" = Word("uint8s", "uint8")

@@ -1,4 +1,4 @@
-"""Tokens of a row: those of a picture, and those found by walking below trie nodes."""
+"""Tokens of a row: from pictures, and from walks below trie nodes."""
 
 import numpy as np
 
@@ -40,7 +40,7 @@ from guideway.masks.kernels.views import (
 
 @inner
 def note_unsure(context: Context, first: int, last: int) -> None:
-    """The tokens at these trie nodes depend on a text that is not kept."""
+    """Mark the tokens at these trie nodes as unsure: they depend on a text that is not kept."""
     context[UNSURE_COUNT] = 1
     set_tokens(context, uint32s(context, UNSURE), first, last)
 
@@ -72,7 +72,7 @@ def walk(context: Context, row: Words, first: int, last: int, macro: int) -> int
 
 @inner
 def walk_below(context: Context, row: Words, below: int, macro: int) -> int:
-    """The same for all that is below a trie node."""
+    """Set the tokens below a trie node that `macro` reads."""
     roots, ends, first = (
         int32s(context, TRIE_ROOT),
         int32s(context, TRIE_END),
@@ -93,7 +93,7 @@ def walk_below(context: Context, row: Words, below: int, macro: int) -> int:
 
 @inner
 def add_row(context: Context, row: Words, slot: int, number: int) -> None:
-    """Add the tokens of a row of an array."""
+    """Add a row of an array of rows."""
     words, rows = context[ROW_WORDS], uint32s(context, slot)
     start = number * words
     for word in range(words):
@@ -102,7 +102,7 @@ def add_row(context: Context, row: Words, slot: int, number: int) -> None:
 
 @inner
 def add_picture(context: Context, row: Words, picture: int) -> None:
-    """The tokens that stay within a lexical state, and those of which that is not sure."""
+    """Add the tokens of a picture, and mark the unsure ones."""
     pictures, tokens = int32s(context, PICTURE), int32s(context, LISTED)
     first, doubts = pictures[picture * 6 + P_BASE], pictures[picture * 6 + P_DOUBTS]
     if doubts > 0:
@@ -119,7 +119,7 @@ def add_picture(context: Context, row: Words, picture: int) -> None:
 
 @inner
 def add_items(context: Context, row: Words, picture: int, items: int) -> None:
-    """The tokens that stay within so many counted items (-1: any)."""
+    """Add the tokens that begin at most so many counted items (-1: any)."""
     pictures = int32s(context, PICTURE)
     most = int(pictures[picture * 6 + P_MOST])
     wanted = most if items < 0 else min(items, most)

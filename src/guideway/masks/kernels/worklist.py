@@ -1,4 +1,4 @@
-"""What a closure is made on: the configurations still to look at, and those that read a byte."""
+"""Work lists of a closure: configurations to expand, and those that read a byte."""
 
 from guideway.masks.kernels.entry_layout import ENTRIES
 from guideway.masks.kernels.guards import under_guards
@@ -50,7 +50,7 @@ def push(context: Context, node: int, stack: int) -> int:
 
 @inner
 def found(context: Context, node: int, stack: int) -> int:
-    """A configuration that reads a byte."""
+    """Add a configuration that reads a byte."""
     if context[FOUND] >= context[WORK_ROOM]:
         return full(context, VISITED)
     if context[GUARDING] != 0:
@@ -65,7 +65,7 @@ def found(context: Context, node: int, stack: int) -> int:
 
 @inner
 def found_alive(context: Context, node: int, stack: int) -> int:
-    """One that can come to an end."""
+    """Add a configuration that is alive."""
     code = found(context, node, stack)
     if code == OK:
         uint8s(context, FOUND_IS)[context[FOUND] - 1] = V_ALIVE
