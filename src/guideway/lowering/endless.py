@@ -107,15 +107,7 @@ def _of(node: Expr, parts: list[Expr], spellable: int) -> Expr:  # noqa: PLR0911
 
 
 def surely_open(expr: Expr) -> bool:
-    """Return True if every prefix of a string of `expr` surely has infinitely many continuations.
-
-    >>> from guideway.lowering.expr import both, byte_set, complement, concat, literal, repeat
-    >>> words = repeat(byte_set(b"abc"))
-    >>> surely_open(both(words, complement(literal("cab")))), surely_open(concat(words, words))
-    (True, True)
-    >>> surely_open(concat(words, literal("c")))
-    False
-    """
+    """Return True if each prefix of a string of `expr` surely has infinitely many continuations."""
     return _told(expr, _open, _is_open)
 
 

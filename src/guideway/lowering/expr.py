@@ -261,11 +261,7 @@ def _count(option: Expr, item: Expr, rest: Expr) -> tuple[int, int | None]:
 
 
 def repeat(item: Expr, low: int = 0, high: int | None = None) -> Expr:
-    """`low` to `high` strings of `item`, in a row; `high` None is any number.
-
-    >>> repeat(EPSILON) is EPSILON, repeat(literal("a"), 1, 1) is literal("a")
-    (True, True)
-    """
+    """`low` to `high` strings of `item` in a row; `high` None is any number."""
     if (high is not None and high < low) or (item is EMPTY and low):
         return EMPTY
     if high == 0 or item is EPSILON or item is EMPTY:

@@ -165,8 +165,8 @@ def _search(estimate: "Estimate", word: Word, said: Formula, extras: Extras) -> 
 class _Seen:
     """Visited states of a search.
 
-    A state is useless if the same formula was left with fewer extra keys; otherwise a search could
-    add extra keys for ever.
+    A state is useless if the same formula was left with a subset of its extra keys; without this
+    rule a search could add extra keys for ever.
     """
 
     def __init__(self) -> None:

@@ -10,8 +10,8 @@ from typing import Generic, TypeAlias, TypeVar, final
 from guideway.lowering.json_objects import Extras
 from guideway.lowering.nodes import Look
 
-_MOST = 1 << 16  # questions that are remembered
-_EACH = 8  # answers to one of them
+_MOST = 1 << 16  # cached questions
+_EACH = 8  # cached answers to each
 
 _NONE: Extras = frozenset()
 
@@ -21,21 +21,7 @@ Finding: TypeAlias = "Callable[[Extras, set[str]], Answer]"
 
 @final
 class Standing(Generic[Answer]):
-    """Answers by question, each with the keys it depends on.
-
-    `no` is the answer "none", which more used keys cannot change.
-
-    >>> def find(extras, looked):
-    ...     looked.add("a")
-    ...     return f"after {sorted(extras)}"
-    >>> standing = Standing("none")
-    >>> standing.ask("how long", frozenset({"b"}), find, lambda answer: True)
-    'after []'
-    >>> standing.ask("how long", frozenset({"a", "b"}), find, lambda answer: True)
-    "after ['a', 'b']"
-    >>> standing.ask("how long", frozenset({"a", "b", "c"}), find, lambda answer: True)
-    "after ['a', 'b']"
-    """
+    """Answers by question; `no` is the answer "none", which more used keys cannot change."""
 
     def __init__(self, no: Answer) -> None:
         self._no = no

@@ -17,11 +17,11 @@ from guideway.errors import LimitError
 from guideway.lowering.fuel import spend
 from guideway.syntax.lark_tree import END, LarkTable, Production
 
-LONGEST: Final = 1 << 20  # characters of the shortest text: a text is at hand wherever one is made
-REMEMBERED: Final = 100_000  # answers, before all are forgotten
-_REDUCTION: Final = 10  # what a reduction costs: each takes ten microseconds
+LONGEST: Final = 1 << 20  # characters of the shortest text, which must be constructible
+REMEMBERED: Final = 100_000  # cached answers, cleared when full
+_REDUCTION: Final = 10  # fuel of a reduction: each takes 10 µs
 
-_Spot: TypeAlias = tuple[int, int]  # a state on some stack, and the characters of its margin
+_Spot: TypeAlias = tuple[int, int]  # a state on some stack, and its margin
 
 
 @final

@@ -23,7 +23,7 @@ from guideway.lowering.unending import unending
 from guideway.syntax.lark_dead import without_dead
 from guideway.syntax.lark_tree import LarkGrammar
 
-REMEMBERED: Final = 4096  # places that are unfolded, before all are forgotten
+REMEMBERED: Final = 4096  # cached places, cleared when full
 
 
 def lower_lark_contextual(grammar: LarkGrammar, parts: Mapping[str, Expr] | None = None) -> Expr:

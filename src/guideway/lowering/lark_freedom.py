@@ -44,7 +44,7 @@ class Freedom:
         self._spelling = spelling
 
     def word(self, way: Way) -> bytes | None:
-        """A text and the spacer that match a terminal whatever follows; None for ignored ones."""
+        """A text of a terminal with the spacer, valid whatever follows; not for newlines."""
         word = None if way.ignored else self._spelling.kept_word(way, self.spacer)
         return None if word is None else word + self.spacer
 

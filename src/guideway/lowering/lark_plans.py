@@ -3,7 +3,7 @@
 Conflict resolution and indentation can break this. The checks are sufficient, not necessary:
 
 - in each state some production can be completed with the shortest texts of rules, without a
-  terminal that Lark does not reduce on there (`LarkTable.denied`);
+  terminal that Lark denies there (`LarkTable.denied`);
 - in indented grammars the completion can be written in lines (`lark_blocks`), without empty lines
   unless ignored text can separate newlines;
 - with avoided terminals, some completion exists without them, and it shrinks the stack in the end.
@@ -51,7 +51,7 @@ class _Plan:
         terminals = symbols - self._rules.keys()
         taken = dict.fromkeys(terminals - avoided, 1)
         self._briefest = self._whole = briefest_texts(table.productions, taken)
-        if avoided and self._whole.keys() != self._rules.keys():  # else what is empty is the same
+        if avoided and self._whole.keys() != self._rules.keys():  # otherwise the same
             self._whole = briefest_texts(table.productions, dict.fromkeys(terminals, 1))
         self._least = {rule: least for rule, (least, _) in self._briefest.items()} | taken
         self._begun: dict[str, set[_Step]] = {}
@@ -149,7 +149,7 @@ class _Plan:
     def _firsts(self) -> Mapping[str, str]:
         """The first terminals of the shortest nonempty texts."""
         found: dict[str, str] = {}
-        for rule, (least, number) in self._briefest.items():  # those that others need come first
+        for rule, (least, number) in self._briefest.items():  # bottom-up
             if least:
                 symbols = self._table.productions[number].symbols
                 first = next(symbol for symbol in symbols if self._least[symbol])
@@ -220,7 +220,7 @@ class _Plan:
     def _shrinks(self) -> bool:
         """Return True if each state completes a production and every stack shrinks in the end."""
         table, waiting, readable = self._table, dict[int, list[str]](), self._readable
-        critical = self._critical  # few productions are
+        critical = self._critical  # few productions
         for state, kernel in enumerate(table.kernels):
             if not kernel or state == table.end:
                 continue

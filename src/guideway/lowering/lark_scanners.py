@@ -26,7 +26,7 @@ from guideway.lowering.preferred import Exit
 from guideway.syntax.frozen import by_identity
 from guideway.syntax.lark_tree import LarkGrammar
 
-MANY_STRINGS: Final = 16  # rivals that become one guard, above it
+MANY_STRINGS: Final = 16  # more rivals become one guard
 _MANY_REGEXES: Final = 32  # 490 like /[a-z]+1x?/, one guard each, took 15 s to be refused
 
 
@@ -133,8 +133,8 @@ class Scanners:
     def widest(self, states: Iterable[Iterable[str]]) -> Iterator[tuple[str, Way]]:
         """Yield names and ways, guarded against all rivals that any of the states tries.
 
-        A text of such a way works in every state: 150 ways replace the 2,400 of the 146 states of
-        python.lark. Ignored terminals come once, and only if every state tries them.
+        What holds for a text of such a way holds in every state: 150 ways replace the 2,400 of the
+        146 states of python.lark. Ignored terminals come once, and only if every state tries them.
         """
         met: dict[Terminal, int] = {}
         within: dict[Terminal, int] = {}

@@ -110,7 +110,7 @@ class Terminal:
         """Raise UnsupportedError or LimitError, naming the terminal, if it has no exits."""
         try:
             if self.word is None:
-                self.exits  # noqa: B018  made once
+                self.exits  # noqa: B018  computed once
         except UnsupportedError as error:
             raise said_of(self.shape, error) from None
         except LimitError as error:

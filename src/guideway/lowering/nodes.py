@@ -1,5 +1,4 @@
-"""Nodes of expressions: fourteen frozen shapes, each a set of byte strings; `lowering.expr` makes
-them.
+"""Nodes of expressions: fourteen frozen shapes, each a set of byte strings; see `lowering.expr`.
 
 `inhabited`: surely not empty. `looks`: number of levels of Ahead inside. `yields`: may match the
 empty string if its Aheads hold.

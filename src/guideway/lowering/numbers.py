@@ -125,11 +125,6 @@ def tightest(numbers: Numbers) -> tuple[Bound | None, Bound | None]:
 
 
 def common_multiple(factors: tuple[Decimal, ...]) -> Decimal:
-    """The least common multiple.
-
-    >>> common_multiple((Decimal("0.4"), Decimal("0.6"), Decimal(1)))
-    Decimal('6.0')
-    """
     places = max(0, *(-_exponent(factor) for factor in factors))
     found = 1
     for factor in factors:

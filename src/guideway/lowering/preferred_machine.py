@@ -1,9 +1,9 @@
 """Backtracking as an automaton: all ways through a pattern, in the order in which `re` tries them.
 
 A thread is a stack of steps still to match and a guard, the language of all that follows. A place
-is a list of threads in order of preference, as in a Pike machine. After a thread that matches here
-the later ones get the guard that it fails; without a guard they are cut. A round of a count that
-reads nothing is the last, as in `re`. State of lookbehinds is kept beside the threads.
+is a list of threads in order of preference, as in a Pike machine. Threads after one that matches
+here require that its guard fails; if it has no guard, they are cut. A round of a count that reads
+nothing is the last, as in `re`. The state of lookbehinds is kept beside the threads.
 """
 
 from collections.abc import Callable, Iterable, Sequence

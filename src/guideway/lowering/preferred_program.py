@@ -91,7 +91,7 @@ class _Compiler:
 
     def body(self) -> int:
         """The step of the pattern."""
-        numbers: dict[int, int] = {}  # of the steps of nodes, by their ids
+        numbers: dict[int, int] = {}  # steps by id of node
         depths: dict[int, int] = {}
         for node in reversed(self._nodes):
             depths[id(node)] = self._depth(node, [depths[id(n)] for n in children(node)])
