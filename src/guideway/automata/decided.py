@@ -27,14 +27,7 @@ MOST_BYTES = 1 << 22
 
 @final
 class Decisions:
-    """Answers about expressions, by search.
-
-    `fuel` is called with the number of parts made, and raises when there are too many.
-
-    >>> from guideway.lowering.expr import alt, literal
-    >>> Decisions().words(alt(literal("b"), literal("aa")))
-    (b'aa', b'b')
-    """
+    """Answers by search; `fuel` is called with the number of parts made, and may raise."""
 
     def __init__(
         self, fuel: Callable[[int], None] = lambda made: None, spellable: int = ALL_BYTES
@@ -83,7 +76,6 @@ class Decisions:
         return tuple(found)
 
     def _after(self, state: Expr) -> list[tuple[int, Expr]]:
-        """Bytes that a state accepts next, in order, and the states after them."""
         found: list[tuple[int, Expr]] = []
         blurred = self.machine.blurred(state)
         for members, target in self.machine.arcs(blurred):

@@ -79,8 +79,7 @@ _MOST_WAYS = 256  # single lines of an intersection; beyond that, whole derivati
 class Derivatives:
     """The recognizer of an expression, restricted to `spellable` bytes.
 
-    `fuel` is called with the number of parts made, and raises when there are too many. `living` is
-    the cache of emptiness.
+    `fuel` is called with the number of parts made, and may raise. `living` caches emptiness.
 
     >>> from guideway.lowering.expr import literal, repeat
     >>> machine = Derivatives(repeat(literal("ab"), 1, 2))
@@ -130,7 +129,6 @@ class Derivatives:
         return state.nullable
 
     def shortest(self, state: Expr) -> bytes:
-        """The shortest string to an accepting state, the first in byte order."""
         found = self._looking.word(state, THOROUGH) if state.looks else self._least.word(state)
         return text_of(found)
 
@@ -159,7 +157,6 @@ class Derivatives:
         self.living.settle(self._expr)
 
     def step(self, state: Expr, byte: int) -> Expr | None:
-        """The state after one more byte, None if it has no text."""
         following = self.after(state, byte)
         return following if self.alive(following) else None
 
@@ -168,11 +165,9 @@ class Derivatives:
         return read_byte(state, byte, self._derive)
 
     def trust(self, state: Expr) -> None:
-        """Record that a state with lookahead has a text."""
         self._looking.trust(state)
 
     def blurred(self, state: Expr) -> Expr:
-        """The state without the bytes that its captures have read."""
         return state if state.regular else forgotten(state)
 
     def arcs(self, state: Expr) -> Arcs:
@@ -181,7 +176,6 @@ class Derivatives:
         return [(members, target) for members, target in found if self.alive(target)]
 
     def unsure(self, state: Expr) -> bool:
-        """Return True if only single steps give this state exactly."""
         return state is UNSURE
 
     def reads_capture(self, state: Expr) -> bool:
@@ -192,7 +186,6 @@ class Derivatives:
         return call.template.unfold(call.argument, self.living)
 
     def forget(self) -> None:
-        """Drop all caches; results stay the same."""
         self._linear.clear()
         self._least.forget()
         self._inclusion.forget()
@@ -252,7 +245,7 @@ class Derivatives:
         return made
 
     def _lines(self, root: Expr) -> Arcs:
-        """The linear form of `root`; not recursive."""
+        """The linear form of `root`, without recursion."""
         memo, stack, opened = self._linear, [root], set[Expr]()
         while stack:
             node = stack[-1]

@@ -38,12 +38,8 @@ _Entry: TypeAlias = tuple[int, int, int, Expr, Ways | None]
 class Guarded:
     """Searches in expressions with lookahead.
 
-    Args:
-        lines: byte sets, which may overlap, with parts of the derivative; and lazy single bytes.
-        loose: the shortest text without the lookahead.
-        soon: emptiness, None if that takes long.
-        decide: exact emptiness, however long it takes; None: a long search is given up.
-        fuel: called with the number of states, raises when there are too many.
+    `lines` gives the derivative, `loose` the shortest text without the lookahead, `soon` emptiness
+    or None if that takes long, and `decide` exact emptiness (None: give up).
     """
 
     def __init__(

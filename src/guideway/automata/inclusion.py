@@ -15,16 +15,7 @@ Arcs: TypeAlias = list[tuple[int, Expr]]
 
 @final
 class Inclusion:
-    """Inclusion between regular expressions; each pair is compared once.
-
-    >>> from guideway.automata.derivative import Derivatives
-    >>> from guideway.lowering.expr import EMPTY, literal, repeat
-    >>> machine = Derivatives(EMPTY)
-    >>> inclusion = Inclusion(machine.arcs, machine.alive, lambda work: None)
-    >>> some, any_ = repeat(literal("a"), 1, 2), repeat(literal("a"))
-    >>> inclusion.is_within(some, any_), inclusion.is_within(any_, some)
-    (True, False)
-    """
+    """Inclusion between regular expressions; each pair is compared once."""
 
     def __init__(
         self,

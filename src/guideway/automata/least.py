@@ -62,13 +62,7 @@ class _Unknown(Exception):  # noqa: N818  it says that an answer has to wait, an
 
 
 class _Above(NamedTuple):
-    """State of the enclosing search.
-
-    Attributes:
-        opened: expressions being solved.
-        within: True if they include a rule.
-        levels: most searches nested inside it.
-    """
+    """State of the enclosing search: `opened` is being solved, `within` a rule."""
 
     opened: set[Expr]
     within: bool
@@ -79,13 +73,7 @@ class _Above(NamedTuple):
 class Least:
     """Shortest words, memoised.
 
-    Args:
-        spellable: the bytes that exist.
-        arcs: byte sets, which may overlap, with parts of the derivative of a regular expression.
-        fuel: called with the number of parts, raises when there are too many.
-
-    Attributes:
-        consulted: answers first about intersections of regular expressions, if set.
+    `consulted`, if set, answers first about intersections of regular expressions.
     """
 
     def __init__(
@@ -192,14 +180,12 @@ class Least:
                 self._fuel(1)
 
     def _tried(self, node: Expr, look: _Asked, written: Answers) -> Found:
-        """The word of an expression; None if it has to wait."""
         try:
             return self._told(node, look, written)
         except _Unknown:
             return None
 
     def _is_settled(self, missing: dict[Expr, None], guesses: dict[Rule, Found]) -> bool:
-        """Return True if no answer depends on a guess."""
         return not missing and not guesses and self._left_out is None
 
     def _met(
@@ -282,11 +268,7 @@ class Least:
         return written
 
     def _search(self, root: Expr) -> Found:
-        """The nearest text, by a search.
-
-        Without the bound, a date-time with several spellings per character took seconds instead of
-        16 ms.
-        """
+        """The nearest text; without the bound, some date-times took seconds instead of 16 ms."""
         words, empty = nearest(root, self._ending, self._leading, self._bound, self._tick)
         self._known.update(dict.fromkeys(empty))
         self._known.update(words)
@@ -300,7 +282,6 @@ class Least:
         return True
 
     def _leading(self, node: Expr) -> tuple[list[tuple[int, Expr]], tuple[()]]:
-        """Successors of `node` with the least byte to each, except empty ones."""
         arcs = ((least_byte(members), target) for members, target in self._arcs(node))
         return [(byte, to) for byte, to in arcs if self._known.get(to, NOTHING) is not None], ()
 
@@ -328,10 +309,7 @@ class Least:
 
 
 def _meets(node: Expr) -> bool:
-    """Return True for intersections of regular expressions, and choices between them.
-
-    The 20 patterns of a `oneOf`, each without the others, took 11 s to search here.
-    """
+    """Return True for intersections of regular expressions, and choices between them."""
     if isinstance(node, Alt) and node.regular:
         return any(isinstance(head_of(option), And | Not) for option in node.options)
     return isinstance(node, And | Not)

@@ -33,11 +33,7 @@ _PLAIN = 32  # and in the first quick look
 
 @final
 class Living:
-    """Expressions known to have a text, and known to be empty.
-
-    `arcs` gives disjoint byte sets and derivatives of a regular expression; `fuel` is called with
-    the number of parts, and raises when there are too many.
-    """
+    """Expressions known to have a text, and known to be empty."""
 
     def __init__(
         self,

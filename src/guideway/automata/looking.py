@@ -19,13 +19,8 @@ from guideway.lowering.nodes import Expr
 class Looking:
     """Answers about expressions with lookahead of one recognizer.
 
-    Args:
-        lines: byte sets and parts of the derivative, without captured bytes.
-        reading: the same, byte by byte while something is captured.
-        captures: returns True if a capture was derived so far.
-        loose: the shortest text without the lookahead.
-        passages: exact emptiness.
-        fuel: called with the number of states, raises when there are too many.
+    `lines` ignores captured bytes, `reading` reads captures byte by byte; `captures` returns True
+    if one was derived so far. `loose` gives the shortest text without the lookahead.
     """
 
     def __init__(

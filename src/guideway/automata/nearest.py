@@ -103,7 +103,6 @@ class _Search:
             self.put(len(longer) + least, longer, target, None)
 
     def retraced(self, node: Expr, word: Word) -> dict[Expr, Word]:
-        """Least word of each expression along the path."""
         words = {node: word}
         while node in self._came:
             node, byte = self._came[node]

@@ -53,11 +53,9 @@ class _Spot:
 
 @final
 class _Part:
-    """An expression or spot with a lookahead, the ways through it, and its dependents.
+    """An expression or spot with a lookahead. `asking`: its dependents, which get every way.
 
-    Attributes:
-        ways: lookaheads left after it, by the control (DONE for an expression).
-        asking: dependents, which get every way.
+    `ways`: lookaheads left after it, by the control (DONE for an expression).
     """
 
     __slots__ = ("asking", "leads", "node", "ways")
@@ -71,14 +69,10 @@ class _Part:
 @final
 @dataclass(frozen=True, slots=True)
 class _Asking:
-    """Continuation of a way through another part: through the rest, and then it is a way of `part`.
+    """Continuation of a way through another part, which then is a way of `part`.
 
-    Attributes:
-        part: the dependent.
-        tail: rest of a sequence.
-        states: rest of a stack, from the top.
-        after: control after the way, if not its own.
-        again: visit the part anew instead.
+    `tail` is the rest of a sequence, `states` the rest of a stack from the top, and `after` the
+    control after the way, if not its own. `again`: visit the part anew instead.
     """
 
     part: _Part
@@ -102,12 +96,7 @@ REMEMBERED: Final = 200_000  # parts, before all are dropped
 class Passages:
     """Ways through expressions with lookahead.
 
-    Args:
-        arcs: disjoint byte sets and derivatives of a regular expression.
-        alive: emptiness of an expression without lookahead.
-        unfold: the expression of a call.
-        within: returns True if one expression is known to be included in another.
-        fuel: called with the number of ways, raises when there are too many.
+    `alive` decides expressions without lookahead; `within` returns True for a known inclusion.
     """
 
     def __init__(
@@ -194,7 +183,6 @@ class Passages:
         return 1
 
     def _ask(self, leads: Leads, node: Expr | _Spot, asking: _Asking) -> None:
-        """Subscribe to all ways through a part."""
         part = self._part(leads, node)
         if asking not in part.asking:
             part.asking[asking] = None

@@ -32,7 +32,6 @@ class Word:
         return cls(piece, times, rest if rest is not None and rest.length else None, length)
 
     def then(self, other: "Word") -> "Word":
-        """This word, then the other, sharing suffixes."""
         if not self.length:
             return other
         if self.rest is not None:
@@ -70,7 +69,6 @@ NOTHING = Word.of(b"")
 
 
 def text_of(word: Word | None) -> bytes:
-    """The bytes of a found word; None is an error."""
     if word is None:
         raise GuidewayError("a state without any continuation was asked for its shortest")
     return word.text

@@ -16,11 +16,9 @@ from guideway.lowering.nodes import Expr
 @final
 @dataclass(frozen=True, slots=True, eq=False)
 class ByteTable:
-    """All states of a language, numbered from 1 in the order of their discovery.
+    """All states of a language, numbered from 1; 0 is no state.
 
-    Attributes:
-        following: int32[states + 1, 256]; 0 is no state, and row 0 is all 0.
-        accepting: bool[states + 1].
+    `following`: int32[states + 1, 256]. `accepting`: bool[states + 1].
     """
 
     following: NDArray[np.int32]

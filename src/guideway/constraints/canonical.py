@@ -55,7 +55,6 @@ class CanonicalStates(ListedStates):
         self._starts = dict[bytes, State]()
 
     def start(self, lead: bytes) -> State:
-        """The state of a text that begins with `lead`."""
         with self.lock:
             found = self._starts.get(lead)
             if found is None:
@@ -71,7 +70,6 @@ class CanonicalStates(ListedStates):
             return found
 
     def mask(self, state: State) -> Row:
-        """Tokens that can reach an end, and the end ids where the text may end."""
         with self.lock:
             if state.row is None:
                 tokens, _ = self._open(self._spots[state])
@@ -90,11 +88,9 @@ class CanonicalStates(ListedStates):
             return self._packed(state, np.union1d(fit, known))
 
     def distance(self, state: State) -> int:
-        """A number of tokens that suffices to reach an accepting state."""
         return 0 if state.ended else len(self._ways[state])
 
     def after(self, state: State, token: int) -> State | None:
-        """The state after a token, None if it cannot reach an end."""
         with self.lock:
             spot = self._spots[state]
             allowed = has(self.mask(state), token)
@@ -106,7 +102,6 @@ class CanonicalStates(ListedStates):
             return None if route is None else self._state(after, route)
 
     def example(self) -> bytes:
-        """A text, as its tokens spell it."""
         tokens = self._vocabulary.tokens
         route = self._ways[self.start(self._vocabulary.lead)]
         return b"".join(tokens[token] or b"" for token in route)
@@ -157,7 +152,6 @@ class CanonicalStates(ListedStates):
         return tokens, least[tokens]
 
     def _measure(self, least: Ids, options: Options, spot: Spot, *, joined: bool) -> None:
-        """Set the lengths of options, and of those that depend on the text before."""
         least[options.tokens] = np.minimum(least[options.tokens], options.lengths)
         for token in options.open:
             if joined == self._cutter.joins(spot.token, token):

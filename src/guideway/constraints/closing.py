@@ -35,9 +35,7 @@ _FEW: Final = 64  # tokens tried one by one: a millisecond each
 class Rests(Protocol):
     """Source of the language after a state."""
 
-    def rest(self, state: State) -> Expr:
-        """The language of the rest of the text."""
-        ...
+    def rest(self, state: State) -> Expr: ...
 
 
 @final
@@ -66,7 +64,6 @@ class Closing:
         return Segmentation(self._vocabulary)
 
     def distance(self, rest: Expr) -> int:
-        """A number of tokens that suffices for `rest`."""
         if self._graph is not None:
             return self._graph.distance(rest)
         return self._segmentation.fewest(self._machine.hoped(rest)) or 0
@@ -130,7 +127,6 @@ class Closing:
         return self._packed(state, np.concatenate([NONE, *fit]))
 
     def _packed(self, state: State, tokens: "NDArray[np.int32]") -> Row:
-        """The row of these tokens, with the end ids if the text may end."""
         ends = np.array(self._ends if state.accepts else [], np.int32)
         return pack(np.concatenate([tokens, ends]), self._vocabulary.width)
 

@@ -73,7 +73,6 @@ class Language:
 
     @property
     def spelled(self) -> Expr:
-        """All texts that the vocabulary can spell."""
         vocabulary = self.vocabulary
         if vocabulary.closed:
             spellable = vocabulary.spellable

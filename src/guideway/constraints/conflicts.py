@@ -27,12 +27,7 @@ from guideway.syntax.written import written
 
 
 def conflict(source: Source, decisions: Decisions) -> UnsatisfiableError:
-    """The error that explains why no text satisfies `source`.
-
-    >>> from guideway.syntax.sources import Choice, Regex
-    >>> print(conflict(Regex("a+") & Choice(["b", "bb"]), Decisions()))
-    no text is in both Regex('a+') and Choice(['b', 'bb']): the shortest are 'a' and 'b'
-    """
+    """The error that explains why no text satisfies `source`."""
     try:
         return _Conflict(decisions).of(source)
     except LimitError:
@@ -145,7 +140,6 @@ class _Conflict:
             return False
 
     def _shortest(self, source: Source) -> str | None:
-        """A shortest text of a source, None if it is empty."""
         machine = self._decisions.machine
         expr = lower_source(source, self._decisions)
         return shown(machine.shortest(expr)).decode() if machine.has_text(expr) else None
@@ -175,5 +169,4 @@ def _meeting(source: Source) -> tuple[Source, ...]:
 
 
 def _inner(source: Source) -> tuple[Source, ...]:
-    """The parts one of which is empty if the source is."""
     return () if isinstance(source, Inverse) else parts_of(source)

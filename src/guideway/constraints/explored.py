@@ -27,11 +27,9 @@ class ListedStates:
         return state.end(self._end_row, self.rest(state))
 
     def rest(self, state: State) -> Expr:
-        """The language of the rest of the text."""
         return state.known_rest()
 
     def held(self) -> Held:
-        """Current contents of the caches, without those of `Rows`."""
         return held_rows(state.row for state in self._states.values())
 
     def size(self) -> int:
@@ -54,21 +52,18 @@ class ExploredStates(ListedStates):
         self._expr, self._graph, self._rows = expr, graph, rows
 
     def start(self, lead: bytes) -> State:
-        """The state of a text that begins with `lead`."""
         rest = concat(literal(lead), self._expr)
         with self.lock:
             self._graph.include(rest)
             return self._state(rest)
 
     def mask(self, state: State) -> Row:
-        """Tokens that can reach an end, and the end ids where the text may end."""
         with self.lock:
             if state.row is None:
                 state.row = self._graph.row(self.rest(state))
             return state.row
 
     def after(self, state: State, token: int) -> State | None:
-        """The state after a token, None if it cannot reach an end."""
         with self.lock:
             following = self._rows.after(self.rest(state), token)
             if following is None or not self._graph.alive(following):

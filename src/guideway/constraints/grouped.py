@@ -31,10 +31,8 @@ NONE: Final = np.empty(0, np.int32)
 class Group:
     """Tokens that lead to the same state.
 
-    Attributes:
-        tokens: int32[n], ascending.
-        most: number of bytes that suffice for an end after them; None if unknown.
-        staying: True for tokens that stay within a string, in several states.
+    `most`: number of bytes that suffice for an end after them, None if unknown. `staying` tokens
+    stay within a string, in several states.
     """
 
     tokens: NDArray[np.int32]
@@ -44,12 +42,7 @@ class Group:
 
 @final
 class Groups:
-    """The groups of one mask.
-
-    Attributes:
-        each: the groups.
-        most: number of bytes that suffice after any of them; None if unknown.
-    """
+    """The groups of one mask. `most`: bytes that suffice after any of them, None if unknown."""
 
     def __init__(self, each: list[Group], ways: "_Ways") -> None:
         self.each, self._ways = each, ways
@@ -57,11 +50,9 @@ class Groups:
         self.most = max(found, default=0) if len(found) == len(each) else None
 
     def after(self, group: Group) -> Expr:
-        """The language after the tokens of a group."""
         return self._ways.after(group.tokens)
 
     def without(self, token: int) -> NDArray[np.int32]:
-        """The tokens of all groups but that of `token`."""
         others = [group.tokens for group in self.each if token not in group.tokens]
         return np.concatenate([NONE, *others])
 
@@ -77,7 +68,7 @@ class _Ways:
         self._known = dict[bytes, Expr]()
 
     def after(self, tokens: NDArray[np.int32]) -> Expr:
-        """The language after the shortest of some tokens."""
+        """The language after the shortest of these tokens."""
         shortest = int(tokens[self._vocabulary.lengths[tokens].argmin()])
         text = self._vocabulary.tokens[shortest] or b""
         known, length = self._known, len(text)

@@ -155,7 +155,6 @@ class Matcher:
 
 
 def _at(constraint: CompiledConstraint, tokens: tuple[int, ...]) -> Matcher:
-    """A matcher that has accepted these tokens."""
     matcher = Matcher(constraint)
     for token in tokens:
         matcher.accept_token(token)

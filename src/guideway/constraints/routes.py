@@ -37,14 +37,7 @@ _MARKED: Final = 0xF5  # bytes from here on are marks
 @final
 @dataclass(frozen=True, slots=True)
 class Spot:
-    """A place of canonical tokens in a text.
-
-    Attributes:
-        rest: language of the rest of the text.
-        place: place of the cutter.
-        token: the last one, −1 at the start.
-        tail: end of the text that may change with what follows.
-    """
+    """A place of canonical tokens in a text. `tail`: its end that may change with what follows."""
 
     rest: Expr
     place: int
@@ -57,10 +50,7 @@ class Spot:
 class Options:
     """Tokens that may follow, regardless of the last one.
 
-    Attributes:
-        tokens: those with a route.
-        lengths: length of the route after each.
-        open: tokens whose route depends on the text before.
+    `lengths`: of the route after each token. `open`: tokens whose route depends on earlier text.
     """
 
     tokens: Ids

@@ -14,10 +14,6 @@ class Segmentation:
 
     Only bytes before the common suffix with the last text are measured: 1.9 ms instead of 28 for
     the distance of a place with 1,100 bytes to come.
-
-    >>> segmentation = Segmentation(Vocabulary([b"a", b"ab", b"b"]))
-    >>> segmentation.fewest(b"aab"), segmentation.fewest(b"baab"), segmentation.fewest(b"c")
-    (2, 3, None)
     """
 
     def __init__(self, vocabulary: Vocabulary) -> None:
@@ -79,7 +75,6 @@ def _alike(text: bytes, other: bytes) -> int:
 
 
 def too_few(left: int, needed: int) -> LimitError:
-    """The error for a text that cannot end within the tokens left."""
     return LimitError(
         f"the text needs {needed} more tokens to end, and {left} are left",
         limit="max_new_tokens",

@@ -17,13 +17,7 @@ from guideway.vocabulary.spellings import Vocabulary
 @final
 @dataclass(frozen=True, slots=True)
 class Resolved:
-    """A source for one vocabulary.
-
-    Attributes:
-        source: the source with special tokens of the vocabulary.
-        names: names of these tokens.
-        vocabulary: the vocabulary with marks for these names.
-    """
+    """A source for one vocabulary; `names` of its special tokens have marks in `vocabulary`."""
 
     source: Source
     names: frozenset[str]

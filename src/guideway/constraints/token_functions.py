@@ -22,10 +22,8 @@ STAYS: Final = 1
 class TokenFunctions:
     """Tokens as functions on states.
 
-    Attributes:
-        function: int32[tokens with a spelling], number of the function, in the order of the trie's
-            `token_ids`; 0 leads nowhere.
-        after: int32[functions, states], the state after each; 0 is no state.
+    `function`: int32[tokens with a spelling], in the order of the trie's `token_ids`; 0 leads
+    nowhere. `after`: int32[functions, states]; 0 is no state.
     """
 
     function: NDArray[np.int32]
@@ -49,8 +47,6 @@ def token_functions(following: NDArray[np.int32], trie: Trie, most_bytes: int) -
 
 @final
 class _Functions:
-    """Distinct functions by number."""
-
     def __init__(self, following: NDArray[np.int32], most_bytes: int) -> None:
         # Bytes that lead to the same state everywhere share a class.
         columns, self._byte_class = np.unique(following, axis=1, return_inverse=True)

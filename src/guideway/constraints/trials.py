@@ -154,7 +154,6 @@ def _keys_may_meet(text: str) -> bool:
 
 
 def _key_at(text: str, place: int) -> str:
-    """The key with the character at a place of a text."""
     begins = text.rindex('"', 0, place)
     while text[begins - 1] == "\\":  # an escaped quote: the key begins further left
         begins = text.rindex('"', 0, begins)
@@ -162,21 +161,19 @@ def _key_at(text: str, place: int) -> str:
 
 
 def _repeating(patterns: Any) -> list[str]:
-    """Patterns of keys with a quantifier."""
     if patterns.__class__ is not dict:
         return []
     return [name for name in patterns if not _REPEATS.isdisjoint(name)][:_MOST_KEYS]
 
 
 def _strings(raw: dict[str, Any], kept: "_Kept") -> "Iterator[tuple[str, dict[str, Any], bytes]]":
-    """The intersection of strings in a part, if patterns meet there."""
+    """The place, schema and prefix of an intersection of strings in a part."""
     if kept.meet(raw):
         keyword = next((name for name in _TOLD if name in raw), "$ref")
         yield keyword, {"type": "string", "allOf": [kept.all_of(raw)]}, _STRING
 
 
 def _keys(raw: dict[str, Any], kept: "_Kept") -> "Iterator[tuple[str, dict[str, Any], bytes]]":
-    """The intersections of keys in a part, if patterns meet there."""
     patterns: Any = raw.get("patternProperties")
     repeating = _repeating(patterns)
     several = len(repeating) >= _MEETING_KEYS
@@ -363,7 +360,6 @@ def _keywords(part: dict[str, Any]) -> dict[str, Any]:
 
 
 def _target(reference: Any, root: Any) -> Any:
-    """The target of a JSON pointer reference, None if there is none."""
     if reference.__class__ is not str or not reference.startswith("#/"):
         return None
     try:

@@ -23,22 +23,17 @@ from guideway.lowering.nodes import Expr
 
 
 def lower_format(name: str, match: Match) -> Expr:
-    """The strings of a format, and no others.
-
-    Args:
-        name: one of `guideway.syntax.json_schema_values.FORMATS`.
-        match: the strings that an ECMA pattern matches as a whole.
-    """
+    """A subset of the strings of a format; `match` lowers ECMA patterns of whole strings."""
     return _FORMATS[name](match)
 
 
 def format_bound(name: str, match: Match) -> Expr:
-    """All strings of a format, and some others if its rule is not regular; see `lower_format`."""
+    """All strings of a format, and some others if its rule is not regular."""
     return _BOUNDS.get(name, _FORMATS[name])(match)
 
 
 def is_plain_format(name: str) -> bool:
-    """Whether all strings of a format are of what JSON need not escape of ASCII."""
+    """Return True if a format has only ASCII that JSON need not escape."""
     return name in _PLAIN
 
 

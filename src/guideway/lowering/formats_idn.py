@@ -29,8 +29,7 @@ _REMEMBERED = frozenset(("l", "hebrew", "virama", "dual", "hyphen"))
 
 
 def idn_hostname(match: Match) -> Expr:
-    """A name, in ASCII or with labels in Unicode."""
-    match = lru_cache(match)  # 27 sorts of characters in 3,000 places
+    match = lru_cache(match)  # 27 classes of characters in 3,000 places
     one_way = alt(match(PLAIN_LABEL), _label(match, _State(bidi=False)))
     ascii_label = both(match(PLAIN_LABEL), match(r"[A-Za-z][\s\S]*"))
     either_way = alt(ascii_label, _label(match, _State(bidi=True)))
@@ -38,7 +37,7 @@ def idn_hostname(match: Match) -> Expr:
 
 
 def any_idn_hostname(match: Match) -> Expr:
-    """A superset of internationalised host names, perhaps with a dot at the end."""
+    """A superset of internationalised host names, maybe with a final dot."""
     return match(rf"{_ANY_CODE}+(?:{_DOTS}{_ANY_CODE}+)*{_DOTS}?")
 
 
@@ -49,10 +48,10 @@ def _name(match: Match, label: Expr) -> Expr:
 @final
 @dataclass(frozen=True, slots=True)
 class _State:
-    """What the characters so far require of those that follow.
+    """Requirements of the characters so far on those that follow.
 
     wants: kinds that must follow; digits: kind of Arabic digits seen; kana: "seen" or "wanted";
-    way: direction of the first character; closed: whether the label may end here by the Bidi rule.
+    way: direction of the first character; closed: True if the Bidi rule lets the label end here.
     """
 
     bidi: bool
@@ -94,7 +93,7 @@ class _State:
         return not (self.marked and sort.combines)
 
     def _in_context(self, kind: str) -> bool:
-        """RFC 5892, appendix A: what has to stand before."""
+        """RFC 5892, appendix A: rules on the characters before."""
         if self.wants and kind not in self.wants:
             return False
         if kind in ("arabic", "extended"):
@@ -102,7 +101,7 @@ class _State:
         return kind not in _BEHIND or self.before in _BEHIND[kind]
 
     def _wanted(self, kind: str) -> frozenset[str]:
-        """RFC 5892, appendix A: what has to stand behind."""
+        """RFC 5892, appendix A: rules on the characters after."""
         if kind == "middle dot":
             return frozenset(("l",))
         if kind == "keraia":

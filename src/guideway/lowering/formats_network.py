@@ -1,6 +1,6 @@
 """Formats of addresses and names: ipv4, ipv6, hostname, email, idn-email.
 
-RFC 2673 (ipv4), RFC 4291 (ipv6), RFC 1123 (hostname, without labels that have `--` in third place),
+RFC 2673 (ipv4), RFC 4291 (ipv6), RFC 1123 (hostname, without labels with `--` in third place),
 RFC 5321 (email), RFC 6531 (idn-email).
 """
 
@@ -24,12 +24,10 @@ _MOST_LOCAL = 64  # octets
 
 
 def ipv4(match: Match) -> Expr:
-    """An address of four numbers."""
     return match(IPV4)
 
 
 def ipv6(match: Match) -> Expr:
-    """An address of eight groups."""
     return match(ipv6_pattern(most=7))
 
 
@@ -48,13 +46,11 @@ def _name(label: str, match: Match) -> Expr:
 
 
 def email(match: Match) -> Expr:
-    """A mailbox in ASCII."""
     local = alt(_dotted(match, [_ATEXT]), _quoted(match, [_QTEXT]))
     return concat(local, match(rf"@(?:{_LABEL}(?:\.{_LABEL})*|{_literal()})"))
 
 
 def idn_email(match: Match) -> Expr:
-    """A mailbox in Unicode."""
     wide = [r"\u0080-\u07ff", r"\u0800-\ud7ff\ue000-\uffff", r"\u{10000}-\u{10ffff}"]
     local = alt(_dotted(match, [_ATEXT, *wide]), _quoted(match, [_QTEXT, *wide]))
     first, inner = code_class(*permitted_code_points())
@@ -64,10 +60,10 @@ def idn_email(match: Match) -> Expr:
 
 
 def _dotted(match: Match, classes: list[str]) -> Expr:
-    """Words with dots between them; class n of their characters takes n + 1 octets."""
+    """Words joined by dots; a character of class n takes n + 1 octets."""
     atoms = [match(f"[{members}]") for members in classes]
     dot = match(r"\.")
-    rests = [EPSILON]  # what may follow a character, for each number of octets left
+    rests = [EPSILON]  # rest after a character, by the number of octets left
     for left in range(1, _MOST_LOCAL):
         begun = _weighted(atoms, rests, left)
         after_dot = _weighted(atoms, rests, left - 1)
@@ -86,7 +82,6 @@ def _quoted(match: Match, classes: list[str]) -> Expr:
 
 
 def _weighted(letters: list[Expr], rests: list[Expr], left: int) -> Expr:
-    """A character and what may follow it, in `left` octets."""
     return alt(
         *(concat(letter, rests[left - n]) for n, letter in enumerate(letters, 1) if n <= left)
     )
@@ -97,7 +92,7 @@ def _literal() -> str:
 
 
 def ipv6_pattern(most: int) -> str:
-    """IPv6 addresses; :: stands beside `most` groups, 7 by RFC 4291 and 6 by RFC 5321 §4.1.3."""
+    """IPv6 addresses; :: with up to `most` groups, 7 by RFC 4291 and 6 by RFC 5321 §4.1.3."""
     full = [f"{_groups(8)}", f"{_groups(6)}:{IPV4}"]
     short = [f"{_groups(left)}::{_up_to(most - left, '')}" for left in range(most + 1)]
     mixed = [f"{_groups(left)}::{_up_to(most - 2 - left, ':')}{IPV4}" for left in range(most - 1)]

@@ -1,6 +1,6 @@
 r"""The format regex: a regular part of the patterns that ECMA-262 and `re` accept.
 
-Groups nest up to 8 deep. Lookbehind, names, references, \cX, \u{…}, \p{…} and a lone ] or brace are
+Groups nest up to 8 deep. Lookbehind, names, references, \cX, \u{…}, \p{…}, a lone ] or brace are
 left out.
 """
 
@@ -19,7 +19,7 @@ _QUANTIFIER = rf"(?:[*+?]|{_COUNT})\??"
 
 
 def regex(match: Match) -> Expr:
-    """Patterns that are surely valid."""
+    """A subset of the valid patterns."""
     repeated = optional(match(_QUANTIFIER))
     simple = concat(alt(match(rf"[^\^$\\.*+?()[\]{{}}|]|\.|{_ESCAPE}"), _class(match)), repeated)
     assertion = match(r"[\^$]|\\[bB]")
@@ -36,7 +36,7 @@ def regex(match: Match) -> Expr:
 
 
 def any_regex(match: Match) -> Expr:
-    """All strings but those that are plainly no pattern."""
+    """A superset of the valid patterns."""
     wrong = (
         r"[*+?)][\s\S]*",
         r"[^\\]*\\",

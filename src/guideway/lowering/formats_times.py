@@ -4,7 +4,7 @@ from guideway.lowering.expr import alt, both, concat
 from guideway.lowering.matching import Match
 from guideway.lowering.nodes import Expr
 
-_LEAP = "(?:0[48]|[2468][048]|[13579][26])"  # two digits that 4 divides, 00 excepted
+_LEAP = "(?:0[48]|[2468][048]|[13579][26])"  # two digits divisible by 4, except 00
 _YEAR = r"(?:[1-9]\d{3}|0[1-9]\d\d|00[1-9]\d|000[1-9])"
 _MONTH_DAY = (
     r"(?:(?:0[13578]|1[02])-(?:0[1-9]|[12]\d|3[01])|(?:0[469]|11)-(?:0[1-9]|[12]\d|30)"
@@ -27,7 +27,6 @@ _CLOCK = f"T(?:{_HOURS}|{_MINUTES}|{_SECONDS})"
 
 
 def date(match: Match) -> Expr:
-    """A day of the calendar."""
     return match(_DATE)
 
 
@@ -37,7 +36,7 @@ def time(match: Match) -> Expr:
 
 
 def _leap_second(match: Match) -> Expr:
-    """Times of second 60 whose offset makes them 23:59:60 in UTC: minutes and hours intersect."""
+    """Times with second 60 that are 23:59:60 in UTC: minutes and hours intersect."""
     minutes, hours = [rf"\d\d:59:60{_FRACTION}(?:[Zz]|[+-]\d\d:00)"], list[str]()
     for minute in range(59):
         offset = rf"(?:\+\d\d:{minute + 1:02}|-\d\d:{59 - minute:02})"
@@ -52,10 +51,8 @@ def _leap_second(match: Match) -> Expr:
 
 
 def date_time(match: Match) -> Expr:
-    """A day and a time."""
     return concat(match(f"{_DATE}[Tt]"), time(match))
 
 
 def duration(match: Match) -> Expr:
-    """A length of time."""
     return match(rf"P(?:(?:{_DAYS}|{_MONTHS}|{_YEARS})(?:{_CLOCK})?|{_CLOCK}|\d+W)")

@@ -14,22 +14,22 @@ _PRIVATE = r"\ue000-\uf8ff\u{f0000}-\u{ffffd}\u{100000}-\u{10fffd}"
 
 
 def uri(match: Match) -> Expr:
-    """An absolute or not, but with its scheme."""
+    """A URI with a scheme."""
     return match(_with_scheme("", ""))
 
 
 def uri_reference(match: Match) -> Expr:
-    """The same, or without a scheme."""
+    """A URI with or without a scheme."""
     return match(_any("", ""))
 
 
 def iri(match: Match) -> Expr:
-    """With a scheme, in Unicode."""
+    """An IRI with a scheme."""
     return match(_with_scheme(_UCS, _PRIVATE))
 
 
 def iri_reference(match: Match) -> Expr:
-    """With or without a scheme, in Unicode."""
+    """An IRI with or without a scheme."""
     return match(_any(_UCS, _PRIVATE))
 
 
@@ -44,7 +44,7 @@ def _with_scheme(wide: str, private: str) -> str:
 
 
 def _without_scheme(wide: str, private: str) -> str:
-    first = f"(?:[{wide}{_UNRESERVED}{_SUB}@]|{_PERCENT})+"  # no colon, or it were a scheme
+    first = f"(?:[{wide}{_UNRESERVED}{_SUB}@]|{_PERCENT})+"  # no colon, which would end a scheme
     rootless = f"{first}(?:/{_character(wide)}*)*"
     path = f"(?:{_network(wide)}|{_absolute(wide)}|{rootless}|)"
     return f"{path}{_ending(wide, private)}"
@@ -72,7 +72,6 @@ def _ending(wide: str, private: str) -> str:
 
 
 def uri_template(match: Match) -> Expr:
-    """Literals and expressions in braces."""
     literal = rf"(?:[!#$&-;=?-\[\]_a-z~{_UCS}{_PRIVATE}]|{_PERCENT})"
     letter = f"(?:[A-Za-z0-9_]|{_PERCENT})"
     variable = rf"{letter}(?:\.?{letter})*(?::[1-9][0-9]{{0,3}}|\*)?"

@@ -1,7 +1,7 @@
 """Context-free grammars to expressions.
 
 Rules that do not recurse are lowered in place; each strongly connected set becomes `Rule` nodes,
-which are never nullable. Left recursion is rewritten; alternatives without a text are left out.
+which are never nullable. Left recursion is rewritten; alternatives without a text are dropped.
 """
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -28,17 +28,15 @@ from guideway.syntax.grammar_tree import (
     Word,
 )
 
-IN_PLACE: Final = 64  # items that a rule may stand for before it is a node of its own,
-REGULAR: Final = 4096  # and where nothing in it nests, which is faster read in one piece,
-COPIED: Final = 1 << 15  # unless so many have been copied before: chains of rules copy all below
+IN_PLACE: Final = 64  # items of a rule in place; larger rules become nodes,
+REGULAR: Final = 4096  # regular ones, which are faster in one piece, only from here on,
+COPIED: Final = 1 << 15  # or when so many items were copied: chains of rules copy all below
 FEW: Final = 16
-"""Parts of what is no node: counts of counts leave few of many items. Thirty rules `r0: r1 r2 ...
-r29 | "x" |` are `x{0,2^29}`; as nodes, 2^29 stacks of them stood behind an x, and a walk did not
-come back."""
+"""Parts of a large rule that stays in place. Thirty rules `r0: r1 r2 ... r29 | "x" |` are
+`x{0,2^29}`: one small expression in place, but as nodes 2^29 stacks after an x."""
 WAYS: Final = 128
-"""Ways to begin with a rule in place, before it is a node: what begins so may be read in as many
-ways. Sixteen rules `r0: r1 r2 ... r15 | "a" |` and so on, each with its own letter, took a minute
-to the first mask."""
+"""Ways to begin with a rule in place: a prefix has as many readings. Sixteen rules
+`r0: r1 r2 ... r15 | "a" |`, each with its own letter, took a minute to the first mask."""
 FREE: Final = ""
 
 Rules: TypeAlias = Mapping[str, tuple[Alternative, ...]]
@@ -46,22 +44,7 @@ Terminals: TypeAlias = Mapping[str, Expr]
 
 
 def lower_grammar(grammar: Grammar, terminals: Terminals | None = None) -> Expr:
-    r"""The texts of a grammar.
-
-    Example:
-        >>> from guideway.syntax.gbnf import parse_gbnf
-        >>> digits = parse_gbnf('root ::= root digit | digit\ndigit ::= [0-9]')
-        >>> lower_grammar(digits).nullable
-        False
-
-    Args:
-        grammar: the rules.
-        terminals: what each terminal reads, maybe looking ahead; none is empty or has no text.
-
-    Raises:
-        UnsatisfiableError: no text can be read by the start, naming rules that never end.
-        LimitError: it is too large.
-    """
+    """The texts of a grammar; none of `terminals` is nullable or empty."""
     rules = _productive(grammar)
     return _Lowering(rules, _nullable(rules), terminals or {}).start(grammar.start)
 
@@ -84,7 +67,6 @@ class _Lowering:
         return self._done[name].whole
 
     def _in_place(self, name: str) -> None:
-        """Lower a rule that does not recurse."""
         chains = [self._chain(alternative) for alternative in self._rules[name]]
         size = sum(chain.size for chain in chains)
         whole = either(chain.whole for chain in chains)
@@ -96,14 +78,13 @@ class _Lowering:
         self._copied += size
         in_one = whole.regular and ways <= WAYS and self._copied < COPIED
         if size > (REGULAR if in_one else IN_PLACE):
-            # As a node: mentioned often, it would be copied into what mentions it.
+            # A node, as copies of a large rule in each use are larger still.
             rule = Rule(name, looks=some.looks)
             rule.define(some)
             whole, some, size, ways = alt(rule, EPSILON) if whole.nullable else rule, rule, 1, 1
         self._done[name] = Part(whole, some, size, ways)
 
     def _circle(self, names: Sequence[str]) -> None:
-        """Lower rules that lead back to each other."""
         looks = max(map(self._looks, names))
         nodes = {name: Rule(name, make=partial(self._left, name), looks=looks) for name in names}
         for name, rule in nodes.items():
@@ -139,9 +120,8 @@ class _Lowering:
         return self._lefts[name].texts(name)
 
     def _left_recursive(self, names: Sequence[str], looks: int) -> None:
-        """Lower rules that begin with each other."""
         bases = dict[str, list[Expr]]({name: [] for name in names})
-        ways: dict[tuple[str, str], list[Part]] = {}  # from k to j: what stands behind X_k in X_j
+        ways: dict[tuple[str, str], list[Part]] = {}  # from k to j: the rest after X_k in X_j
         for name in names:
             for alternative in self._rules[name]:
                 for begin, item in enumerate(alternative):
@@ -188,7 +168,6 @@ def _mentioned(alternatives: Iterable[Alternative]) -> list[str]:
 
 
 def _joined(parts: Sequence[Part]) -> Part:
-    """A sequence of parts."""
     if len(parts) < 2:
         return parts[0] if parts else NOTHING
     whole, some, size, ways = parts[-1].whole, parts[-1].some, parts[-1].size, parts[-1].ways
@@ -211,7 +190,7 @@ def _has_few_parts(root: Expr) -> bool:
 
 
 def _again(item: Item, atom: Part) -> Part:
-    """What is left of an item after its first non-empty text."""
+    """The rest of an item after its first non-empty text."""
     low = 0 if atom.whole.nullable else max(item.low - 1, 0)
     high = None if item.high is None else item.high - 1
     some = repeat(atom.some, max(low, 1), high) if high != 0 else EMPTY
@@ -247,11 +226,7 @@ def _nullable(rules: Rules) -> frozenset[str]:
 
 
 def _productive(grammar: Grammar) -> Rules:
-    """The rules without alternatives that have no text.
-
-    Raises:
-        UnsatisfiableError: the start has none.
-    """
+    """The rules without empty alternatives; an empty start raises UnsatisfiableError."""
     rules = grammar.rules
     ends = _grown(rules, lambda item: FREE if item.low == 0 else _name(item.atom) or FREE)
     if grammar.start not in ends:
@@ -285,7 +260,7 @@ def _grown(rules: Rules, needed: Callable[[Item], str | None]) -> frozenset[str]
     `needed` gives the rule that an item needs: `FREE` if none, None if it never holds.
     """
     found: set[str] = set()
-    missing: list[int] = []  # of each alternative that may hold, the items that do not yet
+    missing: list[int] = []  # per alternative that may hold, the items that do not yet
     owner: list[str] = []
     users: dict[str, list[int]] = {}
     waiting: list[str] = []

@@ -17,12 +17,12 @@ from guideway.lowering.json_atoms import (
 from guideway.lowering.json_formulas import FALSE, Atom, Every, Formula, Leaf, Some, all_of
 
 MOST = 24
-_TRIED = 16  # options for each case that there may be: most exclude themselves, if they do
+_TRIED = 16  # options per case: most exclude themselves
 Case: TypeAlias = tuple[Atom, ...]
 
 
 def cases(formula: Formula) -> list[Case] | None:
-    """The cases of a formula in order, [] if none can hold, None if there would be too many."""
+    """The cases of a formula in order, [] if none can hold, None if there are too many."""
     found: list[Case] = []
     todo = [_Open([formula])]
     tried = 0
@@ -75,7 +75,7 @@ class _Open:
 
 
 def contradicted(atoms: dict[Atom, None]) -> bool:
-    """Whether atoms plainly exclude each other."""
+    """Return True if atoms plainly exclude each other."""
     absent, required = set[str](), set[str]()
     low, high = 0, None
     for atom in atoms:
@@ -92,15 +92,14 @@ def contradicted(atoms: dict[Atom, None]) -> bool:
 
 
 def prefix_length(case: Case) -> int:
-    """From this position on all items are the same."""
+    """The position from which on all items have the same formula."""
     positions = [atom.position + 1 for atom in case if isinstance(atom, Item)]
     positions += [atom.start for atom in case if isinstance(atom, Items)]
     return max(positions, default=0)
 
 
 def items_of(case: Case) -> Callable[[int], Formula]:
-    """The formula about the item at each position."""
-    single: defaultdict[int, dict[int, Formula]] = defaultdict(dict)  # by where they are named
+    single: defaultdict[int, dict[int, Formula]] = defaultdict(dict)  # by index in the case
     several = list[tuple[int, int, Formula]]()
     for index, atom in enumerate(case):
         if isinstance(atom, Item):

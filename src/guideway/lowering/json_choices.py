@@ -11,29 +11,24 @@ from guideway.lowering.json_formulas import FALSE, Atom, Every, Formula, Leaf, S
 from guideway.lowering.json_given import Unlike
 
 MOST_TRIED = 10_000
-_OPTION = 4  # parts of automata that take as long as a look at one, 5 µs
+_OPTION = 4  # fuel per option: 5 µs each
 _REMEMBERED = 1 << 14
 _Judge: TypeAlias = Callable[[Case], bool | None]
 _Values: TypeAlias = frozenset[tuple[str, Formula]]
-# Members required and forbidden, values that are and are not, the only names, None if any may come.
+# Names required and forbidden, values asserted and denied, the only names (None: any).
 _Demands: TypeAlias = tuple[frozenset[str], frozenset[str], _Values, _Values, frozenset[str] | None]
 
-# Many options demand the same: what is equal is one object, and the collector has less to look at.
+# Many options have equal demands: they share one object, which saves garbage collection.
 _demanded: dict[Formula, _Demands] = {}
 _shared: dict[_Demands, _Demands] = {}
 _singles: dict[Some, tuple[Atom, ...]] = {}
 
 
 def first_case(formula: Formula, viable: _Judge, accept: _Judge) -> bool | None:
-    """Whether a case of `formula` is accepted; None if an answer is not known yet.
+    """Return True if a case of `formula` is accepted; None if that is not known yet.
 
-    Args:
-        formula: over atoms about members.
-        viable: whether some case with these atoms, and more, may be accepted.
-        accept: whether a whole case is.
-
-    Raises:
-        LimitError: it takes more than `MOST_TRIED` choices, while compiling.
+    `viable` returns False if no case with these atoms can be accepted; `accept` decides a case.
+    More than `MOST_TRIED` choices raise LimitError while compiling.
     """
     todo = [_Open({}, (), [formula])]
     tried = 0
@@ -71,7 +66,7 @@ class _Open:
         self, atoms: dict[Atom, None], choices: tuple[Some, ...], pending: list[Formula]
     ) -> None:
         self.atoms, self.choices, self._pending = atoms, choices, pending
-        self._listed: list[tuple[Some, list[Formula]]] = []  # the choices with their options
+        self._listed: list[tuple[Some, list[Formula]]] = []  # choices with their options left
         self._required, self._absent = set[str](), set[str]()
         self._held, self._denied = set[tuple[str, Formula]](), set[tuple[str, Formula]]()
         self._only: frozenset[str] | None = None
@@ -89,7 +84,7 @@ class _Open:
                 options = self._left(choice)
                 if len(options) > 1:
                     left.append((choice, options))
-                elif options:  # taken at once: what it settles is mostly a choice that comes next
+                elif options:  # take it at once: it mostly settles a choice that comes next
                     self._pending, changed = options, True
                     if not self._take_all():
                         return False

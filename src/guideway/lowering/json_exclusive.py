@@ -1,4 +1,4 @@
-"""Branches of a `oneOf` that surely exclude each other, so that no complement is needed."""
+"""Branches of a `oneOf` that surely exclude each other, and need no complement."""
 
 from collections.abc import Callable
 from dataclasses import dataclass, field
@@ -30,13 +30,10 @@ _FEW = 16
 @final
 @dataclass(frozen=True, slots=True)
 class Outline:
-    """What a schema admits at most.
+    """A superset of the values that a schema allows.
 
-    Attributes:
-        kinds: the types.
-        scalars: of null, booleans, numbers and strings, which ones.
-        members: what the values of required members are at most.
-        closed: the only names there may be; None if that is not known.
+    `scalars`: None for any. `members`: schemas of the values of required members. `closed`: the
+    only allowed names, None if not known.
     """
 
     kinds: frozenset[Kind] = KINDS
@@ -56,11 +53,11 @@ class Outlines:
         self._impossible: dict[Formula, bool] = {}
 
     def exclude(self, first: Address, second: Address, kind: Kind) -> bool:
-        """Whether surely no value of a type satisfies both."""
+        """Return True if surely no value of a type satisfies both schemas."""
         return self._exclude((first,), (second,), kind, _DEPTH)
 
     def impossible(self, value: Formula) -> bool:
-        """Whether a formula about a value plainly allows none: other constants, or other types."""
+        """Return True if a formula plainly has no value: other constants or types."""
         if not isinstance(value, Every):
             return value is FALSE
         found = self._impossible.get(value)
@@ -71,14 +68,14 @@ class Outlines:
         return found
 
     def simple(self, value: Formula) -> bool:
-        """Whether a formula about a value mentions scalars and given values only."""
+        """Return True if a formula only mentions scalars and listed values."""
         for atom in atoms(value):
             if isinstance(atom, Holds) and self.of(atom.schema).kinds & {"array", "object"}:
                 return False
         return True
 
     def listed(self, value: Formula) -> list[Exact]:
-        """A superset of the scalars that a formula allows, in order; none if unknown."""
+        """A superset of the scalars that a formula allows, in order; [] if unknown."""
         atom = value.atom if isinstance(value, Leaf) else None
         if not isinstance(atom, Holds) or not atom.sign:
             return []
@@ -128,14 +125,13 @@ class Outlines:
         )
 
     def _apart(self, first: tuple[Address, ...], second: tuple[Address, ...], depth: int) -> bool:
-        """Return whether surely no value satisfies all of these."""
         if not first or not second:
             return False
         kinds = KINDS.intersection(*(self.of(part).kinds for part in (*first, *second)))
         return all(self._exclude(first, second, kind, depth) for kind in kinds)
 
     def of(self, address: Address) -> Outline:
-        """The outline of one schema, with what its references and `allOf` say."""
+        """The outline of one schema, with its references and `allOf`."""
         found = self._known.get(address)
         if found is None:
             found = self._known[address] = self._of(address)
@@ -179,9 +175,9 @@ class Outlines:
         return found
 
     def _applied(self, address: Address) -> list[Schema]:
-        """The schema and those that hold wherever it does."""
+        """The schema and those that it implies."""
         found, order = {address}, [address]
-        for part in order:  # grows while we go
+        for part in order:  # grows while it is read
             schema = self._document.schemas[part]
             single = [group[0] for group in schema.any_of + schema.one_of if len(group) == 1]
             for other in (*schema.all_of, *single):
@@ -206,17 +202,14 @@ def exactly_one(
 ) -> Formula:
     """Exactly one of the branches; branches that exclude each other need no complement.
 
-    Args:
-        branches: what each says.
-        exclude: whether of two of them, the first one first, surely one holds at most.
-        halved: whether many that overlap may be said half by half.
+    `halved` allows a nested form for many overlapping branches.
     """
-    if branches.count(TRUE) > 1:  # 1,000 bounds say nothing of strings: each pair took 4 µs
+    if branches.count(TRUE) > 1:  # 1,000 bounds allow all strings: each pair took 4 µs
         return FALSE
     opposites: dict[int, Formula] = {}
     options: list[Formula] = []
     overlaps: list[list[int]] = [[] for _ in branches]
-    spend(len(branches) ** 2)  # 1,000 branches took 4 s, and were free
+    spend(len(branches) ** 2)  # 1,000 branches take 4 s
     for first, second in combinations(range(len(branches)), 2):
         if not exclude(first, second):
             overlaps[first].append(second)
@@ -232,7 +225,7 @@ def exactly_one(
 
 
 def _are_dense(overlaps: list[list[int]]) -> bool:
-    """Return whether so many pairs overlap that halves need fewer parts."""
+    """Return True if so many pairs overlap that halves need fewer parts."""
     count = len(overlaps)
     return count > _FEW and sum(map(len, overlaps)) > 2 * count * count.bit_length()
 

@@ -1,7 +1,7 @@
-"""Arrays that are read item by item, against a formula.
+"""Arrays that are read item by item against a formula.
 
-For `contains`, `uniqueItems`, and alternatives over several items. Where values matter, each item
-is captured; an item is only allowed if some end is left.
+For `contains`, `uniqueItems`, and alternatives over several items. If values matter, each item is
+captured, and it is only allowed if the array can still end.
 """
 
 from collections.abc import Callable, Hashable, Iterator
@@ -35,12 +35,12 @@ from guideway.lowering.json_values import read_exact
 from guideway.lowering.nodes import Expr, Least, Look
 
 _REMEMBERED = 4096
-_OTHERS: Final = byte_set(b"{[-0123456789tfn")  # what values begin with that are no strings
+_OTHERS: Final = byte_set(b"{[-0123456789tfn")  # first bytes of values that are not strings
 
 
 @final
 class ItemsTemplate:
-    """Unfolds the rest of an array, given what it has to satisfy."""
+    """Unfolds the rest of an array, given its formula."""
 
     def __init__(
         self,
@@ -51,22 +51,20 @@ class ItemsTemplate:
     ) -> None:
         self._said, self._value, self.style = said, value, style
         self._ways = Ways(said, value, judge)
-        # By whom it was asked last: held, he would live as long as schemas share a template.
+        # Of the last caller, weakly: it would live as long as schemas share a template.
         self._unfolded: tuple[ref[Look] | None, dict[Hashable, Expr]] = None, {}
 
     def different_strings(self, rest: Rest) -> DifferentStrings | None:
-        """The items of the whole array, where nothing more is said than that."""
+        """The items, if the formula only asks for distinct strings."""
         whole = rest.position < 0 and rest.twice is False
         return different_strings(rest.said, self._value) if whole else None
 
     def start(self) -> Expr:
-        """The whole array."""
         none = frozenset[None]()
         starts = (Rest(-1, none, said, twice) for said, twice in told_apart(self._said))
         return alt(*(call(self, rest) for rest in starts))
 
     def unfold(self, argument: Hashable, look: Look) -> Expr:
-        """What may follow at this position."""
         asker, known = self._unfolded
         if asker is None or asker() is not look or len(known) >= _REMEMBERED:
             known = dict[Hashable, Expr]()
@@ -77,25 +75,20 @@ class ItemsTemplate:
         return found
 
     def resume(self, argument: Hashable, captured: bytes | None) -> Expr:
-        """What follows an item that has been captured."""
         return call(self, _behind(cast("Rest", argument), captured))
 
     def resume_any(self, argument: Hashable) -> Expr:
-        """As `resume`, as if any value could come again."""
         rest = cast("Rest", argument)
         return UNSURE if rest.twice else call(self, rest)
 
     def remembers(self, argument: Hashable) -> bool:
-        """Whether all items that came are known, as far as they matter."""
         return UNKNOWN not in cast("Rest", argument).used
 
     def depends(self, argument: Hashable) -> bool:
-        """What came must not come again."""
         del argument
         return True
 
     def lives(self, argument: Hashable, look: Look) -> bool | None:
-        """Whether some items suffice."""
         return self._lives(cast("Rest", argument), look)
 
     def _lives(self, rest: Rest, look: Look) -> bool | None:
@@ -111,20 +104,18 @@ class ItemsTemplate:
     def lives_after(
         self, argument: Hashable, look: Look, captured: Callable[[], bytes | None]
     ) -> bool | None:
-        """Behind any item that has been captured some items suffice, if they can be written."""
         if look.spellable == ALL_BYTES:
             return True
         return self._lives(_behind(cast("Rest", argument), captured()), look)
 
     def parts(self, argument: Hashable) -> Iterator[Expr]:
-        """The items, as they may be at each position at first."""
         rest = cast("Rest", argument)
         for position in range(-1, self._ways.single):
             steps = self._ways.steps(Rest(position, frozenset(), rest.said))
             yield from (self._value(step.value) for step in steps)
 
     def least(self, argument: Hashable, least: Least) -> bytes | None:
-        """The shortest rest, or nearly so where it matters which values came."""
+        """The shortest rest, or nearly so if earlier values matter."""
         rest = cast("Rest", argument)
         left = room(rest.position, "[]", writes(least))
         words = self._words(rest, least) if left is None else self._few_words(rest, left, least)
@@ -138,11 +129,9 @@ class ItemsTemplate:
     def least_after(
         self, argument: Hashable, least: Least, captured: bytes | None = None
     ) -> bytes | None:
-        """The shortest rest behind an item that has been captured."""
         return self.least(_behind(cast("Rest", argument), captured), least)
 
     def least_begun(self, argument: Hashable, least: Least, read: bytes) -> bytes | None:
-        """Items are needed one by one."""
         del argument, least, read
         return None
 
@@ -165,9 +154,9 @@ class ItemsTemplate:
         return alt(*options)
 
     def _doubtful(self, rest: Rest, look: Look) -> Expr:
-        """An item after an unknown one: sure are only prefixes of infinitely many values."""
+        """An item after an unknown one: only prefixes of infinitely many values are sure."""
         steps, options = self._ways.steps(rest), list[Expr]()
-        free = all(self._ways.may_close(step.said) for step in steps)  # it leaves others nothing
+        free = all(self._ways.may_close(step.said) for step in steps)  # it leaves later items free
         if rest.twice is False and free and look.spellable == ALL_BYTES:
             options = [part for step in steps for part in options_in(self._value(step.value))]
         begun = [found for part in options if (found := self._begun(part, look)) is not None]
@@ -177,7 +166,7 @@ class ItemsTemplate:
         return concat(self.style.opened, alt(*begun, *others))
 
     def _begun(self, value: Expr, look: Look) -> Expr | None:
-        """A beginning that infinitely many values have; None if none is plain."""
+        """A prefix of infinitely many values, None if none is known."""
         if is_open_string(value):
             return concat(value, UNSURE)
         if is_endless_object(value) and look(value):
@@ -188,7 +177,7 @@ class ItemsTemplate:
     def _options(
         self, rest: Rest, look: Callable[[Expr], bool | None], least: Least
     ) -> Iterator[tuple[Formula, Rest]]:
-        """Conditions on the next item that lead to an end, and the rest without its value."""
+        """Conditions on the next item that lead to an end, and the rest after it."""
         for step in self._ways.steps(rest):
             plain = Rest(step.position, frozenset(), step.said)
             behind = Rest(step.position, rest.used, step.said, rest.twice)
@@ -231,7 +220,7 @@ class ItemsTemplate:
         ]
 
     def _words(self, rest: Rest, least: Least) -> list[bytes] | None:
-        """Items that suffice: the nearest end, or the least items, one by one."""
+        """Items that complete the array: the nearest end, or the least items, one by one."""
 
         def look(part: Expr) -> bool:
             return least(part) is not None
@@ -251,7 +240,7 @@ class ItemsTemplate:
     def _chosen(
         self, rest: Rest, look: Callable[[Expr], bool | None], least: Least
     ) -> tuple[bytes, Rest] | None:
-        """The least item that leads to another place, and the rest after it."""
+        """The least item that leads to another position or formula, and the rest after it."""
         for value, behind in self._options(rest, look, least):
             stays = behind.said is rest.said and behind.position == rest.position
             if not stays and behind.twice is not None:

@@ -1,7 +1,6 @@
 """Choose distinct values for the items of an array: bipartite matching (Kuhn 1955).
 
-Items with infinitely many values are left out of the matching. Alternatives are tried one after
-another.
+Items with infinitely many values are left out of the matching. Alternatives are tried one by one.
 """
 
 from collections import Counter
@@ -16,18 +15,13 @@ from guideway.lowering.json_items_ways import Rest, Used, Ways, among, beside, p
 from guideway.lowering.json_values import Exact, read_exact
 from guideway.lowering.nodes import Least
 
-# What an automaton without one value more takes. Of 150 of 200 numbers that are listed each was
-# looked at in such automata, which was refused after 8.5 s.
+# Fuel to exclude one value: 150 of 200 listed numbers were refused after 8.5 s.
 _TAKEN: Final = 80
-_SPELLED: Final = literal(bytes(range(256)))  # only where every byte can be spelled
+_SPELLED: Final = literal(bytes(range(256)))  # has a text only if every byte can be spelled
 
 
 def deal(ways: Ways, start: Rest, least: Least) -> "Dealt | None":
-    """Distinct unused values for items that complete the array; None if there are none.
-
-    Raises:
-        LimitError: that takes too many tries, while compiling.
-    """
+    """Distinct unused values for items that complete the array, None if there are none."""
     dealt = Dealt(ways, start.used, least)
     stack = [(start, iter(ways.steps(start)))]
     on_the_way, hopeless = {(start.position, start.said)}, set[object]()
@@ -78,13 +72,8 @@ def _asked(rest: Rest, dealt: "Dealt") -> object:
 class Dealt:
     """Items, each with a value of its own.
 
-    Attributes:
-        ways: what formulas are as expressions.
-        used: values that none may have.
-        least: the shortest text of an expression.
-        items: what each item has to satisfy.
-        owners: the item that has a value.
-        endless: what is known of `_is_endless`; of 1,000 items asked one by one, a mask took 1.1 s.
+    `used`: values that no item may have. `owners`: the item that has a value. `endless`: cache of
+    `_is_endless`; without it, 1,000 items took 1.1 s in one mask.
     """
 
     ways: Ways
@@ -95,7 +84,7 @@ class Dealt:
     endless: dict[Formula, bool] = field(default_factory=dict[Formula, bool])
 
     def add(self, value: Formula) -> bool:
-        """Find a value for one more item; where there is none, nothing is changed."""
+        """Find a value for one more item; if there is none, change nothing."""
         self.items.append(value)
         if self._is_endless(value) or self._find(len(self.items) - 1, self.used):
             return True
@@ -103,20 +92,19 @@ class Dealt:
         return False
 
     def drop(self) -> None:
-        """Forget the last item."""
         self.items.pop()
         last = len(self.items)
         self.owners = {value: item for value, item in self.owners.items() if item != last}
 
     def scarce(self) -> list[Exact]:
-        """The values of items for which there is none to spare."""
+        """The values of items that have no free value to change to."""
         taken = self.used | self.owners.keys()
         owning = {self.items[item] for item in self.owners.values()}
         spare = {one: self._free(one, taken) is not None for one in owning}
         return [value for value, item in self.owners.items() if not spare[self.items[item]]]
 
     def can_do_without(self, value: Exact) -> bool:
-        """Whether the items find values that are none of those used, nor this."""
+        """Return True if the items find values without this one."""
         index = self.owners.pop(value, None)
         if index is None or self._find(index, self.used | {value}):
             return True
@@ -124,23 +112,23 @@ class Dealt:
         return False
 
     def _is_endless(self, value: Formula) -> bool:
-        """Return whether there are infinitely many such values, all of which can be spelled."""
+        """Return True if infinitely many values satisfy a formula and can be spelled."""
         if value not in self.endless:
             self.endless[value] = self._looks_endless(value)
         return self.endless[value]
 
     def _looks_endless(self, value: Formula) -> bool:
         options = endless_options(self.ways.value(value))
-        # Of what is regular there are some: to look for the least took half of a compilation.
+        # Regular options have texts: searching for the least took half of a compilation.
         found = any(option.regular or self.least(option) is not None for option in options)
         return found and self.least(_SPELLED) is not None
 
     def _find(self, index: int, used: Used) -> bool:
         """Find a value for an item, along an augmenting path."""
-        wanted: dict[Exact, int] = {}  # a value that is taken, and the item that would have it
+        wanted: dict[Exact, int] = {}  # a value in use, and the item that would take it
         free: dict[Formula, Exact | None] = {}
         waiting = [index]
-        for item in waiting:  # grows while we go
+        for item in waiting:  # grows while it is read
             formula = self.items[item]
             if formula not in free:
                 free[formula] = self._free(formula, used | self.owners.keys())
@@ -164,7 +152,7 @@ class Dealt:
         return None if word is None else read_exact(word)
 
     def _exchange(self, item: int, value: Exact, wanted: dict[Exact, int], index: int) -> None:
-        """Give an item a free value, its own to the item that wants that, and so on."""
+        """Give an item a free value, its old value to the item that wants it, and so on."""
         while item != index:
             own = next(value for value, owner in self.owners.items() if owner == item)
             self.owners[value] = item

@@ -1,4 +1,4 @@
-"""What reading an item leaves of an atom about arrays, and which atoms hold at the end."""
+"""Atoms about arrays after one more item, and at the end."""
 
 from typing import TypeAlias
 
@@ -30,11 +30,11 @@ from guideway.lowering.json_unlike import unlike_item
 from guideway.lowering.json_values import items_of
 
 Twice: TypeAlias = bool | None
-"""Whether some value has to come twice, or none may; None where it does not matter."""
+"""True if some value must repeat, False if none may; None if it does not matter."""
 
 
 def told_apart(said: Formula) -> list[tuple[Formula, Twice]]:
-    """Split a formula by whether all items differ; `Twice` says what has to be."""
+    """Split a formula by `Twice`: must all items differ, or must one repeat?"""
     signs = {atom.sign for atom in atoms(said) if isinstance(atom, Distinct)}
     if not signs:
         return [(said, None)]
@@ -56,7 +56,7 @@ def _where(said: Formula, distinct: bool) -> Formula:
 
 
 def reach(atom: Atom) -> int:
-    """From this position on an atom says the same at each."""
+    """The position from which on an atom is the same at each."""
     match atom:
         case Item(position, _):
             return position + 1
@@ -69,7 +69,7 @@ def reach(atom: Atom) -> int:
 
 
 def holds_at_end(atom: Atom) -> bool:
-    """Whether an atom holds if nothing more comes."""
+    """Return True if an atom holds without further items."""
     match atom:
         case Item() | Items() | Shorter():
             return True
@@ -82,7 +82,7 @@ def holds_at_end(atom: Atom) -> bool:
 
 
 def read_item(atom: Atom, position: int) -> Formula | None:  # noqa: PLR0911  an arm for each atom
-    """What becomes of an atom when the item at a position is read; None: it stays."""
+    """The formula of an atom after the item at a position; None if it does not change."""
     match atom:
         case Item(at, value):
             return now(value) if at == position else None

@@ -1,4 +1,4 @@
-"""Arrays of distinct strings about which nothing else is said."""
+"""Arrays of distinct strings without other conditions."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -16,13 +16,9 @@ from guideway.lowering.nodes import Concat, Expr, Rule
 @final
 @dataclass(frozen=True, slots=True)
 class DifferentStrings:
-    """Items of such an array.
+    """Items of such an array: strings that `begun` matches after the quote, or `words`.
 
-    Attributes:
-        begun: what may stand behind their opening quotes, EMPTY if words are all.
-        words: or one of these.
-        low: how many there are at least,
-        high: and at most.
+    `begun` is EMPTY if all strings are listed. There are `low` to `high` items.
     """
 
     begun: Expr
@@ -32,14 +28,7 @@ class DifferentStrings:
 
 
 def different_strings(said: Formula, value: Callable[[Formula], Expr]) -> DifferentStrings | None:
-    """The items of an array of distinct strings.
-
-    None if they are not strings, if listed ones are counted, or if more is said.
-
-    Args:
-        said: of the array.
-        value: the values that a formula allows.
-    """
+    """The items of an array of distinct strings, None for any other formula."""
     items, low, high = list[Formula](), 0, None
     for part in said.parts if isinstance(said, Every) else (said,):
         match part:

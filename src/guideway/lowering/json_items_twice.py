@@ -1,4 +1,4 @@
-"""Arrays in which some value has to come twice: can they end, and which value may repeat."""
+"""Arrays in which some value must repeat: can they end, and which value may repeat?"""
 
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -12,14 +12,14 @@ from guideway.lowering.nodes import Expr
 @final
 @dataclass(frozen=True, slots=True)
 class _Ahead:
-    """A place, and the condition on the value that comes again; None if it has not come."""
+    """A rest, and the condition on the value that repeats; None if it has not come."""
 
     rest: Rest
     again: Formula | None = None
 
 
 def can_end(ways: Ways, start: Rest, look: "Callable[[Expr], bool | None]") -> bool | None:
-    """Whether some items complete the array; None if an answer is not known yet."""
+    """Return True if some items complete the array; None if that is not known yet."""
     stack: list[tuple[_Ahead, Formula | None]] = [(_Ahead(start), None)]
     seen: set[_Ahead] = set()
     while stack:
@@ -55,7 +55,7 @@ def _following(ways: Ways, ahead: _Ahead) -> list[tuple[_Ahead, Formula | None]]
 
 
 def repeatable(ways: Ways, start: Rest, look: "Callable[[Expr], bool | None]") -> Formula:
-    """The formula of values that have come and may come again from here on."""
+    """The formula of values that may come and repeat from here on."""
     found: Formula = FALSE
     todo, seen = [start], {start}
     while todo:

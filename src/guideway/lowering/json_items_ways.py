@@ -15,22 +15,22 @@ from guideway.lowering.nodes import Expr, Least
 from guideway.syntax.frozen import by_value
 
 Used: TypeAlias = "frozenset[Exact | None]"
-MOST_LOOKED_AT = 15_000  # of .12 ms each
+MOST_LOOKED_AT = 15_000  # tries, of .12 ms each
 _NONE: Used = frozenset()
 
 
 class ItemJudge(Judge, Protocol):
-    """The same, and what items are listed."""
+    """A `Judge` that also lists items."""
 
     def listed(self, value: Formula) -> list[Exact]:
-        """The scalars that an item is one of at most; none if that is not plain."""
+        """The only scalars that an item can be; [] if that is not plain."""
         ...
 
 
 @final
 @by_value
 class Rest:
-    """Behind an item, or, at -1, before the array."""
+    """The state after an item or, at position -1, before the array."""
 
     position: int
     used: Used
@@ -41,7 +41,7 @@ class Rest:
 @final
 @by_value
 class Step:
-    """One way to go on: what the next item satisfies, and what is left to be said."""
+    """Condition on the next item, and the formula after it."""
 
     position: int
     said: Formula
@@ -50,12 +50,9 @@ class Step:
 
 @final
 class Ways:
-    """The ways on from each position.
+    """Steps from each position of an array with the formula `said`.
 
-    Args:
-        said: all that is said of the array.
-        value: the texts of the values that satisfy a formula.
-        judge: what is plain about values.
+    `value` gives the texts of the values that satisfy a formula.
     """
 
     def __init__(self, said: Formula, value: Callable[[Formula], Expr], judge: ItemJudge) -> None:
@@ -67,7 +64,7 @@ class Ways:
         self._progress: dict[int, Progress] = {}
 
     def steps(self, rest: Rest) -> list[Step]:
-        """What the next item may satisfy, and the rest then, one of these."""
+        """The alternative steps from here."""
         position = max(rest.position, 0)
         progress = self._progress.get(position)
         if progress is None:
@@ -78,22 +75,21 @@ class Ways:
         return [Step(behind, said, value) for said, value in found.items()]
 
     def listed(self, value: Formula) -> list[Exact]:
-        """The scalars that an item is one of at most; none if that is not plain."""
         found = self._listed.get(value)
         if found is None:
             found = self._listed[value] = self._judge.listed(value)
         return found
 
     def may_close(self, said: Formula) -> bool:
-        """Whether nothing more has to come."""
+        """Return True if the formula holds without further items."""
         return holds(said, holds_at_end)
 
     def ends(self, rest: Rest) -> bool:
-        """The same, with what has to come twice."""
+        """Return True if the array may end here, repeated values included."""
         return rest.twice is not True and self.may_close(rest.said)
 
     def nearest(self, start: Rest, least: Least) -> list[bytes] | None:
-        """A short completion, found greedily: None does not say that there is none."""
+        """A short completion, found greedily; None does not mean that there is none."""
         serial = 0
         queue: list[tuple[int, list[bytes], int, Rest]] = [(0, [], serial, start)]
         seen: set[Rest] = set()
@@ -131,28 +127,23 @@ class Ways:
 
 
 def among(value: Formula, values: Used) -> Formula:
-    """A value that satisfies a formula and is one of some."""
+    """A value that satisfies a formula and is one of `values`."""
     used = known(values)
     return all_of(value, leaf(Among(used))) if used else FALSE
 
 
 def beside(value: Formula, values: Used) -> Formula:
-    """A value that satisfies a formula and is none of some."""
+    """A value that satisfies a formula and is none of `values`."""
     used = known(values)
     return all_of(value, opposite(leaf(Among(used)))) if used else value
 
 
 def known(values: Used) -> frozenset[Exact]:
-    """The values that are known."""
     return frozenset(value for value in values if value is not None)
 
 
 def pay(tries: int) -> None:
-    """Count one more try.
-
-    Raises:
-        LimitError: they are more than `MOST_LOOKED_AT`, while compiling.
-    """
+    """Count one more try; while compiling, raise LimitError beyond `MOST_LOOKED_AT`."""
     spend(1)
     if tries > MOST_LOOKED_AT and paying():
         raise LimitError(

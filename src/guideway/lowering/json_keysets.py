@@ -1,6 +1,6 @@
-"""Classes of keys that no atom about an object tells apart.
+"""Classes of keys that no atom about an object distinguishes.
 
-Mentioned names are alone; other keys are classed by the key patterns that they match.
+Each mentioned name is a class; other keys are classed by the key patterns that they match.
 """
 
 from collections import defaultdict
@@ -29,22 +29,19 @@ from guideway.lowering.unicode import TEXT
 from guideway.syntax.frozen import by_value
 
 MOST_CLASSES = 1024
-_MOST_LATER = 1 << 14  # after compiling: classes only take longer then
-_FEW = 8  # key languages, whose classes are all made
+_MOST_LATER = 1 << 14  # after compiling, where more classes only take longer
+_FEW = 8  # key languages whose classes are all made
 NO_RULES: Final[Mapping[Expr, bool]] = MappingProxyType({})
 _REMEMBERED = 1 << 14
-_MOST_TOLD = 16  # key languages, which all have a say in each class; kernels try all classes
+_MOST_TOLD = 16  # key languages in an intersection per class; beyond that, kernels try all classes
 
 
 @final
 @by_value
 class KeyClass:
-    """Keys that are alike.
+    """Keys that no atom distinguishes: one name, or a class with `content` between the quotes.
 
-    Attributes:
-        name: the only one, or None.
-        content: for classes, the keys between their quotes; ANYTHING stands for all strings.
-        inside: the key languages that they are in.
+    `inside`: the key languages that contain them.
     """
 
     name: str | None
@@ -52,7 +49,7 @@ class KeyClass:
     inside: frozenset[Expr]
 
     def among(self, keys: Keys) -> bool:
-        """Whether these keys are among others."""
+        """Return True if `keys` contains this class."""
         if isinstance(keys, Beside):
             return self.name not in keys.names and not self.inside.intersection(keys.patterns)
         return keys in self.inside
@@ -65,7 +62,7 @@ _Part: TypeAlias = tuple[tuple[Expr, ...], tuple[Expr, ...]]
 @final
 @by_value
 class Unnamed:
-    """Keys of a class, names perhaps among them: between their quotes, and in UTF-8, if known."""
+    """Keys of a class between their quotes, and in UTF-8 if known; may include names."""
 
     spelled: Expr
     plain: Expr | None
@@ -74,7 +71,7 @@ class Unnamed:
 @final
 @by_value
 class Plain:
-    """An object that `json_objects` can read: see `Members` there."""
+    """An object as `json_objects.Members` describes it."""
 
     names: tuple[str, ...]
     values: tuple[Formula, ...]
@@ -86,8 +83,6 @@ class Plain:
 
 @final
 class Keysets:
-    """Classes of keys for one way of spelling."""
-
     def __init__(self, spelling: Spelling) -> None:
         self._spelling = spelling
         self._matched: dict[tuple[Expr, str], bool] = {}
@@ -112,7 +107,7 @@ class Keysets:
     ) -> list[KeyClass]:
         """All other keys, by the patterns they match; names are not removed from them.
 
-        Keys that must match a language of `ruled`, or must not, are left out where they do not.
+        `ruled` maps a language to True if all keys must match it, or False if none may.
         """
         languages = _languages(atoms)
         parts: list[_Part] = [((), ())]
@@ -133,11 +128,11 @@ class Keysets:
         return [KeyClass(None, _content(*part), frozenset(part[0])) for part in parts]
 
     def is_of(self, name: str, part: KeyClass, languages: Iterable[Expr]) -> bool:
-        """Whether a key is in a class that some languages tell from others."""
+        """Return True if a key is in a class, as far as `languages` distinguish."""
         return all(self._is_in(name, keys) == (keys in part.inside) for keys in languages)
 
     def plain(self, case: tuple[Atom, ...]) -> Plain | None:
-        """The case as a plain object; None if counts, or keys of several kinds, are at stake."""
+        """The case as a plain object; None if it counts, or other keys differ in their values."""
         if not all(isinstance(atom, (Named, Required, Matching)) for atom in case):
             return None
         ruled = _ruled(case) if len(_languages(case)) > _FEW else NO_RULES
@@ -168,14 +163,13 @@ class Keysets:
     ) -> Unnamed:
         if ruled:
             return Unnamed(alt(*map(self.content, kept)), None)
-        if [part for part in classes if part.inside] == kept:  # all that match anything
+        if [part for part in classes if part.inside] == kept:  # all that match a pattern
             listed = {keys: None for part in kept for keys in part.inside}
             return Unnamed(alt(*listed), _united(map(plain_strings, listed)))
         found = [self.unnamed(part, classes) for part in kept]
         return Unnamed(alt(*(part.spelled for part in found)), _united(p.plain for p in found))
 
     def unnamed(self, part: KeyClass, classes: Iterable[KeyClass]) -> Unnamed:
-        """The keys of a class among others."""
         languages = {keys for one in classes for keys in one.inside}
         known = map(plain_strings, languages if len(languages) <= _MOST_TOLD else ())
         told = {
@@ -199,7 +193,7 @@ class Keysets:
         if part.name is not None:
             return self._spelling.text(part.name)
         if any(self._is_spelled(language) for language in part.inside):
-            return part.content  # which a meet would only hide
+            return part.content  # an intersection would only hide it
         return both(self._spelling.content, part.content)
 
     def _is_spelled(self, language: Expr) -> bool:
@@ -222,18 +216,18 @@ class Keysets:
     def _is_in(self, name: str, keys: Expr) -> bool:
         found = self._matched.get((keys, name))
         if found is None:
-            if len(self._matched) >= _REMEMBERED:  # of keys that somebody writes, there is no end
+            if len(self._matched) >= _REMEMBERED:  # written keys are unbounded
                 self._matched.clear()
             found = self._matched[(keys, name)] = has_string(keys, name, self._spelling)
         return found
 
     def _narrowed(self, part: _Part, language: Expr) -> _Part | None:
-        """The keys of a class that are in a language too; None if there plainly are none."""
+        """The keys of a class that are in a language, too; None if there plainly are none."""
         inside, outside = part
         if any(self._exclude(language, other) for other in inside):
             return None
-        # What is in the language is outside of many others anyway: of 255 keys each that one
-        # pattern matches, 255 opposites a key cost 8 s until the first value, and now .8.
+        # Languages that exclude this one are implied: for 255 keys, each matched by one pattern,
+        # their complements cost 8 s until the first value instead of .8.
         met = tuple(other for other in outside if not self._exclude(language, other))
         return (*inside, language), met
 
@@ -254,7 +248,7 @@ class Keysets:
 
 
 def said_of(atoms: Iterable[Atom], key: KeyClass) -> Formula:
-    """What atoms that all hold say of the value of a key."""
+    """The formula of the value of a key, from atoms that all hold."""
     parts: list[Formula] = []
     for atom in atoms:
         if type(atom) is Named:
@@ -266,7 +260,7 @@ def said_of(atoms: Iterable[Atom], key: KeyClass) -> Formula:
 
 
 def said_by_cases(keys: Sequence[KeyClass]) -> Callable[[tuple[Atom, ...], int], Formula]:
-    """What the atoms of a case say of a key by its number; the last case is asked again most."""
+    """Function from a case and the number of a key to its formula; keeps the last case."""
     last: tuple[Atom, ...] = ()
     about = _by_name(last)
 
@@ -291,7 +285,7 @@ def _by_name(case: tuple[Atom, ...]) -> "defaultdict[str | None, list[Atom]]":
 
 
 def _named(atom: Atom, words: dict[Expr, frozenset[str]]) -> list[Atom]:
-    """Replace patterns that have few words by these names."""
+    """Replace patterns of few words by these names."""
     if not isinstance(atom, Matching):
         return [atom]
     keys = atom.keys
@@ -318,7 +312,7 @@ def _languages(atoms: Iterable[Atom]) -> list[Expr]:
 
 
 def _ruled(case: Iterable[Atom]) -> dict[Expr, bool]:
-    """Languages that every key of a case must match, or must not, if it is none of the names."""
+    """Languages that every unnamed key of a case must match, or must not."""
     ruled = dict[Expr, bool]()
     for atom in case:
         if isinstance(atom, Matching) and atom.value is FALSE:

@@ -1,4 +1,4 @@
-"""What schemas say about values of one type: a formula over the atoms of that type.
+"""Meaning of schemas for values of one type: a formula over the atoms of that type.
 
 Each schema is read once for each type; nothing is multiplied out.
 """
@@ -67,7 +67,7 @@ _ANY_NUMBER, _ANY_STRING = Numbers(), Strings()
 
 @final
 class Meaning:
-    """The formulas of one document, made when they are first asked for."""
+    """The formulas of one document, made on demand."""
 
     def __init__(
         self,
@@ -77,8 +77,8 @@ class Meaning:
     ) -> None:
         self.document = document
         self._ordered = style.ordered
-        self.listing = True  # whether an `enum` is a list of values, and not said part by part
-        self.lists = False  # whether any formula may list values
+        self.listing = True  # keep an `enum` as a list of values, instead of part by part
+        self.lists = False  # True once a formula may list values
         self._first = Alike(document).first if alike is None else alike
         self._spelling = style.spelling
         self._read: dict[tuple[Address, Kind], Formula] = {}
@@ -89,7 +89,7 @@ class Meaning:
         self._impossible: dict[Formula, bool] = {}
 
     def impossible(self, value: Formula) -> bool:
-        """Whether what is said of a value plainly leaves none, be it of any type."""
+        """Return True if a formula plainly has no value of any type."""
         found = self._impossible.get(value)
         if found is None:
             found = self.outlines.impossible(value) or (
@@ -103,10 +103,10 @@ class Meaning:
         return self.of(value, kind) is not FALSE
 
     def said(self, address: Address | None) -> Formula:
-        """The formula that a schema holds; TRUE if there is none, or it says nothing."""
+        """The formula that a schema holds; TRUE for None or a schema without conditions."""
         if address is None:
             return TRUE
-        if not self.document.speaks(address):  # without being read
+        if not self.document.speaks(address):  # without reading it
             schema = self.document.schemas[address]
             if not schema.kinds:
                 return FALSE
@@ -115,9 +115,8 @@ class Meaning:
         return leaf(Holds(self._first(address)))
 
     def of(self, value: Formula, kind: Kind) -> Formula:
-        """What `value` says about values of one type."""
         if isinstance(value, Leaf) and isinstance(value.atom, Holds) and value.atom.sign:
-            return self.schema(value.atom.schema, kind)  # as for nearly all values
+            return self.schema(value.atom.schema, kind)  # nearly all values
 
         def change(atom: Atom) -> Formula:
             match atom:
@@ -132,7 +131,6 @@ class Meaning:
         return replace(value, change)
 
     def schema(self, address: Address, kind: Kind) -> Formula:
-        """What one schema says about values of one type."""
         found = self._read.get((address, kind))
         if found is not None:
             return found
@@ -155,7 +153,7 @@ class Meaning:
         return self._read[(address, kind)]
 
     def matched(self, objects: Objects) -> list[tuple[Expr, Formula]]:
-        """Key patterns, joined where the same is said of their values."""
+        """Key patterns, joined if their values have the same formula."""
         found: dict[Formula, list[Expr]] = {}
         for pattern, part in objects.patterns:
             keys = strings_with(pattern, self._spelling)
@@ -199,7 +197,7 @@ class Meaning:
         if self.constants.differ([part for part, _ in possible]):
             return any_of(*(said for _, said in possible))
         exclude = self.outlines.exclude
-        # Objects are not said half by half: behind `{` 50 had more choices than are tried.
+        # Not for objects: after `{` 50 had more choices than are tried.
         return exactly_one(
             [said for _, said in possible],
             lambda first, second: exclude(possible[first][0], possible[second][0], kind),
@@ -215,7 +213,7 @@ class Meaning:
             TRUE if part is None else self._read[(part, kind)]
             for part in (condition.then, condition.otherwise)
         )
-        # Where both sides tell the test, a member that decides it leaves one of them.
+        # With the test on both sides, a member that decides it leaves one of them.
         return any_of(all_of(test, then), all_of(denied, otherwise))
 
     def _own(self, schema: Schema, kind: Kind) -> Formula:
@@ -243,7 +241,7 @@ class Meaning:
         return self._array(schema.arrays) if kind == "array" else self._object(schema.objects)
 
     def spelled_out(self, listed: Like) -> list[Formula]:
-        """The values of a list part by part, members in the order of its places."""
+        """The listed values part by part, members in the order of the schemas."""
         found: list[Formula] = []
         for value in self.constants.in_order(listed.values):
             places = [each for each in self.constants.places(value) if each in listed.places]

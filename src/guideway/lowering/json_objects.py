@@ -1,8 +1,8 @@
 """JSON objects: each key once, in any order or in the declared one.
 
-A template; its argument is (position, extras, node): the declared keys that may still come, the
+The argument of the template is (position, extras, node): the declared keys that may still come, the
 undeclared keys used, and the node of the key trie inside a key. Undeclared keys are captured;
-UNKNOWN stands for one that the engine has not kept.
+UNKNOWN is one that the engine has not kept.
 """
 
 import json
@@ -43,19 +43,14 @@ _REMEMBERED = 1024
 @final
 @by_identity
 class Members:
-    """What an object may hold.
+    """Possible members of an object.
 
     Attributes:
-        names: the declared keys, in order.
-        values: the value of each.
-        required: whether each must be there.
         others: the value of every undeclared key, EMPTY if there may be none.
-        allowed: what is between the quotes of any key, None if that may be anything. All names are
-            among it: one that must not come has no value.
-        ordered: whether declared keys come in order, and undeclared ones after them.
-        unnamed: undeclared keys, names perhaps among them; None where that is not known.
-        tame: whether values may be made when they are first entered, since nothing in them can be
-            refused.
+        allowed: any key between its quotes, names included; None for all strings.
+        ordered: True if declared keys come in order, and undeclared ones after them.
+        tame: True if no value can be refused, so that values may be made lazily.
+        unnamed: undeclared keys, maybe with names among them; None if not known.
     """
 
     names: tuple[str, ...]
@@ -69,18 +64,18 @@ class Members:
 
 
 def json_object(members: Members, style: JsonStyle, *, inhabited: bool = False) -> Expr:
-    """The objects that hold such members; `inhabited` if there surely are some."""
+    """The objects with such members; `inhabited` if there surely are some."""
     return call(ObjectTemplate(members, style), START, inhabited=inhabited)
 
 
 def read_key(captured: bytes) -> str:
-    """A key as it was captured, without its opening quote."""
+    """The key of a capture, which begins after the opening quote."""
     return str(json.loads(b'"' + captured))
 
 
 @final
 class ObjectTemplate:
-    """Unfolds the rest of an object, given the keys that it has."""
+    """Unfolds the rest of an object, given its keys so far."""
 
     def __init__(self, members: Members, style: JsonStyle) -> None:
         self.members, self.style, self._count = members, style, len(members.names)
@@ -107,28 +102,23 @@ class ObjectTemplate:
         return concat(self.style.colon, self.members.others)
 
     def unfold(self, argument: Hashable, look: Look) -> Expr:
-        """What may follow at this position."""
         key = argument, look.spellable
         found = self._unfolded.get(key)
         return self._unfolded.keep(key, self._unfold(*key)) if found is None else found
 
     def resume(self, argument: Hashable, captured: bytes | None) -> Expr:
-        """What follows an undeclared key and its closing quote."""
         position, extras, _ = cast("Argument", argument)
         key: str | None = UNKNOWN if captured is None else read_key(captured)
         return self._resumed(position, extras | {key})
 
     def resume_any(self, argument: Hashable) -> Expr:
-        """As `resume`, as if the key could come again."""
         position, extras, _ = cast("Argument", argument)
         return self._resumed(position, extras)
 
     def remembers(self, argument: Hashable) -> bool:
-        """Whether all keys that came are known."""
         return UNKNOWN not in cast("Argument", argument)[1]
 
     def depends(self, argument: Hashable) -> bool:
-        """All that has to come is declared."""
         del argument
         return False
 
@@ -137,7 +127,6 @@ class ObjectTemplate:
         return concat(self._other_body, call(self, behind))
 
     def lives(self, argument: Hashable, look: Look) -> bool | None:
-        """Whether the missing values have texts, and some key goes on from here."""
         position, _, node = cast("Argument", argument)
         spelled = among(look.spellable)
         parts = self.members.values if look.spellable == ALL_BYTES else self._words
@@ -157,18 +146,16 @@ class ObjectTemplate:
     def lives_after(
         self, argument: Hashable, look: Look, captured: Callable[[], bytes | None]
     ) -> bool | None:
-        """The same behind an undeclared key, with its value."""
         position, extras, _ = cast("Argument", argument)
         behind = (self._behind_other(position), extras, BEHIND)
         value = self.members.others if look.spellable == ALL_BYTES else self._other_body
         return look(value) and self.lives(behind, look)
 
     def parts(self, argument: Hashable) -> tuple[Expr, ...]:
-        """The values; none, where nothing can be refused."""
         return () if self.members.tame else (*self.members.values, self.members.others)
 
     def least(self, argument: Hashable, least: Least) -> bytes | None:
-        """The shortest rest; within a key, of the key too."""
+        """The shortest rest, inside a key from its beginning."""
         position, _, node = cast("Argument", argument)
         missing = self._missing(position)
         words = {index: least(self._words[index]) for index in missing}
@@ -182,21 +169,19 @@ class ObjectTemplate:
     def least_after(
         self, argument: Hashable, least: Least, captured: bytes | None = None
     ) -> bytes | None:
-        """The shortest value of an undeclared key, and the shortest rest."""
         position, extras, _ = cast("Argument", argument)
         value = least(self._other_body)
         rest = self.least((self._behind_other(position), extras, BEHIND), least)
         return None if value is None or rest is None else value + rest
 
     def least_begun(self, argument: Hashable, least: Least, read: bytes) -> bytes | None:
-        """No undeclared key is needed."""
         del argument, least, read
         return None
 
     def _least_in_key(
         self, position: int, node: int, missing: dict[int, bytes | None], least: Least
     ) -> bytes | None:
-        """The shortest rest inside a key; required keys come anyway, so only added ones count."""
+        """The shortest rest inside a key; a required key costs nothing extra."""
         best: tuple[int, bytes, int] | None = None
         for index in self._trie.below(node, self._coming(position)):
             word = least(self._words[index])
@@ -261,7 +246,7 @@ class ObjectTemplate:
             keys = both(keys, complement(self.style.spelling.choose(used)))
         if UNKNOWN not in extras:
             return capture(concat(keys, QUOTE), b"", self, (position, extras, BEHIND))
-        # Every beginning of a key goes on to some unused key, unless names are limited.
+        # Every prefix of a key continues to some unused key, unless names are limited.
         if self.members.allowed is None:
             return concat(keys, QUOTE, UNSURE)
         return SOMETHING if soon_endless(self._other_key, spellable) else UNSURE
@@ -287,7 +272,7 @@ class ObjectTemplate:
         return [index for index, needed in enumerate(self.members.required) if needed]
 
     def _coming(self, position: int) -> int:
-        """Declared keys that may come next: in order, none passes a required one."""
+        """Declared keys that may come next; in order, none after a missing required one."""
         found = self._next.get(position)
         return self._next.keep(position, self._find_coming(position)) if found is None else found
 
@@ -301,7 +286,7 @@ class ObjectTemplate:
     def _fits(
         self, position: int, spelled: Callable[[str], bool], begun: int | None = None
     ) -> bool:
-        """Return whether the vocabulary has marks for the missing members."""
+        """Return True if the vocabulary has marks for the missing members."""
         left = room(position, "{}", spelled)
         return left is None or len({*self._missing(position)} - {begun}) <= left
 

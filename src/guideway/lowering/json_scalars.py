@@ -1,7 +1,7 @@
 """Strings and numbers that a formula allows, as regular expressions.
 
-Strings are exact. A number is told only in the spellings of `numbers`, so the complement of a range
-is a set of its own.
+Strings are exact. Numbers have only the spellings of `numbers`, so the complement of a range is
+built separately.
 """
 
 from collections.abc import Iterable
@@ -63,7 +63,7 @@ _MOST_RESTS: Final = 1 << 17
 
 
 def scalars(schema: Schema, spelling: Spelling) -> Expr:
-    """The values of a schema that has no arrays and objects, as `text_content` and `number` say."""
+    """The values of a schema without arrays and objects."""
     options: list[Expr] = []
     if "null" in schema.kinds:
         options.append(literal("null"))
@@ -81,9 +81,6 @@ def scalars(schema: Schema, spelling: Spelling) -> Expr:
     return alt(*options)
 
 
-# Strings
-
-
 def string(formula: Formula, style: JsonStyle) -> Expr:
     """The strings that satisfy a formula, with their quotes; long lists become words."""
     listed = _listed(formula)
@@ -92,7 +89,7 @@ def string(formula: Formula, style: JsonStyle) -> Expr:
 
 
 def _listed(formula: Formula, deep: int = 3) -> list[str] | None:
-    """The strings that a formula lists, in order, if it says nothing else but lengths."""
+    """The strings that a formula lists, in order, if its only other conditions are lengths."""
     if isinstance(formula, Some):
         return _each_listed(formula.parts, deep - 1) if deep else None
     plain, others = _sorted(formula.parts if isinstance(formula, Every) else (formula,))
@@ -131,12 +128,12 @@ def text_content(formula: Formula, spelling: Spelling) -> Expr:
                 first = _strings(_merged(plain), spelling) if plain else []
                 denied = [text for part in others if (text := _denied_text(part)) is not None]
                 if len(denied) > 1 or (denied and first):
-                    # One opposite of all: of 200, each state had 200 parts more. Beside all strings
+                    # One complement of all: of 200, each state had 200 more parts. With all strings
                     # it is soon seen to leave some: otherwise that took minutes for 100.
                     none = complement(alt(*(_shape(text, spelling) for text in denied)))
                     others = [part for part in others if _denied_text(part) is None]
-                    # One alone needs them only where nothing else holds: of 10^12 characters but no
-                    # date, it is seen at once that there are some, which took all memory.
+                    # A single one needs all strings only if nothing else holds. Then 10^12
+                    # characters that are no date are soon seen to exist: a search took all memory.
                     first += [none] if first and len(denied) == 1 else [spelling.content, none]
                 return reduce(both, [*first, *(made[part] for part in others)])
 
@@ -164,7 +161,7 @@ def _denied_values(part: Formula) -> frozenset[str]:
 
 
 def _without(strings: Strings, denied: list[frozenset[str]]) -> Strings:
-    """Evaluated: meeting complements would take automata."""
+    """Listed strings without others; intersections with complements would need automata."""
     return Strings(values=(strings.values or frozenset()).difference(*denied))
 
 
@@ -196,7 +193,7 @@ def _merged(parts: list[Strings]) -> list[Strings]:
 
 
 def _strings(parts: list[Strings], spelling: Spelling, outer: bool = False) -> list[Expr]:
-    """At least one expression for keywords; `outer`: a superset, where that is not regular."""
+    """Expressions whose intersection is these keywords; `outer`: a superset."""
     found: list[Expr] = []
     plain = not outer and any(p.format is not None and is_plain_format(p.format) for p in parts)
     for part in parts:
@@ -226,7 +223,7 @@ def _one_of(values: tuple[str, ...], spelling: Spelling, depth: int = 0) -> Expr
     if len(values) <= _FEW_STRINGS or depth == _DEEPEST:
         return spelling.choose((value, EPSILON) for value in values)
     beginning = values[0]
-    while not values[-1].startswith(beginning):  # they are in order: all do where the last does
+    while not values[-1].startswith(beginning):  # sorted: all have it if the last has
         beginning = beginning[:-1]
     shared = len(beginning)
     groups = {
@@ -245,9 +242,6 @@ def _format(name: str, spelling: Spelling, outer: bool) -> Expr:
         return lower_regex(parse_regex(pattern, "ecma"), spelling.character)
 
     return (format_bound if outer else lower_format)(name, match)
-
-
-# Numbers
 
 
 def number(formula: Formula, *, plain: bool) -> Expr:
@@ -271,7 +265,7 @@ def number(formula: Formula, *, plain: bool) -> Expr:
                 if others and whole is not None and _is_listed(whole, node):
                     return _amount(_those(whole, node), plain=plain)
                 if whole is not None and any(implies(whole, none) for none in _denied_by(node)):
-                    return EMPTY  # which a search told after 30 s, behind an exponent of 1417
+                    return EMPTY  # a search takes 30 s after an exponent of 1417
                 first = [] if whole is None else [_amount(whole, plain=plain)]
                 return reduce(both, [*first, *others])
 
@@ -283,7 +277,7 @@ def number(formula: Formula, *, plain: bool) -> Expr:
 
 
 def _check_rests(formula: Formula) -> None:
-    """Refuse mixed multiples and non-multiples that leave too many remainders together."""
+    """Refuse mixed multiples and non-multiples with too many remainders together."""
     said = [atom for atom in atoms(formula) if isinstance(atom, Amount) and atom.numbers.multiples]
     factors = {factor for atom in said for factor in atom.numbers.multiples}
     if len(factors) < _MANY_FACTORS or len({atom.sign for atom in said}) == 1:
@@ -310,7 +304,7 @@ def _denied_by(node: Formula) -> Iterable[Numbers]:
 
 
 def _is_listed(whole: Numbers, said: Formula) -> bool:
-    """Return whether there are values that can be evaluated one by one."""
+    """Return True if the values can be evaluated one by one."""
     near = whole.values is not None and not any(map(is_far, whole.values))
     return near and not any(atom.numbers.digits for atom in atoms(said) if isinstance(atom, Amount))
 

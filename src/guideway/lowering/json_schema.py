@@ -1,8 +1,8 @@
 """JSON Schema to expressions: the JSON texts of the instances.
 
-A formula says what a value satisfies (`json_meaning`). Scalars become regular expressions; each
-array and object becomes a rule that is made when it is entered: plain if it has few cases, else
-read part by part.
+Formulas say what values satisfy (`json_meaning`). Scalars become regular expressions; each array
+and object becomes a rule that is made when it is entered: plain if it has few cases, else read part
+by part.
 """
 
 from collections.abc import Callable
@@ -59,19 +59,11 @@ from guideway.syntax.json_schema_tame_tree import TameSchema
 from guideway.syntax.json_schema_tree import KINDS, Address, Document, Kind, Strings
 from guideway.syntax.json_text import Json
 
-_LETTERS: Final = 10  # of a schema that cost a part: those of one string of 5 MB took 12 s, unpaid
+_LETTERS: Final = 10  # characters per unit of fuel: a string of 5 MB takes 12 s
 
 
 def lower_json_schema(source: JsonSchema) -> Expr:
-    """The JSON texts that a schema allows.
-
-    >>> schema = JsonSchema({"type": "null"}, whitespace="compact")
-    >>> lower_json_schema(schema) is literal("null")
-    True
-
-    Raises:
-        SourceError, UnsupportedError, LimitError: as `parse_json_schema` says.
-    """
+    """The JSON texts that a schema allows."""
     lowering = None if source.resource_texts else told_apart(source)
     if lowering is None:
         return Lowering(source, parse_json_schema(source, source.value)).text()
@@ -86,14 +78,9 @@ def lower_strings(source: JsonSchema) -> Expr:
 
 
 def told_apart(source: JsonSchema, only: list[Json] | None = None) -> TameLowering | None:
-    """The lowering of a schema part by part; None where its parts cannot be told apart.
+    """Lowering of a schema part by part; None if its parts cannot be separated.
 
-    Args:
-        source: the schema.
-        only: the parts to look at, if others are known: see `read_tame`.
-
-    Raises:
-        SourceError, UnsupportedError, LimitError: as `parse_json_schema` says, of wild parts.
+    `only` limits the parts that are read, if others are known (see `read_tame`).
     """
     spend(len(source.text) // _LETTERS)
     told = partial(lowers, json_style(source).spelling)
@@ -108,9 +95,9 @@ def _whole(source: JsonSchema, draft: Draft, raw: Json) -> Expr:
 
 
 def _apart(schema: TameSchema, source: JsonSchema) -> TameLowering:
-    """The lowering of a schema part by part, with its wild parts read."""
+    """Lowering of a schema part by part, with its wild parts read."""
     strict = source.formats == "strict"
-    generals: list[tuple[LooseParts, Lowering]] = []  # one, when it is needed
+    generals: list[tuple[LooseParts, Lowering]] = []  # at most one, made on demand
     pointers: dict[int, str] = {}
     places = schema.pointers(schema.wild.keys() | schema.late.keys())
 
@@ -120,11 +107,11 @@ def _apart(schema: TameSchema, source: JsonSchema) -> TameLowering:
         return parts.enter(pointers[id(raw)], raw)
 
     def general(made: TameLowering) -> tuple[LooseParts, Lowering]:
-        found = next(iter(generals), None)  # which others may forget meanwhile
+        found = next(iter(generals), None)  # others may drop it meanwhile
         if found is None:
             parts = LooseParts(schema.root, schema.draft, strict=strict)
             for raw in (*schema.wild.values(), *_combining(schema)):
-                _ = parts[enter(parts, raw)]  # which reads it
+                _ = parts[enter(parts, raw)]  # reads it
 
             def lower_tame(address: Address) -> Expr | None:
                 raw = parts.raw(address)
@@ -161,14 +148,12 @@ def _combining(schema: TameSchema) -> list[Json]:
 
 @final
 class Lowering:
-    """The values of one document, lowered when they are first asked for.
+    """The values of one document, lowered on demand.
 
     Args:
-        source: the schema, and the style of texts.
-        document: what is lowered, if not what the text of the source says.
-        tame: gives the values of a schema that is lowered in another way.
-        alike: the part that stands for all that say the same; None: told by what they say.
-        surely: whether nothing that is asked for may be refused, so that it may wait.
+        tame: lowers some schemas in another way, None for others.
+        alike: the representative of equal parts; None: compare them.
+        surely: True if nothing can be refused, so that complements may be lazy.
     """
 
     def __init__(
@@ -193,7 +178,7 @@ class Lowering:
         self._rules: dict[tuple[Kind, Case | Formula], Rule] = {}
 
     def forget(self) -> None:
-        """Forget what was made, as it leads back here."""
+        """Drop the caches, which form reference cycles."""
         for made in (self._values, self._wholes, self._kinds, self._rules):
             made.clear()
 
@@ -215,14 +200,15 @@ class Lowering:
         return found
 
     def _denied(self, address: Address, said: Formula) -> Expr | None:
-        """The complement of a schema as a lazy rule, if some type is surely in it."""
+        """The complement of a schema as a lazy rule, if it surely has all values of a type."""
         if not self._surely or self.meaning.outlines.of(address).kinds >= KINDS:
             return None
-        # Branches of `oneOf` deny each other's members: a third of the time to a first mask.
+        # Branches of `oneOf` deny each other's members: lazy, they save a third of the time to a
+        # mask.
         return Rule("denied", inhabited=True, make=lambda: self.whole(said))
 
     def whole(self, said: Formula) -> Expr:
-        """The values that a formula allows, lowered here whoever lowers its schemas."""
+        """The values that a formula allows, without `tame` for the formula itself."""
         found = self._wholes.get(said)
         if found is None:
             kinds = sorted(self.meaning.outlines.kinds(said))
@@ -281,7 +267,7 @@ class Lowering:
             parts = alternatives(said, self.meaning.spelled_out)
             if parts != [said]:
                 return alt(*(self._kind(kind, part) for part in parts))
-        if kind == "object" and not self._style.ordered:  # where the order of names is told by all
+        if kind == "object" and not self._style.ordered:  # an order of names depends on all of them
             said = self._clauses.shortened(said)
         listed = cases(said)
         if listed is None and kind == "object":
@@ -304,8 +290,6 @@ class Lowering:
             return ItemsTemplate(said, self.value, self._style, judge).start()
         return MembersTemplate(said, self.value, self._style, self.keysets, judge).start()
 
-    # Arrays
-
     def _array(self, case: Case) -> Expr:
         if not all(isinstance(atom, Item | Items | Longer | Shorter) for atom in case):
             return self._general("array", all_of(*map(leaf, case)))
@@ -318,8 +302,6 @@ class Lowering:
             return self.value(said(position))
 
         return json_array(item, prefix_length(case), low, high, self._style)
-
-    # Objects
 
     def _object(self, case: Case) -> Expr:
         if not self._style.ordered:

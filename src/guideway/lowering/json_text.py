@@ -1,7 +1,7 @@
 """Spelling of JSON: characters of strings, and whitespace.
 
-No spelling of a character begins another's, so spelling commutes with all regular operations.
-"plain" is the spelling of `json.dumps`, "any" allows all escapes.
+No spelling of a character is a prefix of another's, so spelling commutes with all regular
+operations. "plain" is the spelling of `json.dumps`, "any" allows all escapes.
 """
 
 import json
@@ -28,10 +28,10 @@ from guideway.syntax.json_style import Whitespace
 QUOTE = literal('"')
 _BACKSLASH = literal("\\")
 _HEX_DIGIT = byte_set(b"0123456789abcdefABCDEF")
-_DIGITS = [1 << ord(f"{digit:x}") | 1 << ord(f"{digit:X}") for digit in range(16)]  # as bytes
+_DIGITS = [1 << ord(f"{digit:x}") | 1 << ord(f"{digit:X}") for digit in range(16)]  # as byte sets
 _SHORT = {'"': '"', "\\": "\\", "\b": "b", "\f": "f", "\n": "n", "\r": "r", "\t": "t"}
 _SHORT_ANY = {**_SHORT, "/": "/"}
-_ESCAPED = points([*range(0x20), ord('"'), ord("\\")])  # RFC 8259 §7: U+007F may stand raw
+_ESCAPED = points([*range(0x20), ord('"'), ord("\\")])  # RFC 8259 §7: U+007F needs no escape
 _RAW = difference(SCALARS, _ESCAPED)
 PLAIN: Final = intersection(_RAW, ((0, 0x7E),))
 _SHORTS = points(map(ord, _SHORT_ANY))
@@ -45,12 +45,12 @@ _BASIC: CodePoints = ((0, 0xD7FF), (0xE000, 0xFFFF))
 _ASTRAL: CodePoints = ((0x10000, 0x10FFFF),)
 
 
-# Choices between words: walked word by word, where other regular choices become automata.
+# Choices between words: walked word by word, while other regular choices become automata.
 _WORDS: "WeakSet[Alt]" = WeakSet()
 
 
 def is_choice_of_words(choice: Alt) -> bool:
-    """Whether this is where the words of a `Spelling.choose` part."""
+    """Return True for a choice made by `Spelling.choose`."""
     return choice in _WORDS
 
 
@@ -63,11 +63,7 @@ def alternatives_in(sequence: Expr) -> list[Alt]:
 
 @lru_cache(maxsize=4096)
 def spell_character(ranges: CodePoints, plain: bool) -> Expr:
-    r"""The spellings of one character out of a set.
-
-    >>> spell_character(((10, 10),), True) is literal(r"\n")
-    True
-    """
+    """The spellings of one character of a set."""
     if not plain and ranges and ranges[-1][1] < _ASCII_ONLY:
         return _spell_ascii(sum((2 << high) - (1 << low) for low, high in ranges))
     raw = character(intersection(ranges, _RAW))
@@ -83,7 +79,7 @@ def spell_character(ranges: CodePoints, plain: bool) -> Expr:
 
 def _spell_ascii(members: int) -> Expr:
     """`spell_character` for sets of ASCII, twice as fast."""
-    blocks: dict[int, int] = {}  # the first of the last two digits, by what may follow
+    blocks: dict[int, int] = {}  # first of the last two digits, by the byte set of the second
     for digit in range(8):
         if inside := members >> 16 * digit & 0xFFFF:
             blocks[inside] = blocks.get(inside, 0) | _DIGITS[digit]
@@ -113,10 +109,10 @@ def _members(ranges: CodePoints) -> Iterable[int]:
 def _hex(ranges: CodePoints, digits: int) -> Expr:
     """Codes as hexadecimal digits of either case."""
     size = 16 ** (digits - 1)
-    cut: dict[int, list[tuple[int, int]]] = {}  # what there is of each block that is not all there
+    cut: dict[int, list[tuple[int, int]]] = {}  # partial blocks
     whole = 0
     for low, high in ranges:
-        begin, end = -(-low // size), (high + 1) // size  # the whole ones
+        begin, end = -(-low // size), (high + 1) // size  # the whole blocks
         if begin > end:
             cut.setdefault(end, []).append((low - end * size, high - end * size))
             continue
@@ -163,16 +159,15 @@ def _surrogate_pairs(ranges: CodePoints) -> Expr:
     )
 
 
-# A character of ASCII that may stand as it is, in any of its spellings or as itself. Only what has
-# all spellings of a text or none may meet a count of these: what length is left is told by those of
-# one byte.
+# An ASCII character that needs no escape, in all spellings or only as itself. Counts of these count
+# characters only in languages that contain all spellings of a text or none.
 PLAIN_CHARACTERS: Final = (spell_character(PLAIN, False), spell_character(PLAIN, True))
 
 
 @final
 @dataclass(frozen=True, slots=True)
 class Spelling:
-    """How strings are spelled; `raw`: as they are, without escapes."""
+    """Spelling of strings; `raw`: without escapes."""
 
     plain: bool
     raw: bool = False
@@ -183,27 +178,18 @@ class Spelling:
         return repeat(self.character(SCALARS))
 
     def character(self, ranges: CodePoints) -> Expr:
-        """One character out of a set."""
         return character(ranges) if self.raw else spell_character(ranges, self.plain)
 
     def text(self, text: str) -> Expr:
-        r"""One string, without its quotes.
-
-        >>> Spelling(plain=True).text('a"') is literal(r'a\"')
-        True
-        """
+        """One string, without its quotes."""
         return concat(*(self.character(((ord(c), ord(c)),)) for c in text))
 
     def write(self, text: str) -> bytes:
-        r"""One spelling of a string, without its quotes.
-
-        >>> Spelling(plain=False).write('a"')
-        b'a\\"'
-        """
+        """One spelling of a string, without its quotes."""
         return json.dumps(text, ensure_ascii=False)[1:-1].encode()
 
     def choose(self, options: "Iterable[tuple[str, Expr]]") -> Expr:
-        """One of the strings, without its quotes, then what goes with it, as a trie."""
+        """A trie of strings without quotes, each followed by its expression."""
         made = branching(options, lambda char: self.character(((ord(char), ord(char)),)))
         _WORDS.update(alternatives_in(made))
         return made
@@ -212,16 +198,10 @@ class Spelling:
 @final
 @dataclass(frozen=True, slots=True, eq=False)
 class JsonStyle:
-    """How JSON is written.
+    """Style of JSON texts; all parts are whitespace, `comma` and `colon` with the character.
 
-    Attributes:
-        spelling: of strings, and, if plain, of numbers too.
-        ordered: whether keys come in declared order.
-        edge: whitespace around the whole text.
-        opened: behind an opening bracket.
-        closing: before a closing bracket.
-        comma: a comma and what stands around it.
-        colon: a colon and what stands around it.
+    `ordered`: keys come in declared order. `edge`: around the whole text. `opened` and `closing`:
+    inside the brackets.
     """
 
     spelling: Spelling
@@ -234,7 +214,6 @@ class JsonStyle:
 
 
 def json_style(source: JsonSchema) -> JsonStyle:
-    """The style that a source asks for; every gap may be empty."""
     return _style(source.spelling == "plain", source.key_order == "declared", source.whitespace)
 
 

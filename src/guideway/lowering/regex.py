@@ -38,37 +38,17 @@ from guideway.syntax.source import describe_place
 
 Spell = Callable[[CodePoints], Expr]
 
-MOST_NESTED = 12  # lookaheads inside one another
+MOST_NESTED = 12  # levels of nested lookaheads
 _ENDS = ("text end", "last line end", "line end")
 
 
 def lower_regex(pattern: Pattern, spell: Spell = character) -> Expr:
-    """The texts that match `pattern` as a whole.
-
-    >>> from guideway.syntax.regex import parse_regex
-    >>> lower_regex(parse_regex("^a(?:b|c)$")) is lower_regex(parse_regex("a[bc]"))
-    True
-
-    Args:
-        pattern: the tree.
-        spell: one character out of a set, as bytes; UTF-8, or as it stands in a JSON string.
-
-    Raises:
-        UnsupportedError: a reference back that is not known to be regular, or lookaround nested
-            more than 12 deep.
-        LimitError: the automaton of other anchors and lookaround is too large.
-    """
+    """The texts that match `pattern` as a whole; `spell` gives the spellings of a character."""
     return _lowered(pattern, spell, search=False)
 
 
 def lower_search(pattern: Pattern, spell: Spell = character) -> Expr:
-    """The texts in which `pattern` matches somewhere; arguments and errors as in `lower_regex`.
-
-    >>> from guideway.lowering.unicode import TEXT
-    >>> from guideway.syntax.regex import parse_regex
-    >>> lower_search(parse_regex("^a")) is concat(literal("a"), TEXT)
-    True
-    """
+    """The texts in which `pattern` matches somewhere."""
     return _lowered(pattern, spell, search=True)
 
 
@@ -91,7 +71,7 @@ def _with(pattern: Pattern, body: Node) -> Pattern:
 
 
 def _peeled(pattern: Pattern, spell: Spell, *, search: bool) -> Expr | None:
-    """Lookaheads at the beginning of the text as intersections; None if there are none."""
+    """Lookaheads at the start of the text as intersections; None if there are none."""
     items, lowering = _flat(pattern.body), _Lowering(spell)
     leading = [*takewhile(_is_leading, items)]
     starts = [item for item in leading if isinstance(item, Anchor)]
@@ -129,7 +109,7 @@ def _letter(spell: Spell, char: str) -> Expr:
 
 
 class _Lowering:
-    """Lowers patterns with anchors at ends and lookaheads in a row of parts; no other ones."""
+    """Lowers patterns with anchors only at the ends, and lookaheads only in sequences."""
 
     def __init__(self, spell: Spell) -> None:
         self._spell, self._depth = spell, 0
@@ -139,12 +119,9 @@ class _Lowering:
         return repeat(self._spell(SCALARS))
 
     def between(self, body: Node, before: Expr | None, after: Expr) -> Expr:
-        """`before`, a match, then `after`; anchors at its ends narrow these.
+        """`before`, a match, then `after`; anchors at the ends narrow these.
 
-        Args:
-            body: the pattern.
-            before: all that may stand before it up to the beginning of the text; None if unknown.
-            after: all that may stand behind it up to the end of the text.
+        `before` reaches to the start of the text (None: unknown), `after` to its end.
         """
         found, todo = list[Expr](), [body]
         while todo:
@@ -185,12 +162,12 @@ class _Lowering:
         return concat(before or EPSILON, self._row(items[:end]), after)
 
     def looked(self, look: Look, before: Expr | None) -> Expr:
-        """What may follow up to the end of the text, by a lookahead; `before` as for `between`."""
+        """The rest of the text that a lookahead allows; `before` as for `between`."""
         found = self.between(look.item, before, self.text)
         return complement(found) if look.negated else found
 
     def _short(self, before: Expr, middle: Expr, after: Expr) -> Expr:
-        """`middle` between `before` and `after`; beside any text, its ends are made minimal."""
+        """`middle` between `before` and `after`; next to any text, its ends are made minimal."""
         parts = _sequence_of(middle)
         if after is self.text:
             parts = _shorter(parts)
@@ -246,12 +223,11 @@ class _Lowering:
             return concat(*(_letter(self._spell, char) for char in node.text))
         try:
             return node.text.encode()
-        except UnicodeEncodeError:  # no text holds a lone surrogate
+        except UnicodeEncodeError:  # texts have no lone surrogates
             return EMPTY
 
 
 def _flat(root: Node) -> list[Node]:
-    """The parts of a sequence, with groups that hold sequences taken apart."""
     found, todo = list[Node](), [root]
     while todo:
         node = todo.pop()
@@ -265,7 +241,7 @@ def _flat(root: Node) -> list[Node]:
 
 
 def _shorter(parts: list[Expr], *, backwards: bool = False) -> list[Expr]:
-    """Drop what may be empty, or repeat, at the end."""
+    """Drop nullable parts at the end, and repetitions beyond the least."""
     found = [*parts]
     while found:
         last = found.pop()
