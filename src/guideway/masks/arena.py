@@ -1,7 +1,4 @@
-"""Arrays of one constraint's automaton, grown when a kernel asks for room.
-
-Indices stay valid when an array grows; only hash tables are rebuilt.
-"""
+"""Arrays of one constraint's automaton, grown when a kernel asks for room; indices stay valid."""
 
 from collections.abc import Callable, Sequence
 from typing import Any, final
@@ -83,12 +80,10 @@ class Arena:
             entry.rehash_pairs(self.context, *slots, count, table.room)
 
     def make(self, kind: int, a: int = 0, b: int = 0, c: int = 0, d: int = 0, e: int = 0) -> int:
-        """The node of this kind with these fields, created if new."""
         made = self._node_of(self.context, kind, a, b, c, d, e)
         return made if made >= 0 else self._built(self._node_of, kind, a, b, c, d, e)
 
     def first_frame(self, thing: int) -> int:
-        """The frame of an empty object."""
         from guideway.masks.kernels.entry import first_frame
 
         return self._built(first_frame, thing)
@@ -102,7 +97,6 @@ class Arena:
             self.grow(int(self.context[at.WANT]))
 
     def choice(self, nodes: Sequence[int]) -> int:
-        """The CHOICE node of these nodes."""
         start = self.put(at.EDGE, np.array(nodes, np.int32))
         return self.make(at.CHOICE, start, len(nodes))
 
@@ -114,11 +108,9 @@ class Arena:
         return self._array(at.POOL)[start : start + length].tobytes()
 
     def record(self, node: int) -> list[int]:
-        """Kind and fields of a node."""
         return self._array(at.NODE)[node * 6 : node * 6 + 6].tolist()
 
     def row(self, slot: int, number: int, fields: int) -> list[int]:
-        """Record `number` of an array whose records have `fields` fields."""
         return self._array(slot)[number * fields : (number + 1) * fields].tolist()
 
     def left(self, thing: int, trie: int) -> tuple[int, int]:
@@ -129,7 +121,6 @@ class Arena:
         return int(lengths.min()) - read, int(lengths.max()) - read
 
     def target(self, node: int) -> int:
-        """Target of a node, -1 if not set."""
         return int(self._array(at.TARGET)[node]) - 1
 
     def set_target(self, node: int, target: int) -> None:
@@ -147,7 +138,6 @@ class Arena:
         return self._built(judgement_of, node, stack)
 
     def place(self, place: int) -> tuple[int, int]:
-        """Node and stack of a place."""
         return divmod(int(self._array(at.JUDGED)[place]), 1 << 32)
 
     def pop(self, stack: int) -> tuple[int, int]:
@@ -161,7 +151,6 @@ class Arena:
         return self._array(searches.PUT_OFF)[:count].tolist()
 
     def verdict(self, place: int) -> int:
-        """Verdict of a place."""
         return int(self._array(at.VERDICT)[place * 4])
 
     def set_verdict(self, place: int, verdict: int) -> None:
@@ -173,19 +162,17 @@ class Arena:
         return bool(accepts), bool(unsure)
 
     def stacks(self, macro: int) -> list[int]:
-        """Stacks of the configurations of a macro state."""
         first, count = self._array(at.MACRO)[macro * 4 : macro * 4 + 2].tolist()
         return (self._array(at.CONFIG)[first : first + count] & 0xFFFFFFFF).tolist()
 
     def configurations(self, macro: int) -> list[tuple[int, int]]:
-        """Configurations of a macro state: nodes, each with the stack below it."""
+        """Nodes of a macro state, each with the stack below it."""
         first, count = self._array(at.MACRO)[macro * 4 : macro * 4 + 2].tolist()
         return [
             divmod(one, 1 << 32) for one in self._array(at.CONFIG)[first : first + count].tolist()
         ]
 
     def options(self, start: int, count: int) -> list[int]:
-        """Nodes of a CHOICE."""
         return self._array(at.EDGE)[start : start + count].tolist()
 
     def unsure(self, row: Row) -> list[int]:
@@ -197,7 +184,6 @@ class Arena:
         return self._array(at.LEADS)
 
     def text(self, text: int) -> bytes:
-        """Bytes of a text, by its number."""
         found = bytearray()
         pairs = self._array(at.TEXT)
         while text:
@@ -207,7 +193,6 @@ class Arena:
         return bytes(reversed(found))
 
     def read_text(self, text: bytes) -> int:
-        """Number of a text."""
         from guideway.masks.kernels.entry import text_of
 
         made = 0
@@ -235,20 +220,16 @@ class Arena:
         return begin
 
     def write(self, slot: int, begin: int, values: NDArray[Any]) -> None:
-        """Write to a reserved part of an array."""
         self._array(slot)[begin : begin + len(values)] = values
 
     def exits(self, place: int) -> NDArray[np.int32]:
-        """Trie nodes of an exit in SEEN_LIST."""
         listed, begin = self._array(seen.SEEN_LIST), place + seen.X_NODES
         return listed[begin : begin + int(listed[place + seen.X_COUNT])]
 
     def set_root(self, place: int, root: int) -> None:
-        """Set the trie of an exit in SEEN_LIST."""
         self._array(seen.SEEN_LIST)[place + seen.X_ROOT] = root
 
     def set_scanner(self, table: int, state: int, start: int, count: int) -> None:
-        """Set the options of a state of an LALR table."""
         tables = self._array(at.LALR)
         place = int(tables[table + at.T_SCANNER]) + 2 * state
         tables[place], tables[place + 1] = start, count

@@ -1,6 +1,6 @@
-"""Packed sets of token ids: token t is bit t % 32 of word t // 32, in uint32 words.
+"""Token ids as bits: token t is bit t % 32 of uint32 word t // 32, as in xgrammar and llguidance.
 
-The layout is that of xgrammar and llguidance. Rows are read-only and shared without copying.
+Rows are read-only and shared without copying.
 """
 
 from collections.abc import Iterable
@@ -15,7 +15,6 @@ _FEW: Final = 0.5  # share of nonzero bytes above which selecting them takes lon
 
 
 def words(width: int) -> int:
-    """Number of words in a row of `width` tokens."""
     return -(-width // 32)
 
 
@@ -33,7 +32,6 @@ def pack(ids: "NDArray[np.int32] | Iterable[int]", width: int) -> Row:
 
 
 def packed(members: "NDArray[np.bool_]") -> Row:
-    """The row of a boolean mask of any length."""
     found = np.zeros(words(len(members)), "<u4")
     bits = np.packbits(members, bitorder="little")
     found.view(np.uint8)[: len(bits)] = bits
@@ -41,7 +39,6 @@ def packed(members: "NDArray[np.bool_]") -> Row:
 
 
 def unpack(row: Row) -> NDArray[np.int64]:
-    """The token ids of a row, ascending."""
     held = row.astype("<u4", copy=False).view(np.uint8)  # 10 us; expanding all bits took 240
     where = np.flatnonzero(held != 0)
     if len(where) > _FEW * len(held):
@@ -61,5 +58,4 @@ def has(row: Row, token: int) -> bool:
 
 
 def count(row: Row) -> int:
-    """Number of set bits."""
     return int(np.bitwise_count(row).sum())

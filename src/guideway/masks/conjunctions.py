@@ -1,7 +1,6 @@
-"""Conjunctions of a pattern and a length: counts in expressions.
+"""Conjunctions of a pattern and a length, which counts characters.
 
-A length counts characters, none of which is a prefix of another. Where the other operand repeats
-characters as well, the two counts become one: [a-z]{2,} & any{0,9} = [a-z]{2,9}.
+No character is a prefix of another. Two counts become one: [a-z]{2,} & any{0,9} = [a-z]{2,9}.
 """
 
 from collections.abc import Callable
@@ -19,17 +18,11 @@ _CLOSED: Final = (And, Not)  # And | Not would be built on each call, 0.2 us
 class Lexical(Protocol):
     """The methods of a lexicon that this module needs."""
 
-    def state(self, expr: Expr) -> int:
-        """The lexical state of a regular expression."""
-        ...
+    def state(self, expr: Expr) -> int: ...
 
-    def expand(self, state: int) -> object:
-        """Compute the transitions of a state."""
-        ...
+    def expand(self, state: int) -> object: ...
 
-    def begins(self, state: int, members: int) -> bool:
-        """Return True if a text from the state may begin with one of these bytes."""
-        ...
+    def begins(self, state: int, members: int) -> bool: ...
 
     def spells_plainly(self, state: int) -> None:
         """Note that each character of a state has a spelling of one byte."""
@@ -111,11 +104,7 @@ def holds(
 def _has(
     expr: Expr, wanted: "Callable[[Expr], bool]", behind: Expr, known: "dict[Expr, bool]"
 ) -> bool:
-    """Quick search for `holds` that does not cache each part; skips bytes.
-
-    A mask waits for this when a pattern is entered: 0.3 ms for a URI, 0.7 ms for an e-mail
-    address, instead of 0.7 and 1.8.
-    """
+    """Quick search for `holds`, without caching: 0.3 ms instead of 0.7 when a URI is entered."""
     seen, todo = {expr}, [expr]
     for part in todo:  # grows while we go
         if part in known:
@@ -134,7 +123,6 @@ def _has(
 
 
 def _is_before(part: Concat, behind: Expr) -> bool:
-    """Return True if `behind` directly follows the head of a sequence."""
     return (part.tail.head if isinstance(part.tail, Concat) else part.tail) is behind
 
 

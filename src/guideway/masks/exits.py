@@ -1,7 +1,7 @@
 """Tries of token suffixes after a lexical state is left, one for each set of trie nodes.
 
-Similar strings (those of any key but one) are left at the same nodes, so they share a trie and the
-pictures over it. After counted items or characters there is one trie for each count.
+Similar strings are left at the same nodes, so they share a trie and the pictures over it.
+After counted items or characters there is one trie for each count.
 """
 
 import threading
@@ -33,7 +33,6 @@ class Exits:
         self._lock = threading.Lock()
 
     def begin(self, context: "NDArray[np.int64]") -> None:
-        """Set the context for kernels."""
         self._context = context
 
     def trie(self, left: "NDArray[np.int32]") -> int:
@@ -58,7 +57,6 @@ class Exits:
             return None if every is None else [every, first, self._used]
 
     def _add(self, items: int, root: int) -> bool:
-        """Append a row; return False if there is no room."""
         if self._used == len(self.rows):
             return False
         self.rows[self._used] = items, root

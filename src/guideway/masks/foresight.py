@@ -52,10 +52,9 @@ class Foresight:
         return []
 
     def apart(self, state: State, tokens: "NDArray[np.int64]") -> "Apart | None":
-        """Successor states of tokens of a mask; None where kernels cannot tell.
+        """Codes of READ (`kernels.entry`) for tokens of a mask, and by code the bytes that suffice.
 
-        Returns:
-            uint32[n] codes of READ (`kernels.entry`), and by code the bytes that suffice, or None.
+        Return None where kernels cannot tell.
         """
         codes = np.zeros(len(tokens), np.uint32)
         with self._states.lock:
@@ -78,7 +77,6 @@ class Foresight:
         return {code: near.at_most(code >> 2) for code in met}
 
     def _network(self, state: State) -> Network | None:
-        """The network that reads a state, if it is the current one."""
         network = None if state.ended else self._states.reader(state)
         return network if network is self._states.network else None
 

@@ -22,8 +22,6 @@ MOST_FIRST: Final = 1 << 20
 
 @final
 class Forest:
-    """Tries that share arrays; the first is that of the vocabulary."""
-
     def __init__(self, trie: FlatTrie, words: int) -> None:
         from guideway.masks.kernels.tries import COUNTS
 
@@ -55,13 +53,11 @@ class Forest:
 
     @property
     def nbytes(self) -> int:
-        """Memory of the suffix tries in bytes."""
         return (self._free - self._first) * 19 + 4 * int(
             self._at[self._free] - self._at[self._first]
         )
 
     def describe(self, context: "NDArray[np.int64]") -> None:
-        """Write the addresses to a context."""
         for slot, array in (
             (at.TRIE_BYTE, self._byte),
             (at.TRIE_DEPTH, self._depth),
@@ -110,5 +106,4 @@ class Forest:
 
 
 def address(array: "NDArray[Any]") -> int:
-    """Address of an array's data."""
     return array.__array_interface__["data"][0]  # ctypes would trigger audit hooks

@@ -1,4 +1,4 @@
-"""Names of an object, read from its frame in the arena: which are allowed, and their values."""
+"""Names of an object from its frame in the arena: which are allowed, and their values."""
 
 from typing import Final, final
 
@@ -13,15 +13,7 @@ _NAMED_SO: Final = frozenset(range(0x20, 0x7F)) - {0x22, 0x5C}
 
 @final
 class FrameNames:
-    """The names of an object and which are allowed next.
-
-    Attributes:
-        thing: row in OBJECT.
-        fields: fields of that row.
-        count: number of names.
-        others: True if other keys are allowed.
-        missing: True if a required name is missing.
-    """
+    """The names of an object; `thing` is its OBJECT row, `others` says if more keys are allowed."""
 
     def __init__(self, arena: Arena, frame: int) -> None:
         self.thing, self._position, self._extras, missing, bits, others = arena.row(
@@ -48,7 +40,7 @@ class FrameNames:
         return self.others and any_key
 
     def came(self, text: int) -> bool:
-        """Return True if a key that is no name came before, or more came than are searched."""
+        """Return True if a key that is no name came before, or too many came to search."""
         extras, left = self._extras, _KEYS
         while extras and left:
             found, extras = divmod(self._arena.row(at.EXTRA, extras, 1)[0], 1 << 32)
@@ -58,7 +50,6 @@ class FrameNames:
         return extras > 0
 
     def some(self, low: int, high: int) -> list[int]:
-        """At most _FEW of the allowed names in a range of ranks."""
         found = list[int]()
         for rank in range(low, high):
             if self._may >> rank & 1:
@@ -68,7 +59,6 @@ class FrameNames:
         return found
 
     def required(self) -> list[int]:
-        """Ranks of the names that are still required."""
         ranks = range(self.count)
         if self.fields[at.O_ORDERED]:
             left = [rank for rank in ranks if self._name(rank)[at.N_INDEX] >= self._position]
@@ -77,14 +67,12 @@ class FrameNames:
         return [rank for rank in left if self.is_required(rank)]
 
     def ends(self, rank: int, read: int) -> bool:
-        """Return True if a name has `read` bytes."""
         return self._name(rank)[at.N_LENGTH] == read
 
     def is_required(self, rank: int) -> bool:
         return self._name(rank)[at.N_REQUIRED] > 0
 
     def value(self, rank: int) -> int:
-        """Node of the value of a name."""
         return self._name(rank)[at.N_VALUE]
 
     def length(self, rank: int) -> int:

@@ -1,15 +1,9 @@
-"""Pictures: cached token masks of lexical states, valid whatever follows.
+"""Pictures: cached token masks of lexical states, valid whatever follows; made once, never moved.
 
-A picture holds the tokens whose bytes the state can read completely, as a row or, if few, a list.
-Tokens that leave the state at an accept state are in the trie of its exits, which holds their
-suffixes. What follows has a picture over that trie, and so on. Large exits (any word may follow
-white space) get one trie for each set of first bytes of what follows. Tokens that depend on the
-text of a capture are listed as unsure.
-
-A picture of counted items has a row for each number of items that may still begin, and a trie for
-each number of items before an exit.
-
-Pictures are made once for a state, a trie and a vocabulary, and never move.
+A picture holds the tokens that the state can read completely, as a row or a short list. Tokens that
+leave it at an accept state are in the trie of its exits, which holds their suffixes; what follows
+has a picture over that trie. Large exits get a trie for each set of first bytes of what follows.
+Counts have a row and an exit trie for each number of items. Tokens that need a capture are unsure.
 """
 
 import threading
@@ -95,7 +89,6 @@ class Gallery:
 
     @property
     def nbytes(self) -> int:
-        """Memory in use in bytes."""
         return 4 * (self._used_rows * self.words + self._used_listed) + self.forest.nbytes
 
     def staying(self, state: int) -> Row | None:
@@ -105,13 +98,11 @@ class Gallery:
         return self.base[base] if known else None
 
     def shelf(self) -> Shelf:
-        """The shelf for rows of a new network."""
         if self._shelf.full:
             self._shelf = Shelf(self.words)
         return self._shelf
 
     def describe(self, context: "NDArray[np.int64]") -> None:
-        """Write the sizes and addresses of shared arrays to a context."""
         context[at.ROW_WORDS], context[at.PICTURE_ROOM] = self.words, len(self.keys) // 2
         context[at.SCRAP] = SCRAP
         self.forest.describe(context)
@@ -140,7 +131,7 @@ class Gallery:
 
     @contextmanager
     def lent(self, context: "NDArray[np.int64]") -> Generator[None]:
-        """Let a kernel make lexical states itself."""
+        """Context in which a kernel makes lexical states itself."""
         with self._lock, self.lexicon.lock:
             context[at.LEXICON] = address(self.lexicon.records.context)
             try:
@@ -149,7 +140,6 @@ class Gallery:
                 context[at.LEXICON] = 0
 
     def serve(self, code: int, wanted: int, arena: Arena) -> None:
-        """Make the picture or trie that a kernel asked for."""
         if code == at.NEED_PICTURE:
             self.make(wanted, int(arena.context[at.WANT_BELOW]))
         elif code == at.NEED_EXITS:
@@ -245,16 +235,12 @@ class Gallery:
         return self._hang([row, 0, 0, exits, 0, unsure])
 
     def _list(self, numbers: "NDArray[np.int32]") -> int:
-        """Append numbers to LISTED; return their position."""
         self._used_listed = (first := self._used_listed) + len(numbers)
         self.listed[first : self._used_listed] = numbers
         return first
 
     def _taken(self, below: int, state: int, leads: "NDArray[np.uint64]") -> tuple[int, int]:
-        """Walk a subtree from a state; return the numbers of tokens and of exits.
-
-        Tokens or holes go to `_found`, exits to `_left`, counts of holes and doubts to `_begun`.
-        """
+        """Walk a subtree; return the numbers of tokens (in `_found`) and exits (in `_left`)."""
         from guideway.masks.kernels.entry import picture
 
         self._context[CURSOR] = 0
@@ -279,7 +265,6 @@ class Gallery:
         )
 
     def _note(self, below: int, state: int, made: int) -> None:
-        """Cache a picture that is not over the whole vocabulary."""
         from guideway.masks.kernels.entry import remember_picture
 
         remember_picture(self._context, below, state, made)
@@ -296,7 +281,6 @@ class Gallery:
             self._note(below, state, NO_PICTURE)
 
     def _hang(self, fields: list[int]) -> int:
-        """Append a picture; return its number."""
         number = self._used_pictures
         self._used_pictures = number + 1
         self.pictures[number] = fields
@@ -305,14 +289,11 @@ class Gallery:
 
 @final
 class _Shared:
-    """The galleries of new constraints, for memory accounting."""
-
     def held(self) -> Held:
         with _lock:
             return Held(state_bytes=sum(one.nbytes for one in _galleries.values()))
 
     def forget(self) -> None:
-        """Drop the galleries; constraints keep those that they use."""
         with _lock:
             _galleries.clear()
 

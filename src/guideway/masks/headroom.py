@@ -1,14 +1,8 @@
 """Upper bounds on the bytes that suffice to reach an end, wherever the next token leads.
 
-Far from the end of a budget every token of a mask fits, and no token needs a check of its own.
-`nearness` bounds the bytes after a node; this module bounds them for every position within it:
-
-    literal, lexical state    its length; the farthest of its successor states
-    sequence of two nodes     within the first plus all of the second, or within the second
-    alternatives, objects     the maximum; a member adds the other required members
-
-Cycles pass literals such as "[", and a token has only so many of these. A discount for each passed
-literal makes every cycle cost nothing; it is added again for as many as one token can pass.
+Far from the end of a budget all tokens fit, without a check of each. `nearness` bounds the bytes
+after a node; this module takes the maximum over positions within it. Cycles pass literals such as
+"[". A discount for each makes cycles free; it is added again for as many as a token can pass.
 """
 
 from collections.abc import Iterator, Mapping
@@ -41,13 +35,7 @@ _READ: Final = frozenset((at.LITERAL, at.LEXEME, at.COUNTED, at.BOUNDED, at.WORD
 
 
 class _Part(NamedTuple):
-    """A position within a node.
-
-    Attributes:
-        node: the inner node of the position.
-        more: bytes needed after it.
-        passed: 1 if the position is after the literal that the node is.
-    """
+    """A position within `node`, `more` bytes before the end; `passed`: after the literal."""
 
     node: int
     more: float
@@ -57,12 +45,7 @@ class _Part(NamedTuple):
 @final
 @dataclass(frozen=True, slots=True, eq=False)
 class _Start:
-    """Results for the initial nodes, shared by the networks of a seed.
-
-    Attributes:
-        parts, most, frames, keys, off, around: as in `Headroom`.
-        least: bounds of the same nodes in `Nearness`.
-    """
+    """Results for the initial nodes of a seed: fields of `Headroom`, and `least` of `Nearness`."""
 
     parts: Mapping[int, list[_Part]]
     most: Mapping[int, float]
@@ -96,7 +79,6 @@ class Headroom:
         self._begin(start)
 
     def _started(self, begun: Known) -> _Start:
-        """Explore the initial nodes."""
         self._todo += begun.told
         self._explore(_MOST)
         known, parts = self._near.known, self._parts
@@ -112,7 +94,7 @@ class Headroom:
     def enough(self, macro: int) -> int | None:
         """Number of bytes that suffice to reach an end after any token; None if not known (yet).
 
-        Each call explores some nodes, with limited fuel: entering one node may need a search.
+        Each call explores a few nodes on limited fuel, as entering one may need a search.
         """
         if self._left == 0:
             return None
@@ -212,7 +194,6 @@ class Headroom:
         return growing
 
     def _stack(self, stack: int, top: int | None = None) -> Iterator[_Part]:
-        """Positions within the nodes of a stack, and in `top` above it."""
         if top is not None:
             yield _Part(top, _known(self._near.stack(stack)))
         while stack:

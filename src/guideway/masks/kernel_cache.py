@@ -1,8 +1,6 @@
 """Cache of compiled kernels in the user's cache folder (GUIDEWAY_CACHE moves it).
 
-Compiling takes about two seconds, once on a machine. The installation itself is never written to.
-Without a usable folder kernels are compiled in memory. The folder's name is a hash of the sources,
-llvmlite, Python and the processor.
+Compiling takes two seconds, once on a machine; without a usable folder it is done in memory.
 """
 
 import gc
@@ -25,10 +23,7 @@ _DIGEST: Final = 16  # bytes of the digest at the start of a file
 
 
 def kept(what: str, sources: Iterable[Path], compiled: Callable[[], bytes]) -> bytes:
-    """Load the machine code of `sources` from the cache, or compile and store it.
-
-    `what` names the kernels in messages.
-    """
+    """Machine code of `sources`, cached; `what` names it in messages."""
     file = _file(_key(sources))
     code = _read(file) if file else None
     if code is not None:
@@ -70,7 +65,6 @@ def _key(sources: Iterable[Path]) -> str:
 
 
 def _file(key: str) -> Path | None:
-    """Path of the machine code, None if its folder is not writable."""
     with suppress(OSError):
         folder = cache_folder("kernels") / key
         folder.mkdir(parents=True, exist_ok=True)

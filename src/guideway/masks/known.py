@@ -9,13 +9,9 @@ from guideway.masks.kernels.entry_layout import NULLABLE, SHARED
 
 @final
 class Known:
-    """Expressions and nodes of one network, or of a seed, which is immutable.
+    """Expressions and nodes of one network or seed.
 
-    Attributes:
-        nodes: node of each expression.
-        exprs: expressions that nodes refer to by index.
-        told: nodes that are already entered.
-        words: inner choices of a choice of words.
+    `told` has the nodes already entered, `words` inner choices of a choice of words.
     """
 
     __slots__ = ("__weakref__", "exprs", "nodes", "told", "words")
@@ -27,7 +23,6 @@ class Known:
         self.words: set[Alt] = set()
 
     def copy(self) -> "Known":
-        """A mutable copy."""
         made = Known()
         made.nodes, made.exprs = self.nodes.copy(), self.exprs.copy()
         made.told, made.words = self.told.copy(), self.words.copy()

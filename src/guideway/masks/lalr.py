@@ -30,8 +30,6 @@ _ROOM: Final = 64  # states that a reduction may push, besides one for each auto
 
 @final
 class LalrNodes:
-    """The nodes of one automaton in one network."""
-
     def __init__(self, places: Places, network: Nodes, lexicon: Lexicon) -> None:
         self._places, self._network, self._lexicon = places, network, lexicon
         self._arena: Arena = network.arena
@@ -122,20 +120,16 @@ class LalrNodes:
         return found
 
     def _ends_lines(self, state: int) -> bool:
-        """Return True if the state has an action for a newline."""
         return bool(self._places.table.wanted[state] & self._ending)
 
     def pushed(self, below: Frame | None, state: int, margin: int) -> Frame:
-        """A stack with one more state; on None the initial stack."""
         return self._places.start.stack if below is None else below.push(state, margin)
 
     def taken(self, took: list[int], stack: Frame) -> Expr:
-        """Expression of a TOOK node on a stack."""
         terminal = None if took[2] == at.IGNORED else self._names[took[2]]
         return self._places.taken(self._place(stack, took[3]), terminal)
 
     def lined(self, line: list[int], took: list[int], stack: Frame) -> Expr:
-        """Expression of a LINE node on a TOOK node."""
         _, state, columns, following, *_ = line
         after = self._lexicon.expr(following) if following else ANYTHING
         place, text = self._place(stack, took[3]), self._lexicon.expr(state)
@@ -159,7 +153,6 @@ class LalrNodes:
         return made
 
     def _numbers_of(self, way: Way) -> Sequence[int]:
-        """`_way`, cached: most states share ways."""
         found = self._ways.get(way)
         if found is None:
             found = self._ways[way] = self._way(way)
@@ -246,10 +239,7 @@ class LalrNodes:
     def _cells(
         self, table: LarkTable, rules: Mapping[str, int]
     ) -> "tuple[NDArray[np.int32], NDArray[np.int32]]":
-        """Rows of terminals, then of rules, as in `layout`, and their cells.
-
-        Positions in rows are relative to the cells.
-        """
+        """Rows of terminals, then of rules, as in `layout`, and their cells."""
         numbers, rows, cells = self._numbers, list[int](), list[int]()
         for shifts, reductions in zip(table.shifts, table.reductions, strict=True):
             found = {numbers[name]: to + 1 for name, to in shifts.items()}
@@ -260,10 +250,7 @@ class LalrNodes:
         return np.array(rows, np.int32), np.array(cells, np.int32)
 
     def _sets(self, table: LarkTable) -> "NDArray[np.int32]":
-        """The data of `T_SETS`: for each state its shifts and reductions, most lookaheads first.
-
-        Kernels continue the first reduction in place and try the others one by one.
-        """
+        """`T_SETS`: shifts and reductions of each state, most lookaheads first."""
         sets = [0] * len(table.shifts)
         for state, (shifts, reductions) in enumerate(
             zip(table.shifts, table.reductions, strict=True)
@@ -284,7 +271,6 @@ class LalrNodes:
 
     @property
     def _words(self) -> int:
-        """Number of words in a set of terminals."""
         return -(-len(self._names) // _WORD)
 
     def _brackets(self) -> list[int]:

@@ -1,13 +1,8 @@
-"""Search for a text of a bounded pattern, where its lengths have gaps.
+"""Depth-first search for a text of a bounded pattern, where `kernels.bounds` cannot decide.
 
-`kernels.bounds` nearly always decides by the fewest characters that a text still needs. Otherwise
-this depth-first search tries texts: a place is a lexical state between two characters, and bounds.
-
-It searches the options of states, whose union is the state: there are fewer of them than states
-(`kernels.options`). A host name with `a.{12}b` in it, whose labels count their letters, took over
-20 s per mask without options, 1 s with them. Where more characters are needed, the option with the
-longest texts comes first, else the one that seems to end soonest: `idn-hostname` of 24 characters
-took over a minute when short labels came first.
+It runs on options of states (`kernels.options`): a host name with `a.{12}b` took over 20 s per mask
+on states, 1 s on options. Where characters are missing, the longest option comes first, else the
+one that seems to end soonest: `idn-hostname` of 24 characters took over a minute otherwise.
 """
 
 from collections.abc import Iterable, Iterator
@@ -32,10 +27,9 @@ _ANY: Final = 1 << 30
 
 @final
 class Lengths:
-    """Results for the patterns over one kind of character, whose boundary is the state `between`.
+    """Results for patterns over one kind of character, whose boundary is the state `between`.
 
-    Successors by one character are cached, since the same states occur with hundreds of bounds:
-    three repeating patterns of 3,000 characters compile in 2.8 s instead of 34.
+    Caching successors by one character: three patterns of 3,000 take 2.8 s instead of 34.
     """
 
     def __init__(self, lexicon: Lexicon, between: int) -> None:
@@ -45,13 +39,9 @@ class Lengths:
         self._parts: dict[int, list[int]] = {}
 
     def alive(self, state: int, inside: int, low: int, high: int) -> bool:
-        """Return True if the pattern has a text of `low` to `high` more characters.
+        """Return True if the pattern has a text of `low` to `high` (-1: any) more characters.
 
-        Args:
-            state: state of the pattern, whose characters are followed by a byte that begins none.
-            inside: state within the current character, which does not count.
-            low: minimum.
-            high: maximum, -1 for none.
+        A byte that begins no character follows them; `inside` is the state in the current one.
         """
         ended = [state] if inside == self._between else self._ended(state, inside)
         return any(self._lives((one, low, high)) for one in self._in_order(ended)[low > 0])
@@ -127,7 +117,6 @@ class Lengths:
         return {one for one, within in met if within == self._between}
 
     def _pairs(self, state: int, inside: int) -> set[tuple[int, int]]:
-        """Pairs of states after one byte."""
         self._expand(state, inside)
         rows = self._lexicon.rows
         pairs = set(zip(rows[state].tolist(), rows[inside].tolist(), strict=True))
@@ -157,8 +146,7 @@ class Lengths:
 def expand(lexicon: Lexicon, state: int, context: "NDArray[np.int64]") -> None:
     """Make the row of a lexical state that a network's context asks for.
 
-    The row of an option can take long while searches are SPLITTING, if the option has no text:
-    three intersected groups of nine patterns took minutes. Then SPLITTING is turned off for good.
+    An option without a text can take minutes; then SPLITTING is turned off for good.
     """
     splitting = bool(context[SPLITTING])
     if not lexicon.expand(state, briefly=splitting):

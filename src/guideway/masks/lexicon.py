@@ -1,9 +1,7 @@
 """Lexical states: DFAs of regular languages, shared by all constraints of a process.
 
-A lexical state is an expression without rules; its row has the target of each byte. Rows are made
-on demand by `kernels.lexemes` from the expression's record, and never move or change, so kernels of
-other threads may read meanwhile. Expressions with captures have no record: the plain engine makes
-their rows. The arrays have their final size; the operating system commits pages on first use.
+Rows are made on demand, by `kernels.lexemes` or, with captures, by the plain engine. They never
+move or change, as kernels of other threads may read them.
 """
 
 import threading
@@ -39,11 +37,7 @@ RENEW_AT_PARTS: Final = 1 << 19  # so that a huge language does not make others 
 
 @final
 class Lexicon:
-    """Lexical states over the bytes that a vocabulary can spell.
-
-    Attributes:
-        outgrown: True once it was found to be large, until its successor is prepared.
-    """
+    """Lexical states over the bytes of a vocabulary; `outgrown` until a successor is prepared."""
 
     def __init__(self, spellable: int) -> None:
         self.spellable, self.outgrown = spellable, False
@@ -80,17 +74,12 @@ class Lexicon:
 
     @property
     def parts(self) -> int:
-        """Size measure: number of records, or the equivalent number of options if greater.
-
-        For the union of 1,000 `[^x]*`, each of 8,500 states has almost 1,000 options but few new
-        records.
-        """
+        """Number of records, or a tenth of the number of options: one record may have 1,000."""
         context = self.records.context
         return max(int(context[at.RECORDS]), int(context[at.PARTS]) // _OPTIONS)
 
     @property
     def nbytes(self) -> int:
-        """Memory of the states: a row, a set of bytes, a record and a flag each."""
         return len(self) * (4 * 256 + 32 + 4 + 1) + self.records.nbytes
 
     def state(self, expr: Expr) -> int:
@@ -123,8 +112,7 @@ class Lexicon:
     def spells_plainly(self, state: int) -> None:
         """Note that each character of a state has a spelling of one byte.
 
-        Patterns must then contain all spellings of a text or none, so the fewest characters of a
-        text are those of a plain spelling.
+        Patterns must contain all spellings of a text or none; plain ones have fewest characters.
         """
         with self.lock:
             self.flags[state] |= PLAINLY
@@ -134,7 +122,6 @@ class Lexicon:
         self._counted, self.records.context[at.SPENT] = self.parts, 0
 
     def is_large(self) -> bool:
-        """Return True if new constraints get a new lexicon."""
         return len(self) > RENEW_AT or self.parts > RENEW_AT_PARTS
 
     def begins(self, state: int, members: int) -> bool:
@@ -142,7 +129,6 @@ class Lexicon:
         return int.from_bytes(self.first[state].tobytes(), "little") & members != 0
 
     def expr(self, state: int) -> Expr:
-        """An expression for the language of a state."""
         found = self._irregular.get(state)
         if found is None:
             with self.lock:
@@ -174,7 +160,6 @@ class Lexicon:
         return made
 
     def _expand(self, state: int) -> None:
-        """Make the row of a state with captures."""
         if self.flags[state] & EXPANDED:
             return
         arcs = self._machine.arcs(self._irregular[state])
@@ -188,24 +173,16 @@ class Lexicon:
         self.flags[state] |= EXPANDED | (GOES_ON if arcs else 0)
 
     def alive(self, expr: Expr) -> bool:
-        """Return True if a regular expression has a text."""
         if expr.inhabited and self.spellable == ALL_BYTES:  # needs no records
             return True
         return self._asked(at.IS_ALIVE, expr, self._alive)
 
     def is_small(self, expr: Expr) -> bool:
-        """Return True if texts of ASCII characters reach few states.
-
-        Escapes mostly have an unescaped spelling; other characters add states within each of them,
-        but no more states between characters.
-        """
+        """Return True if texts of ASCII characters reach few states; escapes add few others."""
         return self._asked(at.IS_SMALL, expr, self._small)
 
     def is_open(self, expr: Expr) -> bool:
-        """Return True if every prefix of a text surely has infinitely many continuations.
-
-        False also where there are many states.
-        """
+        """Return True if every prefix of a text surely has infinitely many continuations."""
         return surely_open(expr) or self._asked(at.IS_OPEN, expr, self._open)
 
     def _asked(self, what: int, expr: Expr, known: dict[Expr, bool]) -> bool:
@@ -220,9 +197,8 @@ class Lexicon:
     def shortest(self, expr: Expr) -> tuple[bool, bytes | None]:
         """Least of the shortest texts of a regular expression: (is it known, the text or None).
 
-        Runs the operands of intersections, complements and unions in parallel, since derivatives of
-        the whole may have many states. Gives up after _MET tuples of states or _MADE parts. Tuples
-        are visited in the order of their least texts, so the first accepting one has the result.
+        Runs the operands of And, Not and Alt in parallel, as derivatives of the whole may have many
+        states; visits tuples of states in the order of their least texts.
         """
         parts, asked = _taken_apart(expr)
         met, most = [tuple(map(self.state, parts))], self.parts + _MADE
@@ -252,10 +228,7 @@ class Lexicon:
         return most >= _WORTH_COUNTING and self.countable(repeated.item)
 
     def holds_count(self, expr: Expr) -> bool:
-        """Return True if an expression contains strings with counted characters.
-
-        Such an expression is read part by part: one lexeme would need states for each count.
-        """
+        """Return True if an expression has strings with counted characters, so is no lexeme."""
         found = self._holding.get(expr)
         return holds(expr, self._is_count, QUOTE, self._holding) if found is None else found
 
@@ -268,12 +241,7 @@ class Lexicon:
 
 
 def _taken_apart(root: Expr) -> tuple[list[Expr], list[tuple[int, ...]]]:
-    """The operands of intersections, complements and unions of them, and a program to combine them.
-
-    Returns:
-        The operands, and instructions in order: (_PART, index of an operand), or an operation and
-        the indices of earlier instructions.
-    """
+    """The operands of And, Not and unions of them, and a program of (operation, *indices)."""
     parts, places, asked = dict[Expr, int](), dict[Expr, int](), list[tuple[int, ...]]()
     stack = [root]
     while stack:
@@ -319,15 +287,12 @@ def _bytes_of(members: int) -> "np.typing.NDArray[np.bool_]":
 
 @final
 class _Shared:
-    """The lexicons of new constraints, for memory accounting."""
-
     def held(self) -> Held:
         with _lock:
             shared = list(_lexicons.values())
         return Held(states=sum(map(len, shared)), state_bytes=sum(one.nbytes for one in shared))
 
     def forget(self) -> None:
-        """Drop the lexicons; constraints keep those that they use."""
         with _lock:
             _lexicons.clear()
 
@@ -338,7 +303,6 @@ track_shared(_Shared())
 
 
 def large_lexicon(spellable: int) -> Lexicon | None:
-    """The current lexicon if it has grown large, else None."""
     with _lock:
         found = _lexicons.get(spellable)
         return found if found is not None and found.is_large() else None

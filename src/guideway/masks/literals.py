@@ -1,4 +1,4 @@
-"""The head of a regular sequence that becomes one lexeme or literal."""
+"""The lexeme or literal at the head of a regular sequence."""
 
 from collections.abc import Callable
 from typing import Final, TypeGuard
@@ -17,15 +17,11 @@ _LONGEST: Final = 4096  # bytes of a literal translated at once
 
 
 def is_byte(expr: Expr) -> TypeGuard[Bytes]:
-    """Return True if it is a single fixed byte."""
     return isinstance(expr, Bytes) and expr.members & (expr.members - 1) == 0
 
 
 def _is_doubtful(head: Expr, rest: Expr, spellable: int) -> bool:
-    """Return True if `rest` is Unsure and `head` can always continue.
-
-    A lexeme followed by Unsure makes all of its tokens unsure.
-    """
+    """Return True if `rest` is Unsure and `head` can always continue, so all tokens are unsure."""
     return isinstance(rest, Unsure) and spellable == ALL_BYTES and surely_open(head)
 
 
@@ -47,8 +43,7 @@ def lexeme_of(
 def _runs_on(repeated: Repeat, tail: Expr, lexicon: Lexicon) -> bool:
     """Return True if an unbounded repetition with common first bytes follows a short count.
 
-    The end of the count is then unknown, and tokens would be read byte by byte: 1.7 ms a mask in
-    the last part of a URL, `[a-z.]{2,6}[a-z/.]*`.
+    Tokens would be read byte by byte: 1.7 ms a mask in a URL's `[a-z.]{2,6}[a-z/.]*`.
     """
     behind = tail.head if isinstance(tail, Concat) else tail
     if not isinstance(behind, Repeat) or not (repeated.regular and behind.regular):
@@ -67,8 +62,8 @@ def _to_character(
 ) -> tuple[Expr, Expr]:
     """The sequence up to and including the next fixed characters, and the rest.
 
-    `[a-z]+-` ends only at a "-", while `[a-z]+` may end anywhere in a token. `[a-z][a-z_]*-` is one
-    lexeme: after its first letter 44,000 trie nodes would remain (1.5 ms).
+    `[a-z]+-` ends only at a "-", `[a-z]+` anywhere in a token. `[a-z][a-z_]*-` is read whole:
+    44,000 trie nodes follow its first letter (1.5 ms).
     """
     parts, rest = [head], tail
     if isinstance(tail, Concat) and (isinstance(head, Bytes) or _raw(head) is not None):
@@ -108,9 +103,8 @@ def _string_end(
 ) -> tuple[Expr, Expr] | None:
     """The sequence up to the quote that ends a string, and the rest; None if it is no lexeme.
 
-    Used where one part repeats without end before another that can begin anywhere (`.+@.+`):
-    the token suffixes would be five times the vocabulary, but a DFA of both has few states.
-    `loops` says that the head is such a part.
+    For an endless part before another (`.+@.+`), whose token suffixes would be five times the
+    vocabulary, but which has a small DFA. `loops` says that the head is such a part.
     """
     parts, rest = [head], tail
     while isinstance(rest, Concat) and rest.head is not QUOTE and len(parts) < _MOST_PARTS:

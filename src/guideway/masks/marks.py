@@ -1,13 +1,8 @@
-"""Array items that must be distinct and are objects or arrays: the text of the current item.
+"""Distinct array items that are objects or arrays: a MARK below the item, its text in the state.
 
-A capture keeps its text in its node, which needs a regular language; objects are not regular, and
-lexical states for them were slow (sourcemap-v3: masks of 0.04 s, 1 s before keys). So such an item
-is an ordinary node with a MARK below it on the stack, and the text is kept beside the macro state:
-
-    state    (macro state, text)      "[{"  ->  {"a": 1, "b":
-
-At a MARK the last value is found by scanning the text backwards. Masks do not use the text: what
-follows a MARK is then that of an unknown item, so it is partly unsure.
+As lexical states of captures they are slow (sourcemap-v3: masks of 0.04 s, 1 s before keys). At a
+MARK the last value is found by scanning the text backwards. Masks do not use the text, so what
+follows a MARK is partly unsure.
 """
 
 import re
@@ -26,12 +21,7 @@ _SCALAR: Final = re.compile(rb"[-+.0-9A-Za-z]*\Z")
 
 @final
 class Marks:
-    """The MARK nodes of one network.
-
-    Attributes:
-        any: True if there are any.
-        masks: mask of sure tokens and unsure tokens, for macro states within items.
-    """
+    """The MARK nodes of one network; `masks` has sure and unsure tokens by macro state."""
 
     def __init__(self, arena: Arena) -> None:
         self._arena, self.any = arena, bool(arena.context[at.MARKS])
@@ -65,7 +55,6 @@ class Marks:
         return found
 
     def _finds(self, todo: list[int]) -> bool:
-        """Return True if one of these stacks contains a MARK."""
         arena, seen = self._arena, set[int]()
         while todo:
             stack = todo.pop()
@@ -85,7 +74,6 @@ class Marks:
 
 
 def is_marked(capture: Capture) -> bool:
-    """Return True if an empty capture is read with a MARK."""
     return isinstance(capture.template, ItemsTemplate) and not capture.item.regular
 
 

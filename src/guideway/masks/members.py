@@ -1,10 +1,7 @@
-"""Objects that depend on a formula (`MembersTemplate`), as nodes.
+"""Objects that depend on a formula (`MembersTemplate`): names and trie are shared by all states.
 
-The names of an object and their trie are shared by all of its states. A state adds one row with the
-node of what follows each allowed name::
-
-    after a value      CHOICE of: comma, then MEMBER of these names, or the captured key of a class;
-                       closing brace, if nothing is missing
+A state adds a row with the node of what follows each name. After a value: CHOICE of a comma, then
+MEMBER or the captured key of a class; and a closing brace if nothing is missing.
 """
 
 from typing import final
@@ -29,11 +26,7 @@ from guideway.masks.objects import (
 
 @final
 class MemberNodes:
-    """The states of all objects of one template in one network.
-
-    What follows a name is a NAMED node until the name is read. `number` is the template's index in
-    these nodes; `machine` decides which states can be completed.
-    """
+    """The states of all objects of one template; what follows a name is NAMED until it is read."""
 
     def __init__(
         self,
@@ -51,7 +44,6 @@ class MemberNodes:
         self._names: Names | None = None
 
     def node(self, rest: Rest) -> int:
-        """Node of a state that can be completed."""
         template, network, style = self._template, self._network, self._template.style
         if rest.place < 0 and (whole := self._whole()) is not None:
             return whole
@@ -80,7 +72,6 @@ class MemberNodes:
         return self._machine.unfold(Call(self._template, Member(self._rests[state], key)))
 
     def _member(self, rest: Rest) -> int:
-        """Node of a key and all that follows it; DEAD if no key is allowed."""
         found = [self._named(rest), self._other(rest)]
         options = [node for node in found if node != at.DEAD]
         return self._network.arena.choice(options) if options else at.DEAD

@@ -1,7 +1,4 @@
-"""Memory accounting and clearing of all caches of the mask engine.
-
-A cache is tracked by a weak reference and bounds itself; this module only counts.
-"""
+"""Memory accounting and clearing of all caches of the mask engine, tracked by weak references."""
 
 import threading
 from collections.abc import Iterable
@@ -17,13 +14,8 @@ from guideway.masks.bits import Row
 class Held:
     """Size and usage of a cache.
 
-    Attributes:
-        rows: cached masks.
-        row_bytes: their memory.
-        states: states with cached transitions.
-        state_bytes: memory of transitions and of their sources.
-        hits: masks found in the cache.
-        misses: masks computed.
+    >>> Held(rows=1, row_bytes=8) + Held(rows=2, row_bytes=8, hits=5)
+    Held(rows=3, row_bytes=16, states=0, state_bytes=0, hits=5, misses=0)
     """
 
     rows: int = 0
@@ -49,18 +41,11 @@ class Held:
 
 
 class Cache(Protocol):
-    """A cache whose methods any thread may call at any time.
+    """A thread-safe cache; `forget` changes timings only: states in use stay valid."""
 
-    `forget` changes timings only: states in use stay valid.
-    """
+    def held(self) -> Held: ...
 
-    def held(self) -> Held:
-        """The current size and usage."""
-        ...
-
-    def forget(self) -> None:
-        """Drop what can be computed again."""
-        ...
+    def forget(self) -> None: ...
 
 
 _tracked: "WeakSet[Cache]" = WeakSet()
@@ -87,7 +72,6 @@ def tracked() -> list[Cache]:
 
 
 def held_rows(rows: Iterable[Row | None]) -> Held:
-    """Size of cached masks, without dropped ones."""
     kept = [row for row in rows if row is not None]
     return Held(rows=len(kept), row_bytes=sum(row.nbytes for row in kept))
 

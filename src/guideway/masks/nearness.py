@@ -1,15 +1,7 @@
-"""Upper bounds on the bytes that suffice to reach an end, from nodes that exist anyway.
+"""Upper bounds on the bytes that suffice to reach an end, as a sum over the stack.
 
-The plain engine finds the exact minimum but replays the path to a state: 0.5 ms for each token of a
-new schema. Far from the end of a budget a bound suffices, the sum of:
-
-    the current node             shortest text of its lexical state, rest of its literal
-    nodes on its stack           the same, cached for each node
-    counted items                as many as are needed, each the shortest
-    within an object             all missing required members, and the end
-
-Captures and Lark automata have no bound. Nodes that are only needed later are entered for it, a few
-at a time. Bounds count bytes, not tokens: a longer text may have fewer tokens.
+The plain engine's exact minimum takes 0.5 ms for each token of a new schema. Captures and Lark
+automata have no bound. Nodes only needed later are entered for it, a few at a time.
 """
 
 from collections.abc import Callable, Iterable, Iterator
@@ -37,11 +29,7 @@ _Way = TypeVar("_Way")
 
 @final
 class Nearness:
-    """Bounds for one network. Not thread safe: the caller locks.
-
-    Attributes:
-        known: bytes that suffice after each node, where known.
-    """
+    """Bounds for one network; `known` has those of nodes. Not thread safe: the caller locks."""
 
     def __init__(self, network: Network) -> None:
         self.network, self._arena, self._lexicon = network, network.arena, network.lexicon
@@ -88,7 +76,6 @@ class Nearness:
         return self._spans.farthest_bounded(self._lexicon, record)
 
     def _begin(self, left: int) -> None:
-        """Start a call that may enter `left` nodes."""
         self._left, self._entered, self._unknown = left, 0, {}
 
     def _macro(self, macro: int, depth: int) -> int | None:
@@ -100,10 +87,9 @@ class Nearness:
         )
 
     def _least(self, ways: "Iterable[_Way]", measure: Callable[[_Way], int | None]) -> int | None:
-        """Least known bound of some alternatives.
+        """Least known bound of some alternatives; if none is known, enter nodes until one is.
 
-        If none is known without entering nodes, enter until one is. Entering all took 0.1 s where
-        each of many names leads to more of `oneOf`.
+        Entering all took 0.1 s where each of many names leads to more of `oneOf`.
         """
         left, self._left, ways = self._left, 0, list(ways)
         found = min((n for n in map(measure, ways) if n is not None), default=None)
@@ -113,7 +99,6 @@ class Nearness:
         return found
 
     def _stack(self, stack: int, depth: int) -> int | None:
-        """Sum of the nodes of a stack."""
         way = list[tuple[int, int]]()
         while stack not in self._stacks:
             node, below = self._arena.pop(stack)
@@ -139,10 +124,7 @@ class Nearness:
         return found
 
     def _is_unknown(self, node: int, depth: int) -> bool:
-        """Return True if this call tried as much already and entered nothing since.
-
-        Without it, references that each name the next one twice took 2^32 steps.
-        """
+        """Return True if this call tried as much; avoids 2^n steps on doubled references."""
         entered, least, left = self._unknown.get(node, _NEVER)
         return entered == self._entered and least <= depth and self._left <= left
 
@@ -174,7 +156,6 @@ class Nearness:
         return found
 
     def forked(self, node: int) -> Iterator[int]:
-        """Alternative stacks of a FORKED node."""
         kind, stack, following, *_ = self._arena.record(node)
         while kind == at.FORKED:
             yield stack

@@ -94,7 +94,6 @@ class Network:
         return Verdicts(self.arena, self.lexicon, self._known.exprs, self._automata, self._machine)
 
     def seed(self, expr: Expr) -> Seed:
-        """A seed with the nodes of this network and of all their parts."""
         self.node(expr)
         place = 0
         while place < len(self._known.exprs):  # which grows
@@ -103,7 +102,6 @@ class Network:
         return Seed(self.arena.plan(), self._known, self._shelf)
 
     def enter(self, rest: Expr) -> int:
-        """The macro state of an expression for what follows."""
         return self.run(at.ENTER, self.node(rest))
 
     def read(self, macro: int, token: int, text: int = 0) -> int:
@@ -136,7 +134,6 @@ class Network:
         return code if code >= 0 else self._served(code, what, a, b, *rows)
 
     def _served(self, code: int, what: int, a: int, b: int, *rows: Row) -> int:
-        """Serve a request and call again, until there is none."""
         (row, spare), context = rows or (self._row, self._spare), self.arena.context
         asked: dict[int, int] = {}
         while code < 0:
@@ -266,7 +263,6 @@ class Network:
         return self._entering(body)
 
     def _constant(self, expr: Expr) -> int:
-        """Node of ∅, ε, Unsure, Ahead or Stop."""
         if isinstance(expr, Ahead):
             if not self.lexicon.alive(expr.item):
                 return at.DEAD
@@ -305,7 +301,6 @@ class Network:
         return self.arena.make(at.SEQUENCE, lexeme, self.node(rest))
 
     def _is_no_lexeme(self, part: Expr) -> bool:
-        """Return True if a part of a sequence has, or may have, nodes of its own."""
         counted = isinstance(part, Repeat) and self.lexicon.is_counted(part)
         return counted or isinstance(part, And) or self._is_apart(part)
 

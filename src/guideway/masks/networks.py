@@ -20,10 +20,9 @@ _values = lru_cache(maxsize=1)(plain_values)
 
 
 def new_network(expr: Expr, machine: Derivatives, gallery: Gallery) -> Network:
-    """A network for an expression, starting with the nodes of plain JSON values if possible.
+    """A network, from the seed of plain JSON values if the vocabulary spells all bytes.
 
-    Not if the vocabulary cannot spell each byte, as some values would have no text, and not with
-    lookaheads, whose nodes are examined when made.
+    With lookaheads it starts bare, as nodes are then examined when they are made.
     """
     plain = not expr.looks and gallery.lexicon.spellable == ALL_BYTES
     with _lock:
@@ -33,10 +32,7 @@ def new_network(expr: Expr, machine: Derivatives, gallery: Gallery) -> Network:
 
 
 def succeed(vocabulary: Vocabulary, lexicon: Lexicon) -> None:
-    """Make the seed of the next network when a lexicon is outgrown.
-
-    The caller that filled the lexicon waits for it (15 ms), not the next one.
-    """
+    """Make the next seed when a lexicon is outgrown: the next caller need not wait 15 ms."""
     lexicon.outgrown = False
     following = shared_lexicon(lexicon.spellable)
     if following is not lexicon and lexicon.spellable == ALL_BYTES:

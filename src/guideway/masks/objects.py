@@ -31,13 +31,9 @@ class Nodes(Protocol):
     arena: Arena
     lexicon: Lexicon
 
-    def node(self, expr: Expr) -> int:
-        """Node of an expression, translated when entered."""
-        ...
+    def node(self, expr: Expr) -> int: ...
 
-    def entered(self, expr: Expr) -> int:
-        """Node of an expression, translated now."""
-        ...
+    def entered(self, expr: Expr) -> int: ...
 
 
 def describe_whole(call: Call, network: Nodes, machine: Derivatives) -> int | None:
@@ -93,7 +89,6 @@ def can_spell(names: tuple[str, ...], spellable: int) -> bool:
 
 
 def describe_object(template: ObjectTemplate, network: Nodes, machine: Derivatives) -> int:
-    """Node of a whole object."""
     members, style = template.members, template.style
     names = Names(members.names, network.arena)
     other = members.others if machine.alive(members.others) else EMPTY
@@ -106,10 +101,7 @@ def describe_object(template: ObjectTemplate, network: Nodes, machine: Derivativ
 
 
 def describe_strings(strings: DifferentStrings, style: JsonStyle, network: Nodes) -> int | None:
-    """Node of an array of distinct strings, read as keys without values.
-
-    None if some cannot be spelled in every way.
-    """
+    """Node of an array of distinct strings, read as keys; None if some spelling is missing."""
     lexicon, arena = network.lexicon, network.arena
     most = 0 if strings.high is None else strings.high + 1
     if max(strings.low, most) >> 15 or most == 1 or not can_spell(strings.words, lexicon.spellable):
@@ -143,14 +135,10 @@ class Declared(Protocol):
     def names(self) -> tuple[str, ...]: ...
 
     @property
-    def values(self) -> tuple[Expr, ...]:
-        """Value of each name."""
-        ...
+    def values(self) -> tuple[Expr, ...]: ...
 
     @property
-    def required(self) -> tuple[bool, ...]:
-        """Whether each name is required."""
-        ...
+    def required(self) -> tuple[bool, ...]: ...
 
 
 def describe_members(
@@ -194,7 +182,6 @@ def _value_nodes(members: Declared, network: Nodes, machine: Derivatives) -> lis
 
 
 def _opened(frame: int, style: JsonStyle, network: Nodes) -> int:
-    """Node of an object with this frame."""
     opened = network.arena.make(at.OPENED, frame)
     if style.opened is not EPSILON:
         opened = network.arena.make(at.SEQUENCE, network.node(style.opened), opened)
@@ -224,10 +211,7 @@ def _spelled(style: JsonStyle) -> tuple[Expr, Expr, Expr]:
 
 
 def describe_words(rule: Rule, network: Nodes) -> int | None:
-    """Node of a choice of strings, read like names of an object without values.
-
-    None if the rule lists no strings, or some cannot be spelled in each way.
-    """
+    """Node of a choice of strings, read like names without values; None if it is no such choice."""
     listed = words_of(rule)
     if listed is None or not can_spell(listed[0], network.lexicon.spellable):
         return None
@@ -265,14 +249,7 @@ class Names:
         fields: list[int],
         classes: "Sequence[list[int]]" = (),
     ) -> int:
-        """Frame of an empty object.
-
-        Args:
-            values: node of the value for each name, DEAD if there is none.
-            required: True for each required name.
-            fields: fields of the object; this method sets those of the names.
-            classes: fields for each class of undeclared keys.
-        """
+        """Frame of an empty object; `classes` has fields for each class of undeclared keys."""
         from guideway.masks.kernels.entry import build_keys
 
         arena, table = self._arena, list[int]()  # small arrays of numpy take longer

@@ -112,14 +112,10 @@ _LINE: Final = 64  # bytes; no two arrays share a cache line
 
 
 class Described(Protocol):
-    """The methods of a gallery that this module needs."""
-
     words: int
     deepest: int
 
-    def describe(self, context: NDArray[np.int64]) -> None:
-        """Write the sizes and addresses of shared arrays to a context."""
-        ...
+    def describe(self, context: NDArray[np.int64]) -> None: ...
 
 
 @final
@@ -133,14 +129,7 @@ class Plan:
         contents: Mapping[int, NDArray[Any]],
         used: Mapping[int, int],
     ) -> None:
-        """Lay out arrays one after the other, those with contents first.
-
-        Args:
-            context: of the arena, without the addresses of these arrays.
-            sizes: type and number of elements of each array.
-            contents: contents of arrays that are not all zero.
-            used: number of used elements of those that only Python writes.
-        """
+        """Lay out arrays; `used` counts the elements in use of those that only Python writes."""
         self.context, self.used = context, dict(used)
         self.parts: dict[int, tuple[int, Any, int]] = {}
         self.size = 0
@@ -165,14 +154,12 @@ class Plan:
         return memory, context
 
     def told(self, context: NDArray[np.int64]) -> "Plan":
-        """A copy with another context."""
         made = copy(self)
         made.context = context
         return made
 
     @classmethod
     def empty(cls, gallery: Described) -> "Plan":
-        """Plan of an empty arena."""
         context = np.zeros(at.CONTEXT_SIZE, np.int64)
         gallery.describe(context)
         for count in (at.STACKS, at.MACROS, at.TEXTS, at.EXTRAS, at.PAIRS, at.JUDGEMENTS):

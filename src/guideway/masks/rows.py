@@ -1,8 +1,4 @@
-"""Token masks of the plain engine, with a small cache.
-
-A row depends on the state only, so it is made once and shared without copying. The cache is small,
-since the engine is meant to be simple and a walk takes milliseconds.
-"""
+"""Token masks of the plain engine, with a small cache; rows are shared without copying."""
 
 from collections import OrderedDict
 from typing import Final, Generic, TypeVar, final
@@ -49,17 +45,13 @@ class Rows(Generic[State]):
         return found
 
     def pack(self, state: State, tokens: "np.typing.NDArray[np.int32]") -> Row:
-        """Row of these tokens, and end ids if the state accepts."""
         if not self._recognizer.accepts(state):
             return pack(tokens, self._vocabulary.width)
         ends = np.array(sorted(self._vocabulary.eos_ids), np.int32)
         return pack(np.concatenate([tokens, ends]), self._vocabulary.width)
 
     def reached(self, state: State) -> Reached:
-        """Walk from a state, after clearing a table that is too large.
-
-        The last result is cached: near the end of a budget it is used twice.
-        """
+        """Walk from a state, cached once: near the end of a budget it is used twice."""
         if self._walked is not None and self._walked[0] == state:
             return self._walked[1]
         if self._state_bytes > self._budget.table_bytes:
@@ -69,7 +61,6 @@ class Rows(Generic[State]):
         return found
 
     def state(self, number: int) -> State:
-        """The blurred state with this number in the last walk."""
         return self._table.state(number)
 
     def after(self, state: State, token: int) -> State | None:
@@ -85,7 +76,6 @@ class Rows(Generic[State]):
         return following
 
     def held(self) -> Held:
-        """Size of the caches."""
         count = len(self._rows)
         return Held(
             rows=count,
@@ -101,7 +91,6 @@ class Rows(Generic[State]):
         return self._table.rows.nbytes + _STATE * len(self._table)
 
     def forget(self) -> None:
-        """Clear the caches."""
         self._recognizer.forget()
         self._walked = None
         self._table = Table(self._recognizer)

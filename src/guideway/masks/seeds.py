@@ -25,14 +25,6 @@ from guideway.syntax.json_schema_values import TYPES
 @final
 @dataclass(frozen=True, slots=True, eq=False)
 class Seed:
-    """The initial nodes of a network.
-
-    Attributes:
-        plan: plan of the arena that holds them.
-        known: their expressions.
-        shelf: the shelf in `plan`.
-    """
-
     plan: Plan
     known: Known
     shelf: Shelf
@@ -52,7 +44,6 @@ class Seed:
         return cls(arena.plan(), known, shelf)
 
     def beside(self, shelf: Shelf) -> "Seed":
-        """The same nodes with another shelf."""
         context = self.plan.context.copy()
         shelf.describe(context)
         return replace(self, plan=self.plan.told(context), shelf=shelf)

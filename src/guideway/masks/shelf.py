@@ -1,9 +1,7 @@
-"""Masks, each stored once for all constraints of a vocabulary.
+"""Masks, each stored once for all constraints of a vocabulary, found by hash (`kernels.shelf`).
 
-Masks of many states and schemas are equal (within a string before a comma or brace, all are).
-Kernels look a mask up by its hash (`kernels.shelf`); a new one is added while there is room. Rows
-are never removed, as kernels of other threads may read them. When a shelf is full, new networks get
-a new one; the old one is freed with its last network.
+Rows are never removed, as kernels of other threads may read them. When a shelf is full, new
+networks get a new one; the old one is freed with its last network.
 """
 
 import threading
@@ -25,13 +23,6 @@ _MOST_ROWS: Final = 1 << 14  # limit for small vocabularies
 
 @final
 class Shelf:
-    """Rows of one gallery.
-
-    Attributes:
-        rows: rows by number; row 0 is unused.
-        full: True if there is no more room.
-    """
-
     def __init__(self, words: int) -> None:
         self._words = words
         room = 1 << min(MOST_BYTES // (4 * words), _MOST_ROWS).bit_length() - 1
@@ -48,7 +39,6 @@ class Shelf:
         return Held(rows=count, row_bytes=4 * self._words * count)
 
     def describe(self, context: "NDArray[np.int64]") -> None:
-        """Write the size and addresses to a context."""
         context[at.SHELF_ROOM] = self._room
         context[at.SHELF], context[at.SHELF_CODE] = address(self._table), address(self._codes)
         context[at.SHELF_ROW] = address(self._addresses)
@@ -79,8 +69,6 @@ def sealed(row: Row) -> Row:
 
 @final
 class _Shared:
-    """All shelves in use, for memory accounting."""
-
     def held(self) -> Held:
         return total([shelf.held() for shelf in [*_shelves]])
 

@@ -1,8 +1,4 @@
-"""Large arrays that take memory only where they are written.
-
-Kernels need arrays that never move, so some have their final size at once. Memory from numpy's heap
-may have to be cleared; mapped memory is zero and committed page by page.
-"""
+"""Large arrays that never move: mapped memory is zero and committed page by page."""
 
 from math import prod
 from mmap import ACCESS_COPY, mmap

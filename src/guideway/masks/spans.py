@@ -24,8 +24,6 @@ _BEHIND: Final = 1 << 12  # successors of a state; an e-mail address has 2,013: 
 
 @final
 class Spans:
-    """Distances for one lexicon; threads may compute the same one twice."""
-
     def __init__(self) -> None:
         self._least: dict[int, int] = {}
         self._farthest: dict[int, int | None] = {}
@@ -33,8 +31,7 @@ class Spans:
     def least(self, lexicon: Lexicon, state: int) -> int | None:
         """Length of a short text of a state, mostly a shortest one; None if it takes long.
 
-        A best-first search by `guess`: times of day have 60,000 states, and none of the nearest 256
-        accepts. Also learns the states on the way.
+        Best first by `guess`: no end is among the nearest 256 of the 60,000 states of times.
         """
         before, heap = {state: state}, [(0, 0, state)]
         while heap and len(before) <= _MET:
@@ -96,7 +93,6 @@ class Spans:
         return found
 
     def _behind_one(self, lexicon: Lexicon, states: set[int], between: int) -> set[int] | None:
-        """States after one character; None if that takes long."""
         met = [(state, between) for state in states]
         known, found = {*met}, set[int]()
         for state, inside in met:  # which grows

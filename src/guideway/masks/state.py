@@ -1,6 +1,6 @@
-"""Decode states, which cache their masks and successors.
+"""Decode states, which cache masks and successors: one object for each macro state of a network.
 
-There is one object for each macro state of a network. Old states stay valid, in any thread.
+Old states stay valid, in any thread.
 """
 
 import sys
@@ -19,20 +19,15 @@ UNTIED: Final = -2  # macro state of states whose network is gone
 
 @final
 class State:
-    """A position in a text. Compared by identity: equal states are the same object.
+    """A position in a text. Equal states are the same object.
 
     Attributes:
-        network: network of the state; None for the plain engine or if UNTIED.
-        macro: its macro state there, or PLAIN or UNTIED.
+        network: None for the plain engine or if UNTIED.
+        macro: macro state, PLAIN or UNTIED.
         text: number of the text read of the current items (`marks`).
-        accepts: True if the text may end here.
-        ended: True after an end id.
-        row: the mask, while cached.
-        hits: number of cache hits.
-        seen: `hits` when the cache was last trimmed.
+        hits, seen: cache hits, and those when the cache was last trimmed.
         enough: number of tokens known to suffice for an end after any next token.
-        token: the first token taken, -1 if none.
-        next: the state after `token`.
+        token, next: the first token taken, and the state after it.
     """
 
     # Most states have one predecessor and one successor, so these are slots: a dictionary and a
@@ -58,13 +53,11 @@ class State:
         self._rest = rest
 
     def following(self, token: int) -> "State | None":
-        """The state after a token, if cached."""
         if token == self.token:
             return self.next
         return None if self._others is None else self._others.get(token)
 
     def follow(self, token: int, state: "State") -> None:
-        """Cache the state after a token, and the way to it."""
         if self.token < 0:
             self.next = state  # before `token`, which other threads check
             self.token = token
@@ -76,7 +69,6 @@ class State:
             state._before, state._by = self, token
 
     def reader(self) -> Network | None:
-        """The network that reads the state; None for the plain engine."""
         if self.network is None and self.macro != PLAIN:
             raise GuidewayError("a state of another engine")
         return self.network
@@ -90,18 +82,15 @@ class State:
         self.token, self.next, self._others = -1, None, None
 
     def end(self, row: Row, rest: Expr) -> "State":
-        """The state after an end id, where only end ids are allowed."""
         if self._end is None:
             self._end = State(self.network, self.macro, True, rest)
             self._end.ended, self._end.row = True, row
         return self._end
 
     def know_rest(self, rest: Expr | None) -> None:
-        """Set the expression of what follows, None if it is not known."""
         self._rest, self._before = rest, None
 
     def known_rest(self) -> Expr:
-        """The expression of what follows."""
         if self._rest is None:
             raise GuidewayError("what follows this state has not been asked for")
         return self._rest
@@ -125,7 +114,6 @@ class State:
         return state, steps[::-1]
 
     def copy(self) -> "State":
-        """An UNTIED state with the same mask."""
         made = State(None, UNTIED, self.accepts, self._rest)
         made.row, made.hits, made.seen = self.row, self.hits, self.seen
         made.enough = self.enough

@@ -1,9 +1,7 @@
-"""Masks and successors of decode states: the interface of the fast engine.
+"""Masks and successors of decode states, cached: the interface of the fast engine.
 
-Repeated questions cost one look-up: a state caches its mask and successors. Rows outside a shelf
-are limited, least recently used first out; a shelf stores equal rows once (2,700 states of a Python
-file have 200 rows). A network that is too large is left to the states that use it, and the next
-text starts a new one. Results do not change.
+Rows outside a shelf are limited, least recently used first out. A network that is too large is left
+to the states that use it, and the next text starts a new one.
 """
 
 import threading
@@ -38,12 +36,7 @@ _DOUBTS: Final = 4  # tokens of a mask that kernels cannot decide before they ar
 
 @final
 class States:
-    """The states of one constraint.
-
-    Attributes:
-        lock: held by users of its networks or the recognizer.
-        beside: results of other modules for the current network, dropped with it.
-    """
+    """The states of one constraint; `beside` has other modules' results for the current network."""
 
     def __init__(
         self, expr: Expr, machine: Derivatives, vocabulary: Vocabulary, budget: Budget
@@ -62,7 +55,6 @@ class States:
 
     @cached_property
     def _plain(self) -> Rows[Expr]:
-        """The masks of the plain engine, where the kernels have no room."""
         return Rows(self._machine, self._vocabulary, self._budget)
 
     def _renew(self) -> None:
@@ -79,10 +71,7 @@ class States:
         self._kept = []
 
     def _outgrow(self) -> None:
-        """Start a new network, and keep copies of the states of the old one.
-
-        Reading a token again then costs microseconds, not 2 ms. States in use keep their network.
-        """
+        """Start a new network with copies of the old states: re-reading a token would take 2 ms."""
         known, starts = [*self._known.values(), *self._kept], self._starts
         for state in self._with_rows:
             state.row = None
@@ -173,7 +162,6 @@ class States:
             return self._filled(state)
 
     def after(self, state: State, token: int) -> State | None:
-        """The state after a token, None if its bytes cannot be read."""
         found = state.following(token)
         if found is None:
             with self.lock:
@@ -183,7 +171,6 @@ class States:
         return found
 
     def _after_all(self, state: State, token: int) -> State | None:
-        """The state after a token for which there was no room."""
         with while_there_is_room:
             self._move(state)
             return self._after(state, token)
@@ -204,16 +191,12 @@ class States:
             self._network.states[state.macro] = state
 
     def _leave(self, state: State) -> None:
-        """Move a state to the plain engine, as it does not fit into an empty network.
-
-        That is far slower but has no bounded table: masks of a compiled constraint never fail.
-        """
+        """Move a state to the plain engine: slow, but without bounded tables: masks never fail."""
         self._machine.living.consult(None)
         state.know_rest(self.rest(state))
         state.network, state.macro = None, PLAIN
 
     def end(self, state: State) -> State:
-        """The state after an end id."""
         return state.end(self._gallery.ends, self.rest(state))
 
     def rest(self, state: State) -> Expr:
@@ -228,17 +211,14 @@ class States:
             return state.known_rest()
 
     def reader(self, state: State) -> Network | None:
-        """The network that reads a state; None for the plain engine."""
         with self.lock:
             return state.network or self._tied(state)
 
     @property
     def network(self) -> Network:
-        """The current network; few states belong to older ones."""
         return self._network
 
     def held(self) -> Held:
-        """Size of the caches."""
         with self.lock:
             rows, nbytes = len(self._with_rows), self._network.arena.nbytes
             return Held(
@@ -251,11 +231,9 @@ class States:
             )
 
     def size(self) -> int:
-        """Memory of the caches in bytes."""
         return len(self._with_rows) * 4 * self._gallery.words + self._network.arena.nbytes
 
     def forget(self) -> None:
-        """Drop the masks and the network; states in use keep theirs."""
         with self.lock:
             for state in self._with_rows:
                 state.row = None
@@ -272,7 +250,6 @@ class States:
         return found
 
     def _reached(self, state: State, token: int) -> State | None:
-        """The state after a token that is not cached."""
         if token >= len(self._tokens) or not self._tokens[token]:
             return None
         network = state.network or self._tied(state)
@@ -362,7 +339,6 @@ class States:
         return row
 
     def _fill(self, state: State) -> tuple[Row, bool]:
-        """The mask, and whether it is on a shelf."""
         network = state.network or self._tied(state)
         if network is None:
             return self._plain.row(self.rest(state)), False

@@ -1,13 +1,6 @@
-"""Transitions of a recognizer as an array, for walks over a trie.
+"""Transitions of a recognizer as an array: 256 successors for each blurred state.
 
-States are numbered by first appearance; the row of 256 successors is made when a state is first
-left::
-
-    number 0   dead: every byte leads to it
-    number 1   unsure: every byte leads to it, and the caller must decide
-    number n   a blurred state of the recognizer
-
-Rows take 1 KB each. A table only grows; its owner replaces it when it is too large.
+Number 0 is dead, and 1 is unsure: the caller must decide. A table only grows.
 """
 
 from functools import lru_cache
@@ -24,11 +17,7 @@ DEAD, UNSURE = 0, 1
 
 @final
 class Table(Generic[State]):
-    """Successor numbers of blurred states.
-
-    Attributes:
-        rows: int32[capacity, 256]; rows of states not yet left are undefined.
-    """
+    """Successor numbers of states; rows of states not yet left are undefined."""
 
     def __init__(self, recognizer: Blurry[State]) -> None:
         self._recognizer = recognizer
@@ -43,18 +32,15 @@ class Table(Generic[State]):
         return len(self._states)
 
     def number(self, state: State) -> int:
-        """Number of a live state, blurred first."""
         return self._number(self._recognizer.blurred(state))
 
     def state(self, number: int) -> State:
-        """The blurred state with this number, neither dead nor unsure."""
         state = self._states[number]
         if state is None:
             raise IndexError(number)
         return state
 
     def leave(self, numbers: NDArray[np.int32]) -> None:
-        """Make the rows of these states."""
         fresh = numbers[~self._left[numbers]]
         for number in np.unique(fresh).tolist() if fresh.size else ():
             row = np.zeros(256, np.int32)

@@ -32,28 +32,16 @@ _DEEPEST: Final = 1024  # expressions of a stack
 class Automaton(Protocol):
     """Expressions for the nodes of a Lark automaton."""
 
-    def pushed(self, below: Frame | None, state: int, margin: int) -> Frame:
-        """A stack with one more state; on None the initial stack."""
-        ...
+    def pushed(self, below: Frame | None, state: int, margin: int) -> Frame: ...
 
-    def taken(self, took: list[int], stack: Frame) -> Expr:
-        """Expression of a TOOK node on a stack."""
-        ...
+    def taken(self, took: list[int], stack: Frame) -> Expr: ...
 
-    def lined(self, line: list[int], took: list[int], stack: Frame) -> Expr:
-        """Expression of a LINE node on a TOOK node."""
-        ...
+    def lined(self, line: list[int], took: list[int], stack: Frame) -> Expr: ...
 
 
 @final
 class Verdicts:
-    """The verdicts of one network.
-
-    Args:
-        exprs: expressions by the index that nodes use.
-        automata: Lark automata by their tables.
-        machine: decides whether an expression has a text.
-    """
+    """The verdicts of one network; `exprs` by node index, `automata` by table."""
 
     def __init__(
         self,
@@ -127,7 +115,6 @@ class Verdicts:
             return at.V_DOUBT
 
     def _whole(self, node: int, stack: int) -> Expr | None:
-        """Expression of a place, None if it has none."""
         parts: list[Expr] = []
         if self._arena.record(node)[0] == at.GUARDED:
             _, node, guards, *_ = self._arena.record(node)
@@ -175,7 +162,6 @@ class Verdicts:
         return known[stack], below
 
     def _said(self, node: int) -> Expr | None:
-        """Expression of a node, None if it has none."""
         kind, a, b, c, *_ = self._arena.record(node)
         if kind == at.LITERAL:
             rest = self._said(c)
@@ -189,7 +175,6 @@ class Verdicts:
         return EPSILON if kind == at.NIL else None
 
     def _lexical(self, state: int) -> Expr:
-        """Expression of a lexical state, cached."""
         found = self._states.get(state)
         if found is None:
             found = self._states[state] = self._lexicon.expr(state)
@@ -219,7 +204,6 @@ class _Settled:
         self._left = _LOOKED_AT
 
     def look(self, expr: Expr) -> bool:
-        """Return True if such a text, maybe empty, was found."""
         self._left -= 1
         if not expr.looks or isinstance(expr, Stop):
             return True
