@@ -198,10 +198,7 @@ def _flatten(context: Context, base: int, end: int) -> None:
 
 @once
 def _may_meet(context: Context, first: int) -> bool:
-    """Return True if `_unite` may find two counts of the same item before the same rest.
-
-    Comparing 500 options pairwise took 0.7 ms.
-    """
+    """Return True if `_unite` may find a pair; comparing 500 options pairwise took 0.7 ms."""
     listed, end = int64s(context, LIST), int(context[TOP])
     counts, found = 0, False
     for index in range(first, end):
@@ -285,10 +282,9 @@ def _joined(context: Context, head: int, before: int) -> tuple[int, int]:
 
 @inner
 def alt_by_head(context: Context, base: int, deep: int) -> int:
-    """As `alt_of`, with common heads factored out: x·y | x·z becomes x·(y|z), `deep` parts deep.
+    """As `alt_of`, with common heads factored out `deep` parts deep: x·y | x·z becomes x·(y|z).
 
-    Without this, a search may keep `.*(x.*|)` beside `.*`. That is another state, and its picture
-    takes ten times as long.
+    Otherwise `.*(x.*|)` beside `.*` is another state, whose picture takes ten times as long.
     """
     listed, end = int64s(context, LIST), int(context[TOP])
     if end - base == 1:

@@ -37,7 +37,6 @@ def stack_behind(context: Context, took: int, states: int) -> int:
 
 @inner
 def lines_behind(context: Context, took: int) -> int:
-    """The LINES after the shift."""
     nodes = int32s(context, NODE)
     table, terminal = int(nodes[took * 6 + 1]), int(nodes[took * 6 + 2])
     lines = int(nodes[took * 6 + 3])

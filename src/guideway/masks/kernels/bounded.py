@@ -53,10 +53,7 @@ def _read_on(context: Context, row: Words, first: int, last: int, macro: int) ->
 
 @inner
 def _read_pair(context: Context, place: int, between: int) -> int:
-    """Read the byte of a trie node: LEFT, ENDED or INSIDE.
-
-    Writes the pair and the character count at the node's depth.
-    """
+    """Read the byte of a trie node into the pair at its depth: LEFT, ENDED or INSIDE."""
     rows, pairs = int32s(context, LEX), int32s(context, BOUND_WALK)
     at, byte = int(uint16s(context, TRIE_DEPTH)[place]) * 3, int(uint8s(context, TRIE_BYTE)[place])
     state, inside, count = int(pairs[at - 3]), int(pairs[at - 2]), int(pairs[at - 1])
@@ -75,11 +72,7 @@ def _read_pair(context: Context, place: int, between: int) -> int:
 
 @once
 def bounded_walk(context: Context, row: Words, below: int, node: int, macro: int) -> int:
-    """Set the tokens of a BOUNDED node below a trie node.
-
-    Tokens that continue after the end of the pattern are read with `macro`. An interrupted walk is
-    resumed at BOUND_PLACE.
-    """
+    """Set the tokens of a BOUNDED node below a trie node; after its end, those of `macro`."""
     nodes, pairs, ends = (
         int32s(context, NODE),
         int32s(context, BOUND_WALK),
@@ -117,10 +110,7 @@ def bounded_walk(context: Context, row: Words, below: int, node: int, macro: int
 
 @inner
 def _has_room(context: Context, at: int, node: int) -> int:
-    """INSIDE if the bounds allow a text from the pair at a depth, else LEFT.
-
-    The length of the pair is cached in LAST_*: the next node mostly has the same pair.
-    """
+    """INSIDE if the bounds allow a text from the pair at a depth, else LEFT; cached in LAST_*."""
     pairs, nodes, lengths = (
         int32s(context, BOUND_WALK),
         int32s(context, NODE),
@@ -152,10 +142,7 @@ def _has_room(context: Context, at: int, node: int) -> int:
 
 @inner
 def _has_room_below(context: Context, place: int, node: int) -> int:
-    """WHOLE if all below a trie node leads back to its pair and has room, else INSIDE.
-
-    Reads LAST_FEWEST, set by `_has_room`.
-    """
+    """WHOLE if all below a trie node leads back to its pair and has room, else INSIDE."""
     nodes, pairs = int32s(context, NODE), int32s(context, BOUND_WALK)
     count = int(pairs[int(uint16s(context, TRIE_DEPTH)[place]) * 3 + 2])
     low, high = int(nodes[node * 6 + 2]) - count, int(nodes[node * 6 + 3])

@@ -44,7 +44,6 @@ _FURTHER: Final = 3  # doublings of BOUND_SEARCH after searches over states and 
 
 @inner
 def know_length(context: Context, pair: int, between: int, field: int) -> int:
-    """Compute a field of LENGTH of a pair."""
     lengths, pairs = int32s(context, LENGTH), int64s(context, PAIR)
     at = pair * L_ROW
     if lengths[at + field] != 0:
@@ -71,11 +70,7 @@ def _is_exact(context: Context, single: int, inside: int, between: int) -> bool:
 
 @inner
 def _try_length(context: Context, pair: int, between: int, field: int) -> int:
-    """As `know_length`, but may return TOO_MANY.
-
-    Mostly either states or options are few. `a.{24}b` has 2^25 sets of 26 members; of three
-    intersected groups of nine patterns, the tuples of members outnumber the sets that are reached.
-    """
+    """As `know_length`, or TOO_MANY; states or options are mostly few (`a.{24}b`: 2^25 and 26)."""
     option = options_of(context, int(int64s(context, PAIR)[pair] >> 32))
     if option <= 0:
         return option if option < 0 else _find_length(context, pair, between, field)

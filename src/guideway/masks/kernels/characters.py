@@ -21,7 +21,6 @@ def utf8_after(state: int, byte: int) -> int:
 
 @inner
 def utf8_lead(byte: int) -> int:
-    """UTF-8 state after the first byte of a character."""
     if byte < 0xC2 or byte > 0xF4:
         return 0 if byte < 0x80 else INVALID
     if byte < 0xE0:
@@ -33,10 +32,7 @@ def utf8_lead(byte: int) -> int:
 
 @inner
 def code_after(code: int, byte: int) -> int:
-    """The last three bytes of a character << 4 | the UTF-8 state after `byte`.
-
-    Between characters the state is 0, and the bytes are those of the last one.
-    """
+    """The last three bytes of a character << 4 | the UTF-8 state after `byte`, 0 at its end."""
     before = code & 15
     read = ((code >> 4) << 8 | byte) & 0xFFFFFF if before != 0 else byte
     return read << 4 | utf8_after(before, byte)

@@ -116,7 +116,6 @@ def close(context: Context, node: int, stack: int) -> int:
 
 @inner
 def close_pushed(context: Context) -> int:
-    """Process the work list of the closure."""
     code = OK
     scratch, nodes = int64s(context, SCRATCH), int32s(context, NODE)
     while code == OK and context[TODO] > 0:
@@ -220,7 +219,6 @@ def _pop(context: Context, stack: int) -> int:
 
 @inner
 def _forked(context: Context, node: int) -> int:
-    """Follow an alternative of a fork, and push the next one."""
     nodes = int32s(context, NODE)
     code, rest = _pop(context, int(nodes[node * 6 + 1])), int(nodes[node * 6 + 2])
     return push(context, rest, 0) if code == OK and rest != NIL else code
@@ -323,7 +321,6 @@ def _counts(context: Context, thing: int) -> int:
 
 @inner
 def _has_come(context: Context, frame: int, count: int) -> bool:
-    """Return True if at least `count` different strings have come."""
     extras = frame_field(context, frame, 2)
     while extras != 0 and count > 0:
         extras, count = int64s(context, EXTRA)[extras] & 0xFFFFFFFF, count - 1

@@ -20,7 +20,6 @@ def item_of(context: Context, record: int) -> int:
 
 @inner
 def low_of(context: Context, record: int) -> int:
-    """The least count."""
     if field(context, record, KIND) == REPEAT:
         return field(context, record, B)
     return 1 if item_of(context, record) == record else 0

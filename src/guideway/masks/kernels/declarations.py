@@ -17,7 +17,6 @@ class Word:
     item: str = ""
 
     def __call__(self, *arguments: object) -> Any:
-        """Fail: words work only within kernels."""
         raise NotImplementedError(self.name)
 
 
@@ -33,20 +32,16 @@ class Inner:
 
     @property
     def code(self) -> FunctionType:
-        """The Python function, with its globals."""
         return cast("FunctionType", self.function)
 
     @property
     def symbol(self) -> str:
-        """Name in LLVM."""
         return f"{self.code.__module__}.{self.code.__qualname__}"
 
     @property
     def result_type(self) -> str:
-        """Result type in LLVM."""
         types = [llvm_type(kind) for kind in self.results]
         return "void" if not types else types[0] if len(types) == 1 else f"{{{', '.join(types)}}}"
 
     def __call__(self, *arguments: object) -> Any:
-        """Fail: only kernels call it."""
         raise NotImplementedError(self.symbol)

@@ -53,10 +53,7 @@ _FREE: Final = 64  # lines that one derivation writes at no cost in EFFORT
 
 @inner
 def derive(context: Context, root: int) -> None:
-    """Make the arcs of a record, and the lines and arcs that they need.
-
-    Entries of LIST are record * 2, plus 1 where arcs are wanted.
-    """
+    """Make the arcs of a record; entries of LIST are record * 2, + 1 where arcs are wanted."""
     base, before = int(context[TOP]), _written(context)
     push(context, root * 2 + 1)
     while context[TOP] > base and context[WANT] == 0:
@@ -112,7 +109,6 @@ def _push_body(context: Context, record: int) -> int:
 
 @inner
 def _make_lines(context: Context, record: int) -> None:
-    """Write the lines of a record."""
     kind, a, b = field(context, record, KIND), field(context, record, A), field(context, record, B)
     begin = int(context[LINES])
     if kind == BYTES:

@@ -155,10 +155,7 @@ def _base(context: Context, stack: int) -> int:
 
 @inner
 def _settle(context: Context, entry: int, count: int) -> int:
-    """Build the forks of an entry and of all entries below it; OK, or FULL.
-
-    The depth-first path is after the lists: entries, and the index reached in the list of each.
-    """
+    """Build the forks of an entry and all below it; the depth-first path is after the lists."""
     listed, targets, way = int64s(context, ENTERED), int32s(context, TARGET), count
     if targets[entry] != 0:
         return OK

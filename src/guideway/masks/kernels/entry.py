@@ -130,10 +130,7 @@ def run(context: Context, what: int, a: int, b: int, row: WholeWords, spare: Who
 def picture(
     context: Context, below: int, state: int, found: WholeInts, exits: WholeInts, leads: Sets
 ) -> int:
-    """Find the tokens below a trie node that stay within a lexical state, and its exits.
-
-    `found` receives the holes. Expands states on the way.
-    """
+    """Find the tokens and exits of a state, expanding states; see `pictures.take_picture`."""
     code = NEED_LEX
     while code == NEED_LEX:
         code = take_picture(context, below, state, found, exits, leads)

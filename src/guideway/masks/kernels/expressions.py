@@ -60,7 +60,6 @@ class Expressions:
         }
 
     def value(self, node: ast.expr) -> Operand:
-        """Translate an expression."""
         if type(node) not in self._forms:
             raise TypeError(f"{ast.unparse(node)!r} is not known to kernels")
         return self._forms[type(node)](node)
@@ -180,7 +179,7 @@ class Expressions:
         return found
 
     def _either(self, node: ast.IfExp) -> Sequence[Operand]:
-        """Translate a conditional expression; only the chosen arm is evaluated."""
+        """Translate a conditional expression."""
         code = self._code
         yes, no, end = code.fresh("b"), code.fresh("b"), code.fresh("b")
         self.branch(node.test, yes, no)

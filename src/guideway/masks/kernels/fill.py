@@ -97,11 +97,7 @@ MANY_PLACES: Final = -19  # so many nodes are reached that a walk with merged st
 
 @once
 def fill(context: Context, macro: int, row: Words, spare: Words) -> int:
-    """Write the mask of a macro state; unsure tokens are written to UNSURE.
-
-    Resumed after a request if PENDING is set. Returns the number of the equal row on the shelf; 0
-    if there is none or tokens are unsure.
-    """
+    """Write the mask of a macro state, resumed if PENDING; return the equal row on the shelf."""
     context[BLUR] = context[CAPTURES]
     code = OK
     if context[PENDING] == 0:
@@ -188,7 +184,6 @@ def _is_open_key(context: Context, node: int) -> bool:
 
 @inner
 def _key_state(context: Context, node: int) -> int:
-    """The lexical state of a key, or of the quote before it."""
     nodes = int32s(context, NODE)
     if nodes[node * 6] == KEY:
         return int(nodes[node * 6 + 4])
@@ -266,7 +261,6 @@ def _leaf(context: Context, row: Words, below: int, node: int, stack: int) -> in
 
 @once
 def _of_automaton(context: Context, row: Words, below: int, node: int, stack: int) -> int:
-    """Set the tokens of a node of Lark's automaton, or of a guarded node."""
     nodes = int32s(context, NODE)
     core = int(nodes[node * 6 + 1]) if nodes[node * 6] == GUARDED else node
     if nodes[core * 6] == LINE:
@@ -350,7 +344,6 @@ def _counted(context: Context, row: Words, node: int, stack: int) -> int:
 
 @once
 def _bounded(context: Context, row: Words, below: int, node: int, stack: int) -> int:
-    """Set the tokens of a pattern with counted characters."""
     begin(context)
     code = close(context, NIL, stack)
     if code < 0:

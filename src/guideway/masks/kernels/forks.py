@@ -83,10 +83,7 @@ def fork(context: Context, first: int, last: int) -> int:
 
 @inner
 def _list_level(context: Context, first: int, last: int, level: int) -> int:
-    """Begin a level with the stacks in the low halves of [first, last), sorted by top, distinct.
-
-    Returns the level, or FULL.
-    """
+    """Begin a level with the stacks in the low halves of [first, last), distinct, sorted by top."""
     if level + L_LISTED > 2 * context[WORK_ROOM]:
         return full(context, VISITED)
     listed, pairs, begin = int64s(context, SCRATCH), int64s(context, STACK), level + L_LISTED
@@ -147,10 +144,7 @@ def _share_top(context: Context, level: int) -> int:
 
 @inner
 def _list_stacks(context: Context, first: int, last: int, free: int) -> int:
-    """List the low halves of [first, last) from `free` on, forks as their alternatives.
-
-    Returns the end of the list, or FULL. An alternative may be listed twice.
-    """
+    """List the low halves of [first, last) from `free` on, forks as alternatives; the end."""
     listed, nodes, pairs = int64s(context, SCRATCH), int32s(context, NODE), int64s(context, STACK)
     context[FORKS] += 1
     for index in range(first, last):

@@ -44,7 +44,6 @@ from guideway.masks.kernels.views import Context, inner, int32s, int64s, uint8s,
 
 @inner
 def object_field(context: Context, thing: int, field: int) -> int:
-    """A field of an object."""
     return int32s(context, OBJECT)[thing * 16 + field]
 
 
@@ -62,7 +61,6 @@ def frame_field(context: Context, frame: int, field: int) -> int:
 
 @inner
 def may_come(context: Context, frame: int, rank: int) -> bool:
-    """Return True if the name of this rank may come next."""
     at = frame_field(context, frame, 4)
     return (uint64s(context, BIT)[at + (rank >> 6)] >> np.uint64(rank & 63)) & np.uint64(1) != 0
 
@@ -150,7 +148,6 @@ def _set_ordered(context: Context, thing: int, position: int) -> None:
 
 @inner
 def first_frame(context: Context, thing: int) -> int:
-    """The frame of an empty object."""
     code = _clear_bits(context, thing)
     if code < 0:
         return code
@@ -175,7 +172,6 @@ def _copy_bits(context: Context, thing: int, frame: int) -> None:
 
 @inner
 def frame_after_name(context: Context, frame: int, rank: int) -> int:
-    """The frame after the declared name of this rank."""
     thing = frame_field(context, frame, 0)
     if object_field(context, thing, O_BARE) != 0:
         return frame
@@ -196,7 +192,6 @@ def frame_after_name(context: Context, frame: int, rank: int) -> int:
 
 @inner
 def has_extra(context: Context, extras: int, text: int) -> bool:
-    """Return True if `text` is in the set."""
     pairs = int64s(context, EXTRA)
     while extras != 0:
         if pairs[extras] >> 32 == text:
@@ -304,7 +299,6 @@ def build_keys(context: Context, thing: int, free: int) -> int:
 
 @inner
 def rehash_frames(context: Context) -> None:
-    """Rebuild the hash table of frames after it has grown."""
     frames, table, bits = int32s(context, FRAME), int32s(context, FRAME_HASH), uint64s(context, BIT)
     last = 2 * context[FRAME_ROOM] - 1
     for number in range(context[FRAMES]):

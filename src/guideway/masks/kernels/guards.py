@@ -35,7 +35,6 @@ def under_guards(context: Context, node: int) -> int:
 
 @inner
 def with_guard(context: Context, guards: int, state: int, level: int) -> int:
-    """Guards and one more."""
     nodes = int32s(context, NODE)
     rest, before = guards, 0
     while rest != 0 and _is_before(context, rest, state, level):

@@ -73,7 +73,6 @@ def full(context: Context, slot: int) -> int:
 
 @inner
 def node_of(context: Context, kind: int, a: int, b: int, c: int, d: int, e: int) -> int:
-    """The node of this kind with these fields."""
     nodes, table = int32s(context, NODE), int32s(context, NODE_HASH)
     last = 2 * context[NODE_ROOM] - 1
     place = mixed(mixed(mixed(mixed(mixed(kind, a), b), c), d), e) & last
@@ -201,10 +200,7 @@ def _same(context: Context, macro: int, count: int) -> bool:
 
 @inner
 def macro_of(context: Context, count: int, accepts: int, unsure: int) -> int:
-    """The macro state of the first `count` configurations in SCRATCH, which this sorts.
-
-    Does not set FIRST of a new one. 0 is the dead one.
-    """
+    """The macro state of `count` configurations in SCRATCH, sorted here; does not set FIRST."""
     macros, table = int32s(context, MACRO), int32s(context, MACRO_HASH)
     configs, found = int64s(context, CONFIG), int64s(context, SCRATCH)
     sort(found, 0, count)
@@ -262,7 +258,6 @@ def remember_step(context: Context, key: int, macro: int) -> int:
 
 @inner
 def rehash_pairs(context: Context, array: int, hashes: int, used: int, room: int) -> None:
-    """Rebuild the hash table of pairs after it has grown."""
     pairs, table = int64s(context, array), int32s(context, hashes)
     last = 2 * context[room] - 1
     for number in range(1, context[used]):
@@ -274,7 +269,6 @@ def rehash_pairs(context: Context, array: int, hashes: int, used: int, room: int
 
 @inner
 def rehash_nodes(context: Context) -> None:
-    """Rebuild the hash table of nodes."""
     nodes, table = int32s(context, NODE), int32s(context, NODE_HASH)
     last = 2 * context[NODE_ROOM] - 1
     for number in range(context[NODES]):
@@ -289,7 +283,6 @@ def rehash_nodes(context: Context) -> None:
 
 @inner
 def rehash_macros(context: Context) -> None:
-    """Rebuild the hash table of macro states."""
     macros, table = int32s(context, MACRO), int32s(context, MACRO_HASH)
     configs = int64s(context, CONFIG)
     last = 2 * context[MACRO_ROOM] - 1

@@ -39,10 +39,7 @@ ASKING: Final = 1
 
 @inner
 def judge_found(context: Context) -> int:
-    """Set the verdicts of the closure's configurations; OK, ASKING or a code.
-
-    ASKING: the verdicts of the places in ASKED are missing.
-    """
+    """Set the verdicts of the closure's configurations; ASKING if those of ASKED are missing."""
     found, marks = int64s(context, SCRATCH), uint8s(context, FOUND_IS)
     asked = int32s(context, ASKED)
     context[ASKED_COUNT] = context[ASKED_AT] = 0
@@ -70,7 +67,6 @@ def judge_found(context: Context) -> int:
 
 @inner
 def _judged(context: Context, node: int, stack: int) -> int:
-    """The verdict of a configuration, or a code."""
     shut = _is_shut(context, node)
     if shut != 0:
         return shut if shut < 0 else V_DEAD
@@ -80,10 +76,7 @@ def _judged(context: Context, node: int, stack: int) -> int:
 
 @inner
 def _is_shut(context: Context, node: int) -> int:
-    """Return 1 if the guards reject every first byte of a LINE, else 0.
-
-    After a comment only the end may come, and each of its columns was judged.
-    """
+    """Return 1 if guards reject all first bytes of a LINE (saves verdicts of its columns)."""
     nodes, first, flags = (
         int32s(context, NODE),
         uint64s(context, LEX_FIRST),
@@ -107,7 +100,6 @@ def _is_shut(context: Context, node: int) -> int:
 
 @inner
 def keep_living(context: Context) -> None:
-    """Remove the configurations that are not alive."""
     found, marks, kept = int64s(context, SCRATCH), uint8s(context, FOUND_IS), 0
     for index in range(context[FOUND]):
         if marks[index] == V_ALIVE:

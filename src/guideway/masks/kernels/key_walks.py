@@ -75,11 +75,7 @@ def _begin_key(context: Context, row: Words, below: int, node: int, how: int) ->
 
 @inner
 def walk_keys(context: Context, row: Words, below: int, node: int, stack: int) -> int:
-    """Set the tokens of keys below a trie node; what follows them goes on the work list.
-
-    At the root, if undeclared keys may come, only tokens of declared and of repeated names are
-    checked, and cleared where they are not allowed.
-    """
+    """Set the tokens of keys below a trie node; what follows them goes on the work list."""
     frame = int(int32s(context, NODE)[node * 6 + 1])
     how = _CLOSED if frame_field(context, frame, 5) == 0 else _AGAIN if below == 0 else _OPEN
     texts = frame_field(context, frame, 2) if how != _CLOSED else 0
@@ -126,7 +122,6 @@ def walk_keys(context: Context, row: Words, below: int, node: int, stack: int) -
 
 @inner
 def _store(context: Context, depth: int, node: int) -> None:
-    """Save the key at a trie node."""
     keys = int32s(context, KEY_WALK)
     keys[depth * 5], keys[depth * 5 + 1] = context[KEY_TRIE], context[KEY_TEXT]
     keys[depth * 5 + 2], keys[depth * 5 + 3] = context[KEY_STATE], context[KEY_ESCAPE]

@@ -208,10 +208,7 @@ def key_after(context: Context, key: int, byte: int) -> int:
 
 @inner
 def key_step(context: Context, frame: int, byte: int, texts: int) -> int:
-    """Read one more byte, not the closing quote, of the key in KEY_TRIE, KEY_TEXT, ...
-
-    The text is followed if `texts` is not 0. Returns 1, 0 if no key matches, IN_DOUBT or a code.
-    """
+    """Read a byte of the key in KEY_TRIE, ...: 1, 0 if no key matches, IN_DOUBT or a code."""
     node, text, escape = int(context[KEY_TRIE]), int(context[KEY_TEXT]), int(context[KEY_ESCAPE])
     state = int(int32s(context, LEX)[context[KEY_STATE] * 256 + byte])
     if state <= 0:
@@ -248,11 +245,9 @@ def some_left(context: Context, frame: int, text: int, state: int, escape: int) 
 
 @once
 def _some_left(context: Context, extras: int, text: int, state: int, escape: int) -> int:
-    """As `some_left`, for strings that may run out (arrays of different strings).
+    """As `some_left` where some strings have come: 1 if a byte leads on that none of them has next.
 
-    Returns 1 if a byte leads on that no previous string has next; two such bytes are needed if a
-    previous text is unknown. A single way on, as in "https://", is followed. IN_DOUBT is no
-    verdict.
+    If a text is unknown, two such bytes are needed. A single way on, as in "https://", is followed.
     """
     rows, first = int32s(context, LEX), uint64s(context, LEX_FIRST)
     maybe = 1 if has_extra(context, extras, UNKNOWN_TEXT) else 0

@@ -52,7 +52,6 @@ _LONGEST: Final = 1 << 16  # reductions in a row that pop nothing; more means an
 
 @inner
 def top_field(context: Context, stack: int, field: int) -> int:
-    """A field of the node on top of a stack."""
     return int(int32s(context, NODE)[(int64s(context, STACK)[stack] >> 32) * 6 + field])
 
 
@@ -66,10 +65,7 @@ def _cell(tables: Ints, row: int, column: int) -> int:
 
 @inner
 def _reduced(context: Context, table: int, stack: int, terminal: int) -> int:
-    """Reduce all productions before a terminal; return the shift action, 0 if there is none.
-
-    For the end terminal returns 1 if all is read. The states to push on LALR_REST are in LALR_WORK.
-    """
+    """Reduce before a terminal: its action, 0 if none, 1 at the end; new states in LALR_WORK."""
     tables, pushed, pairs = (
         int32s(context, LALR),
         int32s(context, LALR_WORK),
@@ -98,11 +94,7 @@ def _reduced(context: Context, table: int, stack: int, terminal: int) -> int:
 
 @inner
 def accepted(context: Context, table: int, stack: int) -> int:
-    """The SETS of all terminals that the automaton accepts next.
-
-    As `_reduced` for all terminals at once, while they share one reduction; the few that need
-    another reduction are tried one by one.
-    """
+    """The SETS of terminals accepted next, found at once while they share one reduction."""
     tables, pushed, pairs = (
         int32s(context, LALR),
         int32s(context, LALR_WORK),
@@ -133,10 +125,7 @@ def accepted(context: Context, table: int, stack: int) -> int:
 
 @inner
 def _narrowed(context: Context, table: int, state: int, wanted: int) -> int:
-    """Collect the wanted terminals that a state shifts; keep those of one production as wanted.
-
-    Returns that production, -1 if none. Terminals of other productions are put off.
-    """
+    """Collect wanted terminals that a state shifts; narrow the rest to one production, or -1."""
     tables, sets = int32s(context, LALR), int32s(context, LALR_WORK)
     words, best = int(tables[table + T_WORDS]), -1
     place = int(tables[tables[table + T_SETS] + state])
@@ -185,7 +174,6 @@ def _sets_of(context: Context, begin: int, words: int) -> int:
 
 @inner
 def is_in_sets(context: Context, sets: int, terminal: int) -> bool:
-    """Return True if a terminal is in SETS."""
     nodes = int32s(context, NODE)
     while terminal >= 128:
         sets, terminal = int(nodes[sets * 6 + 5]), terminal - 128
@@ -255,7 +243,6 @@ def may_end(context: Context, table: int, stack: int, lines: int) -> int:
 
 @inner
 def scan_of(context: Context, table: int, stack: int, lines: int) -> int:
-    """The SCAN node for the top state."""
     return node_of(context, SCAN, table, top_field(context, stack, 2), lines, 0, 0)
 
 
@@ -291,7 +278,6 @@ def stack_behind_line(context: Context, table: int, stack: int, lines: int, colu
 
 @inner
 def lines_behind_line(context: Context, lines: int, columns: int) -> int:
-    """LINES after a newline with this indentation."""
     nodes = int32s(context, NODE)
     if columns > nodes[lines * 6 + 2]:
         return node_of(context, LINES, 0, columns, lines, 0, 0)
@@ -302,10 +288,7 @@ def lines_behind_line(context: Context, lines: int, columns: int) -> int:
 
 @inner
 def told_apart(context: Context, stack: int, columns: int) -> int:
-    """Columns of a line on TOOK, limited to what distinguishes it from wider lines.
-
-    If no block may begin here, all wider lines are the same. Each blank in a comment counts.
-    """
+    """Columns of a line on TOOK; where no block may begin, all too wide lines count as one."""
     tables, nodes, pairs = int32s(context, LALR), int32s(context, NODE), int64s(context, STACK)
     took, states = int(pairs[stack] >> 32), int(pairs[stack] & 0xFFFFFFFF)
     table = int(nodes[took * 6 + 1])

@@ -72,10 +72,7 @@ def leave_counted(context: Context, first: int, last: int, low: int, high: int) 
 
 @inner
 def leaves_surely(context: Context, between: int) -> bool:
-    """Return True if what follows begins with no byte that an item begins with.
-
-    A backslash may begin both: all exits before one are known.
-    """
+    """Return True if items and what follows share no first byte, a backslash aside."""
     leads_of_found(context)
     first, lexical = uint64s(context, LEADS), uint64s(context, LEX_FIRST)
     common = np.uint64(0)
@@ -89,10 +86,7 @@ def leaves_surely(context: Context, between: int) -> bool:
 
 @once
 def doubtful_behind(context: Context, node: int, stack: int) -> int:
-    """Return 1 if the rest after a node is in doubt, else 0.
-
-    There may be none: when all values of an enum have come, no comma may follow.
-    """
+    """Return 1 if it is in doubt whether anything follows a node (an enum is used up), else 0."""
     nodes = int32s(context, NODE)
     begin(context)
     behind = int(nodes[node * 6 + 3]) if nodes[node * 6] == LITERAL else NIL

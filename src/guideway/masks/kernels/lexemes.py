@@ -125,11 +125,7 @@ def explore(context: Context, what: int, start: int) -> int:
 
 @inner
 def expand_wanted(context: Context) -> bool:
-    """Expand the lexical state in WANT of a gallery's context; return True if done.
-
-    Requires the lexicon's lock. Python does it if there is no room, EFFORT is high, or for
-    captures.
-    """
+    """Expand the state in WANT of a gallery, under the lexicon's lock; False if Python has to."""
     state, records = int(context[WANTED]), int64s(context, LEXICON)
     if context[LEXICON] == 0 or int32s(records, STATE_RECORD)[state & (OPTIONS_OF - 1)] == 0:
         return False
@@ -146,10 +142,7 @@ def expand_wanted(context: Context) -> bool:
 
 @inner
 def _unknown(context: Context, record: int) -> int:
-    """The record that must be searched first: a rule, an intersection or a complement.
-
-    0 if liveness is known after each arc; negative if it is only a part of an intersection.
-    """
+    """The record to search first; 0 if liveness after each arc is known; negative: only a part."""
     lines, listed, base = int64s(context, LINE), int64s(context, LIST), int(context[TOP])
     for index in range(field(context, record, ARCS_AT), field(context, record, ARCS_END)):
         push(context, int(lines[index] & 0xFFFFFFFF))

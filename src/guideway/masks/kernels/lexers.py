@@ -85,7 +85,6 @@ def leaves_lexer(context: Context, node: int) -> bool:
 
 @inner
 def bare_node(context: Context, node: int) -> int:
-    """A node without APART."""
     nodes = int32s(context, NODE)
     return int(nodes[node * 6 + 1]) if nodes[node * 6] == APART else node
 

@@ -68,7 +68,6 @@ def walk_lines(context: Context, row: Words, below: int, node: int, stack: int) 
 
 @inner
 def _macro(context: Context, count: int) -> int:
-    """The macro state of the first configurations of SCRATCH."""
     macro = macro_of(context, count, 0, 0)
     if macro > 0:
         set_first(context, macro)

@@ -83,7 +83,6 @@ def look_out(context: Context, row: Words, below: int, node: int, stack: int) ->
 
 @inner
 def _add_seen(context: Context, row: Words, at: int) -> None:
-    """Set the tokens of an outlook."""
     outlooks, ids = int32s(context, OUTLOOK_AT), int32s(context, TRIE_TOKEN)
     start, ranges = int(outlooks[at + S_TOKENS]), int(outlooks[at + S_RANGES])
     if ranges == WHOLE_ROW:

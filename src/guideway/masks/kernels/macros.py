@@ -161,10 +161,7 @@ def step_with(context: Context, macro: int, byte: int, text: int) -> int:
 
 @inner
 def _step_anew(context: Context, macro: int, byte: int) -> int:
-    """As `step` without the memo; walks inline only the look-up.
-
-    Makes missing lexers at once: a return to Python restarted the walk.
-    """
+    """As `step` without the memo, as walks inline the look-up; makes missing lexers at once."""
     after = _step_all(context, macro, byte)
     while after in (NEED_STEP, NEED_LEXER):
         code = learn_lexer(context, after)

@@ -32,10 +32,7 @@ _MOST_PAIRED: Final = 1024  # parts; 16 and a complement: 17 states, and 2^17 wi
 
 @inner
 def meet_inside(context: Context, meet: int) -> int:
-    """A pair of parts of a larger intersection that should be searched first; 0 if none.
-
-    If a pair is known to be disjoint, the intersection is marked DEAD.
-    """
+    """A pair of parts to search first; 0 if none. Marks all DEAD if a pair is disjoint."""
     listed, base = int64s(context, LIST), int(context[TOP])
     push(context, meet)
     place = base

@@ -66,7 +66,6 @@ class Operand:
 
 
 def constant(value: int) -> Operand:
-    """A number or truth value in the source."""
     if isinstance(value, bool):
         return Operand(BOOL, str(value).lower(), int(value))
     return Operand(SIGNED if value < 1 << 63 else SET, str(value), value)
@@ -98,7 +97,6 @@ class Instructions:
         self.names = 0
 
     def fresh(self, what: str = "t") -> str:
-        """A new name."""
         self.names += 1
         return f"{what}{self.names}"
 
@@ -107,7 +105,6 @@ class Instructions:
         self.lines.append(f"  {line}")
 
     def label(self, name: str) -> None:
-        """Begin a block."""
         self.lines.append(f"{name}:")
 
     def slot(self, name: str) -> str:
@@ -168,10 +165,7 @@ class Instructions:
         return Operand(kind, self.value(f"{name} i64 {texts[0]}, {texts[1]}"))
 
     def _divided(self, operator: ast.operator, one: Operand, other: Operand) -> Operand:
-        """Floor division and modulo as in Python; 0 for division by 0.
-
-        LLVM truncates: -7 sdiv 2 is -3, remainder -1, so both are corrected.
-        """
+        """Floor division and modulo as in Python (LLVM truncates); 0 for division by 0."""
         if SIGNED not in (common_kind(one, other), BOOL):
             raise TypeError(f"only signed numbers are divided: {one}, {other}")
         whole, by = self.told_as(one, SIGNED), self.told_as(other, SIGNED)
@@ -191,7 +185,6 @@ class Instructions:
         return Operand(SIGNED, self.value(f"select i1 {none}, i64 0, i64 {found}"))
 
     def compared(self, operator: ast.cmpop, one: Operand, other: Operand) -> str:
-        """Compare two values."""
         kind = common_kind(one, other)
         name = _COMPARED[type(operator)]
         if name not in ("eq", "ne"):
@@ -200,13 +193,11 @@ class Instructions:
         return self.value(f"icmp {name} {LLVM[kind]} {texts[0]}, {texts[1]}")
 
     def place(self, array: Operand, index: Operand) -> str:
-        """The address of an item."""
         at = self.told_as(index, SIGNED)
         item = ITEMS[array.item][0]
         return self.value(f"getelementptr inbounds {item}, ptr {array.text}, i64 {at}")
 
     def item(self, array: Operand, place: str) -> Operand:
-        """Load an item."""
         name, kind, widened = ITEMS[array.item]
         text = self.value(f"load {name}, ptr {place}")
         if widened:

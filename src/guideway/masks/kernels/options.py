@@ -137,10 +137,7 @@ def _put_back(context: Context, place: int, base: int, end: int) -> None:
 
 @inner
 def split_state(context: Context, state: int) -> None:
-    """Write the options of a lexical state, as states; OPTION_AT is -1 if it is not split.
-
-    Other threads may be reading: written data never changes.
-    """
+    """Write the options of a state, -1 if not split; never changed later, as others may read."""
     base, listed = int(context[TOP]), int64s(context, LIST)
     count, kept = list_options(context, int(int32s(context, STATE_RECORD)[state])), base
     for index in range(base, base + count):

@@ -105,10 +105,7 @@ def _make_outlook(context: Context, macro: int, below: int) -> int:
 
 @inner
 def _walked(context: Context, macro: int, below: int) -> tuple[int, int]:
-    """Write ranges of tokens after SEEN_LISTED, and exits to LEFT_AT.
-
-    Returns the number of ranges, or a code, and the number of exits.
-    """
+    """Write ranges after SEEN_LISTED and exits to LEFT_AT; return their numbers, or a code."""
     depths, bytes_, ends = (
         uint16s(context, TRIE_DEPTH),
         uint8s(context, TRIE_BYTE),
@@ -203,7 +200,6 @@ def _may_go_on(context: Context, by: int, node: int) -> bool:
 
 @inner
 def _lets_pass(context: Context, by: int, byte: int) -> bool:
-    """Return True if the guards of an exit accept a byte."""
     nodes, first = int32s(context, NODE), uint64s(context, LEX_FIRST)
     guard = int(nodes[by * 6 + 2]) if nodes[by * 6] == GUARDED else 0
     while guard != 0:

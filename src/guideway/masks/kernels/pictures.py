@@ -198,10 +198,7 @@ def list_exits(context: Context, node: int, exits: WholeInts, count: int, leads:
 def _exits_outside(
     context: Context, exits: WholeInts, node: int, between: int, items: int, count: int
 ) -> int:
-    """List the children of a node that no item begins with; return the new count.
-
-    A backslash is always included: items and what follows may both be spelled with one.
-    """
+    """List the children that no item begins with, and the backslash; return the new count."""
     ends, bytes_, first = (
         int32s(context, TRIE_END),
         uint8s(context, TRIE_BYTE),

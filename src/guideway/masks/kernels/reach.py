@@ -28,7 +28,6 @@ from guideway.masks.kernels.worklist import begin
 
 @inner
 def reach_begin(context: Context) -> None:
-    """Start a work list."""
     context[REACH_GENERATION] += 1
     context[REACHED] = 0
     context[REACH_VISITED] = 0

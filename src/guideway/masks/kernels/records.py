@@ -64,7 +64,6 @@ def lacking(context: Context, what: int) -> int:
 
 @inner
 def push(context: Context, value: int) -> None:
-    """Push a number on LIST."""
     top = context[TOP]
     if top == context[ROOMS + TOP]:
         lacking(context, TOP)
@@ -75,13 +74,11 @@ def push(context: Context, value: int) -> None:
 
 @inner
 def field(context: Context, record: int, which: int) -> int:
-    """A field of a record."""
     return int(int64s(context, RECORD)[record * WIDTH + which])
 
 
 @inner
 def put(context: Context, record: int, which: int, value: int) -> None:
-    """Set a field of a record."""
     int64s(context, RECORD)[record * WIDTH + which] = value
 
 
@@ -122,7 +119,6 @@ def set_of(context: Context, a: int, b: int, c: int, d: int) -> int:
 
 @inner
 def common_of(context: Context, one: int, other: int) -> int:
-    """The intersection of two sets."""
     if one == other:
         return one
     sets, p, q = int64s(context, SET), one * 4, other * 4
@@ -323,7 +319,6 @@ def rehash(context: Context) -> None:
 
 @inner
 def state_of(context: Context, record: int) -> int:
-    """The lexical state of a record."""
     found = field(context, record, STATE)
     if found:
         return found

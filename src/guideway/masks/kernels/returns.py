@@ -71,10 +71,7 @@ def find_loops(context: Context, state: int) -> int:
 
 @inner
 def _all_lead_back(context: Context, state: int, spaced: bool) -> int:
-    """Return 1 if all non-ASCII characters that are (or are not) white space lead back, else 0.
-
-    Equal states within a character may have different numbers, so each is followed.
-    """
+    """Return 1 if all non-ASCII characters lead back, white space (`spaced`) or others; else 0."""
     rows, last, code = int32s(context, LEX), 0, 1
     for byte in range(0xC2, 0xF5):
         target, within = int(rows[state * 256 + byte]), utf8_lead(byte)

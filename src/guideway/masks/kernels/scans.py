@@ -60,7 +60,6 @@ from guideway.masks.kernels.worklist import found, found_alive, push
 
 @once
 def expand_scan(context: Context, kind: int, node: int, stack: int) -> int:
-    """Expand a node of the automaton."""
     if kind == SCAN:
         return _scan(context, node, stack)
     if kind == LEXER:
@@ -159,10 +158,7 @@ def _push_ways(context: Context, table: int, start: int, which: int, stack: int,
 
 @inner
 def lexes(context: Context, table: int, stack: int) -> int:
-    """Return 1 if the terminals can share one lexer, else 0.
-
-    Requires liveness that does not depend on the stack.
-    """
+    """Return 1 if the terminals can share one lexer, as liveness does not depend on the stack."""
     if int32s(context, LALR)[table + T_FREE] == 0 or context[CAPTURES] != 0:
         return 0
     outside = verdict_of(context, NIL, top_field(context, stack, 4))

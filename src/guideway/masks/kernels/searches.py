@@ -71,11 +71,7 @@ _ABOVE: Final = 4  # greatest number of nodes above a node after which every sta
 
 @once
 def judge_asked(context: Context) -> int:
-    """Find the verdicts of all places in ASKED.
-
-    Requests to Python are collected, as each restarts the closure: 200 nullable rules in a row took
-    3.4 s a mask.
-    """
+    """Find the verdicts of ASKED; requests to Python are collected (one by one: 3.4 s a mask)."""
     asked, verdicts = int32s(context, ASKED), int32s(context, VERDICT)
     while context[ASKED_AT] < context[ASKED_COUNT]:
         place = int(asked[context[ASKED_AT]])
@@ -97,10 +93,7 @@ def judge_asked(context: Context) -> int:
 
 @inner
 def put_off(context: Context) -> bool:
-    """Note a place for Python to judge, so that a walk can go on; False if there is no room.
-
-    Each request at once restarted the walk: 1 ms.
-    """
+    """Note a place for Python to judge after the walk, as a restart costs 1 ms; False if full."""
     listed, count, wanted = int32s(context, PUT_OFF), context[PUT_OFF_COUNT], context[WANT]
     if count == MOST_PUT_OFF:
         return False
@@ -167,10 +160,7 @@ def _look_at(context: Context, place: int, root: int) -> int:
 
 @inner
 def _is_searched(context: Context, place: int) -> bool:
-    """Return True if Python cannot judge a place.
-
-    That is: under guards, before T_FREE and the like, and before nodes that only end a text.
-    """
+    """Return True if Python cannot judge a place: guarded, before T_FREE, or before the end."""
     if _is_guarded(context, place):
         return True
     nodes, pairs = int32s(context, NODE), int64s(context, STACK)
@@ -187,11 +177,7 @@ def _is_searched(context: Context, place: int) -> bool:
 
 @inner
 def _stands_for_more(context: Context, place: int) -> bool:
-    """Return True if a guarded place ends with a node that stands for any rest: undecidable here.
-
-    Python would decide the same, after a restart of the walk: 100,000 times for the first mask of
-    `python & (?s).{0,100}`.
-    """
+    """Return True if a guarded place ends with a node for any rest: undecidable, in Python too."""
     if not _is_guarded(context, place):
         return False
     nodes, pairs = int32s(context, NODE), int64s(context, STACK)

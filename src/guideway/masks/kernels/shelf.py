@@ -20,10 +20,7 @@ from guideway.masks.kernels.views import Context, Words, inner, int32s, int64s, 
 
 @inner
 def shelved(context: Context, row: Words) -> int:
-    """The number of the equal row, 0 if none; sets ROW_CODE to the hash.
-
-    The hash is a sum of products, of which a CPU computes several at a time.
-    """
+    """The number of the equal row, 0 if none; sets ROW_CODE to the hash."""
     words, total = context[ROW_WORDS], np.uint64(0)
     for word in range(words):
         total += np.uint64(row[word]) * np.uint64(np.uint32((2 * word + 1) * 0x9E3779B1))

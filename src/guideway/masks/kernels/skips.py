@@ -136,5 +136,4 @@ def _leaves_from(context: Context, node: int, leads: Sets) -> int:
 
 @inner
 def are_all(leads: Sets) -> bool:
-    """Return True if a set has all bytes."""
     return ~(leads[0] & leads[1] & leads[2] & leads[3]) == 0

@@ -103,7 +103,6 @@ def _step_config(context: Context, node: int, stack: int, byte: int) -> int:  # 
 
 @once
 def _step_lexical(context: Context, node: int, state: int, stack: int, byte: int) -> int:
-    """Step a lexical configuration whose state becomes `state`."""
     kind = int32s(context, NODE)[node * 6]
     if kind == CAPTURE:
         return _step_capture(context, node, state, stack, byte)
@@ -119,7 +118,6 @@ def _step_lexical(context: Context, node: int, state: int, stack: int, byte: int
 
 @once
 def _step_counted(context: Context, node: int, state: int, stack: int) -> int:
-    """Step within a counted item."""
     nodes = int32s(context, NODE)
     before, low = nodes[node * 6 + 1], nodes[node * 6 + 2]
     high, between = nodes[node * 6 + 3], nodes[node * 6 + 4]
@@ -139,7 +137,6 @@ def _step_bounded(context: Context, node: int, state: int, stack: int, byte: int
 
 @once
 def _step_line(context: Context, node: int, state: int, stack: int, byte: int) -> int:
-    """Step a LINE: count the columns of the last line."""
     nodes = int32s(context, NODE)
     columns, tab = int(nodes[node * 6 + 2]), int(nodes[node * 6 + 4])
     if byte == NEWLINE_BYTE:
@@ -167,7 +164,6 @@ def _step_capture(context: Context, node: int, state: int, stack: int, byte: int
 
 @inner
 def _step_member(context: Context, frame: int, stack: int) -> int:
-    """Read the opening quote of a key."""
     thing = frame_field(context, frame, 0)
     start, keys = object_field(context, thing, O_START), object_field(context, thing, O_KEYS)
     key = node_of(context, KEY, frame, keys, 0, start, 0)

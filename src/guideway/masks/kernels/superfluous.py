@@ -106,10 +106,7 @@ def _covers(context: Context, outer: int, inside: int) -> bool:
 
 @inner
 def drop_tails(context: Context, first: int) -> None:
-    """Drop options that another option becomes by skipping nullable heads.
-
-    Without this, 800 optional letters in a row gave states with as many options: a gigabyte.
-    """
+    """Drop options that another becomes by skipping nullable heads (800 optional letters: 1 GB)."""
     listed, end = int64s(context, LIST), int(context[TOP])
     for index in range(first, end):
         rest, passed = int(listed[index]), 0
@@ -149,7 +146,6 @@ def leads_on(context: Context, outer: int, inside: int) -> bool:
 
 @inner
 def _may_be_passed(context: Context, record: int) -> bool:
-    """Return True if a record is a concatenation with a nullable head."""
     if field(context, record, KIND) != CONCAT:
         return False
     return field(context, field(context, record, A), ABOUT) & NULLABLE != 0

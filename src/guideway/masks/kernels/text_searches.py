@@ -176,10 +176,7 @@ def _go_on(context: Context, pair: int, between: int, field: int) -> int:
 
 @inner
 def search_text(context: Context, state: int, inside: int, between: int, field: int) -> int:
-    """Find the fewest characters of a text from a pair; L_SINGLE: of one byte each.
-
-    TOO_MANY after BOUND_SEARCH expanded pairs, four times that when SPLITTING.
-    """
+    """Find the fewest characters from a pair; TOO_MANY after BOUND_SEARCH pairs (options: * 4)."""
     context[SEARCH] += 1
     context[SEARCH_LEVEL] = context[SEARCH_BETWEEN] = context[SEARCH_WITHIN] = 0
     context[SEARCH_BEST], context[SEARCH_FEWEST], context[SEARCH_NEXT] = -1, -1, ENDLESS
@@ -205,10 +202,7 @@ def search_text(context: Context, state: int, inside: int, between: int, field: 
 
 @inner
 def _is_going_on(context: Context) -> bool:
-    """Return True if a shorter text is possible; then SEARCH_WITHIN has a pair.
-
-    When it is empty, pairs for later are sorted again, with SEARCH_NEXT as the new distance.
-    """
+    """Return True if a shorter text is possible; then SEARCH_WITHIN has a pair."""
     links = int32s(context, LENGTH)
     while context[SEARCH_WITHIN] == 0:
         pair = int(context[SEARCH_BETWEEN])

@@ -35,7 +35,6 @@ _SHORT = 24  # shorter segments are sorted by insertion
 
 @inner
 def has_below(context: Context, node: int) -> bool:
-    """Return True if a node has children."""
     return int32s(context, TRIE_END)[node] > node + 1
 
 
@@ -48,7 +47,6 @@ def set_tokens(context: Context, row: Words, first: int, last: int) -> None:
 
 @inner
 def clear_tokens(context: Context, row: Words, first: int, last: int) -> None:
-    """Clear the bits of the tokens at the trie nodes [first, last)."""
     at = int32s(context, TRIE_AT)
     clear_listed(context, row, int(at[first]), int(at[last]))
 
@@ -63,7 +61,6 @@ def set_listed(context: Context, row: Words, begin: int, end: int) -> None:
 
 @inner
 def clear_listed(context: Context, row: Words, begin: int, end: int) -> None:
-    """Clear the bits of the tokens at [begin, end) of TRIE_TOKEN."""
     tokens = int32s(context, TRIE_TOKEN)
     for index in range(begin, end):
         row[tokens[index] >> 5] &= ~(np.uint32(1) << np.uint32(tokens[index] & 31))
@@ -71,10 +68,7 @@ def clear_listed(context: Context, row: Words, begin: int, end: int) -> None:
 
 @inner
 def draw_picture(context: Context, holes: WholeInts, row: Words) -> None:
-    """Write the tokens that `pictures.take_picture` has found to a row of zeros.
-
-    If most stay, all are set and the holes are cleared.
-    """
+    """Write the tokens that `pictures.take_picture` has found to a row of zeros."""
     every = int(int32s(context, TRIE_AT)[int32s(context, TRIE_END)[0]])
     missing, begin = 0, 0
     for hole in range(0, holes.shape[0], 2):
@@ -149,10 +143,7 @@ def _copy_tokens(context: Context, node: int, held: int, most: int) -> int:
 
 @inner
 def _copy_part(context: Context, node: int, free: int, depth: int, nodes: int, tokens: int) -> int:
-    """Append the subtree of a node at this depth; return its end, -1 without room.
-
-    Most first nodes are the only one with their byte, so they are copied whole.
-    """
+    """Append the subtree of a node at this depth; return its end, -1 without room."""
     bytes_, depths, ends = (
         uint8s(context, TRIE_BYTE),
         uint16s(context, TRIE_DEPTH),
@@ -188,10 +179,7 @@ def _list_children(context: Context, segments: WholeInts, node: int, top: int, m
 def merge(
     context: Context, count: int, segments: WholeInts, levels: WholeInts, nodes: int, tokens: int
 ) -> int:
-    """Append the trie of all that begins with one of the first `count` nodes of `segments`.
-
-    Its root is at TRIE_FREE; `nodes` and `tokens` are the limits. Returns its end, -1 without room.
-    """
+    """Append the merged trie of `count` nodes of `segments` at TRIE_FREE; return its end, or -1."""
     bytes_, depths, ends = (
         uint8s(context, TRIE_BYTE),
         uint16s(context, TRIE_DEPTH),

@@ -94,7 +94,6 @@ SURE: Final = 0  # no place: alive
 
 @inner
 def verdict_of(context: Context, node: int, stack: int) -> int:
-    """The verdict of a configuration, or a code."""
     place = place_of(context, node, stack)
     if place <= SURE:
         return V_ALIVE if place == SURE else place
@@ -143,7 +142,6 @@ def freely(context: Context, node: int, stack: int) -> int:
 
 @inner
 def _is_taken(context: Context, node: int) -> bool:
-    """Return True if a node is TOOK, guarded or not."""
     nodes = int32s(context, NODE)
     return nodes[(int(nodes[node * 6 + 1]) if nodes[node * 6] == GUARDED else node) * 6] == TOOK
 
@@ -243,10 +241,7 @@ def _free_verdict(context: Context, node: int, stack: int, above: int, took: int
 
 @inner
 def _before_words(context: Context, node: int, stack: int, above: int, took: int) -> int:
-    """The verdict before texts of terminals, for what reads over spaces or asks for more.
-
-    And before the end; V_UNKNOWN if neither decides, or without T_FREE.
-    """
+    """The verdict before texts of terminals, or the end; V_UNKNOWN if undecided."""
     tables, edges = int32s(context, LALR), int32s(context, EDGE)
     table, states = int(int32s(context, NODE)[took * 6 + 1]), states_below(context, stack, above)
     outside = verdict_of(context, NIL, top_field(context, states, 4))

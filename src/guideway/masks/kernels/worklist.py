@@ -23,7 +23,6 @@ from guideway.masks.kernels.views import Context, inner, int64s, uint8s
 
 @inner
 def begin(context: Context) -> None:
-    """Start a closure."""
     context[GENERATION] += 1
     context[FOUND] = 0
     context[TODO] = 0
@@ -65,7 +64,6 @@ def found(context: Context, node: int, stack: int) -> int:
 
 @inner
 def found_alive(context: Context, node: int, stack: int) -> int:
-    """Add a configuration that is alive."""
     code = found(context, node, stack)
     if code == OK:
         uint8s(context, FOUND_IS)[context[FOUND] - 1] = V_ALIVE
