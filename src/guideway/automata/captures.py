@@ -115,8 +115,8 @@ class Doubts:
 def _is_vague(node: Expr) -> bool:
     """Return True if the shortest length after a node depends on unknown captured bytes.
 
-    Keys that must not repeat are mostly optional, so most objects do not depend on them. Treating
-    each possible key as vague made a step near the end of a budget try 512 tokens.
+    Most objects do not: treating each possible key as vague made a step near the end of a budget
+    try 512 tokens.
     """
     match node:
         case Call(template, argument):

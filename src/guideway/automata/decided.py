@@ -1,7 +1,4 @@
-"""Words, regular forms and membership of languages, by search.
-
-Each search gives up after a number of parts and returns None.
-"""
+"""Words, regular forms and membership of languages, by searches that may give up."""
 
 from collections.abc import Callable, Iterator
 from functools import cached_property
@@ -86,11 +83,7 @@ class Decisions:
         return sorted(found, key=_byte)
 
     def flattened(self, expr: Expr, most: int = MOST_PARTS) -> Expr | None:
-        """A regular expression of the same strings, or None.
-
-        None if a rule refers to itself, if reading needs memory (undeclared keys of an object), or
-        beyond `most` parts.
-        """
+        """A regular expression of the same strings; None if a rule recurs or memory is needed."""
         made: dict[Expr, Expr] = {}
         stack, opened = [expr], set[Expr]()
         while stack:

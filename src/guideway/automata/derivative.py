@@ -1,20 +1,10 @@
 """Recognizer of expressions: a state is an expression, a step is its derivative.
 
 Brzozowski (1964) for determinized states, Antimirov (1996, "Partial derivatives of regular
-expressions") for the linear form:
-
-    linear(a·e)   = [({a}, e)]
-    linear(e|f)   = linear(e) + linear(f)
-    linear(e·f)   = [(s, x·f) for (s, x) in linear(e)]  + linear(f) if e accepts ε
-    linear(e{m,n})= [(s, x·e{m-1,n-1}) for (s, x) in linear(e)]
-    linear(rule)  = linear(its body)
-    linear(Ahead(g)·e) = [(s∩t, Ahead(h)·x) for (s, x) in linear(e) for (t, h) in linear(g)]
-
-`arcs` makes the byte sets disjoint, as And and Not need them. Concatenations are hash-consed linked
-lists, so context-free expressions work too: the list is the stack.
-
-Only live states are returned. A Capture remembers its bytes; a blurred state, for tables of arcs,
-does not: an arc that would depend on them leads to UNSURE.
+expressions") for the linear form: byte sets, each with the rest after it. `arcs` makes the sets
+disjoint, as And and Not need. Concatenations are hash-consed linked lists: the stack of
+context-free expressions. A Capture remembers its bytes, and a blurred state does not: its arcs that
+depend on them lead to UNSURE.
 """
 
 from collections.abc import Callable, Iterable
@@ -77,9 +67,7 @@ _MOST_WAYS = 256  # single lines of an intersection; beyond that, whole derivati
 
 @final
 class Derivatives:
-    """The recognizer of an expression, restricted to `spellable` bytes.
-
-    `fuel` is called with the number of parts made, and may raise. `living` caches emptiness.
+    """The recognizer of an expression, restricted to `spellable` bytes; `living` caches emptiness.
 
     >>> from guideway.lowering.expr import literal, repeat
     >>> machine = Derivatives(repeat(literal("ab"), 1, 2))
@@ -217,8 +205,8 @@ class Derivatives:
     def _ways(self, root: Expr) -> Arcs:
         """Byte sets, which may overlap, with parts of the derivative, for a search.
 
-        An intersection has one for each pair of lines: whole derivatives can be as many as sets of
-        lines. A complement needs whole derivatives.
+        Whole derivatives of an intersection can be as many as sets of lines; a complement needs
+        them.
         """
         parts = operands(root)
         if len(parts) > 1:

@@ -74,10 +74,7 @@ class Guarded:
         return self._reaches(part, EARLY) or self._decided(part)
 
     def _is_empty_below(self, node: Expr) -> bool:
-        """Return True if the expression without its highest level is known to be empty.
-
-        Then it is empty itself, and others with the same lower levels search only once.
-        """
+        """Return True if the expression is known to be empty even without its highest level."""
         leads, core = looking(node)
         top = max((lead.level for lead in leads), default=0)
         if node in self._known or not top:
@@ -88,7 +85,7 @@ class Guarded:
             return False
 
     def _decided(self, node: Expr) -> bool:
-        """Whether there is a text, after a short search has found none."""
+        """Decide emptiness after a short search has found no text."""
         if node in self._known:
             return self._known[node] is not None
         told = self._soon(node) if node.looks else None
@@ -101,7 +98,7 @@ class Guarded:
         return told
 
     def _has_word(self, node: Expr) -> bool:
-        """Whether there is a text, by a search or a decision."""
+        """Decide emptiness by a long search, or exactly if texts are too long for it."""
         if self._decide is not None and (self._bound(node) or 0) > FARTHEST:
             return self._decide(node)
         return self.word(node) is not None
@@ -151,10 +148,7 @@ class Guarded:
         return (iter(()), ()) if way is None else (iter((way,)), (ways,))
 
     def word(self, root: Expr, reading: int = READING) -> Word | None:
-        """The shortest text of `root`, first in byte order, or None; LimitError beyond the limits.
-
-        `reading`: number of states that remember captures.
-        """
+        """The shortest text of `root`, or None; `reading` limits states that remember captures."""
         if not root.looks:
             return self._loose(root)
         if root not in self._known:
@@ -225,11 +219,7 @@ class Guarded:
         return self._known.get(way[1], NOTHING) is not None
 
     def _surely_may_live(self, way: tuple[int, Expr]) -> bool:
-        """Return False for a successor that must repeat a captured key.
-
-        Otherwise all keys before it are tried. The check takes a millisecond, so only long searches
-        make it.
-        """
+        """Return False if a captured key must repeat; slow, so only long searches check it."""
         target = way[1]
         fresh = self._careful and target.looks and target not in self._known
         if fresh and has_read(target) and self._soon(target) is False:

@@ -56,8 +56,7 @@ _shared: "WeakKeyDictionary[Expr, Found]" = WeakKeyDictionary()
 class _Unknown(Exception):  # noqa: N818  it says that an answer has to wait, and is no error
     """A part that must be found before a search can go on.
 
-    Treating it as empty for the moment made the search try everything else: time doubled with each
-    of fifty choices of two names.
+    Treating it as empty for the moment doubled the time with each of fifty choices of two names.
     """
 
 
@@ -71,10 +70,7 @@ class _Above(NamedTuple):
 
 @final
 class Least:
-    """Shortest words, memoised.
-
-    `consulted`, if set, answers first about intersections of regular expressions.
-    """
+    """Shortest words, memoised; `consulted`, if set, answers first about intersections."""
 
     def __init__(
         self,
@@ -99,8 +95,7 @@ class Least:
     def word(self, expr: Expr) -> Found:
         """The shortest string of `expr`, first in byte order; None if it has none.
 
-        A rule inside itself starts as empty, and rounds go on while its word gets better. If all
-        strings have a part that is too long to be written out, LimitError is raised.
+        If all strings have a part that is too long to be written out, LimitError is raised.
         """
         if expr in self._known:
             return self._known[expr]
@@ -237,9 +232,9 @@ class Least:
         return _from_bytes(word) if told else self._word(node, look, written)
 
     def _captured(self, node: Capture, look: _Asked, written: Answers) -> Found:
-        """A capture and what follows it. A required capture may be longer, but must be the least.
+        """A capture and what follows it; a longer capture may give a lesser text of equal length.
 
-        The shortest would be `"":0," ":0`, but after the quote `" ":0,"":0` is less.
+        Such as `" ":0,"":0` before `"":0," ":0`.
         """
         word, read = look(node.item), node.read
         known = None if read is None or word is None else read + word.text
@@ -286,11 +281,7 @@ class Least:
         return [(byte, to) for byte, to in arcs if self._known.get(to, NOTHING) is not None], ()
 
     def _bound(self, expr: Expr) -> int | None:
-        """Lower bound of the length of strings, None if there surely is none.
-
-        Exact except for And, Not and automata, which need a search. The depth of nested searches is
-        limited.
-        """
+        """Lower bound of the length of strings, exact except for And, Not and automata."""
         bound, todo = 0, [expr]
         while todo:
             part = todo.pop()
@@ -316,10 +307,7 @@ def _meets(node: Expr) -> bool:
 
 
 def _is_automaton(node: Expr) -> bool:
-    """Return True for a state of a large automaton, such as the start of numbers.
-
-    The shortest words of all states of 20,000 numbers took 21 s, that of the start .03.
-    """
+    """Return True for a state of a large automaton, whose words would take seconds."""
     if isinstance(node, Alt) and node.regular:
         return any(isinstance(o, Rule) or _leads_to_rule(o) for o in node.options)
     return isinstance(node, Rule) and node.regular

@@ -1,6 +1,5 @@
 """Emptiness of expressions, exact, mostly without finding a text.
 
-Only the parts that matter are decided: one option of a choice, the required members of an object.
 Recursive rules take the least fixed point: an empty part is decided again when a part that it
 depends on turns out to have a text.
 """

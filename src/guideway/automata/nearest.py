@@ -1,8 +1,4 @@
-"""The shortest text of an expression, first in byte order: A* (Hart 1968).
-
-The queue is ordered by the bound on the length, then by bytes. The bound is consistent, so the
-first whole word taken out is the least.
-"""
+"""The shortest text of an expression, first in byte order: A* (Hart 1968)."""
 
 from collections.abc import Callable, Iterable, Iterator
 from heapq import heappop, heappush
@@ -28,13 +24,9 @@ def nearest(
 ) -> tuple[dict[Expr, Word], Iterable[Expr]]:
     """Words of the expressions on the shortest path, the root's last; or the empty expressions.
 
-    Args:
-        root: the start.
-        ending: the rest of the shortest text, if it is known.
-        leading: the least byte to each successor; and lazily, in byte order, successors that differ
-            for each byte.
-        bound: lower bound of the length of texts; None if there surely is none.
-        goes_on: called with the number of expressions and of bytes; return False to stop.
+    `ending`: the rest of the shortest text, if known. `leading`: the least byte to each successor,
+    and lazy successors in byte order. `bound`: consistent lower bound of the length, None if there
+    is no text. `goes_on`: called with the numbers of expressions and bytes; False stops.
     """
     search = _Search(root, bound)
     while search.queue:

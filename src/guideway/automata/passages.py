@@ -94,10 +94,7 @@ REMEMBERED: Final = 200_000  # parts, before all are dropped
 
 @final
 class Passages:
-    """Ways through expressions with lookahead.
-
-    `alive` decides expressions without lookahead; `within` returns True for a known inclusion.
-    """
+    """Ways through expressions with lookahead."""
 
     def __init__(
         self,

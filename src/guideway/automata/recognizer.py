@@ -1,7 +1,6 @@
-"""Protocol of recognizers of bytes. `tests/laws` checks on every implementation:
+"""Protocol of recognizers of bytes. `tests/laws` checks these laws:
 
-- states are immutable and hashable;
-- `step(state, byte)` is None exactly if no text continues so: every returned state is live;
+- states are immutable and hashable; every returned state can reach an accepting one;
 - the arcs of a state are disjoint and agree with `step`, except arcs to `unsure` states;
 - `blurred` drops what only single steps need, so that many states share their arcs.
 """

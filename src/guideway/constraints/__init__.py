@@ -1,1 +1,1 @@
-"""What a decoding loop holds: start, mask, advance, accepts. No torch."""
+"""Compiled constraints for decoding loops: start, mask, advance, accepts. No torch."""

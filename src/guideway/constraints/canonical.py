@@ -1,11 +1,8 @@
 """Decode states of canonical tokens: those that the tokenizer itself gives for their text.
 
-A state is the state of the recognizer and a place of the `Cutter`. A token that both allow may lead
+A state is a state of the recognizer and a place of the `Cutter`. A token that both allow may lead
 nowhere: after "a", if only "b" may follow and "ab" is a token. So a token is allowed if `routes`
-finds a route from it to an end:
-
-    row = tokens with a route that begin a piece
-        | tokens with a route in a piece that goes on, and that the last token does not merge with
+finds a route to an end, in a new piece or, without a merge, in the same one.
 """
 
 from typing import Final, final

@@ -100,10 +100,7 @@ class Closing:
         return None if groups is None else self._packed(state, groups.without(token))
 
     def within(self, state: State, mask: Row, tokens_left: int) -> Row:
-        """The tokens of a mask after which `tokens_left - 1` suffice.
-
-        Returns the whole mask while a bound, or an earlier search with fewer tokens, allows it.
-        """
+        """The tokens of a mask after which `tokens_left - 1` suffice."""
         if state.enough == ALL and self._foresight is not None:
             bytes_ = self._foresight.enough(state)
             state.enough = ALL if bytes_ is None else bytes_ + 1

@@ -1,7 +1,4 @@
-"""Explanation of an empty source: two of its parts that exclude each other.
-
-`lowering.json_conflicts` explains JSON Schemas.
-"""
+"""Explanation of an empty source: two of its parts that exclude each other."""
 
 from collections.abc import Sequence
 from itertools import combinations, takewhile

@@ -1,8 +1,4 @@
-"""Readings of a text that may contain special tokens.
-
-In a str, the name of a special token can mean the token or its characters; one matching reading
-is enough. A list of texts and special tokens has one reading.
-"""
+"""Readings of a text: the name of a special token can mean the token or its characters."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass

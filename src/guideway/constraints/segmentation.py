@@ -28,10 +28,7 @@ class Segmentation:
         return self._fewest[-1]
 
     def in_parts(self, text: bytes) -> int | None:
-        """An upper bound: a token for each comma, and the fewest for each part; None if impossible.
-
-        Members of objects repeat: a mask of 180 texts of 2,600 bytes takes 0.5 s instead of 1.3.
-        """
+        """A fast upper bound: a token for each comma, and the fewest for each part."""
         if len(self._parts) > _PARTS:
             self._parts.clear()
         parts = text.split(b",")

@@ -247,12 +247,7 @@ class _Found:
         self._tells |= not _TELLING.isdisjoint(part)
 
     def meet(self) -> bool:
-        """Return True if patterns meet that need a trial.
-
-        Several patterns meet, or one is negated, has lookarounds or is very wide. Patterns with few
-        states do not, unless a text must be very long: stepping through 10^12 characters takes
-        long.
-        """
+        """Return True if patterns meet that need a trial, or a text must be very long."""
         patterns = self.patterns
         if self._far or (self._long and self._tells):
             return bool(patterns or self.formats)

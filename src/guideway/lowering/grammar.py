@@ -28,9 +28,9 @@ from guideway.syntax.grammar_tree import (
     Word,
 )
 
-IN_PLACE: Final = 64  # items of a rule in place; larger rules become nodes,
-REGULAR: Final = 4096  # regular ones, which are faster in one piece, only from here on,
-COPIED: Final = 1 << 15  # or when so many items were copied: chains of rules copy all below
+IN_PLACE: Final = 64  # items of a rule in place; larger rules become nodes
+REGULAR: Final = 4096  # the same for regular rules, which are faster in one piece,
+COPIED: Final = 1 << 15  # while few items were copied: chains of rules copy all below
 FEW: Final = 16
 """Parts of a large rule that stays in place. Thirty rules `r0: r1 r2 ... r29 | "x" |` are
 `x{0,2^29}`: one small expression in place, but as nodes 2^29 stacks after an x."""

@@ -200,10 +200,7 @@ def exactly_one(
     *,
     halved: bool = False,
 ) -> Formula:
-    """Exactly one of the branches; branches that exclude each other need no complement.
-
-    `halved` allows a nested form for many overlapping branches.
-    """
+    """Exactly one of the branches; `halved` allows a nested form for many overlaps."""
     if branches.count(TRUE) > 1:  # 1,000 bounds allow all strings: each pair took 4 µs
         return FALSE
     opposites: dict[int, Formula] = {}

@@ -1,7 +1,6 @@
 """Arrays that are read item by item against a formula.
 
-For `contains`, `uniqueItems`, and alternatives over several items. If values matter, each item is
-captured, and it is only allowed if the array can still end.
+If values matter, each item is captured, and it is only allowed if the array can still end.
 """
 
 from collections.abc import Callable, Hashable, Iterator

@@ -50,10 +50,7 @@ class Step:
 
 @final
 class Ways:
-    """Steps from each position of an array with the formula `said`.
-
-    `value` gives the texts of the values that satisfy a formula.
-    """
+    """Steps from each position of an array with the formula `said`."""
 
     def __init__(self, said: Formula, value: Callable[[Formula], Expr], judge: ItemJudge) -> None:
         self.value = value

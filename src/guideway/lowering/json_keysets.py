@@ -1,7 +1,4 @@
-"""Classes of keys that no atom about an object distinguishes.
-
-Each mentioned name is a class; other keys are classed by the key patterns that they match.
-"""
+"""Classes of keys that no atom about an object distinguishes: single names, and patterns."""
 
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Mapping, Sequence

@@ -1,7 +1,4 @@
-"""Meaning of schemas for values of one type: a formula over the atoms of that type.
-
-Each schema is read once for each type; nothing is multiplied out.
-"""
+"""Meaning of schemas for values of one type: a formula over the atoms of that type."""
 
 from collections.abc import Callable
 from decimal import Decimal

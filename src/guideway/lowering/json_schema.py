@@ -1,8 +1,7 @@
 """JSON Schema to expressions: the JSON texts of the instances.
 
-Formulas say what values satisfy (`json_meaning`). Scalars become regular expressions; each array
-and object becomes a rule that is made when it is entered: plain if it has few cases, else read part
-by part.
+Scalars become regular expressions. Arrays and objects become rules that are made when they are
+entered: plain if they have few cases, else read part by part.
 """
 
 from collections.abc import Callable
@@ -78,10 +77,7 @@ def lower_strings(source: JsonSchema) -> Expr:
 
 
 def told_apart(source: JsonSchema, only: list[Json] | None = None) -> TameLowering | None:
-    """Lowering of a schema part by part; None if its parts cannot be separated.
-
-    `only` limits the parts that are read, if others are known (see `read_tame`).
-    """
+    """Lowering of a schema part by part; None if its parts cannot be separated."""
     spend(len(source.text) // _LETTERS)
     told = partial(lowers, json_style(source).spelling)
     strict = source.formats == "strict"
