@@ -1,6 +1,6 @@
 """Sets of code points that the leaves of a regular expression match.
 
-Classes under flag i follow `re` exactly: beyond the BMP it compares ranges by upper case as well,
+Under flag i, classes follow `re` exactly: beyond the BMP it compares ranges by upper case as well,
 and does not lower single characters.
 """
 
@@ -39,7 +39,6 @@ _PYTHON = {"digit": r"\d+", "word": r"\w+"}
 
 
 def literal_points(char: str, mode: Mode) -> CodePoints:
-    """The characters that a literal character matches."""
     code = ord(char)
     if mode.ignore_case and mode.dialect == "python":
         return _case(mode).literal(code)
@@ -47,14 +46,13 @@ def literal_points(char: str, mode: Mode) -> CodePoints:
 
 
 def dot_points(dot: Dot) -> CodePoints:
-    """The characters that the dot matches."""
     if dot.mode.dot_all:
         return ALL
     return inverse(_NEWLINE if dot.mode.dialect == "python" else _ECMA_NEWLINES)
 
 
 def shorthand_points(shorthand: Shorthand) -> CodePoints:
-    r"""The characters of \d, \w, \s, \p{…} or one of their opposites."""
+    r"""Code points of \d, \w, \s, \p{…} or their complements."""
     mode = shorthand.mode
     if shorthand.name not in _ASCII:
         found = _property(shorthand.name)
@@ -62,13 +60,12 @@ def shorthand_points(shorthand: Shorthand) -> CodePoints:
         found = _ecma_space() if shorthand.name == "space" else _ASCII[shorthand.name]
     else:
         found = _ASCII[shorthand.name] if mode.ascii else _python(shorthand.name)
-    if shorthand.name == "word":  # which has ſ and the Kelvin sign then
+    if shorthand.name == "word":  # without case it has ſ and the Kelvin sign, too
         found = _alike(found, mode)
     return _alike(inverse(found) if shorthand.negated else found, mode)
 
 
 def leaf_points(node: Class | Shorthand | Dot) -> CodePoints:
-    """The characters that a leaf matches."""
     match node:
         case Class():
             return class_points(node)
@@ -81,12 +78,11 @@ def leaf_points(node: Class | Shorthand | Dot) -> CodePoints:
 
 
 def word_points(mode: Mode) -> CodePoints:
-    r"""The characters between which and others \b is."""
+    r"""Word characters, by which \b is defined."""
     return shorthand_points(Shorthand("word", False, mode, 0))
 
 
 def class_points(node: Class) -> CodePoints:
-    """The characters of a bracketed class."""
     return _class_points(node.items, node.negated, node.mode)
 
 
@@ -118,7 +114,7 @@ def _plain(item: ClassItem) -> CodePoints:
 def _folded(items: tuple[ClassItem, ...], mode: Mode) -> CodePoints:
     case = _case(mode)
     first, *others = dict.fromkeys(items)
-    if isinstance(first, int) and not others:  # one character in brackets is that character
+    if isinstance(first, int) and not others:  # [x] is compared like x
         return case.literal(first)
     if not any(_has_case(item, case) for item in items):
         return union(*map(_plain, items))
@@ -126,7 +122,7 @@ def _folded(items: tuple[ClassItem, ...], mode: Mode) -> CodePoints:
 
 
 def _has_case(item: ClassItem, case: Case) -> bool:
-    """Return whether `re` compares a class with this item by lower case."""
+    """Return True if `re` compares a class with this item by lower case."""
     if isinstance(item, Shorthand):
         return False
     (part,) = _plain(item)
@@ -153,7 +149,7 @@ def _case(mode: Mode) -> Case:
 @cache
 def _python(name: str) -> CodePoints:
     text = every_letter()
-    if name == "space":  # that is where `split` splits; each character's place is its code
+    if name == "space":  # `split` splits there; the index of a character is its code point
         words = text.split()
         return tuple((ord(word[-1]) + 1, ord(after[0]) - 1) for word, after in pairwise(words))
     found = re.compile(_PYTHON[name]).finditer

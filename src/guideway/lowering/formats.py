@@ -1,6 +1,6 @@
 """String formats of JSON Schema, as regular expressions.
 
-`lower_format` accepts nothing invalid. `format_bound` accepts everything valid, for `not`. They
+`lower_format` accepts only valid strings. `format_bound` accepts all valid strings, for `not`. They
 differ for hostname, idn-hostname and regex, which are not regular.
 """
 
@@ -46,7 +46,7 @@ def _json_pointer(match: Match) -> Expr:
 
 
 def _relative_json_pointer(match: Match) -> Expr:
-    """Without the index manipulation of the latest draft (`0+1/a`), which validators refuse."""
+    """Exclude index manipulation (`0+1/a`, latest draft), which validators refuse."""
     return match(r"(?:0|[1-9][0-9]*)(?:#|(?:/(?:[^/~]|~[01])*)*)")
 
 

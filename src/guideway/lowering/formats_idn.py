@@ -111,7 +111,7 @@ class _State:
         return frozenset()
 
     def _directed(self, way: str) -> "_State | None":
-        """RFC 5893 §2."""
+        """The state after a character by the Bidi rule (RFC 5893 §2), None if it is refused."""
         if not self.way:
             return replace(self, way=way) if way in ("L", "R") else None
         if way == "NSM":

@@ -32,12 +32,12 @@ def ipv6(match: Match) -> Expr:
 
 
 def hostname(match: Match) -> Expr:
-    """A name whose labels are neither Punycode nor reserved."""
+    """Names without hyphens at the third and fourth place of a label."""
     return _name(PLAIN_LABEL, match)
 
 
 def any_hostname(match: Match) -> Expr:
-    """A name with any labels of letters, digits and hyphens."""
+    """Names with any labels of letters, digits and hyphens."""
     return _name(_LABEL, match)
 
 

@@ -31,7 +31,6 @@ def date(match: Match) -> Expr:
 
 
 def time(match: Match) -> Expr:
-    """A time of day with its offset."""
     return alt(match(_USUAL_TIME), _leap_second(match))
 
 

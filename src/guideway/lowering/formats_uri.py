@@ -58,7 +58,7 @@ def _network(wide: str) -> str:
     user = f"(?:(?:[{wide}{_UNRESERVED}{_SUB}:]|{_PERCENT})*@)?"
     future = rf"[vV][0-9A-Fa-f]+\.[{_UNRESERVED}{_SUB}:]+"
     address = rf"\[(?:{ipv6_pattern(most=7)}|{future})\]"
-    name = f"(?:[{wide}{_UNRESERVED}{_SUB}]|{_PERCENT})*"  # IPv4 addresses among them
+    name = f"(?:[{wide}{_UNRESERVED}{_SUB}]|{_PERCENT})*"  # includes IPv4 addresses
     return f"//{user}(?:{address}|{name})(?::[0-9]*)?(?:/{_character(wide)}*)*"
 
 

@@ -106,7 +106,7 @@ class _Lowering:
         return max((part.looks for part in parts), default=0)
 
     def _corners(self, name: str, inside: frozenset[str]) -> list[str]:
-        """The rules among `inside` with which a text of a rule may begin."""
+        """Rules of `inside` that can begin a text of a rule."""
         found: dict[str, None] = {}
         for alternative in self._rules[name]:
             for item in alternative:
@@ -255,9 +255,9 @@ def _name(atom: Atom) -> str | None:
 
 
 def _grown(rules: Rules, needed: Callable[[Item], str | None]) -> frozenset[str]:
-    """The least set of rules with an alternative whose items all hold.
+    """Least set of rules with an alternative whose items all hold.
 
-    `needed` gives the rule that an item needs: `FREE` if none, None if it never holds.
+    `needed` gives the rule that an item depends on: `FREE` if none, None if it never holds.
     """
     found: set[str] = set()
     missing: list[int] = []  # per alternative that may hold, the items that do not yet

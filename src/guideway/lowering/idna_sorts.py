@@ -1,4 +1,4 @@
-"""Classes of characters that may stand in the same places of an internationalised label."""
+"""Classes of characters that follow the same rules in an internationalised label."""
 
 import unicodedata
 from collections.abc import Iterable
@@ -24,7 +24,7 @@ _CONTEXTS = {
     **dict.fromkeys(range(0x6F0, 0x6FA), "extended"),
 }
 _SCRIPTS = {"GREEK": "greek", "HEBREW": "hebrew", "HIRAGANA": "kana", "KATAKANA": "kana"}
-# Of the Arabic block (ArabicShaping.txt): letters that join on both sides, and before only.
+# Letters of the Arabic block (ArabicShaping.txt): joining on both sides, and right-joining.
 _DUAL = (
     *((0x620, 0x620), (0x626, 0x626), (0x628, 0x628), (0x62A, 0x62E), (0x633, 0x63F)),
     *((0x641, 0x647), (0x649, 0x64A), (0x66E, 0x66F), (0x678, 0x687), (0x69A, 0x6BF)),
@@ -42,13 +42,10 @@ _WAYS = {"R": "R", "AL": "R", "L": "L", "EN": "EN", "AN": "AN", "NSM": "NSM"}
 @final
 @dataclass(frozen=True, slots=True)
 class Sort:
-    """What is asked of a character.
+    """Properties of a character that the rules of labels use.
 
-    Attributes:
-        kind: its script or its name, where a context asks for them, else "other".
-        way: its Bidi class: R and AL are R, those without a direction N.
-        mark: whether it must not stand first.
-        combines: whether marks are ordered by it.
+    kind: script or name if a context rule needs it, else "other"; way: Bidi class, with R for R and
+    AL, N for no direction; mark: must not come first; combines: combining class is not 0.
     """
 
     kind: str
@@ -59,7 +56,6 @@ class Sort:
 
 @lru_cache(maxsize=1)
 def sorts() -> dict[Sort, CodePoints]:
-    """The characters of each sort."""
     left_out = _seconds()
     ascii_codes = b"abcdefghijklmnopqrstuvwxyz0123456789"
     found: dict[Sort, list[int]] = {}

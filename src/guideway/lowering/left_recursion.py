@@ -14,13 +14,10 @@ from guideway.syntax.frozen import by_identity
 @final
 @by_identity
 class Part:
-    """What an item or a rule stands for.
+    """Expressions of an item or a rule.
 
-    Attributes:
-        whole: all its texts.
-        some: those that are not empty.
-        size: how many items it is made of, those of rules in place counted.
-        ways: in how many ways it may begin with a rule in place, one within another.
+    whole: all texts; some: the non-empty ones; size: number of items, with those of rules in place;
+    ways: ways to begin with a rule in place, nested ones included.
     """
 
     whole: Expr
@@ -34,12 +31,10 @@ NOTHING: Final = Part(EPSILON, EMPTY, 0)
 
 @final
 class LeftRecursion:
-    """The texts of rules that begin with each other.
+    """Texts of mutually left-recursive rules.
 
-    Args:
-        bases: B of the module's equations: texts that begin with none of the rules.
-        ways: R, in pieces, by the rules from which and to which they lead.
-        looks: how many levels of Ahead stand in them.
+    bases: texts that begin with none of the rules; ways: what follows rule k in rule j, by (k, j);
+    looks: levels of Ahead in them.
     """
 
     def __init__(
@@ -56,7 +51,7 @@ class LeftRecursion:
         alike = list(left_circles([*bases], free.__getitem__))
         first = self._first = {name: same[0] for same in alike for name in same}
         self._bases, self._free = dict[str, Expr](), dict[str, frozenset[str]]()
-        for same in alike:  # each after those to which it leads
+        for same in alike:  # successors first
             self._bases[same[0]] = either(base for name in same for base in bases[name])
             behind = {first[after] for name in same for after in free[name]} - {same[0]}
             spend(len(behind))
@@ -70,14 +65,14 @@ class LeftRecursion:
         self._known: dict[tuple[str, str], Part] = {}
 
     def texts(self, name: str) -> Expr:
-        """Those of a rule that are not empty."""
+        """Non-empty texts of a rule."""
         end = self._first[name]
         return either(
             concat(base, self._between(begin, end).whole) for begin, base in self._bases.items()
         )
 
     def _between(self, begin: str, end: str) -> Part:
-        """T of the module's equations."""
+        """Texts that complete rule `end` after rule `begin`: R* of the equation."""
         if len(self._bases) == 1:
             step = self._steps[begin][end]
             return Part(repeat(step), repeat(step, 1))
@@ -89,10 +84,10 @@ class LeftRecursion:
         return self._known[begin, end]
 
     def _on(self, begin: str, end: str) -> Expr:
-        # All of them lead to each other, so there is a way on from each to the end.
+        # The rules are strongly connected, so each can reach the end.
         return either(
             concat(step, self._between(after, end).whole)
-            for before in self._bases  # in their order, which sets have not
+            for before in self._bases  # in a fixed order, unlike the set
             if before in self._free[begin]
             for after, step in self._steps[before].items()
         )
@@ -101,7 +96,7 @@ class LeftRecursion:
 def left_circles(
     names: Sequence[str], corners: Callable[[str], list[str]]
 ) -> Iterable[Sequence[str]]:
-    """The sets of rules that begin with each other, each rule in one of them."""
+    """The strongly connected sets of rules by their first rules."""
     seen: set[str] = set()
     for name in names:
         if name not in seen:

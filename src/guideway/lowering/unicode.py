@@ -91,10 +91,7 @@ def _spelled(ranges: CodePoints, first: int, base: int, following: int) -> Expr:
 
 
 def _spell(ranges: Iterable[tuple[int, int]], first: int, base: int, following: int) -> Expr:
-    """One byte from `first` on, then `following` more, for code points from `base`.
-
-    Characters that share a byte are a block of 64**following code points.
-    """
+    """UTF-8 of code points from `base`: one byte from `first` on, then `following` more."""
     if following == 0:
         bits = (((2 << (high - low)) - 1) << (first + low - base) for low, high in ranges)
         return byte_set(sum(bits))
@@ -105,7 +102,7 @@ def _spell(ranges: Iterable[tuple[int, int]], first: int, base: int, following: 
         begin, end = (
             (low - base) >> shift,
             (high + 1 - base) >> shift,
-        )  # the first whole one, if any
+        )  # the first whole block, if any
         start, stop = base + (begin << shift), base + (end << shift)
         if low > start:
             cut.setdefault(begin, []).append((low, min(high, start + (1 << shift) - 1)))
