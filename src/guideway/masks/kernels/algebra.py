@@ -124,7 +124,6 @@ def _optional(context: Context, item: int) -> int:
 
 @inner
 def both_of(context: Context, left: int, right: int) -> int:
-    """The intersection."""
     if left == right or right == ANYTHING:
         return left
     if left == ANYTHING:
@@ -143,7 +142,6 @@ def both_of(context: Context, left: int, right: int) -> int:
 
 @inner
 def not_of(context: Context, item: int) -> int:
-    """The complement."""
     if field(context, item, KIND) == NOT:
         return field(context, item, A)
     return record_of(context, NOT, item, 0, 0)
@@ -319,7 +317,6 @@ def alt_by_head(context: Context, base: int, deep: int) -> int:
 
 @inner
 def _push_options(context: Context, base: int, end: int) -> None:
-    """Push the options of the options."""
     listed, parts = int64s(context, LIST), int32s(context, PART)
     for index in range(base, end):
         record = int(listed[index])

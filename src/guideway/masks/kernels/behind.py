@@ -64,7 +64,6 @@ def begun_behind(context: Context, table: int, states: int, lines: int) -> int:
 
 @inner
 def _asked(context: Context, table: int, states: int, lines: int) -> int:
-    """Request the ways from Python."""
     scan = scan_of(context, table, states, lines)
     context[WANT] = scan if scan >= 0 else context[WANT]
     return NEED_SCANNER if scan >= 0 else scan

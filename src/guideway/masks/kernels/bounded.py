@@ -1,8 +1,4 @@
-"""Masks of bounded patterns: the pattern's tokens that the bound leaves room for.
-
-The trie is walked byte by byte, except subtrees that lead back to the same pair and always have
-room.
-"""
+"""Masks of bounded patterns: the pattern's tokens that the bound leaves room for."""
 
 from guideway.masks.kernels.bound_layout import L_ROW
 from guideway.masks.kernels.bounds import alive, know_length

@@ -202,7 +202,6 @@ def _others(context: Context, item: int) -> None:
 
 @inner
 def _make_arcs(context: Context, record: int) -> None:
-    """Make the arcs of a record that has lines."""
     first, last = field(context, record, LINES_AT), field(context, record, LINES_END)
     kind = field(context, record, KIND)
     if last - first <= 1 or kind in (AND, NOT):  # these are disjoint already

@@ -1,9 +1,8 @@
 """Expressions of a kernel, as LLVM instructions.
 
-Supported: names, constants, arithmetic, comparisons, conditions, items of arrays, lengths
-(`array.shape[0]`), casts (`int`, `bool`, `np.uint64` ...), `min`, `max`, `abs`, tuples that are
-unpacked at once, and calls of `inner` or `once` functions. Names of a module are constants. All
-else is a TypeError.
+Supported: names, constants (also globals), arithmetic, comparisons, conditions, items and lengths
+of arrays, casts, `min`, `max`, `abs`, and calls of `inner` or `once` functions. All else is a
+TypeError.
 """
 
 import ast
@@ -29,14 +28,7 @@ CHOSEN: Final = {"min": "smin", "max": "smax"}
 
 @final
 class Expressions:
-    """The expressions of one function.
-
-    Args:
-        code: receives the instructions.
-        module: globals of the function.
-        kinds: kinds of its variables, as far as known.
-        whole: its arrays with a length.
-    """
+    """Expressions of a function: `kinds` of its variables so far, `whole` arrays with a length."""
 
     def __init__(
         self,
@@ -179,7 +171,6 @@ class Expressions:
         return found
 
     def _either(self, node: ast.IfExp) -> Sequence[Operand]:
-        """Translate a conditional expression."""
         code = self._code
         yes, no, end = code.fresh("b"), code.fresh("b"), code.fresh("b")
         self.branch(node.test, yes, no)

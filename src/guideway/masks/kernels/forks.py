@@ -144,7 +144,7 @@ def _share_top(context: Context, level: int) -> int:
 
 @inner
 def _list_stacks(context: Context, first: int, last: int, free: int) -> int:
-    """List the low halves of [first, last) from `free` on, forks as alternatives; the end."""
+    """List the low halves of [first, last) at `free`, forks as alternatives; return the end."""
     listed, nodes, pairs = int64s(context, SCRATCH), int32s(context, NODE), int64s(context, STACK)
     context[FORKS] += 1
     for index in range(first, last):

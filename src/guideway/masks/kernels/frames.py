@@ -49,7 +49,6 @@ def object_field(context: Context, thing: int, field: int) -> int:
 
 @inner
 def name_field(context: Context, thing: int, rank: int, field: int) -> int:
-    """A field of one of its names."""
     return int32s(context, NAME)[(object_field(context, thing, O_NAME) + rank) * 6 + field]
 
 

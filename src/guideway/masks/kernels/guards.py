@@ -28,7 +28,6 @@ GONE: Final = -64  # a guard has failed
 
 @inner
 def under_guards(context: Context, node: int) -> int:
-    """A node under the guards in GUARDING."""
     guards = int(context[GUARDING])
     return node if guards == 0 else node_of(context, GUARDED, node, guards, 0, 0, 0)
 

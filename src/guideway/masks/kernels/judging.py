@@ -1,7 +1,4 @@
-"""Liveness of the closure's configurations: dead ones are removed.
-
-Places without a verdict are listed in ASKED; `macros` finds those verdicts at once.
-"""
+"""Liveness of the closure's configurations; `macros` finds missing verdicts at once."""
 
 from typing import Final
 

@@ -1,8 +1,4 @@
-"""Masks of newlines being read: the columns of the last line are counted.
-
-They are walked byte by byte, as each column may be the width of a block. What follows the line goes
-on the work list; walking on took 10 ms for each new block of Python.
-"""
+"""Masks of newlines being read, byte by byte, as each column may be the width of a block."""
 
 from guideway.masks.kernels.intern import macro_of
 from guideway.masks.kernels.layout import (

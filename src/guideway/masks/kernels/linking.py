@@ -57,19 +57,8 @@ class _Definition(ctypes.Structure):
 class Kernels:
     """Declared functions with at most one result, which Python calls once they are loaded.
 
-    Example::
-
-        @inner
-        def double(number: int) -> int:
-            return 2 * number
-
-        kernels = Kernels(holding=[double])
-        globals().update(kernels.loaded(kernels.machine_code()))
-
-    Args:
-        holding: kernels that keep the GIL. They take a few microseconds, and another thread would
-            keep the GIL for much longer.
-        letting: kernels that release it.
+    `holding` ones keep the GIL. They take a few microseconds, and another thread would keep the GIL
+    for much longer. `letting` ones release it.
     """
 
     def __init__(

@@ -173,7 +173,6 @@ def _step_anew(context: Context, macro: int, byte: int) -> int:
 
 @inner
 def learn_lexer(context: Context, code: int) -> int:
-    """Make the missing part of a lexer."""
     if code == NEED_LEXER:
         return _make_lexer(context, int(context[WANT]))
     macro, byte = int(context[WANT]), int(context[WANT_BELOW])
@@ -185,7 +184,6 @@ def learn_lexer(context: Context, code: int) -> int:
 
 @once
 def _make_lexer(context: Context, node: int) -> int:
-    """Make the macro state of the terminals of a LEXES node."""
     nodes, edges = int32s(context, NODE), int32s(context, EDGE)
     start, where = nodes[node * 6 + 2], int(nodes[node * 6 + 3] & 3)
     last, table = start + 4 * (nodes[node * 6 + 3] >> 2), int(nodes[node * 6 + 5])

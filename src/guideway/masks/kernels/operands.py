@@ -87,8 +87,6 @@ def common_kind(one: Operand, other: Operand) -> str:
 
 @final
 class Instructions:
-    """The instructions of a function."""
-
     __slots__ = ("lines", "names", "slots")
 
     def __init__(self) -> None:
@@ -101,7 +99,6 @@ class Instructions:
         return f"{what}{self.names}"
 
     def add(self, line: str) -> None:
-        """Add an instruction without a result."""
         self.lines.append(f"  {line}")
 
     def label(self, name: str) -> None:

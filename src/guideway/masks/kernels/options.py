@@ -72,11 +72,7 @@ def _split(context: Context, place: int) -> bool:
 
 @once
 def _find(context: Context, base: int) -> bool:
-    """Find the first alternative from the record at `base`; LIST has the path, node * 2 + side.
-
-    A concatenation is entered at its head. Its tail is split only if it is an alternative itself,
-    as later parts become heads when they are read.
-    """
+    """Find the first alternative from the record at `base`; LIST has the path, node * 2 + side."""
     listed = int64s(context, LIST)
     if field(context, int(listed[base] >> 1), KIND) not in (CONCAT, AND):
         return False

@@ -72,7 +72,6 @@ _FEW_TOKENS: Final = 2048  # tokens that are listed as ranges; more become a row
 
 @inner
 def learn(context: Context, code: int) -> int:
-    """Make what a kernel has requested with `code`."""
     if code != NEED_OUTLOOK:
         return learn_lexer(context, code)
     return _make_outlook(context, int(context[WANT]), int(context[WANT_BELOW]))

@@ -1,7 +1,4 @@
-"""Pictures of lexical states: the tokens that stay within a state, and its exits.
-
-Each is found by one walk over a trie, once for each state in the life of a vocabulary.
-"""
+"""Pictures of lexical states: the tokens that stay within a state, and its exits."""
 
 import numpy as np
 

@@ -1,8 +1,4 @@
-"""The work list of a mask: configurations that read a byte, each below a trie node.
-
-The trie below a node has the rests of tokens, so an item stands for all tokens that go on so. Each
-item is processed once.
-"""
+"""Work list of a mask: configurations below trie nodes, each for all tokens that go on so."""
 
 from guideway.masks.kernels.closure import close
 from guideway.masks.kernels.intern import full, mixed

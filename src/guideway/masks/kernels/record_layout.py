@@ -1,7 +1,4 @@
-"""Layout of the arrays of a lexicon's records; see `kernels.records`.
-
-A lexicon has its own context. Arrays are flat, as in `kernels.layout`.
-"""
+"""Layout of a lexicon's records, in flat arrays as in `kernels.layout`; see `kernels.records`."""
 
 from typing import Final
 

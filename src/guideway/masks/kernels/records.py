@@ -84,7 +84,6 @@ def put(context: Context, record: int, which: int, value: int) -> None:
 
 @inner
 def add_line(context: Context, members: int, after: int) -> None:
-    """Write a line, unless it is empty."""
     if members == 0 or after == EMPTY:
         return
     end = context[LINES]
@@ -97,7 +96,6 @@ def add_line(context: Context, members: int, after: int) -> None:
 
 @inner
 def set_of(context: Context, a: int, b: int, c: int, d: int) -> int:
-    """The set with these four words."""
     if a | b | c | d == 0:
         return 0
     sets, table = int64s(context, SET), int32s(context, SET_HASH)

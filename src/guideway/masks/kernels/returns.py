@@ -51,7 +51,6 @@ def all_else_loop(loops: int) -> int:
 
 @inner
 def find_loops(context: Context, state: int) -> int:
-    """Write the characters that lead from a state back to it."""
     rows, loops = int32s(context, LEX), uint64s(context, LOOP)
     if not is_expanded(context, state):
         return NEED_LEX

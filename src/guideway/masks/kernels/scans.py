@@ -102,7 +102,6 @@ def _place(context: Context, node: int, stack: int) -> int:
 def _push_on_took(
     context: Context, node: int, table: int, terminal: int, lines: int, stack: int
 ) -> int:
-    """Push a node on TOOK of a terminal."""
     took = node_of(context, TOOK, table, terminal, lines, 0, 0)
     if took < 0:
         return took

@@ -1,7 +1,4 @@
-"""Search for an end of configurations with lookaheads: breadth-first over places.
-
-It resumes after a request, so only one runs at a time.
-"""
+"""Breadth-first search for an end of configurations with lookaheads; resumes after a request."""
 
 from typing import Final
 

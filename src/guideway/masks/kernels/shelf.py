@@ -1,8 +1,4 @@
-"""Rows that are stored once: most masks equal another one.
-
-A mask is written to a work row and looked up by content. 62,738 masks of 460 schemas had 4,132
-different rows; allocating each took as long as filling it, and thrashed the CPU caches.
-"""
+"""Rows that are stored once: 62,738 masks of 460 schemas had 4,132 different rows."""
 
 import numpy as np
 

@@ -1,8 +1,4 @@
-"""Subtrees of the vocabulary's trie that a lexical state reads without leaving itself.
-
-Within a string almost every character leads back to the state. If all characters below a trie node
-do, the subtree is accepted without a walk. The characters of each subtree are computed once.
-"""
+"""Subtrees of the vocabulary's trie that a lexical state reads without leaving itself."""
 
 from typing import Final
 

@@ -27,11 +27,7 @@ SHORT: Final = 30  # instructions; shorter functions are always inlined: masks t
 
 @final
 class Translation:
-    """LLVM IR of one function, as `text`; `callees` are the functions that it calls.
-
-    Raises:
-        TypeError: unsupported code, with its place.
-    """
+    """LLVM IR of one function, as `text`, and its `callees`; TypeError for unsupported code."""
 
     def __init__(self, inner: Inner) -> None:
         self._inner = inner

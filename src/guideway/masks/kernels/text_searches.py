@@ -156,7 +156,6 @@ def _meet_options(
 
 @inner
 def _go_on(context: Context, pair: int, between: int, field: int) -> int:
-    """Expand a pair by one byte."""
     rows = int32s(context, LEX)
     state, inside = int64s(context, PAIR)[pair] >> 32, int64s(context, PAIR)[pair] & 0xFFFFFFFF
     if not is_expanded(context, int(state)) or not is_expanded(context, int(inside)):

@@ -93,7 +93,6 @@ def walk_below(context: Context, row: Words, below: int, macro: int) -> int:
 
 @inner
 def add_row(context: Context, row: Words, slot: int, number: int) -> None:
-    """Add a row of an array of rows."""
     words, rows = context[ROW_WORDS], uint32s(context, slot)
     start = number * words
     for word in range(words):
