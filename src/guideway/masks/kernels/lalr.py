@@ -248,7 +248,7 @@ def scan_of(context: Context, table: int, stack: int, lines: int) -> int:
 
 @inner
 def lines_taken(context: Context, table: int, lines: int, terminal: int) -> int:
-    """LINES after a terminal; no closing bracket lacks its opening one."""
+    """LINES after a terminal, with `brackets_after` of at least 0."""
     nodes, tables = int32s(context, NODE), int32s(context, LALR)
     open_ = brackets_after(context, table, lines, terminal)
     if lines == 0:
