@@ -49,7 +49,7 @@ SIMPLE: Final = {
 HEX: Final = {"x": 2, "u": 4, "U": 8}
 COUNTS: Final[dict[str, tuple[int, int | None]]] = {"*": (0, None), "+": (1, None), "?": (0, 1)}
 MOST_DIGITS: Final = 9  # of a count
-MOST_NAMES: Final = 12  # that are listed where none is near
+MOST_NAMES: Final = 12  # listed in a message without a near name
 
 
 def parse_gbnf(text: str, root: str = "root") -> Grammar:
@@ -247,7 +247,7 @@ class _Parser:
         if high is not None and high < low:
             self._wrong(f"{low} to {high} times: the lower bound comes first", begin)
         last = items.pop()
-        if (last.low, last.high) != (1, 1):  # a count of what is counted
+        if (last.low, last.high) != (1, 1):  # a count of a counted item
             name = f"{len(self._groups) + 1})"
             self._groups.add(name)
             self._rules[name] = ((last,),)
@@ -274,7 +274,7 @@ class _Parser:
         found = self._cursor.run(WORD)
         if not found:
             char = self._cursor.peek()
-            given = "" if char.isprintable() else f", not {char!r}"  # as the mark of a byte order
+            given = "" if char.isprintable() else f", not {char!r}"  # such as a byte order mark
             self._wrong(f"expected {what}{given}")
         return found
 

@@ -1,10 +1,6 @@
-"""Which parts of a JSON Schema plainly exclude each other, told from their JSON.
+"""Decide from JSON alone whether schemas exclude each other: by types, listed values or members.
 
-Branches of a `oneOf` that exclude each other are those of an `anyOf`, and most do: by their types,
-by the values they list, or as objects: one asks for a member that the other does not let in, or
-both for one with parts that exclude each other, {"kind": {"const": "a"}} and {"const": "b"}.
-
-What this module does not know: how references are written.
+A `oneOf` whose branches exclude each other equals an `anyOf`.
 """
 
 from collections.abc import Callable
@@ -26,19 +22,16 @@ _OBJECTS: Final = frozenset(("object",))
 
 
 def exclude_each_other(branches: list[Any], resolve: Resolve) -> bool:
-    """Whether surely no value satisfies two of the branches.
+    """Return True if no value satisfies two of the branches; False if unknown.
+
+    `resolve` follows references; keywords of its result apply, but their values may be malformed.
 
     >>> a, b = ({"properties": {"t": {"const": t}}, "required": ["t"]} for t in "ab")
     >>> plain = {"type": "null"}
     >>> exclude_each_other([{**a, "type": "object"}, {**b, "type": "object"}, plain], lambda x: x)
     True
-    >>> exclude_each_other([a, b], lambda x: x)  # both let 1 in
+    >>> exclude_each_other([a, b], lambda x: x)  # both allow 1
     False
-
-    Args:
-        branches: schemas.
-        resolve: gives the schema that one stands for, as far as that is plain: one whose keywords
-            all hold; what they hold may be wrong.
     """
     return are_told_apart(branches, resolve) or all(
         apart(one, other, resolve) for one, other in combinations(branches, 2)
@@ -46,7 +39,7 @@ def exclude_each_other(branches: list[Any], resolve: Resolve) -> bool:
 
 
 def are_told_apart(branches: list[Any], resolve: Resolve) -> bool:
-    """Whether each is an object with a member that is one of some values, none in two branches."""
+    """Return True if all branches are objects that a required member's listed values tell apart."""
     parts = [resolve(branch) for branch in branches]
     if not all(part.__class__ is dict and _kinds(part) == _OBJECTS for part in parts):
         return False
@@ -58,12 +51,12 @@ def are_told_apart(branches: list[Any], resolve: Resolve) -> bool:
 
 
 def _listed(part: Any) -> Known:
-    """The values that a schema lists; none if it lists none, or arrays and objects."""
+    """Listed scalars of a schema; empty if unknown."""
     return (_values(part) if part.__class__ is dict else None) or frozenset()
 
 
 def apart(one: Any, other: Any, resolve: Resolve, depth: int = _DEPTH) -> bool:
-    """Whether two schemas exclude each other."""
+    """Return True if two schemas surely exclude each other."""
     one, other = resolve(one), resolve(other)
     if one is False or other is False:
         return True
@@ -89,7 +82,7 @@ def _kinds(raw: Raw) -> frozenset[str]:
 
 
 def _values(raw: Raw) -> "Known | None":
-    """The values that a schema lists, None if it lists none, or arrays and objects."""
+    """Scalars that `enum` or `const` list; None without these or with arrays or objects."""
     listed = raw["enum"] if raw.get("enum").__class__ is list else None
     if "const" in raw:
         listed = [raw["const"]]
@@ -128,6 +121,6 @@ def _properties(raw: Raw) -> dict[str, Any]:
 
 
 def _lets_in(raw: Raw, names: set[str]) -> bool:
-    """Whether a schema may let an object have members of these names."""
+    """Return False if the schema forbids one of these members."""
     closed = raw.get("additionalProperties") is False and "patternProperties" not in raw
     return not closed or names <= _properties(raw).keys()

@@ -53,7 +53,7 @@ def close_objects(text: str) -> str:
     try:
         root = read_json(text)
         closing = _Closing(root, find_draft(_map(root).get("$schema"), "", LATEST))
-    except GuidewayError:  # which reading the schema says
+    except GuidewayError:  # raised again when the schema is read
         return text
     closing.visit(root)
     closing.change()
@@ -76,7 +76,7 @@ class _Closing:
         self._seen, self._open, self._kept = set[int](), set[int](), set[int]()
         self._found: list[tuple[Raw, list[Raw]]] = []
         self._referring: list[tuple[Raw, Raw]] = []
-        self._lost: str | None = None  # a reference out of a kept schema to nobody knows where
+        self._lost: str | None = None  # an unknown reference out of a kept schema
 
     def visit(self, raw: Any) -> None:
         """Collect a schema that is no part of another, and those below."""
@@ -193,10 +193,10 @@ class _Closing:
 
     def _close(self, raw: Raw, whole: list[Raw]) -> None:
         known = all(self._is_known(part) for part in whole)
-        if self._draft <= 7 and not known:  # there is no keyword for what cannot be listed
+        if self._draft <= 7 and not known:  # these drafts have no unevaluatedProperties
             return
         static = self._draft <= 7 or (known and all("properties" not in one for one in whole[1:]))
-        if self._draft <= 7 and "$ref" in raw:  # nothing counts beside it
+        if self._draft <= 7 and "$ref" in raw:  # other keywords are ignored beside it
             kept = {name: raw[name] for name in _BESIDE_A_REFERENCE if name in raw}
             whole = whole[1:]
             reference = raw["$ref"]

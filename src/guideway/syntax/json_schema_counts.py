@@ -1,17 +1,10 @@
-"""How many alternatives a part of a JSON Schema leaves about one member or item, at most.
+"""Upper bound on the alternatives that a schema leaves for one member or item.
 
-Schemas that look at the same instance may each hold or not: those that all have to hold multiply,
-those of which one has to are added. Branches of a `oneOf` that exclude each other are those of an
-`anyOf`; others need what denies all the rest::
+Alternatives multiply in a conjunction and add up in a disjunction, for a schema and its negation::
 
-    anyOf: [A, B]      holds: A + B              is denied: not A * not B
-    allOf: [A, B]      holds: A * B              is denied: not A + not B
-    oneOf: [A, B]      holds: A * not B + B * not A, or A + B
-
-What keywords say of a member when they hold is one thing; when they are denied, the member may be
-the one that fails them, or another.
-
-What this module does not know: what members there are, and that most keywords are not about them.
+    anyOf: [A, B]      holds: A + B              negated: not A * not B
+    allOf: [A, B]      holds: A * B              negated: not A + not B
+    oneOf: [A, B]      holds: A * not B + B * not A; A + B if they exclude each other
 """
 
 from collections import defaultdict
@@ -24,7 +17,7 @@ from guideway.syntax.json_schema_needs import VALUED, Raw
 from guideway.syntax.json_schema_tame_values import PLACED, schemas_at
 from guideway.syntax.json_schema_verdicts import UNTOLD, Verdicts
 
-_MOST: Final = 256  # a quarter of what is refused
+_MOST: Final = 256  # a quarter of the limit of lowering
 _DEEPEST: Final = 32
 _MOST_PARTS: Final = 2000
 _SINGLE: Final = frozenset(("required", "properties", "prefixItems", "minProperties"))
@@ -35,8 +28,8 @@ _MOST_LISTS: Final = 8  # of `allOf` within others
 _ALL_OF: Final = {"allOf"}
 _MANY: Final = PLACED | {"$ref", "contains"}
 _TESTS: Final = frozenset(("type", "properties", "required"))
-_MOST_COMPARED: Final = 20_000  # branches with others, in a document: 10 µs each
-_MOST_CONSTANTS: Final = 64  # that objects are taken apart by
+_MOST_COMPARED: Final = 20_000  # pairs of branches in a document: 10 µs each
+_MOST_CONSTANTS: Final = 64  # tests of one member
 _Count = tuple[int, int]
 
 
@@ -47,9 +40,6 @@ class Counts:
     >>> judge = Verdicts({}, lambda part: set(part), alone=False)
     >>> Counts(judge).few({"anyOf": [{"properties": {"a": {"minimum": n}}} for n in range(99)]})
     True
-
-    Args:
-        judge: knows what they say and refer to.
     """
 
     def __init__(self, judge: Verdicts) -> None:
@@ -60,11 +50,11 @@ class Counts:
         self._compared = 0
 
     def few(self, part: Raw) -> bool:
-        """Whether there are few, whatever member is read."""
+        """Return True if every member and item has few alternatives."""
         return self._is_one(part, _MOST_LISTS) or self._count(part, _DEEPEST)[0] <= _MOST
 
     def _is_one(self, part: Raw, left: int) -> bool:
-        """Whether a part is a list of `allOf` that plainly leaves nothing to choose: most are."""
+        """Return True for nested `allOf` without any choice: the usual case."""
         found = self._ones.get(id(part))
         if found is None:
             found = self._judge.said_of(part) == _ALL_OF and all(
@@ -79,7 +69,7 @@ class Counts:
         return found
 
     def _count(self, part: Any, left: int) -> _Count:
-        """The alternatives where a part holds, and where it is denied."""
+        """Alternatives of a part and of its negation."""
         part = self._judge.resolved(part)
         if part.__class__ is bool:
             return 1, 1
@@ -121,7 +111,7 @@ class Counts:
                 return prod(one + depends for one in holds), sum(denied)
 
     def _all_of(self, branches: list[Any], left: int) -> _Count:
-        """Conditions on which constant a member is are told apart by that: one of them holds."""
+        """Conditions that test one member for constants count as a sum: at most one applies."""
         told: defaultdict[str, list[Raw]] = defaultdict(list)
         found: list[_Count] = []
         for branch in map(self._judge.resolved, branches):
@@ -138,7 +128,7 @@ class Counts:
         return prod(one for one, _ in found), sum(other for _, other in found)
 
     def _tested(self, part: Any) -> str | None:
-        """The member that a part compares with constants, if it is a condition on that alone."""
+        """The member that an `if` compares with constants, if it tests nothing else."""
         said = self._judge.said_of(part) if part.__class__ is dict else UNTOLD
         test: Any = self._judge.resolved(part["if"]) if said == {"if", "then"} else True
         if test.__class__ is not dict or not self._judge.said_of(test) <= _TESTS:
@@ -174,7 +164,7 @@ class Counts:
         )
 
     def _plain(self, part: Any) -> Any:
-        """What a part stands for, with the keywords that hold whatever others say."""
+        """The resolved part with its asserting keywords; True if unknown."""
         part = self._judge.resolved(part)
         if part.__class__ is not dict:
             return part

@@ -1,10 +1,7 @@
-"""Which parts of a JSON Schema may be met with others when they are entered, nothing refused then.
+"""Parts of a JSON Schema that can be lowered when they are entered, without exceeding a limit.
 
-What is refused is refused when compiling. Of what meets, later, three things have to be few: the
-factors of a common multiple, the patterns of keys, which overlap, and the schemas of one member or
-of items, of which each may hold or not.
-
-What this module does not know: what keywords hold, and whether parts have instances.
+Three things must be few: the remainders of common multiples, overlapping key patterns, and schemas
+of one member or item.
 """
 
 from collections import defaultdict
@@ -21,10 +18,10 @@ from guideway.syntax.json_schema_tame_values import PLACED, schemas_at
 from guideway.syntax.json_schema_verdicts import Verdicts
 
 MOST_PATTERNS: Final = 8  # they make 256 kinds of keys at most
-_MOST_TESTS: Final = 5  # of one member, and their opposites: 2^10 answers are not too many
-_MOST_PLACED: Final = 128  # schemas that look at the same instance
-_MOST_LOOKS: Final = 100_000  # at these, from all parts: 3 µs each; schemas in use take 3,400
-_MOST_CONTAINED: Final = 8  # items that are counted
+_MOST_TESTS: Final = 5  # of one member; with their negations 2^10 combinations
+_MOST_PLACED: Final = 128  # schemas that apply to the same instance
+_MOST_LOOKS: Final = 100_000  # visits from all parts, 3 µs each; real schemas need 3,400
+_MOST_CONTAINED: Final = 8  # minContains and maxContains
 _ITEMS: Final = ("items", "prefixItems", "additionalItems", "contains")
 _ELSEWHERE: Final = frozenset(
     (*("uniqueItems", "unevaluatedItems", "unevaluatedProperties", "$dynamicRef", "$recursiveRef"),)
@@ -35,15 +32,11 @@ _MEETING: Final = PLACED | {"$ref"}
 
 @final
 class Crowds:
-    """What the parts of a document have of what may be too much together.
+    """Size limits for the parts of a document.
 
     >>> judge = Verdicts({}, lambda part: set(part), alone=False)
     >>> Crowds([{"multipleOf": 2}, {"multipleOf": 997}], judge).allow({"not": {}})
     False
-
-    Args:
-        parts: all of them.
-        judge: knows what they say and refer to.
     """
 
     def __init__(self, parts: Iterable[Raw], judge: Verdicts) -> None:
@@ -59,7 +52,7 @@ class Crowds:
         self._factors, self._patterns = list(factors.values()), len(patterns)
 
     def allow(self, part: Raw) -> bool:
-        """Whether a part may be lowered when it is entered."""
+        """Return True if a part may be lowered when it is entered."""
         said = self._judge.said_of(part)
         if not said <= _POSTPONED or said >= VALUED:
             return False
@@ -72,9 +65,9 @@ class Crowds:
         return few and (self._counts.few(part) or self._few_tests(part))
 
     def _few_tests(self, root: Raw) -> bool:
-        """Whether few schemas are about the same member or item, however branches are taken.
+        """Return True if few schemas apply to one member or item, over all branches.
 
-        Where schemas nest, each is looked at from 128 around it: of 10,000 that took 2 s.
+        Nested schemas are visited from up to 128 around them: 10,000 took 2 s.
         """
         tests: defaultdict[str | None, set[object]] = defaultdict(set)
         todo, seen = [root], set[int]()
@@ -100,7 +93,7 @@ class Crowds:
         return not todo and most <= _MOST_TESTS
 
     def _key(self, part: Any) -> object:
-        """What a schema says, None if nothing; those that list values are mostly apart: one."""
+        """Key of a schema; None if it asserts nothing, one key for all that list values."""
         part = self._judge.resolved(part)
         if part.__class__ is bool:
             return None
@@ -113,7 +106,7 @@ class Crowds:
 
 
 def _meet(factors: list[Any]) -> bool:
-    """Whether all factors together are one that can be told."""
+    """Return True if the least common multiple of the factors can be enforced."""
     if len(factors) < 2:
         return True
     whole = all(factor.__class__ is int and factor > 0 for factor in factors)
@@ -121,7 +114,7 @@ def _meet(factors: list[Any]) -> bool:
 
 
 def _patterns(part: Raw) -> set[str]:
-    """What tells sets of keys apart in a part."""
+    """Key patterns of a part; `propertyNames` counts as one."""
     patterns: Any = part.get("patternProperties")
     found = {str(pattern) for pattern in patterns} if patterns.__class__ is dict else set[str]()
     return found | {f"names {id(part)}"} if "propertyNames" in part else found

@@ -78,7 +78,7 @@ class _Folder:
 def _identifiers(path: Path) -> Iterator[str]:
     try:
         found = _base("", read_json(read_file(path, "the schema")))
-    except GuidewayError:  # whoever refers to the file by its path is told
+    except GuidewayError:  # raised again when the file is referred to by path
         return
     if found:
         yield found
@@ -93,7 +93,7 @@ def _base(around: str, raw: Json) -> str:
 def _join(base: str, uri: str) -> str:
     try:
         return urljoin(base, uri).partition("#")[0]
-    except ValueError:  # no URI: reading the schema says so, with the place
+    except ValueError:  # no URI: raised again, with the place, when the schema is read
         return base
 
 

@@ -1,17 +1,11 @@
-"""Parts of a JSON Schema that have to be lowered as a whole, but not before they are entered.
+"""Late parts of a JSON Schema: lowered as a whole, but only when they are entered.
 
-A part is late if nothing in it can be refused, and it surely has an instance, although it has one
-of the keywords `LATE`: objects whose keys are told by a pattern, by what other keys there are, or
-by their number; items that differ. What is said of a value inside is never more than one schema, so
-whether that has an instance is told where it stands::
+A part is late if nothing in it can be refused and it surely has an instance, although it has one of
+the `LATE` keywords. At most one schema applies to each value inside. For objects, a witness is the
+set of names of an object that satisfies all keywords if their values have instances::
 
-    {"patternProperties": {"^x-": A}, "properties": {"y": B}}    no key is "y" and begins with x-
-    {"anyOf": [{"required": ["a"]}, {"required": ["b"]}]}        {"a": ...}, if that has a value
-
-For objects there is a witness: the names of an object that surely satisfies all keywords, if the
-values of these names have instances.
-
-What this module does not know: other parts.
+    {"patternProperties": {"^x-": A}, "properties": {"y": B}}    no key matches both
+    {"anyOf": [{"required": ["a"]}, {"required": ["b"]}]}        {"a": ...}
 """
 
 from collections.abc import Callable
@@ -28,11 +22,11 @@ _COUNTS: Final = frozenset(("minProperties", "maxProperties"))
 _NEEDS: Final = frozenset(("dependentRequired", "dependencies"))
 _BRANCHED: Final = frozenset(("anyOf", "oneOf"))
 DEPENDENT: Final = _NEEDS | {"dependentSchemas"}
-"""The keywords by which names ask for others, or for more of the whole."""
+"""Keywords by which the presence of a name requires something."""
 
 _OF_KEYS: Final = _COUNTS | _NEEDS | _BRANCHED | {"not", "patternProperties"}
 LATE: Final = _OF_KEYS | {"uniqueItems"}
-"""The keywords of late parts beside those of tame ones."""
+"""Keywords that tame parts may not have and late ones may."""
 
 _OF_OBJECTS: Final = frozenset(("type", "required", "properties", "additionalProperties"))
 _MOST_FRESH: Final = 8
@@ -40,22 +34,20 @@ Said = Callable[[Any], AbstractSet[str]]
 
 
 def allows_nothing(raw: Raw, said: AbstractSet[str]) -> bool:
-    """Whether a part is `{"not": {}}`, which many write for what may not be there."""
+    """Return True for `{"not": {}}`, a common way to write `false`."""
     return said == {"not"} and (raw["not"] is True or raw["not"] == {})
 
 
 def needs_of_late(raw: Raw, said: AbstractSet[str], said_of: Said) -> list[Any] | None:
-    """The parts that need an instance so that a late part has one; None if it is not late.
+    """Parts that need instances for a late part to have one; None if the part is not late.
+
+    `said` are its asserting keywords, `said_of` those of another schema. The values of keywords
+    that tame parts may have are checked before.
 
     >>> later = {"uniqueItems": True, "items": {"type": "null"}}
     >>> needs_of_late(later, set(later), lambda part: set(part))
     []
     >>> needs_of_late({**later, "minItems": 2}, {*later, "minItems"}, lambda part: set(part))
-
-    Args:
-        raw: a schema; its keywords that tame parts may have hold what they can hold.
-        said: its keywords that assert something.
-        said_of: gives those of a schema.
     """
     late = said & LATE
     if late == {"uniqueItems"}:
@@ -68,16 +60,12 @@ def needs_of_late(raw: Raw, said: AbstractSet[str], said_of: Said) -> list[Any] 
 
 
 def most_dependent(raw: Raw, said: AbstractSet[str]) -> int:
-    """How many names ask for others, or for more of the whole, by one keyword.
-
-    >>> most_dependent({"dependentRequired": {"a": ["b"], "b": ["c"]}}, {"dependentRequired"})
-    2
-    """
+    """The greatest number of entries in a dependency keyword."""
     return max((len(_mapped(raw[name])) for name in said & DEPENDENT), default=0)
 
 
 def _is_plain(raw: Raw, late: AbstractSet[str], said_of: Said) -> bool:
-    """Whether the late keywords of an object hold what they can hold, and nothing that meets."""
+    """Return True if the late keywords of an object are well formed and none interact."""
     counts = (raw[name] for name in late & _COUNTS)
     lists = [part for name in late & _NEEDS for part in _mapped(raw[name])]
     return (
@@ -91,7 +79,7 @@ def _is_plain(raw: Raw, late: AbstractSet[str], said_of: Said) -> bool:
 
 
 def _mapped(value: Any) -> list[Any]:
-    """The values of an object; something that is no list of names, if it is none."""
+    """Values of an object, or [None] for anything else."""
     return list(value.values()) if value.__class__ is dict else [None]
 
 
@@ -104,13 +92,13 @@ def _is_names(value: Any) -> bool:
 
 
 def _conditions(raw: Raw, late: AbstractSet[str]) -> list[Any]:
-    """The schemas that look at the object itself."""
+    """Schemas that apply to the object itself."""
     found = [part for name in late & _BRANCHED for part in raw[name]]
     return [*found, raw["not"]] if "not" in late else found
 
 
 def _asks_for_names(part: Any, said_of: Said) -> bool:
-    """Whether a schema says nothing but which names there have to be."""
+    """Return True if a schema has no keyword but `required`."""
     return part.__class__ is dict and said_of(part) == {"required"} and _is_names(part["required"])
 
 
@@ -118,7 +106,7 @@ def _asks_for_names(part: Any, said_of: Said) -> bool:
 
 
 def _are_apart(raw: Raw) -> bool:
-    """Whether no key has more than one schema."""
+    """Return True if at most one schema applies to each key."""
     patterns = raw["patternProperties"]
     if patterns.__class__ is not dict:
         return False
@@ -127,7 +115,7 @@ def _are_apart(raw: Raw) -> bool:
         return True
     starts = [(beginning(pattern), False) for pattern in patterns]
     every = sorted([*starts, *((name, True) for name in names)])
-    # What begins with a text comes next to it in this order.
+    # Sorted, a text is followed by those that begin with it.
     return all(start for start, _ in starts) and not any(
         after.startswith(start) for (start, named), (after, _) in pairwise(every) if not named
     )
@@ -135,7 +123,7 @@ def _are_apart(raw: Raw) -> bool:
 
 @lru_cache(maxsize=1024)
 def beginning(text: str) -> str:
-    """What every key with a well formed pattern begins with; "" where that is not plain.
+    """A prefix of all keys that match a well-formed pattern; "" if none is evident.
 
     >>> beginning("^x-[a-z]+$"), beginning("x-"), beginning("^(a|b)"), beginning("^((x-)y)$")
     ('x-', '', '', 'x-')
@@ -168,7 +156,7 @@ def _needs_of_object(raw: Raw, late: AbstractSet[str]) -> list[Any] | None:
 
 
 def _enough(raw: Raw, names: set[str]) -> set[str]:
-    """These names, and others if there have to be more."""
+    """Add names until `minProperties` is met, if possible."""
     missing = min(raw.get("minProperties", 0) - len(names), _MOST_FRESH)
     if raw.get("additionalProperties") is False or "patternProperties" in raw:
         others = [name for name in raw.get("properties", {}) if name not in names]
@@ -178,7 +166,7 @@ def _enough(raw: Raw, names: set[str]) -> set[str]:
 
 
 def _fits(raw: Raw, late: AbstractSet[str], names: set[str], branches: list[list[str]]) -> bool:
-    """Whether an object with these names satisfies all keywords, but for its values."""
+    """Return True if an object with these names satisfies all keywords, its values aside."""
     if "oneOf" in late and sum(names.issuperset(branch) for branch in branches) != 1:
         return False
     if "not" in late and names.issuperset(raw["not"]["required"]):
@@ -193,7 +181,7 @@ def _fits(raw: Raw, late: AbstractSet[str], names: set[str], branches: list[list
 
 
 def _values(raw: Raw, names: set[str]) -> list[Any]:
-    """What is said of the values of these names."""
+    """Schemas of the values of these names."""
     properties, others = raw.get("properties", {}), raw.get("additionalProperties", True)
     found = (properties.get(name, others) for name in sorted(names))
     return [part for part in found if part is not True]

@@ -1,12 +1,9 @@
-"""Objects of which several parts of a JSON Schema say what members they have, as one part.
+"""Merge an `allOf` of objects that only list members into one object.
 
     {"allOf": [{"$ref": "#/$defs/named"}, {"properties": {"size": A}, "required": ["size"]}]}
     {"properties": {"name": B, "size": A}, "required": ["name", "size"]}
 
-Most lists of `allOf` are such. One part is lowered as it is written, where what several say takes
-formulas: .1 ms instead of .3. What says more than members is left as it is.
-
-What this module does not know: what the schemas of members mean.
+Lowering one part takes 0.1 ms, lowering the intersection 0.3 ms.
 """
 
 from typing import Any, Final
@@ -15,11 +12,11 @@ from guideway.syntax.json_schema_needs import Raw
 from guideway.syntax.json_schema_tame_tree import TameSchema
 
 _MERGED: Final = frozenset(("type", "properties", "required", "allOf"))
-_MOST: Final = 64  # parts, as references may lead back
+_MOST: Final = 64  # parts; references may be cyclic
 
 
 def merge_objects(raw: Raw, schema: TameSchema) -> "Raw | None":
-    """A part that allows what a late one does; None where that is not plain.
+    """One part equal to a late one; None if it has keywords about more than members.
 
     >>> from guideway.syntax.json_schema_tame import read_tame
     >>> both = {"allOf": [{"required": ["a"]}, {"type": "object", "properties": {"a": True}}]}
@@ -52,7 +49,7 @@ def merge_objects(raw: Raw, schema: TameSchema) -> "Raw | None":
 
 
 def _adds(properties: Raw, more: Raw, schema: TameSchema) -> bool:
-    """Put members to others; False if two schemas say something of one."""
+    """Add members; return False if two schemas restrict one of them."""
     for name, part in more.items():
         known = properties.setdefault(name, part)
         if _says_nothing(known, schema):

@@ -1,9 +1,6 @@
-"""What the keywords of a part of a JSON Schema say of it, whatever they hold.
+"""Facts that depend on the keywords of a part alone, whatever their values.
 
-Of the 3,797 parts of one schema most have the keywords of another, in the same order, so this is
-told once for each list of them.
-
-What this module does not know: what keywords hold.
+Cached by keyword list: most of the 3,797 parts of one schema have the keywords of another.
 """
 
 from typing import Final, final
@@ -19,15 +16,15 @@ _IDLE: Final = frozenset(("additionalItems", "propertyNames"))
 
 @final
 class Shape:
-    """What some keywords, in their order, say of a part.
+    """Facts about a list of keywords.
 
     Attributes:
-        said: those that assert something.
-        is_type: whether that is the type alone.
-        group: the one of `GROUPS` that it is, if it is one of these alone; or "".
-        is_late: whether others have to look at it.
-        may_be_idle: whether one of those may say nothing: see `in_force`.
-        may_be_sure: not where `enum` or `const` stand beside each other or parts.
+        said: its asserting keywords.
+        is_type: `type` is the only one.
+        group: the only one if it is in `GROUPS`, else "".
+        is_late: one is in `LATE`.
+        may_be_idle: one may have no effect, see `in_force`.
+        may_be_sure: not for `enum` and `const` together, or with keywords of arrays or objects.
     """
 
     __slots__ = ("group", "is_late", "is_type", "may_be_idle", "may_be_sure", "said")
@@ -43,10 +40,10 @@ class Shape:
 
 
 def in_force(raw: Raw, shape: Shape) -> Shape:
-    """The shape of a part without keywords that say nothing there.
+    """The shape without keywords that have no effect.
 
-    Those are `additionalItems` beside no list, and that the names of members are strings, which
-    schemas made from types say of all that are dictionaries.
+    These are `additionalItems` without a list of items, and `propertyNames` that allow all strings,
+    which generators of schemas write for every dictionary.
     """
     idle = set[str]()
     if raw.get("items").__class__ is not list:

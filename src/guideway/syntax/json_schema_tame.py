@@ -1,14 +1,9 @@
-"""Which parts of a JSON Schema are tame, told in one cheap pass over its JSON.
+"""Find the tame parts of a JSON Schema in one cheap pass over its JSON.
 
-In a tame part nothing can be refused, so that it may wait until it is entered: types, bounds,
-values, properties, items, references into the same document, alternatives that stand alone. Most
-schemas in use hold little else. What is not tame, or perhaps wrong, is wild: `syntax.json_schema`
-has to read it when compiling, and says what is wrong with it.
-
-The pass looks at what can be reached from the root, as reading does. Of each part it also tells
-whether it surely has an instance; where that would take a search it says nothing.
-
-What this module does not know: what schemas mean beyond that.
+Nothing in a tame part can be refused, so it is lowered only when it is entered: types, bounds,
+values, properties, items, references into the same document, single alternatives. Most real schemas
+contain little else. Other parts are wild: `syntax.json_schema` reads them when compiling. The pass
+also finds parts that surely have an instance, without any search.
 """
 
 from collections import Counter
@@ -43,15 +38,15 @@ from guideway.syntax.json_schema_verdicts import UNTOLD, Verdicts
 from guideway.syntax.json_schema_witnesses import Witnesses
 from guideway.syntax.json_text import Json
 
-MOST_BRANCHES: Final = 24  # as of options in `json_cases`; with 8 GeoJSON (9) took 15 ms, now 5
-# Bytes, of all parts: of 10,000 within each other each was begun anew, 1 s. In use are 450,000.
+MOST_BRANCHES: Final = 24  # as in `json_cases`; GeoJSON has 9: 5 ms, 15 ms with a limit of 8
+# Bytes of all parts: 10,000 nested ones took 1 s, as each is written anew. Real schemas: 450,000.
 _MOST_WRITTEN: Final = 8_000_000
-# Parts of automata that take as long as to look at a part of `oneOf`, a late or a wild one, 25 to
-# 35 µs, and as to read a wild one and say what it means, 80.
+# Costs in states of automata: 25 to 35 µs for a part of `oneOf`, a late or a wild part, and 80 µs
+# to read a wild one.
 _LATE: Final = 8
-_TOGETHER: Final = 9  # of names that need another each has a bit for each: 20,000 took 570 MB
+_TOGETHER: Final = 9  # names with dependencies take a bit for each pair: 20,000 took 570 MB
 _WILD: Final = 16
-_FAILED: Final = 20_000  # as many take as long as 2,000 levels, which is where it gives up
+_FAILED: Final = 20_000  # bytes that take as long as 2,000 levels, where `dumps` gives up
 _HOLDING: Final = frozenset((dict, list))
 Pay: TypeAlias = Callable[[int], None]
 _DYNAMIC: Final = frozenset(("$dynamicRef", "$recursiveRef"))
@@ -66,22 +61,21 @@ def read_tame(
     only: Sequence[Json] | None = None,
     pay: Pay = lambda parts: None,
 ) -> TameSchema | None:
-    """The schema `raw` and which parts of it are tame; None where that makes no sense.
+    """The tame parts of a schema; None if the pass cannot analyse it.
+
+    Args:
+        raw: the schema as JSON.
+        strict: refuse unknown formats.
+        draft: used if the schema has no `$schema`.
+        lowers: returns True for a well-formed pattern with an automaton.
+        only: the parts to visit, if all others are known to be tame and to have instances whenever
+            these have, except `false` and `{"not": {}}`.
+        pay: called with the cost of expensive parts, in states of automata; may raise.
 
     >>> sorted(read_tame({"type": "string", "not": {}}, strict=False).wild.values())
     [{'type': 'string', 'not': {}}]
     >>> read_tame({"items": 3}, strict=False) is None
     True
-
-    Args:
-        raw: a JSON value.
-        strict: whether unknown formats are to be refused.
-        draft: what it is written in if it does not say so.
-        lowers: tells whether a pattern is well formed and has an automaton.
-        only: the parts to look at, if others are known to be tame, and have an instance if these
-            have one, but for what is `false` or `{"not": {}}`. None: all have to be looked at.
-        pay: is told what parts cost that take long to look at, tame or not, in parts of automata;
-            it may raise.
     """
     try:
         draft = find_draft(raw.get("$schema") if isinstance(raw, dict) else None, "", draft)
@@ -106,7 +100,7 @@ def read_tame(
 
 
 def _outlined(raw: Raw) -> tuple[object, ...]:
-    """What parts that are written alike have in common, told at a glance: most are like none."""
+    """A cheap key that equal parts share; most other parts differ in it."""
     return tuple(
         held if held.__class__ is str else (name, len(held) if held.__class__ in _HOLDING else 0)
         for name, held in raw.items()
@@ -115,18 +109,18 @@ def _outlined(raw: Raw) -> tuple[object, ...]:
 
 @final
 class _Written:
-    """Parts as they are written, or themselves; `marshal` takes a third of the time of `repr`."""
+    """Keys of parts by content; `marshal` takes a third of the time of `repr`."""
 
     def __init__(self) -> None:
         self._left = _MOST_WRITTEN
 
     def of(self, raw: Raw) -> bytes | int:
-        """Equal for parts that are written alike, as long as that is worth it."""
+        """The same key for equal parts; the id once the budget is spent."""
         if self._left < 0:
             return id(raw)
         try:
-            found = dumps(raw, 2)  # later versions tell by which objects texts are, too
-        except ValueError:  # an exact number, or nested deeply
+            found = dumps(raw, 2)  # later versions depend on the identity of strings
+        except ValueError:  # a Decimal, or nested deeply
             self._left -= _FAILED
             return id(raw)
         self._left -= len(found)
@@ -169,7 +163,7 @@ class _Check:
         self._shapes: dict[tuple[str, ...], Shape] = {}  # by the keywords of a part
 
     def passes(self) -> bool:
-        """Whether all that is not tame can be told apart from what is."""
+        """Classify all parts; return False if that is impossible."""
         seen, todo, only = self.seen, self._todo, self._only
         while todo:
             raw = todo.pop()
@@ -202,11 +196,11 @@ class _Check:
         return True
 
     def _leads_elsewhere(self) -> bool:
-        """Whether a reference may stand within a resource of its own."""
+        """Return True if a reference may be inside a nested resource."""
         return bool(self.targets) and any(map(holds_reference, self._resources))
 
     def _place_known(self) -> None:
-        """Note what the parts stand for that are looked at in place, and are known."""
+        """Add the known parts that apply in place to the graph of references."""
         todo = [part for below in self._in_place.values() for part in below]
         while todo:
             part = todo.pop()
@@ -217,7 +211,7 @@ class _Check:
                     todo += below
 
     def _needed(self, part: Any) -> Any:
-        """What a part that has to have an instance needs: True where it is known to have one."""
+        """What a needed part requires: a visited part, or True if known to have an instance."""
         only = self._only or ()
         while part.__class__ is dict and id(part) not in only:
             if "$ref" in part:
@@ -227,7 +221,7 @@ class _Check:
         return part
 
     def _node(self, raw: Raw) -> bool:
-        """Look at one schema; False if nothing can be told any more."""
+        """Classify one schema; return False if the pass has to give up."""
         if ("$schema" in raw or self._id in raw) and self._may_mean_else(raw):
             return False
         shape = self._shapes.get(keys := tuple(raw))
@@ -252,21 +246,21 @@ class _Check:
         return tame or self._untamed(raw, said)
 
     def _may_mean_else(self, raw: Raw) -> bool:
-        """Whether nothing is told of a part, as a resource of another draft may begin there."""
+        """Return True if a resource of another draft may begin at a part."""
         if raw is self._root or not self.targets.opens(raw):
             return False
         self._resources.append(raw)
         return "$schema" in raw
 
     def _is_nothing(self, raw: Raw, said: Said) -> bool:
-        """Note a part that is a way to write `false`."""
+        """Record a part that means `false`."""
         found = allows_nothing(raw, said)
         if found:
             self._nothing.append(id(raw))
         return found
 
     def _wait(self, raw: Raw, said: Said) -> bool:
-        """Note a late part, what it needs and what is below it; False if it is none."""
+        """Record a late part, its needs and subschemas; return False if it is not late."""
         patterns: Any = raw["patternProperties"] if "patternProperties" in said else {}
         holding = self._holding
         well_formed = patterns.__class__ is dict and all(map(holding.pattern, patterns))
@@ -283,7 +277,7 @@ class _Check:
         return True
 
     def _postpone(self) -> None:
-        """Find out which wild parts are late; what they refer to is known by now."""
+        """Find the wild parts that are late, once all references are known."""
         if not self.wild:
             return
         self.instances.drop(self.wild)
@@ -295,7 +289,7 @@ class _Check:
 
         judge = Verdicts(self.targets, said_of, alone=self._draft <= 7)
         crowds, witnesses = Crowds(self.seen.values(), judge), Witnesses(judge)
-        told: dict[bytes | int, list[Raw] | None] = {}  # half of them are written like another
+        told: dict[bytes | int, list[Raw] | None] = {}  # half of the parts are duplicates
         outlines = {key: _outlined(raw) for key, raw in self.wild.items() if key not in wrong}
         alike, written = Counter(outlines.values()), _Written()
         for key, raw in [*self.wild.items()]:
@@ -312,7 +306,7 @@ class _Check:
                 self.empty[key] = self.wild.pop(key)
 
     def _is_well_formed(self, raw: Raw) -> bool:
-        """Whether the keywords of a wild part hold what they can hold, and nothing special."""
+        """Return True if the keywords of a wild part have well-formed values."""
         may_hold, said = self._holding.may_hold_wilder, raw.keys() & self._asserted
         return all(
             raw[name] in self.targets if name == "$ref" else may_hold(name, raw[name])
@@ -320,7 +314,7 @@ class _Check:
         )
 
     def _untamed(self, raw: Raw, said: Said) -> bool:
-        """Note a wild part, and what is below it."""
+        """Record a wild part and its subschemas."""
         self._pay(_LATE)
         self.wild[id(raw)] = raw
         if not said.isdisjoint(_DYNAMIC) or ("$ref" in said and not self._reference(raw)):
@@ -332,8 +326,6 @@ class _Check:
             if name in PLACED:
                 place.extend(found)
         return True
-
-    # What stands for others
 
     def _reference(self, raw: Raw) -> bool:
         name = raw["$ref"]
@@ -366,7 +358,7 @@ class _Check:
         return True
 
     def _resolved(self, part: Any) -> Any:
-        """What a part stands for, if that is one whose keywords all hold."""
+        """The resolved part with its asserting keywords; True if unknown."""
         wild, late, known, way = self.wild, self.late, self._stood_for, list[int]()
         while (key := id(part)) not in wild and key not in late:
             if key in known:
@@ -387,7 +379,7 @@ class _Check:
         return found
 
     def _judge(self, raw: Raw, said: Said) -> bool:
-        """Note whether a schema has an instance, or what it needs for that."""
+        """Record that a schema has an instance, or what it needs for one."""
         needed = needs(raw, said)
         if needed:
             self.instances.wait(raw, needed, every=True)

@@ -1,27 +1,21 @@
-"""What follows from how the parts of a JSON Schema hang together, told by their ids alone.
+"""Graphs of the parts of a JSON Schema, by id: loops, reachability, parts with instances.
 
-Which stand for themselves, which surely have an instance as others have one, and from which a given
-one can be reached: graphs, in time linear in their edges, at any depth.
-
-What this module does not know: keywords, and who needs whom.
+All take linear time in the edges, at any depth.
 """
 
 from collections.abc import Callable, Collection
 from typing import Any, Final, TypeAlias, final
 
 Waiting: TypeAlias = tuple[int, list[Any], bool]
-"""A part, the parts it needs to have an instance, and whether it needs all of them or any."""
+"""A part, the parts whose instances it needs, and True if it needs all, not any, of them."""
 
 
 def has_loop(in_place: dict[int, list[Any]]) -> bool:
-    """Whether a schema stands for itself.
+    """Return True if a schema refers to itself in place; `in_place`: parts for the same instance.
 
     >>> a, b = {}, {}
     >>> has_loop({id(a): [b]}), has_loop({id(a): [b], id(b): [a]})
     (False, True)
-
-    Args:
-        in_place: which parts look at the same instance as a part does.
     """
     closed, opened = set[int](), set[int]()
     for start in in_place:
@@ -42,12 +36,7 @@ def has_loop(in_place: dict[int, list[Any]]) -> bool:
 
 
 def reaching(goals: Collection[int], edges: list[tuple[int, list[Any]]]) -> set[int]:
-    """The parts from which one of `goals` can be reached, these included.
-
-    Args:
-        goals: ids of parts.
-        edges: the parts right below a part.
-    """
+    """Parts from which one of `goals` is reachable; `edges` are parts and their children."""
     around: dict[int, list[int]] = {}
     for part, below in edges if goals else ():
         for one in below:
@@ -62,7 +51,7 @@ def reaching(goals: Collection[int], edges: list[tuple[int, list[Any]]]) -> set[
 
 @final
 class Instances:
-    """Which parts surely have an instance.
+    """Parts that surely have an instance; `needed` maps a part to what it requires, or True.
 
     >>> leaf, box = {}, {}
     >>> known = Instances()
@@ -74,25 +63,20 @@ class Instances:
     """
 
     def __init__(self, needed: Callable[[Any], Any] | None = None) -> None:
-        """Begin with none.
-
-        Args:
-            needed: gives what is needed instead of a part, True if nothing is.
-        """
         self._needed, self._waiting = needed, list[Waiting]()
         self.sure: Final[set[int]] = set()
 
     def wait(self, part: Any, needed: list[Any], *, every: bool) -> None:
-        """Note that a part has an instance if `needed`, every one or any, have."""
+        """Record that a part has an instance if all (`every`) or any of `needed` have."""
         listed = needed if self._needed is None else [*map(self._needed, needed)]
         self._waiting.append((id(part), listed, every))
 
     def drop(self, parts: Collection[int]) -> None:
-        """Forget what some parts would need; it is told in another way."""
+        """Forget the needs of some parts."""
         self._waiting = [one for one in self._waiting if one[0] not in parts]
 
     def settle(self, wild: Collection[int]) -> None:
-        """Who needs others has an instance if they have; mostly these were met later."""
+        """Propagate instances to the parts that wait for them, latest first."""
         waiting = (one for one in reversed(self._waiting) if one[0] not in wild)
         left = [one for one in waiting if not self._settled(*one)]
         dependents: dict[int, list[Waiting]] = {}
@@ -103,7 +87,7 @@ class Instances:
             one = left.pop()
             if one[0] not in self.sure and self._settled(*one):
                 left.extend(dependents.get(one[0], ()))
-        self._needed = None  # which holds this: both would wait for Python's collector
+        self._needed = None  # breaks a reference cycle
 
     def _settled(self, key: int, needed: list[Any], every: bool) -> bool:
         sure = self.sure

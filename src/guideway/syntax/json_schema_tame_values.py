@@ -1,7 +1,4 @@
-"""What keywords of a JSON Schema hold, as far as a pass that tells tame parts apart looks at it.
-
-What this module does not know: which keywords stand together.
-"""
+"""Values of keywords, as far as the search for tame parts reads them."""
 
 from functools import lru_cache
 from typing import Any, Final
@@ -14,7 +11,7 @@ from guideway.syntax.regex_finding import parsed
 _LISTS: Final = frozenset(("allOf", "anyOf", "oneOf", "items", "prefixItems"))
 _BRANCHES: Final = frozenset(("then", "else"))
 MAPS: Final = frozenset(("properties", "patternProperties", "dependentSchemas", "dependencies"))
-"""The keywords that hold schemas by name."""
+"""Keywords with schemas by name."""
 
 PLACED: Final = frozenset(
     (
@@ -22,7 +19,7 @@ PLACED: Final = frozenset(
         *("dependentSchemas", "dependencies"),
     )
 )
-"""The keywords whose schemas look at the same instance."""
+"""Keywords whose schemas apply to the same instance."""
 
 BELOW: Final = frozenset(
     (
@@ -32,11 +29,11 @@ BELOW: Final = frozenset(
         *PLACED,
     )
 )
-"""Those with any schemas."""
+"""All keywords with schemas."""
 
 
 def schemas_at(raw: Raw, name: str) -> list[Any]:
-    """The schemas of a keyword of a wild part, as far as reading looks at them."""
+    """Schemas of a keyword, without those that have no effect."""
     value: Any = raw[name]
     unread = (name in _BRANCHES and "if" not in raw) or (
         name == "additionalItems" and raw.get("items").__class__ is not list
@@ -52,11 +49,7 @@ def schemas_at(raw: Raw, name: str) -> list[Any]:
 
 
 def is_shallow(value: Any) -> bool:
-    """Whether a value nests in 32 levels, so that it may be compared as a whole.
-
-    >>> is_shallow([1, {"a": [2]}])
-    True
-    """
+    """Return True if a value has at most 32 levels, so that it can be compared."""
     parts = [value]
     for _ in range(33):
         below: list[Any] = []
@@ -73,7 +66,7 @@ def is_shallow(value: Any) -> bool:
 
 @lru_cache(maxsize=1024)
 def is_plain_pattern(text: str) -> bool:
-    """Whether a pattern is well formed and needs no product of automata: no lookaround."""
+    """Return True for a well-formed pattern without lookaround, boundaries and back references."""
     try:
         pattern = parsed(text)
     except GuidewayError:

@@ -1,7 +1,4 @@
-"""Where the references of a JSON Schema lead, as far as that is plain: within the same document.
-
-What this module does not know: which parts there are, and what they say.
-"""
+"""Targets of JSON pointer references within the same document."""
 
 from typing import Any, Final, final
 from urllib.parse import unquote
@@ -10,12 +7,12 @@ from guideway.syntax.json_schema_keywords import Draft
 from guideway.syntax.json_schema_needs import Raw
 from guideway.syntax.json_text import Json, steps
 
-_NO_RESOURCE: Final = ("", "#")  # identifiers that begin so name none
+_NO_RESOURCE: Final = ("", "#")  # identifiers that begin so open no resource
 
 
 @final
 class Targets(dict[str, Any]):
-    """What references lead to that were followed; others are followed when they are asked for.
+    """Schemas by reference, followed on demand.
 
     >>> found = Targets({"$defs": {"a": {"type": "null"}}}, 2020)
     >>> found["#/$defs/a"], found.get("#/$defs/b"), sorted(found)
@@ -28,7 +25,7 @@ class Targets(dict[str, Any]):
         self.identifier = "id" if draft == 4 else "$id"
 
     def __missing__(self, name: str) -> Any:
-        """Where a reference leads that nobody has followed."""
+        """Follow a reference."""
         found = self.follow(name)
         if found is None:
             raise KeyError(name)
@@ -36,7 +33,7 @@ class Targets(dict[str, Any]):
         return found
 
     def get(self, name: Any, default: Any = None) -> Any:
-        """Where a reference leads; `default` if that is not plain."""
+        """Target of a reference; `default` if it cannot be followed."""
         plain = name.__class__ is str and is_plain(name)
         try:
             return self[name] if plain else default
@@ -44,16 +41,16 @@ class Targets(dict[str, Any]):
             return default
 
     def opens(self, raw: Raw) -> bool:
-        """Whether a resource may begin at a nested schema: not without an identifier."""
-        if "$schema" in raw:  # which says nothing then
+        """Return True if a resource may begin at a nested schema."""
+        if "$schema" in raw:  # without an identifier it has no effect
             return "id" in raw or "$id" in raw
         given: Any = raw.get(self.identifier)
-        if self._draft <= 7 and "$ref" in raw:  # beside which nothing counts
+        if self._draft <= 7 and "$ref" in raw:  # other keywords are ignored beside it
             return False
         return given.__class__ is str and given[:1] not in _NO_RESOURCE
 
     def follow(self, name: str) -> Json:
-        """Where a pointer leads, None where that is not plain."""
+        """Target of a pointer; None if it is missing or inside another resource."""
         value: Any = self._root
         for key in steps(unquote(name)):
             if value.__class__ is list:
@@ -65,16 +62,12 @@ class Targets(dict[str, Any]):
 
 
 def is_plain(name: str) -> bool:
-    """Whether a reference leads somewhere in the same document."""
+    """Return True for a JSON pointer into the same document."""
     return name == "#" or name.startswith("#/")
 
 
 def holds_reference(raw: Raw) -> bool:
-    """Whether a reference may stand in a schema: within a resource it leads elsewhere.
-
-    >>> holds_reference({"$id": "a", "items": {"$ref": "#"}}), holds_reference({"$id": "a"})
-    (True, False)
-    """
+    """Return True if a schema or one inside it has a `$ref`."""
     todo: list[Any] = [raw]
     while todo:
         value = todo.pop()

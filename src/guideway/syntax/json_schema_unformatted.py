@@ -18,7 +18,7 @@ def drop_formats(root: Json) -> Json:
     said: Any = root.get("$schema") if isinstance(root, dict) else None
     try:
         targets = Targets(root, find_draft(said, "", LATEST))
-    except GuidewayError:  # which reading the schema says
+    except GuidewayError:  # raised again when the schema is read
         return root
     todo, seen = [root], set[int]()
     while todo:

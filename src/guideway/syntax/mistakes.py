@@ -11,7 +11,7 @@ from typing import Final, cast
 from guideway.errors import brief, warn
 from guideway.syntax.json_schema_keywords import READ
 
-_LONGEST: Final = 2_000  # characters of a text that is looked at: nobody types a longer pattern
+_LONGEST: Final = 2_000  # characters; longer texts are not checked
 _PATTERN: Final = re.compile(
     r"""
       \\[dDsSwWbB]                          # \d

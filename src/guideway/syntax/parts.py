@@ -21,12 +21,12 @@ from guideway.syntax.sources import (
 )
 
 DEEPEST: Final = 100
-"""Levels in which sources hold others: each takes Python some calls, of which it allows 1,000."""
+"""Nesting of sources: each level takes several of the 1,000 nested calls that Python allows."""
 
 
 def check_levels(source: Source) -> None:
     """Refuse a source that nests more than `DEEPEST` levels deep."""
-    if isinstance(source, JsonSchema):  # which most are
+    if isinstance(source, JsonSchema):  # the usual case
         return
     levels, held = 0, parts_of(source)
     while held:
@@ -37,7 +37,7 @@ def check_levels(source: Source) -> None:
                 limit="levels of sources",
                 given=DEEPEST,
             )
-        # What is held twice is looked at once: a + a, of that again, and so on.
+        # Shared parts are visited once: a + a, doubled again and again.
         held = tuple({id(part): part for each in held for part in parts_of(each)}.values())
 
 

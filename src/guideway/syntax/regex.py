@@ -94,7 +94,7 @@ class _Parser:
         self._names: dict[str, int] = {}
         self._closed = [False]  # of each capturing group, by number
         self._closed_last: list[tuple[int, Node]] = []  # capturing groups, not measured yet
-        self._widths: dict[int, Width] = {}  # of the others that are closed
+        self._widths: dict[int, Width] = {}  # of the other closed groups
         self._looks = self._boundaries = self._backs = False
 
     def parse(self) -> Pattern:

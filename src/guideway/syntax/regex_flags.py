@@ -71,7 +71,7 @@ def read_flags(cursor: Cursor, mode: Mode, at: int) -> Change:
     end = cursor.take()
     _check(cursor, mode, on + off, at)
     _check_both(cursor, on, off, at)
-    behind = end == ")" and mode.dialect == "python"  # where Python turns nothing off
+    behind = end == ")" and mode.dialect == "python"  # there Python turns nothing off
     if end not in (":", ")") or (turns_off and (not off or behind)) or not (on or off):
         raise cursor.error(
             "unknown extension after (?; known are (?i), (?i-s:…), (?:…), (?P<name>…)", at

@@ -250,7 +250,7 @@ def regions(
     for each in tags:
         if not isinstance(each, Tag):  # pyright: ignore[reportUnnecessaryIsInstance]
             raise SourceError(f"{brief(each)} is not a tag: write guideway.tag(begin, source, end)")
-    repeat(Text(), at_least, at_most)  # refuses what is no count
+    repeat(Text(), at_least, at_most)  # checks the counts
     if stop_after_first and (at_least > 1 or at_most is not None):
         raise SourceError(
             "stop_after_first allows one tag at most, which contradicts at_least or at_most"

@@ -43,7 +43,7 @@ _FLAGS = {"i": re.IGNORECASE, "m": re.MULTILINE, "s": re.DOTALL, "x": re.VERBOSE
 
 Value_co = TypeVar("Value_co", covariant=True, default=Any)
 Read = TypeVar("Read", default=str)
-"""The type of the values of a source; of strings and patterns `str`."""
+"""The type of the values of a source; `str` for strings and patterns."""
 if TYPE_CHECKING:
     from pydantic import TypeAdapter
     from typing_extensions import TypeForm

@@ -23,7 +23,7 @@ from guideway.syntax.sources import (
 from guideway.syntax.substrings import Substring
 
 LONGEST = 60
-"""Characters of one source."""
+"""Most characters of one source."""
 
 
 def written(source: Source) -> str:
