@@ -27,12 +27,7 @@ _PUT_TOGETHER = 3
 
 
 def either(options: Iterable[bytes | Expr]) -> Expr:
-    """A string of any of the options.
-
-    >>> from guideway.lowering.expr import byte_set
-    >>> either([b"ab", literal("ac"), b"ad"]) is concat(literal("a"), byte_set(b"bcd"))
-    True
-    """
+    """Union of the options, with common prefixes factored out."""
     letters: list[bytes] = []
     others: list[Expr] = []
     for option in _flatten(options):
@@ -48,13 +43,7 @@ def either(options: Iterable[bytes | Expr]) -> Expr:
 
 
 def all_of(exprs: Iterable[Expr]) -> Expr:
-    """Intersection of regular expressions; complements are joined into the complement of one union.
-
-    >>> from guideway.lowering.expr import byte_set
-    >>> denied = [complement(literal("a")), complement(literal("b"))]
-    >>> all_of(denied) is complement(byte_set(b"ab"))
-    True
-    """
+    """Intersection; complements are joined into the complement of one union."""
     held: dict[Expr, None] = {}
     denied: dict[Expr, None] = {}
     for expr in exprs:
@@ -67,16 +56,9 @@ def all_of(exprs: Iterable[Expr]) -> Expr:
 
 
 def branching(entries: Iterable[tuple[Word, Expr]], letter: Callable[[Any], Expr]) -> Expr:
-    """One of the words, then what goes with it: a trie, made in the words' order (Daciuk 2000).
+    """Trie of words, each followed by its expression, built in sorted order (Daciuk 2000).
 
-    >>> from guideway.lowering.expr import byte_set
-    >>> words = [("ab", EPSILON), ("ac", EPSILON)]
-    >>> branching(words, literal) is concat(literal("a"), byte_set(b"bc"))
-    True
-
-    Args:
-        entries: words, all of them str or all bytes, with what follows each.
-        letter: what one letter of a word stands for: a character, or the number of a byte.
+    `letter` lowers one character of a str, or one byte as an int.
     """
     ordered = sorted(entries, key=_word)
     spelled: dict[Any, Expr] = {}
@@ -95,7 +77,7 @@ def branching(entries: Iterable[tuple[Word, Expr]], letter: Callable[[Any], Expr
         beyond = _common(word, ordered[index + 1][0]) if index + 1 < len(ordered) else 0
         opened += [_Open() for _ in range(max(shared, beyond) - shared)]
         alone = word[len(opened) - 1 :]
-        if alone:  # the end of this word and of no other, by far the most letters of all words
+        if alone:  # suffix of this word only: by far the most letters
             first, ending = spell(alone[0]), _tail(alone[1:], rest, spell)
             opened[-1].branches.setdefault(ending, []).append(first)
         else:
@@ -107,7 +89,7 @@ def branching(entries: Iterable[tuple[Word, Expr]], letter: Callable[[Any], Expr
 
 @final
 class _Open:
-    """An open node of the trie: first letters by what follows them."""
+    """An open node of the trie: letters by the expression after them."""
 
     __slots__ = ("branches", "ending")
 
@@ -125,7 +107,7 @@ class _Open:
 
 def _tail(word: Word, rest: Expr, letter: Callable[[Any], Expr]) -> Expr:
     if len(word) > _FREE:
-        spend(len(word) // _FREE)  # they pay for themselves, unless they are known
+        spend(len(word) // _FREE)  # new nodes cost fuel themselves, known ones do not
     for one in reversed(word):
         rest = lead(letter(one), rest)
     return rest
@@ -145,9 +127,9 @@ def _common(left: Word, right: Word) -> int:
 
 
 def _close(opened: list[_Open], word: Word, depth: int, letter: Callable[[Any], Expr]) -> None:
-    """Make expressions of the nodes on the way to `word` below `depth`."""
+    """Build the nodes on the path to `word` below `depth`."""
     if len(opened) - depth > _FREE:
-        spend((len(opened) - depth) // _FREE)  # they pay for themselves, unless they are known
+        spend((len(opened) - depth) // _FREE)  # new nodes cost fuel themselves, known ones do not
     while len(opened) - 1 > depth:
         rest = opened.pop().made()
         opened[-1].branches.setdefault(rest, []).append(letter(word[len(opened) - 1]))
@@ -157,7 +139,7 @@ def _either_of_parts(options: Iterable[Expr]) -> Expr:
     # The trie: node 0 is the root, (node, head) → child; a child comes after its parent.
     children: dict[tuple[int, Expr], int] = {}
     ends: set[int] = set()
-    # Behind a node that one option alone has come to, its rest, not taken apart: most of all parts.
+    # The unsplit rest after a node that only one option reaches: most parts.
     alone: dict[int, Expr] = {}
     for option in options:
         node, rest = 0, option
@@ -189,7 +171,7 @@ def _either_of_parts(options: Iterable[Expr]) -> Expr:
 
 
 def _ended(node: _Open | None, ends: bool) -> Expr:
-    if node is None:  # where nothing comes after it, as after most last letters
+    if node is None:  # no children, as for most last letters
         return EPSILON if ends else EMPTY
     node.ending = EPSILON if ends else EMPTY
     return node.made()
@@ -202,10 +184,7 @@ def alt_by_head(
 ) -> Expr:
     """`alt` with common heads factored out: x·y | x·z is x·(y|z), `depth` parts deep.
 
-    Args:
-        options: the alternatives.
-        known: unions made before, by what they unite; filled. The arcs of a state often share them.
-        depth: how many parts are looked at.
+    `known` caches unions, which the arcs of a state often share.
     """
     if len(options) == 1:
         return options[0]

@@ -25,14 +25,11 @@ from guideway.lowering.unicode import (
 @final
 @dataclass(frozen=True, slots=True)
 class Case:
-    """The case of characters, by code point.
+    """Case mappings of code points.
 
-    Attributes:
-        lower: lower case, where it is another character.
-        alike: other lower-case letters with the same upper case.
-        above: the characters that have this lower case, itself not among them.
-        cased: what has a lower or an upper case.
-        small: what is its own lower case.
+    lower: lower case, if different; alike: other lower-case letters with the same upper case;
+    above: other characters with this lower case; cased: characters with a lower or an upper case;
+    small: characters that are their own lower case.
     """
 
     lower: Mapping[int, int]
@@ -42,12 +39,12 @@ class Case:
     small: CodePoints
 
     def literal(self, code: int) -> CodePoints:
-        """The characters that match the character `code`."""
+        """Characters that match `code`."""
         found = [code, *self.images([code])]
         return points(found + [above for low in found for above in self.above.get(low, ())])
 
     def images(self, codes: Iterable[int]) -> Iterator[int]:
-        """The lower case of each character, and the letters alike."""
+        """Lower case of each character, and the letters alike."""
         for code in codes:
             low = self.lower.get(code, code)
             yield low
@@ -69,14 +66,14 @@ class Case:
 
 @cache
 def ascii_case() -> Case:
-    """Case under flag a: of the 52 letters only."""
+    """Case under flag a: ASCII letters only."""
     lower = {ord(c): ord(c.lower()) for c in ascii_letters if c != c.lower()}
     return _case(lower, points(map(ord, ascii_letters)), {})
 
 
 @cache
 def unicode_case() -> Case:
-    """Case of all characters: 20 ms, once."""
+    """Case of all characters; takes 20 ms once."""
     lower: dict[int, int] = {}
     families: dict[str, set[int]] = {}
     for char in _cased_characters():
@@ -94,11 +91,7 @@ def unicode_case() -> Case:
 
 
 def folded_alike(ranges: CodePoints) -> CodePoints:
-    """The characters of a set, and those that differ from one of them in case only: ECMA-262.
-
-    >>> folded_alike(((0x6B, 0x6B),))  # k, K, and the Kelvin sign
-    ((75, 75), (107, 107), (8490, 8490))
-    """
+    """The characters of a set, and those that differ only in case from one of them (ECMA-262)."""
     families, within = _families()
     moving = list(members(intersection(ranges, within)))
     spend(4 * len(moving))
@@ -117,20 +110,19 @@ def _families() -> tuple[Mapping[int, tuple[int, ...]], CodePoints]:
 
 
 def _fold(char: str) -> str:
-    """Simple case folding: the full one where it is one character, else lower case."""
+    """Simple case folding: the full folding if it is one character, else lower case."""
     folded, low = char.casefold(), char.lower()
     return folded if len(folded) == 1 else low if len(low) == 1 else char
 
 
 @cache
 def upper_case() -> Mapping[int, int]:
-    """Simple upper case, where it is another character."""
+    """Simple upper case, if different."""
     upper = ((ord(char), ord(char.upper()[0])) for char in _cased_characters())
     return {code: high for code, high in upper if code != high}
 
 
 def members(ranges: CodePoints) -> Iterator[int]:
-    """The code points of a set, one by one."""
     return (code for low, high in ranges for code in range(low, high + 1))
 
 

@@ -1,7 +1,7 @@
 """Options of a union that another option contains: a{0,3}b{0,5} beside a{0,4}b{0,7}.
 
-Nested counts leave thousands of them. Only the first few parts are compared; a miss costs time, no
-text.
+Nested counts leave thousands of them. Only the first few parts are compared; a miss costs only
+time.
 """
 
 from collections.abc import Collection, Iterable
@@ -12,22 +12,22 @@ from guideway.lowering.nodes import Concat, Expr
 from guideway.lowering.ranges import Range, contains, counted
 
 _DEPTH = 6
-_PASSED: Final = 16  # parts that may be nothing, one behind the other
+_PASSED: Final = 16  # nullable parts in a row
 _MOST_COMPARED = 256
 _UNBOUNDED = 1 << 80
-_MANY: Final = 16  # options that begin alike, of which it is worth to remember shapes
+_MANY: Final = 16  # options with the same first item, above which shapes are cached
 
 Counts: TypeAlias = tuple[Range, ...]
 _shapes: "WeakKeyDictionary[Expr, tuple[tuple[int, ...], Counts]]" = WeakKeyDictionary()
 
 
 def superfluous(options: Iterable[Expr]) -> list[Expr]:
-    """The options whose strings are all strings of another one."""
+    """Options whose strings are all strings of another option."""
     every = dict.fromkeys(options)
     passed = tails(every)
     left = [option for option in every if option not in passed]
     begun: dict[int, list[Expr]] = {}
-    for option in left:  # most begin as no other does: their shapes need not be told
+    for option in left:  # most have a first item of their own, and need no shape
         head = option.head if isinstance(option, Concat) else option
         begun.setdefault(id(counted(head)[0]), []).append(option)
     alike: dict[tuple[int, ...], list[tuple[Counts, Expr]]] = {}
@@ -43,13 +43,7 @@ def superfluous(options: Iterable[Expr]) -> list[Expr]:
 
 
 def tails(options: Collection[Expr]) -> dict[Expr, None]:
-    """The options that are a suffix of another one behind nullable parts.
-
-    >>> from guideway.lowering.expr import concat, literal, repeat
-    >>> rest = literal("b")
-    >>> [*tails({concat(repeat(literal("a")), rest), rest})] == [rest]
-    True
-    """
+    """Options that are a suffix of another option after nullable parts."""
     found: dict[Expr, None] = {}
     for option in options:
         rest, passed = option, 0

@@ -36,13 +36,13 @@ _Constants: TypeAlias = "frozenset[Exact]"
 
 @final
 class Apart:
-    """Takes formulas about objects apart."""
+    """Splits formulas about objects."""
 
     def __init__(self, meaning: Meaning) -> None:
         self._meaning = meaning
 
     def parts(self, said: Formula) -> list[Formula]:
-        """Formulas that exclude each other and cover `said`; only `said`, if none helps."""
+        """Disjoint formulas that cover `said`; only `said` if no split helps."""
         name, constants = self._best(said)
         if not constants:
             return [said]
@@ -62,7 +62,7 @@ class Apart:
         return [part for part in (*chosen, another, absent) if not _is_excluded(part)]
 
     def _best(self, said: Formula) -> tuple[str, _Constants]:
-        """The member that most tests compare with constants."""
+        """The member that most tests compare with constants, and these constants."""
         tests: defaultdict[str, dict[Formula, _Constants]] = defaultdict(dict)
         for atom in atoms(said):
             if isinstance(atom, Named):
@@ -78,7 +78,7 @@ class Apart:
         return best, found
 
     def _constants(self, atom: Atom) -> _Constants:
-        """The only constants that an atom admits or excludes."""
+        """All constants that an atom admits or excludes; empty if unknown."""
         match atom:
             case Among(values):
                 return values if all(kind in _SCALARS for kind, _ in values) else frozenset()
@@ -94,7 +94,7 @@ class Apart:
         return _Test(self, self._meaning, constants, constant)
 
     def admits_only(self, atom: Atom, constants: _Constants) -> bool:
-        """Whether an atom is about no other value than these."""
+        """Return True if an atom concerns only these constants."""
         found = self._constants(atom)
         return bool(found) and found <= constants
 
@@ -123,7 +123,7 @@ class _Test:
             return not _sign(atom) if only else None
         if isinstance(atom, Among):
             return (constant in atom.values) is atom.sign
-        holds = cast("Holds", atom)  # nothing else is said of a value
+        holds = cast("Holds", atom)  # the only other atoms about values
         found = _satisfies(self._meaning.schema(holds.schema, constant[0]), constant)
         return None if found is None else found is holds.sign
 
@@ -138,7 +138,7 @@ def _sign(atom: Atom) -> bool:
 
 
 def _member(said: Formula, name: str, test: _Test | None) -> Formula:
-    """The formula where a member is absent (None), or passes a test."""
+    """The formula if a member is absent (None) or passes a test."""
 
     def change(atom: Atom) -> Formula | None:
         match atom:
@@ -153,7 +153,7 @@ def _member(said: Formula, name: str, test: _Test | None) -> Formula:
 
 
 def _satisfies(formula: Formula, constant: Exact) -> bool | None:
-    """Evaluate a formula for a scalar; None if that takes more than a look."""
+    """Evaluate a formula for a scalar; None if that takes more than comparisons."""
 
     def make(node: Formula, made: dict[Formula, bool | None]) -> bool | None:
         match node:

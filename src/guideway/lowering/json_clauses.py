@@ -1,14 +1,11 @@
-"""What is said of an object, without the alternatives that what surely holds excludes.
+"""Simplify formulas about objects by facts that hold in any case.
 
-`oneOf` and conditions say of each alternative how it may fail, and most of those ways are none
-where the others hold. Left in, they multiply: six of which one may come at most were 3^6 cases, and
-are seven::
+`oneOf` and conditions give each alternative several ways to fail; facts exclude most of them. Six
+members of which at most one may be present had 3^6 cases, and have seven::
 
     "a" is a string, and: no "b", or "a" is no string            no "b"
     no other key than "a", and: some key that is not "a", or F   F
     no "a", or: there is "a", and its value satisfies F          Named("a", F)
-
-What this module does not know: spelling, values.
 """
 
 from collections import defaultdict
@@ -32,9 +29,9 @@ from guideway.lowering.json_formulas import (
 )
 from guideway.syntax.frozen import by_value
 
-_DEEP: Final = 4  # alternatives within alternatives
-_ROUNDS: Final = 8  # as a choice that is settled may settle others
-_FEW: Final = 8  # names that another key may be
+_DEEP: Final = 4  # levels of nested alternatives
+_ROUNDS: Final = 8  # a settled choice may settle others
+_FEW: Final = 8  # names that another key may have
 _MOST: Final = (
     50_000  # atoms; ten conditions under `unevaluatedProperties` have fewer, and took minutes
 )
@@ -43,12 +40,10 @@ _MOST: Final = (
 @final
 @by_value
 class _Facts:
-    """What holds anyhow.
+    """Facts that hold in any case.
 
-    Attributes:
-        required: names that come.
-        values: what is said of their values, if they come.
-        closed: the only names that may come; None if others may, too.
+    required: names that are present; values: formulas of their values, if present; closed: the only
+    names that may be present, None for any.
     """
 
     required: frozenset[str] = frozenset()
@@ -56,7 +51,7 @@ class _Facts:
     closed: frozenset[str] | None = None
 
     def with_units(self, parts: Iterable[Formula]) -> "_Facts":
-        """The same, and the atoms among some parts."""
+        """These facts and the atoms among some parts."""
         required, values, closed = set(self.required), dict(self.values), self.closed
         for part in parts:
             atom = part.atom if type(part) is Leaf else None
@@ -72,7 +67,7 @@ class _Facts:
         return _Facts(frozenset(required), values, closed)
 
     def value(self, name: str) -> Formula:
-        """What is said of the value of a name; FALSE if it does not come."""
+        """Formula of a name's value; FALSE if the name cannot be present."""
         if self.closed is not None and name not in self.closed:
             return FALSE
         return self.values.get(name, TRUE)
@@ -80,21 +75,17 @@ class _Facts:
 
 @final
 class Clauses:
-    """Makes formulas about objects shorter.
-
-    Args:
-        impossible: whether what is said of a value plainly leaves none.
-    """
+    """Shortens formulas about objects; `impossible` tells formulas that plainly have no value."""
 
     def __init__(self, impossible: Callable[[Formula], bool]) -> None:
         self._impossible = impossible
 
     def shortened(self, said: Formula) -> Formula:
-        """A formula that holds of the same objects."""
+        """An equivalent formula."""
         return self._made(said, _Facts(), _DEEP) if _gains(said) else said
 
     def _made(self, said: Formula, facts: _Facts, deep: int) -> Formula:
-        """What is left of a part to be said where some facts hold."""
+        """Simplify a part under facts."""
         match said:
             case Leaf(atom):
                 return self._left(atom, said, facts)
@@ -114,7 +105,7 @@ class Clauses:
                 return self._made(found, facts, deep)
             spend(20 + len(found.parts) + len(facts.values))  # 27 µs on average, about 40 parts
             inner = facts.with_units(found.parts)
-            if inner == before:  # which would settle nothing else
+            if inner == before:  # no new facts
                 break
             before = inner
             if self._excluded(inner, found.parts):
@@ -133,7 +124,7 @@ class Clauses:
         return found
 
     def _excluded(self, facts: _Facts, parts: Iterable[Formula]) -> bool:
-        """Whether some of the atoms contradict each other, or the facts."""
+        """Return True if the atoms contradict each other or the facts."""
         for part in parts:
             atom = part.atom if type(part) is Leaf else None
             if type(atom) is not Named and type(atom) is not Required:
@@ -146,7 +137,7 @@ class Clauses:
         return value is FALSE or self._impossible(value)
 
     def _left(self, atom: Atom, said: Formula, facts: _Facts) -> Formula:
-        """What is left of an atom to be said."""
+        """Simplify an atom under facts."""
         if type(atom) is Named:
             return self._of_value(atom.name, atom.value, said, facts)
         match atom:
@@ -164,7 +155,7 @@ class Clauses:
     def _of_value(self, name: str, value: Formula, said: Formula, facts: _Facts) -> Formula:
         known = facts.value(name)
         both = value if known is TRUE else known if known is value else all_of(known, value)
-        if both is known:  # which says it, too
+        if both is known:  # implied
             return TRUE
         if not self._is_none(both):
             return said
@@ -173,7 +164,7 @@ class Clauses:
     def _some_name(
         self, names: frozenset[str], value: Formula, said: Formula, facts: _Facts
     ) -> Formula:
-        """That one of these names comes, with such a value."""
+        """Formula: one of these names is present with such a value."""
         if len(names) > _FEW:
             return said
         ways = (all_of(leaf(Required(name)), named(name, value)) for name in sorted(names))
@@ -181,7 +172,7 @@ class Clauses:
 
 
 def _gains(said: Formula) -> bool:
-    """Whether there are alternatives beside something that holds, and not too many."""
+    """Return True if a conjunction contains alternatives, and not too many."""
     options = said.parts if isinstance(said, Some) else (said,)
     clauses = [
         part
@@ -199,7 +190,7 @@ def _is_joined(said: Formula) -> TypeGuard[Every | Some]:
 
 
 def _joined(options: list[Formula]) -> Formula:
-    """Any of some options; one that wants a member, and one that does without it, are one."""
+    """Disjunction; merges an option on an optional member with options that require the member."""
     without: dict[str, Formula] = {}
     present: defaultdict[str, list[Formula]] = defaultdict(list)
     others: list[Formula] = []
@@ -220,7 +211,7 @@ def _joined(options: list[Formula]) -> Formula:
 
 
 def _only_of(option: Formula) -> str | None:
-    """The name of a member that an option wants, if it says nothing else."""
+    """The only member that an option constrains, if the option requires it."""
     names, wanted = set[str](), False
     for part in option.parts if isinstance(option, Every) else (option,):
         atom = part.atom if isinstance(part, Leaf) else None
@@ -232,7 +223,7 @@ def _only_of(option: Formula) -> str | None:
 
 
 def _value_of(option: Formula) -> Formula:
-    """What is said of the value of that member."""
+    """Formula of the value of that member."""
     parts = option.parts if isinstance(option, Every) else (option,)
     listed = [part.atom for part in parts if isinstance(part, Leaf)]
     return all_of(*(atom.value for atom in listed if isinstance(atom, Named)))

@@ -1,4 +1,4 @@
-"""Lists of given arrays and objects, as atoms: one of some values, or none of them."""
+"""Atoms for arrays and objects: one of some listed values, or none of them."""
 
 from collections.abc import Callable, Iterable
 from typing import Final, final
@@ -32,45 +32,43 @@ from guideway.lowering.json_values import Exact, items_of, levels_of, members_of
 from guideway.syntax.frozen import by_value
 from guideway.syntax.json_schema_tree import Address
 
-_FEW: Final = 4  # denied values that are spelled out
-_LEVELS: Final = 64  # nesting from which values are paid for
+_FEW: Final = 4  # denied values that are expanded
+_LEVELS: Final = 64  # levels of nesting above which values cost fuel
 _LEVEL: Final = 160  # fuel for each such value
 
 
 @final
 @by_value
 class Like:
-    """One of these arrays or objects; `places` are the schemas whose order members have."""
+    """One of these arrays or objects; `places`: schemas that give the order of members."""
 
     values: frozenset[Exact]
     places: frozenset[Address] = frozenset()
 
     def opposite(self) -> Formula:
-        """None of them."""
         return leaf(Unlike(self.values, self.places), leaf(self))
 
 
 @final
 @by_value
 class Unlike:
-    """The rest is none of these rests of values; `places` are those of its opposite."""
+    """None of these values, or of their rests; `places` as in `Like`."""
 
     values: frozenset[Exact]
     places: frozenset[Address] = frozenset()
 
     def opposite(self) -> Formula:
-        """One of them."""
         return like(self.values, self.places)
 
 
 def like(values: Iterable[Exact], places: Iterable[Address] = ()) -> Formula:
-    """`Like`, unless that cannot hold."""
+    """`Like`, or FALSE if there are no values."""
     found = frozenset(values)
     return leaf(Like(found, frozenset(places))) if found else FALSE
 
 
 def any_like(parts: Iterable[Formula]) -> Formula:
-    """The disjunction of the parts; their lists become one list."""
+    """The disjunction of the parts, with their lists merged into one."""
     values, places, others = set[Exact](), set[Address](), list[Formula]()
     for part in parts:
         listed = _list_of(part)
@@ -83,7 +81,7 @@ def any_like(parts: Iterable[Formula]) -> Formula:
 
 
 def merged(said: Formula) -> Formula:
-    """The same formula with all its lists, and all its denials, as one list."""
+    """Merge all lists, and all denials, of a conjunction into one."""
     if not isinstance(said, Every):
         return said
     held: Like | None = None
@@ -106,12 +104,7 @@ def merged(said: Formula) -> Formula:
 
 
 def alternatives(said: Formula, spell: Callable[[Like], list[Formula]]) -> list[Formula]:
-    """Formulas without `Like`, any of which has to hold: one for each listed value.
-
-    Args:
-        said: about arrays or objects.
-        spell: what is said, part by part, of each value of a list.
-    """
+    """Alternatives without `Like`, one for each listed value; `spell` gives their formulas."""
     if isinstance(said, Some) and _lists(said):
         plain = any_of(*(part for part in said.parts if not _lists(part)))
         listed = [part for part in said.parts if _lists(part)]
@@ -133,13 +126,12 @@ def _lists(said: Formula) -> bool:
 
 
 def _list_of(said: Formula) -> Like | None:
-    """The list that a formula is, if it is one."""
     atom = said.atom if isinstance(said, Leaf) else None
     return atom if isinstance(atom, Like) else None
 
 
 def _spelled_out(said: Formula, spell: Callable[[Like], list[Formula]]) -> Formula:
-    """Replace lists, and denials of a few values, part by part."""
+    """Replace lists, and denials of a few values, by formulas about their parts."""
 
     def told(atom: Atom) -> Formula | None:
         if isinstance(atom, Like):
@@ -152,7 +144,7 @@ def _spelled_out(said: Formula, spell: Callable[[Like], list[Formula]]) -> Formu
 
 
 def exactly(value: Exact) -> Formula:
-    """An array or object, or the rest of one, part by part."""
+    """Formula about the parts of an array or object, or of the rest of one."""
     if value[0] == "array":
         parts = items_of(value)
         each = [item(n, leaf(Among(frozenset((part,))))) for n, part in enumerate(parts)]

@@ -1,4 +1,4 @@
-"""`unevaluatedProperties` and `unevaluatedItems`, as one alternative for each set of branches."""
+"""`unevaluatedProperties` and `unevaluatedItems`: one alternative for each set of branches."""
 
 from collections.abc import Iterable
 from dataclasses import dataclass
@@ -15,27 +15,27 @@ _DEEPEST = 200
 
 
 class Reader(Protocol):
-    """What schemas say (`json_meaning.Meaning`)."""
+    """Formulas of schemas (`json_meaning.Meaning`)."""
 
     document: Document
 
     def said(self, address: Address | None) -> Formula:
-        """That a schema holds."""
+        """Formula: the schema holds."""
         ...
 
     def schema(self, address: Address, kind: Kind) -> Formula:
-        """What a schema says about a type."""
+        """Formula of a schema for values of one type."""
         ...
 
     def matched(self, objects: Objects) -> list[tuple[Expr, Formula]]:
-        """The keys that patterns describe, and what is said of their values."""
+        """Keys that patterns match, and the formulas of their values."""
         ...
 
 
 @final
 @dataclass(frozen=True, slots=True)
 class _Seen:
-    """What is evaluated: everything, or names, patterns, a prefix of items, some items."""
+    """Evaluated parts: everything, or names, patterns, a prefix of items, some items."""
 
     all: bool = False
     names: frozenset[str] = frozenset()
@@ -59,7 +59,7 @@ _ALWAYS: _Options = {(TRUE, _NOTHING): None}
 
 
 def unevaluated_members(reader: Reader, schema: Schema) -> Formula:
-    """What `unevaluatedProperties` of a schema says."""
+    """Formula of `unevaluatedProperties`."""
     if schema.objects.unevaluated is None:
         return TRUE
     value = reader.said(schema.objects.unevaluated)
@@ -75,7 +75,7 @@ def unevaluated_members(reader: Reader, schema: Schema) -> Formula:
 
 
 def unevaluated_items(reader: Reader, schema: Schema) -> Formula:
-    """What `unevaluatedItems` of a schema says."""
+    """Formula of `unevaluatedItems`."""
     if schema.arrays.unevaluated is None:
         return TRUE
     value = reader.said(schema.arrays.unevaluated)
@@ -92,7 +92,7 @@ def unevaluated_items(reader: Reader, schema: Schema) -> Formula:
 
 @final
 class _Finder:
-    """Finds what is evaluated in place, and under which conditions."""
+    """Finds the parts that in-place subschemas evaluate, with their conditions."""
 
     def __init__(self, reader: Reader, kind: Kind, root: Schema) -> None:
         self._reader, self._root = reader, root
@@ -133,7 +133,7 @@ class _Finder:
         return self._under(test, then) | self._under(opposite(test), otherwise)
 
     def _inside(self, part: Address | None, depth: int) -> _Options:
-        if part is None or part.startswith("="):  # what enum and const list looks at nothing
+        if part is None or part.startswith("="):  # enum and const evaluate nothing
             return _ALWAYS
         schema = self._reader.document.schemas[part]
         return self.around(schema, depth + 1) if self._kind in schema.kinds else _ALWAYS

@@ -1,4 +1,4 @@
-"""Strings of an enum as a rule, which kernels read by a trie."""
+"""Strings of an enum as a rule, which kernels read with a trie."""
 
 from bisect import bisect_right
 from collections.abc import Callable, Hashable, Iterable, Sequence
@@ -11,28 +11,21 @@ from guideway.lowering.json_text import QUOTE, JsonStyle
 from guideway.lowering.nodes import Expr, Least, Look, Rule
 from guideway.lowering.uncaptured import Uncaptured
 
-Begun: TypeAlias = tuple[int, int, int]  # the first word, the last but one, and the letters read
-Text: TypeAlias = Callable[[str], Expr]  # one word, as it is spelled
-Choose: TypeAlias = Callable[[Iterable[tuple[str, Expr]]], Expr]  # one of some, and what follows it
+Begun: TypeAlias = tuple[int, int, int]  # first word, one past the last word, letters read
+Text: TypeAlias = Callable[[str], Expr]  # spelling of a word
+Choose: TypeAlias = Callable[[Iterable[tuple[str, Expr]]], Expr]  # union of words and their rests
 
 _FEW: Final = 64
-_MANY: Final = 1024  # options of a choice that are no regular expression any more
-# A table has 24 bytes for each, most of them never touched. 200,000 words of twelve take .7 s;
-# where half as many letters were too many, they took 6 s.
+_MANY: Final = 1024  # most options of a choice that is a regular expression
+# A table has 24 bytes per letter, mostly untouched. 200,000 words of twelve letters take 0.7 s;
+# with half this limit they took 6 s.
 _MOST_LETTERS: Final = 1 << 22
 
 _listed: "WeakKeyDictionary[Rule, tuple[tuple[str, ...], JsonStyle]]" = WeakKeyDictionary()
 
 
 def words_rule(values: Iterable[str], style: JsonStyle) -> Rule | None:
-    """Any of some strings, with quotes; None if there are none, or too many.
-
-    >>> from guideway.lowering.json_text import json_style
-    >>> from guideway.syntax.json_schema_source import JsonSchema
-    >>> rule = words_rule(["b", "a", "b"], json_style(JsonSchema({})))
-    >>> rule and words_of(rule)[0]
-    ('b', 'a')
-    """
+    """Rule for any of some strings, with quotes; None for none, too many or lone surrogates."""
     words = tuple(dict.fromkeys(values))
     if not words or sum(map(len, words)) > _MOST_LETTERS or not is_written("".join(words)):
         return None
@@ -47,12 +40,12 @@ def words_rule(values: Iterable[str], style: JsonStyle) -> Rule | None:
 
 
 def words_of(rule: Rule) -> tuple[tuple[str, ...], JsonStyle] | None:
-    """The strings of a rule that lists some, and how they are spelled."""
+    """Strings and style of a rule made by `words_rule`."""
     return _listed.get(rule)
 
 
 def choice(options: Sequence[str], *, regular: bool) -> Expr:
-    """Any of some texts; of many, no regular expression unless it has to be `regular`."""
+    """Union of texts; many of them are no regular expression unless `regular` is set."""
     if regular or len(options) <= _MANY or sum(map(len, options)) > _MOST_LETTERS:
         return either(option.encode() for option in options)
     return WordsTemplate(options, literal, _choose, EPSILON).rest((0, len(options), 0))
@@ -64,13 +57,13 @@ def _choose(options: Iterable[tuple[str, Expr]]) -> Expr:
 
 @final
 class WordsTemplate(Uncaptured):
-    """Unfolds the rest of one of some different words and their end, given what they begin with."""
+    """Template for the rests of distinct words, then `end`, after a common prefix."""
 
     def __init__(self, words: Sequence[str], text: Text, choose: Choose, end: Expr) -> None:
         self._words, self._text, self._choose, self._end = sorted(words), text, choose, end
 
     def rest(self, begun: Begun) -> Expr:
-        """What may follow: made at once where it is little."""
+        """Expression after a prefix: explicit for few words, else a call."""
         low, high, depth = begun
         if high - low <= _FEW:
             rests = ((word, EPSILON) for word in self._rests(begun))
@@ -84,7 +77,7 @@ class WordsTemplate(Uncaptured):
         return self._rests(argument) if self._text is literal else None
 
     def unfold(self, argument: Hashable, look: Look) -> Expr:
-        """One more letter and what follows it."""
+        """One letter and the expression after it."""
         low, high, depth = cast("Begun", argument)
         words, options = self._words, list[Expr]()
         while low < high:
@@ -94,7 +87,7 @@ class WordsTemplate(Uncaptured):
         return alt(*options)
 
     def lives(self, argument: Hashable, look: Look) -> bool | None:
-        """Whether one of the words can be spelled."""
+        """Return True if one of the words can be spelled, None if that is unknown."""
         if look.spellable == ALL_BYTES:
             return True
         rests = (concat(self._text(rest), self._end) for rest in self._rests(argument))
@@ -116,7 +109,7 @@ class WordsTemplate(Uncaptured):
 
 
 def is_written(text: str) -> bool:
-    """Whether a text can be written: half of a surrogate pair cannot."""
+    """Return False for texts with a lone surrogate, which UTF-8 cannot encode."""
     try:
         text.encode()
     except UnicodeEncodeError:

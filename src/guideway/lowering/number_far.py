@@ -6,18 +6,14 @@ from typing import Final
 from guideway.syntax.json_text import MAX_DIGITS
 
 FARTHEST: Final = MAX_DIGITS
-"""What is not far away: the power of ten of the first digit, or its opposite, is at most this."""
+"""Largest absolute power of ten of the first digit, for numbers that are not far."""
 
 BEYOND: Final = Decimal("Infinity")
-"""A number whose exponent, whatever its sign, has more than 17 digits."""
+"""A number whose exponent, of either sign, has more than 17 digits."""
 
 
 def read_number(digits: str) -> Decimal:
-    """The value of a JSON number, or BEYOND.
-
-    >>> [read_number(text) for text in ("25e-1", "1e9999999999999999999", "0e9999999999999999999")]
-    [Decimal('2.5'), Decimal('Infinity'), Decimal('0')]
-    """
+    """Value of a JSON number, or BEYOND."""
     if not digits.lower().partition("e")[0].strip("-0."):
         return Decimal(0)
     try:
@@ -28,9 +24,5 @@ def read_number(digits: str) -> Decimal:
 
 
 def is_far(value: Decimal) -> bool:
-    """Whether a number is written with an exponent only.
-
-    >>> is_far(Decimal("1e4000")), is_far(Decimal("1e-4001")), is_far(BEYOND)
-    (False, True, True)
-    """
+    """Return True if a number is written only with an exponent."""
     return value == BEYOND or abs(value.adjusted()) > FARTHEST

@@ -34,7 +34,7 @@ PLAIN_INTEGER = alt(literal("0"), concat(SIGN, NONZERO, DIGITS))
 def exponent_range(
     low: int | None, high: int | None, plain: bool
 ) -> tuple[int | None, int | None] | None:
-    """The ends of a range of exponents, as far as they can be written; None if it holds none."""
+    """Clip a range of exponents to those that can be written; None if it is empty."""
     if plain:  # up to three digits
         low = -999 if low is None else max(low, -999)
         high = 999 if high is None else min(high, 999)
@@ -43,11 +43,7 @@ def exponent_range(
 
 @lru_cache(maxsize=4096)
 def exponents(low: int | None, high: int | None, plain: bool = False) -> Expr:
-    """`e` and an integer from `low` to `high` (None: no end); digits are made when they are read.
-
-    >>> exponents(0, -1)
-    Empty(nullable=False, regular=True, inhabited=False)
-    """
+    """`e` and an integer from `low` to `high` (None: no bound); digits are lazy."""
     ends = exponent_range(low, high, plain)
     if ends is None:
         return EMPTY
@@ -56,7 +52,7 @@ def exponents(low: int | None, high: int | None, plain: bool = False) -> Expr:
 
 @lru_cache(maxsize=4096)
 def shifts(low: int | None, high: int | None, plain: bool) -> Rule:
-    """What `exponents` has behind its letter, for a range that holds some."""
+    """`exponents` without its letter, for a non-empty range."""
     make = partial(_shifts, low, high, plain)
     return Rule("exponent", regular=True, inhabited=True, make=make)
 

@@ -9,19 +9,15 @@ from guideway.lowering.fuel import spend
 from guideway.lowering.nodes import Expr, Rule
 from guideway.lowering.number_forms import DIGIT, NONZERO
 
-_STEP = 12  # fuel of the digits behind a rest
+_STEP = 12  # fuel for the digits after a remainder
 _ZERO = literal("0")
 
 
 @final
 class Multiples:
-    """The multiples of `factor`·10^-`scale`, without a sign; or, `denied`, all other numbers.
+    """Unsigned multiples of `factor`·10^-`scale`, or all other numbers if `denied`.
 
-    Args:
-        factor: at least 1.
-        scale: how many digits behind the point count, 0 or more.
-        denied: whether all other numbers are meant; then `point` is True.
-        point: whether a fraction may be written.
+    `point` allows a fraction; `denied` requires it.
     """
 
     def __init__(
@@ -31,11 +27,11 @@ class Multiples:
         self._rules: dict[tuple[int, int | None], Expr] = {}
 
     def positive(self) -> Expr:
-        """Those of 1 and more."""
+        """Numbers of at least 1."""
         return self._digits(0, self._whole, range(1, 10))
 
     def below_one(self) -> Expr:
-        """Zero, if it is one of them, and those between 0 and 1."""
+        """Zero, if included, and numbers between 0 and 1."""
         return concat(_ZERO, alt(self._ended(0, 0), self._fraction(0)))
 
     def _whole(self, rest: int) -> Expr:
@@ -45,7 +41,7 @@ class Multiples:
         return concat(literal("."), self._behind(rest, 0)) if self._point else EMPTY
 
     def _behind(self, rest: int, place: int) -> Expr:
-        """One digit or more, after `place` digits of the fraction."""
+        """One or more digits after `place` digits of the fraction."""
         left = 10 ** (self._scale - place)
         if left > 1:
             some = self._denied or -rest * left % self._factor < left

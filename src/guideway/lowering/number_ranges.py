@@ -13,7 +13,7 @@ from guideway.syntax.json_schema_tree import Bound
 
 
 class _Edge(NamedTuple):
-    """The digits of a bound that are left, all read so far being equal; the last is not 0."""
+    """Remaining digits of a bound after an equal prefix; the last is not 0."""
 
     digits: tuple[int, ...]
     exclusive: bool
@@ -28,7 +28,7 @@ class _Edge(NamedTuple):
 
 
 class _Form(NamedTuple):
-    """How a mantissa is written: `places` digits after the point, then zeros; None: any."""
+    """Form of a mantissa: `places` digits after the point, then zeros; None: any."""
 
     point: bool
     places: int | None
@@ -37,11 +37,11 @@ class _Form(NamedTuple):
         return self if not self.places else _Form(self.point, self.places - 1)
 
 
-_AT_ONCE: Final = 4  # digits of a bound; the rest is made when it is read
+_AT_ONCE: Final = 4  # digits of a bound between lazy rules
 _POINT: Final = literal(".")
 _ZERO: Final = literal("0")
 _NONE: Final = _Edge((), exclusive=False)
-_REPR: Final = 16  # digits that `repr` writes of a double behind the point
+_REPR: Final = 16  # digits after the point in the `repr` of a double
 _ALL: Final = Bound(Decimal(0), exclusive=True)
 
 
@@ -53,14 +53,10 @@ def between(
     digits: bool = False,
     plain: bool = False,
 ) -> Expr:
-    """The numbers of more than 0 between two bounds, without a sign.
+    """Positive numbers between two bounds, without a sign.
 
-    Args:
-        lower: a bound, which may be negative; None for no bound.
-        upper: the same.
-        places: how many digits of the fraction may differ from 0; None for any number.
-        digits: whether they are written without a fraction and an exponent.
-        plain: whether exponents have three digits at most.
+    places: most digits of the fraction that may differ from 0, None for any number; digits: no
+    fraction and no exponent; plain: exponents of at most three digits.
     """
     low = _ALL if lower is None or lower.value <= 0 else lower
     if places is not None:
@@ -76,12 +72,12 @@ def between(
 
 
 def shifted_away(places: int, *, plain: bool = False) -> Expr:
-    """Numbers with an exponent that leaves `places` digits after the point; it may be negative."""
+    """Numbers with an exponent that leaves `places` (maybe < 0) digits after the point."""
     return alt(*_scientific(_ALL, None, _Form(True, places), plain))
 
 
 def _rounded(bound: Bound, places: int, *, up: bool) -> Bound:
-    """The nearest number with so many places that a bound allows, as an inclusive bound."""
+    """Inclusive bound at the nearest allowed number with `places` digits after the point."""
     shifted = _shifted(bound.value, places)
     whole = shifted.to_integral_value(ROUND_CEILING if up else ROUND_FLOOR)
     if bound.exclusive and whole == shifted:
@@ -90,7 +86,7 @@ def _rounded(bound: Bound, places: int, *, up: bool) -> Bound:
 
 
 def _shifted(value: Decimal, places: int) -> Decimal:
-    """Move the point so many digits to the right; `scaleb` would round."""
+    """Move the point to the right; `scaleb` would round."""
     sign, digits, exponent = value.as_tuple()
     return Decimal((sign, digits, int(exponent) + places))
 
@@ -118,7 +114,7 @@ def _decimals(low: Bound, high: Bound | None, form: _Form) -> Expr:
 
 
 def _up_to(high: _Edge, left: int, needed: int, form: _Form) -> Expr:
-    """Between `needed` and `left` digits before the point."""
+    """Numbers with `needed` to `left` digits before the point."""
     if left == 0:
         return _whole(None, high, 0, form)
     ended = _free_fraction(form) if needed <= 0 else EMPTY
@@ -157,7 +153,7 @@ def _scientific(low: Bound, high: Bound | None, form: _Form, plain: bool) -> Ite
 def _powers(
     low: Bound, high: Bound | None, form: _Form, least: int | None, plain: bool
 ) -> Iterator[Expr]:
-    """Numbers with an exponent: of the first and last power of ten, and between."""
+    """Numbers with an exponent: the first and last power of ten, and those between."""
     first = low.value.adjusted() if low.value else None
     last = None if high is None else high.value.adjusted()
     begin = max(
@@ -226,7 +222,7 @@ def _behind(low: _Edge | None, high: _Edge | None, form: _Form) -> Expr:
 
 
 def _needed(low: _Edge | None) -> _Edge | None:
-    """A lower bound, None if it is satisfied whatever follows."""
+    """A lower bound; None if it is satisfied already."""
     return None if low is not None and not low.digits and not low.exclusive else low
 
 
@@ -259,7 +255,7 @@ def _lazily(
     low: _Edge | None,
     high: _Edge | None,
 ) -> Expr:
-    """What follows, as a rule every few digits."""
+    """The rest of the digits, as a lazy rule every few digits."""
     low = _needed(low)
     if low is high is None or left == 0 or left % _AT_ONCE:
         return rest(low, high)

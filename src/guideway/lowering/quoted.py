@@ -1,6 +1,6 @@
-"""JSON texts inside a JSON string: each byte as a string spells it.
+"""JSON texts inside a JSON string: each byte as the string spells it.
 
-Rules and templates are spelled when they are entered; captures are decoded for the template.
+Rules and templates are converted when they are entered; captures are decoded for the template.
 Characters beyond ASCII are not escaped.
 """
 
@@ -47,12 +47,7 @@ _ASCII: Final = (1 << 128) - 1
 
 
 def quoted(texts: Expr, spelling: Spelling) -> Expr:
-    r"""Some JSON texts as a string holds them, without its quotes.
-
-    >>> from guideway.lowering.expr import literal
-    >>> quoted(literal('["a"]'), Spelling(plain=True)) is literal(r'[\"a\"]')
-    True
-    """
+    """JSON texts as the content of a JSON string, without its quotes."""
     return _quoting(spelling).of(texts)
 
 
@@ -151,7 +146,7 @@ class _Quoting:
 
 @final
 class _Look:
-    """Answers a template's questions about the spelled texts."""
+    """A `Look` for a template: spells the parts that it asks about."""
 
     def __init__(self, look: Look, quoting: _Quoting) -> None:
         self._look, self._quoting = look, quoting
@@ -174,7 +169,7 @@ class _Look:
 
 @final
 class _Quoted:
-    """A template whose texts are spelled."""
+    """Wraps a template: spells its expressions and decodes captures."""
 
     def __init__(self, template: Template, quoting: _Quoting) -> None:
         self._template, self._quoting = template, quoting

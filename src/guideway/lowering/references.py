@@ -29,16 +29,10 @@ Refuse: TypeAlias = Callable[[str, Node], GuidewayError]
 
 
 def written_out(root: Node, refuse: Refuse, *, free: bool = False) -> Node:
-    """The pattern without references, outermost groups first.
+    """Replace references by the texts of their groups, outermost groups first.
 
-    Args:
-        root: the pattern.
-        refuse: makes an error.
-        free: whether to refuse groups of which one text begins another. Of all others it does not
-            matter in which order their texts are tried.
-
-    Raises:
-        GuidewayError: what `refuse` makes of a reference that cannot be written out.
+    `free` refuses a group if one of its texts is a prefix of another, as then their order matters.
+    `refuse` makes the error for a reference that cannot be replaced.
     """
     while True:
         back = next((node for node in nodes_of(root) if isinstance(node, Back)), None)
@@ -84,7 +78,7 @@ def _without(root: Node, back: Back, refuse: Refuse, free: bool) -> Node:
 
 
 def _scope(path: list[Node]) -> list[Node]:
-    """The path from the outermost part that passes its last node exactly once."""
+    """The end of a path from the outermost part that contains the last node exactly once."""
     top = len(path) - 1
     while top and isinstance(path[top - 1], Sequence | Group):
         top -= 1
@@ -92,7 +86,7 @@ def _scope(path: list[Node]) -> list[Node]:
 
 
 def _beside(path: list[Node]) -> tuple[list[Node], Node]:
-    """What stands before and behind the last node of a path, inside the first."""
+    """Items before and after the last node of a path, inside the first node."""
     before, after = list[Node](), list[Node]()
     for node, inner in pairwise(path):
         items = children(node)
@@ -112,7 +106,7 @@ def _substituted(scope: Node, number: int, text: str) -> Node:
 
 
 def mapped(root: Node, change: Callable[[Node], Node]) -> Node:
-    """The tree with each node changed before what is below it; explicit stack."""
+    """Change nodes from the root down, without entering changed ones; explicit stack."""
     done: list[Node] = []
     todo: list[tuple[Node, bool]] = [(root, False)]
     while todo:
@@ -140,7 +134,7 @@ def _rebuilt(node: Node, parts: list[Node]) -> Node:
 
 
 def paths_to(root: Node, number: int) -> list[list[Node]]:
-    """From the root down to each group with this number."""
+    """Paths from the root to each group with this number."""
     found: list[list[Node]] = []
     path: list[Node] = []
     todo: list[tuple[int, Node]] = [(0, root)]

@@ -25,13 +25,7 @@ MOST_STOP = 1000
 
 
 def lower_until(until: Until, stop: Expr, others: list[Expr]) -> Expr:
-    """The texts of `until`, whose stop and other parts are lowered already.
-
-    Raises:
-        SourceError: a stop is the empty text, too.
-        UnsupportedError: a stop is not regular.
-        LimitError: a stop is a very long text.
-    """
+    """Texts of `until`, whose stop and other parts are lowered already."""
     longest = max(
         (len(part.text) for part in _stops(until) if isinstance(part, Literal)), default=0
     )

@@ -51,32 +51,23 @@ from guideway.syntax.tool_texts import RawStrings
 from guideway.syntax.written import written
 
 Meeting: TypeAlias = tuple[Source, bool]
-"""What meets others, and whether it is denied."""
+"""An operand of an intersection, and whether it is denied."""
 
-_IN_REGEX: Final = re.compile(r"\(\?#(?:\\.|[^\\)])*+", re.DOTALL)  # ended or not
+_IN_REGEX: Final = re.compile(r"\(\?#(?:\\.|[^\\)])*+", re.DOTALL)  # terminated or not
 _IN_LARK: Final = re.compile(r"^[ \t]*+(?://|#)[^\n]*+", re.MULTILINE)
-_SKIPPED: Final = 8  # characters of comments that take no longer than another: 1 MB took .2 s
+_SKIPPED: Final = 8  # characters of comments per unit of fuel: 1 MB took .2 s
 
 MOST_WAYS: Final = 64
-"""Ways to take one alternative of each of several that meet."""
+"""Most combinations of one alternative of each operand."""
 
 
 def lower_source(  # noqa: PLR0911  an arm for each
     source: Source, decide: Decider | None = None, *, regular: bool = False
 ) -> Expr:
-    """The texts of `source` as byte strings.
+    """Texts of `source` as byte strings.
 
-    Args:
-        source: what a user wrote.
-        decide: answers what takes a search; without it, less is known of what nests, and more
-            refused.
-        regular: whether even a long `Choice` has to be a regular expression.
-
-    >>> lower_source(Literal("a") | Literal("b")) is lower_source(Choice(["b", "a"]))
-    True
-
-    Raises:
-        SourceError, UnsupportedError, UnsatisfiableError, LimitError: as `guideway.compile` says.
+    `decide` answers questions that take a search; without it, more sources are refused. `regular`
+    makes even a long `Choice` a regular expression.
     """
     match source:
         case Literal(text):
@@ -223,7 +214,7 @@ def _is_marked(source: Source) -> bool:
 
 
 def _parts(source: Source) -> list[Meeting]:
-    """The operands, and whether each is denied: nested ones are flattened (De Morgan)."""
+    """Flatten the operands, each with whether it is denied (De Morgan)."""
     found: list[Meeting] = []
     todo: list[Meeting] = [(source, False)]
     while todo:

@@ -13,39 +13,26 @@ _BEGIN, _DIGIT, _END = 0xFF, FIRST_MARK, 0xFD
 _MARK: Final = re.compile(rb"\xff([\xf5-\xfc]*)\xfd")
 
 MARKS: Final = sum(1 << byte for byte in range(FIRST_MARK, 0x100))
-"""The bytes that are in no text, as a 256-bit integer; marks are made of them."""
+"""The bytes that are in no text, as a 256-bit mask."""
 
 
 def mark(name: str) -> bytes:
-    """The bytes that stand for the special token of this name.
-
-    >>> mark("A").hex()
-    'fff6f5f6fd'
-    """
+    """Bytes of the special token of this name."""
     digits = (_DIGIT + (byte >> shift & 7) for byte in name.encode() for shift in (6, 3, 0))
     return bytes((_BEGIN, *digits, _END))
 
 
 def special(name: str) -> Expr:
-    """The special token of this name, alone."""
     return literal(mark(name))
 
 
 def shown(data: bytes) -> bytes:
-    """A text in which special tokens stand under their names.
-
-    >>> shown(b"a" + mark("<b>") + b"c")
-    b'a<b>c'
-    """
+    """Replace marks by the names of their tokens."""
     return _MARK.sub(_name, data)
 
 
 def beginning(data: bytes, length: int) -> bytes:
-    """A prefix that shows at most so many bytes and cuts no mark.
-
-    >>> beginning(b"a" + mark("<b>") + b"cd", 5) == b"a" + mark("<b>") + b"c"
-    True
-    """
+    """The longest prefix that shows at most `length` bytes and cuts no mark."""
     end = 0
     for found in _MARK.finditer(data):
         shows = found.start() - end + len(_name(found))
@@ -57,20 +44,12 @@ def beginning(data: bytes, length: int) -> bytes:
 
 
 def unmarked(data: bytes) -> bytes:
-    """What stands before the first special token.
-
-    >>> unmarked(b"a" + mark("<b>") + b"c")
-    b'a'
-    """
+    """Bytes before the first mark."""
     return data.partition(b"\xff")[0]
 
 
 def split_marks(data: bytes) -> list[tuple[bytes, bool]]:
-    """A text cut before and behind each mark; what is a mark is told.
-
-    >>> [is_mark for _, is_mark in split_marks(b"a" + mark("<b>") + mark("<c>"))]
-    [False, True, True]
-    """
+    """Split a text at its marks; True for marks."""
     found: list[tuple[bytes, bool]] = []
     end = 0
     for each in _MARK.finditer(data):

@@ -1,4 +1,4 @@
-"""All runs of chunks, as their suffix automaton (Blumer et al. 1985)."""
+"""Runs of consecutive chunks, as their suffix automaton (Blumer et al. 1985)."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
@@ -10,11 +10,7 @@ from guideway.lowering.nodes import Expr
 
 
 def lower_substring(chunks: Sequence[str]) -> Expr:
-    """The texts of any chunks in a row, or of none.
-
-    >>> lower_substring(["ab"]) is alt(EPSILON, literal("ab"))
-    True
-    """
+    """Texts of any consecutive chunks, or of none."""
     ways, longest = _automaton(chunks)
     made: list[Expr] = [EPSILON] * len(ways)
     for state in sorted(range(len(ways)), key=longest.__getitem__, reverse=True):
@@ -55,7 +51,7 @@ class _Node:
 
 
 def _automaton(chunks: Sequence[str]) -> tuple[list[dict[str, int]], list[int]]:
-    """The transitions of the states by chunk, and the length of the longest run to each."""
+    """Transitions of each state by chunk, and the length of the longest run to it."""
     ways, longest, links = [dict[str, int]()], [0], [-1]
     last = 0
     for chunk in chunks:

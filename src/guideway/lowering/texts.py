@@ -1,4 +1,4 @@
-"""The strings of a part of a pattern, if they are few and depend on nothing around them."""
+"""Strings of a part of a pattern, if they are few and do not depend on their context."""
 
 from collections.abc import Callable
 from itertools import product
@@ -21,12 +21,7 @@ from guideway.syntax.regex_tree import (
 
 
 def finite_texts(root: Node, most: int) -> list[str] | None:
-    """All strings of `root`, None if they are more than `most`, or depend on their surroundings.
-
-    >>> from guideway.syntax.regex import parse_regex
-    >>> finite_texts(parse_regex("a[bc]?").body, 10)
-    ['a', 'ab', 'ac']
-    """
+    """All strings of `root`; None if they are more than `most` or depend on their context."""
 
     def few(node: Node, parts: list[list[str]]) -> list[str] | None:
         found = _texts(node, parts, most)
