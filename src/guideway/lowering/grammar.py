@@ -226,7 +226,7 @@ def _nullable(rules: Rules) -> frozenset[str]:
 
 
 def _productive(grammar: Grammar) -> Rules:
-    """The rules without empty alternatives; an empty start raises UnsatisfiableError."""
+    """Drop alternatives without a text; raise UnsatisfiableError if the start has none."""
     rules = grammar.rules
     ends = _grown(rules, lambda item: FREE if item.low == 0 else _name(item.atom) or FREE)
     if grammar.start not in ends:

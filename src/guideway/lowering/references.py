@@ -78,7 +78,7 @@ def _without(root: Node, back: Back, refuse: Refuse, free: bool) -> Node:
 
 
 def _scope(path: list[Node]) -> list[Node]:
-    """The end of a path from the outermost part that contains the last node exactly once."""
+    """The end of a path from the outermost part that always matches the last node exactly once."""
     top = len(path) - 1
     while top and isinstance(path[top - 1], Sequence | Group):
         top -= 1

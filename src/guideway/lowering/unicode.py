@@ -34,7 +34,6 @@ def union(*sets: Iterable[tuple[int, int]]) -> CodePoints:
 
 
 def points(characters: Iterable[int]) -> CodePoints:
-    """The set of these code points."""
     return union([(code, code) for code in characters])
 
 
