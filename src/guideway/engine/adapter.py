@@ -1,12 +1,9 @@
-"""LoRA adapters as values: which modules of a model get which low-rank addition.
+"""LoRA adapters: low-rank additions to modules of a model.
 
     adapted module(x) = module(x) + scale · up · (down · x)
 
-An adapter belongs to no model: names and shapes are checked where a model uses it. Two adapters are
-the same one only if they are the same object, since comparing weights would cost more than it
-tells.
-
-What this module does not know: files, models, rows.
+An adapter belongs to no model: a model checks names and shapes when it uses one. Adapters are
+compared by identity.
 """
 
 from collections.abc import Mapping
@@ -27,13 +24,7 @@ UP: Final = ".lora_B.weight"
 @final
 @dataclass(frozen=True, slots=True, eq=False)
 class LowRank:
-    """What is added to one module.
-
-    Attributes:
-        down: from what goes into the module to the rank.
-        up: from the rank to what comes out of it.
-        scale: factor of the product.
-    """
+    """The addition to one module: `scale` · `up` · `down`."""
 
     down: Float[Tensor, "rank inputs"]
     up: Float[Tensor, "outputs rank"]
@@ -47,7 +38,7 @@ class Adapter:
 
     Attributes:
         name: for messages and printed expressions.
-        pairs: the additions by the name of their module, as `named_modules` of the model gives it.
+        pairs: the additions by module name, as in `named_modules` of the model.
 
     Example:
         >>> import torch
@@ -63,18 +54,10 @@ class Adapter:
     def of(
         cls, name: str, tensors: Mapping[str, Tensor], scale: float | Mapping[str, float] = 1.0
     ) -> "Adapter":
-        """The adapter of these tensors.
+        """The adapter of tensors named `<module>.lora_A.weight` and `<module>.lora_B.weight`.
 
-        Args:
-            name: what it is called.
-            tensors: `<module>.lora_A.weight`, [rank, inputs], and `<module>.lora_B.weight`,
-                [outputs, rank], for each module; PEFT's prefix `base_model.model.` is left out if
-                it is there.
-            scale: factor of the products, alpha / rank as a rule; or one for each module.
-
-        Raises:
-            UnsupportedError: a tensor is none of these, naming it.
-            ModelError: there are none, one lacks its partner, or the shapes do not fit.
+        A has the shape [rank, inputs], B [outputs, rank]. PEFT's prefix `base_model.model.` is optional.
+        `scale` is alpha / rank as a rule; a mapping has one for each module.
         """
         downs, ups = _sorted_out(tensors)
         if not downs and not ups:

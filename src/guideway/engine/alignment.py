@@ -1,11 +1,7 @@
-"""The logits of one model in the ids of another's vocabulary.
+"""Align the logits of one model with the ids of another model's vocabulary.
 
-Tokens are the same where they spell the same, special tokens where they have the same name. Padding
-rows and ids that are no text, no special token and no end are nobody's. All end ids are one event:
-where several models come together, or two vocabularies end texts by different ids, each model's
-whole probability of an end stands at one id, the first end id of the main vocabulary.
-
-What this module does not know: models, expressions.
+Tokens correspond if they have the same bytes, special tokens if they have the same name. All end
+ids are one event: its probability is at the first end id of the main vocabulary.
 """
 
 import math
@@ -27,15 +23,15 @@ MOST = 2  # times as many tokens: with more of them, a text has other tokens tha
 @final
 @dataclass(frozen=True, slots=True, eq=False)
 class Alignment:
-    """From one vocabulary's logits to another's.
+    """A map from one vocabulary's logits to another's.
 
     Attributes:
-        ids: for each id of the main vocabulary that of the other one, −1 where there is none.
-        width: number of the other one's logits.
-        ends: the other one's end ids.
-        main_ends: those of the main vocabulary.
-        straight: whether every known id is its own counterpart.
-        missing: the ids that have none; None if there are none.
+        ids: for each id of the main vocabulary the other one's id, −1 if there is none.
+        width: width of the other one's logits.
+        ends: end ids of the other vocabulary.
+        main_ends: end ids of the main vocabulary.
+        straight: True if all known ids are equal.
+        missing: main ids without a counterpart; None if there are none.
     """
 
     ids: Int[Tensor, "vocabulary"]
@@ -67,11 +63,7 @@ class Alignment:
         return row
 
     def tokens(self, given: Int[Tensor, "*batch"]) -> Int[Tensor, "*batch"]:
-        """Tokens of the main vocabulary as the other one's.
-
-        Raises:
-            ModelError: one of them is a special token that the other one does not have.
-        """
+        """Translate tokens of the main vocabulary; a missing special token is a ModelError."""
         if self.straight:
             return given
         found = _placed(self.ids, given.device)[given]
@@ -89,17 +81,14 @@ def _placed(ids: Int[Tensor, "vocabulary"], device: torch.device) -> Int[Tensor,
 
 @lru_cache(64)
 def aligned(main: Vocabulary, other: Vocabulary) -> Alignment:
-    """How `other` is read in the ids of `main`.
+    """Align `other` with the ids of `main`; vocabularies of different tokenizers are refused.
 
-    Example:
-        >>> main = Vocabulary([b"a", b"b", b"<eos>"], eos_ids={2})
-        >>> other = Vocabulary([b"<eos>", b"b", b"a"], eos_ids={0}, width=8)
-        >>> aligned(main, other).logits(torch.arange(8.0)).tolist()
-        [2.0, 1.0, 0.0]
+    `other` must have all tokens of `main`, and at most twice as many.
 
-    Raises:
-        UnsupportedError: `other` lacks tokens that `main` has, or has more than twice as many: they
-            are of different tokenizers.
+    >>> main = Vocabulary([b"a", b"b", b"<eos>"], eos_ids={2})
+    >>> other = Vocabulary([b"<eos>", b"b", b"a"], eos_ids={0}, width=8)
+    >>> aligned(main, other).logits(torch.arange(8.0)).tolist()
+    [2.0, 1.0, 0.0]
     """
     spelled = dict[bytes, int]()
     for token, spelling in enumerate(other.tokens):

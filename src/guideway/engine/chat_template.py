@@ -1,12 +1,9 @@
-"""Chat messages as a model's chat template writes them, and warnings of what it leaves out.
+"""Render chat messages with a model's chat template, and warn of parts that it leaves out.
 
-Templates differ in how they read an assistant's calls of tools: arguments as a dict (Llama 3.1,
-Mistral, Qwen2.5) or as JSON text (DeepSeek), no content as "" (Qwen) or as None (DeepSeek). Some
-leave calls out (Llama 3, Gemma 3, SmolLM2). So a short conversation is rendered in each form, and
-the first form in which the call is in the text is taken. A template that reads none gets the calls
-in the content, as Hermes writes them.
-
-What this module does not know: tokens.
+Templates differ in how they read an assistant's tool calls: arguments as a dict (Llama 3.1, Mistral,
+Qwen2.5) or as JSON text (DeepSeek), missing content as "" (Qwen) or None (DeepSeek). Some leave
+calls out (Llama 3, Gemma 3, SmolLM2). So a short conversation is rendered in each form, and the
+first form whose text contains the call is used; else calls go into the content, as in Hermes.
 """
 
 import json
@@ -40,11 +37,7 @@ class ChatTemplate:
     def render(
         self, messages: Sequence[Plain], tools: Sequence[Any] = (), *, reply: str | None = None
     ) -> str:
-        """The messages as the template writes them, ready for a reply or with one.
-
-        Raises:
-            SourceError: the template refuses them.
-        """
+        """Render messages, ready for a reply or with one; errors of the template are a SourceError."""
         written = [self._written(message) for message in messages]
         answer = [] if reply is None else [{"role": "assistant", "content": reply}]
         try:
@@ -123,8 +116,6 @@ class ChatTemplate:
             twice = (str({_KEY: _VALUE}), json.dumps(text))  # Python's dict, JSON within JSON
             return all(word in shown for word in wanted) and not any(one in shown for one in twice)
         return False
-
-    # What is left out
 
     def _tell(self, messages: Sequence[Plain], tools: Sequence[Any], text: str) -> None:
         """Warn of roles that the template does not know, and of what it leaves out."""

@@ -1,16 +1,13 @@
-"""What may come next in a row: any text, or a place in a constraint.
+"""Tokens that may come next in a row: any text, or a position in a constraint.
 
-Both kinds answer the same questions; a row holds one of them. The place in a constraint also sees
-to the limits, so that no text is cut in half:
+Both classes have the same methods. The position in a constraint also enforces the limits, so that no
+text is cut:
 
-- a token after which the rest would not fit into `most` tokens is refused, and the row becomes
-  `mask_within`, or comes nearer to it; what is drawn in the end fits. (Asking for `mask_within` at
-  every step would be the same and cost a distance for each token that may follow; this asks for
-  one.) `crowded` counts these refusals: the budget has changed the choice;
-- before `least` tokens end ids are not offered, and a token that leads to where only an end can
-  come is refused. If that leaves nothing, the end comes early: a whole text goes before a minimum.
-
-What this module does not know: logits, texts.
+- A token after which the rest would not fit into `most` tokens is refused, and the row is narrowed
+  towards `mask_within`. (`mask_within` at every step would cost a distance for each token; this
+  costs one.) `crowded` counts refusals: the budget has changed the choice.
+- Before `least` tokens, end ids are not offered, and tokens after which only an end can come are
+  refused. If that leaves nothing, the text ends early.
 """
 
 from collections.abc import Sequence
@@ -35,12 +32,12 @@ TRIES: Final = 32  # tokens refused for either limit in one step; each costs a d
 @final
 @dataclass(frozen=True, slots=True)
 class Choices:
-    """What a constraint leaves to choose at a place; whoever has the text can tell, too.
+    """The choice that a constraint leaves at a position; a detector can recompute it from the text.
 
     Attributes:
-        row: the tokens that it allows, ends aside, whatever the limits.
-        free: whether they differ in their first byte; else nothing is chosen here.
-        before: the tokens at the free places so far.
+        row: allowed tokens without ends, whatever the limits.
+        free: True if they differ in their first byte.
+        before: tokens at earlier free positions.
     """
 
     row: Row
@@ -63,7 +60,7 @@ class Free:
 
     @property
     def accepts(self) -> bool:
-        """Whether the text may end here."""
+        """Return True if the text may end here."""
         return not self._taken
 
     def row(self) -> Row:
@@ -73,15 +70,15 @@ class Free:
         return self._text if self._count < self._least else self._text | self._ends
 
     def admits(self, token: int) -> bool:
-        """Whether a token of `row` may be taken: always."""
+        """Return True: every token of `row` may be taken."""
         return True
 
     def narrow(self) -> bool:
-        """Whether anything is left out: never."""
+        """Return False: no token is removed."""
         return False
 
     def fits(self, token: int) -> bool:
-        """Whether a token of `row` leaves room for an end: always."""
+        """Return True: an end always fits."""
         return True
 
     def choices(self, tokens: Sequence[int]) -> Choices | None:
@@ -95,16 +92,16 @@ class Free:
         return True
 
     def matches(self, text: str) -> bool:
-        """Whether `text` is whole."""
+        """Return True: every text is complete."""
         return True
 
 
 @final
 class Held:
-    """A place in a constraint, and the tokens that are left.
+    """A position in a constraint with a token budget.
 
     Attributes:
-        crowded: the number of tokens refused here because no end would fit after them.
+        crowded: number of tokens refused here because no end would fit after them.
     """
 
     def __init__(
@@ -116,10 +113,10 @@ class Held:
         most: int,
         taken: Taken = (),
     ) -> None:
-        """The place after `joint`, with `least` to `most` tokens to come.
+        """The position after `joint`, with `least` to `most` tokens to come.
 
-        Of the ways to cut the joint, where it was `taken` back from the prompt, the prompt's own
-        one is kept to, up to the token that goes on across its end.
+        If the joint was `taken` back from the prompt, its original tokens are kept up to the one that
+        continues past its end.
         """
         self._taken = taken
         self._constraint, self._least, self._most = constraint, least, most
@@ -131,16 +128,16 @@ class Held:
         self._joint = joint
         self._free: bool | None = None  # until someone asks
         self._chosen: tuple[int, ...] = ()
-        self._judged = 0  # tokens of which it is known whether they were chosen
+        self._judged = 0  # tokens that `_chosen` covers
 
     @property
     def accepts(self) -> bool:
-        """Whether the text may end here."""
+        """Return True if the text may end here."""
         return self._constraint.accepts(self._state)
 
     @property
     def over(self) -> bool:
-        """Whether the text can only end here."""
+        """Return True if the text can only end here."""
         return self.accepts and not (self._constraint.mask(self._state) & ~self._ends).any()
 
     def row(self) -> Row:
@@ -150,9 +147,9 @@ class Held:
         return self._row
 
     def narrow(self) -> bool:
-        """Remove from `row` all tokens after which no end would fit; return whether there were any.
+        """Remove tokens after which no end would fit from `row`; return True if there were any.
 
-        For searches that use the probabilities of a whole row, and not only of the token drawn.
+        For searches, which use the probabilities of a whole row.
         """
         if self._narrowed:
             return False
@@ -162,11 +159,9 @@ class Held:
         return not np.array_equal(self._row, before)
 
     def choices(self, tokens: Sequence[int]) -> Choices | None:
-        """Between which tokens the constraint leaves the choice, and what was chosen so far.
+        """The choice at this position; `tokens` are all tokens so far.
 
-        Args:
-            tokens: all that were taken. Whoever asks at each step costs one look a step; after
-                steps at which nobody asked, they are gone through again.
+        Calls at every step cost one check each; skipped steps are replayed.
         """
         if self._judged < self._count:
             self._chosen = chosen(self._constraint, self._constraint.start(self._joint), tokens)
@@ -189,7 +184,7 @@ class Held:
         return True
 
     def admits(self, token: int) -> bool:
-        """Whether a token of `row` may be taken; if not, the row has become narrower."""
+        """Return True if a token of `row` may be taken; if not, `row` gets narrower."""
         if not self.fits(token, TRIES):
             return False
         after = self._constraint.advance(self._state, token)
@@ -204,10 +199,10 @@ class Held:
         return True
 
     def fits(self, token: int, tries: int = 0) -> bool:
-        """Whether a token of `row` leaves room for an end; if not, the row has those that do.
+        """Return True if an end fits after a token; if not, `row` is reduced to fitting tokens.
 
-        The first `tries` times at a place it may have others, too: to find all that do takes long
-        where something is looked ahead for, and mostly the next that is drawn does.
+        The first `tries` times, `row` may keep others: finding all fitting tokens can be slow, and the next
+        token drawn mostly fits.
         """
         left = self._most - self._count
         if self._constraint.fits(self._constraint.advance(self._state, token), left - 1):
@@ -222,13 +217,13 @@ class Held:
         return False
 
     def matches(self, text: str) -> bool:
-        """Whether `text` is whole."""
+        """Return True if `text` is in the language."""
         return self._constraint.matches(text)
 
     def _unended(self, row: Row) -> Row:
-        """`row` without end ids before `least` tokens, unless nothing else is in it.
+        """Remove end ids before `least` tokens, unless nothing else is left.
 
-        While the end of the prompt is written again, what goes on with that, if anything does.
+        While the end of the prompt is spelled again, prefer its original tokens.
         """
         if self._taken:
             across = row & across_row(self._constraint.vocabulary, self._taken)
@@ -256,7 +251,7 @@ def across_row(vocabulary: Vocabulary, taken: Taken) -> Row:
 
 
 def _after(taken: Taken, token: int) -> Taken:
-    """What is left of the tokens taken back, once `token` has come: none where it is another."""
+    """The tokens taken back that remain after `token`; none if it is another one."""
     return taken[1:] if taken and taken[0] == token else ()
 
 
@@ -269,7 +264,7 @@ def end_row(vocabulary: Vocabulary) -> Row:
 def chosen(
     constraint: CompiledConstraint, state: DecodeState, tokens: Sequence[int]
 ) -> tuple[int, ...]:
-    """Those of the tokens after `state` that stand where there was something to choose."""
+    """Tokens after `state` at positions with a choice."""
     ends = end_row(constraint.vocabulary)
     found = list[int]()
     for token in tokens:

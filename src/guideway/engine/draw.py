@@ -1,13 +1,8 @@
-"""Rows of an expression to one token each: mask, bias and penalties, warp, draw.
+"""Draw one token for each row: mask, bias and penalties, temperature and filters, draw.
 
-The constraint's mask enters before everything else, so that a nucleus is computed on what is
-allowed and always holds an allowed token; then biases, penalties and bans, which are about what was
-drawn before (`engine.penalties`); then temperature and the filters in the order that the settings
-give (`logits.warp`); the draw. All of it runs on the device of the logits, in float32, and comes
-back in one transfer.
-
-What this module does not know: constraints (a row of bits is all it sees), models, texts, when to
-stop.
+The mask comes first, so a nucleus is computed on allowed tokens and always contains one. Then come
+biases, penalties and bans (`engine.penalties`), temperature and filters in the order of the settings
+(`logits.warp`), and the draw. All runs on the device of the logits, in float32, with one transfer.
 """
 
 import math
@@ -47,11 +42,9 @@ class Plan:
     """The settings of the rows of a batch, as tensors.
 
     Attributes:
-        penalties: biases, penalties and bans of each row.
-        warps: temperature and filters of each row.
-        streams: the key of each row's random choices.
-        random: which rows draw at random; the others take the most probable token.
-        held: whether a constraint holds any of the rows.
+        streams: noise key of each row.
+        random: rows that draw at random; others take the most probable token.
+        held: True if any row has a constraint.
     """
 
     penalties: Penalties
@@ -80,18 +73,14 @@ class Plan:
 @final
 @dataclass(frozen=True, slots=True)
 class Drawn:
-    """What a step chose, on the host, one element a row.
+    """The tokens that a step chose, on the host, one for each row.
 
     Attributes:
-        tokens: the tokens.
-        logprobs: the model's own log-probabilities of them.
-        log_allowed: the logs of the model's probability of everything that was allowed; 0 where no
-            constraint holds any row.
-        surprises: of the tokens, in bits, as mirostat found them; None where it is off in all rows,
-            or the row had one token only.
-        errors: why rows have no token, by their places: a `ModelError` where the model gave NaN or
-            +∞; a `DeadEndError` where nothing is allowed, the model gives all that is allowed no
-            probability, or bad words forbid it.
+        logprobs: the model's log-probability of each token.
+        log_allowed: log of the model's probability of all allowed tokens; 0 without constraints.
+        surprises: of the tokens, in bits, for mirostat; None without it, or with a single token.
+        errors: errors by row: a `ModelError` for NaN or +∞; a `DeadEndError` if no allowed token has
+            a probability, or bad words forbid all.
     """
 
     tokens: list[int]
@@ -115,16 +104,16 @@ def draw(
     watch: Watch | None = None,
     marking: Marking | None = None,
 ) -> Drawn:
-    """One token for each row.
+    """Draw one token for each row.
 
     Args:
-        rows: what the expression gave.
-        allowed: the tokens that the constraint of each row allows.
-        plan: the settings of each row.
-        histories: what was before, of each row.
-        steps: how many tokens each row has had: with its stream, the counter of its noise.
-        watch: told the name of each stage, the constraint first, and the rows after it.
-        marking: the watermark of this step.
+        rows: values of the expression.
+        allowed: allowed tokens of each row.
+        plan: settings of the rows.
+        histories: history of each row.
+        steps: number of tokens so far, the counter of the row's noise.
+        watch: called with each stage's name and rows, the constraint first.
+        marking: watermark of this step.
     """
     spread = Spread.of(rows, allowed, held=plan.held)
     values, reported, total, kept = spread.values, spread.reported, spread.total, spread.kept

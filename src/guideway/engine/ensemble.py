@@ -2,15 +2,10 @@
 
     expression ─▶ leaves ─▶ contexts (model × prompt × adapter) ─▶ backbones (one batch a model)
 
-A batch of a backbone holds all rows of its first context, then all rows of the next. Leaves that
-differ in their exit alone share a row, prompts that are equal are read once, and the cache is used
-at every step, so a step costs one forward for each model, however many leaves read it.
-
-One context is the main one: its vocabulary is that of the expression, its reader's joint that of
-the text. It is the first one whose tokens all others have as well, so that what is drawn can be
-read by all.
-
-What this module does not know: constraints, sampling, when a row ends.
+A batch of a backbone has all rows of its first context, then those of the next. Leaves that differ
+only in their exit share a row, equal prompts are read once, and a step costs one forward pass for
+each model. The main context gives the vocabulary and the joint: it is the first one whose tokens
+all others have.
 """
 
 import copy
@@ -53,13 +48,13 @@ NO_SUMS: Final[Mapping[Leaf, Tensor]] = {}
 @final
 @dataclass(frozen=True, slots=True)
 class EnsembleCache:
-    """What an ensemble keeps between steps.
+    """State of an ensemble between steps.
 
     Attributes:
-        caches: the cache of each backbone.
-        rows: how many rows a context has.
-        sums: for each leaf of a GeDi pair, the log-probability of each row's text so far.
-        last: the logits of those leaves, which the next token is looked up in.
+        caches: cache of each backbone.
+        rows: rows of a context.
+        sums: log-probability of each row's text so far, for leaves of GeDi pairs.
+        last: logits of those leaves, for the next token.
     """
 
     caches: tuple[Any, ...]
@@ -71,15 +66,14 @@ class EnsembleCache:
 @final
 @dataclass(frozen=True, slots=True)
 class Backbone:
-    """One model and what is read from it.
+    """One model and its part of the ensemble.
 
     Attributes:
-        model: what runs.
-        contexts: which contexts of the ensemble are its, in the order of its rows.
-        adapters: of each of them.
-        exits: the blocks that leaves read after, in order.
-        heads: each leaf with the place of its context among `contexts` and of its exit (0: none).
-        alignment: to the vocabulary of the ensemble, None where logits are taken as they are.
+        contexts: its contexts in the order of its rows.
+        adapters: adapter of each context.
+        exits: blocks after which leaves read, in order.
+        heads: each leaf with the index of its context and of its exit (0: none).
+        alignment: to the ensemble's vocabulary; None if the vocabularies are equal.
     """
 
     model: LanguageModel[Any]
@@ -91,7 +85,7 @@ class Backbone:
 
     @property
     def varied(self) -> bool:
-        """Whether more than plain logits are asked for."""
+        """Return True if adapters or exits are used."""
         return bool(self.exits) or any(adapter is not None for adapter in self.adapters)
 
     def prefill(
@@ -179,7 +173,7 @@ class Backbone:
 
 @final
 class Ensemble:
-    """An expression that can be run: tokens in, the logits of every leaf out.
+    """An expression that can be run: tokens in, logits of every leaf out.
 
     Example:
         >>> from guideway.engine.fake import FakeModel
@@ -191,21 +185,15 @@ class Ensemble:
 
     Attributes:
         node: the expression; every leaf's source is a `Reading`.
-        mark: the watermark of what is drawn from it, if there is one.
-        leaves: its leaves, in the order in which they are written.
-        contexts: what they read, the main one first.
-        backbones: the models that run, with what is read from each.
-        vocabulary: the main one's.
+        mark: the watermark, or None.
+        leaves: its leaves in the order of the expression.
+        contexts: contexts of the leaves, the main one first.
+        backbones: the models with their contexts.
+        vocabulary: that of the main context.
     """
 
     def __init__(self, whole: Whole) -> None:
-        """Sort the leaves by what they share.
-
-        Raises:
-            LimitError: it is nested too deeply, or too much.
-            SourceError: a part of it is 0.
-            UnsupportedError: their vocabularies are different.
-        """
+        """Group the leaves by context and model; refuse expressions that cannot be run."""
         self.mark = cast("Scheme", whole.mark) if isinstance(whole, Watermarked) else None
         self.node = node = inner(whole)
         check_size(node)
@@ -234,11 +222,7 @@ class Ensemble:
         return cls(Leaf(Reading(model, PromptReader(model.vocabulary)), "model"))
 
     def beside(self, leaf: Leaf) -> "Ensemble":
-        """The same without what `leaf` alone reads: its logits come from somewhere else.
-
-        Raises:
-            UnsupportedError: it is one of a GeDi pair, whose texts so far are read here.
-        """
+        """The ensemble without the parts that only `leaf` reads; its logits come from elsewhere."""
         if leaf in self._summed:
             raise UnsupportedError(
                 f"{leaf.name} is a model of a GeDi pair, so it cannot be the running model of "
@@ -253,14 +237,9 @@ class Ensemble:
     def prefill(
         self, prompts: Sequence[Prompts], states: States | None = None
     ) -> tuple[EnsembleCache, Logits]:
-        """A cache with a row for each prompt, and the logits after it, [batch, vocabulary].
+        """Cache with a row for each prompt, and logits after it, [batch, vocabulary].
 
-        Args:
-            prompts: what the contexts of each row read.
-            states: a list that gets the main context's last hidden states.
-
-        Raises:
-            UnsupportedError: states are asked for, and the main model has none.
+        `prompts` has the tokens of each context; `states` collects the main context's last hidden states.
         """
         main = None if states is None else self.main
         made = [each.prefill(prompts, states if each is main else None) for each in self.backbones]
@@ -276,10 +255,7 @@ class Ensemble:
         tokens: Int[Tensor, "batch new"],
         states: States | None = None,
     ) -> tuple[EnsembleCache, Logits]:
-        """The cache after more tokens, and the logits after each, [batch, new, vocabulary].
-
-        `states` is as in `prefill`.
-        """
+        """Cache after more tokens, and logits after each, [batch, new, vocabulary]."""
         main = None if states is None else self.main
         began = self._pace.clock()
         made = [
@@ -312,13 +288,7 @@ class Ensemble:
     def sums(
         self, cache: EnsembleCache, logits: Logits, tokens: Int[Tensor, "batch new"]
     ) -> Mapping[Leaf, Float[Tensor, "batch new"]]:
-        """The log-probability of each row's text after each new token, for GeDi's leaves.
-
-        Args:
-            cache: from before the new tokens.
-            logits: those after each of them.
-            tokens: the new tokens.
-        """
+        """Log-probability of each row's text after each new token, for GeDi; `cache` is from before them."""
         return {
             leaf: cache.sums[leaf][:, None]
             + _gained(cache.last[leaf], logits[leaf], tokens).cumsum(1)
@@ -358,11 +328,7 @@ class Ensemble:
 
 
 def _main(contexts: Sequence[Reading]) -> Reading:
-    """The first context whose tokens all others have.
-
-    Raises:
-        UnsupportedError: there is none, naming what others lack of the first one's tokens.
-    """
+    """The first context whose tokens all others have."""
     vocabularies = list(dict.fromkeys(each.model.vocabulary for each in contexts))
     if len(vocabularies) == 1:
         return contexts[0]
@@ -379,7 +345,6 @@ def _main(contexts: Sequence[Reading]) -> Reading:
 
 
 def reading(leaf: Leaf) -> Reading:
-    """What a leaf reads."""
     return cast("Reading", leaf.source)
 
 

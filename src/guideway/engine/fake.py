@@ -1,7 +1,6 @@
-"""A language model made of a table or of a function: for tests, ours and those of users.
+"""A language model made of a table or a function, for tests.
 
-Exact, fast, deterministic, and with any vocabulary. Its cache is each row's tokens, with the fake
-that the row's adapter stands for. It knows no weights.
+Exact, deterministic, with any vocabulary. Its cache is each row's tokens and adapter.
 """
 
 import hashlib
@@ -183,11 +182,7 @@ class FakeModel:
         return tuple(cache[row] for row in rows)
 
     def heads(self, prefix: Prefix, exits: Sequence[int]) -> Float[Tensor, "heads vocabulary"]:
-        """The values of the function and of those of the exits.
-
-        Raises:
-            ModelError: there is no such exit, or a function gives another number of logits.
-        """
+        """Logits of the model and of the exits."""
         for count in exits:
             if not 0 < count < self.layers:
                 raise ModelError(
@@ -197,11 +192,7 @@ class FakeModel:
         return torch.stack([self._row(prefix, count) for count in (self.layers, *exits)])
 
     def hidden(self, prefix: Prefix, begin: int) -> Float[Tensor, "tokens hidden"]:
-        """The states after each token of `prefix` from place `begin` on.
-
-        Raises:
-            UnsupportedError: the fake was given none.
-        """
+        """Hidden states after each token of `prefix` from index `begin` on."""
         if self._states is None:
             raise UnsupportedError(
                 "the fake has no hidden states: give it a function of them, FakeModel(…, states=…)",

@@ -1,10 +1,4 @@
-"""What is refused before generating, because it cannot come out right.
-
-A text that cannot end within `max_new_tokens`, one that cannot go on for `min_new_tokens`, a prompt
-that fills the model's context, a constraint made for another vocabulary.
-
-What this module does not know: logits.
-"""
+"""Checks before generation: token limits, context length, vocabulary of the constraint."""
 
 from collections.abc import Iterator
 from functools import lru_cache
@@ -24,12 +18,9 @@ FUEL: Final = 4096  # tokens tried when looking for a long text; a few milliseco
 
 
 def checked(request: Request, ensemble: Ensemble) -> int:
-    """The most tokens this request may take: `max_new_tokens`, or what the context leaves of it.
+    """The token budget of a request: `max_new_tokens`, or less if the context is full.
 
-    Raises:
-        ModelError: the constraint was compiled for another vocabulary.
-        LimitError: the prompt leaves no room, the shortest text of the constraint takes more than
-            `max_new_tokens` or the longest fewer than `min_new_tokens`; with needed and given.
+    Raises LimitError if no text of the constraint fits, or ModelError for another vocabulary.
     """
     most = _room(request, ensemble)
     constraint = request.constraint
@@ -66,14 +57,10 @@ def checked(request: Request, ensemble: Ensemble) -> int:
 def longest_path(
     constraint: CompiledConstraint, state: DecodeState, enough: int, *, fuel: int = FUEL
 ) -> int | None:
-    """How many tokens can follow `state` before an end must come: at most `enough`.
+    """The number of tokens that can follow `state` before the text must end, at most `enough`.
 
-    A depth-first search that takes tokens of few bytes first. A state that comes back means that
-    there is no longest text. Worked example: for `yes|no` and single letters it is 3; for `a*` the
-    first "a" leads to a state that was there already, so it is `enough`.
-
-    Returns:
-        None if `fuel` tokens were tried without an answer.
+    A depth-first search, tokens of few bytes first; a repeated state means that there is no limit.
+    Returns None after `fuel` tokens.
     """
     known: dict[DecodeState, int] = {}
     path: list[DecodeState] = [state]

@@ -1,9 +1,6 @@
 """The loop over a batch: one step after another until every row has ended.
 
-Each row has its own constraint, settings and end. To generate and to stream are the same loop, read
-at different speeds.
-
-What this module does not know: logits, prompts as text, values.
+Each row has its own constraint, settings and end. Streaming uses the same loop.
 """
 
 import time
@@ -26,8 +23,7 @@ from guideway.engine.stopping import check_stop
 class Decoding:
     """A batch being generated: iterate to run it, then read `completions`.
 
-    After a `KeyboardInterrupt`, too, `completions` has what there is: rows that were not done are
-    "interrupted".
+    After a `KeyboardInterrupt`, `completions` has the texts so far; unfinished rows are "interrupted".
 
     Example:
         >>> from guideway.engine.fake import FakeModel
@@ -45,18 +41,7 @@ class Decoding:
         requests: Requests[Request],
         on_error: OnError = raise_error,
     ) -> None:
-        """Check the requests; nothing is computed yet.
-
-        Args:
-            model: what gives the logits.
-            requests: the rows.
-            on_error: what happens where a row fails; if it returns, the others go on.
-
-        Raises:
-            LimitError: a request cannot come out right within its limits.
-            ModelError: a constraint is for another vocabulary.
-            UnsupportedError: a watermark needs sampling.
-        """
+        """Check the requests; nothing is computed yet. If `on_error` returns, other rows continue."""
         self._ensemble = ensemble = Ensemble.of(model)
         self._on_error = on_error
         check_markable(ensemble.mark, requests)
@@ -66,13 +51,7 @@ class Decoding:
         ]
 
     def __iter__(self) -> Iterator[Event]:
-        """Run, giving an event for each token of each row.
-
-        Raises:
-            ModelError: the model gave NaN or +∞.
-            DeadEndError: it gave everything that is allowed no probability.
-            CancelledError: the task that waits for this was cancelled.
-        """
+        """Run; yield an event for each token of each row."""
         began = time.perf_counter()
         for row in self._rows:
             row.begin(began)
@@ -92,17 +71,13 @@ class Decoding:
 
     @property
     def completions(self) -> list[Completion]:
-        """What came out of each request; of rows that were not run to their end, what there is."""
+        """Result of each request, complete or not."""
         memory = peak_memory(self._ensemble.device)
         return [row.completion(memory) for row in self._rows]
 
 
 def generate(model: LanguageModel[Any] | Ensemble, requests: Requests[Request]) -> list[Completion]:
-    """Run a batch to its end.
-
-    Raises:
-        LimitError, ModelError, DeadEndError: as `Decoding`.
-    """
+    """Run a batch to its end."""
     decoding = Decoding(model, requests)
     for _ in decoding:
         pass

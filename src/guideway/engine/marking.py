@@ -1,10 +1,8 @@
-"""Where a watermark meets a batch: which rows are marked in a step, after what, among which tokens.
+"""Watermark of a batch: the marked rows of a step, their contexts and candidate tokens.
 
-A mark never brings what is not allowed, and ends keep the probability that they have where it acts:
-on rows of logits before temperature and filters (`Scheme.early`) or after them, as a bias or a
-tournament; or, Gumbel's, on the noise of the draw.
-
-What this module does not know: how rows come about, how the draw is done.
+A mark never allows a forbidden token, and keeps the probability of ends. It acts on logits before
+temperature and filters (`Scheme.early`) or after them, as a bias or a tournament; Gumbel's acts on
+the noise of the draw.
 """
 
 from collections.abc import Sequence as Rows
@@ -32,11 +30,7 @@ from guideway.vocabulary.spellings import Vocabulary
 
 
 def check_markable(scheme: Scheme | None, requests: Rows[Request]) -> None:
-    """Refuse settings under which a watermark cannot be.
-
-    Raises:
-        UnsupportedError: SynthID or Gumbel without anything drawn at random, or Gumbel in a search.
-    """
+    """Refuse SynthID and Gumbel without random draws, and Gumbel in a search."""
     if scheme is None or scheme.colours:
         return
     if scheme.kind == "gumbel" and any(request.sampling.search for request in requests):
@@ -59,14 +53,13 @@ class Marking:
     """The watermark of a batch at one step.
 
     Attributes:
-        scheme: the watermark.
-        contexts: the last tokens of each row.
-        marked: which rows are marked in this step.
-        sets: the tokens between which a constraint leaves the choice, of rows that have one.
-        places: what stands for each of these sets (`positions.place`).
-        held: where these rows are.
-        ends: the end ids.
-        width: of the vocabulary.
+        contexts: last tokens of each row.
+        marked: rows that are marked in this step.
+        sets: allowed tokens of the rows with a constraint.
+        places: hash of each of these sets (`positions.place`).
+        held: indices of these rows.
+        ends: end ids.
+        width: width of the vocabulary.
     """
 
     scheme: Scheme
@@ -115,12 +108,7 @@ class Marking:
     def rows(
         self, row: Float[Tensor, "batch choices"], ids: Int[Tensor, "batch choices"] | None = None
     ) -> Float[Tensor, "batch choices"]:
-        """The rows with a mark that is one of logits; searches score with them.
-
-        Args:
-            row: logits or log-probabilities.
-            ids: which tokens they are, None for all in order.
-        """
+        """Mark logits or log-probabilities; `ids` are their tokens, None for all in order."""
         ends = self._is_end(row, ids)
         if self.scheme.kind == "synthid":
             each = numbers(self.scheme, self.contexts, ids, self.width)
@@ -135,9 +123,9 @@ class Marking:
         ids: Int[Tensor, "batch choices"] | None,
         key: Int[Tensor, "batch"],
     ) -> Float[Tensor, "batch choices"]:
-        """The rows with which ends are drawn by the noise of `key`, and the others by the mark's.
+        """Rows in which ends use the noise of `key` and other tokens the mark's.
 
-        A keyed end would come in the same places of all texts.
+        Ends drawn with the mark's noise would come at the same positions in all texts.
         """
         if not len(self.ends):
             return row
@@ -191,14 +179,9 @@ def late(
     key: Int[Tensor, "batch"],
     watch: Watch | None,
 ) -> Float[Tensor, "batch choices"]:
-    """Rows after temperature and filters, marked if the mark belongs there.
+    """Rows after temperature and filters, marked if the scheme acts there.
 
-    Args:
-        marking: of the step, None for no watermark.
-        row: logits.
-        ids: which tokens they are, None for all in order.
-        key: of the noise that the draw would have without a mark.
-        watch: told of the rows.
+    `ids` are the tokens of the logits, None for all; `key` is that of the unmarked noise.
     """
     if marking is None or marking.scheme.early:
         return row

@@ -1,4 +1,4 @@
-"""How much memory a generation took. Knows no models."""
+"""Peak memory of a generation."""
 
 import sys
 
@@ -6,12 +6,7 @@ import torch
 
 
 def peak_memory(device: torch.device) -> int:
-    """The most bytes in use so far: by torch on a GPU, else by the whole process; 0 if unknown.
-
-    Example:
-        >>> peak_memory(torch.device("cpu")) >= 0
-        True
-    """
+    """Most bytes used so far: by torch on a GPU, else by the process; 0 if unknown."""
     if device.type == "cuda":
         return torch.cuda.max_memory_allocated(device)
     try:

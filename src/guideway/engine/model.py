@@ -1,34 +1,25 @@
-"""The seam between the loop and what gives logits.
+"""Protocols of language models. `tests/laws` checks these laws on every implementation:
 
-Laws, which `tests/laws` checks on every implementation:
+- A row of logits depends on that row's tokens alone (in float32, up to rounding).
+- `extend` by several tokens gives at each what single steps give.
+- `select` copies: it may repeat, omit and reorder rows, and its argument stays usable. A cache
+  passed to `extend` must not be used again.
+- Logits are float32, as wide as the vocabulary, on `device`.
 
-- a row of logits is what the model gives after that row's tokens alone: not changed by the rows
-  around it (in float32, up to rounding);
-- `extend` by several tokens gives at each of them what one step at a time gives there;
-- `select` copies: it may repeat rows, leave some out and change their order, and the cache it was
-  given can still be used. A cache that went into `extend` must not be used again;
-- logits are float32, as wide as the vocabulary, on `device`.
+A `VariedModel` has low-rank adapters and early exits (logits after block k):
 
-A model knows no constraint and no sampling. The methods suffice for what holds several
-continuations: beams reorder with `select`, a draft is verified with one `extend`.
+- Head 0 is the model itself, as in `prefill` and `extend`; head n is exit `exits[n − 1]`.
+- An exit after block k gives the logits of a copy without the later blocks.
+- A row with an adapter gives the logits of a copy with the adapter merged, whatever the adapters of
+  other rows; its exits too.
+- The cache keeps each row's adapter, through `extend`, `extend_varied` and `select`.
+- Later calls without adapters and exits are bit for bit as before.
 
-Some models give several answers to one question: rows may have low-rank adapters, and each forward
-may also give the logits of early exits, what the model would say if it ended after block k. Laws of
-these:
+A `HiddenModel` also returns last hidden states, the input of the head:
 
-- head 0 is the model itself: what `prefill` and `extend` give; head n is exit `exits[n − 1]`;
-- an exit after block k gives what a copy of the model gives from which the later blocks are taken;
-- a row with an adapter gives what a copy of the model gives into whose weights it is merged, alone
-  or among rows with other adapters or with none; its exits too;
-- the cache keeps each row's adapter, through `extend`, `extend_varied` and `select`;
-- nothing of it stays: a later call without adapters and exits gives, bit for bit, what it gave
-  before.
-
-Some models also show their last hidden states, what the head reads. Laws of these:
-
-- there is one for each token of the prompt, or of the new ones, and none for padding; each is what
-  the row's tokens up to there give alone, with the row's adapter, whatever the exits;
-- cache and logits are, bit for bit, what they are without showing them.
+- There is one for each token of the prompt or of the new tokens, none for padding; it depends on
+  the row's tokens so far and its adapter alone.
+- Cache and logits are bit for bit those without hidden states.
 """
 
 from collections.abc import Sequence
@@ -55,7 +46,7 @@ class LanguageModel(Protocol[Cache]):
 
     @property
     def device(self) -> torch.device:
-        """Where the logits are."""
+        """Device of the logits."""
         ...
 
     @property
@@ -86,7 +77,7 @@ class VariedModel(LanguageModel[Cache], Protocol[Cache]):
 
     @property
     def layers(self) -> int:
-        """How many blocks it has; an exit is after block k, 1 ≤ k < layers. 0: no exits known."""
+        """Number of blocks; an exit is after block k, 1 ≤ k < layers. 0: no exits known."""
         ...
 
     def prefill_varied(
@@ -95,12 +86,7 @@ class VariedModel(LanguageModel[Cache], Protocol[Cache]):
         adapters: Sequence[Adapter | None],
         exits: Sequence[int],
     ) -> tuple[Cache, Float[Tensor, "heads batch vocabulary"]]:
-        """`prefill`, each row with its adapter; heads are the model and the exits.
-
-        Raises:
-            ModelError: an adapter does not fit the model, or there is no such exit.
-            UnsupportedError: the architecture has no exits that are known.
-        """
+        """`prefill`, each row with its adapter; heads are the model and the exits."""
         ...
 
     def extend_varied(
@@ -120,11 +106,7 @@ class HiddenModel(VariedModel[Cache], Protocol[Cache]):
         adapters: Sequence[Adapter | None],
         exits: Sequence[int],
     ) -> tuple[Cache, Float[Tensor, "heads batch vocabulary"], list[Float[Tensor, "_ hidden"]]]:
-        """`prefill_varied`, and for each prompt the states after its tokens.
-
-        Raises:
-            UnsupportedError: the model has no states, or they are not known.
-        """
+        """`prefill_varied`, with the hidden states after each token of the prompts."""
         ...
 
     def extend_hidden(
@@ -132,9 +114,5 @@ class HiddenModel(VariedModel[Cache], Protocol[Cache]):
     ) -> tuple[
         Cache, Float[Tensor, "heads batch new vocabulary"], Float[Tensor, "batch new hidden"]
     ]:
-        """`extend_varied`, and the states after the new tokens.
-
-        Raises:
-            UnsupportedError: as `prefill_hidden`.
-        """
+        """`extend_varied`, with the hidden states after the new tokens."""
         ...

@@ -1,11 +1,8 @@
-"""A hint where threads get into one another's way on a CPU: what to set, said once in a process.
+"""A hint, once in a process, if threads slow each other down on a CPU.
 
-Two signs are looked for. torch may use more threads than the process has cores, as in containers
-with a quota: then every step waits. And the steps of a model may become five times as slow as they
-were, when other programs begin to use the same cores. A single slow step is no sign: it may wait
-for a disk or a kernel that is compiled. Nor are steps of microseconds.
-
-What this module does not know: models.
+Two signs: torch uses more threads than the process has cores (containers with a quota), or steps
+become five times slower, when other programs use the same cores. Single slow steps and steps of
+microseconds do not count.
 """
 
 import contextlib
@@ -51,11 +48,7 @@ def usable_cores(quota: Path = QUOTA) -> int:
 
 @final
 class Pace:
-    """How long the steps of a model take, by the number of tokens that a step reads.
-
-    Attributes:
-        clock: gives the time in seconds.
-    """
+    """Step times of a model by the number of tokens; `clock` gives seconds."""
 
     def __init__(
         self,

@@ -1,12 +1,8 @@
-"""Biases, penalties and bans of a batch: what the rows' histories say, applied to their logits.
+"""Biases, penalties and bans of a batch, from the rows' histories.
 
-The order is transformers' where it has them: bias, repetition, presence and frequency, the flat
-penalty, DRY, bad words, repeated n-grams. Bad words come before the n-grams, whose ban is left out
-where nothing else would be left: the promise that is never broken leaves its remainder first.
-
-Each stage is there only if a row of the batch switches it on. Settings that never change are on the
-device before the first step; what depends on the text is uploaded at each step, a few tokens of
-each row.
+The order is transformers': bias, repetition, presence and frequency, the flat penalty, DRY, bad
+words, repeated n-grams. The ban of n-grams is skipped if it would leave nothing, so it comes after
+bad words. Constant settings are uploaded once; tokens of the text at each step.
 """
 
 from collections.abc import Callable, Iterable, Sequence
@@ -43,11 +39,7 @@ Stage: TypeAlias = Callable[[Tensor, Histories], Tensor]
 @final
 @dataclass(frozen=True, slots=True)
 class Penalties:
-    """The stages of a batch before temperature.
-
-    Attributes:
-        stages: name and function of each.
-    """
+    """The stages of a batch before temperature, as (name, function)."""
 
     stages: tuple[tuple[str, Stage], ...]
 
@@ -83,7 +75,7 @@ class Penalties:
         histories: Sequence[History],
         watch: Watch | None = None,
     ) -> Float[Tensor, "batch vocabulary"]:
-        """The row after all stages; `watch` is told the name of each and the rows after it."""
+        """Apply all stages; `watch` gets the name and rows of each."""
         for name, stage in self.stages:
             row = stage(row, histories)
             if watch is not None:
@@ -175,10 +167,7 @@ def _marks(rows: Sequence[dict[int, float]], device: torch.device) -> Marks | No
 
 
 def _padded(rows: Sequence[Ids], device: torch.device) -> Int[Tensor, "batch longest"]:
-    """Ids of different numbers as one tensor.
-
-    What fills a row up is its own first token, or token 0 where it has none.
-    """
+    """Rows of ids as one tensor, padded with their own first token, or token 0."""
     ids = np.zeros((len(rows), max(map(len, rows))), np.int32)  # half of what int64 would be
     for place, row in enumerate(rows):
         ids[place, : len(row)] = row

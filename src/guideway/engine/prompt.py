@@ -1,19 +1,16 @@
-"""Prompts to tokens, and the joint between a prompt and the text that follows it.
+"""Prompts to tokens, and the joint between a prompt and the generated text.
 
-A tokenizer may put a space in front of what it encodes (`vocabulary.lead`), a chat template may put
-one in front of a reply, and neither belongs to the reply. Which bytes stand between is the joint:
+A tokenizer may add a space before a text (`vocabulary.lead`), and so may a chat template before a
+reply; it does not belong to the reply. The joint is these bytes:
 
     prompt              joint
-    a text              none: the text goes on where the prompt stops, spaces are the prompt's own
-    the empty text      `vocabulary.lead`: what decoding takes away from a text's beginning
-    a healed text       its own end, which was taken back (`vocabulary.healing`)
-    chat messages       what the template and the tokenizer put before a reply, found by rendering a
-                        conversation with a reply and looking at the tokens of its first word
+    a text              none
+    the empty text      `vocabulary.lead`
+    a healed text       its end, which was taken back (`vocabulary.healing`)
+    chat messages       the bytes that the template adds before a reply, found by rendering one
 
-Worked example: Llama 2's template renders "[INST] Hi [/INST] Hello </s>". The prompt ends with
-"[/INST]", the reply's first token is "▁Hello", so the joint is b" ".
-
-What this module does not know: models, constraints.
+Example: Llama 2's template renders "[INST] Hi [/INST] Hello </s>". The prompt ends with "[/INST]",
+the reply's first token is "▁Hello", so the joint is b" ".
 """
 
 from collections.abc import Iterator, Sequence
@@ -28,7 +25,7 @@ from guideway.vocabulary.healing import heal
 from guideway.vocabulary.spellings import Vocabulary
 
 WORD: Final = "guideway"  # the reply of the rendered conversation
-ANCHORS: Final = ("\n", ".", "x")  # texts to encode something behind
+ANCHORS: Final = ("\n", ".", "x")  # texts to put before an encoded one
 _WITHIN_CHARACTER: Final = range(0x80, 0xC0)  # bytes that begin no character of UTF-8
 
 
@@ -38,9 +35,9 @@ class Prompt:
     """A prompt as a model reads it.
 
     Attributes:
-        tokens: its tokens, one at least.
-        joint: bytes that the model spells before the text, which are not part of it.
-        taken: the tokens that were taken back from the end, if the joint is what they spell.
+        tokens: at least one token.
+        joint: bytes that the model spells before the text.
+        taken: tokens taken back from the end, if the joint is their spelling.
     """
 
     tokens: tuple[int, ...]
@@ -61,7 +58,7 @@ class PromptReader:
     def __init__(
         self, vocabulary: Vocabulary, tokenizer: Any = None, tools: Sequence[Any] = ()
     ) -> None:
-        """A reader for a transformers tokenizer; without one, fewest tokens spell a text.
+        """A reader for a transformers tokenizer; without one, texts use the fewest tokens.
 
         `tools` are descriptions of functions, for chat templates.
         """
@@ -82,14 +79,7 @@ class PromptReader:
         return PromptReader(self._vocabulary, self._tokenizer, tools)
 
     def read(self, prompt: str | Sequence[Message]) -> Prompt:
-        """The tokens and the joint of a text or of chat messages.
-
-        Raises:
-            SourceError: a message has no role or content, a text is none that UTF-8 has, or the
-                template refuses the messages.
-            UnsupportedError: a message has an image, or something else that is not a text.
-            ModelError: there is no chat template, or no token to begin with.
-        """
+        """Tokens and joint of a text or of chat messages."""
         if not isinstance(prompt, str):
             return self._read_chat(prompt)
         if prompt:
@@ -98,10 +88,9 @@ class PromptReader:
         return Prompt(self._beginning(), self._vocabulary.lead)
 
     def healed(self, prompt: Prompt, *, characters: bool = False) -> Prompt:
-        """A text prompt whose last tokens are taken back, as `vocabulary.healing` says.
+        """A text prompt without its last tokens, see `vocabulary.healing`.
 
-        Where `characters` are kept whole more of them are, as far as the last character that begins
-        with a token: within one no tokenizer begins a text.
+        With `characters`, more tokens are taken back, until the rest does not split a character.
         """
         tokens, joint = heal(prompt.tokens, self._vocabulary)
         while characters and tokens and joint and joint[0] in _WITHIN_CHARACTER:
@@ -109,11 +98,7 @@ class PromptReader:
         return Prompt(tokens or self._beginning(), joint, prompt.tokens[len(tokens) :])
 
     def without(self, prompt: Prompt, end: bytes) -> Prompt:
-        """A prompt without the bytes that another reader has taken back from its end.
-
-        Raises:
-            UnsupportedError: it does not end with them.
-        """
+        """A prompt without the bytes `end`, which another reader took back."""
         tokens, taken = list(prompt.tokens), b""
         while len(taken) < len(end) and tokens:
             taken = (self._spelled([tokens.pop()]) or b"\xff") + taken
@@ -127,12 +112,7 @@ class PromptReader:
         return Prompt(tuple(tokens) or self._beginning(), end)
 
     def continuation(self, prompt: Prompt, text: str) -> tuple[int, ...]:
-        """The tokens that the tokenizer itself would give `text` after the prompt and its joint.
-
-        Raises:
-            SourceError: it is no text that UTF-8 has.
-            ModelError: the vocabulary cannot spell it.
-        """
+        """The tokens that the tokenizer gives `text` after the prompt and its joint."""
         check_text(text, "the continuation")
         wanted = prompt.joint + text.encode()
         for tokens in self._encodings(prompt.joint.decode(errors="replace"), text):
@@ -141,11 +121,7 @@ class PromptReader:
         return self.spell(wanted)
 
     def spell(self, data: bytes) -> tuple[int, ...]:
-        """The fewest tokens that spell `data`.
-
-        Raises:
-            ModelError: the vocabulary cannot spell it.
-        """
+        """The fewest tokens that spell `data`."""
         trie = self._vocabulary.trie
         best: list[tuple[int, int]] = [(0, 0)] * (len(data) + 1)  # tokens from here, first's length
         for at in range(len(data) - 1, -1, -1):
@@ -176,7 +152,7 @@ class PromptReader:
         return whole[:place]
 
     def _beginning(self) -> tuple[int, ...]:
-        """The tokens of a text of which nothing is there yet."""
+        """The tokens before an empty text."""
         if self._tokenizer is not None:
             if opening := self._opening("x"):
                 return opening
@@ -197,7 +173,7 @@ class PromptReader:
     def _reply_joint(
         self, messages: Sequence[Plain], prompt: tuple[int, ...], template: ChatTemplate
     ) -> bytes:
-        """The bytes between the prompt and a reply, b"" if the reply cannot be told apart."""
+        """Bytes between the prompt and a reply; b"" if the reply cannot be located."""
         try:
             text = template.render(messages, self._tools, reply=WORD)
         except SourceError:  # a template may insist on who speaks next
@@ -210,7 +186,7 @@ class PromptReader:
         return joint if begins and not joint.strip() else b""
 
     def _encodings(self, joint: str, text: str) -> Iterator[tuple[int, ...]]:
-        """Ways in which the tokenizer may cut `text`, the most natural one first."""
+        """Tokenizations of `text`, the most natural one first."""
         if self._tokenizer is None:
             return
         yield self._encode(text)

@@ -12,14 +12,14 @@ from guideway.engine.views import View
 @final
 @dataclass(frozen=True, slots=True)
 class Reading:
-    """What a leaf's logits are read from; equal readings are one leaf.
+    """Source of a leaf's logits; equal readings are one leaf.
 
     Attributes:
-        model: what runs. Leaves of one model run as one batch.
+        model: leaves of one model run as one batch.
         reader: its tokenizer.
-        views: how the prompt is seen, applied in this order.
-        adapter: what changes its weights (`engine.model.VariedModel`).
-        exit: the block after which its logits are read, None for the last one.
+        views: changes of the prompt, applied in this order.
+        adapter: adapter of its weights (`engine.model.VariedModel`).
+        exit: block whose logits are read, None for the last one.
     """
 
     model: LanguageModel[Any]

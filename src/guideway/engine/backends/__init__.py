@@ -1,1 +1,1 @@
-"""What we run on: the only modules that import transformers."""
+"""Backends: the only modules that import transformers."""

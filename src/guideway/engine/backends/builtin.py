@@ -1,14 +1,9 @@
-"""The built-in model: found where its Python package is installed, converted once, checked always.
+"""The built-in model: taken from its Python package, converted once, checked at each load.
 
     package ─ sha256 ─▶ .gguf ─ convert ─▶ folder in the user's cache ─ checksums ─▶ transformers
 
-The conversion goes into a folder beside its place, is written to the disk and then renamed, so that
-a place that exists is whole unless somebody changed it; a manifest with the checksum of each file
-says whether they did (0.1 s for 540 MB). What an interrupted conversion left behind is removed by
-the next one. A lock file makes a second process wait rather than convert as well; the system frees
-the lock of a process that dies.
-
-What this module does not know: what is in the files.
+The conversion writes to a temporary folder, syncs and renames it. A manifest has the checksum of
+each file (0.1 s for 540 MB). A lock file makes other processes wait.
 """
 
 import hashlib
@@ -37,11 +32,7 @@ BUILDING: Final = "building-"
 
 
 def builtin_folder() -> Path:
-    """The folder of the converted built-in model, made if it is not there or not whole.
-
-    Raises:
-        ModelError: the package is missing or holds another file, or the cache cannot be written.
-    """
+    """Folder of the converted model; converts it if it is missing or damaged."""
     root = cache_root()
     place = root / f"{NAME}-{FORMAT}"
     if is_whole(place):
@@ -62,11 +53,7 @@ def builtin_folder() -> Path:
 
 
 def cache_root() -> Path:
-    """The folder for models: under GUIDEWAY_CACHE if that is set, else in the user's cache folder.
-
-    Raises:
-        ModelError: neither is there.
-    """
+    """Folder for models in GUIDEWAY_CACHE or the user's cache folder."""
     try:
         return cache_folder("models")
     except OSError as error:
@@ -74,11 +61,7 @@ def cache_root() -> Path:
 
 
 def packaged_file() -> Path:
-    """The model's file in the installed package, which is not imported.
-
-    Raises:
-        ModelError: the package is not installed, or not complete.
-    """
+    """The model's file in the installed package, which is not imported."""
     try:
         path = Path(str(distribution(PACKAGE).locate_file(FILE)))
     except PackageNotFoundError:
@@ -94,7 +77,7 @@ def packaged_file() -> Path:
 
 
 def is_whole(place: Path) -> bool:
-    """Whether every file that the manifest of `place` names is there with its checksum."""
+    """Return True if all files of the manifest exist with their checksums."""
     try:
         sums: dict[str, int] = json.loads((place / MANIFEST).read_text("utf-8"))
         return bool(sums) and all(_checksum(place / name) == sums[name] for name in sums)

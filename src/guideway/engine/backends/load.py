@@ -1,15 +1,10 @@
-"""What a user names → a `TransformersModel`.
+"""Load a `TransformersModel` by name or object.
 
-    name                        what is tried
-    "smollm2-135m"              the built-in model
-    a folder                    a transformers checkpoint in it
-    "….gguf"                    a llama.cpp file
-    "owner/model"               the hub's local cache, then the hub itself
-    a transformers model        as it is, with the tokenizer given beside it
-
-Everything that is missing is said with what was tried and how to provide it by hand.
-
-What this module does not know: prompts, constraints.
+"smollm2-135m"              the built-in model
+a folder                    a transformers checkpoint in it
+"….gguf"                    a llama.cpp file
+"owner/model"               the hub's local cache, then the hub
+a transformers model        with the given tokenizer
 """
 
 import contextlib
@@ -112,7 +107,7 @@ def _given(module: Any, tokenizer: Any) -> TransformersModel:
 
 
 def _located(source: str | Path) -> tuple[str, dict[str, Any]]:
-    """What `from_pretrained` is to be called with."""
+    """Name and arguments for `from_pretrained`."""
     if source == NAME:
         return str(builtin_folder()), {"local_files_only": True}
     path = Path(source).expanduser()
@@ -131,7 +126,7 @@ def _located(source: str | Path) -> tuple[str, dict[str, Any]]:
 
 
 def _reach_hub(name: str) -> bool:
-    """Whether the hub's files are in the local cache; if not, the hub has them."""
+    """Return True if the hub's files are in the local cache; False if the hub has them."""
     from huggingface_hub import HfApi, try_to_load_from_cache
 
     near = difflib.get_close_matches(name.lower(), [NAME], 1)

@@ -1,16 +1,13 @@
-"""An n-gram model as a `LanguageModel`: trained in seconds, its rows made in microseconds.
+"""An n-gram model as a `LanguageModel`.
 
-Its logits are log-probabilities over the tokens that spell something and one end id, the least of
-the vocabulary; they sum to 1, and every other id has −∞. Ids that spell nothing (ends, beginnings,
-roles of a chat) are all one symbol, the boundary between texts: after any of them a text begins.
+Its logits are log-probabilities of the tokens with a spelling and of one end id, the least of the
+vocabulary; they sum to 1, and all other ids have −∞. Ids without a spelling (ends, beginnings, roles
+of a chat) are one symbol, the boundary between texts. The cache of a row is its last order − 1
+tokens, none from before a boundary.
 
-A row is that of single tokens, moved by the backoffs of the contexts that were seen, in which the
-tokens seen after each context are overwritten, from the shortest context to the longest: one copy
-of the width and no logarithm. Measured on one core with 3.3 MB of text, 967,000 tokens: training
-takes 0.8 s at order 3, a row 0.1 ms at 49,152 as at 128,256 ids.
-
-The cache is what counts of each row: its last tokens, one less than the order, none before a
-boundary. What this module does not know: how estimates are made, texts.
+A row starts with single tokens, moved by the backoffs of the seen contexts; then the tokens seen
+after each context are overwritten, from the shortest context to the longest. Measured on one core
+with 3.3 MB of text (967,000 tokens): training takes 0.8 s at order 3, a row 0.1 ms.
 """
 
 from collections.abc import Iterable, Sequence
@@ -73,17 +70,10 @@ class NgramModel:
         *,
         device: str | torch.device = "cpu",
     ) -> "NgramModel":
-        """The model of these texts.
+        """Train a model on token sequences.
 
-        Args:
-            texts: their tokens. An id in the middle that spells nothing divides a text in two.
-            vocabulary: what the tokens are.
-            order: tokens of the longest n-grams, 1 to 16.
-            device: where the logits go.
-
-        Raises:
-            LimitError: there is no such order.
-            ModelError: there is no text, an id is not in the vocabulary, or that has no end id.
+        An id without a spelling divides a text in two. `order` is the length of the longest n-grams, 1 to
+        16; `device` is that of the logits.
         """
         if not 1 <= order <= MOST:
             raise LimitError(
@@ -106,11 +96,7 @@ class NgramModel:
     def prefill(
         self, prompts: Sequence[Sequence[int]]
     ) -> tuple[tuple[Context, ...], Float[Tensor, "batch vocabulary"]]:
-        """What counts of each prompt, and the log-probabilities after it.
-
-        Raises:
-            ModelError: a prompt is empty.
-        """
+        """Contexts of the prompts and the log-probabilities after them; empty prompts are refused."""
         if not all(prompts):
             raise ModelError("a prompt is empty: the model needs at least one token")
         cache = tuple(self._tail(prompt) for prompt in prompts)
@@ -119,7 +105,7 @@ class NgramModel:
     def extend(
         self, cache: tuple[Context, ...], tokens: Int[Tensor, "batch new"]
     ) -> tuple[tuple[Context, ...], Float[Tensor, "batch new vocabulary"]]:
-        """What counts with more tokens, and the log-probabilities after each of them."""
+        """Contexts with more tokens, and the log-probabilities after each of them."""
         news = cast("list[list[int]]", tokens.tolist())  # pyright: ignore[reportUnknownMemberType]
         contexts: list[Context] = []
         longer: list[Context] = []
@@ -132,7 +118,7 @@ class NgramModel:
         return tuple(longer), self._rows(contexts).view(*tokens.shape, -1)
 
     def select(self, cache: tuple[Context, ...], rows: Sequence[int]) -> tuple[Context, ...]:
-        """What counts of these rows."""
+        """Contexts of these rows."""
         return tuple(cache[row] for row in rows)
 
     def save(self, path: str | Path) -> None:
@@ -154,16 +140,7 @@ class NgramModel:
     def open(
         cls, path: str | Path, vocabulary: Vocabulary, *, device: str | torch.device = "cpu"
     ) -> "NgramModel":
-        """The model in a file that `save` has written.
-
-        Args:
-            path: the file.
-            vocabulary: the one that the model was trained with.
-            device: where the logits go.
-
-        Raises:
-            ModelError: the file is missing, damaged or no such file, or of another vocabulary.
-        """
+        """Load a model that `save` wrote, for the vocabulary that it was trained with."""
         try:
             record = unpacked(Path(path).read_bytes())
         except OSError as error:
@@ -183,7 +160,7 @@ class NgramModel:
         return cls(vocabulary, Tables(arrays["single"], levels), device)
 
     def _tail(self, tokens: Sequence[int]) -> Context:
-        """What counts of these tokens: the last ones, from the last boundary on."""
+        """Context after these tokens: the last ones from the last boundary on."""
         if self.order == 1:
             return ()
         tail = [self._symbols[token] for token in tokens[1 - self.order :]]

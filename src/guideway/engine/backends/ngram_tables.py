@@ -2,22 +2,17 @@
 
     p(w | c) = max(a(c w) − D(a(c w)), 0) / Σ a(c ·) + γ(c) · p(w | c without its first token)
 
-after Chen and Goodman, "An empirical study of smoothing techniques for language modeling" (Computer
+Chen and Goodman, "An empirical study of smoothing techniques for language modeling" (Computer
 Speech and Language 13, 1999, section 3). a is the number of occurrences for n-grams of the highest
-order and for those that begin a text, else the number of different tokens before it; D is one of
-three discounts by a = 1, 2, 3 or more, estimated for each order from how many n-grams have a = 1 to
-4, or ½, 1 and 1½ where too few do; γ(c) is what the discounts took. Below the single tokens stands
-the uniform distribution, so everything that can be predicted has a probability.
+order and for those that begin a text, else the number of different tokens before it. D has a value
+for a = 1, 2, and 3 or more, estimated for each order from the numbers of n-grams with a = 1 to 4,
+or ½, 1 and 1½ if these are too few. γ(c) is the mass of the discounts. Below single tokens is the
+uniform distribution.
 
-The texts come as one stream with one symbol, the boundary, between them: before a text it is
-context, after it it is predicted as the end, and no n-gram reaches across it.
-
-What is kept are logarithms in the form of the ARPA files: of p for each n-gram that was seen, of γ
-for each context. p of anything else is p after the shorter context times γ. n-grams of one order
-are sorted by context and last token, where a context is the place of its n-gram among those of the
-order below, so that the tokens seen after a context stand in one piece.
-
-What this module does not know: what tokens spell, models, files.
+The texts are one stream with a boundary symbol between them, which is context before a text and
+predicted as its end; no n-gram crosses it. Stored are log p of each seen n-gram and log γ of each
+context, as in ARPA files; other p are p after the shorter context times γ. N-grams of an order are
+sorted by context and last token; a context is the index of its n-gram in the order below.
 """
 
 from dataclasses import dataclass
@@ -38,9 +33,9 @@ class Level:
     """The n-grams of one order, two tokens or more.
 
     Attributes:
-        starts: for each context where its tokens begin in `tokens`, and where the last one's end.
-        tokens: the last tokens, ascending after each context.
-        values: log p of the last token after the context, natural.
+        starts: index in `tokens` of each context's first token; ends with the total.
+        tokens: last tokens, ascending for each context.
+        values: natural log p of the last token after the context.
         backoffs: log γ of each context.
     """
 
@@ -53,12 +48,7 @@ class Level:
 @final
 @dataclass(frozen=True, slots=True, eq=False)
 class Tables:
-    """All orders.
-
-    Attributes:
-        single: log p of each token without context; −∞ for what cannot be predicted.
-        levels: the n-grams of two tokens, of three, and so on.
-    """
+    """All orders: log p of single tokens (−∞ if never predicted), then n-grams of two, three, … tokens."""
 
     single: NDArray[np.float32]
     levels: tuple[Level, ...]
@@ -71,10 +61,9 @@ class Counted:
 
     Attributes:
         keys: context · width + last token, ascending.
-        counts: how often each occurs.
-        ends: where in the stream the first occurrence of each ends.
-        places: for each position of the stream the n-gram that ends there, as its place in `keys`;
-            −1 where none does.
+        counts: number of occurrences.
+        ends: stream position where the first occurrence of each ends.
+        places: index in `keys` of the n-gram that ends at each stream position, or −1.
     """
 
     keys: Integers
@@ -84,19 +73,14 @@ class Counted:
 
 
 def estimate(stream: Integers, boundary: int, predicted: NDArray[np.bool_], order: int) -> Tables:
-    """The estimates from a stream of tokens.
+    """Estimate tables from a stream with one boundary before, between and after texts.
 
-    Args:
-        stream: the texts' tokens, with exactly one boundary before, between and after them.
-        boundary: the symbol that is no text.
-        predicted: which of all symbols may come next; the boundary is one of them.
-        order: tokens of the longest n-grams.
+    `predicted` marks the symbols that may come next, the boundary included.
 
-    Example:
-        >>> stream = np.array([2, 0, 1, 2, 0, 0, 2])  # the texts 01 and 00
-        >>> tables = estimate(stream, 2, np.ones(3, bool), 2)
-        >>> [round(float(p), 3) for p in np.exp(tables.single)]
-        [0.367, 0.267, 0.367]
+    >>> stream = np.array([2, 0, 1, 2, 0, 0, 2])  # the texts 01 and 00
+    >>> tables = estimate(stream, 2, np.ones(3, bool), 2)
+    >>> [round(float(p), 3) for p in np.exp(tables.single)]
+    [0.367, 0.267, 0.367]
     """
     width = len(predicted)
     counted = [_single(stream, width)]
@@ -151,12 +135,11 @@ def _adjusted(counted: list[Counted], size: int, stream: Integers, boundary: int
 
 
 def discounts(amounts: Integers) -> Floats:
-    """D for a = 0, 1, 2, 3 or more, from how many n-grams have each.
+    """D for a = 0, 1, 2, and 3 or more, from the numbers of n-grams with each a.
 
-    Example:
-        >>> amounts = np.repeat([1, 2, 3, 4], [8, 4, 2, 1])
-        >>> discounts(amounts).tolist()  # Y = 8 / (8 + 2 · 4)
-        [0.0, 0.5, 1.25, 2.0]
+    >>> amounts = np.repeat([1, 2, 3, 4], [8, 4, 2, 1])
+    >>> discounts(amounts).tolist()  # Y = 8 / (8 + 2 · 4)
+    [0.0, 0.5, 1.25, 2.0]
     """
     once, twice, thrice, fourth = np.bincount(np.minimum(amounts, 5), minlength=6)[1:5].tolist()
     found = FALLBACK

@@ -1,14 +1,12 @@
-"""A folder that PEFT has saved → an `Adapter`, without PEFT.
+"""Read an `Adapter` from a folder that PEFT saved, without PEFT.
 
-    adapter_config.json          kind, rank, alpha; every setting that changes what is computed is
-                                 followed or refused by name
-    adapter_model.safetensors    the tensors; which modules are adapted is read from their names
+    adapter_config.json          kind, rank, alpha; other settings that change results are followed
+                                 or refused by name
+    adapter_model.safetensors    the tensors; their names give the adapted modules
 
-scale = alpha / rank, or alpha / √rank where `use_rslora` says so (Kalajdzievski 2023, arXiv
-2312.03732); `alpha_pattern` and `rank_pattern` give single modules their own. `fan_in_fan_out` says
-how the base model keeps its weights, which matters where they are merged; here nothing is merged.
-
-What this module does not know: the model that the adapter is for.
+scale = alpha / rank, or alpha / √rank with `use_rslora` (Kalajdzievski 2023, arXiv 2312.03732);
+`alpha_pattern` and `rank_pattern` override single modules. `fan_in_fan_out` matters only for
+merging, which does not happen here.
 """
 
 import json
@@ -56,16 +54,7 @@ PLAIN_BEGINNINGS: Final = (True, False, None, "gaussian", "eva", "orthogonal")
 
 
 def read_adapter(path: str | Path) -> Adapter:
-    """The LoRA adapter in a folder, named after it.
-
-    Args:
-        path: a folder with `adapter_config.json` and `adapter_model.safetensors`.
-
-    Raises:
-        ModelError: a file is missing or broken.
-        UnsupportedError: it is no LoRA adapter, or one with settings that are not followed here,
-            naming them.
-    """
+    """The LoRA adapter in a folder, named after it; other kinds and unknown settings are refused."""
     folder = Path(path).expanduser()
     for name in (CONFIG, TENSORS):
         if not (folder / name).is_file():

@@ -11,15 +11,14 @@ Progress: TypeAlias = bool | Callable[[int, int], object]
 
 @contextmanager
 def shown(progress: Progress, total: int) -> Generator[Callable[[int], object], None, None]:
-    """Show the rows that are done while the block runs; it gets a function that adds some.
+    """Show the number of finished rows while the block runs; yields a function that adds rows.
 
-    Example:
-        >>> counts = []
-        >>> with shown(lambda done, total: counts.append((done, total)), 3) as add:
-        ...     add(2), add(0), add(1)
-        (None, None, None)
-        >>> counts
-        [(2, 3), (3, 3)]
+    >>> counts = []
+    >>> with shown(lambda done, total: counts.append((done, total)), 3) as add:
+    ...     add(2), add(0), add(1)
+    (None, None, None)
+    >>> counts
+    [(2, 3), (3, 3)]
     """
     done = 0
 
@@ -44,14 +43,7 @@ def shown(progress: Progress, total: int) -> Generator[Callable[[int], object], 
 
 @contextmanager
 def progress_bar(title: str) -> Generator[Callable[[float], object], None, None]:
-    """A bar while the block runs, and none where stderr is no terminal.
-
-    The block gets a function that adds a share of the work.
-
-    Example:
-        >>> with progress_bar("Reading") as advance:
-        ...     advance(0.5)  # nothing is shown here: stderr is no terminal
-    """
+    """Show a bar while the block runs, on a terminal only; yields a function that adds shares."""
     if not sys.stderr.isatty():
         yield lambda share: None
         return

@@ -1,16 +1,10 @@
 """A transformers model with its tokenizer as a `LanguageModel`.
 
-Rules:
-
-- the cache object is transformers' own; beside it go the attention mask (None while no row of the
-  batch is padded) and the number of real tokens of each row;
-- prompts of different lengths are padded on the left, masked there, and counted without it: the
-  position of a token is what it would be alone;
-- the width of the vocabulary is that of the logits of one forward, not what a configuration says;
-- a forward without adapters and exits runs the model as it is; with them, `variants` hooks into
-  that one forward. That the blocks which were found are the model's own is tried at the first exit.
-
-What this module does not know: constraints, sampling, where weights come from.
+- The cache is transformers' own, with an attention mask (None if no row is padded) and the number
+  of real tokens of each row.
+- Prompts are padded on the left and masked; positions count real tokens only.
+- The vocabulary is as wide as the logits of a forward pass, whatever the configuration says.
+- Adapters and exits use the hooks of `variants`. The blocks are checked at the first exit.
 """
 
 import contextlib
@@ -102,18 +96,14 @@ class TransformersModel:
 
     @property
     def layers(self) -> int:
-        """How many blocks it has; 0 where it is not clear which modules they are."""
+        """Number of blocks; 0 if they are not known."""
         return len(self._blocks)
 
     @torch.inference_mode()
     def prefill(
         self, prompts: Sequence[Sequence[int]]
     ) -> tuple[TransformersCache, Float[Tensor, "batch vocabulary"]]:
-        """A cache of the prompts and the logits after each.
-
-        Raises:
-            ModelError: a prompt is empty.
-        """
+        """Cache of the prompts and logits after each; empty prompts are refused."""
         cache, heads = self.prefill_varied(prompts, (None,) * len(prompts), ())
         return cache, heads[0]
 
@@ -127,14 +117,10 @@ class TransformersModel:
         Float[Tensor, "heads batch vocabulary"],
         list[Float[Tensor, "_ hidden"]],
     ]:
-        """`prefill_varied`, and for each prompt the states after its tokens.
-
-        Raises:
-            UnsupportedError: the decoder's output is not known to be them.
-        """
+        """`prefill_varied`, with the hidden states after each token of the prompts."""
         with shown(self.module) as states:
             cache, heads = self.prefill_varied(prompts, adapters, exits)
-        rows = zip(states[-1], prompts, strict=False)  # behind the rows come those of the exits
+        rows = zip(states[-1], prompts, strict=False)  # rows of the exits follow
         return cache, heads, [row[len(row) - len(prompt) :] for row, prompt in rows]
 
     @torch.inference_mode()
@@ -144,14 +130,7 @@ class TransformersModel:
         adapters: Sequence[Adapter | None],
         exits: Sequence[int],
     ) -> tuple[TransformersCache, Float[Tensor, "heads batch vocabulary"]]:
-        """A cache of the prompts, and the logits of the model and of the exits after each.
-
-        Raises:
-            ModelError: a prompt is empty, an adapter does not fit the model, or there is no such
-                exit.
-            UnsupportedError: the architecture has no exits that are known, or a module that cannot
-                be adapted row by row.
-        """
+        """Cache of the prompts, and logits of the model and of the exits after each."""
         counts = [len(prompt) for prompt in prompts]
         if not all(counts):
             raise ModelError("a prompt is empty: the model needs at least one token")
@@ -183,11 +162,7 @@ class TransformersModel:
         Float[Tensor, "heads batch new vocabulary"],
         Float[Tensor, "batch new hidden"],
     ]:
-        """`extend_varied`, and the states after the new tokens.
-
-        Raises:
-            UnsupportedError: the decoder's output is not known to be them.
-        """
+        """`extend_varied`, with the hidden states after the new tokens."""
         with shown(self.module) as states:
             longer, heads = self.extend_varied(cache, tokens, exits)
         return longer, heads, states[-1][: len(tokens)]
@@ -196,12 +171,7 @@ class TransformersModel:
     def extend_varied(
         self, cache: TransformersCache, tokens: Int[Tensor, "batch new"], exits: Sequence[int]
     ) -> tuple[TransformersCache, Float[Tensor, "heads batch new vocabulary"]]:
-        """The cache after more tokens, and the logits of the model and of the exits after each.
-
-        Raises:
-            ModelError: there is no such exit.
-            UnsupportedError: the architecture has no exits that are known.
-        """
+        """Cache after more tokens, and logits of the model and of the exits after each."""
         attention = cache.attention
         if attention is not None:
             attention = torch.cat([attention, torch.ones_like(tokens, dtype=torch.bool)], 1)
@@ -246,7 +216,7 @@ class TransformersModel:
     def _varied(
         self, adapters: Sequence[Adapter | None], exits: Sequence[int]
     ) -> contextlib.AbstractContextManager[None]:
-        """What a forward with these adapters and exits runs in."""
+        """Context for a forward pass with these adapters and exits."""
         if not exits and not any(adapters):
             return contextlib.nullcontext()
         self._check_exits(exits)

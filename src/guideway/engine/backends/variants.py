@@ -1,22 +1,16 @@
-"""Early exits and low-rank adapters of a torch model, in one forward and without changing it.
+"""Early exits and low-rank adapters of a torch model in one forward pass, without changing it.
 
-Both act through forward hooks, which are there while one forward runs and only for the thread that
-runs it:
+Both use forward hooks, which exist during one pass and act in its thread only. An adapted module
+adds its low-rank product to the rows with that adapter. Hidden states after block k are stacked as
+further rows below those of the last block; the model's own norm, head, scale and soft cap then give
+the logits of all of them:
 
-- an adapted module adds its low-rank product to the rows that have the adapter, whose indices are
-  the same in every module since the batch is always the first dimension;
-- the hidden states after block k are kept as the blocks run, and stacked below those of the last
-  block as further rows of the batch. The model's own final norm, head, scale and soft cap then make
-  logits of all of them, so that none of those has to be known here.
+    (batch, new, hidden) of block k ┐
+    (batch, new, hidden) of block L ┴▶ (heads · batch, new, hidden) ─ norm, head ─▶ logits
 
-      (batch, new, hidden) of block k ┐
-      (batch, new, hidden) of block L ┴▶ (heads · batch, new, hidden) ─ norm, head ─▶ logits
-
-Measured with a model of 135 million weights in 30 blocks on one core: a step of 2 rows takes 75 ms,
-80 with 4 exits, 100 with 14; a step of 4 rows takes 71 ms, 86 with one adapter of rank 8 on all
-linear modules, 97 with two of them in different rows.
-
-What this module does not know: tokens, caches, transformers.
+Measured with 135 million weights in 30 blocks on one core: a step of 2 rows takes 75 ms, 80 with 4
+exits, 100 with 14; a step of 4 rows takes 71 ms, 86 with one adapter of rank 8 on all linear
+modules, 97 with two in different rows.
 """
 
 import contextlib
@@ -47,11 +41,7 @@ class Prepared:
 
 
 def blocks_of(module: Any) -> Sequence[nn.Module]:
-    """The transformer blocks of a model in order; none where it is not clear which they are.
-
-    They are the one list of modules that the decoder itself holds and that is as long as the
-    configuration says.
-    """
+    """The transformer blocks in order: the decoder's only module list of the configured length, or ()."""
     count = getattr(module.config.get_text_config(), "num_hidden_layers", None)
     children = cast("Iterable[nn.Module]", module.get_decoder().children())
     lists = [
@@ -61,11 +51,9 @@ def blocks_of(module: Any) -> Sequence[nn.Module]:
 
 
 def exits_hold(blocks: Sequence[nn.Module], forward: Callable[[], Tensor]) -> bool:
-    """Whether the blocks are what they seem: the last one's states give what the model gives.
+    """Return True if the states after the last block give the logits of the model.
 
-    Args:
-        blocks: what was found.
-        forward: runs the model on a batch of several rows and gives its logits.
+    `forward` runs the model on a batch of several rows.
     """
     plain = forward()
     try:
@@ -80,12 +68,7 @@ def exits_hold(blocks: Sequence[nn.Module], forward: Callable[[], Tensor]) -> bo
 
 
 def prepare(module: nn.Module, adapter: Adapter) -> dict[str, Prepared]:
-    """The pairs of an adapter as this model needs them, by name of the module.
-
-    Raises:
-        ModelError: the model has no such module, or its shape is another one.
-        UnsupportedError: the module is not linear.
-    """
+    """The pairs of an adapter by module, on the model's device and in its type."""
     named: dict[str, nn.Module] = dict(module.named_modules())  # pyright: ignore[reportUnknownArgumentType]
     prepared: dict[str, Prepared] = {}
     for name, pair in adapter.pairs.items():
@@ -131,12 +114,9 @@ def varied(
     exits: Sequence[int],
     adapted: Sequence[dict[str, Prepared] | None],
 ) -> Generator[None]:
-    """While this is open, a forward of `len(adapted)` rows gives `1 + len(exits)` times as many.
+    """Inside this context, a forward pass of n rows gives n · (1 + len(exits)) rows of logits.
 
-    Args:
-        blocks: the model's blocks.
-        exits: after which of them to leave, counted from 1.
-        adapted: the prepared adapter of each row.
+    `exits` are block numbers from 1; `adapted` is the prepared adapter of each row.
     """
     thread = threading.get_ident()
 
@@ -156,13 +136,7 @@ def varied(
 
 @contextlib.contextmanager
 def shown(module: Any) -> Generator[list[Float[Tensor, "rows new hidden"]]]:
-    """While this is open, each forward of this thread leaves its last hidden states in a list.
-
-    They are the output of the decoder, its final norm applied: what the head reads.
-
-    Raises:
-        UnsupportedError: that is not one state for each token.
-    """
+    """Inside this context, forward passes of this thread append the decoder's output to the list."""
     thread = threading.get_ident()
     states = list[Tensor]()
 
@@ -215,7 +189,7 @@ def _low_rank_hook(name: str, parts: list[tuple[Prepared, list[int]]], batch: in
                 "applied to some rows only",
                 feature=type(module).__name__,
             )
-        heads = len(inputs) // batch  # more than 1 only behind the last block, where exits are rows
+        heads = len(inputs) // batch  # more than 1 only after the last block, where exits are rows
         for pair, rows in parts:
             if len(rows) == batch:
                 output = output + inputs @ pair.down @ pair.up
