@@ -22,10 +22,7 @@ def print_piece(text: str) -> None:
 
 
 def print_json(value: object) -> None:
-    """Print the result as one line of JSON on standard output.
-
-    Text stays readable, and numbers that JSON does not have (NaN, ∞) become null.
-    """
+    """Print one line of JSON; NaN and ∞ become null."""
     from pydantic_core import to_json
 
     typer.echo(to_json(value, inf_nan_mode="null", fallback=str).decode())
@@ -51,14 +48,7 @@ def busy(message: str) -> Generator[None]:
 
 @contextmanager
 def progress(total: int | None) -> Generator[Callable[[int], object]]:
-    """Show a bar while the block runs, if standard error is a terminal.
-
-    Args:
-        total: the number of rows, None if it is not known.
-
-    Yields:
-        A function of the number of rows that are done.
-    """
+    """Show a bar on a terminal while the block runs; yields a function of the rows done."""
     if not sys.stderr.isatty():
         yield lambda done: None
         return
@@ -72,11 +62,7 @@ def progress(total: int | None) -> Generator[Callable[[int], object]]:
 
 
 def read_prompt(written: str) -> str:
-    """The prompt itself, or standard input for "-".
-
-    Raises:
-        typer.BadParameter: standard input is not UTF-8.
-    """
+    """The prompt itself, or standard input for "-"."""
     return _standard_input() if written == "-" else written
 
 
@@ -84,9 +70,6 @@ def read_text(written: str) -> str:
     """The text of a file, of standard input ("-"), or `written` itself if it has several words.
 
     A single word is always the name of a file: a misspelled file name must not become the text.
-
-    Raises:
-        typer.BadParameter: there is no such file, or it is not UTF-8.
     """
     if written == "-":
         return _standard_input()
@@ -96,21 +79,13 @@ def read_text(written: str) -> str:
 
 
 def read_lines(written: str) -> list[str]:
-    """The lines of a file, or of standard input ("-"), without empty ones.
-
-    Raises:
-        typer.BadParameter: there is no such file, or it is not UTF-8.
-    """
+    """Lines of a file, or of standard input ("-"), without empty ones."""
     text = _standard_input() if written == "-" else read_file(Path(written))
     return [line for line in text.removeprefix("\ufeff").split("\n") if line.strip()]
 
 
 def _standard_input() -> str:
-    """The text on standard input.
-
-    Raises:
-        typer.BadParameter: it is not UTF-8 (some locales let such bytes in, as lone surrogates).
-    """
+    """The text on standard input; some locales let bytes in as lone surrogates."""
     try:
         text = sys.stdin.read()
         text.encode()

@@ -1,14 +1,13 @@
-"""Trees as indented lines: how `guideway explain` shows syntax trees and core expressions.
+"""Trees as indented lines, for `guideway explain`.
 
     draw(value)  →  Concat
                     ├── "id-"
                     └── Repeat low=2 high=4
                         └── [0-9]
 
-It reads any value made of dataclasses, tuples and mappings, field by field, and leaves out fields
-with their default value. It knows no names of front ends. Three nodes of the core are special: a
-Concat is a list, a set of bytes has a short form, and a rule may contain itself. A call is drawn
-once, as its unfolding; unfolding may never end, so the lines are an iterator.
+Values are dataclasses, tuples and mappings; fields with their default value are left out. A Concat
+is a list, and a set of bytes has a short form. A call is drawn once, as its unfolding; unfolding
+may never end, so the lines are an iterator.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
@@ -120,7 +119,7 @@ def _is_default(field: Field[Any], value: object) -> bool:
 
 
 def _is_box(value: object) -> bool:
-    """Whether `value` has parts that get their own lines."""
+    """Return True if `value` has parts with lines of their own."""
     if isinstance(value, Mapping):
         return True
     return isinstance(value, tuple | list) and any(map(is_dataclass, value))  # pyright: ignore[reportUnknownArgumentType]
@@ -142,7 +141,7 @@ class _Word:
 
 
 def _joined(concat: Concat, seen: set[Expr]) -> Sequence[object]:
-    """The parts of a concatenation; consecutive single bytes are one text.
+    """Parts of a concatenation; consecutive single bytes are one text.
 
     A call at the end that unfolds to another concatenation continues the list.
     """
@@ -175,11 +174,7 @@ def _word(data: bytearray) -> list[_Word]:
 
 
 def show_bytes(members: int) -> str:
-    r"""A set of bytes, as ranges.
-
-    >>> show_bytes(1 << ord("a")), show_bytes(0b1111 << ord("0") | 1 << 0xC3), show_bytes(0)
-    ('"a"', '[0-3\\xc3]', '[]')
-    """
+    r"""A set of bytes, as ranges."""
     if members == ALL_BYTES:
         return "any byte"
     ranges: list[tuple[int, int]] = []

@@ -33,20 +33,20 @@ PLACES_AT_MOST: Final = 48  # characters of the column of places
 @final
 @dataclass(frozen=True, slots=True)
 class Explanation:
-    """The values of all stages for a source.
+    """The values of all stages for a source; lists have at most `LINES_AT_MOST` lines.
 
     Attributes:
-        enforced: each part of the source and how it is enforced, at most `LINES_AT_MOST`.
-        tree: the lines of the syntax tree, at most `LINES_AT_MOST`.
-        core: the lines of the core expression, at most `LINES_AT_MOST`.
-        states: the number of states of the automaton over bytes, at most `STATES_AT_MOST`.
-        arcs: the number of arcs between them.
-        complete: whether these are all states.
-        width: the number of ids in the vocabulary.
-        first_mask: the ids that may come first.
-        first_tokens: the spellings of some of them.
+        enforced: each part of the source and how it is enforced.
+        tree: lines of the syntax tree.
+        core: lines of the core expression.
+        states: number of states of the byte automaton, at most `STATES_AT_MOST`.
+        arcs: number of transitions between them.
+        complete: True if these are all states.
+        width: number of ids in the vocabulary.
+        first_mask: ids that may come first.
+        first_tokens: spellings of some of them.
         example: a shortest text.
-        shortest_bytes: the length of the example.
+        shortest_bytes: length of the example.
         shortest_tokens: the fewest tokens of a text.
     """
 
@@ -107,11 +107,7 @@ def read_vocabulary(tokenizer: Path | None, model: str | None) -> "Vocabulary":
 
 
 def explain_source(written: object, vocabulary: "Vocabulary") -> Explanation:
-    """Run every stage on a source and keep its value.
-
-    Raises:
-        GuidewayError: as `guideway.compile` does.
-    """
+    """Run every stage on a source and keep its value."""
     from guideway.api.enforcement import enforcement
     from guideway.api.prompts import plain
     from guideway.automata.decided import Decisions

@@ -125,12 +125,7 @@ def generate(
 
 
 def _watermark(key: str | None, scheme: str, gamma: float | None, delta: float | None) -> Any:
-    """The watermark of the options, None without a key.
-
-    Raises:
-        typer.BadParameter: the other options are given without a key.
-        SourceError: as `guideway.Watermark`.
-    """
+    """The watermark of the options, None without a key."""
     if key is None:
         if (scheme, gamma, delta) != ("left", None, None):
             raise typer.BadParameter("a watermark needs --watermark-key")

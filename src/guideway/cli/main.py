@@ -52,11 +52,7 @@ def options(
 
 
 def run(arguments: Sequence[str] | None = None) -> NoReturn:
-    """Run the command of `arguments` (by default those of the process), and exit.
-
-    Raises:
-        SystemExit: always, with a status that `--help` lists.
-    """
+    """Run the command of `arguments` (default: those of the process), and exit with a status."""
     try:
         with warnings.catch_warnings():
             warnings.showwarning = _show_warning

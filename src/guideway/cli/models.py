@@ -34,12 +34,8 @@ def open_model(name: str) -> "Model":
 def check(source: Any, settings: Mapping[str, Any]) -> None:
     """Find mistakes in a source and in settings before a model is loaded.
 
-    The source is compiled for a vocabulary of bytes, which finds all faults except those that
-    depend on the model's tokens. The model's own vocabulary decides about special tokens and
-    limits.
-
-    Raises:
-        GuidewayError: as `guideway.compile` and `guideway.Sampling`.
+    The source is compiled for a vocabulary of bytes; special tokens and limits are checked later,
+    with the model's vocabulary.
     """
     with _imports():
         import guideway
@@ -62,14 +58,7 @@ def check(source: Any, settings: Mapping[str, Any]) -> None:
 def as_prompt(
     model: "Model", given: Prompt, system: str | None = None, *, plain: bool = False
 ) -> Prompt:
-    """A prompt as the model reads it: chat messages if it has a chat template, else plain text.
-
-    Args:
-        model: the model.
-        given: a text, or chat messages.
-        system: a system message before it.
-        plain: whether a text stays plain, whatever the model.
-    """
+    """Chat messages if the model has a chat template, else a text; `plain` keeps a text."""
     if isinstance(given, str):
         if plain or not getattr(model.tokenizer, "chat_template", None):
             return f"{system}\n\n{given}" if system else given
@@ -78,11 +67,7 @@ def as_prompt(
 
 
 def healed(prompt: Prompt, *, heal: bool) -> dict[str, bool]:
-    """The setting that heals a prompt, if that is asked for.
-
-    Raises:
-        typer.BadParameter: the prompt is a chat message.
-    """
+    """The setting that heals a prompt; chat prompts are refused."""
     if heal and not isinstance(prompt, str):
         raise typer.BadParameter(
             "--heal does not work with a chat prompt, because the answer begins after the tokens "
@@ -128,11 +113,7 @@ def show_parts(parts: "Iterator[Part]") -> None:
 
 
 def leave(result: "Result") -> None:
-    """Say on standard error how a result ended, unless the model ended it.
-
-    Raises:
-        typer.Exit: a validator refused the value, or Ctrl-C interrupted.
-    """
+    """Print on standard error how a result ended, unless the model ended it."""
     if result.finish_reason == "interrupted":
         _leave_interrupted()
     if result.shortened:
@@ -172,10 +153,10 @@ def record(result: "Result") -> dict[str, object]:
 
 @contextmanager
 def _imports() -> Generator[None]:
-    """Let the garbage collector wait while a block imports libraries, and skip their objects later.
+    """Pause the garbage collector while a block imports libraries, and exclude their objects later.
 
-    torch and transformers make a million objects that stay. Looking for garbage among them took
-    1.1 s of 8 s of CPU time (`guideway generate`, 2 cores, medians of 4 runs).
+    torch and transformers make a million permanent objects. Scanning them took 1.1 s of 8 s of CPU
+    time (`guideway generate`, 2 cores, medians of 4 runs).
     """
     waits = gc.isenabled()
     gc.disable()

@@ -129,9 +129,5 @@ SEARCHES: Final = frozenset({"num_beams", "penalty_alpha", "best_of", "exactness
 
 
 def given(**settings: object) -> dict[str, Any]:
-    """The settings that were given; the library's defaults apply to the others.
-
-    >>> given(temperature=None, seed=1)
-    {'seed': 1}
-    """
+    """The settings that were given; the library's defaults apply to the others."""
     return {name: value for name, value in settings.items() if value is not None}

@@ -33,14 +33,7 @@ AT_ONCE: Final = 64
 @final
 @dataclass(frozen=True, slots=True)
 class Row:
-    """A line of input.
-
-    Attributes:
-        number: the number of the line.
-        prompt: a text or chat messages; None if the line is wrong.
-        name: its `id`, any JSON value.
-        error: the fault of a wrong line.
-    """
+    """A line of input: its number, prompt (None if the line is wrong), `id`, and error."""
 
     number: int
     prompt: Any = None
@@ -49,18 +42,12 @@ class Row:
 
 
 def read_row(number: int, line: str, keys: Sequence[str]) -> Row:
-    """The row of a line.
+    """The row of a line; `keys` may hold the prompt, "messages" chat messages.
 
     >>> read_row(0, '"Hi"', ["prompt"])
     Row(number=0, prompt='Hi', name=None, error=None)
     >>> print(read_row(0, '{"text": "Hi"}', ["prompt"]).error)
     a line is a JSON string, or an object with prompt, and perhaps id: got text
-
-    Args:
-        number: the number of the line.
-        line: JSON.
-        keys: the keys of an object that may hold the prompt; "messages" holds chat messages, any
-            other one a text.
     """
     from guideway.syntax.messages import are_messages
 
@@ -85,13 +72,7 @@ def read_row(number: int, line: str, keys: Sequence[str]) -> Row:
 def read_rows(
     lines: Sequence[str], keys: Sequence[str], asked: Callable[[Prompt], Prompt]
 ) -> list[Row]:
-    """The rows of lines.
-
-    Args:
-        lines: JSON.
-        keys: as in `read_row`.
-        asked: makes the prompt that the model reads of the one in a line.
-    """
+    """The rows of lines; `asked` makes the model's prompt of that of a line."""
     rows = (read_row(number, line, keys) for number, line in enumerate(lines))
     return [row if row.error else replace(row, prompt=asked(row.prompt)) for row in rows]
 
@@ -99,18 +80,7 @@ def read_rows(
 def generate_rows(
     model: "Model", rows: Sequence[Row], source: Any, settings: dict[str, Any], at_once: int | None
 ) -> None:
-    """Generate a text for each row and print the results.
-
-    Args:
-        model: the model.
-        rows: the rows.
-        source: the language of all texts.
-        settings: arguments of `Model.generate`.
-        at_once: the number of rows that run at once.
-
-    Raises:
-        typer.Exit: a row failed, or Ctrl-C interrupted; finished rows are printed.
-    """
+    """Generate a text for each row and print the results; `at_once` rows run at once."""
     done = failed = shortened = 0
     try:
         with progress(len(rows)) as report:
@@ -136,10 +106,9 @@ def generate_rows(
 def _results(
     model: "Model", rows: Sequence[Row], source: Any, settings: dict[str, Any], at_once: int
 ) -> "Iterator[tuple[Row, Result]]":
-    """The rows with their results, in order, as soon as their batch is done.
+    """Rows with their results, in order, as soon as their batch is done.
 
-    Raises:
-        KeyboardInterrupt: Ctrl-C, after the last row before the first unfinished one.
+    Ctrl-C is raised after the last row before the first unfinished one.
     """
     from guideway.api.result import Result
 

@@ -38,19 +38,13 @@ PATTERN: Final = re.compile(r"/(?P<pattern>.*)/(?P<flags>[a-z]*)", re.DOTALL)
 def read_source(written: str, resources: Path | None = None) -> Any:
     """The source or Python type that `written` names.
 
+    `resources` is a file or folder for `$ref` in a schema, by default the folder of the schema's
+    file.
+
     >>> read_source("/[0-9]{4}/i")
     Regex(pattern='[0-9]{4}', dialect='python', flags='i')
     >>> read_source("datetime:date")
     <class 'datetime.date'>
-
-    Args:
-        written: in one of the forms above.
-        resources: a file, or a folder of files, that `$ref` in a schema names; by default the
-            folder of the schema's file.
-
-    Raises:
-        typer.BadParameter: it has none of the forms, or names something that does not exist.
-        GuidewayError: the source is wrong.
     """
     if written.lstrip().startswith("{"):
         return _schema(written, resources)
@@ -86,11 +80,7 @@ def _grammar(path: Path) -> object:
 
 
 def read_file(path: Path) -> str:
-    """The text of a file, without a byte order mark.
-
-    Raises:
-        typer.BadParameter: there is no such file, or it is not UTF-8.
-    """
+    """The text of a file in UTF-8, without a byte order mark."""
     try:
         return path.read_text(encoding="utf-8-sig")
     except FileNotFoundError:

@@ -56,8 +56,8 @@ class Adapter:
     ) -> "Adapter":
         """The adapter of tensors named `<module>.lora_A.weight` and `<module>.lora_B.weight`.
 
-        A has the shape [rank, inputs], B [outputs, rank]. PEFT's prefix `base_model.model.` is optional.
-        `scale` is alpha / rank as a rule; a mapping has one for each module.
+        A has the shape [rank, inputs], B [outputs, rank]. PEFT's prefix `base_model.model.` is
+        optional. `scale` is alpha / rank as a rule; a mapping has one for each module.
         """
         downs, ups = _sorted_out(tensors)
         if not downs and not ups:

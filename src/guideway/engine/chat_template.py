@@ -1,9 +1,9 @@
 """Render chat messages with a model's chat template, and warn of parts that it leaves out.
 
-Templates differ in how they read an assistant's tool calls: arguments as a dict (Llama 3.1, Mistral,
-Qwen2.5) or as JSON text (DeepSeek), missing content as "" (Qwen) or None (DeepSeek). Some leave
-calls out (Llama 3, Gemma 3, SmolLM2). So a short conversation is rendered in each form, and the
-first form whose text contains the call is used; else calls go into the content, as in Hermes.
+Templates differ in how they read an assistant's tool calls: arguments as a dict (Llama 3.1,
+Mistral, Qwen2.5) or as JSON text (DeepSeek), missing content as "" (Qwen) or None (DeepSeek). Some
+leave calls out (Llama 3, Gemma 3, SmolLM2). So a short conversation is rendered in each form, and
+the first form whose text contains the call is used; else calls go into the content, as in Hermes.
 """
 
 import json
@@ -37,7 +37,7 @@ class ChatTemplate:
     def render(
         self, messages: Sequence[Plain], tools: Sequence[Any] = (), *, reply: str | None = None
     ) -> str:
-        """Render messages, ready for a reply or with one; errors of the template are a SourceError."""
+        """Render messages, ready for a reply or with one; errors become SourceError."""
         written = [self._written(message) for message in messages]
         answer = [] if reply is None else [{"role": "assistant", "content": reply}]
         try:

@@ -1,7 +1,7 @@
 """Tokens that may come next in a row: any text, or a position in a constraint.
 
-Both classes have the same methods. The position in a constraint also enforces the limits, so that no
-text is cut:
+Both classes have the same methods. The position in a constraint also enforces the limits, so that
+no text is cut:
 
 - A token after which the rest would not fit into `most` tokens is refused, and the row is narrowed
   towards `mask_within`. (`mask_within` at every step would cost a distance for each token; this
@@ -115,8 +115,8 @@ class Held:
     ) -> None:
         """The position after `joint`, with `least` to `most` tokens to come.
 
-        If the joint was `taken` back from the prompt, its original tokens are kept up to the one that
-        continues past its end.
+        If the joint was `taken` back from the prompt, its original tokens are kept up to the one
+        that continues past its end.
         """
         self._taken = taken
         self._constraint, self._least, self._most = constraint, least, most
@@ -201,8 +201,8 @@ class Held:
     def fits(self, token: int, tries: int = 0) -> bool:
         """Return True if an end fits after a token; if not, `row` is reduced to fitting tokens.
 
-        The first `tries` times, `row` may keep others: finding all fitting tokens can be slow, and the next
-        token drawn mostly fits.
+        The first `tries` times, `row` may keep others: finding all fitting tokens can be slow, and
+        the next token drawn mostly fits.
         """
         left = self._most - self._count
         if self._constraint.fits(self._constraint.advance(self._state, token), left - 1):

@@ -1,8 +1,9 @@
 """Draw one token for each row: mask, bias and penalties, temperature and filters, draw.
 
 The mask comes first, so a nucleus is computed on allowed tokens and always contains one. Then come
-biases, penalties and bans (`engine.penalties`), temperature and filters in the order of the settings
-(`logits.warp`), and the draw. All runs on the device of the logits, in float32, with one transfer.
+biases, penalties and bans (`engine.penalties`), temperature and filters in the order of the
+settings (`logits.warp`), and the draw. All runs on the device of the logits, in float32, with one
+transfer.
 """
 
 import math
@@ -79,8 +80,8 @@ class Drawn:
         logprobs: the model's log-probability of each token.
         log_allowed: log of the model's probability of all allowed tokens; 0 without constraints.
         surprises: of the tokens, in bits, for mirostat; None without it, or with a single token.
-        errors: errors by row: a `ModelError` for NaN or +∞; a `DeadEndError` if no allowed token has
-            a probability, or bad words forbid all.
+        errors: by row: a `ModelError` for NaN or +∞; a `DeadEndError` if no allowed token has a
+            probability, or bad words forbid all.
     """
 
     tokens: list[int]

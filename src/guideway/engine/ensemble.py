@@ -239,7 +239,8 @@ class Ensemble:
     ) -> tuple[EnsembleCache, Logits]:
         """Cache with a row for each prompt, and logits after it, [batch, vocabulary].
 
-        `prompts` has the tokens of each context; `states` collects the main context's last hidden states.
+        `prompts` has the tokens of each context; `states` collects the main context's last hidden
+        states.
         """
         main = None if states is None else self.main
         made = [each.prefill(prompts, states if each is main else None) for each in self.backbones]
@@ -288,7 +289,7 @@ class Ensemble:
     def sums(
         self, cache: EnsembleCache, logits: Logits, tokens: Int[Tensor, "batch new"]
     ) -> Mapping[Leaf, Float[Tensor, "batch new"]]:
-        """Log-probability of each row's text after each new token, for GeDi; `cache` is from before them."""
+        """Log-probability of each row's text after each new token, for leaves of GeDi pairs."""
         return {
             leaf: cache.sums[leaf][:, None]
             + _gained(cache.last[leaf], logits[leaf], tokens).cumsum(1)

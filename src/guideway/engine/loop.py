@@ -23,7 +23,8 @@ from guideway.engine.stopping import check_stop
 class Decoding:
     """A batch being generated: iterate to run it, then read `completions`.
 
-    After a `KeyboardInterrupt`, `completions` has the texts so far; unfinished rows are "interrupted".
+    After a `KeyboardInterrupt`, `completions` has the texts so far; rows that had not ended are
+    "interrupted".
 
     Example:
         >>> from guideway.engine.fake import FakeModel
@@ -41,7 +42,7 @@ class Decoding:
         requests: Requests[Request],
         on_error: OnError = raise_error,
     ) -> None:
-        """Check the requests; nothing is computed yet. If `on_error` returns, other rows continue."""
+        """Check the requests. If `on_error` returns, other rows continue."""
         self._ensemble = ensemble = Ensemble.of(model)
         self._on_error = on_error
         check_markable(ensemble.mark, requests)

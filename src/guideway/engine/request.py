@@ -1,4 +1,4 @@
-"""What one row of a batch is asked for, and what comes out of it. Values only."""
+"""Values: requests for a row of a batch, and their results."""
 
 import math
 import secrets
@@ -23,21 +23,17 @@ class Request:
     """One text to generate.
 
     Attributes:
-        prompt: the tokens that the text follows.
+        prompt: the tokens before the text.
         constraint: the language of the text, None for any text.
-        sampling: how tokens are chosen and where the text ends.
-        joint: bytes between the prompt and the text that belong to neither: the model spells them
-            first, and they are not part of the text (`engine.prompt` says which).
-        taken: the tokens at the end of the prompt that were taken back, if the joint is what they
-            spell: then free text has to begin with it, too (`vocabulary.healing`).
-        sample: number of this sample among those of the same prompt; with the seed it decides the
-            random choices.
-        others: the tokens that the other contexts of an expression read in place of the prompt
-            (`engine.ensemble`), in their order.
+        joint: bytes between the prompt and the text that the model spells first (`engine.prompt`).
+        taken: tokens taken back from the end of the prompt, if the joint is their spelling: then
+            free text must begin with it too (`vocabulary.healing`).
+        sample: number among the samples of the prompt; with the seed it determines random choices.
+        others: tokens of the other contexts of an expression (`engine.ensemble`), in their order.
         asked: the prompt as a text, for classifiers; "" for chats.
-        trace: how many tokens of each stage are kept for `Completion.trace`; 0 keeps no trace.
-        free: whether the text may be any, and is cut at `max_new_tokens`, though a constraint says
-            which tokens spell it.
+        trace: tokens kept of each stage for `Completion.trace`; 0 keeps no trace.
+        free: True if the text may be any, cut at `max_new_tokens`, although a constraint restricts
+            its tokens.
     """
 
     prompt: tuple[int, ...]
@@ -53,12 +49,12 @@ class Request:
 
     @property
     def held(self) -> bool:
-        """Whether anything is left out of what the model may write."""
+        """Return True if some tokens are not allowed."""
         return self.constraint is not None or bool(self.taken)
 
     @property
     def prompts(self) -> tuple[tuple[int, ...], ...]:
-        """What each context reads, the main one first."""
+        """Tokens of each context, the main one first."""
         return (self.prompt, *self.others)
 
     def samples(self) -> Iterator["Request"]:
@@ -78,13 +74,13 @@ def raise_error(row: int, error: GuidewayError) -> None:
 @final
 @dataclass(frozen=True, slots=True)
 class Event:
-    """What one step brought to one row.
+    """One step of one row.
 
     Attributes:
-        row: which request, by its place in the batch.
-        token: the token drawn, None if it was an end id or the row was interrupted.
-        text: what may be shown now: whole characters that cannot become part of a stop string.
-        finish_reason: why the row ends with this event, None while it goes on.
+        row: index of the request in the batch.
+        token: the token drawn, None for an end id or an interruption.
+        text: new whole characters that cannot become part of a stop string.
+        finish_reason: why the row ends with this event, None if it continues.
     """
 
     row: int
@@ -96,18 +92,18 @@ class Event:
 @final
 @dataclass(frozen=True, slots=True)
 class Stats:
-    """What a generation cost. Times are in seconds.
+    """Costs of a generation. Times are in seconds.
 
     Attributes:
-        time_to_first_token: from the call to the first token, the prompt's forward included.
+        time_to_first_token: from the call to the first token, with the prompt's forward pass.
         time_per_output_token: mean time between two tokens after the first; 0 for one token.
         tokens_per_second: tokens of this row per second of its whole time.
         mask_time: time spent in the constraint, all steps together.
-        mass_removed: mean share of the model's probability that the constraint took away, per step.
-        peak_memory: the most bytes held so far: of the device's memory on a GPU, else by the whole
-            process (0 where the system does not say).
-        prompt_tokens: tokens of the prompt that the model read, those of a chat template included.
-        completion_tokens: tokens of the text, end ids left out.
+        mass_removed: mean share of the model's probability that the constraint removed, per step.
+        peak_memory: the most bytes used so far: of the device's memory on a GPU, else by the whole
+            process (0 if the system does not report it).
+        prompt_tokens: tokens of the prompt that the model read, with those of a chat template.
+        completion_tokens: tokens of the text, without end ids.
     """
 
     time_to_first_token: float = 0.0
@@ -123,11 +119,11 @@ class Stats:
 @final
 @dataclass(frozen=True, slots=True)
 class Particle:
-    """One of the texts that sequential Monte Carlo ends with.
+    """One of the texts of sequential Monte Carlo.
 
     Attributes:
         text: the text.
-        tokens: its tokens, end ids left out.
+        tokens: its tokens, without end ids.
         log_weight: the logarithm of its weight; weights of a population need not sum to 1.
     """
 
@@ -139,12 +135,12 @@ class Particle:
 @final
 @dataclass(frozen=True, slots=True)
 class Population:
-    """What sequential Monte Carlo ends with.
+    """The result of sequential Monte Carlo.
 
     Attributes:
-        particles: the texts with their weights; those that came to nothing are left out.
+        particles: the texts with their weights, without those of weight 0.
         log_evidence: the logarithm of an unbiased estimate of the probability that the model gives
-            to the whole language (times the critic's worth, where there is one).
+            to the whole language (times the critic's factor, if there is one).
         effective_sample_size: (Σ weight)² / Σ weight², from 1 to the number of particles.
     """
 
@@ -159,29 +155,28 @@ class Completion:
     """One generated text.
 
     Attributes:
-        tokens: the tokens drawn, end ids left out. Where a stop string ended the text they go on to
-            the end of the token that completed it.
+        tokens: the tokens drawn, without end ids. If a stop string ended the text, they include the
+            token that completed it.
         text: their text without the joint, cut before the stop string.
-        logprobs: for each token, the model's own log-probability of it (natural logarithm), before
-            the constraint, temperature and filters, as vLLM and OpenAI report it; of an
-            expression, that of its arithmetic and its own filters, before classifiers.
-        log_allowed: for each step (one more than tokens where an end id was drawn), the log of the
-            model's probability of all tokens that were allowed: 0 without a constraint. A token's
-            log-probability under the constraint is its `logprob - log_allowed`.
-        log_end: the model's own log-probability of the end id, 0 where none was drawn.
+        logprobs: the model's own log-probability of each token (natural logarithm), before the
+            constraint, temperature and filters, as vLLM and OpenAI report it; of an expression,
+            that of its arithmetic and its own filters, before classifiers.
+        log_allowed: for each step (one more than tokens if an end id was drawn), the log of the
+            model's probability of all allowed tokens: 0 without a constraint. A token's
+            log-probability under the constraint is `logprob - log_allowed`.
+        log_end: the model's own log-probability of the end id, 0 if none was drawn.
         finish_reason: "stop" (an end id, a stop string, or nothing more could follow), "length"
-            (max_new_tokens ended a text that could go on, or took a token away that would have been
-            chosen) or "interrupted". "error" where the row failed.
-        seed: the seed of its random choices, None where none were made.
-        stats: what it cost.
-        trace: what each stage of each step did, where it was asked for.
-        score: what a search ranked it by: of beams the log-probability over the power of the
-            length, of stochastic beams the perturbed log-probability, of contrastive search the
-            mean of what its tokens were chosen by.
+            (max_new_tokens ended a text that could continue, or removed a token that would have
+            been chosen), "interrupted", or "error" if the row failed.
+        seed: the seed of its random choices, None without any.
+        stats: costs.
+        trace: stages of each step, if requested.
+        score: rank in a search: for beams the log-probability over the power of the length, for
+            stochastic beams the perturbed log-probability, for contrastive search the mean score of
+            its tokens.
         weight: the importance weight of a text drawn without replacement.
-        population: what sequential Monte Carlo ended with; the text is a draw from it.
-        attempts: how many texts rejection drew for this one: it, and those given up since the one
-            before.
+        population: result of sequential Monte Carlo; the text is a draw from it.
+        attempts: number of texts that rejection drew since the previous result, this one included.
         error: why the row failed.
     """
 

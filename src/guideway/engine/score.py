@@ -1,16 +1,12 @@
-"""The probability of given texts after a prompt, exactly: every token goes through the model.
+"""Exact probabilities of given texts after a prompt.
 
-The prompt is read once; its cache is repeated for as many continuations as fit together. They are
-padded on the right, where later columns change nothing in a causal model. An expression is
-evaluated at every token, with what the continuations allow there in the place of a constraint:
-filters look at that. Probabilities are shares of everything.
+The prompt is read once; its cache is repeated for as many continuations as fit. They are padded on
+the right, which a causal model ignores. An expression is evaluated at every token, with the given
+continuations in place of a constraint, which filters need.
 
-The classifiers of an expression judge whole texts (`engine.verdict`), which is exact where choices
-at single tokens would not be: "not bad" is one text. Those that stand deeper inside it, below a
-filter or a maximum, guide at every token where there is a choice, as when texts under a constraint
-are drawn, and probabilities are then shares of what is allowed.
-
-What this module does not know: texts, tokenizers, constraints.
+Classifiers at the top of an expression judge whole texts (`engine.verdict`). Classifiers below a
+filter or a maximum guide every token with a choice, as in generation under a constraint;
+probabilities are then shares of the allowed mass.
 """
 
 import math
@@ -44,27 +40,15 @@ def score(
 ) -> list[float]:
     """The log-probability of each continuation after the prompt (natural logarithm).
 
-    Args:
-        model: the model, or an expression of several.
-        prompts: the tokens that each context of the expression reads, one for a model.
-        continuations: tokens of each, one at least.
-        ends: whether the end of the text counts with it: then the probability that one of the end
-            ids comes next is a factor.
-        asked: the prompt as a text, for classifiers that read it.
-        joint: bytes with which the continuations begin that are no part of the texts, for
-            classifiers.
+    `prompts` has the tokens for each context; `ends` tells for each continuation whether an end id
+    must follow. Classifiers get the prompt `asked` and texts without the `joint`.
 
-    Raises:
-        ModelError: an end counts, and the vocabulary has no end ids; or the model gave NaN or +∞.
-        LimitError: the prompt and a continuation are longer than the model's context.
-
-    Example:
-        >>> from guideway.engine.fake import FakeModel
-        >>> from guideway.vocabulary.spellings import Vocabulary
-        >>> vocabulary = Vocabulary([b"a", b"b", b"<eos>"], eos_ids={2})
-        >>> model = FakeModel.table(vocabulary, [[0, 0, 0], [0, 0, 9], [0, 0, 0]])
-        >>> [round(log, 3) for log in score(model, ((0,),), [[0], [1]], [True, True])]
-        [-2.197, -1.099]
+    >>> from guideway.engine.fake import FakeModel
+    >>> from guideway.vocabulary.spellings import Vocabulary
+    >>> vocabulary = Vocabulary([b"a", b"b", b"<eos>"], eos_ids={2})
+    >>> model = FakeModel.table(vocabulary, [[0, 0, 0], [0, 0, 9], [0, 0, 0]])
+    >>> [round(log, 3) for log in score(model, ((0,),), [[0], [1]], [True, True])]
+    [-2.197, -1.099]
     """
     ensemble = Ensemble.of(model)
     if any(ends) and not ensemble.vocabulary.eos_ids:
@@ -108,7 +92,7 @@ def score(
 
 
 def _parted(node: Node) -> tuple[Node, tuple[Term, ...]]:
-    """What classifiers guide, and the classifiers."""
+    """The expression without its outermost classifiers, and these."""
     return (node.inner, node.terms) if isinstance(node, Guided) else (node, ())
 
 
@@ -128,15 +112,14 @@ def _check_room(ensemble: Ensemble, prompts: Prompts, longest: int) -> None:
 @final
 @dataclass(frozen=True, slots=True)
 class _Scoring:
-    """An expression at places of some texts.
+    """An expression evaluated at positions of texts.
 
     Attributes:
-        ensemble: the expression.
-        node: what of it is evaluated at every token.
-        following: the tokens that may come after each beginning of a continuation.
+        node: the part evaluated at every token.
+        following: tokens that may follow each prefix of a continuation.
         asked: the prompt as a text.
-        joint: what stands before each text, and is no part of it.
-        nested: whether classifiers guide at every token.
+        joint: bytes before each text.
+        nested: True if classifiers guide at every token.
     """
 
     ensemble: Ensemble
@@ -174,12 +157,11 @@ class _Scoring:
 def _following(
     continuations: Sequence[Sequence[int]], ends: Sequence[bool], eos_ids: Iterable[int]
 ) -> Mapping[tuple[int, ...], frozenset[int]]:
-    """The tokens that come next after each beginning of a continuation.
+    """The tokens that follow each prefix of a continuation.
 
-    Example:
-        >>> found = _following([(1, 2), (1,)], [False, True], {9})
-        >>> found[()], sorted(found[(1,)])
-        (frozenset({1}), [2, 9])
+    >>> found = _following([(1, 2), (1,)], [False, True], {9})
+    >>> found[()], sorted(found[(1,)])
+    (frozenset({1}), [2, 9])
     """
     made = dict[tuple[int, ...], set[int]]()
     for continuation, end in zip(continuations, ends, strict=True):

@@ -1,20 +1,17 @@
-"""One row while it is generated: its tokens, its text, and when it ends.
+"""One row during generation: its tokens, its text, and its end.
 
-The rules of ending, in the order in which they are looked at:
+The rules for ending, in this order:
 
-1. an end id: "stop" (it is offered in free text and where the constraint accepts);
-2. a stop string, in free text or where what is before it is a text of the constraint: "stop".
-   Like end ids, it is not looked for before `min_new_tokens`;
-3. only end ids could follow: "stop", without asking the model once more. With `asks_end` the model
-   is asked, if there is a token left for the answer;
-4. no tokens are left: "length". The constraint accepts, as `cursor` has seen to.
+1. an end id: "stop" (offered in free text and where the constraint accepts);
+2. a stop string, in free text or if the text before it is in the language: "stop". Like end ids,
+   not before `min_new_tokens`;
+3. only end ids could follow: "stop", without running the model. With `asks_end` the model is run,
+   if there is a token left;
+4. no tokens are left: "length". The constraint accepts, see `cursor`.
 
-A text is "length" in all four cases where the budget has changed it: `max_new_tokens` took a token
-away that would have been chosen. A draw knows that without more work: the token is drawn from what
-the constraint allows, and refused. A search prefers tokens by a rank, and the budget has changed
-the text from where it took away a token of a rank that is no lower (`lost`).
-
-What this module does not know: logits, devices, other rows.
+A text is always "length" if `max_new_tokens` removed a token that would have been chosen. A draw
+detects that directly: the token is drawn from the allowed tokens and refused. A search compares
+ranks: the budget has changed the text if it removed a token of a rank that is not lower (`lost`).
 """
 
 import copy
@@ -36,23 +33,20 @@ from guideway.vocabulary.spellings import Vocabulary
 
 @final
 class Sequence:
-    """The mutable rim around a request: everything that grows with each token.
+    """The mutable state of a request.
 
     Attributes:
-        number: which request of the batch it is.
-        request: what was asked for.
-        tokens: drawn so far, end ids left out.
-        finish_reason: why it ended, None while it goes on.
-        vocabulary: of the tokens.
-        most: how many tokens it may take.
+        number: index of the request in the batch.
+        tokens: tokens so far, without end ids.
+        finish_reason: why it ended, None if it continues.
+        most: token budget.
         history: what the choice of the next token may depend on.
-        asks_end: whether an end id is waited for where nothing else could follow: what compares
-            whole texts by their probability counts it in all of them alike.
-        closing: whether it is waited for now.
-        lost: the greatest rank of the tokens that the budget has taken away from this step; −∞
-            where it took none away.
-        shortened: whether the budget has changed the text so far.
-        error: why it failed; None where it did not.
+        asks_end: wait for an end id if only that can follow: searches that compare probabilities of
+            whole texts count it in all of them.
+        closing: waiting for it now.
+        lost: the greatest rank of the tokens that the budget removed from this step; −∞ if none.
+        shortened: the budget has changed the text.
+        error: why it failed, or None.
     """
 
     def __init__(self, number: int, request: Request, vocabulary: Vocabulary, most: int) -> None:
@@ -77,13 +71,13 @@ class Sequence:
         self._trace: list[TracedStep] = []
         self._log_allowed: list[float] = []
         self._log_end = 0.0
-        self._events = 0  # tokens that have been told
+        self._events = 0  # tokens in earlier events
         self._crowded = 0  # refusals of the cursor that are known
         self._mask_time = 0.0
         self._began = self._first = self._last = time.perf_counter()
 
     def begin(self, now: float) -> None:
-        """Set the time from which the first token is waited for.
+        """Start the clock for the first token.
 
         Without end ids, a text that can only be empty has ended already.
         """
@@ -93,7 +87,7 @@ class Sequence:
 
     @property
     def constrained(self) -> bool:
-        """Whether a constraint holds the text, or the end of the prompt that it has to spell."""
+        """Return True if a constraint, or a prompt's end to be spelled again, restricts tokens."""
         return self.request.constraint is not None or not self._cursor.accepts
 
     def text_context(self) -> TextContext:
@@ -109,7 +103,7 @@ class Sequence:
         return row
 
     def choices(self) -> Choices | None:
-        """What the constraint leaves to choose here; None in free text."""
+        """The choice that the constraint leaves here; None in free text."""
         return self._cursor.choices(self.tokens)
 
     def take(
@@ -120,14 +114,10 @@ class Sequence:
         surprise: float | None = None,
         rank: float = math.inf,
     ) -> bool:
-        """Append a token that was drawn from `row`, or refuse it: then `row` has become narrower.
+        """Append a token that was drawn from `row`; if it is refused, `row` gets narrower.
 
-        Args:
-            token: its id.
-            logprob: the model's log-probability of it.
-            log_allowed: the log of the model's probability of all of `row`.
-            surprise: what mirostat learns from it.
-            rank: what a search prefers it by; a draw prefers the tokens that it drew before.
+        `log_allowed` is the log of the model's probability of all of `row`, `surprise` is for
+        mirostat, `rank` is a search's preference (a draw prefers the tokens that it drew before).
         """
         began = time.perf_counter()
         ends, held = token in self.vocabulary.eos_ids, self.constrained
@@ -159,7 +149,7 @@ class Sequence:
         return True
 
     def admits(self, token: int, rank: float = math.inf) -> bool:
-        """Whether a token of `row` may be taken; if not, `row` has become narrower."""
+        """Return True if a token of `row` may be taken; if not, `row` gets narrower."""
         if token in self.vocabulary.eos_ids:
             return True
         return self._kept(self._cursor.admits(token), rank)
@@ -172,7 +162,7 @@ class Sequence:
         return narrower
 
     def fits(self, token: int, rank: float = math.inf) -> bool:
-        """Whether a token of `row` leaves room for an end; if not, `row` has only those that do."""
+        """Return True if an end fits after a token; if not, `row` is reduced to such tokens."""
         if token in self.vocabulary.eos_ids:
             return True
         return self._kept(self._cursor.fits(token), rank)
@@ -194,7 +184,7 @@ class Sequence:
 
     @property
     def steps(self) -> int:
-        """How many tokens were drawn, an end id included."""
+        """Number of tokens drawn, an end id included."""
         return len(self._log_allowed)
 
     @property
@@ -215,7 +205,7 @@ class Sequence:
 
     @property
     def whole(self) -> bool:
-        """Whether it has ended, and not before `min_new_tokens` if there was room for so many."""
+        """Return True if it has ended, not before `min_new_tokens` unless the budget is smaller."""
         return self.finish_reason is not None and len(self.tokens) >= min(self._least, self.most)
 
     def note(self, step: TracedStep) -> None:
@@ -223,7 +213,7 @@ class Sequence:
         self._trace.append(step)
 
     def event(self) -> Event:
-        """What the last step brought."""
+        """The last step."""
         token = self.tokens[-1] if len(self.tokens) > self._events else None
         self._events = len(self.tokens)
         text = self._transcript.take(final=self.finish_reason is not None)
@@ -234,7 +224,7 @@ class Sequence:
         self.finish_reason, self.error = "error", error
 
     def completion(self, memory: int) -> Completion:
-        """What came out; `memory` bytes were in use at most."""
+        """The result; `memory` is the peak in bytes."""
         sampling = self.request.sampling
         return Completion(
             tokens=tuple(self.tokens),
@@ -286,7 +276,7 @@ class Sequence:
         )
 
     def _stopped(self) -> bool:
-        """Whether a stop string ends the text; if so, it is cut off."""
+        """Cut the text at a stop string that ends it; return True if there is one."""
         for place in self._transcript.stop_places():
             before = self._transcript.before(place)
             early = len(self.tokens) < self._least

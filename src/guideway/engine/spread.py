@@ -20,14 +20,14 @@ EXTREME: Final = 1e18  # a logit that the coldest temperature makes infinite
 @final
 @dataclass(frozen=True, slots=True)
 class Spread:
-    """Rows on their way to a draw, after the constraint.
+    """Rows after the constraint, before the draw.
 
     Attributes:
-        values: −∞ where nothing may be drawn; not normalised.
-        reported: those of which probabilities are reported: before classifiers.
-        total: the logarithm of the whole mass that reported probabilities are shares of; NaN where
-            a model gave NaN or +∞.
-        kept: the logarithm of the share that the constraint allows; 0 without one.
+        values: logits, not normalised; −∞ for tokens that may not be drawn.
+        reported: logits of the reported probabilities: before classifiers.
+        total: logarithm of the whole mass, the denominator of reported probabilities; NaN if a
+            model's logits have NaN or +∞.
+        kept: logarithm of the share that the constraint allows; 0 without one.
     """
 
     values: Float[Tensor, "batch vocabulary"]
@@ -37,20 +37,14 @@ class Spread:
 
     @classmethod
     def of(cls, rows: Rows, allowed: Bool[Tensor, "batch vocabulary"], *, held: bool) -> "Spread":
-        """The rows of an expression where they may be drawn.
-
-        Args:
-            rows: what the expression gave.
-            allowed: the tokens that the constraint of each row allows.
-            held: whether a constraint holds any of the rows.
-        """
+        """Apply the mask to the rows of an expression; `held`: any row has a constraint."""
         total = rows.total()
         values = rows.closed(allowed)
         reported = values if rows.own is None else rows.reported(allowed)
         if not held:
             return cls(values, reported, total, torch.zeros_like(total))
         mass = log_mass(reported)
-        # What is left can be so improbable that the difference is beyond float32.
+        # The allowed mass can be so small that the difference is beyond float32.
         kept = (mass - total).clamp(min=LEAST).where(mass > -math.inf, -math.inf)
         return cls(values, reported, total, kept)
 
@@ -58,9 +52,9 @@ class Spread:
 def centred(
     values: Float[Tensor, "batch vocabulary"],
 ) -> Float[Tensor, "batch vocabulary"] | None:
-    """The rows whose best value is out of all proportion, with it at 0; None if there are none.
+    """Rows with extreme maxima shifted to 0; None if there are none.
 
-    A temperature makes everything infinite there. A step in which that happens is done again.
+    A temperature would make their values infinite; the step is then repeated with shifted rows.
     """
     highest = values.amax(1, keepdim=True)
     far = (highest.abs() > EXTREME) & (highest > -math.inf)

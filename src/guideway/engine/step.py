@@ -1,9 +1,4 @@
-"""One step of a batch. The heart of the loop:
-
-    forward ─▶ leaves ─▶ expression, mask, warp, draw ─▶ take ─▶ the rows that go on
-
-What this module does not know: how logits are made, what a row allows, when it ends.
-"""
+"""One step of a batch: forward, expression, mask, warp, draw, take."""
 
 from collections import abc
 from dataclasses import dataclass, replace
@@ -23,12 +18,9 @@ from guideway.logits.mask import unpack, upload
 @final
 @dataclass(frozen=True, slots=True)
 class Batch:
-    """The rows that go on.
+    """The rows that go on, their settings, and the models' cache of all tokens but the last.
 
-    Attributes:
-        rows: what grows.
-        plan: their settings.
-        cache: the models' cache of all their tokens but the last; None before the first step.
+    `cache` is None before the first step.
     """
 
     rows: tuple[Sequence, ...]

@@ -1,7 +1,6 @@
-"""Stopping a generation that runs in a thread of its own, when the task that waits is cancelled.
+"""Stop a generation in another thread when the waiting task is cancelled.
 
-Python cannot stop a thread from outside. So the loops ask before each step, by a context variable
-that the thread gets from the task.
+The loops check a context variable before each step, because Python cannot stop a thread.
 """
 
 import asyncio
@@ -17,11 +16,7 @@ _stop: Final = ContextVar[Event | None]("stop", default=None)
 
 
 def check_stop() -> None:
-    """End the thread's work here if its task was cancelled.
-
-    Raises:
-        CancelledError: it was.
-    """
+    """Raise CancelledError if the task of this thread was cancelled."""
     stop = _stop.get()
     if stop is not None and stop.is_set():
         raise asyncio.CancelledError
@@ -30,11 +25,7 @@ def check_stop() -> None:
 async def in_thread(
     function: Callable[Given, Made], *args: Given.args, **more: Given.kwargs
 ) -> Made:
-    """Call `function` in a thread; when this task is cancelled, generation there ends.
-
-    Raises:
-        CancelledError: the task was cancelled. The thread ends with its current step.
-    """
+    """Call `function` in a thread; if this task is cancelled, generation there ends."""
     stop = Event()
     token = _stop.set(stop)
     try:

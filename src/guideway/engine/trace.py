@@ -1,15 +1,12 @@
-"""`Trace`: what each stage of each step did to the distribution, kept on request.
+"""`Trace`: the effect of each stage of each step on the distribution.
 
     model, or each node of the expression ─▶ constraint ─▶ classifiers ─▶ penalties ─▶ temperature
     ─▶ filters ─▶ the token
 
-A stage is told as a row of logits; what is kept of it is small: its most probable tokens, its
-entropy, and how far it moved (Kullback-Leibler divergence, in nats): a node of an expression from
-what it was made of (its first part; in a sum, the sum before the term), any other stage from the
-one before it. That of the constraint is −log of the mass it left. Filters of an expression are told
-with all that they leave, under the constraint or without it.
-
-What this module does not know: which stages there are.
+Kept of each stage are its most probable tokens, its entropy, and the Kullback-Leibler divergence in
+nats from its input: for a node of an expression its first part (in a sum, the sum before the term),
+else the previous stage. That of the constraint is −log of the mass it left. Filters of an
+expression are shown with all tokens that they keep.
 """
 
 import math
@@ -41,11 +38,11 @@ class Stage:
     """The distribution after one stage.
 
     Attributes:
-        name: of a term of the expression, "constraint", a classifier, a penalty, a filter.
-        top: its most probable tokens, the first one first.
+        name: a term of the expression, "constraint", a classifier, a penalty, a filter.
+        top: its most probable tokens, best first.
         entropy: in nats.
-        moved: Kullback-Leibler divergence from what it was made of, in nats; None for a model by
-            itself; infinite where this stage has a token that that had not, or none.
+        moved: Kullback-Leibler divergence from its input, in nats; None for a model itself;
+            infinite if this stage has a token that its input lacks, or none.
     """
 
     name: str
@@ -61,10 +58,10 @@ class TracedStep:
 
     Attributes:
         token: the token drawn.
-        text: what it spells; the name of an end id.
-        logprob: the log-probability that was reported of it.
-        mass_removed: the share of probability that the constraint took away.
-        stages: in the order in which they came.
+        text: its spelling; the name of an end id.
+        logprob: its reported log-probability.
+        mass_removed: the share of probability that the constraint removed.
+        stages: the stages in order.
     """
 
     token: int
@@ -85,16 +82,15 @@ class TracedStep:
 
 @final
 class Recorder:
-    """Is told the stages of one step of some rows, and keeps what is small of them.
+    """Records the stages of one step of some rows.
 
-    Example:
-        >>> recorder = Recorder(Vocabulary([b"a", b"b"]), 1)
-        >>> recorder.watch("model", torch.zeros(1, 2))
-        >>> recorder.watch("constraint", torch.tensor([[0.0, -math.inf]]))
-        >>> print(recorder.step(0, 0, -0.7, -0.7))
-        'a'  log p -0.700, removed 50.3%
-          model: 'a' 0.500 (entropy 0.693)
-          constraint: 'a' 1.000 (entropy 0.000, moved 0.693)
+    >>> recorder = Recorder(Vocabulary([b"a", b"b"]), 1)
+    >>> recorder.watch("model", torch.zeros(1, 2))
+    >>> recorder.watch("constraint", torch.tensor([[0.0, -math.inf]]))
+    >>> print(recorder.step(0, 0, -0.7, -0.7))
+    'a'  log p -0.700, removed 50.3%
+      model: 'a' 0.500 (entropy 0.693)
+      constraint: 'a' 1.000 (entropy 0.000, moved 0.693)
     """
 
     def __init__(self, vocabulary: Vocabulary, count: int) -> None:
@@ -105,7 +101,7 @@ class Recorder:
         self._named = {token: name for name, token in vocabulary.special.items()}
 
     def watch(self, name: str, row: Float[Tensor, "batch vocabulary"]) -> None:
-        """Keep what is small of the rows after a stage; a constraint is told once."""
+        """Record the rows after a stage; the constraint once."""
         if name == "constraint" and any(each.name == name for each in self._first()):
             return
         self._keep(name, row, self._before)
@@ -143,7 +139,7 @@ class Recorder:
             self._stages[place].append(Stage(name, tuple(found), spread, step))
 
     def step(self, place: int, token: int, logprob: float, log_allowed: float) -> TracedStep:
-        """What was told of a row, with the token that was drawn."""
+        """The recorded stages of a row, with the token drawn."""
         removed = 0.0 - math.expm1(min(log_allowed, 0.0))  # not −0
         stages = tuple(self._stages[place])
         return TracedStep(token, self._spell(token), logprob, removed, stages)

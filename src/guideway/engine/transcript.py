@@ -1,14 +1,9 @@
-"""The text of a row as it grows: bytes in, whole characters out.
+"""The growing text of a row: bytes in, whole characters out.
 
-Rules:
-
-- the joint is taken away from the beginning, once all of it is there;
-- a stop string is found in the bytes, so it may be spread over any tokens (UTF-8 is
-  self-synchronising: a whole text never begins inside a character);
-- what might still become a stop string, and a character that is not complete, are held back;
-- bytes that are no UTF-8 become U+FFFD, as in the tokenizers' own decoding.
-
-What this module does not know: tokens, constraints.
+- The joint is removed from the beginning once it is complete.
+- Stop strings are searched in the bytes, so they may span tokens (UTF-8 is self-synchronising).
+- A possible beginning of a stop string and an incomplete character are held back.
+- Bytes that are not UTF-8 become U+FFFD, as in the tokenizers' own decoding.
 """
 
 import codecs
@@ -38,12 +33,9 @@ class Transcript:
         *,
         expected: bool = False,
     ) -> None:
-        """An empty text that follows `joint` and looks for `stops`.
+        """An empty text after `joint`, which ends at one of `stops`.
 
-        Args:
-            joint: what is taken away from the beginning.
-            stops: strings that end the text.
-            expected: whether the text surely begins with the joint: a part of it is no text.
+        `expected`: the text surely begins with the joint, so a part of it is no text.
         """
         self._joint, self._expected = joint, expected
         self._stops = tuple(stop.encode() for stop in stops)
@@ -67,7 +59,7 @@ class Transcript:
 
     @property
     def _waits(self) -> bool:
-        """Whether what is there is a part of the joint, and no text."""
+        """Return True if the bytes so far are only a part of the joint."""
         return self._expected and bool(self._joint)
 
     @property
@@ -85,7 +77,7 @@ class Transcript:
             self._joint = b""
 
     def stop_places(self) -> Iterator[int]:
-        """Where stop strings begin that were completed since the last call, in order."""
+        """Start positions of stop strings completed since the last call, in order."""
         if not self._stops or self._joint:
             return
         searched, self._searched = self._searched, len(self._bytes)
@@ -115,7 +107,7 @@ class Transcript:
         return self._decoder.decode(piece, final)
 
     def _held(self) -> int:
-        """How many last bytes may become the beginning of a stop string, or of the joint."""
+        """Number of last bytes that may begin a stop string or the joint."""
         if self._joint:
             return len(self._bytes)
         most = min(max(map(len, self._stops), default=1) - 1, len(self._bytes))

@@ -1,12 +1,10 @@
-"""Whole texts judged by the classifiers of an expression, as Bayes' rule has it.
+"""Judge whole texts with the classifiers of an expression, by Bayes' rule.
 
     log P(text | class) = log P(text) + Σ α · log P(class | text) + a constant
 
-Each text is judged once, as a whole, whatever its tokens are: rules about when and on which tokens
-of a growing text a classifier is asked have no part in it. What is impossible is exact: for α > 0
-such texts drop out, for α < 0 all others do; a class that is impossible in every text says nothing.
-
-What this module does not know: models, prompts.
+Each text is judged once, whatever its tokens. Impossible cases are exact: for α > 0 texts of
+log-probability −∞ are removed, for α < 0 all others are; a class that is impossible in every text
+has no effect.
 """
 
 import math
@@ -31,25 +29,18 @@ def judged(
     texts: Sequence[TextContext],
     sums: Mapping[Leaf, Sequence[float]],
 ) -> list[float]:
-    """The log-probabilities of texts with what the terms say, up to a constant.
+    """Log-probabilities of texts with the classifiers' terms, up to a constant.
 
-    Example:
-        >>> class Even:
-        ...     def log_probs(self, texts):
-        ...         return [math.log(0.8 if len(text) % 2 == 0 else 0.4) for text in texts]
-        >>> texts = [TextContext((b"a",)), TextContext((b"ab", b"cd"))]
-        >>> found = judged([0.0, 0.0], [ClassifierTerm(Even(), 2)], texts, {})
-        >>> [round(math.exp(log), 2) for log in found]
-        [0.25, 1.0]
+    `logs` are those without the terms, `sums` the log-probabilities of the texts for each leaf of a
+    GeDi pair.
 
-    Args:
-        logs: the log-probability of each text without the terms.
-        terms: the classifiers.
-        texts: the texts, of one token at least.
-        sums: for each leaf of a GeDi pair, the log-probability of each text.
-
-    Raises:
-        ModelError: a classifier gave something else than log-probabilities.
+    >>> class Even:
+    ...     def log_probs(self, texts):
+    ...         return [math.log(0.8 if len(text) % 2 == 0 else 0.4) for text in texts]
+    >>> texts = [TextContext((b"a",)), TextContext((b"ab", b"cd"))]
+    >>> found = judged([0.0, 0.0], [ClassifierTerm(Even(), 2)], texts, {})
+    >>> [round(math.exp(log), 2) for log in found]
+    [0.25, 1.0]
     """
     made = list(logs)
     for term in terms:
@@ -66,7 +57,7 @@ def _asked(term: ClassifierTerm, texts: Sequence[TextContext]) -> list[float]:
 
 
 def _whole(text: TextContext, term: ClassifierTerm) -> str:
-    """What the classifier reads of a text: all of it, or its last tokens."""
+    """The classifier's input: the text, or its last tokens."""
     *before, last = text.pieces
     opened = TextContext(tuple(before), text.prompt, text.joint)
     return OpenText.of(opened, window=term.window, prompt=term.prompt).after(last)
@@ -82,7 +73,7 @@ def _gedi(
 
 
 def _added(logs: Sequence[float], found: Sequence[float], alpha: float | int) -> list[float]:
-    """What remains of each text, −∞ for what drops out; the best one keeps all of it."""
+    """Add scaled verdicts relative to the best; −∞ for removed texts."""
     pairs = list(zip(logs, found, strict=True))
     there = [said for log, said in pairs if log > -math.inf]
     finite = [said for said in there if said > -math.inf]

@@ -1,10 +1,7 @@
-"""How a leaf of an expression sees the prompt: as given, or with something before it, or changed.
+"""Views: how a leaf of an expression sees the prompt.
 
-    System("You are a pirate.")   chat messages get a system message, texts get the text before them
-    Rewritten(function)           anything: the function makes another prompt of the prompt
-    LastToken()                   the last token alone: no prompt, as far as a model can have none
-
-What this module does not know: models, expressions.
+`System` adds a text before it (a system message in a chat), `Rewritten` calls a function, and
+`LastToken` keeps the last token alone, the shortest possible prompt.
 """
 
 from collections.abc import Callable, Sequence
@@ -21,7 +18,7 @@ Given: TypeAlias = str | Sequence[Message]
 @final
 @dataclass(frozen=True, slots=True)
 class System:
-    """A text that stands before the prompt: chat messages have it as a system message."""
+    """A text before the prompt: a system message for chat messages."""
 
     text: str
 
@@ -54,26 +51,16 @@ def read(
 ) -> Prompt:
     """The tokens that a leaf with these views reads.
 
-    Args:
-        prompt: the prompt that was given.
-        views: what changes it.
-        reader: what reads it for the leaf's model.
-        heal: whether the last tokens of a text are taken back, or the bytes that another leaf has
-            taken back.
-        tools: descriptions of functions, which chat templates get.
-        canonical: whether a tokenizer has to begin a text with what is taken back.
+    `heal` takes back the last tokens of a text, or the bytes that another leaf took back. With
+    `canonical`, a tokenizer must be able to begin a text with the bytes taken back. `tools` are for
+    chat templates.
 
-    Example:
-        >>> from guideway.vocabulary.spellings import Vocabulary
-        >>> reader = PromptReader(Vocabulary([b"a", b"b", b"<eos>"], eos_ids={2}))
-        >>> read("ab", [], reader).tokens, read("ab", [System("b")], reader).tokens
-        ((0, 1), (1, 0, 1))
-        >>> read("ab", [LastToken()], reader).tokens
-        (1,)
-
-    Raises:
-        SourceError: a function made something that is no prompt.
-        UnsupportedError: the prompt does not end with what is to be taken back.
+    >>> from guideway.vocabulary.spellings import Vocabulary
+    >>> reader = PromptReader(Vocabulary([b"a", b"b", b"<eos>"], eos_ids={2}))
+    >>> read("ab", [], reader).tokens, read("ab", [System("b")], reader).tokens
+    ((0, 1), (1, 0, 1))
+    >>> read("ab", [LastToken()], reader).tokens
+    (1,)
     """
     last = False
     for view in views:

@@ -1,11 +1,7 @@
-"""The state of a text, looked up by its tokens: for loops that keep no state.
+"""States of texts, looked up by their tokens, for loops that keep no state.
 
-A loop that reorders rows, rolls them back, drafts ahead or mixes calls asks for a row by the tokens
-it has so far. Only these tokens decide the answer, so it is right for any such loop. The states of
-recent texts are remembered, which makes it quick; a forgotten one is found again by reading the
-tokens from the first one.
-
-This module does not know where a text begins in a row, prompts, logits or other libraries.
+A loop that reorders rows, rolls them back or drafts ahead asks with all tokens of a row. Recent
+states are cached; others are recomputed from the first token.
 """
 
 import hashlib
@@ -28,12 +24,7 @@ MOST: Final = 1 << 14  # remembered texts, some hundred bytes each
 @final
 @dataclass(frozen=True, slots=True)
 class Outside:
-    """A text that left the language.
-
-    Attributes:
-        place: the place of the token that left it, from 0.
-        error: the reason.
-    """
+    """A text outside the language: the index of the token that left it, and the reason."""
 
     place: int
     error: TokenRejected
@@ -44,32 +35,21 @@ Standing: TypeAlias = DecodeState | Outside
 
 @final
 class Prefixes:
-    """The states of one constraint, by the tokens that lead to them. Safe to share among threads.
+    """States of one constraint by their tokens, thread-safe. `start` is that of the empty text.
 
-    Attributes:
-        constraint: the language of the texts.
-        start: the state of the empty text.
-
-    Example:
-        >>> import guideway as gw
-        >>> vocabulary = gw.Vocabulary([b"a", b"b", b"<eos>"], eos_ids={2})
-        >>> prefixes = Prefixes(gw.compile(gw.Regex("ab?"), vocabulary))
-        >>> prefixes.row(prefixes.after(np.array([0]))).tolist()
-        [6]
-        >>> prefixes.after(np.array([0, 0])).place
-        1
+    >>> import guideway as gw
+    >>> vocabulary = gw.Vocabulary([b"a", b"b", b"<eos>"], eos_ids={2})
+    >>> prefixes = Prefixes(gw.compile(gw.Regex("ab?"), vocabulary))
+    >>> prefixes.row(prefixes.after(np.array([0]))).tolist()
+    [6]
+    >>> prefixes.after(np.array([0, 0])).place
+    1
     """
 
     def __init__(
         self, constraint: CompiledConstraint, joint: bytes = b"", *, most: int = MOST
     ) -> None:
-        """Know the empty text only.
-
-        Args:
-            constraint: the language of the texts.
-            joint: bytes that the tokens spell before the text itself.
-            most: the number of texts that are remembered.
-        """
+        """Cache at most `most` states; `joint` are bytes that tokens spell before the text."""
         self.constraint = constraint
         self.start = constraint.start(joint)
         self._known: OrderedDict[bytes, Standing] = OrderedDict()
@@ -96,11 +76,7 @@ class Prefixes:
         return made
 
     def row(self, state: DecodeState, left: int | None = None) -> Row:
-        """The tokens that may come next, with `left` tokens to come at most.
-
-        Raises:
-            LimitError: `left` tokens do not suffice to end the text.
-        """
+        """Mask of the next tokens, with at most `left` tokens to come."""
         if left is None:
             return self.constraint.mask(state)
         return self.constraint.mask_within(state, left)
@@ -108,15 +84,10 @@ class Prefixes:
     def count(
         self, enough: int, left: int | None = None, offered: Collection[int] | None = None
     ) -> int:
-        """Count the token sequences that make a text, each end id apart: at most `enough`.
+        """Count the token sequences of texts, each end id separately, up to `enough`.
 
-        Each beginning can be ended, so it is one sequence at least. Mostly the first tokens are
-        enough.
-
-        Args:
-            enough: where to stop counting.
-            left: the number of tokens that a sequence may have.
-            offered: the end ids that may come, if not all of the vocabulary's.
+        Each prefix can be completed, so it counts as one. `left` is the token budget; `offered` are
+        the end ids that may come, None for all.
         """
         ends, ended, begun = self.constraint.vocabulary.eos_ids, 0, [self.start]
         while begun and ended + len(begun) < enough and left != 0:

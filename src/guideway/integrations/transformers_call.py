@@ -1,11 +1,9 @@
-"""The call of `generate` that a processor works for.
+"""The running call of `generate`, read from the stack.
 
-transformers hands a processor token ids and scores only. It does not say where the prompt ends, how
-many rows belong to it, how long the text may become, or whether the ids are a draft. A processor
-that remembers its first call, or guesses from earlier ones, fails when it is used again, in a chat
-whose prompt is the last text and one more token, or in assisted decoding, which goes back and asks
-about several places. But `generate` is running during the call, and its variables say all of this.
-This module reads them from the stack, from the innermost frame on:
+transformers passes a processor only token ids and scores: not the end of the prompt, the rows of a
+prompt, the length limit, or which ids are a draft. State from earlier calls would be wrong in chats
+and in assisted decoding, which goes back. So this module reads local variables, from the innermost
+frame on:
 
     function                variables
     _sample                 the rows that are not finished
@@ -13,10 +11,7 @@ This module reads them from the stack, from the innermost frame on:
     _assisted_decoding      the number of settled tokens of the row; the others are a draft
     generate                the prompts and the configuration; a draft's own is skipped
 
-This works in each mode and at each step, and depends on no earlier call. Where a name is missing
-(another loop, another version) nothing is assumed: the caller is asked to say it.
-
-This module does not know constraints or scores.
+If a name is missing (another loop or version), the user is asked for the value.
 """
 
 import inspect
@@ -44,34 +39,32 @@ NEEDED: Final = ("self", "input_ids", "input_ids_length", "batch_size", "generat
 @final
 @dataclass(frozen=True, slots=True)
 class Call:
-    """What is known of a call.
+    """Known facts about a call.
 
     Attributes:
-        start: the number of tokens of each row before the text: the prompt with its padding.
-        rows: the number of rows, all copies of all prompts.
-        given: the number of prompts; the rows of one prompt are neighbours.
-        end: the number of tokens, prompt included, at which a row is cut off.
-        ended: whether an end id has to follow at `end`.
-        least: the number of tokens, prompt included, before which no end id comes.
-        ends: the ids at which a row stops; None if it does not.
-        banned: the ids that never come.
-        first: the id that transformers forces before the text; None if it forces none.
-        last: the ids that transformers forces where a row is cut off.
-        beams: the number of beams of a prompt.
-        drafted: whether something else than the model drafts tokens ahead.
-        settled: the number of tokens of a row that cannot be taken back; None for all.
-        unfinished: for each row whether it goes on; None if that is not known.
-        wanted: the number of beams of a prompt that are returned; 1 without beams.
-        sampled: whether tokens are drawn at random.
-        done: the number of finished beams of each prompt; None if that is not known.
-        scored: for each row whether it has a score and does not only fill up; None if that is not
-            known.
-        prompt: the tokens of the prompts, [rows, start]; None if they are not known.
-        attention: the prompts' tokens that are no padding; None if all are.
-        model: the model that generates; None if it is not known.
-        whole: whether the model reads the prompt's tokens and nothing else: no embeddings, and no
-            cache of a part before them.
-        values: the variables of the running `generate`.
+        start: tokens of each row before the text: the prompt with its padding.
+        rows: number of rows, all copies of all prompts.
+        given: number of prompts; the rows of one prompt are neighbours.
+        end: length, prompt included, at which a row is cut off.
+        ended: True if an end id has to follow at `end`.
+        least: length, prompt included, before which no end id comes.
+        ends: ids at which a row stops; None if it does not.
+        banned: ids that never come.
+        first: the id that transformers forces before the text, or None.
+        last: ids that transformers forces where a row is cut off.
+        beams: beams of a prompt.
+        drafted: True if something else than the model drafts tokens ahead.
+        settled: number of tokens of a row that cannot be taken back; None for all.
+        unfinished: for each row True if it continues; None if unknown.
+        wanted: beams of a prompt that are returned; 1 without beams.
+        sampled: True if tokens are drawn at random.
+        done: finished beams of each prompt; None if unknown.
+        scored: for each row False if it only fills up; None if unknown.
+        prompt: tokens of the prompts, [rows, start]; None if unknown.
+        attention: mask of the prompts' padding; None without padding.
+        model: the generating model; None if unknown.
+        whole: True if the model reads the prompt's tokens only: no embeddings, no earlier cache.
+        values: variables of the running `generate`.
     """
 
     start: int
@@ -105,11 +98,7 @@ class Call:
 
 
 def running_call() -> Call | None:
-    """The call of `generate` that is running, None if there is none.
-
-    Raises:
-        UnsupportedError: its draft has another tokenizer.
-    """
+    """The running call of `generate`, or None; drafts with another tokenizer are refused."""
     inner: dict[str, Mapping[str, Any]] = {}
     frame = inspect.currentframe()
     while frame is not None:
@@ -126,10 +115,10 @@ def running_call() -> Call | None:
 
 
 def running_row() -> int | None:
-    """The row about which a prefix function is asked, None if transformers does not ask.
+    """The row of a call to a prefix function, or None.
 
-    The number that transformers gives to the function is that of a prompt or that of a row: before
-    5.24 it was the row's without beams.
+    The number passed to the function is that of a row before transformers 5.24 without beams, else
+    that of a prompt.
     """
     code = inspect.unwrap(PrefixConstrainedLogitsProcessor.__call__).__code__
     frame = inspect.currentframe()

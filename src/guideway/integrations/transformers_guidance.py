@@ -1,17 +1,11 @@
-"""Guidance in transformers' loop: an expression with the model that generates as one leaf.
+"""Guidance in transformers' loop: an expression whose running model is one leaf.
 
-transformers computes the scores of this leaf. The other leaves are run here, each with its prompt,
-as one batch with a cache. The cache belongs to the rows of the last call, by their tokens: rows in
-another order (beams) are selected, rows with one more token are extended, and any others are read
-from the beginning. So nothing depends on the order of calls.
+transformers computes the scores of this leaf; the other leaves run here as one batch with a cache.
+The cache has the rows of the last call, by their tokens: reordered rows are selected, rows with one
+more token are extended, all others are read from the beginning. So nothing depends on the order of
+calls. Drafts and prompts without tokens are refused.
 
-Two things are refused: drafts, which would run every leaf at each of their tokens, and prompts
-without tokens, which other leaves cannot read.
-
-A watermark would act after the expression and before transformers' own stages: where `scores`
-returns.
-
-This module does not know constraints, or where texts begin.
+A watermark would act where `scores` returns.
 """
 
 import threading
@@ -46,9 +40,9 @@ class _Read:
     """The rows that the other leaves have read.
 
     Attributes:
-        keys: each row, as its prompt's padding and its tokens.
+        keys: each row's padding and tokens.
         cache: the models' caches of these rows.
-        logits: the logits of each leaf after them.
+        logits: logits of each leaf after them.
     """
 
     keys: list[bytes]
@@ -58,22 +52,10 @@ class _Read:
 
 @final
 class Guidance:
-    """An expression with the caches of the leaves that transformers does not run.
-
-    Attributes:
-        vocabulary: the vocabulary of the expression.
-    """
+    """An expression with the caches of the leaves that transformers does not run."""
 
     def __init__(self, model: Model, prompts: Any = None) -> None:
-        """Check the arguments; nothing is read yet.
-
-        Args:
-            model: the expression.
-            prompts: the prompts as texts or messages, one for each of a batch.
-
-        Raises:
-            SourceError: `model` is no model, or `prompts` are no prompts.
-        """
+        """Check the arguments; `prompts` are texts or messages, one for each row of a batch."""
         if not isinstance(model, Model):  # pyright: ignore[reportUnnecessaryIsInstance]
             raise SourceError(f"guidance must be a guideway.Model, got {type(model).__name__}")
         self._ensemble = Ensemble(model.node)
@@ -86,19 +68,10 @@ class Guidance:
         self._asks = any(not isinstance(term, GediTerm) and term.prompt for term in terms)
 
     def scores(self, call: Call, tokens: Tokens, scores: Tensor, allowed: Tensor) -> Tensor:
-        """Compute the expression's values, with −∞ for tokens that may not come next.
+        """Values of the expression, −∞ for forbidden tokens.
 
-        They are logarithms of probabilities before the constraint, since beams add them up.
-
-        Args:
-            call: the call that is running.
-            tokens: [rows, tokens].
-            scores: [rows, vocabulary], from the model that generates.
-            allowed: [rows, vocabulary], the tokens that may come next.
-
-        Raises:
-            UnsupportedError: the mode or the expression cannot be handled, by name.
-            ModelError: a model gave NaN or +∞.
+        They are log-probabilities before the constraint, because beams add them up. `scores` and
+        `allowed` are [rows, vocabulary], `tokens` is [rows, tokens].
         """
         leaf = self._leaf(call)
         beside = self._beside.setdefault(leaf, self._ensemble.beside(leaf))

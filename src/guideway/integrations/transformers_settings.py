@@ -65,14 +65,7 @@ BANS: Final = {
 
 
 def check_settings(values: Mapping[str, Any]) -> None:
-    """Refuse settings that cut a constrained text or can leave no token in its middle.
-
-    Args:
-        values: the variables of the running `generate`.
-
-    Raises:
-        UnsupportedError: there is such a setting, by its name.
-    """
+    """Refuse settings that cut a constrained text or can leave no token in its middle."""
     config = values["generation_config"]
     for criterion in values.get("prepared_stopping_criteria", ()):
         _check_criterion(criterion)
@@ -105,11 +98,7 @@ def check_settings(values: Mapping[str, Any]) -> None:
 
 
 def check_last(values: Mapping[str, Any], processor: LogitsProcessor) -> None:
-    """Refuse other processors that could undo the constraint of a processor.
-
-    Raises:
-        UnsupportedError: there is a prefix function, or a processor of the caller comes later.
-    """
+    """Refuse other processors and prefix functions that could undo the constraint."""
     if values.get("prefix_allowed_tokens_fn") is not None:
         raise _refused(
             "prefix_allowed_tokens_fn",
@@ -131,11 +120,7 @@ def check_last(values: Mapping[str, Any], processor: LogitsProcessor) -> None:
 
 
 def check_alone(values: Mapping[str, Any]) -> None:
-    """Refuse processors of the caller beside a prefix function, which they come after.
-
-    Raises:
-        UnsupportedError: there is one.
-    """
+    """Refuse processors of the caller beside a prefix function, which they come after."""
     for later in values.get("logits_processor") or ():
         raise _refused(
             f"the processor {type(later).__name__}",
@@ -146,7 +131,7 @@ def check_alone(values: Mapping[str, Any]) -> None:
 
 
 def banned_tokens(config: Any) -> frozenset[int]:
-    """The ids that never come, whatever stands before them."""
+    """Ids that are banned in any context."""
     return frozenset(tokens[0] for _, tokens in _bans(config) if len(tokens) == 1)
 
 

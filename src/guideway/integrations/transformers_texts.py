@@ -42,11 +42,7 @@ VOCABULARIES: Final = 4  # with banned tokens left out; each has a trie of its o
 
 @final
 class Texts:
-    """The constraints of the rows, and the state of each row's text.
-
-    Attributes:
-        vocabulary: the tokens of all constraints.
-    """
+    """Constraints of the rows, and the state of each row's text."""
 
     def __init__(
         self,
@@ -56,12 +52,7 @@ class Texts:
         prompt_length: int | None,
         max_new_tokens: int | None,
     ) -> None:
-        """Compile the sources.
-
-        Raises:
-            SourceError, UnsupportedError, UnsatisfiableError, LimitError: as `guideway.compile`.
-            ModelError: a constraint is for another vocabulary.
-        """
+        """Compile the sources."""
         if not isinstance(joint, bytes):  # pyright: ignore[reportUnnecessaryIsInstance]
             raise SourceError(f"joint must be bytes, got {joint!r}")
         self._start = _count(prompt_length, "prompt_length", 0)
@@ -77,28 +68,14 @@ class Texts:
         self._listed = listed
 
     def __reduce__(self) -> tuple[Any, ...]:
-        """The sources, compiled again where they are loaded.
-
-        Raises:
-            UnsupportedError: one of them holds what cannot be pickled.
-        """
+        """Pickle the sources, which are compiled again after loading."""
         for source in self._sources:
             check_pickled(source, "the source")
         sources = self._sources if self._listed else self._sources[0]
         return Texts, (sources, self.vocabulary, self._joint, self._start, self._most)
 
     def call(self, rows: int | None = None) -> Call:
-        """The call that is running, or the little that is known without one.
-
-        Args:
-            rows: the number of rows; None if that is not known.
-
-        Raises:
-            UnsupportedError: nothing is running and `prompt_length` was not given; or a setting
-                of `generate` would cut a constrained text.
-            SourceError: the number of prompts is not the number of sources.
-            ModelError: `generate` stops at other ids than the vocabulary.
-        """
+        """The running call, checked; without one, what `prompt_length` tells."""
         call = running_call()
         count = len(self._each)
         if call is None:
@@ -129,21 +106,13 @@ class Texts:
 
     @property
     def constrained(self) -> bool:
-        """Whether any row has a constraint."""
+        """Return True if any row has a constraint."""
         return any(self._each)
 
     def asked(self, call: Call, row: int, tokens: NDArray[np.int64]) -> Asked:
-        """The tokens that may come next in a row.
+        """Mask of the next tokens of a row; `tokens` includes the prompt.
 
-        Args:
-            call: the call that is running.
-            row: the number of the row.
-            tokens: all its tokens, the prompt included.
-
-        Raises:
-            TokenRejected: its text left the language.
-            LimitError: it cannot end before it is cut off, or has to end before the minimum.
-            SourceError: it is shorter than its prompt.
+        None: the row is not constrained or has ended.
         """
         prefixes = self._prefixes_of(call, row)
         if prefixes is None or not (call.unfinished is None or call.unfinished[row]):
@@ -186,17 +155,13 @@ class Texts:
         return row & ~pack(sorted(unused), self.vocabulary.width) if unused else row
 
     def held_back(self, call: Call, found: Asked, length: int) -> bool:
-        """Whether a row has only end ids, which `generate` gives no score before the minimum."""
+        """Return True if only end ids are allowed, which `generate` removes before the minimum."""
         if length >= call.least or not isinstance(found, np.ndarray):
             return False
         return not (found & ~self._ends).any()
 
     def check_least(self, call: Call, row: int) -> None:
-        """Refuse a minimum of tokens that a text of the row may not reach.
-
-        Raises:
-            UnsupportedError: the shortest text has fewer tokens than the minimum of the call.
-        """
+        """Refuse a minimum of tokens that a text of the row may not reach."""
         prefixes = self._prefixes_of(call, row)
         least = call.least - call.start
         if prefixes is not None and prefixes.constraint.distance(prefixes.start) < least:
@@ -209,16 +174,10 @@ class Texts:
     def too_short(
         self, call: Call, row: int, tokens: NDArray[np.int64], likely: Iterable[int]
     ) -> list[int]:
-        """The tokens after which the text has to end before the minimum of the call.
+        """Tokens after which the text must end before the minimum; undecided ones are allowed.
 
-        As in guideway's own generate, one that takes too long to judge is allowed.
-
-        Args:
-            call: the call that is running.
-            row: the number of the row.
-            tokens: all its tokens, the prompt included.
-            likely: tokens that may come next, the most probable first. Where the first one is
-                taken, the search ends with one that is long enough.
+        `likely` are possible tokens, best first. If the first one is taken, the search ends with
+        one that is long enough.
         """
         prefixes = self._prefixes_of(call, row)
         missing = call.least - len(tokens) - 1
@@ -327,7 +286,7 @@ class Texts:
 
 
 def without(vocabulary: Vocabulary, banned: frozenset[int]) -> Vocabulary:
-    """A vocabulary in which some ids spell nothing and have no name."""
+    """A vocabulary in which some ids have no spelling and no name."""
     tokens = [None if n in banned else each for n, each in enumerate(vocabulary.tokens)]
     special = {name: n for name, n in vocabulary.special.items() if n not in banned}
     return Vocabulary(
@@ -341,10 +300,9 @@ def without(vocabulary: Vocabulary, banned: frozenset[int]) -> Vocabulary:
 
 
 def _left(call: Call, length: int) -> int | None:
-    """How many tokens a row may still get; None if there is no limit.
+    """Tokens that a row may still get; None without a limit.
 
-    Drafts go on after the place where `generate` cuts rows off, and nothing is enforced there,
-    except where an end has to come.
+    Drafts continue past the length limit; nothing is enforced there unless an end has to come.
     """
     if call.end is None:
         return None

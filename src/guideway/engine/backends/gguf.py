@@ -33,8 +33,8 @@ CONTROL: Final = 3  # the token type of tokens that are no text
 def convert(path: Path, folder: Path, advance: Callable[[float], object]) -> None:
     """Write config, tokenizer and weights of a GGUF file into an empty folder.
 
-    Supports llama-architecture models with SmolLM's tokenizer and tied embeddings. `advance` is called
-    with the share of work done since its last call.
+    Supports llama-architecture models with SmolLM's tokenizer and tied embeddings. `advance` is
+    called with the share of work done since its last call.
     """
     require("gguf", "reading a .gguf file")
     from gguf import GGUFReader
@@ -141,7 +141,7 @@ def write_weights(
 
 
 def weight_name(name: str) -> str:
-    """transformers' name of a tensor of llama.cpp.
+    """The name in transformers of a tensor of llama.cpp.
 
     >>> weight_name("blk.3.attn_q.weight")
     'model.layers.3.self_attn.q_proj.weight'

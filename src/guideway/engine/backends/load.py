@@ -1,10 +1,7 @@
 """Load a `TransformersModel` by name or object.
 
-"smollm2-135m"              the built-in model
-a folder                    a transformers checkpoint in it
-"….gguf"                    a llama.cpp file
-"owner/model"               the hub's local cache, then the hub
-a transformers model        with the given tokenizer
+Names are the built-in model "smollm2-135m", a folder with a transformers checkpoint, a llama.cpp
+file "….gguf", or a hub id "owner/model" (the local cache, then the hub).
 """
 
 import contextlib

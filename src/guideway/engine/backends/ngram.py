@@ -1,9 +1,9 @@
 """An n-gram model as a `LanguageModel`.
 
 Its logits are log-probabilities of the tokens with a spelling and of one end id, the least of the
-vocabulary; they sum to 1, and all other ids have −∞. Ids without a spelling (ends, beginnings, roles
-of a chat) are one symbol, the boundary between texts. The cache of a row is its last order − 1
-tokens, none from before a boundary.
+vocabulary; they sum to 1, and all other ids have −∞. Ids without a spelling (ends, beginnings,
+roles of a chat) are one symbol, the boundary between texts. The cache of a row is its last order −
+1 tokens, none from before a boundary.
 
 A row starts with single tokens, moved by the backoffs of the seen contexts; then the tokens seen
 after each context are overwritten, from the shortest context to the longest. Measured on one core
@@ -72,8 +72,8 @@ class NgramModel:
     ) -> "NgramModel":
         """Train a model on token sequences.
 
-        An id without a spelling divides a text in two. `order` is the length of the longest n-grams, 1 to
-        16; `device` is that of the logits.
+        An id without a spelling divides a text in two. `order` is the length of the longest
+        n-grams, 1 to 16; `device` is that of the logits.
         """
         if not 1 <= order <= MOST:
             raise LimitError(
@@ -96,7 +96,7 @@ class NgramModel:
     def prefill(
         self, prompts: Sequence[Sequence[int]]
     ) -> tuple[tuple[Context, ...], Float[Tensor, "batch vocabulary"]]:
-        """Contexts of the prompts and the log-probabilities after them; empty prompts are refused."""
+        """Contexts of the prompts, none of them empty, and the log-probabilities after them."""
         if not all(prompts):
             raise ModelError("a prompt is empty: the model needs at least one token")
         cache = tuple(self._tail(prompt) for prompt in prompts)

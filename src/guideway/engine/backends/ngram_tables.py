@@ -48,7 +48,7 @@ class Level:
 @final
 @dataclass(frozen=True, slots=True, eq=False)
 class Tables:
-    """All orders: log p of single tokens (−∞ if never predicted), then n-grams of two, three, … tokens."""
+    """Log p of single tokens (−∞ if never predicted), and n-grams of two, three, … tokens."""
 
     single: NDArray[np.float32]
     levels: tuple[Level, ...]

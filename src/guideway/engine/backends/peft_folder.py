@@ -54,7 +54,7 @@ PLAIN_BEGINNINGS: Final = (True, False, None, "gaussian", "eva", "orthogonal")
 
 
 def read_adapter(path: str | Path) -> Adapter:
-    """The LoRA adapter in a folder, named after it; other kinds and unknown settings are refused."""
+    """The LoRA adapter in a folder, named after it; unknown settings are refused."""
     folder = Path(path).expanduser()
     for name in (CONFIG, TENSORS):
         if not (folder / name).is_file():

@@ -41,7 +41,7 @@ class Prepared:
 
 
 def blocks_of(module: Any) -> Sequence[nn.Module]:
-    """The transformer blocks in order: the decoder's only module list of the configured length, or ()."""
+    """The transformer blocks in order: the decoder's only module list of that length, or ()."""
     count = getattr(module.config.get_text_config(), "num_hidden_layers", None)
     children = cast("Iterable[nn.Module]", module.get_decoder().children())
     lists = [
@@ -68,7 +68,7 @@ def exits_hold(blocks: Sequence[nn.Module], forward: Callable[[], Tensor]) -> bo
 
 
 def prepare(module: nn.Module, adapter: Adapter) -> dict[str, Prepared]:
-    """The pairs of an adapter by module, on the model's device and in its type."""
+    """The pairs of an adapter by module, on its device and in its type; the scale is in `up`."""
     named: dict[str, nn.Module] = dict(module.named_modules())  # pyright: ignore[reportUnknownArgumentType]
     prepared: dict[str, Prepared] = {}
     for name, pair in adapter.pairs.items():
@@ -136,7 +136,7 @@ def varied(
 
 @contextlib.contextmanager
 def shown(module: Any) -> Generator[list[Float[Tensor, "rows new hidden"]]]:
-    """Inside this context, forward passes of this thread append the decoder's output to the list."""
+    """Inside this context, forward passes of this thread append the decoder's output to a list."""
     thread = threading.get_ident()
     states = list[Tensor]()
 

@@ -1,15 +1,11 @@
-"""Masked draws that come nearer to the law of the language from text to text.
+"""Masked draws that approach the distribution of the language from text to text.
 
-A token x after a beginning u is drawn with probability p(x | u) c(ux) / N(u), where c are the
-bounds of `engine.search.trie`: at first 1, so that the first text is drawn as ordinary sampling
-under a constraint draws it, but from the open process; after each text the bounds along it fall.
-The law of the draws tends to that of the open process given the language, if not with every text:
-what one beginning loses goes to all others, known or not. At a finite number of texts it is not
-there, unless all of a finite language was seen (adaptive sampling with approximate expected
-futures, Park et al. 2024). The texts of one prompt learn from one another, so
-they are drawn one by one; no text is wasted.
-
-What this module does not know: models, constraints.
+A token x after a prefix u is drawn with probability p(x | u) c(ux) / N(u), where c are the bounds
+of `engine.search.trie`: at first 1, so the first text is drawn as in ordinary constrained sampling
+of the open process; each text lowers the bounds of its prefixes. The distribution converges to the
+open process given the language, but not monotonically, and a finite number of texts does not reach
+it unless they are the whole language (adaptive sampling with approximate expected futures, Park et
+al. 2024). The texts of a prompt are drawn one by one; none is rejected.
 """
 
 from collections.abc import Sequence as Listed
@@ -27,13 +23,7 @@ TRIES: Final = 1000  # texts that filters or limits leave nothing of, one after 
 
 @final
 class Asap:
-    """The texts drawn for one prompt.
-
-    Attributes:
-        kind: of its scores.
-        rows: the text that is being drawn.
-        trie: what was learned.
-    """
+    """The texts drawn for one prompt; `rows` has the current text, `trie` the bounds."""
 
     def __init__(self, root: Sequence) -> None:
         """Texts that begin as this row, which has no tokens."""
@@ -81,5 +71,5 @@ class Asap:
         return []
 
     def completions(self, memory: int) -> list[Completion]:
-        """The texts in the order in which they were drawn; if interrupted, what there is."""
+        """The texts in the order of drawing; after an interruption those so far."""
         return [row.completion(memory) for row in self._found or [*self.rows, self._root][:1]]

@@ -1,4 +1,4 @@
-"""A band of beams that compete with one another: what they become in one step.
+"""A group of competing beams, and one step of it.
 
     rows ─▶ the best continuations of all of them ─▶ those that end   ─▶ kept, the best of them
                                                   ├▶ those that can only end ─▶ their ends, next
@@ -6,22 +6,19 @@
 
 The rules are transformers' (5.24):
 
-- so many continuations are looked at that enough of them are no end id: (1 + end ids) × beams;
-- what ends counts only among the first `beams` of them, and only the best `beams` are kept;
-- the band is settled once it keeps `beams` texts of which the last is no worse than the best row
-  that goes on could become: at its own length or, with `early_stopping` "never" and a positive
-  `length_penalty`, at the greatest one. `early_stopping` True asks for `beams` texts and no more.
+- (1 + end ids) × beams continuations are considered, so that enough of them are no end ids;
+- ended texts count only among the first `beams` continuations, and only the best `beams` are kept;
+- the band is settled once it keeps `beams` texts and the best row cannot beat the last of them, at
+  its own length or, with `early_stopping` "never" and a positive `length_penalty`, at the greatest
+  length. With `early_stopping` True, `beams` texts suffice.
 
-Where beams are drawn, the continuations that are looked at are a sample without replacement (the
-greatest of log plus Gumbel noise), the best first; before 5.24 transformers took them in the order
-in which they were drawn. The noise is a function of the seed and of the tokens so far.
+Sampled beams take a sample of continuations without replacement (log plus Gumbel noise), best
+first; before 5.24 transformers used the order of drawing. The noise depends on the seed and the
+tokens so far.
 
-Three rules differ. Where all continuations that were looked at end, as they do when a constraint or
-a stop string ends them, more are looked at, so that no longer text is lost; rows that cannot go on
-are gone, where transformers carries them on at −1e9; and filters leave one token at least, where
-transformers' leave one more than there are end ids.
-
-What this module does not know: models, constraints, other bands.
+Three rules differ. If all considered continuations end, as under a constraint or a stop string,
+more are considered. Rows that cannot continue are dropped; transformers keeps them at −1e9. Filters
+leave at least one token; transformers' leave one more than there are end ids.
 """
 
 import math
@@ -47,13 +44,12 @@ EXPONENT: Final = 700.0  # of e: beyond it, a float is infinite
 @final
 @dataclass(frozen=True, slots=True)
 class Beam:
-    """A row that goes on, or a text that has ended.
+    """A row that goes on, or an ended text.
 
     Attributes:
-        row: its tokens.
-        rank: what it competes with: its log-probability, less what it owes to other bands.
-        debt: what it owes.
-        key: of the noise of what follows.
+        rank: log-probability, less the diversity penalties.
+        debt: the diversity penalties.
+        key: noise key of its continuations.
     """
 
     row: Sequence
@@ -67,7 +63,7 @@ class Beam:
         return self.rank + self.debt
 
     def child(self, pick: Pick, owed: float) -> "Beam":
-        """The beam with a token, for which it owes so much."""
+        """The beam with one more token and its diversity penalty."""
         key = branch(self.key, pick.token)
         return Beam(pick.child(self.row), pick.log, self.debt + owed, key)
 
@@ -75,15 +71,15 @@ class Beam:
 @final
 @dataclass(frozen=True, slots=True)
 class Rules:
-    """What holds for all bands of a search.
+    """Rules of all bands of a search.
 
     Attributes:
-        beams: of a band.
-        power: of the length, by which log-probabilities are divided.
+        beams: beams of a band.
+        power: exponent of the length, which divides log-probabilities.
         early: when to stop.
-        random: whether beams are drawn.
-        diversity: subtracted for each beam of the bands before that took the token at this step.
-        looked: how many continuations are looked at.
+        random: True if beams are sampled.
+        diversity: penalty for each beam of earlier bands with the same token at this step.
+        looked: number of continuations considered.
     """
 
     beams: int
@@ -109,9 +105,8 @@ class Rules:
     def normed(self, log: float, steps: int) -> float:
         """A log-probability over the power of the length.
 
-        Example:
-            >>> Rules.of(Sampling(num_beams=2, length_penalty=2), 1).normed(-9.0, 3)
-            -1.0
+        >>> Rules.of(Sampling(num_beams=2, length_penalty=2), 1).normed(-9.0, 3)
+        -1.0
         """
         exponent = self.power * math.log(steps)
         if abs(exponent) > EXPONENT:
@@ -122,12 +117,7 @@ class Rules:
 @final
 @dataclass(frozen=True, slots=True)
 class _Grown:
-    """Continuations with what they were picked by.
-
-    Attributes:
-        going: those that go on, the best first.
-        ended: those that have ended, or can only end.
-    """
+    """Continuations with their picks: `going`, best first, and `ended`, which have or must end."""
 
     going: list[tuple[Pick, Beam]]
     ended: list[tuple[Pick, Beam]]
@@ -136,13 +126,12 @@ class _Grown:
 @final
 @dataclass(frozen=True, slots=True)
 class Band:
-    """Beams that compete with one another. A value: a step gives another one.
+    """Competing beams, immutable.
 
     Attributes:
-        rules: of the search.
-        going: those that go on, the best first.
-        ended: those that have ended, the best first.
-        closing: those that have but for an end id, of which the score is asked for.
+        going: beams that go on, best first.
+        ended: ended texts, best first.
+        closing: texts that wait for the score of their end id.
     """
 
     rules: Rules
@@ -163,14 +152,9 @@ class Band:
         return self.rules.normed(beam.rank, beam.row.steps)
 
     def grown(self, scores: Scores, taken: Listed[int]) -> "tuple[Band, list[Pick]] | None":
-        """The band after a step, and what each beam that goes on was picked by.
+        """The band after a step, and the pick of each beam that goes on.
 
-        Args:
-            scores: of `rows`.
-            taken: the tokens with which beams of other bands have gone on.
-
-        Returns:
-            None if a row did not admit a token.
+        `taken` are the tokens that other bands took. Returns None if a row refused a token.
         """
         count = len(self.going)
         found = _Grown([], [])
@@ -181,7 +165,7 @@ class Band:
         closed = self._closed(scores.part(count, len(self.rows)))
         whole = [beam for _, beam in found.ended if beam.row.finish_reason is not None]
         if count and self.rules.power > 0 and self.going[0].row.ends_by_budget:
-            # What goes on now might have become better than any text that has ended by itself.
+            # A beam that goes on might have become better than any ended text.
             _shorten([*self.ended, *closed, *whole])
         closing = [each for each in found.ended if each[1].row.finish_reason is None]
         kept = sorted((*self.ended, *whole, *closed), key=lambda beam: -self._rank(beam))
@@ -227,7 +211,7 @@ class Band:
             count *= 4
 
     def _miss(self, lost: list[Pick]) -> None:
-        """Shorten the ended texts that a continuation which the budget removes could beat.
+        """Mark ended texts that a continuation removed by the budget could beat.
 
         With a positive power of the length, the score of a continuation can grow to 0.
         """
@@ -237,7 +221,7 @@ class Band:
         _shorten([beam for beam in (*self.ended, *self.closing) if self._rank(beam) < best])
 
     def _sorted(self, picks: list[Pick], taken: Counter[int]) -> "_Grown":
-        """What goes on, the best first, and what ends."""
+        """Split the picks into those that go on, best first, and those that end."""
         going, ended = list[tuple[Pick, Beam]](), list[tuple[Pick, Beam]]()
         for order, pick in enumerate(sorted(picks, key=lambda pick: -pick.log)):
             inside = order < self.rules.beams
@@ -256,7 +240,7 @@ class Band:
         return gumbel(keys, scores.logs.shape[1])
 
     def _settled(self) -> bool:
-        """Whether none of the beams that go on is looked at any more."""
+        """Return True if the beams that go on can be dropped."""
         if len(self.ended) < self.rules.beams:
             return False
         if self.rules.early is True:

@@ -1,18 +1,13 @@
-"""The seam between the loop over a batch and a search for the texts of one prompt.
+"""Protocol between the batch loop and a search for the texts of one prompt.
 
-A search holds some rows of a batch. At each step it is given what the expression says of the next
-token of each, and answers with the rows that go on and with the row that each of them comes from;
-the loop reorders the caches. Rows are forked, never rolled back.
+A search holds rows of a batch. At each step it gets scores of the next tokens, and returns the
+parent of each row that goes on; the loop reorders the caches. Rows are forked, never rolled back.
 
-Laws:
-
-- `step` takes only tokens that `Sequence.admits`; where one is refused, the row's mask has become
-  narrower, and the search asks for new scores by answering None, with its rows as they were;
-- a search says by which rank it prefers a token, so that rows know what the budget has changed;
-- a search that has no rows left has ended its round, and `begin` says whether there is another;
-  each round begins with rows that have no tokens, after the prompt.
-
-What this module does not know: how scores come about, how rows are run.
+- `step` takes only tokens that `Sequence.admits`. If one is refused, the row's mask is narrower and
+  the search asks for new scores by returning None, with its rows unchanged.
+- A search passes the rank of a token, so that rows know which choices the budget has changed.
+- A search without rows has ended its round; `begin` tells whether there is another one, which
+  starts with rows without tokens.
 """
 
 from collections.abc import Sequence as Listed
@@ -49,12 +44,12 @@ Kind: TypeAlias = Literal["beam", "local", "open"]
 @final
 @dataclass(frozen=True, slots=True)
 class Scores:
-    """What is said of the next token of each row of a search.
+    """Scores of the next token of each row of a search.
 
     Attributes:
-        logs: float32, of the kind the search asks for; −∞ where nothing may be drawn.
-        own: the model's own log-probabilities, as results report them.
-        kept: the log of the model's probability of all that is allowed.
+        logs: float32, of the search's `kind`; −∞ for tokens that may not be drawn.
+        own: the model's own log-probabilities, for results.
+        kept: the log of the model's probability of all allowed tokens.
     """
 
     logs: Float[Tensor, "rows vocabulary"]
@@ -79,7 +74,7 @@ class Search(Protocol):
 
     @property
     def kind(self) -> Kind:
-        """What its scores are."""
+        """Kind of its scores."""
         ...
 
     @property
@@ -92,28 +87,23 @@ class Search(Protocol):
         ...
 
     def step(self, scores: Scores) -> Listed[int] | None:
-        """Replace the rows by those that go on.
+        """Replace the rows; return the index of each new row's parent.
 
-        Returns:
-            For each row that goes on, the place of the row that it comes from; None to be asked
-            again, because the mask of a row has become narrower.
-
-        Raises:
-            DeadEndError: nothing can go on, and nothing is whole.
+        Returns None to be called again, because the mask of a row is narrower. Raises DeadEndError
+        if no row can go on and no text is complete.
         """
         ...
 
     def completions(self, memory: int) -> list[Completion]:
-        """What was found, the best first; `memory` bytes were in use at most."""
+        """The results, best first; `memory` is the peak in bytes."""
         ...
 
 
 @runtime_checkable
 class Looking(Search, Protocol):
-    """A search that chooses by last hidden states, before scores, among the rows that were read.
+    """A search that chooses among the rows just read by last hidden states, before scores.
 
-    Its rows may have ended: what is read of them is `read`, and only the one that `look` keeps is
-    scored.
+    Rows may have ended; only the one that `look` keeps is scored.
     """
 
     @property
@@ -122,13 +112,9 @@ class Looking(Search, Protocol):
         ...
 
     def look(self, states: Listed[Float[Tensor, "_ hidden"]]) -> int:
-        """Keep one of the rows, or none if that one has ended.
+        """Keep one of the rows, or none if it has ended; return its index.
 
-        Args:
-            states: for each row those after what was just read: the prompt, or one token.
-
-        Returns:
-            The place of the one that was best.
+        `states` are those after the prompt or the token just read.
         """
         ...
 
@@ -141,9 +127,9 @@ def read_next(search: Search) -> list[int]:
 
 
 def share_losses(rows: Listed[Sequence]) -> None:
-    """Let all of these rows miss what the budget has taken away from one of them.
+    """Give all rows the greatest loss of one of them to the budget.
 
-    They compete: a row that goes on may do so only because a better one could not.
+    They compete: a row may go on only because a better one could not.
     """
     lost = max(row.lost for row in rows)
     for row in rows:
@@ -151,11 +137,10 @@ def share_losses(rows: Listed[Sequence]) -> None:
 
 
 def blamed(sampling: Sampling) -> str:
-    """What a dead end in "open" scores may come from, as the end of a message.
+    """Possible cause of a dead end with "open" scores, to append to a message.
 
-    Example:
-        >>> blamed(Sampling(exactness="smc", temperature=0.7, top_p=0.9))
-        ' (top_p acts as if there were no constraint: leave it out, or take exactness="local")'
+    >>> blamed(Sampling(exactness="smc", temperature=0.7, top_p=0.9))
+    ' (top_p acts as if there were no constraint: leave it out, or take exactness="local")'
     """
     names = [name for name in sampling.warps if name != "temperature"]
     if not names:

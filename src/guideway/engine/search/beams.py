@@ -1,18 +1,15 @@
-"""Beam search: the texts of the greatest score, as transformers finds them; drawn, or in groups.
+"""Beam search as in transformers, also sampled or in groups.
 
 A score is the log-probability of a text over its length to the power `length_penalty`, an end id
-counted in both (Wu et al. 2016, arXiv 1609.08144, has another normaliser; this is transformers').
-Under a constraint it is the model's own log-probability still: nothing is renormalised, so beams
-look for the most probable texts of the language. Where nothing but an end could follow, the model
-is asked for it all the same if there is room for a token more: such a text is a row that waits for
-its score, and no beam.
+counted in both (Wu et al. 2016, arXiv 1609.08144, normalise differently). Under a constraint it is
+the model's own log-probability, not renormalised, so beams find the most probable texts of the
+language. A text that can only end waits as a row for the score of its end id, if there is room for
+a token.
 
 Diverse beam search (Vijayakumar et al. 2016, arXiv 1610.02424) has several bands, which step one
-after another: `diversity_penalty` is subtracted from a token for each beam of the bands before that
-took it at this step, and counts in all that a band compares from then on. Scores that are reported,
-and the order of what is found, are those without it, and each text is there once.
-
-What this module does not know: models, constraints.
+after another: `diversity_penalty` is subtracted for each beam of earlier bands with the same token
+at this step, and counts in later comparisons of a band. Reported scores and the order of results
+ignore it, and each text is reported once.
 """
 
 from collections.abc import Sequence as Listed

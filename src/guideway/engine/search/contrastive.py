@@ -1,22 +1,16 @@
-"""Contrastive search: a probable token that is unlike what was before (Su et al. 2022).
+"""Contrastive search (Su et al. 2022, arXiv 2202.06417, equation 5).
 
-Of the k most probable tokens v the one is taken with the greatest
+The next token is the one of the k most probable tokens v with the greatest
 
     (1 − α) · p(v) − α · max over earlier tokens j of cos(h(v), h(j))
 
-where h is the model's last hidden state after a token (arXiv 2202.06417, equation 5). p is that of
-the expression, normalised over what is allowed, so that α weighs the same under any constraint; h
-is that of the expression's main model, the prompt's states included. An end id is a candidate like
-the others. α = 0 is the most probable token.
+where h is the last hidden state of the expression's main model after a token, the prompt's
+included, and p the expression's probability normalised over allowed tokens, so that α has the same
+weight under any constraint. End ids are candidates. α = 0 is greedy decoding.
 
-A text's score is the mean of this over what was chosen. One step is one forward: the candidates are
-read as rows of the batch, the best one is kept with its cache, and its scores give the next
-candidates.
-
-Where the budget takes a candidate away, it is read too, as one more row: only its state tells
-whether it would have been chosen.
-
-What this module does not know: models, constraints.
+A text's score is the mean over its tokens. One step is one forward pass: candidates are rows of the
+batch, and the best one is kept with its cache. A candidate removed by the budget is read too: only
+its state tells whether it would have been chosen.
 """
 
 import math

@@ -1,9 +1,6 @@
-"""A token for each row of a search by noise of its own, and all that is known of it, on the host.
+"""Draw a token for each row of a search, and transfer all results to the host at once.
 
-Noise is a function of the settings' seed, of the number of the row in its search and of the step,
-so it is the same whatever the batch around it. All that a step needs comes back in one transfer.
-
-What this module does not know: what the rows are searched for.
+The noise depends on the seed, the row's number in its search and the step, not on the batch.
 """
 
 import math
@@ -26,16 +23,15 @@ CATEGORICAL: Final = Categorical()
 @final
 @dataclass(frozen=True, slots=True)
 class Drawn:
-    """What was drawn for one row.
+    """The draw of one row.
 
     Attributes:
-        token: the token.
-        log: the logarithm of its probability under the scores.
-        total: the logarithm of the mass that it was drawn from; −∞ where there was nothing.
+        log: log-probability of the token under the scores.
+        total: logarithm of the mass that it was drawn from; −∞ if empty.
         own: the model's own log-probability of the token.
-        kept: the log of the model's probability of all that is allowed.
-        width: how many tokens are allowed and possible.
-        other: a second token, drawn by itself.
+        kept: log of the model's probability of all allowed tokens.
+        width: number of allowed and possible tokens.
+        other: a second token, drawn independently.
     """
 
     token: int
@@ -61,14 +57,10 @@ def draw(
     *,
     twice: bool = False,
 ) -> list[Drawn]:
-    """A token for each row, with probability softmax(offered).
+    """Draw a token for each row, with probability softmax(offered).
 
-    Args:
-        scores: of the rows.
-        offered: logarithms of what the tokens are drawn by; −∞ where the scores are.
-        streams: the key of each row.
-        step: how many tokens were drawn before.
-        twice: whether a second token is wanted.
+    `streams` are the keys of the rows, `step` is the number of tokens so far; with `twice`, draw a
+    second token.
     """
     device = offered.device
     branches = torch.tensor(streams, dtype=torch.int64, device=device)
@@ -99,9 +91,9 @@ def draw(
 def _laid_out(
     logs: Float[Tensor, "rows vocabulary"], coins: Float[Tensor, "rows"]
 ) -> tuple[Int[Tensor, "rows"], Float[Tensor, "rows"]]:
-    """A token of each row where its number falls in the shares laid end to end, and the total.
+    """A token of each row by inverse transform sampling, and the total.
 
-    Noise for every token would cost as much again as the first draw; the sums are needed anyway.
+    Noise for every token would cost as much as the first draw; the sums are needed anyway.
     """
     totals, shares = _shares(logs)
     ends = shares.cumsum(1, dtype=torch.float64)
@@ -112,10 +104,10 @@ def _laid_out(
 def _shares(
     logs: Float[Tensor, "rows vocabulary"],
 ) -> tuple[Float[Tensor, "rows"], Float[Tensor, "rows vocabulary"]]:
-    """The logarithm of the mass of each row, of which the sum is one of float64, and the shares.
+    """Logarithm of each row's mass, summed in float64, and the shares.
 
-    torch's softmax takes a tenth of its exp where −∞ is among numbers: .2 ms and 2 for 8 rows of
-    49,152 tokens of which half are allowed.
+    softmax takes a tenth of the time of exp with −∞ in the input: 0.2 ms instead of 2 for 8 rows of
+    49,152 tokens, half of them allowed.
     """
     top = logs.amax(1).double()
     shares = logs.softmax(1).nan_to_num_(0.0)  # NaN where nothing is left

@@ -1,9 +1,7 @@
 """The loop over searches: those of all prompts run as one batch, step by step, round by round.
 
-Prompts are read once; their cache is kept, and every round begins with a copy of it. A search that
-fails leaves the batch, and the others go on where the caller wants that.
-
-What this module does not know: what a search does with its rows.
+Prompts are read once, and every round begins with a copy of their cache. A failed search leaves the
+batch; the others go on if the caller wants that.
 """
 
 import time
@@ -29,10 +27,7 @@ from guideway.errors import GuidewayError
 
 @final
 class Searching:
-    """The searches of a batch: run it, then read `completions`.
-
-    After a `KeyboardInterrupt`, too, `completions` has what there is.
-    """
+    """The searches of a batch: run it, then read `completions`, also after Ctrl-C."""
 
     def __init__(
         self,
@@ -40,18 +35,7 @@ class Searching:
         requests: Listed[Request],
         on_error: OnError = raise_error,
     ) -> None:
-        """Check the requests; nothing is computed yet.
-
-        Args:
-            model: what gives the logits.
-            requests: what is looked for.
-            on_error: what happens where a search fails; if it returns, the others go on.
-
-        Raises:
-            LimitError: a request cannot come out right within its limits.
-            ModelError: a constraint is for another vocabulary.
-            UnsupportedError: there is a watermark of a kind that needs a draw.
-        """
+        """Check the requests. If `on_error` returns, other searches continue."""
         self._ensemble = ensemble = Ensemble.of(model)
         self._on_error = on_error
         check_markable(ensemble.mark, requests)
@@ -67,14 +51,7 @@ class Searching:
         self._plans = Plans(ensemble.device)
 
     def run(self) -> None:
-        """Run all searches to their ends.
-
-        Raises:
-            ModelError: the model gave NaN or +∞.
-            DeadEndError: nothing that is allowed has a probability.
-            LimitError: rejection found no text in `max_attempts`.
-            CancelledError: the task that waits for this was cancelled.
-        """
+        """Run all searches to their ends."""
         if not self._searches:
             return
         check_stop()
@@ -88,7 +65,7 @@ class Searching:
 
     @property
     def completions(self) -> list[list[Completion]]:
-        """What was found for each request, the best first; one with an error where it failed."""
+        """Results of each request, best first; one with an error for a failed request."""
         memory = peak_memory(self._ensemble.device)
         return [self._found(root, memory) for root in self._roots]
 
@@ -164,7 +141,7 @@ class Searching:
     def _asked(
         self, forward: "_Forward", group: list[int], places: dict[int, list[int]], kind: Kind
     ) -> dict[int, Listed[int] | None]:
-        """What searches of one kind answer to their scores; those that fail are left out."""
+        """Call `step` of the searches of one kind; failed ones are left out."""
         rows = [row for number in group for row in self._searches[number].rows]
         where = [place for number in group for place in places[number]]
         made = scores(self._ensemble, forward.cache, forward.logits, rows, where, kind, self._plans)
@@ -184,20 +161,16 @@ class Searching:
 
 
 def find(model: LanguageModel[Any] | Ensemble, requests: Listed[Request]) -> list[list[Completion]]:
-    """What is found for each request, the best first.
+    """Results of each request, best first.
 
-    Example:
-        >>> from guideway.engine.fake import FakeModel
-        >>> from guideway.sampling.settings import Sampling
-        >>> from guideway.vocabulary.spellings import Vocabulary
-        >>> vocabulary = Vocabulary([b"a", b"b", b"<eos>"], eos_ids={2})
-        >>> model = FakeModel.table(vocabulary, [[0, 1, 0], [0, 0, 9], [0, 0, 0]])
-        >>> two = Sampling(num_beams=2, num_return_sequences=2, max_new_tokens=3)
-        >>> [[done.text for done in found] for found in find(model, [Request((0,), sampling=two)])]
-        [['b', 'ab']]
-
-    Raises:
-        GuidewayError: as `Searching`.
+    >>> from guideway.engine.fake import FakeModel
+    >>> from guideway.sampling.settings import Sampling
+    >>> from guideway.vocabulary.spellings import Vocabulary
+    >>> vocabulary = Vocabulary([b"a", b"b", b"<eos>"], eos_ids={2})
+    >>> model = FakeModel.table(vocabulary, [[0, 1, 0], [0, 0, 9], [0, 0, 0]])
+    >>> two = Sampling(num_beams=2, num_return_sequences=2, max_new_tokens=3)
+    >>> [[done.text for done in found] for found in find(model, [Request((0,), sampling=two)])]
+    [['b', 'ab']]
     """
     searching = Searching(model, requests)
     searching.run()

@@ -18,11 +18,7 @@ from guideway.sampling.noise import gumbel, stream
 
 
 def search_for(root: Sequence) -> Search:
-    """The search of this row, which has no tokens yet.
-
-    Raises:
-        GuidewayError: its settings ask for none, which callers have looked at before.
-    """
+    """Create the search for a row without tokens."""
     sampling = root.request.sampling
     match sampling.search:
         case "beams":
@@ -42,11 +38,7 @@ def search_for(root: Sequence) -> Search:
 
 
 def certain(root: Sequence, memory: int) -> list[Completion]:
-    """What is found where the text can only be empty, and has ended without an end id.
-
-    Raises:
-        DeadEndError: a critic leaves nothing of it.
-    """
+    """Results if the text can only be empty and has ended without an end id."""
     done, sampling = root.completion(memory), root.request.sampling
     match sampling.search:
         case "beams":

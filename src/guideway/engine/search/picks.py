@@ -14,7 +14,7 @@ from torch import Tensor
 from guideway.engine.search.base import Scores
 from guideway.engine.sequence import Sequence
 
-BLOCK: Final = 256  # numbers of which the greatest is looked at first
+BLOCK: Final = 256  # numbers whose maximum is compared first
 
 
 @final
@@ -23,12 +23,11 @@ class Pick:
     """A token after a row.
 
     Attributes:
-        place: the row.
-        token: the token.
-        rank: what it was picked by.
-        log: the log-probability of the text with it, as the search counts it.
+        place: index of the row.
+        rank: criterion of the choice.
+        log: log-probability of the text with it, as the search counts it.
         logprob: the model's own log-probability of the token.
-        kept: the log of the model's probability of all that was allowed.
+        kept: log of the model's probability of all allowed tokens.
     """
 
     place: int
@@ -52,14 +51,7 @@ def best(
     scores: Scores,
     count: int,
 ) -> list[Pick]:
-    """The continuations of the greatest ranks, best first; those of −∞ are left out.
-
-    Args:
-        ranks: of every token after every row.
-        logs: what the search counts for each.
-        scores: the scores of the step.
-        count: how many, if there are so many.
-    """
+    """The `count` continuations of the greatest ranks, best first, without those of −∞."""
     width = ranks.shape[1]
     places = largest(ranks.flatten(), min(count, ranks.numel()))
     row, token = places // width, places % width
@@ -71,11 +63,7 @@ def best(
 
 
 def largest(values: Float[Tensor, "all"], count: int) -> Int[Tensor, "count"]:
-    """Where the largest of many numbers are, in descending order.
-
-    Example:
-        >>> largest(torch.tensor([3.0, 1.0, 2.0]), 2).tolist()
-        [0, 2]
+    """Indices of the largest numbers, in descending order.
 
     The largest `count` numbers are in the `count` blocks of the largest maxima: 26 instead of 314
     µs for the best 8 of 196,608.

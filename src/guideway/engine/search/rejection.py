@@ -1,23 +1,18 @@
-"""Exact and independent samples of the open process, given that they are in the language.
+"""Exact, independent samples of the open process given the language.
 
-A text is drawn token by token and given up where it cannot be of the language; what is left has
-the process's own law, given the language. What was proven on the way is never drawn again: at a
-beginning u, with the bounds c of `engine.search.trie`,
+A text is drawn token by token and rejected as soon as it leaves the language. Proven dead ends are
+never drawn again: at a prefix u, with the bounds c of `engine.search.trie`,
 
     go on with probability  N(u) / c(u),  N(u) = Σ p(x | u) c(ux) over the allowed x
     draw x with probability  p(x | u) c(ux) / N(u)
 
-so that the bounds cancel along the text: one that is whole comes with probability p(text) / c(root)
-whatever the trie knows, hence in proportion to p(text) (constrained adaptive rejection sampling,
-Parys et al. 2025). The root's bound falls to the probability of the language, and the share of
-texts that is accepted rises to 1.
+The bounds cancel along the text: a complete text has probability p(text) / c(root), so accepted
+texts are distributed as p (constrained adaptive rejection sampling, Parys et al. 2025). The root's
+bound falls to the probability of the language, and the acceptance rate rises to 1.
 
-Several texts are drawn at once, from the cache of the prompt, each with the trie as it was when
-they set out, and texts are accepted in the order of their numbers, not in the order in which they
-end: short texts are not preferred. How many are drawn at once follows from what was accepted
-before.
-
-What this module does not know: models, constraints.
+Several texts are drawn at once from the prompt's cache, each with the trie at its start. They are
+accepted in the order of their numbers, so short texts are not preferred. The number drawn at once
+follows from the acceptance rate.
 """
 
 import math
@@ -39,13 +34,7 @@ AT_ONCE: Final = 16  # texts drawn together, unless more are wanted
 
 @final
 class Rejection:
-    """The texts drawn for one prompt.
-
-    Attributes:
-        kind: of its scores.
-        rows: the texts that are being drawn.
-        trie: what was learned.
-    """
+    """The texts drawn for one prompt; `rows` has the current texts, `trie` the bounds."""
 
     def __init__(self, root: Sequence) -> None:
         """Texts that begin as this row, which has no tokens."""
@@ -125,7 +114,7 @@ class Rejection:
             self._accepted[number] = walk.row
 
     def _size(self, missing: int) -> int:
-        """How many texts set out: as many as should be needed, within the limits."""
+        """The number of texts to start: the expected need, within the limits."""
         bound = self.trie.bound
         if bound == DEAD:
             raise DeadEndError(

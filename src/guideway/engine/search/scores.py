@@ -1,4 +1,4 @@
-"""What an expression says of the next token of the rows of searches (`engine.search.base.Kind`)."""
+"""Scores of the next tokens of rows in searches, by kind (`engine.search.base.Kind`)."""
 
 from collections.abc import Sequence as Listed
 from typing import final
@@ -31,7 +31,7 @@ class Plans:
         self._known = dict[tuple[int, ...], Plan]()
 
     def of(self, rows: Listed[Sequence]) -> Plan:
-        """The settings of these rows, which the numbers of their requests stand for."""
+        """Settings of these rows, by the numbers of their requests."""
         numbers = tuple(row.number for row in rows)
         if numbers not in self._known:
             self._known[numbers] = plan_of(rows, self._device)
@@ -48,16 +48,9 @@ def scores(
     kind: Kind,
     plans: Plans,
 ) -> Scores:
-    """The scores of some rows of a batch; a row fails where a model gave NaN or +∞.
+    """Scores of rows of a batch; a row fails on NaN or +∞.
 
-    Args:
-        ensemble: the expression.
-        cache: of the batch.
-        logits: of each leaf, for all rows of the batch.
-        rows: those that are scored.
-        places: where they are in the batch.
-        kind: what scores are.
-        plans: the settings of the rows of this call.
+    `places` are the indices of `rows` in the batch, `plans` caches settings for this call.
     """
     width, device = ensemble.vocabulary.width, ensemble.device
     allowed = unpack(upload([row.row() for row in rows], width, device), width)
@@ -86,15 +79,12 @@ def scores(
         values = apply_mask(values, allowed)
         if any(row.constrained for row in rows):
             kept = log_mass(apply_mask(own, allowed))
-    # A row of which nothing is left has NaN for logarithms of shares.
+    # A row without any mass has NaN for logarithms of shares.
     return Scores(values.nan_to_num(-torch.inf, neginf=-torch.inf), own, kept)
 
 
 def _of_one(ensemble: Ensemble, state: Step, rows: Listed[Sequence]) -> Scores | None:
-    """What a model by itself says; None if something is wrong with it, or it is an expression.
-
-    Its log-probabilities, found once, are all that is needed.
-    """
+    """Scores of a single model, with one log_softmax; None for an expression or invalid logits."""
     if not isinstance(ensemble.node, Leaf):
         return None
     own = state.leaves[ensemble.node].float().log_softmax(1)
@@ -106,7 +96,7 @@ def _of_one(ensemble: Ensemble, state: Step, rows: Listed[Sequence]) -> Scores |
 
 
 def _of_all(ensemble: Ensemble, state: Step, rows: Listed[Sequence], kind: Kind) -> Scores:
-    """What an expression says, not normalised over what is allowed."""
+    """Scores of an expression, not normalised over allowed tokens."""
     made = evaluate(ensemble.node, state)
     spread = Spread.of(made, state.allowed, held=any(row.constrained for row in rows))
     for row, total in zip(rows, numbers(spread.total), strict=True):

@@ -1,29 +1,24 @@
-"""Sequential Monte Carlo: particles that are drawn from what is allowed, and weighted by how much
-that is.
+"""Sequential Monte Carlo: particles drawn from the allowed tokens and weighted by their mass.
 
 A particle draws a token from the allowed part of the open process (`engine.search.base.Kind`) and
 multiplies its weight by the mass of that part (Lew et al. 2023, "Sequential Monte Carlo steering";
-Loula et al. 2025). Where weights have become uneven, so that the effective number of particles is
-below `resample_below` of them, as many are drawn anew from them, stratified, with equal weights.
-Particles that have ended wait with their weights and take part in that.
+Loula et al. 2025). If the effective number of particles is below `resample_below` of them, they are
+resampled, stratified, with equal weights. Ended particles take part in that.
 
-- The mean weight is an unbiased estimate of the probability of the language, at any number of
-  particles: E[evidence] = Z. Weighted particles tend to the law of the open process given the
-  language, and results are draws from them.
-- A critic φ, a function from a beginning of the text to a logarithm, makes the target
+- The mean weight is an unbiased estimate of the probability Z of the language: E[evidence] = Z.
+  Weighted particles converge to the open process given the language; results are draws from them.
+- A critic φ, a function from a prefix of the text to a logarithm, makes the target
   p(text) · exp φ(text): weights are multiplied by exp(φ after − φ before) at each step, so only the
-  worth of the whole text counts in the end. It reads whole characters only.
-- A token after which the text could not end within `max_new_tokens` is found out when it is drawn,
-  since to know all such tokens costs more than a step. A particle draws two tokens to see whether
-  there are any. If both fit, it has the first one, with the mass m of what is allowed; if not, the
-  mass k of what fits is computed, a token of it is drawn, and the weight is m·k / (m + k). With
-  q = k/m the mean is q²·m + (1 − q²)·m·q/(1 + q) = q·m = k, as if only k had been offered.
-- A text that ends before `min_new_tokens` is none of the language.
+  value of the complete text counts in the end. It reads whole characters only.
+- A token after which the text cannot end within `max_new_tokens` is found when it is drawn, because
+  knowing all such tokens costs more than a step. A particle draws two tokens. If both fit, it takes
+  the first, with the mass m of allowed tokens; if not, the mass k of fitting tokens is computed,
+  one of them is drawn, and the weight is m·k / (m + k). With q = k/m the mean is
+  q²·m + (1 − q²)·m·q/(1 + q) = q·m = k, as if only k had been offered.
+- A text that ends before `min_new_tokens` is not in the language.
 
-Not offered: weights for constraints that can only be asked about one token at a time (AWRS, Lipkin
-et al. 2025). Masks are tables here: the allowed mass is known at once, without rejections.
-
-What this module does not know: models, constraints.
+Weights for constraints that check one token at a time (AWRS, Lipkin et al. 2025) are not needed:
+masks give the allowed mass at once.
 """
 
 import math
@@ -52,10 +47,9 @@ class Slot:
     """A particle.
 
     Attributes:
-        row: its text.
-        log: the logarithm of its weight since the last resampling, the critic's worth with it.
-        worth: what the critic said of the text so far.
-        offered: the allowed mass, as a logarithm, before it was found that some of it does not fit.
+        log: logarithm of its weight since the last resampling, with the critic's factor.
+        worth: the critic's value of the text so far.
+        offered: log of the allowed mass, if some of it was found not to fit.
     """
 
     __slots__ = ("log", "offered", "row", "worth")
@@ -68,18 +62,13 @@ class Slot:
 
     @property
     def going(self) -> bool:
-        """Whether it draws on."""
+        """Return True if it can draw another token."""
         return self.log > DEAD and self.row.finish_reason is None
 
 
 @final
 class Smc:
-    """The particles of one prompt.
-
-    Attributes:
-        kind: of its scores.
-        rows: the texts of the particles that go on.
-    """
+    """The particles of one prompt; `rows` has the texts that go on."""
 
     def __init__(self, root: Sequence) -> None:
         """Particles that begin as this row, which has no tokens."""
@@ -141,13 +130,13 @@ class Smc:
         ]
 
     def _fit(self, going: Listed[int], draws: Listed[Drawn]) -> bool:
-        """Whether all tokens drawn leave room for an end; else some rows have become narrower."""
+        """Return True if an end fits after all drawn tokens; if not, some rows are narrower."""
         fit = True
         for number, found in zip(going, draws, strict=True):
             slot = self._slots[number]
             if found.total == DEAD or slot.offered is not None:
                 continue
-            # The second token is only looked at: its loss changes nothing.
+            # The second token is only a test: refusing it loses nothing.
             if not (slot.row.fits(found.token) and slot.row.fits(found.other, -math.inf)):
                 slot.offered = found.total
                 fit = False
@@ -208,11 +197,7 @@ def _mass(offered: float | None, fitting: float) -> float:
 
 
 def _worth(critic: Callable[[str], Any], text: str) -> float:
-    """What the critic says.
-
-    Raises:
-        ModelError: it raised, gave no number, or one so large that nothing else would count.
-    """
+    """Value of the critic; +∞ is refused."""
     worth = said(critic, text, "the critic")
     if worth == math.inf:
         raise ModelError(f"the critic gave infinity for {text[-SHOWN:]!r}: it must be finite or −∞")

@@ -2,32 +2,25 @@
 
 Kool, van Hoof and Welling 2019, "Stochastic beams and where to find them", arXiv 1903.06059.
 
-Every text has its log-probability plus Gumbel noise of its own, and those of the greatest sum are a
-sample without replacement: the first one is an ordinary sample, the second one of what is left, and
-so on. A beginning of a text stands for all texts that begin so. The greatest of their sums is a
-Gumbel number too, at its own log-probability; so beams look for the greatest sums from above, and
-the noise of what follows a token is drawn given that the greatest is that of the token:
+Every text has its log-probability plus Gumbel noise, and the texts of the greatest sums are a
+sample without replacement. A prefix stands for all texts that begin with it: the greatest of their
+sums is a Gumbel number at the prefix's log-probability. So beams search the greatest sums top down,
+and the noise of children is drawn given their maximum:
 
     Z = the greatest of the noised children      g = one of them      T = what it should be
     v = T − g + log(1 − exp(g − Z))              its number: T − max(0, v) − log(1 + exp(−|v|))
 
-The noise is a function of the seed and of the tokens so far: with more beams, the first texts are
-the same.
+The noise depends on the seed and the tokens so far: with more beams, the first texts are the same.
 
-Weights: κ is the greatest number of all texts that are not among those that are returned (of a
-beginning that was dropped it is known without looking further). Given it, each other text is in the
-sample by itself, with probability q = P(its number > κ) = 1 − exp(−exp(log p − κ)), so the sum of
-f · p / q over the sample has the mean Σ p f over all texts (Duffield, Lund and Thorup 2007). Where
-all texts of a language are returned, κ is −∞ and a weight is a probability.
+Weights: κ is the greatest number of all texts that are not returned (known for dropped prefixes).
+Given κ, each text is in the sample independently with probability q = P(its number > κ) = 1 −
+exp(−exp(log p − κ)), so the sum of f · p / q over the sample has the mean Σ p f over all texts
+(Duffield, Lund and Thorup 2007). If all texts of a language are returned, κ is −∞ and a weight is a
+probability.
 
-Laws:
-
-- probabilities are those of the process that ordinary sampling draws from, step by step, where
-  nothing is offered that does not fit into `max_new_tokens`; end ids are one, their sum;
-- (under a constraint with `min_new_tokens`, what leads to a text that is too short is left out once
-  it is drawn: the weights are not exact there.)
-
-What this module does not know: models, constraints.
+Probabilities are those of ordinary sampling, step by step, of tokens after which an end fits into
+`max_new_tokens`; end ids are one, their sum. With `min_new_tokens` under a constraint, prefixes of
+too short texts are removed only when drawn, and the weights are not exact.
 """
 
 import math
@@ -47,19 +40,17 @@ from guideway.errors import DeadEndError
 from guideway.masks.bits import has
 from guideway.sampling.noise import branch, gumbel, stream
 
-CERTAIN: Final = 5.0  # exp(exp(5)) is beyond what a float tells from infinity: q is 1
+CERTAIN: Final = 5.0  # beyond it exp(−exp(x)) vanishes next to 1 in a float: q is 1
 
 
 @final
 @dataclass(frozen=True, slots=True)
 class Node:
-    """A text, or a beginning of texts.
+    """A text or a prefix of texts.
 
     Attributes:
-        row: its tokens.
-        log: its log-probability.
-        noised: with the noise: the greatest number of the texts that begin so.
-        key: of the noise of what follows.
+        noised: `log` plus noise: the greatest number of the texts with this prefix.
+        key: noise key of its continuations.
     """
 
     row: Sequence
@@ -166,13 +157,12 @@ class StochasticBeams:
 
 
 def weight(log: float, bound: float) -> float:
-    """A text's probability over that of its number being above a bound.
+    """A text's probability over the probability that its number is above a bound.
 
-    Example:
-        >>> weight(math.log(0.25), -math.inf)
-        0.25
-        >>> round(weight(math.log(1e-9), 0.0), 6)  # that of a text that is hardly ever drawn
-        1.0
+    >>> weight(math.log(0.25), -math.inf)
+    0.25
+    >>> round(weight(math.log(1e-9), 0.0), 6)  # that of a text that is hardly ever drawn
+    1.0
     """
     if log - bound > CERTAIN:
         return math.exp(log)
@@ -183,11 +173,9 @@ def weight(log: float, bound: float) -> float:
 def conditioned(
     values: Float[Tensor, "rows children"], greatest: Float[Tensor, "rows 1"]
 ) -> Float[Tensor, "rows children"]:
-    """Gumbel numbers given what the greatest of each row is.
+    """Gumbel numbers, given the greatest of each row (NaN: unconditioned).
 
-    Args:
-        values: as they were drawn, float64, in descending order.
-        greatest: what the greatest should be; NaN if it may be what it is.
+    `values` are float64 in descending order.
     """
     first = values[:, :1]
     target = torch.where(greatest.isnan(), first, greatest)
@@ -199,10 +187,7 @@ def conditioned(
 
 
 def _narrowed(nodes: Listed[Node], picks: Listed[Pick]) -> bool:
-    """Whether the budget takes tokens away from these nodes: the probabilities of others rise.
-
-    A node notes the greatest number of a pick that it takes away.
-    """
+    """Return True if the budget removes tokens of these nodes; record ranks of removed picks."""
     narrower = {place for place, node in enumerate(nodes) if node.row.narrow()}
     for pick in picks:
         row = nodes[pick.place].row

@@ -1,18 +1,15 @@
-"""The beginnings of texts that were drawn, and how much of the language may lie behind each.
+"""Trie of drawn prefixes, with upper bounds on the mass of the language after each.
 
-A node is a beginning. Its `bound` is the logarithm of an upper bound on the probability that the
-open process (`engine.search.base.Kind`), once there, ends in a text of the language: 0 before it
-was looked at, then the probability of what is allowed next, each token that was drawn counted with
-the bound behind it:
+A node's `bound` is the logarithm of an upper bound on the probability that the open process
+(`engine.search.base.Kind`) ends in a text of the language after this prefix: 0 at first, then the
+probability of the allowed tokens, weighted by the bounds of children:
 
-    c(u) = Σ p(x | u) c(ux)     over the allowed x, c = 1 for what nobody drew yet
+    c(u) = Σ p(x | u) c(ux)     over the allowed x, c = 1 for x never drawn
 
 (Park et al. 2024, "Grammar-aligned decoding"; Parys et al. 2025, "Constrained adaptive rejection
-sampling"). Bounds only fall. −∞ is proven dead: nothing behind it is in the language, or a filter
-leaves nothing. A node whose allowed tokens were all drawn counts these alone, nothing being left
-over by rounding; so the bounds of a finite language become its probabilities.
-
-What this module does not know: models, constraints, how texts are drawn.
+sampling"). Bounds only fall. −∞ is proven dead: no text of the language follows, or a filter leaves
+nothing. If all allowed tokens were drawn, only these count, without a rounding remainder; so the
+bounds of a finite language become its probabilities.
 """
 
 import math
@@ -32,12 +29,12 @@ DEAD: Final = -math.inf
 
 @final
 class Node:
-    """A beginning of texts.
+    """A prefix.
 
     Attributes:
-        log: the log-probability of its last token after those before.
-        bound: the logarithm of the bound, for the tokens after it.
-        children: the tokens that were drawn after it.
+        log: log-probability of its last token.
+        bound: logarithm of the bound for its continuations.
+        children: the tokens drawn after it.
     """
 
     __slots__ = ("_mass", "_width", "bound", "children", "log")
@@ -49,9 +46,9 @@ class Node:
         self._mass, self._width = 1.0, -1
 
     def look(self, drawn: Drawn) -> None:
-        """Learn what may come next, before the token of `drawn` is taken.
+        """Record the allowed mass, before the token of `drawn` is taken.
 
-        A limit may have made the row narrower than it was before; what was drawn before is in it.
+        A limit may have narrowed the row; earlier draws are still in it.
         """
         if self._width < 0 or drawn.width < self._width:
             gone = (math.exp(each.log) * -math.expm1(each.bound) for each in self.children.values())
@@ -63,7 +60,7 @@ class Node:
         return self.children.setdefault(drawn.token, Node(drawn.log))
 
     def close(self) -> None:
-        """Learn from what the nodes behind have learned."""
+        """Lower the bound to that of the children."""
         if self._width < 0:
             return
         children = self.children.values()
@@ -78,12 +75,11 @@ class Node:
 
 @final
 class Walk:
-    """One text on its way through the trie.
+    """The path of one text through the trie.
 
     Attributes:
-        row: the text.
-        nodes: those that it has passed, the first one first.
-        entered: the bound of the last one when its token was drawn.
+        nodes: nodes on the path, the root first.
+        entered: bound of the last node when its token was drawn.
     """
 
     __slots__ = ("entered", "nodes", "row")
@@ -94,7 +90,7 @@ class Walk:
 
     @property
     def node(self) -> Node:
-        """Where it is."""
+        """The last node."""
         return self.nodes[-1]
 
     def go(self, drawn: Drawn) -> None:
@@ -119,7 +115,7 @@ class Walk:
 def offered(
     logs: Float[Tensor, "rows vocabulary"], nodes: Listed[Node]
 ) -> Float[Tensor, "rows vocabulary"]:
-    """The scores of rows, each token with the bound behind it."""
+    """Scores of rows, with the bounds of children added."""
     found = [
         (row, token, each.bound)
         for row, node in enumerate(nodes)
