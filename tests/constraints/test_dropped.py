@@ -9,7 +9,6 @@ from contextlib import contextmanager
 from functools import reduce
 from typing import Any
 
-import numpy as np
 import pytest
 
 import guideway as gw
@@ -20,7 +19,6 @@ from guideway.lowering.json_objects import ObjectTemplate
 from guideway.lowering.json_schema import Lowering, told_apart
 from guideway.lowering.json_tame import TameLowering
 from guideway.masks.members import MemberNodes
-from guideway.masks.plans import _WRITTEN, Block, Plan
 from guideway.syntax.json_schema_tame import _Check
 
 ENDS = {260}
@@ -116,42 +114,6 @@ def test_a_state_that_is_kept_stays_good(number: int) -> None:
             own = again.advance(own, text.encode()[place])
             assert again.mask(following).tolist() == again.mask(own).tolist()
     assert again.advance(kept[-1], 260).ended
-
-
-BOUNDED = {"type": "string", "pattern": "^([ab]c)*$", "minLength": 4, "maxLength": 8}
-WALKED = [
-    *SOURCES,
-    (gw.JsonSchema(BOUNDED), '"acbcac"'),
-    (gw.JsonSchema({"type": "number", "minimum": 3, "maximum": 50, "multipleOf": 0.5}), "12.5"),
-    (gw.JsonSchema({"type": "string", "minLength": 2, "maxLength": 5}), '"abc"'),
-    (gw.JsonSchema({"not": {"required": ["a"]}, "type": "object"}), '{"b":[{"a":1}],"ab":2}'),
-    (gw.JsonSchema({"type": "array", "uniqueItems": True}), '[1,{"a":[]},"a"]'),
-    (gw.Lark('start: "(" start ")" | NAME\nNAME: /(?!if)[a-z]+/\n%ignore " "'), "( (as) )"),
-]
-
-
-def test_what_is_not_cleared_of_memory_is_not_read(monkeypatch: pytest.MonkeyPatch) -> None:
-    def masks() -> list[list[int]]:
-        found: list[list[int]] = []
-        for source, text in WALKED:
-            gw.clear_cache()  # so that each has the memory of the one before
-            constraint = gw.compile(source, VOCABULARY)
-            state = constraint.start()
-            for byte in text.encode():
-                found.append(constraint.mask(state).tolist())
-                state = constraint.advance(state, byte)
-            assert constraint.accepts(state)
-        return found
-
-    def spoil(plan: Plan, block: Block, context: Any, most: int = 16) -> None:
-        take_back(plan, block, context, most)
-        for slot in _WRITTEN:
-            begin, kind, count = plan.parts[slot]
-            block.memory[begin : begin + count * np.dtype(kind).itemsize] = 7
-
-    usual, take_back = masks(), Plan.take_back
-    monkeypatch.setattr(Plan, "take_back", spoil)
-    assert masks() == masks() == usual
 
 
 KINDS = {TameLowering, Lowering, MembersTemplate, ObjectTemplate, MemberNodes, _Check}
