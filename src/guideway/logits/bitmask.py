@@ -1,10 +1,8 @@
 """Bitmasks for other libraries' decoding loops: allocate one, fill it, apply it to logits.
 
 Names and layout are those of xgrammar and llguidance: int32[batch, ceil(width / 32)], where token t
-is bit t % 32 of word t // 32. Everything works on numpy arrays and on torch tensors; torch is
-imported only for tensors, so that the functions work without it.
-
-What this module does not know: constraints, models.
+is bit t % 32 of word t // 32. All functions accept numpy arrays and torch tensors, and import torch
+only for tensors.
 """
 
 import math

@@ -1,11 +1,8 @@
 """Classifiers as a term of an expression: their protocol, and the settings of guidance.
 
-`Classifier` maps texts to log P(wanted class | text). `ClassifierTerm` is a classifier with its
-weight, and with the rules for when it runs and on which tokens; `rescore` does the arithmetic. This
-module checks what classifiers return: wrong shapes, NaN and positive log-probabilities raise an
-error with the name of the classifier. −∞ is allowed: the class is impossible.
-
-This module does not know tokens, logits, or where classifiers come from.
+A `Classifier` maps texts to log P(wanted class | text). A `ClassifierTerm` adds its weight, and the
+rules for when it runs and on which tokens; `rescore` does the arithmetic. Results are checked:
+wrong shapes, NaN and positive log-probabilities are errors; −∞ (impossible) is allowed.
 """
 
 import math
@@ -155,16 +152,12 @@ class ClassifierTerm:
     __pow__ = __rpow__ = __rtruediv__
 
     def __str__(self) -> str:
-        """The term as it stands in a printed expression."""
+        """The term in a printed expression."""
         return f"classifier({self.name}, alpha={self.alpha:g}, top={self.top})"
 
 
 def joins(other: object) -> bool:
-    """Whether a term and `other` are the term: `other` is 0. False: the other one has the say.
-
-    Raises:
-        SourceError: it is another number, or a term.
-    """
+    """Return True if `other` is 0, False to let the other operand decide; refuse other numbers."""
     if isinstance(other, Real) or hasattr(other, "alpha"):
         if isinstance(other, int) and not other:
             return True
@@ -173,11 +166,7 @@ def joins(other: object) -> bool:
 
 
 def asked(term: ClassifierTerm, texts: Sequence[str]) -> Float[Tensor, "texts"]:
-    """What the term's classifier says of these texts, in float64.
-
-    Raises:
-        ModelError: that is not one log-probability for each text, naming the classifier.
-    """
+    """Log-probabilities of these texts by the term's classifier, float64, checked."""
     given = numbers(term.classifier.log_probs(texts), texts, term.name)
     wrong = given > ROUNDING
     if bool(wrong.any()):
@@ -190,11 +179,7 @@ def asked(term: ClassifierTerm, texts: Sequence[str]) -> Float[Tensor, "texts"]:
 
 
 def numbers(given: Any, texts: Sequence[str], name: str) -> Float[Tensor, "texts"]:
-    """What a classifier gave as one float64 number for each text.
-
-    Raises:
-        ModelError: it is not that, or one of them is NaN.
-    """
+    """Result of a classifier as one float64 number for each text, checked."""
     try:
         values = torch.as_tensor(given, dtype=torch.float64)
     except (TypeError, ValueError, RuntimeError) as error:
@@ -217,7 +202,7 @@ def shown(texts: Sequence[str], wrong: Tensor) -> str:
 
 
 def _is_number(value: object) -> TypeGuard[float | int]:
-    """Whether it is a finite number: of Python, of numpy, or a fraction."""
+    """Return True for a finite number of Python or numpy, or a fraction."""
     if isinstance(value, bool) or not isinstance(value, Real):
         return False
     try:

@@ -1,12 +1,9 @@
 """Sequence classifiers of transformers as classifiers of texts.
 
-A model with its tokenizer, or a text-classification pipeline, which holds both. Texts are tokenised
-together, padded, and cut on the left where they are too long: the end of a text is what a candidate
-changes. One logit is a logistic, several are a softmax over the labels, or one logistic each where
-the configuration says "multi_label_classification". Nothing of what is given is changed.
-
-transformers is not imported: whoever has such a model has loaded it. What this module does not
-know: tokens of the language model, logits to be guided.
+The source is a model with its tokenizer, or a text-classification pipeline. Texts are padded, and
+cut on the left if they are too long: candidates change the end. One logit is a logistic; several
+are a softmax over the labels, or a logistic each for "multi_label_classification". transformers is
+not imported.
 """
 
 import copy
@@ -30,16 +27,10 @@ class SequenceClassifier:
     """log P(label | text) by a transformers model for sequence classification."""
 
     def __init__(self, model: Any, tokenizer: Any, label: str | int | None = None) -> None:
-        """The classifier of one label.
+        """The classifier of one label, by name or number.
 
-        Args:
-            model: a module whose output has `logits` of shape (texts, labels), in eval mode.
-            tokenizer: the model's tokenizer.
-            label: a name of `model.config.id2label`, or its number; None where the model has one
-                logit, or two labels: then the second one, which is the positive one by custom.
-
-        Raises:
-            ModelError: there is no such label, the model is in training mode, or it cannot pad.
+        None is the only logit, or the second of two labels, the positive one by convention. The
+        model must be in eval mode.
         """
         config = getattr(model, "config", None)
         names: Mapping[int, str] = getattr(config, "id2label", None) or {}
@@ -89,7 +80,7 @@ class SequenceClassifier:
 
 
 def _longest(tokenizer: Any, config: Any) -> int | None:
-    """How many tokens the model can read, None if nobody says."""
+    """Number of tokens that the model can read, None if unknown."""
     positions = getattr(config, "max_position_embeddings", None)
     limits = [getattr(tokenizer, "model_max_length", None), positions and positions - MARGIN]
     known = [limit for limit in limits if limit and 0 < limit < UNLIMITED]

@@ -129,11 +129,7 @@ def fudge(
 
 
 def read_classifier(source: Any, label: str | int | None, gives: Gives) -> tuple[Classifier, str]:
-    """The source as a classifier, and its name.
-
-    Raises:
-        ModelError: it is none, or has no such label.
-    """
+    """The source as a classifier, and its name."""
     name = str(getattr(source, "__name__", type(source).__name__))
     if isinstance(source, Classifier) and not isinstance(source, type) and label is None:
         return source, name
@@ -160,18 +156,14 @@ class Function:
     """A function from texts to probabilities or log-probabilities, as a classifier."""
 
     def __init__(self, function: Callable[[list[str]], Any], gives: str, name: str) -> None:
-        """The classifier of `function`.
-
-        Raises:
-            UnsupportedError: `gives` is neither of the two.
-        """
+        """The classifier of `function`; `gives` is checked."""
         if gives not in get_args(Gives):
             allowed = " or ".join(map(repr, get_args(Gives)))
             raise UnsupportedError(f"gives={gives!r}: it must be {allowed}", feature="gives")
         self._function, self._gives, self._name = function, gives, name
 
     def log_probs(self, texts: Sequence[str]) -> Float[Tensor, "texts"]:
-        """What the function says."""
+        """Call the function and return log-probabilities."""
         given = numbers(self._function(list(texts)), texts, self._name)
         return _logs(given, texts, self._name) if self._gives == "probabilities" else given
 
@@ -181,12 +173,7 @@ class Estimator:
     """A scikit-learn estimator that takes texts (most often a pipeline), as a classifier."""
 
     def __init__(self, estimator: Any, method: str, label: str | int | None, name: str) -> None:
-        """The classifier of one label of `estimator`, by one of `METHODS`.
-
-        Raises:
-            ModelError: it was not fitted, has no such label, or has distances from several classes
-                in place of probabilities.
-        """
+        """The classifier of one label of a fitted `estimator`, by one of `METHODS`."""
         classes = getattr(estimator, "classes_", None)
         if classes is None:
             raise ModelError(f"{name} has no classes_: fit it before it guides")

@@ -1,16 +1,10 @@
-"""What a classifier reads: the text so far, and what each candidate token would make of it.
+"""Input of classifiers: the text so far, and the text after each candidate token.
 
-Rules:
-
-- a character that is not complete is held back, at the end of the text; bytes that are no UTF-8
-  become U+FFFD, as in the tokenizers' own decoding;
-- an end id, and every id that spells nothing, leaves the text as it is;
-- the joint (bytes between prompt and text that belong to neither) is no part of the text;
-- a window of n tokens is the candidate and the n − 1 tokens before it. The text without a candidate
-  is that of those n − 1, so that the two differ by the candidate alone. A window that begins inside
-  a character begins with that character.
-
-What this module does not know: classifiers, logits.
+- An incomplete character at the end is held back; bytes that are not UTF-8 become U+FFFD.
+- End ids and ids without a spelling leave the text unchanged.
+- The joint is not part of the text.
+- A window of n tokens is the candidate and the n − 1 tokens before it; the text without a candidate
+  has those n − 1. A window that begins inside a character begins with that character.
 """
 
 import codecs
@@ -24,12 +18,12 @@ from guideway.vocabulary.spellings import Vocabulary
 @final
 @dataclass(frozen=True, slots=True)
 class TextContext:
-    """What one row has generated.
+    """The generated part of one row.
 
     Attributes:
-        pieces: the bytes of each token, in order; b"" for one that spells nothing.
+        pieces: bytes of each token; b"" for one without a spelling.
         prompt: the prompt as a text, "" for chats.
-        joint: the bytes with which the pieces begin that are no part of the text.
+        joint: bytes at the beginning of the pieces that are not part of the text.
     """
 
     pieces: tuple[bytes, ...] = ()
@@ -40,18 +34,12 @@ class TextContext:
     def of(
         cls, tokens: Iterable[int], vocabulary: Vocabulary, prompt: str = "", joint: bytes = b""
     ) -> "TextContext":
-        """The context after these tokens.
-
-        Example:
-            >>> vocabulary = Vocabulary([b"a", b"bc", b"<eos>"], eos_ids={2})
-            >>> TextContext.of([1, 0], vocabulary).pieces
-            (b'bc', b'a')
-        """
+        """The context after these tokens."""
         return cls(tuple(_piece(token, vocabulary) for token in tokens), prompt, joint)
 
     @property
     def step(self) -> int:
-        """How many tokens there are."""
+        """Number of tokens."""
         return len(self.pieces)
 
 
@@ -103,13 +91,7 @@ class OpenText:
 
 
 def candidate_texts(text: OpenText, tokens: Sequence[int], vocabulary: Vocabulary) -> list[str]:
-    """The text after each of `tokens`.
-
-    Example:
-        >>> vocabulary = Vocabulary([b"a", b"bc", b"<eos>"], eos_ids={2})
-        >>> candidate_texts(OpenText.of(TextContext((b"a",))), [0, 1, 2], vocabulary)
-        ['aa', 'abc', 'a']
-    """
+    """The text after each of `tokens`."""
     return [text.after(_piece(token, vocabulary)) for token in tokens]
 
 
@@ -119,6 +101,6 @@ def _piece(token: int, vocabulary: Vocabulary) -> bytes:
 
 
 def _unfinished(data: bytes) -> int:
-    """How many bytes at the end begin a character that is not complete."""
+    """Number of bytes at the end that begin an incomplete character."""
     tail = data[-4:]
     return len(tail) - codecs.utf_8_decode(tail, "replace", False)[1]

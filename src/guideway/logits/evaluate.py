@@ -1,14 +1,9 @@
-"""The rows of an expression from the rows of its leaves.
+"""Compute the rows of an expression from the rows of its leaves.
 
-Every node gives `Rows`: values, what the models can give, what filters leave. The constraint is
-known from the beginning (`allowed`), so that nuclei and plausibility sets are computed on what may
-come next and can never be disjoint from it; it takes no part in the values, which is why linear
-terms, maximum and minimum commute with it.
-
-A single leaf keeps its logits as they are: nothing is normalised that need not be, and penalties
-that are not invariant under shifts act on it as elsewhere.
-
-What this module does not know: models, constraints, temperature, what is drawn.
+Every node gives `Rows`: values, support, and tokens kept by filters. The mask (`allowed`) is known
+from the start, so nuclei and plausibility sets contain allowed tokens; it does not change the
+values, so linear terms, maximum and minimum commute with it. A single leaf keeps its logits without
+normalisation, because some penalties are not invariant under shifts.
 """
 
 import math
@@ -49,18 +44,17 @@ SMALLEST: Final = 1e-38  # a probability that is added to nothing and has a loga
 @final
 @dataclass(frozen=True, slots=True)
 class Step:
-    """What is known of a step, beside the rows of the leaves.
+    """Inputs of a step.
 
     Attributes:
-        leaves: the logits of each leaf, as models give them.
-        allowed: the tokens that the constraint allows.
-        sums: for each leaf of a GeDi pair, the log-probability of the text so far.
-        texts: the text so far of each row, for classifiers.
-        vocabulary: what tokens spell, for classifiers.
-        watch: told of each node, for traces: its name, its rows, and those that it was made of.
-        asked: of `allowed`, the tokens that a constraint leaves, where everything else is as if
-            there were none (exactness): those that classifiers are asked about, and of which no
-            filter of an expression removes all. None where `allowed` says so.
+        leaves: logits of each leaf.
+        allowed: tokens that the constraint allows.
+        sums: log-probability of the text so far, for each leaf of a GeDi pair.
+        texts: text so far of each row, for classifiers.
+        vocabulary: spellings of tokens, for classifiers.
+        watch: for traces, called with the name, rows and input rows of each node.
+        asked: with `exactness`, the tokens that the constraint allows while `allowed` has all:
+            classifiers run on these only, and no filter removes all of them.
     """
 
     leaves: Mapping[Leaf, Float[Tensor, "batch vocabulary"]]
@@ -72,10 +66,9 @@ class Step:
     asked: Bool[Tensor, "batch vocabulary"] | None = None
 
     def tell(self, name: str, rows: Rows, since: Rows | None = None) -> None:
-        """Tell the watcher what a node is, and what it was made of: a part, or a sum so far.
+        """Report a node and its input to the watcher.
 
-        Filters are told with all that they leave, under the constraint or without it; what
-        classifiers have guided is about what is allowed alone.
+        Filters are reported with all tokens that they keep, classifiers with allowed tokens only.
         """
         if self.watch is not None:
             before = None if since is None else self._seen(since)
@@ -86,15 +79,14 @@ class Step:
 
 
 def evaluate(node: Node, step: Step) -> Rows:
-    """The rows of an expression.
+    """Compute the rows of an expression.
 
-    Example:
-        >>> base, anti = Leaf("b", "base"), Leaf("a", "anti")
-        >>> logits = {base: torch.zeros(1, 2), anti: torch.tensor([[0.0, 1.0]])}
-        >>> step = Step(logits, torch.ones(1, 2, dtype=torch.bool), Vocabulary([b"x", b"y"]))
-        >>> rows = evaluate(Linear(((1.0, base), (-1.0, anti))), step)
-        >>> (rows.values[0, 0] - rows.values[0, 1]).item()
-        1.0
+    >>> base, anti = Leaf("b", "base"), Leaf("a", "anti")
+    >>> logits = {base: torch.zeros(1, 2), anti: torch.tensor([[0.0, 1.0]])}
+    >>> step = Step(logits, torch.ones(1, 2, dtype=torch.bool), Vocabulary([b"x", b"y"]))
+    >>> rows = evaluate(Linear(((1.0, base), (-1.0, anti))), step)
+    >>> (rows.values[0, 0] - rows.values[0, 1]).item()
+    1.0
     """
     if isinstance(node, Leaf):
         rows = Rows.whole(step.leaves[node])
@@ -117,16 +109,16 @@ def evaluate(node: Node, step: Step) -> Rows:
 
 
 def _scaled(logits: Float[Tensor, "batch vocabulary"], coefficient: float) -> Rows:
-    """A single model's own logits times a coefficient.
+    """A single model's logits times a coefficient.
 
-    What the model excludes stays excluded; multiplied by a negative number, it is the likeliest.
+    Excluded tokens stay excluded; with a negative coefficient they become the most probable.
     """
     rows = Rows.of(logits)
     if coefficient < 0:
         support = torch.ones_like(rows.support)
         return replace(rows, values=rows.values * coefficient, support=support)
     finite = logits.float().where(rows.support, 0.0).nan_to_num(0.0, 0.0, LEAST)
-    # So far from 0 that the product is infinite: as log-probabilities, which say the same.
+    # If the product would be infinite, use log-probabilities: the distribution is the same.
     far = finite.amax(1, keepdim=True).abs() > GREATEST / coefficient
     scaled = torch.where(far, rows.values, finite) * coefficient
     return replace(rows, values=scaled.clamp(min=-GREATEST))
@@ -171,7 +163,7 @@ class _Evaluation:
         return rows if isinstance(node, Leaf) else rows.normalized()
 
     def _picked(self, node: Maximum | Minimum | Farthest) -> Rows:
-        """Of several rows the greatest, the least, or the farthest from the first."""
+        """The greatest or least of several rows, or the farthest from the first."""
         parts = [self._normal(each) for each in inside(node)]
         match node:
             case Maximum():
@@ -240,7 +232,7 @@ class _Evaluation:
     def _left(
         self, kept: Bool[Tensor, "batch vocabulary"], support: Bool[Tensor, "batch vocabulary"]
     ) -> Bool[Tensor, "batch vocabulary"]:
-        """What a filter leaves, and all that is asked where it leaves nothing of that."""
+        """Tokens that a filter keeps; all of `asked` if it would remove all of these."""
         asked = self.step.asked
         if asked is None:
             return kept
@@ -250,7 +242,7 @@ class _Evaluation:
 def _kept(
     node: Nucleus | Plausible, row: Float[Tensor, "batch vocabulary"]
 ) -> Bool[Tensor, "batch vocabulary"]:
-    """What a filter leaves of a closed row."""
+    """Tokens of a closed row that a filter keeps."""
     if isinstance(node, Plausible):
         return min_p(row, torch.full((len(row),), node.alpha, device=row.device)) > -math.inf
     mass = torch.full((len(row),), node.p, dtype=torch.float64, device=row.device)
@@ -275,7 +267,7 @@ def _least(parts: Sequence[Rows]) -> Rows:
 
 
 def _unheld(rows: Rows) -> Bool[Tensor, "batch vocabulary"]:
-    """What could be drawn without a constraint."""
+    """Tokens that could be drawn without a constraint."""
     return rows.support if rows.free is None else rows.support & rows.free
 
 
@@ -300,15 +292,10 @@ def jensen_shannon(
     first: Float[Tensor, "batch vocabulary"] | None = None,
     room: tuple[Tensor, Tensor] | None = None,
 ) -> Float[Tensor, "batch"]:
-    """The Jensen-Shannon divergence of two rows of log-probabilities, in nats, 0 to log 2.
+    """Jensen-Shannon divergence of two rows of log-probabilities, in nats, 0 to log 2.
 
-    As H((p + q) / 2) − (H(p) + H(q)) / 2, which needs one logarithm: 0.1 ms for 49,152 tokens.
-
-    Args:
-        one: log p.
-        other: log q.
-        first: p, for those who have it. (Here `softmax` takes less time than `exp`.)
-        room: two tensors of this shape to be overwritten: fresh memory takes longer than sums.
+    Computed as H((p + q) / 2) − (H(p) + H(q)) / 2, with one logarithm: 0.1 ms for 49,152 tokens.
+    `first` is p if known; `room` are two tensors to overwrite, because allocation is slow.
     """
     first = one.softmax(1) if first is None else first
     second, logs = room or (torch.empty_like(first), torch.empty_like(first))
@@ -321,7 +308,7 @@ def jensen_shannon(
 def _desired(
     rows: Rows, logs: Float[Tensor, "batch vocabulary"], term: GediTerm
 ) -> Bool[Tensor, "batch vocabulary"]:
-    """What GeDi's filter leaves: the most desired tokens with mass 1 − rho, and all above tau."""
+    """Tokens that GeDi's filter keeps: the most desired with mass 1 − rho, and all above tau."""
     if term.rho == 0:
         return rows.support
     order = torch.argsort(logs.masked_fill(~rows.support, -math.inf), dim=1, descending=True)

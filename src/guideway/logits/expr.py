@@ -1,19 +1,16 @@
 """Expressions over the logits of several models, as frozen nodes.
 
     Leaf                  the log-probabilities of one model
-    Linear                Σ coefficient · node; literal, nothing divides by the coefficients' sum
+    Linear                Σ coefficient · node, without normalisation
     Maximum, Minimum      of log-probabilities, token by token
     Nucleus, Plausible    the same values, fewer tokens
     Farthest              of several nodes the one that differs most from another (DoLa)
     Guided                a node with classifier terms
 
-Nodes are flat: `base + 1.5 * (expert - anti)` is one `Linear` of three leaves, equal leaves are
-added up, and a coefficient of zero leaves no trace: `base + 0 * x` is `base`, bit for bit.
-
-A filter of a node with a positive coefficient holds for the whole sum; a node that is subtracted
-never takes tokens away. Dividing by the temperature t is the coefficient 1 / t.
-
-What this module does not know: tensors, models (a leaf's source is any hashable thing).
+Nodes are flat: `base + 1.5 * (expert - anti)` is one `Linear` of three leaves; equal leaves are
+added up, and `base + 0 * x` is `base`, bit for bit. A filter of a node with a positive coefficient
+holds for the whole sum; a subtracted node never removes tokens. A temperature t is the coefficient
+1 / t.
 """
 
 import math
@@ -34,12 +31,7 @@ Mask: TypeAlias = Literal["post_mask", "pre_mask"]
 @final
 @dataclass(frozen=True, slots=True)
 class Leaf:
-    """The log-probabilities of one model.
-
-    Attributes:
-        source: what gives them; two leaves of equal sources are the same.
-        name: how it is printed.
-    """
+    """The log-probabilities of one model; leaves with equal sources are equal."""
 
     source: Hashable
     name: str = field(compare=False)
@@ -48,9 +40,9 @@ class Leaf:
 @final
 @dataclass(frozen=True, slots=True)
 class Linear:
-    """Σ coefficient · node, with no node twice, none a `Linear`, and no coefficient zero.
+    """Σ coefficient · node, without repeated nodes, nested `Linear` and zero coefficients.
 
-    Without terms it is 0, which can be added to something, and not run.
+    Without terms it is 0, which can be added but not run.
     """
 
     terms: tuple[tuple[float, "Node"], ...]
@@ -78,10 +70,9 @@ class Nucleus:
     """The smallest set of most probable tokens with mass p (Holtzman et al. 2020).
 
     Attributes:
-        inner: whose tokens.
         p: the mass, above 0 and at most 1.
-        when: "post_mask" looks at what the constraint allows, "pre_mask" at everything, as papers
-            do; where that leaves nothing allowed, what is allowed stays.
+        when: "post_mask" uses allowed tokens, "pre_mask" all tokens, as papers do; if that leaves
+            no allowed token, all allowed ones stay.
     """
 
     inner: "Node"
@@ -111,18 +102,16 @@ class Farthest:
 @final
 @dataclass(frozen=True, slots=True)
 class GediTerm:
-    """Two models as a classifier: alpha · log P(wanted | text so far, token) on all tokens.
+    """Two models as a classifier: adds alpha · log P(wanted | text so far, token).
 
-    P is Bayes' rule over what both give the text so far and the token, equally probable before it
-    (Krause et al. 2021, "GeDi", arXiv 2009.06367).
+    P is Bayes' rule with equal priors (Krause et al. 2021, "GeDi", arXiv 2009.06367).
 
     Attributes:
-        wanted: log-probabilities of texts of the wanted kind.
-        unwanted: of the other kind.
-        alpha: weight of the classifier (ω of the paper).
-        rho: tokens are left out, those of the least P first, up to this share of the model's mass;
-            0 leaves out none.
-        tau: tokens with a greater P than this are never left out.
+        wanted: model of texts of the wanted kind.
+        unwanted: model of other texts.
+        alpha: weight (ω in the paper).
+        rho: share of the model's mass that is removed, tokens of the least P first.
+        tau: tokens with a greater P are never removed.
     """
 
     wanted: Leaf
@@ -191,17 +180,13 @@ Node: TypeAlias = Leaf | Linear | Maximum | Minimum | Nucleus | Plausible | Fart
 def total(parts: Sequence[tuple[float | int, Node]]) -> Node:
     """The sum of coefficient · node.
 
-    Example:
-        >>> a, b = Leaf(1, "a"), Leaf(2, "b")
-        >>> show(total([(1, a), (1.5, total([(1, b), (-1, a)]))]))
-        '-0.5*a + 1.5*b'
-        >>> total([(1, a), (0, b)]) is a
-        True
-        >>> show(total([(1, a), (-1, a)]))
-        '0'
-
-    Raises:
-        SourceError: a coefficient is no finite number up to a million.
+    >>> a, b = Leaf(1, "a"), Leaf(2, "b")
+    >>> show(total([(1, a), (1.5, total([(1, b), (-1, a)]))]))
+    '-0.5*a + 1.5*b'
+    >>> total([(1, a), (0, b)]) is a
+    True
+    >>> show(total([(1, a), (-1, a)]))
+    '0'
     """
     coefficients = dict[Node, float]()
     terms = list[Term]()
@@ -231,10 +216,7 @@ def guided(node: Node, terms: Sequence[Term]) -> Node:
 def normalized(node: Node) -> Node:
     """The node divided by the sum of its coefficients (Dekoninck et al. 2024, theorem 1).
 
-    That division is a temperature: `child - 0.6 * adult` normalised samples at 0.4.
-
-    Raises:
-        SourceError: the sum is 0.
+    The division acts as a temperature: `child - 0.6 * adult` normalised samples at 0.4.
     """
     inner = node.inner if isinstance(node, Guided) else node
     weight = math.fsum(c for c, _ in inner.terms) if isinstance(inner, Linear) else 1.0
@@ -244,7 +226,7 @@ def normalized(node: Node) -> Node:
 
 
 def leaves(node: Node) -> list[Leaf]:
-    """The leaves, each once, in the order in which they are written."""
+    """Leaves without duplicates, in the order of the expression."""
     return list(dict.fromkeys(each for each in walk(node) if isinstance(each, Leaf)))
 
 
@@ -258,11 +240,7 @@ def walk(node: Node) -> Iterator[Node]:
 
 
 def check_size(node: Node) -> None:
-    """Refuse what is nested too deeply, or is too much, to be looked at node by node.
-
-    Raises:
-        LimitError: it is, naming the limit.
-    """
+    """Refuse expressions that are nested too deeply or have too many nodes."""
     level, depth, count = [node], 0, 0
     while level:
         depth, count = depth + 1, count + len(level)
@@ -318,13 +296,7 @@ def mapped(node: Node, change: Callable[[Leaf], Leaf]) -> Node:
 
 
 def show(node: Node) -> str:
-    """The expression as it would be written.
-
-    Example:
-        >>> a, b = Leaf(1, "base"), Leaf(2, "anti")
-        >>> show(total([(1, Nucleus(a, 0.9)), (-2, b)]))
-        'base.nucleus(0.9) - 2*anti'
-    """
+    """The expression as code."""
     match node:
         case Leaf(_, name):
             text = name
@@ -371,11 +343,7 @@ def _show_when(when: Mask) -> str:
 def number(
     given: object, what: str, low: float | int = -LARGEST, high: float | int = LARGEST
 ) -> float:
-    """`given` as a float.
-
-    Raises:
-        SourceError: it is no number from `low` to `high`.
-    """
+    """`given` as a float from `low` to `high`."""
     if not isinstance(given, bool) and isinstance(given, Real):
         value = cast("float", given)  # of Python, of numpy, or a fraction
         if low <= value <= high:

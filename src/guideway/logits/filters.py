@@ -1,19 +1,15 @@
-"""Filters: each is a function row → row that writes −∞ outside the set it keeps.
+"""Filters: each maps rows of logits to rows with −∞ outside the set that it keeps.
 
-Each row of a batch has its own parameter, and each parameter a value that switches the filter off
-(k = 0; p, mass and share = 1 or 0; n = ∞), so that a batch of different settings is one tensor
-operation. The most probable token is always kept. Tokens that are −∞ already are not there: means,
-deviations and entropies are over the others. Sets are those of transformers' processors except at
-their very rim, where all of these hold:
+Each row has its own parameter, and a neutral value switches a filter off (k = 0; p, mass and share
+= 1 or 0; n = ∞), so a batch is one tensor operation. The most probable token is always kept. Tokens
+at −∞ do not count in means, deviations and entropies. Sets are those of transformers' processors,
+except at their edge:
 
-- a threshold, and a share of the mass, is met from 1e-6 below it on;
+- thresholds and shares of mass have a tolerance of 1e-6;
 - of tokens tied in the last place, those with low ids are kept; typical sampling keeps all.
 
-On a CPU nothing sorts the vocabulary (`logits.rim`), and on a GPU the host waits for nothing. Two
-filters leave few tokens, whatever the row: what comes after them need look at those tokens only
-(`Narrow`).
-
-What this module does not know: which tokens a constraint allows (they are −∞ already), randomness.
+On a CPU nothing sorts the vocabulary (`logits.rim`), and on a GPU the host never waits. Top-k and
+top-H keep few tokens; later stages then process only those (`Narrow`).
 """
 
 import math
@@ -36,13 +32,7 @@ Narrow: TypeAlias = tuple[Float[Tensor, "batch narrow"], Int[Tensor, "batch narr
 def top_k(
     row: Float[Tensor, "batch vocabulary"], k: Int[Tensor, "batch"], *, most: int
 ) -> Float[Tensor, "batch vocabulary"]:
-    """The k largest logits of each row; k = 0 keeps all.
-
-    Args:
-        row: logits.
-        k: how many to keep.
-        most: the largest of `k`, known to the caller.
-    """
+    """Keep the k largest logits of each row; k = 0 keeps all. `most` is the largest k."""
     return _unless(k == 0, row, narrow_top_k(row, k, most=most))
 
 
@@ -67,10 +57,9 @@ def top_p(
 def min_p(
     row: Float[Tensor, "batch vocabulary"], share: Float[Tensor, "batch"]
 ) -> Float[Tensor, "batch vocabulary"]:
-    """The tokens at least `share` times as probable as the most probable one; 0 keeps all.
+    """Keep tokens at least `share` times as probable as the most probable one; 0 keeps all.
 
-    Compared as logits: log p ≥ log p_max + log share needs no softmax (Nguyen et al. 2024,
-    "Min-p sampling", arXiv 2407.01082).
+    Compared as logits, without a softmax (Nguyen et al. 2024, "Min-p sampling", arXiv 2407.01082).
     """
     return cut(row, row.amax(1) + share.log() - TOLERANCE)
 
@@ -78,7 +67,7 @@ def min_p(
 def epsilon(
     row: Float[Tensor, "batch vocabulary"], least: Float[Tensor, "batch"]
 ) -> Float[Tensor, "batch vocabulary"]:
-    """The tokens with a probability of at least `least`; 0 keeps all.
+    """Keep tokens with a probability of at least `least`; 0 keeps all.
 
     Hewitt, Manning and Liang 2022, "Truncation Sampling as Language Model Desmoothing".
     """
@@ -89,9 +78,9 @@ def epsilon(
 def eta(
     row: Float[Tensor, "batch vocabulary"], least: Float[Tensor, "batch"]
 ) -> Float[Tensor, "batch vocabulary"]:
-    """The tokens with a probability of at least min(least, √least · exp(−entropy)); 0 keeps all.
+    """Keep tokens of probability min(ε, √ε · exp(−entropy)) or more, ε = `least`; 0 keeps all.
 
-    The same paper; `least` is its ε.
+    The same paper as `epsilon`.
     """
     logs, probabilities = _distribution(row)
     negative_entropy = dot(probabilities, logs)
@@ -103,10 +92,10 @@ def eta(
 def typical(
     row: Float[Tensor, "batch vocabulary"], mass: Float[Tensor, "batch"]
 ) -> Float[Tensor, "batch vocabulary"]:
-    """The tokens whose surprise is nearest to the entropy, until `mass` is reached; 1 keeps all.
+    """Keep tokens whose surprise is nearest to the entropy, up to `mass`; 1 keeps all.
 
-    What is as near as the last of them is kept too, as in transformers (Meister et al. 2023,
-    "Locally Typical Sampling").
+    Ties with the last one are kept, as in transformers (Meister et al. 2023, "Locally Typical
+    Sampling").
     """
     logs, probabilities = _distribution(row)
     negative_entropy = dot(probabilities, logs)
@@ -122,11 +111,10 @@ def typical(
 def top_h(
     row: Float[Tensor, "batch vocabulary"], share: Float[Tensor, "batch"]
 ) -> Float[Tensor, "batch vocabulary"]:
-    """The most probable tokens while their entropy is within `share` of the whole; ∞ keeps all.
+    """Keep the most probable tokens while their entropy is within `share`; ∞ keeps all.
 
-    The entropies −p·log p of the 100 most probable tokens, normalised among themselves, are added
-    up while the sum is at most `share` times that of all 100, as in transformers (top-H decoding,
-    arXiv 2509.02510).
+    The terms −p·log p of the 100 most probable tokens, normalised among themselves, are added up to
+    `share` of their sum, as in transformers (top-H decoding, arXiv 2509.02510).
     """
     return _unless(share == math.inf, row, narrow_top_h(row, share))
 
@@ -145,10 +133,10 @@ def narrow_top_h(row: Float[Tensor, "batch vocabulary"], share: Float[Tensor, "b
 def top_n_sigma(
     row: Float[Tensor, "batch vocabulary"], n: Float[Tensor, "batch"]
 ) -> Float[Tensor, "batch vocabulary"]:
-    """The tokens within n standard deviations of the greatest logit; n = ∞ keeps all.
+    """Keep tokens within n standard deviations of the greatest logit; n = ∞ keeps all.
 
-    The deviation is that of a sample (divided by count − 1). Dividing the logits by a temperature
-    does not change the set (Tang et al. 2024, "Top-nσ", arXiv 2411.07641).
+    The sample deviation (count − 1). A temperature does not change the set (Tang et al. 2024,
+    "Top-nσ", arXiv 2411.07641).
     """
     highest = row.amax(1)
     below = (row - highest[:, None]).nan_to_num_(neginf=0.0).double()  # 0 adds nothing
@@ -162,11 +150,10 @@ def top_n_sigma(
 def largest(
     row: Float[Tensor, "batch vocabulary"], most: int
 ) -> tuple[Float[Tensor, "batch most"], Int[Tensor, "batch most"]]:
-    """The `most` largest logits of each row and their ids, tied ones in the order of their ids.
+    """The `most` largest logits of each row and their ids; ties in the order of ids.
 
-    Example:
-        >>> largest(torch.tensor([[1.0, 2.0, 0.0, 2.0]]), 3)[1].tolist()
-        [[1, 3, 0]]
+    >>> largest(torch.tensor([[1.0, 2.0, 0.0, 2.0]]), 3)[1].tolist()
+    [[1, 3, 0]]
     """
     if most >= row.shape[1] or (sorts(row) and len(row) <= SORTED):
         values, ids = row.sort(dim=1, descending=True, stable=True)
@@ -198,10 +185,10 @@ def _largest_of_searched(
 
 
 def _untied(row: Float[Tensor, "batch vocabulary"]) -> Float[Tensor, "batch vocabulary"]:
-    """The logits in float64, each lower by so many of its last bits as its id: none is tied.
+    """Logits in float64, each lowered in its last bits by its id, so that none are tied.
 
-    A float32 has 29 bits less, so that the order of what is not tied stays. Below 2⁻¹²⁶, where
-    float32 is evenly spaced, the steps are those at 2⁻¹²⁶, and still smaller than that space.
+    float32 has 29 bits less, so the order of others is unchanged. Below 2⁻¹²⁶, where float32 is
+    evenly spaced, the steps are those at 2⁻¹²⁶, still smaller than the spacing.
     """
     ids = torch.arange(1, row.shape[1] + 1, dtype=torch.float64, device=row.device)
     return torch.addcmul(row, row.abs().clamp_(min=2.0**-126), ids, value=-(2.0**-52))
@@ -218,12 +205,7 @@ def _unless(
 
 
 def widened(narrow: Narrow, width: int) -> Float[Tensor, "batch vocabulary"]:
-    """The whole rows.
-
-    Example:
-        >>> widened((torch.tensor([[3.0, 4.0]]), torch.tensor([[0, 2]])), 3).tolist()
-        [[3.0, -inf, 4.0]]
-    """
+    """Rows of the full width."""
     values, ids = narrow
     row = values.new_full((len(values), width), -math.inf)
     return row.scatter_(1, ids, values)
@@ -249,10 +231,10 @@ def _distribution(
 def dot(
     left: Float[Tensor, "batch choices"], right: Float[Tensor, "batch choices"]
 ) -> Float[Tensor, "batch"]:
-    """The sum of the products of each row.
+    """The sum of products of each row.
 
-    `bmm` adds one after the other where there are several rows on a CPU: of 50,257 products the sum
-    was off by 2e-4, and took 2 ms for six rows, where this takes 63 µs and is off by 3e-7.
+    `bmm` adds sequentially for several rows on a CPU: over 50,257 products its error was 2e-4 in 2
+    ms for six rows; here 3e-7 in 63 µs.
     """
     return (left * right).sum(1)
 

@@ -7,24 +7,15 @@ from guideway.errors import ModelError
 
 
 def find_label(label: object, names: Sequence[object], classifier: str) -> int:
-    """The place of `label` among a classifier's labels.
+    """Index of `label` among a classifier's labels.
 
-    Without a label, the only one is meant, or the second of two: the positive one by custom.
+    None is the only label, or the second of two, the positive one by convention.
 
-    Example:
-        >>> find_label("spam", ["ham", "spam"], "f"), find_label(None, ["ham", "spam"], "f")
-        (1, 1)
-        >>> find_label("spma", ["ham", "spam"], "f")
-        Traceback (most recent call last):
-        guideway.errors.ModelError: f has no label 'spma': it has 'ham', 'spam'; did you mean ...
-
-    Args:
-        label: as the classifier spells it; a text also finds what is spelled so ("1" finds 1).
-        names: the classifier's labels.
-        classifier: its name, for messages.
-
-    Raises:
-        ModelError: there is no such label, or none is named and there are three or more.
+    >>> find_label("spam", ["ham", "spam"], "f"), find_label(None, ["ham", "spam"], "f")
+    (1, 1)
+    >>> find_label("spma", ["ham", "spam"], "f")
+    Traceback (most recent call last):
+    guideway.errors.ModelError: f has no label 'spma': it has 'ham', 'spam'; did you mean ...
     """
     spelled = [str(name) for name in names]
     shown = ", ".join(repr(name) for name in names[:20]) + (", …" if len(names) > 20 else "")

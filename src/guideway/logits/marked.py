@@ -1,9 +1,4 @@
-"""`Watermarked`: a whole expression with a mark in what is drawn from it.
-
-It is no node: nothing is computed with it. It stands around an expression, or is not there.
-
-What this module does not know: watermarks (a mark is any hashable thing).
-"""
+"""`Watermarked`: a whole expression with a watermark for draws from it. It is not a node."""
 
 from collections.abc import Hashable
 from dataclasses import dataclass
@@ -16,12 +11,7 @@ from guideway.logits.expr import Leaf, Node, show
 @final
 @dataclass(frozen=True, slots=True)
 class Watermarked:
-    """An expression from which tokens are drawn with a mark.
-
-    Attributes:
-        inner: the expression.
-        mark: the watermark, printed as it prints itself.
-    """
+    """An expression whose tokens are drawn with a watermark; `mark` is any hashable value."""
 
     inner: Node
     mark: Hashable
@@ -31,11 +21,7 @@ Whole: TypeAlias = Node | Watermarked
 
 
 def unmarked(whole: Whole) -> Node:
-    """The expression, if it has no mark.
-
-    Raises:
-        UnsupportedError: it has one.
-    """
+    """The expression; one with a mark is refused."""
     if isinstance(whole, Watermarked):
         raise UnsupportedError(
             "a model with a watermark cannot be used in arithmetic: combine the models first, and "
@@ -51,11 +37,7 @@ def inner(whole: Whole) -> Node:
 
 
 def show_whole(whole: Whole) -> str:
-    """The expression as it would be written, keys left out.
-
-    >>> show_whole(Watermarked(Leaf(1, "base"), "left"))
-    'base.watermarked(left)'
-    """
+    """The expression as code, without keys."""
     if not isinstance(whole, Watermarked):
         return show(whole)
     shown = show(whole.inner)

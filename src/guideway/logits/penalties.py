@@ -1,10 +1,8 @@
-"""Penalties, biases and bans on closed rows of logits (−∞ where a token may not be drawn).
+"""Penalties, biases and bans on rows of logits with −∞ for tokens that may not be drawn.
 
-They act on raw logits, before any temperature: the repetition penalty is not indifferent to a shift
-of the row. What they are about is a list of tokens for each row, never the whole vocabulary. A
-penalty or a bias never bans: it pushes nothing beyond ±1e9, so that no temperature makes it −∞.
-
-What this module does not know: texts, what the tokens have been.
+They act before any temperature: the repetition penalty is not invariant under shifts. Their
+arguments are lists of tokens for each row. Penalties and biases are bounded by ±1e9, so no
+temperature makes them a ban.
 """
 
 import math
@@ -26,13 +24,7 @@ BOUND: Final = 1e9
 @final
 @dataclass(frozen=True, slots=True)
 class Marks:
-    """Tokens of some rows, each with a number.
-
-    Attributes:
-        rows: the row of each.
-        ids: the token of each; none twice in a row.
-        values: the number of each.
-    """
+    """Tokens of some rows, each with a number; no token twice in a row."""
 
     rows: Int[Tensor, "marks"]
     ids: Int[Tensor, "marks"]
@@ -64,14 +56,13 @@ def repetition(
     ids: Int[Tensor, "batch seen"],
     penalty: Float[Tensor, "batch"],
 ) -> Float[Tensor, "batch vocabulary"]:
-    """Positive logits of these tokens divided by the penalty, negative ones multiplied by it.
+    """Divide positive logits of these tokens by the penalty, and multiply negative ones.
 
-    Keskar et al. 2019, "CTRL"; 1 changes nothing. A token may be there several times.
+    Keskar et al. 2019, "CTRL"; 1 changes nothing. Ids may be repeated.
 
-    Example:
-        >>> row = torch.tensor([[2.0, -2.0, 1.0]])
-        >>> repetition(row, torch.tensor([[0, 1, 0]]), torch.tensor([4.0])).tolist()
-        [[0.5, -8.0, 1.0]]
+    >>> row = torch.tensor([[2.0, -2.0, 1.0]])
+    >>> repetition(row, torch.tensor([[0, 1, 0]]), torch.tensor([4.0])).tolist()
+    [[0.5, -8.0, 1.0]]
     """
     logits = row.gather(1, ids)
     factor = penalty[:, None]
@@ -84,13 +75,7 @@ def flat(
     ids: Int[Tensor, "batch seen"],
     penalty: Float[Tensor, "batch"],
 ) -> Float[Tensor, "batch vocabulary"]:
-    """The penalty subtracted from the logits of these tokens; once, however often they are there.
-
-    Example:
-        >>> row = torch.tensor([[2.0, -2.0, 1.0]])
-        >>> flat(row, torch.tensor([[0, 1, 0]]), torch.tensor([4.0])).tolist()
-        [[-2.0, -6.0, 1.0]]
-    """
+    """Subtract the penalty from the logits of these tokens, once for each token."""
     logits = row.gather(1, ids)
     return row.scatter(1, ids, _bounded(logits, logits - penalty[:, None]))
 
@@ -102,20 +87,14 @@ def counted(
     presence: Float[Tensor, "batch"],
     frequency: Float[Tensor, "batch"],
 ) -> Float[Tensor, "batch vocabulary"]:
-    """Presence once and frequency for each time, subtracted from the logits of these tokens.
+    """Subtract presence once and frequency for each occurrence.
 
-    Example:
-        >>> ids, there = torch.tensor([[0, 1, 0]]), torch.ones(1, 3)
-        >>> one, two = torch.tensor([1.0]), torch.tensor([2.0])
-        >>> counted(torch.zeros(1, 3), ids, there, one, two).tolist()
-        [[-5.0, -3.0, 0.0]]
+    `ids` may be padded; `there` is 1 for tokens and 0 for padding.
 
-    Args:
-        row: logits.
-        ids: the tokens of a text, in any order.
-        there: 1 for them, 0 for what only fills the shape.
-        presence: subtracted once.
-        frequency: subtracted for each time that a token is there.
+    >>> ids, there = torch.tensor([[0, 1, 0]]), torch.ones(1, 3)
+    >>> one, two = torch.tensor([1.0]), torch.tensor([2.0])
+    >>> counted(torch.zeros(1, 3), ids, there, one, two).tolist()
+    [[-5.0, -3.0, 0.0]]
     """
     counts = torch.zeros_like(row).scatter_add_(1, ids, there).gather(1, ids)
     logits = row.gather(1, ids)
@@ -126,13 +105,7 @@ def counted(
 def added(
     row: Float[Tensor, "batch vocabulary"], *marks: Marks | None
 ) -> Float[Tensor, "batch vocabulary"]:
-    """The numbers of the marks added to their tokens; where two have a token, the last one's.
-
-    Example:
-        >>> marks = Marks.of([np.array([2])], [np.array([-1.5])], torch.device("cpu"))
-        >>> added(torch.zeros(1, 3), marks, None).tolist()
-        [[0.0, 0.0, -1.5]]
-    """
+    """Add the numbers of the marks to their tokens; the last mark wins for a token."""
     result = row.clone()
     for each in marks:
         if each is not None:
@@ -144,17 +117,11 @@ def added(
 def banned(
     row: Float[Tensor, "batch vocabulary"], *marks: Marks | None
 ) -> Float[Tensor, "batch vocabulary"]:
-    """−∞ for all tokens that are marked.
-
-    Example:
-        >>> marks = Marks.of([np.array([2])], None, torch.device("cpu"))
-        >>> banned(torch.zeros(1, 3), marks).tolist()
-        [[0.0, 0.0, -inf]]
-    """
+    """Set marked tokens to −∞."""
     result = row.clone()
     for each in marks:
         if each is not None:
-            # A number of Python's would be copied to a GPU, and the host wait for that.
+            # A Python number would be copied to the GPU, and the host would wait.
             result.index_put_((each.rows, each.ids), result.new_full((), -math.inf))
     return result
 
@@ -162,13 +129,7 @@ def banned(
 def banned_if_others(
     row: Float[Tensor, "batch vocabulary"], marks: Marks | None
 ) -> Float[Tensor, "batch vocabulary"]:
-    """−∞ for all tokens that are marked, in the rows where that leaves another one.
-
-    Example:
-        >>> marks = Marks.of([np.array([1]), np.array([0, 1])], None, torch.device("cpu"))
-        >>> banned_if_others(torch.zeros(2, 2), marks).tolist()
-        [[0.0, -inf], [0.0, 0.0]]
-    """
+    """Set marked tokens to −∞ in the rows where another token remains."""
     result = banned(row, marks)
     empty = result.amax(1) == -math.inf
     if row.device.type == "cpu" and not bool(empty.any()):  # elsewhere, to ask is to wait

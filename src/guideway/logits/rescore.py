@@ -1,23 +1,18 @@
-"""Guiding by a classifier: the most probable allowed tokens are judged by the text they would make.
+"""Guidance by a classifier: the most probable allowed tokens are judged by the resulting text.
 
 The value of a candidate t becomes `value + α · log P(class | text · t)`. This is CAIF (Sitdikov et
 al. 2022, "Classifiers are better experts for controllable text generation", arXiv 2205.07276); with
-a classifier of prefixes it is FUDGE (Yang and Klein 2021, arXiv 2104.05218). Rules:
+a classifier of prefixes it is FUDGE (Yang and Klein 2021, arXiv 2104.05218).
 
-- candidates are allowed tokens only, the `top` most probable ones;
-- rest="drop": the others leave the support, and the denominator of Bayes' rule cancels.
-  rest="keep": they stay, and α · log P(class | text) is taken from the candidates;
-- what is allowed may be a part of what tokens are weighed against (`within`; exactness): the others
-  stay, as with "keep", so that there is always something to draw and nobody asks about them;
-- a row with one allowed token, with less entropy than asked for, or at a step between those of
-  `every`, is left as it is, and nothing of it is dropped;
-- all candidates of all rows are one call, equal texts in it are asked once; no row, no call;
-- two models may be the classifier (`gedi_log_probs`): they judge the whole vocabulary at once;
-- log P = −∞ is exact. For α > 0 the token leaves the support, for α < 0 all others do, as long as
-  the row has something else: a class that is impossible after every candidate says nothing. So
-  values stay finite, and no support becomes empty.
-
-What this module does not know: constraints (they are in the support), what a classifier is made of.
+- Candidates are the `top` most probable allowed tokens.
+- rest="drop" removes the others, so the denominator of Bayes' rule cancels. rest="keep" keeps them,
+  and subtracts α · log P(class | text) from the candidates.
+- With `within` (exactness), candidates come from a part of the support, and the others stay.
+- Rows with one allowed token, with too little entropy, or between steps of `every` are unchanged.
+- All candidates of all rows are one call with distinct texts.
+- GeDi's two models judge the whole vocabulary at once (`gedi_log_probs`).
+- log P = −∞ is exact: for α > 0 the token leaves the support, for α < 0 all others do, unless the
+  row would be empty. So values stay finite.
 """
 
 import math
@@ -47,26 +42,16 @@ def rescore(
 ) -> Rows:
     """The rows with the term added.
 
-    Example:
-        >>> class Even:
-        ...     def log_probs(self, texts):
-        ...         return torch.tensor([0.1 if len(text) % 2 else 0.5 for text in texts]).log()
-        >>> vocabulary = Vocabulary([b"a", b"bb", b"c"])
-        >>> rows = Rows(torch.zeros(1, 3), torch.ones(1, 3, dtype=torch.bool))
-        >>> guided = rescore(rows, ClassifierTerm(Even(), 1, top=3), [TextContext()], vocabulary)
-        >>> [round(p, 3) for p in guided.closed().softmax(1)[0].tolist()]
-        [0.143, 0.714, 0.143]
+    `within` restricts the candidates and keeps other tokens unchanged; None is the whole support.
 
-    Args:
-        rows: values of the rest of the expression; the support is what may be drawn.
-        term: the classifier and its settings.
-        contexts: what each row has generated.
-        vocabulary: the spellings of the tokens.
-        within: the tokens that candidates are taken from, where the others stay as they are; None
-            for the whole support. Where all tokens are asked about, it says nothing.
-
-    Raises:
-        ModelError: the classifier gave something else than log-probabilities.
+    >>> class Even:
+    ...     def log_probs(self, texts):
+    ...         return torch.tensor([0.1 if len(text) % 2 else 0.5 for text in texts]).log()
+    >>> vocabulary = Vocabulary([b"a", b"bb", b"c"])
+    >>> rows = Rows(torch.zeros(1, 3), torch.ones(1, 3, dtype=torch.bool))
+    >>> guided = rescore(rows, ClassifierTerm(Even(), 1, top=3), [TextContext()], vocabulary)
+    >>> [round(p, 3) for p in guided.closed().softmax(1)[0].tolist()]
+    [0.143, 0.714, 0.143]
     """
     if term.top >= rows.values.shape[1]:
         within = None
@@ -103,25 +88,16 @@ def gedi_log_probs(
     bias: float | int = 0,
     mean: bool = True,
 ) -> Float[Tensor, "batch vocabulary"]:
-    """For each token log P(class | text · token), at most 0, from two models of texts.
+    """Return log P(class | text · token) for each token, at most 0, from two models of texts.
 
-    softmax over both of `scale / n · log P(text · token | class) + b_class`, n being the number of
-    tokens with this one (Krause et al. 2021, "GeDi: Generative discriminator guided sequence
-    generation", arXiv 2009.06367).
+    softmax over both of `scale / n · log P(text · token | class) + b_class`, n tokens with this one
+    (Krause et al. 2021, "GeDi", arXiv 2009.06367). `sums` has the log-probabilities of the text so
+    far, of `positive` first, and `steps` its length; `bias` is the prior log-odds. mean=False does
+    not divide by n, which is Bayes' rule itself.
 
-    Example:
-        >>> positive, negative = torch.tensor([[0.5, 0.5]]).log(), torch.tensor([[0.1, 0.9]]).log()
-        >>> gedi_log_probs(positive, negative, torch.zeros(1, 2), [0]).exp()
-        tensor([[0.8333, 0.3571]])
-
-    Args:
-        positive: the log-probabilities of the model of the class, finite.
-        negative: those of the model of everything else, finite.
-        sums: for each row what both models gave the text so far, `positive` first.
-        steps: how many tokens that were.
-        scale: a of the paper, which is learned there.
-        bias: the log-odds of the class before anything is read (b_class − b_other).
-        mean: divide by n, as published. False is Bayes' rule itself.
+    >>> positive, negative = torch.tensor([[0.5, 0.5]]).log(), torch.tensor([[0.1, 0.9]]).log()
+    >>> gedi_log_probs(positive, negative, torch.zeros(1, 2), [0]).exp()
+    tensor([[0.8333, 0.3571]])
     """
     odds = (positive - negative) + (sums[:, :1] - sums[:, 1:])
     if mean:
@@ -132,12 +108,11 @@ def gedi_log_probs(
 @final
 @dataclass(frozen=True, slots=True)
 class _Judged:
-    """The candidates of each row; rows that have fewer are filled up with their first one.
+    """Candidates of each row, padded with the first one.
 
     Attributes:
-        ids: the tokens.
         log_probs: log P(class | text · token), float64.
-        before: log P(class | text), float64; None where nobody asks.
+        before: log P(class | text), float64, or None.
     """
 
     ids: Int[Tensor, "batch candidates"]
@@ -155,19 +130,16 @@ def _rows(rows: Rows, places: Sequence[int]) -> Rows:
 def _others(
     rows: Rows, term: ClassifierTerm, within: Bool[Tensor, "batch vocabulary"] | None
 ) -> Bool[Tensor, "batch vocabulary"]:
-    """What stays although it is no candidate; candidates may be in it."""
+    """Tokens that stay without being candidates; may include candidates."""
     if term.rest == "keep":
         return rows.support
     return torch.zeros_like(rows.support) if within is None else rows.support & ~within
 
 
 def _candidates(rows: Rows, term: ClassifierTerm, least: int) -> list[list[int]]:
-    """For each row the tokens to ask about, the most probable one first; none where none is due.
-
-    A row with fewer than `least` of them is left as it is.
-    """
+    """Candidates of each row, most probable first; [] for rows with fewer than `least`."""
     closed = rows.closed()
-    # Two at least: a row with one allowed token is told by the second.
+    # At least two: the second shows whether only one token is allowed.
     most = min(term.top, closed.shape[1])
     largest, ids = closed.topk(min(max(most, 2), closed.shape[1]))
     counts = largest.isneginf().logical_not().sum(1)
@@ -196,10 +168,7 @@ def _judged(
     *,
     against: bool,
 ) -> _Judged:
-    """What the classifier says of all candidates, asked once.
-
-    Of the texts so far too, if candidates are weighed `against` what is none.
-    """
+    """Call the classifier once for all candidates; with `against`, also for the texts so far."""
     width = max(map(len, lists))
     known: dict[str, int] = {}
     places: list[list[int]] = []
@@ -222,7 +191,7 @@ def _judged(
 def _weighed(
     rows: Rows, judged: _Judged, others: Bool[Tensor, "batch vocabulary"], term: ClassifierTerm
 ) -> Rows:
-    """Values and support with what was said. A weight is a finite number and a sign of infinity."""
+    """Add weights to values and support; a weight is a finite number and a sign of infinity."""
     finite, infinite = _weights(judged.log_probs, term.alpha)
     if judged.before is not None:
         finite_before, infinite_before = _weights(judged.before, term.alpha)
@@ -232,7 +201,7 @@ def _weighed(
     greatest = torch.where(more, greatest.clamp(min=0), greatest)
     support = others & (greatest == 0)
     if judged.before is None:
-        # Small numbers, of which float32 keeps more.
+        # Small numbers keep more digits in float32.
         finite = finite - finite.masked_fill(infinite != greatest, -math.inf).amax(1, keepdim=True)
     added = (rows.values.gather(1, ids).double() + finite).to(rows.values.dtype)
     return Rows(rows.values.scatter(1, ids, added), support.scatter(1, ids, infinite == greatest))

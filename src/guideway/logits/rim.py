@@ -1,21 +1,16 @@
-"""Which tokens of a row are the first ones, without sorting the row.
+"""Find the first tokens of a row by some order, without sorting the row.
 
-A filter keeps the tokens that come first in some order, until their weights add up to enough: the
-most probable ones until p is reached, the most typical ones, the k largest. Only where the set
-ends, at its rim, does the order matter, so only there is anything sorted:
+A filter keeps the first tokens in an order until their weights reach a share. The order matters
+only at the edge of the set (rim), so only that bucket is sorted:
 
     keys      0.0  0.1 | 0.7  0.9  0.9 | 2.3  8.1 …       cut into buckets, 64 for each power of two
     weights   .30  .20 | .15  .10  .10 | .10  .05
     sums           .50            .85           1        p = 0.6 is reached in the second bucket,
     kept       ✓    ✓     ✓                              which is sorted: by key, then by id
 
-Sets are the smallest ones whose weights reach the share within 1e-6. Sums are in float64: at
-p = 0.999 a token at the rim weighs as much as float32 rounds off.
-
-Short rows are sorted after all, and so is every row on a GPU: there a sort takes as long as ten
-small operations do, and to look for what lies in a bucket would have the host wait.
-
-What this module does not know: what the keys and the weights stand for.
+Sets are the smallest whose weights reach the share within 1e-6. Sums are float64: at p = 0.999 a
+token at the rim weighs as much as the rounding of float32. Short rows, and all rows on a GPU, are
+sorted: there a sort costs ten small operations, and indexing a bucket would make the host wait.
 """
 
 import math
@@ -42,13 +37,13 @@ CHUNK: Final = 1 << 15
 @final
 @dataclass(frozen=True, slots=True)
 class Rim:
-    """Where the kept tokens end.
+    """The end of the kept tokens.
 
     Attributes:
-        last: the greatest key that is kept in each row; ∞ where nothing is cut off.
-        rows: for each token of the buckets in which the rims are, its row, ascending.
-        ids: its id; of one row in the order of (key, id).
-        kept: whether it is kept.
+        last: greatest kept key of each row; ∞ if all are kept.
+        rows: row of each token in the rim buckets, ascending.
+        ids: its id; within a row in the order of (key, id).
+        kept: True if it is kept.
     """
 
     last: Float[Tensor, "batch"]
@@ -65,17 +60,13 @@ def find_rim(
 ) -> Rim:
     """The smallest set of tokens with the least keys and at least `share` of the weight.
 
-    Example:
-        >>> keys = torch.tensor([[0.5, 0.0, 0.5]])
-        >>> rim = find_rim(keys, torch.full((1, 3), 1 / 3), torch.tensor([0.6]))
-        >>> rim.last, rim.ids[rim.kept]
-        (tensor([0.5000]), tensor([0]))
+    `keys` are float32, not negative, ∞ for missing tokens; `finer` are the negated keys before
+    rounding, to break ties.
 
-    Args:
-        keys: float32, not negative; ∞ for tokens that are not there.
-        weights: not negative, and above 0 at the least key.
-        share: of the sum of the weights; at 1 or above, everything is kept.
-        finer: what the keys are the rounded opposites of: where they are equal, more comes first.
+    >>> keys = torch.tensor([[0.5, 0.0, 0.5]])
+    >>> rim = find_rim(keys, torch.full((1, 3), 1 / 3), torch.tensor([0.6]))
+    >>> rim.last, rim.ids[rim.kept]
+    (tensor([0.5000]), tensor([0]))
     """
     place = (keys.view(torch.int32) >> SHIFT).sub_(LOWEST).clamp_(0, BUCKETS - 1)
     sums = torch.zeros(len(keys), BUCKETS, dtype=torch.float64, device=keys.device)
@@ -110,14 +101,11 @@ def keep_largest(
     weights: Float[Tensor, "batch vocabulary"] | None,
     share: Float[Tensor, "batch"],
 ) -> Float[Tensor, "batch vocabulary"]:
-    """The largest logits that hold `share` of the weight, −∞ elsewhere; of tied ones low ids.
+    """Keep the largest logits with `share` of the weight (None: probabilities); ties keep low ids.
 
-    Weights that are None are the probabilities.
-
-    Example:
-        >>> row = torch.tensor([[1.0, 3.0, 1.0, 0.0]])
-        >>> keep_largest(row, torch.ones(1, 4), torch.tensor([0.5])).tolist()
-        [[1.0, 3.0, -inf, -inf]]
+    >>> row = torch.tensor([[1.0, 3.0, 1.0, 0.0]])
+    >>> keep_largest(row, torch.ones(1, 4), torch.tensor([0.5])).tolist()
+    [[1.0, 3.0, -inf, -inf]]
     """
     if row.shape[1] <= FEW or sorts(row):
         return _keep_largest_by_sorting(row, weights, share)
@@ -146,13 +134,7 @@ def last_key(
     weights: Float[Tensor, "batch vocabulary"],
     share: Float[Tensor, "batch"],
 ) -> Float[Tensor, "batch"]:
-    """The greatest key that is kept, as `find_rim` has it; ∞, or the greatest of all, if all are.
-
-    Example:
-        >>> keys = torch.tensor([[0.5, 0.0, 2.5]])
-        >>> last_key(keys, torch.full((1, 3), 1 / 3), torch.tensor([0.6]))
-        tensor([0.5000])
-    """
+    """The greatest kept key, as in `find_rim`; ∞ or the greatest key if all are kept."""
     if not sorts(keys):
         return find_rim(keys, weights, share).last
     values, order = keys.sort(dim=1)
@@ -162,14 +144,14 @@ def last_key(
 
 
 def sorts(row: Tensor) -> bool:
-    """Whether long rows are sorted where this one is."""
+    """Return True if long rows are sorted on this row's device."""
     return row.device.type not in UNSORTED
 
 
 def _held(
     weights: Float[Tensor, "batch tokens"], share: Float[Tensor, "batch"]
 ) -> tuple[Float[Tensor, "batch tokens"], Float[Tensor, "batch 1"]]:
-    """What the tokens up to each one weigh, and what they should: ∞ if all are to be kept."""
+    """Cumulative weights, and the target weight (∞ to keep all)."""
     sums = weights.cumsum(1, dtype=torch.float64)
     whole = share[:, None] >= 1
     return sums, (share[:, None] * sums[:, -1:] - TOLERANCE).masked_fill_(whole, math.inf)
@@ -178,16 +160,11 @@ def _held(
 def cut(
     row: Float[Tensor, "batch vocabulary"], least: Float[Tensor, "batch"]
 ) -> Float[Tensor, "batch vocabulary"]:
-    """Each row with −∞ where it is below its `least`; −∞ there changes nothing.
-
-    Example:
-        >>> cut(torch.tensor([[1.0, 2.0, 3.0]]), torch.tensor([2.0])).tolist()
-        [[-inf, 2.0, 3.0]]
-    """
+    """Set logits below `least` to −∞."""
     if row.device.type != "cpu":
         return _cut_by_comparison(row, least)
-    # Comparisons that yield booleans are not vectorised here: 0.46 ms at 262,144 tokens, and this
-    # takes 0.05. It is strict, so the bound is one step further down.
+    # Boolean comparisons are not vectorised on a CPU: 0.46 ms at 262,144 tokens, this takes 0.05.
+    # `threshold` is strict, so the bound is one step lower.
     kept = row.clone()
     bounds = torch.nextafter(least.to(row.dtype), torch.tensor(-math.inf, dtype=row.dtype))
     listed = cast("list[float]", bounds.tolist())  # pyright: ignore[reportUnknownMemberType]

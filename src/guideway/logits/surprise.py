@@ -1,10 +1,8 @@
-"""Filters that need more than a row and a setting: XTC a coin, mirostat a feedback.
+"""XTC and mirostat: filters that need a coin and a feedback, which callers pass.
 
-Mirostat holds the surprise of a text, −log2 p of each token, near a target τ. A ceiling μ, at first
-2τ, decides what may be drawn; after each token μ falls by η times what its surprise was above τ.
-p is the distribution as it stands before this filter, as in the paper (Basu et al. 2020,
-"Mirostat"), not the truncated one that is renormalised, as in llama.cpp. Both the coin and the
-ceiling come from outside: nothing here remembers anything.
+Mirostat keeps the surprise −log2 p of tokens near a target τ: a ceiling μ, at first 2τ, limits the
+surprise; after each token μ falls by η times (surprise − τ). p is the distribution before this
+filter, as in the paper (Basu et al. 2020, "Mirostat"), not the renormalised one of llama.cpp.
 """
 
 import math
@@ -28,21 +26,14 @@ def xtc(
     *,
     most: int,
 ) -> Float[Tensor, "batch vocabulary"]:
-    """Without all tokens that have at least this probability, except the least probable of them.
+    """Remove all tokens of at least this probability, except the least probable of them.
 
-    Of tied ones the last stays. Nothing goes where fewer than two tokens are so probable.
+    Of ties the last stays. `exempt` tokens (ends, line breaks) are neither removed nor counted;
+    `most` bounds the number of such probable tokens, exempt ones included.
 
-    Example:
-        >>> row = torch.tensor([[0.4, 0.3, 0.2, 0.1]]).log()
-        >>> xtc(row, torch.tensor([0.2]), torch.arange(4)[None] == 1, most=7).exp()
-        tensor([[0.0000, 0.3000, 0.2000, 0.1000]])
-
-    Args:
-        row: logits.
-        threshold: the probability; above 1 nothing is removed.
-        exempt: which tokens are neither removed nor counted: ends of texts, ends of lines. One row
-            for all, or one each.
-        most: how many tokens can be that probable, those that are exempt counted.
+    >>> row = torch.tensor([[0.4, 0.3, 0.2, 0.1]]).log()
+    >>> xtc(row, torch.tensor([0.2]), torch.arange(4)[None] == 1, most=7).exp()
+    tensor([[0.0000, 0.3000, 0.2000, 0.1000]])
     """
     values, ids = largest(row, min(most, row.shape[1]))
     least = row.amax(1) - row.softmax(1).amax(1).log() + threshold.log() - TOLERANCE
@@ -56,12 +47,7 @@ def xtc(
 def mirostat(
     row: Float[Tensor, "batch vocabulary"], ceiling: Float[Tensor, "batch"]
 ) -> Float[Tensor, "batch vocabulary"]:
-    """Version 2: the tokens whose surprise is at most the ceiling, in bits; ∞ keeps all.
-
-    Example:
-        >>> mirostat(torch.tensor([[0.5, 0.25, 0.25]]).log(), torch.tensor([1.5])).exp()
-        tensor([[0.5000, 0.0000, 0.0000]])
-    """
+    """Version 2: keep tokens whose surprise is at most the ceiling, in bits; ∞ keeps all."""
     highest = row.amax(1)
     least = highest - row.softmax(1).amax(1).log() - ceiling * math.log(2) - TOLERANCE
     return cut(row, torch.minimum(highest, least))
@@ -87,12 +73,7 @@ def mirostat_by_rank(
 def surprises(
     row: Float[Tensor, "batch vocabulary"], tokens: Int[Tensor, "batch"]
 ) -> Float[Tensor, "batch"]:
-    """The surprise of a token of each row, in bits.
-
-    Example:
-        >>> surprises(torch.tensor([[0.25, 0.75]]).log(), torch.tensor([0]))
-        tensor([2.])
-    """
+    """The surprise of a token of each row, in bits."""
     log = row.gather(1, tokens[:, None])[:, 0] - row.logsumexp(1)
     return -log / math.log(2)
 

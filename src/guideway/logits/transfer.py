@@ -1,10 +1,7 @@
-"""What the host knows, brought to the device of the logits.
+"""Transfer numbers to the device of the logits without waiting.
 
-From pageable memory a copy to a GPU waits for all that was begun there, and the host stands still
-for as long as a forward takes; only pinned memory is copied while the host goes on. A step brings
-over a few hundred numbers, of which each could be such a stop.
-
-What this module does not know: what the numbers are.
+A copy from pageable memory makes the host wait for the GPU's queue, as long as a forward pass; a
+copy from pinned memory does not.
 """
 
 from typing import Any
@@ -16,11 +13,7 @@ from guideway.errors import ModelError
 
 
 def device_of(wanted: str | torch.device | None) -> torch.device:
-    """The device that was asked for, tried with one number; a GPU, if there is one, if none was.
-
-    Raises:
-        ModelError: it cannot be used here.
-    """
+    """The requested device, checked; by default a GPU if there is one."""
     try:
         place = torch.device(wanted or ("cuda" if torch.cuda.is_available() else "cpu"))
         torch.zeros(1, device=place)
@@ -30,12 +23,7 @@ def device_of(wanted: str | torch.device | None) -> torch.device:
 
 
 def send(values: Any, device: torch.device, dtype: torch.dtype | None = None) -> Tensor:
-    """Numbers, an array or a tensor of the CPU as a tensor on `device`, without waiting for it.
-
-    Example:
-        >>> send([1, 2], torch.device("cpu"), torch.float32)
-        tensor([1., 2.])
-    """
+    """Numbers, an array or a CPU tensor as a tensor on `device`, without waiting."""
     made = torch.as_tensor(values, dtype=dtype)
     if device.type == "cuda":
         return made.pin_memory().to(device, non_blocking=True)

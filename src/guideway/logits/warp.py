@@ -1,12 +1,7 @@
-"""Temperature and the filters on rows of logits, one after another.
+"""Temperature and the filters on rows of logits, in order.
 
-Each row of a batch has its own settings and its own order of the stages; rows with one order run
-together, and a stage that is off in all of them is not there.
-
-Top-k and top-H leave few tokens: the stages after them, and the draw, look at those alone.
-
-What this module does not know: which tokens a constraint allows (they are −∞ already), randomness,
-what was drawn before.
+Each row has its own settings and order; rows with the same order run together, and inactive stages
+are skipped. After top-k and top-H, the other stages and the draw process the few kept tokens only.
 """
 
 import math
@@ -45,12 +40,7 @@ Watch: TypeAlias = Callable[[str, Tensor], None]
 @final
 @dataclass(frozen=True, slots=True)
 class Moment:
-    """What the stages need to know of a step, one element a row.
-
-    Attributes:
-        coins: numbers from 0 to 1, drawn anew at each step, for XTC.
-        ceilings: the most bits of surprise, for mirostat.
-    """
+    """Inputs of a step: `coins` in [0, 1) for XTC, `ceilings` in bits for mirostat."""
 
     coins: Float[Tensor, "batch"]
     ceilings: Float[Tensor, "batch"]
@@ -66,10 +56,8 @@ class Stage:
     """One stage of some rows.
 
     Attributes:
-        name: of the setting.
-        run: rows, what is known of the moment, and the ids of their tokens (None: all in order), to
-            the rows after the stage.
-        narrow: rows to the few tokens that are left; None where they may be many.
+        run: maps rows, the moment and token ids (None: all) to rows.
+        narrow: maps rows to the few kept tokens; None if they may be many.
     """
 
     name: str
@@ -80,12 +68,7 @@ class Stage:
 @final
 @dataclass(frozen=True, slots=True)
 class Group:
-    """Rows whose stages have the same order.
-
-    Attributes:
-        rows: which they are; None for the whole batch.
-        stages: what they go through.
-    """
+    """Rows with the same order of stages; `rows` is None for the whole batch."""
 
     rows: Int[Tensor, "rows"] | None
     stages: tuple[Stage, ...]
@@ -94,11 +77,7 @@ class Group:
 @final
 @dataclass(frozen=True, slots=True)
 class Warps:
-    """The stages of a batch.
-
-    Attributes:
-        groups: rows that run together.
-    """
+    """The stages of a batch, in groups of rows that run together."""
 
     groups: tuple[Group, ...]
 
@@ -109,13 +88,7 @@ class Warps:
         device: torch.device,
         exempt: Sequence[int] = (),
     ) -> "Warps":
-        """The stages of each row.
-
-        Args:
-            settings: for each row the order of its stages, and the parameters of those that are on.
-            device: where the rows of logits will be.
-            exempt: ids that XTC leaves alone.
-        """
+        """The stages of rows, from the order and active parameters of each."""
         orders: dict[tuple[str, ...], list[int]] = {}
         for row, (order, _) in enumerate(settings):
             orders.setdefault(tuple(order), []).append(row)
@@ -141,9 +114,9 @@ class Warped:
 
     Attributes:
         row: logits of some tokens, or of all.
-        ids: which tokens they are, ascending; None for all. The others are −∞.
-        before: the whole rows as mirostat found them, None if it is on nowhere.
-        width: of a whole row.
+        ids: their ids, ascending; None for all. Others are −∞.
+        before: full rows before mirostat, None without it.
+        width: width of a full row.
     """
 
     row: Float[Tensor, "batch choices"]
@@ -163,19 +136,14 @@ def warp(
     moment: Moment | None = None,
     watch: Watch | None = None,
 ) -> Warped:
-    """The rows after all stages.
+    """Apply all stages to rows of logits; the input is not changed.
 
-    Example:
-        >>> order = ("temperature", "top_k")
-        >>> settings = Warps.of([(order, {"temperature": 0.5, "top_k": 2})], torch.device("cpu"))
-        >>> warp(torch.tensor([[1.0, 3.0, 2.0]]), settings).whole.tolist()
-        [[-inf, 6.0, 4.0]]
+    `watch` gets the name and rows of each stage.
 
-    Args:
-        row: logits, −∞ where nothing may be drawn. It is left as it is.
-        warps: the stages.
-        moment: what XTC and mirostat need; may be left out if both are off.
-        watch: told the name of each stage and the rows after it.
+    >>> order = ("temperature", "top_k")
+    >>> settings = Warps.of([(order, {"temperature": 0.5, "top_k": 2})], torch.device("cpu"))
+    >>> warp(torch.tensor([[1.0, 3.0, 2.0]]), settings).whole.tolist()
+    [[-inf, 6.0, 4.0]]
     """
     if moment is None:
         nothing = row.new_empty(len(row))  # and nobody reads it
@@ -194,7 +162,7 @@ def warp(
 
 
 def _of_whole(watch: Watch, row: Tensor, rows: Tensor) -> Watch:
-    """What watches some rows, so that all are seen."""
+    """A watcher that gets full batches from parts."""
     return lambda name, part: watch(name, row.index_copy(0, rows, part))
 
 

@@ -1,9 +1,8 @@
-"""A token with its own probability, drawn as the greatest of logit plus Gumbel noise.
+"""Sampling by the Gumbel-max trick.
 
-argmax(logit + noise) has exactly the distribution softmax(logit) (Gumbel 1954; Maddison, Tarlow and
-Minka 2014, "A* sampling"). It needs no normalisation and no sum over the vocabulary, and it has a
-property that the loop relies on: if the token drawn is in a smaller set as well, then it is the
-token that the same key draws from the smaller set.
+argmax(logit + noise) has the distribution softmax(logit) (Gumbel 1954; Maddison, Tarlow and Minka
+2014, "A* sampling"), without normalisation. The loop relies on a property: if the drawn token is
+also in a smaller set, the same key draws it from that set.
 """
 
 from typing import Final, final
@@ -18,14 +17,7 @@ FAR: Final = 256  # from 0: beyond it, float32 has too few digits for a logit an
 
 @final
 class Categorical:
-    """A token at random, with probability softmax(row).
-
-    Example:
-        >>> import torch
-        >>> row = torch.tensor([[0.0, 9.0, float("-inf")]]).expand(4, 3)
-        >>> Categorical().draw(row, torch.arange(4)).tolist()
-        [1, 1, 1, 1]
-    """
+    """A random token, with probability softmax(row)."""
 
     def draw(
         self,

@@ -16,11 +16,7 @@ Check: TypeAlias = tuple[Callable[[object], bool], str]
 
 
 def check(values: Mapping[str, object]) -> None:
-    """Refuse the first value that is out of its range.
-
-    Raises:
-        LimitError: naming the setting, what was given, and the range.
-    """
+    """Refuse the first value that is out of its range."""
     for name, value in values.items():
         if value is None and name in OPTIONAL:
             continue
@@ -68,7 +64,7 @@ def _is_texts(value: object) -> bool:
 
 
 def _is_ids(value: object) -> bool:
-    """Whether it is a sequence of token ids, one at least."""
+    """Return True for a non-empty sequence of token ids."""
     if not isinstance(value, list | tuple) or not value:
         return False
     return all(_is_count(each, 0) for each in cast("Iterable[object]", value))
@@ -82,7 +78,7 @@ def _is_words(value: object) -> bool:
 
 
 def is_bias(value: object) -> bool:
-    """Whether it is a function, or a bias for each of some tokens, sequences or texts."""
+    """Return True for a function, or a mapping or pairs of keys (tokens, texts) to numbers."""
     if callable(value):
         return True
     if isinstance(value, Mapping):
@@ -102,12 +98,12 @@ def _is_key(value: object) -> bool:
 
 
 def is_judge(value: object) -> bool:
-    """Whether it is what texts can be ranked by."""
+    """Return True for a ranking of texts."""
     if isinstance(value, str):
         return value in ("logprob", "majority")
     classifier = getattr(value, "classifier", value)
     judges = callable(getattr(classifier, "log_probs", None))
-    if isinstance(classifier, type):  # the class of a classifier says nothing, `float` does
+    if isinstance(classifier, type):  # the class of a classifier is no judge, `float` is
         return not judges
     return callable(value) or judges
 

@@ -1,17 +1,13 @@
-"""Which tokens complete a sequence of tokens, or a text, after what is there already.
+"""Tokens that complete a token sequence or a text, given what precedes them.
 
-Biases and bad words are given as token ids, as sequences of them, or as texts. A sequence is
-completed by its last token where the others stand before it, in prompt or text (transformers'
-`sequence_bias`). A text is completed by whatever tokens spell it: what counts is the bytes, of the
-generated text alone. Two ways to complete a text:
+A sequence is completed by its last token if the others precede it, in prompt or text (transformers'
+`sequence_bias`). A text is completed by any tokens that spell it, in the generated text alone:
 
-- `within` (bad words): the token after which the text is there, somewhere;
-- at the end (biases): the token after which what was generated ends with it.
+- `within` (bad words): the token after which the generated text contains the text;
+- at the end (biases): the token after which the generated text ends with it.
 
-Worked example: the text "foo" with the tokens "f", "o", "oo", "food". Always: "food" within. After
-an "f": "oo". After "fo": "o" — and within, all tokens that begin with "o".
-
-What this module does not know: logits, what happens to the tokens.
+Example: the text "foo" with the tokens "f", "o", "oo", "food". Always: "food" within. After an "f":
+"oo". After "fo": "o", and within all tokens that begin with "o".
 """
 
 import re
@@ -35,14 +31,14 @@ NONE: Final[Ids] = np.zeros(0, np.int64)
 @final
 @dataclass(frozen=True, slots=True, eq=False)
 class Endings:
-    """Tokens with a value each, some always, some after others.
+    """Completing tokens with a value each.
 
     Attributes:
-        always: those that complete something whatever is before them.
-        after_ids: by the tokens before them.
-        after_text: by the last bytes of the text before them.
-        widths: the lengths of the keys of `after_ids`.
-        reach: the length of the longest key of `after_text`, in bytes.
+        always: tokens that complete something in any context.
+        after_ids: tokens by the ids before them.
+        after_text: tokens by the last bytes before them.
+        widths: lengths of the keys of `after_ids`.
+        reach: length of the longest key of `after_text`, in bytes.
     """
 
     always: tuple[Group, ...]
@@ -55,17 +51,7 @@ class Endings:
     def of(
         cls, pairs: Iterable[tuple[Key, float]], vocabulary: Vocabulary, *, within: bool, what: str
     ) -> "Endings":
-        """The endings of these sequences and texts.
-
-        Args:
-            pairs: what is to be completed, with the value of the tokens that do so.
-            vocabulary: which tokens there are.
-            within: whether a text may be followed by more in the same token.
-            what: the setting, for messages.
-
-        Raises:
-            LimitError: an id is beyond the vocabulary.
-        """
+        """The endings of sequences and texts; `within`: the token may continue after the text."""
         always = list[Group]()
         after_ids: dict[tuple[int, ...], list[Group]] = {}
         after_text: dict[bytes, list[Group]] = {}
@@ -90,12 +76,7 @@ class Endings:
         )
 
     def completed(self, ids: Ids, tail: bytes) -> Iterator[Group]:
-        """The tokens that complete something here, those that always do left out.
-
-        Args:
-            ids: all tokens so far.
-            tail: the last bytes of the generated text, `reach` of them where there are so many.
-        """
+        """Completing tokens here, without `always`; `tail` has the last `reach` bytes."""
         for width in self.widths:
             if width <= len(ids):
                 yield from self.after_ids.get(tuple(ids[-width:].tolist()), ())

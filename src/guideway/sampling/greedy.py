@@ -8,13 +8,7 @@ from torch import Tensor
 
 @final
 class Greedy:
-    """The most probable token; of tied ones, one of them.
-
-    Example:
-        >>> import torch
-        >>> Greedy().draw(torch.tensor([[0.0, 2.0, 1.0]]), torch.tensor([0])).tolist()
-        [1]
-    """
+    """The most probable token; of ties, any."""
 
     def draw(
         self,

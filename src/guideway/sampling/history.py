@@ -1,9 +1,7 @@
-"""What the choice of a token may depend on besides its logits: the tokens before it, as a value.
+"""History of a row, as a value: everything besides logits that the next token depends on.
 
-Counts, sequences that came before, DRY's lengths and mirostat's ceiling are all here and nowhere
-else. A history can be kept, and gone back to, and two texts can go on from the same one: beams and
-drafts need that. What is asked of it at a step takes time in the length of the text, never in the
-size of the vocabulary.
+Counts, repeated sequences and mirostat's ceiling are here. Histories can be kept and shared, which
+beams and drafts need. The time of a step depends on the length of the text, not on the vocabulary.
 """
 
 import codecs
@@ -27,16 +25,14 @@ class History:
     """The tokens of a prompt and of the text after it.
 
     Attributes:
-        rules: what is asked of them.
-        tokens: all of them.
-        prompt: how many are the prompt's.
-        seen: the tokens of prompt and text; those of the prompt once.
-        tail: the last bytes of the text.
-        repeats: the lengths of repeated sequences; None if nothing asks for them.
+        tokens: all tokens.
+        prompt: number of prompt tokens.
+        seen: tokens of prompt and text; those of the prompt once.
+        tail: last bytes of the text.
+        repeats: lengths of repeated sequences; None if unused.
         ceiling: mirostat's, in bits.
-        joint: bytes that stand before the text and are not part of it.
-        taken: the prompt's own tokens that spell the joint, as long as they are written again: it
-            is no bad word to write the next one of them.
+        joint: bytes before the text that are not part of it.
+        taken: remaining prompt tokens that spell the joint, which bad words do not forbid.
     """
 
     rules: Rules
@@ -75,12 +71,9 @@ class History:
         return cls(rules, tokens, len(prompt), seen, b"", repeats, ceiling, joint, taken)
 
     def after(self, token: int, surprise: float | None = None) -> "History":
-        """The history with a token more.
+        """The history with one more token.
 
-        Args:
-            token: its id.
-            surprise: of the token, in bits, as mirostat measures it; None where it does not: a
-                token that was the only one allowed says nothing.
+        `surprise` is in bits, for mirostat; None without it, or if only one token was allowed.
         """
         if not self.rules.remembers:
             return self
@@ -117,12 +110,12 @@ class History:
         )
 
     def biases(self) -> dict[int, float]:
-        """The sum of the biases of each token that completes something here.
+        """Sum of the biases of each token that completes something here.
 
-        Biases that tokens always have are in the sums of these tokens, and left out of the others:
-        they are `rules.bias.always`.
+        Constant biases (`rules.bias.always`) are included in these sums, but tokens with only those
+        are omitted.
         """
-        # To spell the text takes longer than all the rest, and only a function reads it.
+        # Spelling the text takes longer than the rest, and only a function needs it.
         reads = callable(self.rules.sampling.logit_bias)
         moving = self.rules.bias_after(self.text) if reads else None
         found = dict[int, np.float32]()
@@ -169,7 +162,7 @@ class History:
 
 
 def _reading(rules: Rules, tail: bytes, token: int) -> tuple[bool, bytes]:
-    """Whether a breaker ends in `token`, and the last bytes with it."""
+    """Return True if a breaker ends in `token`, and the new last bytes."""
     known = rules.vocabulary.tokens
     spelled = (known[token] if token < len(known) else None) or b""
     breaks = False

@@ -1,4 +1,4 @@
-"""What a function of the caller says of a text: critics of particles, judges of best-of-n."""
+"""Call user functions on texts: critics of particles, judges of best-of-n."""
 
 import math
 from collections.abc import Callable
@@ -10,19 +10,10 @@ SHOWN: Final = 60  # characters of a text in a message, its last ones
 
 
 def said(function: Callable[[str], Any], text: str, name: str) -> float:
-    """The number that a function gives for a text; it may be infinite.
+    """The number that a function gives for a text; may be infinite; errors name the function.
 
-    Example:
-        >>> said(len, "four", "the judge"), said(lambda text: float("-inf"), "", "the judge")
-        (4.0, -inf)
-
-    Args:
-        function: of the caller.
-        text: what it is asked about.
-        name: how a message calls it.
-
-    Raises:
-        ModelError: it raised, or gave no number, naming function and text.
+    >>> said(len, "four", "the judge"), said(lambda text: float("-inf"), "", "the judge")
+    (4.0, -inf)
     """
     where = repr(text if len(text) <= SHOWN else f"…{text[-SHOWN:]}")
     try:

@@ -1,12 +1,10 @@
-"""Noise that is a function of a counter: (seed, sample, step, token) → one number.
+"""Counter-based noise: a function of (seed, sample, step, token).
 
-No generator holds a state, so the noise of a row is the same whatever the batch around it, whatever
-was drawn before, and on every device. The hash is SplitMix64's finaliser (Steele, Lea and Flood
-2014, "Fast splittable pseudorandom number generators"; constants of Stafford's variant 13) over a
-Weyl sequence in the token's id. torch has signed 64-bit integers only: their products wrap as those
-of unsigned ones do, and a shift to the right is followed by a mask that clears the copied sign.
-
-What this module does not know: logits.
+Without generator state, the noise of a row does not depend on the batch, earlier draws or the
+device. The hash is SplitMix64's finaliser (Steele, Lea and Flood 2014, "Fast splittable
+pseudorandom number generators"; constants of Stafford's variant 13) over a Weyl sequence in the
+token's id. torch has signed 64-bit integers only: products wrap as unsigned ones do, and right
+shifts need a mask.
 """
 
 from collections.abc import Sequence
@@ -24,12 +22,7 @@ SECOND: Final = 0x94D049BB133111EB
 
 
 def signed(bits: int) -> int:
-    """The int64 with the same 64 bits.
-
-    Example:
-        >>> signed(MASK64), signed(5)
-        (-1, 5)
-    """
+    """The int64 with the same 64 bits."""
     bits &= MASK64
     return bits - (1 << 64) if bits >> 63 else bits
 
@@ -43,17 +36,15 @@ def mix(bits: int) -> int:
 
 
 def stream(seed: int, sample: int) -> int:
-    """The key of one sample of one prompt, as an int64.
+    """Key of one sample of a prompt, as an int64.
 
-    Mixed twice, so that (seed, sample) and (seed + 1, sample - 1) have nothing in common.
+    Mixed twice, so that (seed, sample) and (seed + 1, sample - 1) are unrelated.
     """
     return signed(mix(mix(seed) + (sample + 1) * WEYL))
 
 
 def branch(key: int, token: int) -> int:
-    """The key of what follows a token, from the key of what is before it: that of a path in a tree.
-
-    Texts that begin alike have the same noise as far as they are alike, in whatever search.
+    """Key after a token: that of a path in a tree, so texts with equal prefixes share noise.
 
     >>> branch(branch(stream(7, 0), 3), 5) == branch(branch(stream(7, 0), 5), 3)
     False
@@ -62,9 +53,7 @@ def branch(key: int, token: int) -> int:
 
 
 def uniform(stream: int, step: int) -> float:
-    """A number from 0 to below 1 for a step of a stream, made on the host.
-
-    It is that of `coins`, of 53 bits in place of 24: a chance of one in a million is right as well.
+    """A number in [0, 1) for a step of a stream: that of `coins`, with 53 bits instead of 24.
 
     >>> host = uniform(stream(3, 0), 5)
     >>> abs(host - float(coins(keys(torch.tensor([stream(3, 0)]), torch.tensor([5]))))) < 2**-23
@@ -82,15 +71,14 @@ def keys(streams: Int[Tensor, "batch"], step: Int[Tensor, "batch"]) -> Int[Tenso
 def gumbel(key: Int[Tensor, "batch"], width: int) -> Float[Tensor, "batch vocabulary"]:
     """Standard Gumbel noise for each token of each row, float32 and finite.
 
-    −log(−log1p(−u)) with u of 53 random bits in (0, 1): a small u keeps its relative precision in
-    float32, so that the upper tail, which decides whether an improbable token wins, is right down
-    to 2⁻⁵⁴. (−log(−log u) would end at 2⁻²⁵.) u is kept below 1, where the other tail begins.
+    −log(−log1p(−u)) with 53 random bits u in (0, 1): small u keep their relative precision, so the
+    upper tail, which decides improbable tokens, is exact down to 2⁻⁵⁴ (−log(−log u) ends at 2⁻²⁵).
     """
     return _standard(bits(key, width))
 
 
 def bits(key: Int[Tensor, "batch"], width: int) -> Int[Tensor, "batch vocabulary"]:
-    """The 64 random bits of each token of each row, of which `gumbel` is made."""
+    """The 64 random bits behind `gumbel` for each token of each row."""
     return _mix(key[:, None] + _weyl(width, key.device))
 
 
@@ -109,12 +97,7 @@ def shares(bits: Int[Tensor, "*shape"]) -> Int[Tensor, "*shape"]:
 def gumbel_of(
     key: Int[Tensor, "batch"], ids: Int[Tensor, "batch choices"]
 ) -> Float[Tensor, "batch choices"]:
-    """The noise that `gumbel` has for these tokens of each row.
-
-    >>> key = torch.tensor([5])
-    >>> torch.equal(gumbel_of(key, torch.tensor([[7, 2]])), gumbel(key, 9)[:, [7, 2]])
-    True
-    """
+    """The noise of `gumbel` for these tokens of each row."""
     return _standard(bits_of(key, ids))
 
 
@@ -124,20 +107,13 @@ def _standard(bits: Int[Tensor, "*shape"]) -> Float[Tensor, "*shape"]:
 
 
 def coins(key: Int[Tensor, "batch"]) -> Float[Tensor, "batch"]:
-    """A number from 0 to below 1 for each key, which has nothing to do with its Gumbel noise.
-
-    >>> bool((coins(torch.arange(1000)) < 0.5).float().mean().sub(0.5).abs() < 0.05)
-    True
-    """
-    # Tokens count from 1 in `_weyl`; place -1 is none of them.
+    """A number in [0, 1) for each key, independent of its Gumbel noise."""
+    # Tokens count from 1 in `_weyl`, so place -1 is free.
     return _shift(_mix(key - signed(WEYL)), 40).float() * 2.0**-24
 
 
 def _mix(bits: Int[Tensor, "*shape"]) -> Int[Tensor, "*shape"]:
-    """`mix` on a tensor of int64, which is overwritten.
-
-    In place: fresh memory for each of a dozen results took most of the time on large batches.
-    """
+    """`mix` on an int64 tensor, in place: allocation took most of the time on large batches."""
     bits.bitwise_xor_(_shift(bits, 30)).mul_(signed(FIRST))
     bits.bitwise_xor_(_shift(bits, 27)).mul_(signed(SECOND))
     return bits.bitwise_xor_(_shift(bits, 31))

@@ -1,8 +1,8 @@
-"""The stages between logits and a draw that change probabilities, and the orders they can have.
+"""Stages that change probabilities, and their orders.
 
-Transformers' order is the default, and `"llama.cpp"` is that of llama.cpp. A stage that one of them
-does not have stands where it does what it does elsewhere: top-nσ before anything has changed the
-logits, XTC and mirostat last. Bias, penalties and bans are no part of this: they come before.
+Transformers' order is the default; `"llama.cpp"` is that of llama.cpp. Stages that one of them
+lacks are placed by effect: top-nσ first, XTC and mirostat last. Bias, penalties and bans come
+before.
 """
 
 import difflib
@@ -25,18 +25,10 @@ STAGES: Final = ORDERS["transformers"]
 
 
 def read_order(given: str | Iterable[str], on: Collection[str]) -> tuple[str, ...]:
-    """The order of the stages that are named, or that has a name.
+    """The order of stages by name, or as a list that has all stages in `on`.
 
-    Example:
-        >>> read_order(["top_p", "temperature"], {"temperature"})
-        ('top_p', 'temperature')
-
-    Args:
-        given: "transformers", "llama.cpp", or names of stages.
-        on: the stages that are switched on: an order must have them all.
-
-    Raises:
-        UnsupportedError: a name is none of a stage or an order, comes twice, or is missing.
+    >>> read_order(["top_p", "temperature"], {"temperature"})
+    ('top_p', 'temperature')
     """
     if isinstance(given, str):
         if given not in ORDERS:

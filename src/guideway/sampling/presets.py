@@ -16,14 +16,10 @@ PRESETS: Final[dict[str, tuple[float, float]]] = {
 
 
 def preset(name: object) -> tuple[float, float]:
-    """(temperature, top_p) of a use; `_` and `-` stand for spaces.
+    """(temperature, top_p) of a use; `_` and `-` count as spaces.
 
-    Example:
-        >>> preset("creative_writing")
-        (0.7, 0.8)
-
-    Raises:
-        UnsupportedError: there is none of this name; with the nearest one.
+    >>> preset("creative_writing")
+    (0.7, 0.8)
     """
     plain = str(name).lower().replace("_", " ").replace("-", " ")
     if plain in PRESETS:

@@ -1,14 +1,11 @@
-"""Repeated sequences in a text: those that the next token would complete or make longer.
+"""Repeated sequences that the next token would complete or extend.
 
-DRY ("don't repeat yourself", p-e-w 2024) penalises a token by the length of the sequence that it
-would continue: the longest one that ends the text and stands before that token somewhere else.
-`Repeats` keeps these lengths for every place and brings them up to date with each token, in time
-proportional to the text and without looking at pairs of places:
+DRY ("don't repeat yourself", p-e-w 2024) penalises a token by the longest sequence that ends the
+text and also precedes that token elsewhere. `Repeats` keeps these lengths for all positions and
+updates them with each token, in linear time:
 
     text      a b c a b c a b      the five tokens before the second c are the text's last five,
     lengths   0 0 2 0 0 5 0 0      so another c would continue a sequence of five
-
-What this module does not know: logits, what tokens spell.
 """
 
 from collections.abc import Sequence
@@ -28,11 +25,11 @@ LARGEST: Final = 1e9  # a penalty or a bias; more could become −∞, and that 
 @final
 @dataclass(frozen=True, slots=True, eq=False)
 class Repeats:
-    """For each place of a text, how much of the text before it ends the whole text as well.
+    """For each position of a text, how much of the text before it also ends the text.
 
     Attributes:
-        lengths: for each place, the tokens before it that are the text's last ones.
-        breaks: for each place, whether no sequence goes over the token there.
+        lengths: number of tokens before each position that are the text's last ones.
+        breaks: True for tokens that no sequence crosses.
     """
 
     lengths: Lengths
@@ -40,12 +37,7 @@ class Repeats:
 
     @classmethod
     def of(cls, ids: Ids, breaks: Sequence[bool]) -> "Repeats":
-        """The repeats of a whole text, in time proportional to it.
-
-        Example:
-            >>> Repeats.of(np.array([1, 2, 3, 1, 2]), [False] * 5).lengths.tolist()
-            [0, 0, 2, 0, 0]
-        """
+        """The repeats of a whole text, in linear time."""
         broken = np.array(breaks, np.bool_)
         count = len(ids)
         matched = np.array(_matches(ids[::-1].tolist()), np.int64)
@@ -57,13 +49,7 @@ class Repeats:
         return cls(np.minimum(lengths, np.minimum(since[:-1], since[-1])), broken)
 
     def after(self, ids: Ids, token: int, *, breaks: bool) -> "Repeats":
-        """The repeats of the text with one token more.
-
-        Args:
-            ids: the text without the token.
-            token: what is appended.
-            breaks: whether no sequence goes over it.
-        """
+        """The repeats with one more token; `ids` is the text without it."""
         goes_on = (ids == token) & ~self.breaks & (not breaks)
         lengths = np.append(0, np.where(goes_on, self.lengths + 1, 0))
         return Repeats(lengths, np.append(self.breaks, breaks))
@@ -73,13 +59,12 @@ class Repeats:
     ) -> tuple[Ids, Penalties]:
         """Tokens that would continue a sequence of `allowed` tokens or more, and their penalties.
 
-        They are multiplier · base^(length − allowed), and nothing for a token that breaks.
+        They are multiplier · base^(length − allowed); breaking tokens have none.
 
-        Example:
-            >>> text = np.array([1, 2, 3, 4, 5, 1, 2, 3, 4])
-            >>> repeats = Repeats.of(text, [False] * 9)
-            >>> repeats.penalties(text, multiplier=0.8, base=1.75, allowed=2)
-            (array([5]), array([2.45]))
+        >>> text = np.array([1, 2, 3, 4, 5, 1, 2, 3, 4])
+        >>> repeats = Repeats.of(text, [False] * 9)
+        >>> repeats.penalties(text, multiplier=0.8, base=1.75, allowed=2)
+        (array([5]), array([2.45]))
         """
         places = np.flatnonzero((self.lengths >= allowed) & ~self.breaks)
         tokens, which = np.unique(ids[places], return_inverse=True)
@@ -91,11 +76,10 @@ class Repeats:
 
 
 def completing(ids: Ids, size: int) -> Ids:
-    """The tokens with which a sequence of `size` tokens would come a second time.
+    """Tokens that would repeat a sequence of `size` tokens.
 
-    Example:
-        >>> completing(np.array([1, 2, 3, 1, 2]), 3).tolist()
-        [3]
+    >>> completing(np.array([1, 2, 3, 1, 2]), 3).tolist()
+    [3]
     """
     starts = len(ids) - size + 1
     if starts <= 0:
@@ -109,10 +93,7 @@ def completing(ids: Ids, size: int) -> Ids:
 
 
 def _matches(text: list[int]) -> list[int]:
-    """For each place, how many tokens from there on are those from the beginning on.
-
-    The Z function (Main and Lorentz 1984): each token is compared once with success.
-    """
+    """Z function (Main and Lorentz 1984): common prefix lengths of each suffix and the text."""
     count = len(text)
     found = [count] * count
     low = high = 0  # the match that reaches farthest: text[low:high] is text[:high - low]

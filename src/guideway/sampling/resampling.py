@@ -1,22 +1,11 @@
-"""Resampling of weighted particles: how good their weights are, and which of them go on.
-
-Weights are given as logarithms; −∞ is a particle that came to nothing. Nothing here is random: the
-uniform numbers are given.
-
-What this module does not know: what particles are.
-"""
+"""Resampling of weighted particles. Weights are logarithms; uniform numbers are arguments."""
 
 import math
 from collections.abc import Iterable, Sequence
 
 
 def log_sum(logs: Iterable[float]) -> float:
-    """The logarithm of the sum of numbers given by their logarithms.
-
-    Example:
-        >>> round(log_sum([math.log(0.25), math.log(0.5), -math.inf]), 3)
-        -0.288
-    """
+    """Logarithm of a sum of numbers given by their logarithms."""
     terms = list(logs)
     top = max(terms, default=-math.inf)
     if top == -math.inf:
@@ -30,12 +19,7 @@ def log_mean(logs: Sequence[float]) -> float:
 
 
 def effective_size(logs: Sequence[float]) -> float:
-    """(Σ weight)² / Σ weight²: how many equal particles are worth as much (Kong 1992).
-
-    Example:
-        >>> effective_size([0.0, 0.0, -math.inf]), effective_size([-math.inf])
-        (2.0, 0.0)
-    """
+    """(Σ weight)² / Σ weight², the effective number of particles (Kong 1992)."""
     total = log_sum(logs)
     if total == -math.inf:
         return 0.0
@@ -43,22 +27,14 @@ def effective_size(logs: Sequence[float]) -> float:
 
 
 def stratified(logs: Sequence[float], uniforms: Sequence[float]) -> list[int]:
-    """Draws from weighted particles, one in each of as many equal parts of the whole weight.
+    """Indices of stratified draws from weighted particles, ascending.
 
-    Draw i is the particle at the place (i + uniforms[i]) / n of the weights laid end to end, so a
-    particle with the share w comes n·w times in the mean, and never two times more or fewer
-    (Kitagawa 1996; Douc, Cappé and Moulines 2005, "Comparison of resampling schemes").
+    Draw i is the particle at (i + uniforms[i]) / n of the cumulative weight, so a particle of share
+    w is drawn n·w times on average, within less than 2 (Kitagawa 1996; Douc, Cappé and Moulines
+    2005, "Comparison of resampling schemes").
 
-    Example:
-        >>> stratified([math.log(0.5), math.log(0.25), math.log(0.25)], [0.9, 0.9, 0.1, 0.9])
-        [0, 0, 1, 2]
-
-    Args:
-        logs: the weights, of which one at least is above −∞.
-        uniforms: a number from 0 to below 1 for each draw.
-
-    Returns:
-        The places of the particles drawn, ascending.
+    >>> stratified([math.log(0.5), math.log(0.25), math.log(0.25)], [0.9, 0.9, 0.1, 0.9])
+    [0, 0, 1, 2]
     """
     top = max(logs)
     shares = [math.exp(each - top) for each in logs]

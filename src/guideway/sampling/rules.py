@@ -1,8 +1,4 @@
-"""What settings mean for one vocabulary: biases, bad words and breakers looked up once.
-
-`Rules` is to a row what a compiled constraint is to a text: made once, shared, never changed. What
-grows is in `sampling.history`.
-"""
+"""Settings prepared for one vocabulary: biases, bad words and breakers, looked up once."""
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
@@ -16,7 +12,7 @@ from guideway.sampling.repeats import LARGEST
 from guideway.sampling.settings import Bias, Sampling
 from guideway.vocabulary.spellings import Vocabulary
 
-# What needs to know which tokens there were.
+# Settings that depend on earlier tokens.
 REMEMBERED: Final = (
     "repetition_penalty", "presence_penalty", "frequency_penalty", "flat_penalty",
     "no_repeat_ngram_size", "bad_words_ids", "logit_bias", "dry_multiplier", "mirostat_mode",
@@ -29,13 +25,11 @@ class Rules:
     """The settings of a row, ready for use.
 
     Attributes:
-        sampling: the settings.
-        vocabulary: the tokens that they speak of.
-        bias: what `logit_bias` adds, if it is no function.
-        words: the bad words.
-        breakers: the `dry_sequence_breakers` as bytes.
-        reach: how many last bytes of the text matter to them.
-        remembers: whether anything depends on earlier tokens.
+        bias: `logit_bias`, unless it is a function.
+        words: bad words.
+        breakers: `dry_sequence_breakers` as bytes.
+        reach: number of last bytes of the text that matter.
+        remembers: True if anything depends on earlier tokens.
     """
 
     sampling: Sampling
@@ -48,11 +42,7 @@ class Rules:
 
     @classmethod
     def of(cls, sampling: Sampling, vocabulary: Vocabulary) -> "Rules":
-        """The rules of these settings.
-
-        Raises:
-            LimitError: an id is beyond the vocabulary, or an end id is a bad word.
-        """
+        """The rules of these settings; unknown ids, and end ids as bad words, are refused."""
         given = sampling.logit_bias
         bias = NOTHING
         if given is not None and not callable(given):
@@ -67,11 +57,7 @@ class Rules:
         return cls(sampling, vocabulary, bias, words, breakers, reach, remembers)
 
     def bias_after(self, text: str) -> Endings | None:
-        """What the bias function says after `text`; None if there is no function.
-
-        Raises:
-            LimitError: it is no such mapping.
-        """
+        """Result of the bias function after `text`; None without one."""
         function = self.sampling.logit_bias
         if not callable(function):
             return None
@@ -82,11 +68,7 @@ class Rules:
 
 
 def endings_of_bias(given: Bias | Iterable[Any], vocabulary: Vocabulary) -> Endings:
-    """A bias, as a mapping or as transformers' list of [ids, bias].
-
-    Raises:
-        LimitError: an id is beyond the vocabulary.
-    """
+    """A bias, from a mapping or transformers' list of [ids, bias]."""
     pairs: Any = cast("Bias", given).items() if isinstance(given, Mapping) else given
     keyed = [(_key(key), min(max(float(value), -LARGEST), LARGEST)) for key, value in pairs]
     return Endings.of(keyed, vocabulary, within=False, what="logit_bias")

@@ -1,15 +1,8 @@
-"""Which search settings ask for, and which settings go together.
+"""Choose the search for given settings, and refuse settings that conflict.
 
-    beams         the texts of the greatest score          num_beams
-    stochastic    texts drawn without replacement          stochastic_beams, num_beams
-    contrastive   probable tokens unlike those before      penalty_alpha
-    rejection     exact samples given the constraint       exactness
-    asap          nearer to them from sample to sample     exactness
-    smc           weighted particles                       exactness
-
-A setting of a search that is not asked for is refused: it would say nothing.
-
-What this module does not know: how anything is searched.
+The searches are "beams" (greatest score; num_beams), "stochastic" (without replacement;
+stochastic_beams), "contrastive" (penalty_alpha), and by exactness "rejection" (exact samples),
+"asap" (converging samples) and "smc" (weighted particles).
 """
 
 from typing import Any, Final, Literal, TypeAlias
@@ -30,7 +23,7 @@ OF_SEARCHES: Final[dict[str, tuple[str, ...]]] = {
     "resample_below": ("smc",),
     "critic": ("smc",),
 }
-# How a search is asked for.
+# Settings that select each search.
 ASKED: Final = {
     "beams": "num_beams above 1",
     "rejection": 'exactness="rejection"',
@@ -40,7 +33,7 @@ NOT_CONTRASTIVE: Final = "is no part of contrastive search, which takes the best
 
 
 def search_of(sampling: Sampling) -> Search:
-    """What looks for the texts of these settings."""
+    """Name of the search for these settings, or None."""
     if sampling.exactness != "local":
         return sampling.exactness
     if sampling.stochastic_beams:
@@ -51,12 +44,7 @@ def search_of(sampling: Sampling) -> Search:
 
 
 def check_search(sampling: Sampling) -> None:
-    """Refuse settings that do not go together.
-
-    Raises:
-        UnsupportedError: naming two of them.
-        LimitError: more texts are asked for than there are.
-    """
+    """Refuse settings that conflict, or belong to another search."""
     search = search_of(sampling)
     _check_one(sampling, search)
     for name, searches in OF_SEARCHES.items():
@@ -98,7 +86,7 @@ def _check_groups(sampling: Sampling) -> None:
 
 
 def _check_random(sampling: Sampling, search: Search) -> None:
-    """What is drawn needs a draw, and what is not has none."""
+    """Refuse sampling in searches without draws, and missing sampling in others."""
     if search in ("rejection", "asap", "smc", "stochastic") and not sampling.samples:
         name = "stochastic_beams" if search == "stochastic" else "exactness"
         raise _apart(name, "needs sampling: leave do_sample=False and temperature=0 out")

@@ -1,8 +1,7 @@
-"""Token ids that grow at their end, as values: appending gives another trail, the old one stays.
+"""Immutable growing sequences of token ids.
 
-Trails that grew from one another share an array. The first to append to it writes into its free
-part; who comes second, because a text forked there, copies. Appending is then as cheap as to a
-list, and keeping or forking a trail costs nothing.
+Trails share an array. The first append writes into its free part; a second one, after a fork,
+copies. So appending is as cheap as to a list, and forking is free.
 """
 
 from collections.abc import Sequence
@@ -52,7 +51,7 @@ class Trail:
 
 @final
 class _Buffer:
-    """An array of which the first `used` elements are never written again."""
+    """An array whose first `used` elements are never written again."""
 
     __slots__ = ("array", "used")
 

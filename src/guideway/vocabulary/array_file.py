@@ -1,14 +1,13 @@
-"""Named arrays and a few facts as one string of bytes, and back: our own format, without pickle.
+"""Named arrays and JSON facts as bytes, in our own format without pickle.
 
     8 bytes     "guideway"
     4 bytes     the number of this format, little-endian
     16 bytes    BLAKE2b of everything after it
     4 bytes     length of the header
-    header      JSON: the facts; of each array its name, type and place; padded with spaces
+    header      JSON: the facts; name, type and offset of each array; padded with spaces
     arrays      one after the other, each at a multiple of 64 bytes
 
-What was cut off, damaged or written in another format is not read at all: the answer is None, and
-the reader makes it anew. Reading copies nothing; arrays are read-only views.
+Truncated, damaged or foreign files give None. Reading copies nothing; arrays are read-only views.
 """
 
 import hashlib
@@ -32,24 +31,18 @@ ALIGNED: Final = 64
 @final
 @dataclass(frozen=True, slots=True, eq=False)
 class Record:
-    """What a file holds.
-
-    Attributes:
-        facts: what JSON can say.
-        arrays: one-dimensional arrays by name.
-    """
+    """Content of a file: JSON facts, and one-dimensional arrays by name."""
 
     facts: Mapping[str, Any]
     arrays: Mapping[str, NDArray[Any]]
 
 
 def packed(record: Record) -> bytes:
-    """The bytes that stand for `record`.
+    """The bytes of `record`.
 
-    Example:
-        >>> record = unpacked(packed(Record({"a": 1}, {"b": np.arange(3)})))
-        >>> record.facts, record.arrays["b"].tolist()
-        ({'a': 1}, [0, 1, 2])
+    >>> record = unpacked(packed(Record({"a": 1}, {"b": np.arange(3)})))
+    >>> record.facts, record.arrays["b"].tolist()
+    ({'a': 1}, [0, 1, 2])
     """
     places: list[tuple[str, str, int, int]] = []
     parts: list[bytes] = []
@@ -66,7 +59,7 @@ def packed(record: Record) -> bytes:
 
 
 def unpacked(content: bytes) -> Record | None:
-    """The record that `content` stands for, None if it is not whole or of another format."""
+    """The record in `content`, None if it is damaged or of another format."""
     if len(content) < BEFORE:
         return None
     magic, number, digest = FIXED.unpack_from(content)

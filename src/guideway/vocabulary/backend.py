@@ -1,10 +1,6 @@
-"""The one place that talks to the `tokenizers` library: a tokenizer as typed, plain data.
+"""Tokenizers of the `tokenizers` library as plain data, for files and for transformers' objects.
 
-Both readers go through here, the one of `tokenizer.json` files and the one of tokenizers that
-transformers has loaded, since the second hold the same object as the first.
-
-The library is imported where a file is opened, never with this module. This file knows what a
-tokenizer says of itself; what that means for bytes is `decoding`'s affair.
+The library is imported only when a tokenizer is opened. `decoding` interprets the configuration.
 """
 
 import json
@@ -26,13 +22,12 @@ MOST_IDS: Final = 1 << 24
 @final
 @dataclass(frozen=True, slots=True)
 class AddedToken:
-    """A token that is matched literally, before the model sees the text.
+    """A token that is matched literally before the model sees the text.
 
     Attributes:
-        content: what is matched.
-        special: whether it controls the model, and so is no text.
-        strips: whether it swallows white space beside it.
-        piece: whether the model's own vocabulary has it too, so that other text may be cut into it.
+        special: it controls the model and is no text.
+        strips: it removes white space beside it.
+        piece: the model's own vocabulary has it too, so other text may contain it.
     """
 
     content: str
@@ -44,16 +39,16 @@ class AddedToken:
 @final
 @dataclass(frozen=True, slots=True, eq=False)
 class Backend:
-    """A tokenizer: its pieces, its configuration, and how it encodes and decodes.
+    """A tokenizer: its pieces and configuration, and how it encodes and decodes.
 
     Attributes:
-        pieces: for each id its piece as the file spells it, None where the numbering has a gap.
-        ids: the id of each piece and each added token.
-        added: the added tokens by id.
-        unknown: the id that stands for what cannot be encoded, if there is one.
-        byte_fallback: whether the model spells what it does not know as "<0xE2>" pieces.
-        normalizer: configuration of the normaliser, None if there is none; so for the other two.
-        tokenizer: the library's object that encodes and decodes; None if the library is missing.
+        pieces: piece of each id as written in the file, None for gaps.
+        ids: id of each piece and added token.
+        added: added tokens by id.
+        unknown: id of text that cannot be encoded, or None.
+        byte_fallback: unknown characters become "<0xE2>" pieces.
+        normalizer: configuration of the normaliser or None; likewise the other two.
+        tokenizer: the library's object; None without the library.
     """
 
     pieces: Sequence[str | None]
@@ -68,11 +63,7 @@ class Backend:
 
     @classmethod
     def load(cls, text: bytes, name: str) -> Self:
-        """The tokenizer that `text`, the content of a tokenizer.json file, describes.
-
-        Raises:
-            ModelError: the text describes no tokenizer; `name` says where it is from.
-        """
+        """The tokenizer in the content of a tokenizer.json file; `name` is for messages."""
         from tokenizers import Tokenizer
 
         try:
@@ -86,12 +77,7 @@ class Backend:
 
     @classmethod
     def of(cls, tokenizer: Any) -> Self:
-        """The data of a `tokenizers.Tokenizer`, which is only read.
-
-        Raises:
-            LimitError: an id is absurdly large.
-            UnsupportedError: a part of it is a program of the user's, not a configuration.
-        """
+        """The data of a `tokenizers.Tokenizer`; parts written as user programs are refused."""
         model = tokenizer.model
         ids: dict[str, int] = tokenizer.get_vocab(with_added_tokens=True)
         added = {
@@ -122,7 +108,7 @@ class Backend:
         )
 
     def normalise(self, text: str) -> str:
-        """What the tokenizer makes of `text` before it cuts it."""
+        """Normalise a text."""
         if self.normalizer is None:
             return text
         return self.tokenizer.normalizer.normalize_str(text)
@@ -143,11 +129,7 @@ class Backend:
 
 
 def checked_count(ids: Iterable[int]) -> int:
-    """The number of ids from 0 to the largest of `ids`.
-
-    Raises:
-        LimitError: the largest id is absurdly large.
-    """
+    """The number of ids up to the largest; too large ids are refused."""
     count = 1 + max(ids, default=-1)
     if count > MOST_IDS:
         raise LimitError(
@@ -164,9 +146,6 @@ def no_panic(name: str) -> Generator[None]:
     """Turn panics of the library, which is written in Rust, into a `ModelError`.
 
     A panic is not an `Exception`, and only its name tells its class.
-
-    Raises:
-        ModelError: the library panicked; the message names `name`.
     """
     try:
         yield
@@ -177,11 +156,7 @@ def no_panic(name: str) -> Generator[None]:
 
 
 def fast_backend(tokenizer: Any) -> Any:
-    """The `tokenizers.Tokenizer` inside a transformers tokenizer.
-
-    Raises:
-        ModelError: there is none: it is a slow tokenizer, or none at all.
-    """
+    """The `tokenizers.Tokenizer` inside a fast transformers tokenizer."""
     backend = getattr(tokenizer, "backend_tokenizer", None)
     if backend is None:
         raise ModelError(
@@ -197,12 +172,11 @@ def _instead(given: object) -> str:
 
 
 def steps(config: Config | None, key: str) -> list[Config]:
-    """A configuration as the list of its steps, nested sequences (`key`: their parts) laid flat.
+    """A configuration as a flat list of steps; `key` names the parts of sequences.
 
-    Example:
-        >>> inner = {"type": "Sequence", "decoders": [{"type": "Fuse"}]}
-        >>> steps({"type": "Sequence", "decoders": [inner, {"type": "ByteLevel"}]}, "decoders")
-        [{'type': 'Fuse'}, {'type': 'ByteLevel'}]
+    >>> inner = {"type": "Sequence", "decoders": [{"type": "Fuse"}]}
+    >>> steps({"type": "Sequence", "decoders": [inner, {"type": "ByteLevel"}]}, "decoders")
+    [{'type': 'Fuse'}, {'type': 'ByteLevel'}]
     """
     flat: list[Config] = []
     rest = [] if config is None else [config]
@@ -231,7 +205,7 @@ def _config(component: Any, part: str) -> Config | None:
 
 
 def _model_settings(model: Any, pieces: list[str | None]) -> tuple[bool, int | None]:
-    """Byte fallback and unknown id; fills in pieces that stand twice in a Unigram list."""
+    """Byte fallback and unknown id; adds duplicate pieces of a Unigram list."""
     if type(model).__name__ == "Unigram":
         state = json.loads(model.__getstate__())
         for number, (piece, _) in enumerate(state["vocab"]):

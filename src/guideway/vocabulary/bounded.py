@@ -7,12 +7,7 @@ Value = TypeVar("Value")
 
 
 def remember(memory: dict[Key, Value], key: Key, value: Value, most: int) -> Value:
-    """Keep a value; where there are `most` already, they are forgotten first.
-
-    >>> memory = {1: "a", 2: "b"}
-    >>> remember(memory, 3, "c", 2), memory
-    ('c', {3: 'c'})
-    """
+    """Store a value; clear the memory first if it has `most` entries."""
     if len(memory) >= most:
         memory.clear()
     memory[key] = value

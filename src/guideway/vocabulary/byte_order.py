@@ -1,10 +1,7 @@
-"""The spellings of a vocabulary in byte order, as flat arrays: what tries are built from.
+"""Spellings of a vocabulary in byte order, as flat arrays.
 
-Eight bytes read as one big-endian number are ordered like the bytes, so sorting is sorting numbers,
-and only rows that agree in eight bytes are looked at again, in their next eight. A row that ends is
-filled up with zeros; where it then equals one that goes on with NULs, its length puts it before.
-
-This file knows no tree and no file.
+Eight bytes are compared as one big-endian number; rows that agree continue with the next eight.
+Ended rows are padded with zeros; their length puts them before rows that continue with NUL.
 """
 
 from collections.abc import Sequence
@@ -22,14 +19,14 @@ FIRST: Final = ~np.array([(1 << 8 * (CHUNK - size)) - 1 for size in range(CHUNK 
 @final
 @dataclass(frozen=True, slots=True, eq=False)
 class Sorted:
-    """Tokens in the order of their spellings, those spelled alike in the order of their ids.
+    """Tokens in the order of their spellings, ties in the order of ids.
 
     Attributes:
         data: uint8[...], padded; row r spells data[starts[r] : starts[r] + lengths[r]].
         starts: int64[rows].
         lengths: int64[rows], none 0.
-        ids: int64[rows], the token of each row.
-        shared: int64[rows], how many first bytes a row shares with the row before it.
+        ids: int64[rows], token of each row.
+        shared: int64[rows], length of the common prefix with the row before.
     """
 
     data: NDArray[np.uint8]
@@ -40,12 +37,11 @@ class Sorted:
 
 
 def sort_spellings(tokens: Sequence[bytes | None]) -> Sorted:
-    """The tokens that have a spelling, sorted.
+    """Tokens with a spelling, sorted.
 
-    Example:
-        >>> rows = sort_spellings([b"b", None, b"ab", b"a"])
-        >>> rows.ids.tolist(), rows.shared.tolist()
-        ([3, 2, 0], [0, 1, 0])
+    >>> rows = sort_spellings([b"b", None, b"ab", b"a"])
+    >>> rows.ids.tolist(), rows.shared.tolist()
+    ([3, 2, 0], [0, 1, 0])
     """
     spelled = [token or b"" for token in tokens]
     lengths = np.fromiter(map(len, spelled), np.int64, len(spelled))
@@ -82,7 +78,7 @@ def _order(
 def _shared(
     data: NDArray[np.uint8], starts: NDArray[np.int64], lengths: NDArray[np.int64]
 ) -> NDArray[np.int64]:
-    """How many first bytes each row shares with the one before; 0 for the first."""
+    """Length of the common prefix of each row and the one before; 0 for the first."""
     shared = np.zeros(len(starts), np.int64)
     rows = np.arange(1, len(starts))
     at = 0

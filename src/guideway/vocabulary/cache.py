@@ -1,14 +1,8 @@
-"""What was read from a tokenizer, kept on disk by content: the table of its tokens, and its trie.
+"""Disk cache of token tables and tries, keyed by tokenizer content and our own code.
 
-Reading llama3's tokenizer takes a second: 0.6 s the tokenizers library needs for the JSON, the rest
-goes into bytes, self-check and trie. What comes out depends on the file and on the code that reads
-it, so both are the key, and nothing else is ever compared.
-
-A file appears complete or not at all (written beside its place, then renamed), and is read only if
-its checksum is right. A folder that is missing, read-only or full only costs the time: nothing here
-raises. The most recent files are kept, older ones removed.
-
-Only what reads tokenizers comes here. Compiling and masking open nothing.
+Reading llama3's tokenizer takes a second, 0.6 s of it in the tokenizers library. Files are written
+beside their place and renamed, and read only if the checksum is right. A missing, read-only or full
+folder only costs time. Old files are removed. Compiling and masking open no files.
 """
 
 import contextlib
@@ -34,21 +28,13 @@ WORTH_BYTES: Final = 1 << 19  # of a tokenizer.json
 
 
 def cache_folder(kind: str) -> Path:
-    """The folder `kind` under GUIDEWAY_CACHE if that is set, else in the user's cache folder.
-
-    Raises:
-        OSError: neither is there.
-    """
+    """The folder `kind` in GUIDEWAY_CACHE or the user's cache folder; OSError if there is none."""
     named = os.environ.get("GUIDEWAY_CACHE")
     return (Path(named) if named else _caches_of_user() / "guideway") / kind
 
 
 def _caches_of_user() -> Path:
-    """The folder that the system has for caches.
-
-    Raises:
-        OSError: the user has no home folder.
-    """
+    """The system's folder for caches."""
     try:
         home = Path.home()
     except RuntimeError:
@@ -61,10 +47,10 @@ def _caches_of_user() -> Path:
 
 
 def kept(kind: str, content: Sequence[bytes], make: Callable[[], Record]) -> Record:
-    """What `make` makes of `content`: from the cache, or made and put there."""
+    """`make()` for `content`, cached."""
     try:
         path = cache_folder("vocabularies") / f"{_key(content)}.{kind}"
-    except OSError:  # without its source nobody can say what this code would make
+    except OSError:  # no folder, or no source code to make the key of
         return make()
     with contextlib.suppress(OSError):
         record = unpacked(path.read_bytes())
@@ -77,11 +63,7 @@ def kept(kind: str, content: Sequence[bytes], make: Callable[[], Record]) -> Rec
 
 
 def kept_trie(tokens: Sequence[bytes | None]) -> FlatTrie:
-    """The trie of `tokens`, from the cache if it is there.
-
-    Raises:
-        LimitError: a token is longer than 65,535 bytes.
-    """
+    """The trie of `tokens`, cached."""
     if len(tokens) < WORTH_TOKENS:
         return FlatTrie.build(tokens)
 
@@ -127,7 +109,7 @@ def _write(path: Path, content: bytes) -> None:
 
 
 def _prune(folder: Path) -> None:
-    """Remove all but the most recent files, and what an interrupted write left behind."""
+    """Remove old files and leftovers of interrupted writes."""
     ages = sorted(((entry.stat().st_mtime, entry) for entry in folder.iterdir()), reverse=True)
     for _, entry in ages[MOST_FILES:]:
         entry.unlink(missing_ok=True)

@@ -1,11 +1,8 @@
-"""Characters as a tokenizer tells them apart: which of its patterns' classes each one is in.
+"""Characters by sort: the set of pattern classes that contain them, asked of the library.
 
-Two characters of one sort are split alike. Which classes a character is in, the tokenizers library
-is asked, once for each character: its Unicode is what counts, not Python's.
-
-A character that the normaliser changes has no sort: encoding a text with it gives tokens of another
-text. Whether characters side by side stay what they are is another question (`e` and U+0301 become
-`é`), and it is asked for each character together with the last one that others may change: `tail`.
+Characters of one sort are split alike. A character that the normaliser changes has no sort, because
+its tokens spell another text. Neighbours may change too (`e` and U+0301 become `é`); this is
+checked for each character with the last one that later characters may change (`tail`).
 """
 
 import unicodedata
@@ -26,11 +23,7 @@ _HANGUL: Final = (*range(0x1161, 0x1176), *range(0x11A8, 0x11C3))  # vowels and 
 
 @final
 class Characters:
-    """The characters of one tokenizer.
-
-    Attributes:
-        normalises: whether what stands side by side may be changed.
-    """
+    """The characters of one tokenizer; `normalises` if neighbours may change."""
 
     def __init__(
         self,
@@ -38,12 +31,10 @@ class Characters:
         replaced: Mapping[str, str],
         normalise: Callable[[str], str] | None,
     ) -> None:
-        """Take what is known of the tokenizer.
+        """Store facts about the tokenizer.
 
-        Args:
-            atoms: the patterns of one character that each splitter reads.
-            replaced: characters that become others before the text is split, and which.
-            normalise: what the normaliser makes of a text, None where it changes nothing else.
+        `atoms` are the one-character patterns of each splitter, `replaced` the characters changed
+        before splitting, `normalise` is None without other changes.
         """
         self._atoms, self._replaced, self._normalise = atoms, replaced, normalise
         self._sorts = dict[str, int]()
@@ -112,7 +103,7 @@ class Characters:
         return before + chars if at is None else chars[at:]
 
     def stays(self, before: str, chars: str) -> bool:
-        """Whether a text that ends with `before` and goes on with `chars` stays as it is."""
+        """Return True if `chars` are unchanged after a text that ends with `before`."""
         if self._normalise is None or not chars or not restless(chars[0]):
             return True
         key = (before, chars)
@@ -126,7 +117,7 @@ class Characters:
 
 @lru_cache(1 << 16)
 def restless(char: str) -> bool:
-    """Whether a character might change together with what stands before it.
+    """Return True if a character might change with the characters before it.
 
     >>> restless("a"), restless(chr(0x301))
     (False, True)
@@ -138,7 +129,7 @@ def restless(char: str) -> bool:
 
 
 def _begins(char: str) -> bool:
-    """Whether nothing before this character changes with what stands behind it."""
+    """Return True if no character before this one changes with those after it."""
     return unicodedata.combining(char) == 0 and unicodedata.category(char) != "Cn"
 
 

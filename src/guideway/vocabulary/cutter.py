@@ -1,18 +1,16 @@
-"""Canonical tokens: which sequences of tokens are those that a tokenizer gives for their own text.
+"""Canonical tokens: the sequences of tokens that a tokenizer gives for their own text.
 
-A place is what is known of a sequence so far: the ways in which its text may be split (a boundary
-is claimed at each cut between tokens, or is claimed not to be there, see `splitting`), the bytes
-of a character that is not complete, and the added tokens that might be in the making. A token goes
-on from a place, if at all, to one place, or to two, as it stays beside the last token or does not
-(`Merges.joins`); a sequence is canonical exactly if its last place `ends`::
+A place is the state of a sequence: the possible splits of its text (each cut between tokens is
+claimed to be a boundary or not, see `splitting`), the bytes of an incomplete character, and the
+partial matches of added tokens. A token leads from a place to at most two places, joined to the
+last token (`Merges.joins`) or not; a sequence is canonical if its last place `ends`. A place may
+exist without being able to end::
 
     "it"   "'s"      a boundary between them; none inside "'s"
     "a"    "b"       no boundary, and BPE does not merge them
     " "    " x"      of two blanks before a word the first is a piece
 
-What it gives for a text is held to the tokenizer itself, on a few hundred texts, when it is made.
-
-What this module does not know: constraints. That a place exists does not say that it can end.
+A new cutter is compared with the tokenizer on a few hundred texts.
 """
 
 from collections import deque
@@ -49,12 +47,12 @@ _MOST_COMPLETIONS: Final = 8
 @final
 @dataclass(frozen=True, slots=True)
 class Place:
-    """Where a sequence of tokens stands.
+    """State of a sequence of tokens.
 
     Attributes:
-        ways: in which the text may be split (`Ways`).
-        partial: bytes of a character that is not complete.
-        begun: the added tokens that are in the making.
+        ways: possible splits of the text (`Ways`).
+        partial: bytes of an incomplete character.
+        begun: partial matches of added tokens.
     """
 
     ways: int
@@ -68,10 +66,10 @@ class Spelling:
     """A token as text.
 
     Attributes:
-        head: the end of a character that has begun before.
+        head: the end of a character begun before.
         chars: whole characters.
-        tail: the beginning of one that is not complete.
-        sorts: of the characters.
+        tail: the beginning of an incomplete one.
+        sorts: sorts of the characters.
     """
 
     head: bytes
@@ -83,12 +81,7 @@ class Spelling:
 @final
 @dataclass(frozen=True, slots=True)
 class Completions:
-    """What completes a character.
-
-    Attributes:
-        routes: tokens that do.
-        others: whether there may be more.
-    """
+    """Token sequences that complete a character, and True if there may be `others`."""
 
     routes: tuple[tuple[int, ...], ...]
     others: bool
@@ -96,21 +89,16 @@ class Completions:
 
 @final
 class Cutter:
-    """Which tokens may follow each other, for one tokenizer.
+    """Tokens that may follow each other, for one tokenizer.
 
     Attributes:
         start: the place before the first token.
-        characters: how its characters are told apart.
-        restless: bool[tokens], whether what is before a token might change with it.
-        lock: whoever asks it from several threads has to hold this: it numbers what it meets.
+        restless: bool[tokens], True if the text before a token might change with it.
+        lock: hold it when several threads use the cutter, because it numbers places.
     """
 
     def __init__(self, tokenization: Tokenization, tokens: tuple[bytes | None, ...]) -> None:
-        """The cutter of a tokenizer whose tokens spell `tokens`.
-
-        Raises:
-            UnsupportedError: what it gives is not what the tokenizer gives.
-        """
+        """The cutter of a tokenizer with these spellings, checked against the tokenizer."""
         self._how, self._tokens, self.lock = tokenization, tokens, RLock()
         self._merges, self.characters = tokenization.merges, tokenization.characters
         self._literals = Literals(tokenization.added.values())
@@ -139,20 +127,16 @@ class Cutter:
 
     @classmethod
     def of(cls, backend: Backend, tokens: tuple[bytes | None, ...]) -> Self:
-        """The cutter of a tokenizer.
-
-        Raises:
-            UnsupportedError: some part of the tokenizer is not followed, by its name.
-        """
+        """The cutter of a tokenizer; unsupported parts are refused."""
         return cls(read_tokenization(backend), tokens)
 
     def ends(self, place: int) -> bool:
-        """Whether a sequence that stands here is canonical as it is."""
+        """Return True if a sequence at this place is canonical."""
         found = self._places[place]
         return not found.partial and self._ways.may_end(found.ways)
 
     def joins(self, before: int, after: int) -> bool:
-        """Whether a token stays what it is behind another one in the same piece."""
+        """Return True if a token is unchanged after another one in the same piece."""
         merged = self._how.merged
         return before in merged and after in merged and self._merges.joins(before, after)
 
@@ -161,15 +145,15 @@ class Cutter:
         return self._merges.clashes(before)
 
     def merges(self, token: int) -> bool:
-        """Whether a token may be in a piece with others."""
+        """Return True if a token may be in a piece with others."""
         return token in self._how.merged
 
     def tail(self, place: int, before: str, token: int) -> str:
-        """What of the text after a token may change with what follows; `before` it this may."""
+        """End of the text after a token that may change with later characters."""
         return self.characters.tail(before, self._completed(place, token))
 
     def stays(self, place: int, before: str, token: int) -> bool:
-        """Whether the text that ends with `before` stays as it is when a token follows."""
+        """Return True if the text that ends with `before` is unchanged when a token follows."""
         return self.characters.stays(before, self._completed(place, token))
 
     def _completed(self, place: int, token: int) -> str:
@@ -182,13 +166,7 @@ class Cutter:
         return read.chars if read else spelled.chars if spelled else ""
 
     def after(self, place: int, token: int, *, joined: bool) -> int:
-        """The place after one more token, 0 if there is none.
-
-        Args:
-            place: where the sequence stands.
-            token: what follows.
-            joined: whether it `joins` the last one; at the start it does not.
-        """
+        """The place after one more token, 0 if there is none; `joined`: in the same piece."""
         key = (place, token, joined)
         found = self._after.get(key)
         if found is None:
@@ -229,10 +207,7 @@ class Cutter:
         return self._encoded[text]
 
     def completions(self, place: int, token: int) -> Completions:
-        """Tokens to where the character is complete inside of which `token` has led to a place.
-
-        Some of them, of fewest tokens first; whether there are others is told.
-        """
+        """Some token sequences that complete the character in which `token` led to a place."""
         key = (self._places[place].partial, token)
         if key not in self._completions:
             remember(self._completions, key, self._completing(*key), _MOST_KNOWN)
@@ -262,7 +237,7 @@ class Cutter:
         return self._sort(chr(byte))
 
     def inside(self, place: int) -> bool:
-        """Whether a character is not complete."""
+        """Return True inside an incomplete character."""
         return bool(self._places[place].partial)
 
     def _encoding(self, text: bytes) -> tuple[int, ...] | None:
@@ -299,7 +274,7 @@ class Cutter:
                 self._firsts.setdefault(chars[:1], []).append(token)
 
     def _allows(self, first: str, rest: str) -> bool:
-        """Whether characters side by side stay what they are."""
+        """Return True if the normaliser leaves neighbouring characters unchanged."""
         kept = self.characters
         for char in rest:
             if not kept.stays(first, char):
@@ -308,7 +283,7 @@ class Cutter:
         return True
 
     def _row(self, place: int, *, joined: bool) -> Numbers:
-        """Where each group of tokens leads."""
+        """The next place for each group of tokens."""
         key = (place, joined)
         found = self._rows.get(key)
         if found is None:
@@ -364,7 +339,7 @@ class Cutter:
         return Place(self._ways.fresh, b"", begun) if ends and begun is not None else None
 
     def _spelled_so(self, token: int, chars: str) -> bool:
-        """Whether characters that a token completes are spelled with such tokens."""
+        """Return False if a fallback byte completes a character that is itself a token."""
         known = self._how.known
         return token not in self._how.fallback or known is None or known.isdisjoint(chars)
 

@@ -1,15 +1,14 @@
-"""What bytes a tokenizer's pieces stand for, read from its decoder.
+"""Bytes of a tokenizer's pieces, read from its decoder.
 
-Tokenizers write pieces in one of a few disguises, so that they are printable text::
+Pieces are written in one of these forms::
 
     byte level     each byte is a character of its own          "Ġno"      b" no"
     metaspace      "▁" is a space, "<0xE2>" a byte              "▁no"      b" no"
     word piece     a word has a space before it, "##" none      "no" "##t" b" no" b"t"
 
-Which one it is, the configuration of the decoder says, and only that: a piece "Ġ" or "▁" in a
-vocabulary of another kind is just this character. Where a file names no decoder, its pre-tokenizer
-is asked, which puts the disguise on. A decoder whose effect on a token depends on other tokens,
-beyond the first of a text, cannot be a table of bytes and is refused by name.
+Only the configuration of the decoder decides the form; without a decoder, that of the
+pre-tokenizer. A decoder whose effect on a token depends on other tokens, except at the beginning,
+is refused by name.
 """
 
 import codecs
@@ -22,7 +21,7 @@ from guideway.vocabulary.backend import Backend, Config, steps
 
 BYTE_PIECE: Final = re.compile("<0x([0-9A-Fa-f]{2})>")
 
-# What the word-piece decoder does to a word that stands after another one, in this order.
+# Replacements of the word-piece decoder in a word after another one, in this order.
 CLEANING: Final = (
     (" .", "."),
     (" ?", "?"),
@@ -41,32 +40,32 @@ WORDS: Final = "decoding puts a space before every word, whatever stood there in
 
 
 def _byte_characters() -> str:
-    """The character that stands for each byte in byte-level vocabularies (GPT-2's choice).
+    """The character for each byte in byte-level vocabularies (GPT-2's choice).
 
-    Visible characters of Latin-1 stand for themselves, the other 68 bytes for U+0100 onwards.
+    Visible characters of Latin-1 are themselves, the other 68 bytes U+0100 onwards.
     """
     visible = {*range(0x21, 0x7F), *range(0xA1, 0xAD), *range(0xAE, 0x100)}
     others = iter(range(0x100, 0x200))
     return "".join(chr(byte if byte in visible else next(others)) for byte in range(256))
 
 
-# What the standard library's own single-byte codecs are made of.
+# As in the standard library's single-byte codecs.
 BYTE_LEVEL: Final = codecs.charmap_build(_byte_characters())
 
 
 @final
 @dataclass(frozen=True, slots=True)
 class Decoding:
-    """How one piece is spelled, whatever stands around it.
+    """Spelling of a piece, independent of others.
 
     Attributes:
         byte_level: each character of a piece is a byte.
         byte_fallback: pieces such as "<0xE2>" are a byte.
-        before: what is put before a piece, " " where pieces are words.
-        continuation: the mark in whose place nothing is put before a piece ("##").
-        replacements: what is replaced in a piece, in order.
-        lead: what is removed at the beginning of a text.
-        loss: why a text cannot be told from its tokens, "" if it can.
+        before: prefix of a piece, " " if pieces are words.
+        continuation: mark of pieces without that prefix ("##").
+        replacements: replacements in a piece, in order.
+        lead: bytes removed at the beginning of a text.
+        loss: why decoding loses information, or "".
     """
 
     byte_level: bool = False
@@ -80,9 +79,8 @@ class Decoding:
     def spell(self, piece: str) -> bytes:
         """The bytes of a piece.
 
-        Example:
-            >>> Decoding(byte_level=True).spell("Ġno"), Decoding(byte_fallback=True).spell("<0x41>")
-            (b' no', b'A')
+        >>> Decoding(byte_level=True).spell("Ġno"), Decoding(byte_fallback=True).spell("<0x41>")
+        (b' no', b'A')
         """
         if self.byte_fallback and (match := BYTE_PIECE.fullmatch(piece)):
             return bytes.fromhex(match[1])
@@ -95,25 +93,20 @@ class Decoding:
         if self.byte_level:
             try:
                 return codecs.charmap_encode(piece, "strict", BYTE_LEVEL)[0]
-            except UnicodeEncodeError:  # not of this alphabet: it stands for itself
+            except UnicodeEncodeError:  # not of this alphabet: literal
                 return piece.encode()
         return piece.encode()
 
     def spell_added(self, content: str) -> bytes:
-        """The bytes of an added token that the model's own vocabulary lacks: the text it matches.
+        """The bytes of an added token that the model's own vocabulary lacks.
 
-        Marks of spaces are replaced in it like in any piece, since the decoder does so; but its
-        characters are characters, even if the alphabet of bytes has them.
+        Marks of spaces are replaced, but characters are literal, even those of the byte alphabet.
         """
         return replace(self, byte_level=False).spell(content)
 
 
 def read_decoding(backend: Backend) -> Decoding:
-    """How the pieces of `backend` are spelled.
-
-    Raises:
-        UnsupportedError: what the decoder does to a token depends on other tokens.
-    """
+    """The decoding of `backend`; decoders that do not work token by token are refused."""
     decoder = steps(backend.decoder, "decoders")
     if not decoder:
         decoder = _undone(steps(backend.pre_tokenizer, "pretokenizers"))

@@ -1,8 +1,7 @@
-"""Which ids end a text.
+"""Ids that end a text.
 
-A model's files disagree about it: the tokenizer's configuration names one id, the generation
-configuration a list, the chat template closes a turn with a third. An id missed is a text that
-never stops, so the answer is their union; what a caller names is taken instead of it.
+The tokenizer's configuration, the generation configuration and the chat template may name different
+ids, and a missed one is a text that never stops, so all are used, unless the caller names them.
 """
 
 import json
@@ -29,14 +28,10 @@ REPLY: Final = "Guideway"
 
 
 def named_ends(eos: str | int | Iterable[str | int], ids: Mapping[str, int]) -> frozenset[int]:
-    """The end ids that a caller names: a token, an id, or several.
+    """End ids named by a caller: tokens or ids.
 
-    Raises:
-        ModelError: the vocabulary has no such token.
-
-    Example:
-        >>> sorted(named_ends(["</s>", 7], {"</s>": 2}))
-        [2, 7]
+    >>> sorted(named_ends(["</s>", 7], {"</s>": 2}))
+    [2, 7]
     """
     several = [eos] if isinstance(eos, str | int) else eos
     if not isinstance(several, Iterable):  # pyright: ignore[reportUnnecessaryIsInstance]
@@ -45,11 +40,7 @@ def named_ends(eos: str | int | Iterable[str | int], ids: Mapping[str, int]) -> 
 
 
 def ends_beside(folder: Path | None, ids: Mapping[str, int]) -> frozenset[int]:
-    """The end ids named by the configuration files in `folder`, else every well-known one.
-
-    Raises:
-        ModelError: a configuration is no JSON object, or names a token that there is not.
-    """
+    """End ids of the configuration files in `folder`, else all well-known ones."""
     found: set[int] = set()
     for name, key in (
         ("generation_config.json", "eos_token_id"),
@@ -63,13 +54,7 @@ def ends_beside(folder: Path | None, ids: Mapping[str, int]) -> frozenset[int]:
 
 
 def ends_of(tokenizer: Any, generation_config: Any, added: Mapping[str, int]) -> frozenset[int]:
-    """The end ids of a transformers tokenizer: its own, the generation config's, the chat's.
-
-    Args:
-        tokenizer: a transformers tokenizer.
-        generation_config: transformers' `GenerationConfig`, or None.
-        added: the ids of its added tokens by name.
-    """
+    """End ids of a transformers tokenizer, its generation config and its chat template."""
     found: set[int] = set()
     for source in (tokenizer, generation_config):
         found.update(_several(getattr(source, "eos_token_id", None)))
@@ -105,7 +90,7 @@ def _object(path: Path) -> Mapping[str, Any]:
 
 
 def _several(value: Any) -> Iterable[Any]:
-    """What a configuration gives as nothing, one thing or a list."""
+    """A configuration value as a collection: None is empty."""
     if value is None:
         return ()
     return value if isinstance(value, list | tuple) else (value,)  # pyright: ignore[reportUnknownVariableType]

@@ -1,8 +1,7 @@
-"""The spellings of a vocabulary as one tree of bytes, depth first: what compiled walks go along.
+"""Spellings of a vocabulary as a byte trie in preorder, for compiled walks.
 
-A node is a prefix of some token; the empty one, the root, is left out. Nodes are numbered in
-preorder and siblings in the order of their bytes, which is the byte order of the prefixes. So what
-is below a node is one range of nodes, and one range of tokens::
+A node is a non-empty prefix of some token, numbered in preorder with siblings in byte order. So the
+subtree of a node is one range of nodes, and one range of tokens::
 
     tokens          b"a"=0  b"ab"=1  b"b"=2  b"ab"=3
 
@@ -14,8 +13,7 @@ is below a node is one range of nodes, and one range of tokens::
     token_ids           0   1  3   2                those below i: from [i] below [end[i]]
     root                a: 0, b: 2, else -1
 
-A walk goes to i + 1 from a node that goes on, and to end[i] from one that does not. This file knows
-nothing of end ids, special tokens or grammars.
+A walk continues at i + 1 if it enters node i, and at end[i] if it skips it.
 """
 
 from collections.abc import Sequence
@@ -35,15 +33,15 @@ LONGEST: Final = (1 << 16) - 1  # what a depth can count
 @final
 @dataclass(frozen=True, slots=True, eq=False)
 class FlatTrie:
-    """A tree of token spellings in preorder (drawn at the top of this module; all read-only).
+    """A byte trie in preorder (see the module; all arrays are read-only).
 
     Attributes:
-        byte: uint8[nodes], the last byte of each node's prefix.
-        depth: uint16[nodes], the length of the prefix, 1 for the children of the root.
-        end: int32[nodes], the first node that is not below this one.
+        byte: uint8[nodes], last byte of each node's prefix.
+        depth: uint16[nodes], length of the prefix.
+        end: int32[nodes], first node after the subtree.
         token_offsets: int32[nodes + 1].
         token_ids: int32[tokens with a spelling].
-        root: int32[256], the node of each single byte, -1 where no token begins so.
+        root: int32[256], node of each single byte, or -1.
     """
 
     byte: NDArray[np.uint8]
@@ -55,25 +53,17 @@ class FlatTrie:
 
     @classmethod
     def build(cls, tokens: Sequence[bytes | None]) -> Self:
-        """The trie of `tokens`, where the id of a token is its place; None and b"" are left out.
+        """The trie of tokens by id; None and b"" are left out.
 
-        Example:
-            >>> trie = FlatTrie.build([b"a", None, b"ab", b"ab"])
-            >>> trie.byte.tobytes(), trie.end.tolist(), trie.token_ids.tolist()
-            (b'ab', [2, 2], [0, 2, 3])
-
-        Raises:
-            LimitError: a token is longer than 65,535 bytes.
+        >>> trie = FlatTrie.build([b"a", None, b"ab", b"ab"])
+        >>> trie.byte.tobytes(), trie.end.tolist(), trie.token_ids.tolist()
+        (b'ab', [2, 2], [0, 2, 3])
         """
         return cls.of_sorted(sort_spellings(tokens))
 
     @classmethod
     def of_sorted(cls, rows: Sorted) -> Self:
-        """The trie of tokens that are sorted already.
-
-        Raises:
-            LimitError: a token is longer than 65,535 bytes.
-        """
+        """The trie of sorted tokens."""
         check_longest(int(rows.lengths.max(initial=0)))
         # Each row adds a node for each byte that it does not share with the row before.
         fresh = rows.lengths - rows.shared
@@ -105,11 +95,7 @@ class FlatTrie:
 
 
 def check_longest(longest: int) -> None:
-    """Refuse tokens that are too long.
-
-    Raises:
-        LimitError: `longest` is more than 65,535 bytes.
-    """
+    """Refuse tokens of more than 65,535 bytes."""
     if longest > LONGEST:
         raise LimitError(
             f"a token has {longest} bytes; tokens of up to {LONGEST} can be read",
@@ -120,17 +106,16 @@ def check_longest(longest: int) -> None:
 
 
 def _ends(depth: NDArray[np.int64]) -> NDArray[np.int64]:
-    """Just past the last node below each node, for nodes in preorder.
+    """End of each subtree, for nodes in preorder.
 
-    Level by level from the top: a node ends where its next sibling begins, and the last of several
-    siblings where their parent ends.
+    Level by level: a node ends where its next sibling begins, the last one where its parent ends.
     """
     end = np.full(len(depth), len(depth))
     order = np.argsort(depth.astype(np.uint16), kind="stable")
     levels = np.split(order, np.cumsum(np.bincount(depth))[:-1])[1:]
     above = order[:0]
     for level in levels:
-        # The parent is the last node one level up that stands before it; no parent: the root.
+        # The parent is the last earlier node one level up; none: the root.
         parent = np.searchsorted(above, level) - 1
         limit = end[above[parent]] if above.size else np.full(len(level), len(depth))
         end[level] = np.minimum(np.append(level[1:], len(depth)), limit)

@@ -1,8 +1,7 @@
-"""The tokens of a vocabulary in groups that split texts alike, read all at once.
+"""Groups of tokens that split texts alike, read at once.
 
-Two tokens of the same sorts of characters lead to the same ways, and leave the same behind if they
-end alike. smollm2's 49,152 tokens are 23,000 groups. A row over all of them takes 5 ms: one look-up
-in an array for each column of characters.
+Tokens of a group have the same sorts of characters and the same end. smollm2's 49,152 tokens are
+23,000 groups; a row over all takes 5 ms, one array look-up for each column of characters.
 """
 
 from collections.abc import Sequence
@@ -22,14 +21,14 @@ class Groups:
     """The groups of one vocabulary.
 
     Attributes:
-        of: the group of each token, 0 for one in none.
-        ends: what tokens leave behind: bytes of a character, and added tokens in the making.
+        of: group of each token, 0 for none.
+        ends: remainders after tokens: bytes of a character, and partial matches of added tokens.
     """
 
     def __init__(
         self, ways: Ways, tokens: Sequence[tuple[int, tuple[int, ...], End]], size: int
     ) -> None:
-        """Group tokens: ids below `size`, sorts of their characters, what they leave behind."""
+        """Group tokens by the sorts of their characters and their remainders; `size` bounds ids."""
         self._ways = ways
         numbers: dict[tuple[Any, ...], int] = {}
         ends: dict[End, int] = {}

@@ -91,7 +91,7 @@ def _spelling(token: int, vocabulary: Vocabulary) -> bytes | None:
 
 
 def _goes_on(data: bytes, vocabulary: Vocabulary) -> bool:
-    """Whether a token begins with `data` and has more."""
+    """Return True if a token begins with `data` and is longer."""
     trie, node = vocabulary.trie, _node(data, vocabulary)
     return node >= 0 and bool(trie.first_child[node] < trie.first_child[node + 1])
 

@@ -1,9 +1,7 @@
-"""Texts that are matched before anything else: the added tokens of a tokenizer.
+"""Added tokens, which are matched before anything else: leftmost, then longest.
 
-Of two that overlap the one that begins first is matched, of those that begin together the longest.
-So a text in which none is matched holds none of them; and where one is, none that began before may
-be completed, nor a longer one that begins with it. What may not be completed is kept as nodes of
-the tree of all of them: how far each has come.
+So after a match, no text begun before it may be completed, nor a longer one from the same start.
+The trie nodes of the forbidden completions are the state.
 """
 
 from collections.abc import Iterable
@@ -18,12 +16,11 @@ NONE: Final[Begun] = frozenset()
 class Literals:
     """The texts of added tokens.
 
-    Example:
-        >>> marks = Literals(["<s>", "<s>x"])
-        >>> marks.read(marks.read(NONE, "a<s"), ">") is None
-        True
-        >>> marks.read(marks.matched(NONE, "<s>"), "x") is None
-        True
+    >>> marks = Literals(["<s>", "<s>x"])
+    >>> marks.read(marks.read(NONE, "a<s"), ">") is None
+    True
+    >>> marks.read(marks.matched(NONE, "<s>"), "x") is None
+    True
     """
 
     def __init__(self, texts: Iterable[str]) -> None:
@@ -40,11 +37,11 @@ class Literals:
             self._whole[node] = bool(text)
 
     def goes_on(self, begun: Begun, char: str) -> bool:
-        """Whether a character goes on with one that has begun."""
+        """Return True if a character extends a partial match."""
         return any(char in self._children[node] for node in begun)
 
     def read(self, begun: Begun, chars: str) -> Begun | None:
-        """After characters in which none is matched; None if one is."""
+        """State after characters without a match; None if there is one."""
         for char in chars:
             begun = self._step((0, *begun), char)
             if any(self._whole[node] for node in begun):

@@ -1,9 +1,8 @@
-"""A vocabulary in which special tokens have a spelling: that of `lowering.special`.
+"""Vocabularies in which special tokens have a spelling, that of `lowering.special`.
 
-Made for constraints that name special tokens; all of them have their mark there, so that one such
-vocabulary serves all constraints. An id that spells a text may be named too ("<tool_call>" of
-Qwen): then it is no text there. End ids have none, they end a text wherever it may end. Tokens with
-bytes that are in no text have no spelling there, or they could spell a mark.
+For constraints that name special tokens; all are marked, so one vocabulary serves all constraints.
+A named id with a spelling ("<tool_call>" of Qwen) is no text there. End ids stay unmarked. Tokens
+with bytes that occur in no text lose their spelling, because they could spell a mark.
 """
 
 from functools import lru_cache
@@ -17,11 +16,7 @@ _ODD: Final = bytes(range(FIRST_MARK, 0x100))
 
 @lru_cache(maxsize=16)
 def names_of(vocabulary: Vocabulary) -> dict[int, str]:
-    """The name of each special token that is no end id; of several names the least.
-
-    >>> names_of(Vocabulary([b"a", None, b"<eos>"], {2}, special={"<b>": 1}))
-    {1: '<b>'}
-    """
+    """Names of special tokens other than end ids; the least of several."""
     named: dict[int, str] = {}
     for name, token in sorted(vocabulary.special.items()):
         if token not in vocabulary.eos_ids:
@@ -31,11 +26,7 @@ def names_of(vocabulary: Vocabulary) -> dict[int, str]:
 
 @lru_cache(maxsize=16)
 def marked(vocabulary: Vocabulary, others: frozenset[tuple[int, str]] = frozenset()) -> Vocabulary:
-    """The vocabulary with marks for its special tokens and for `others`, ids with their names.
-
-    >>> marked(Vocabulary([b"a", None], special={"<b>": 1})).tokens[1] == mark("<b>")
-    True
-    """
+    """The vocabulary with marks for its special tokens and for `others`, ids with names."""
     names = {**names_of(vocabulary), **dict(others)}
     padding = [None] * (max(names, default=0) + 1 - len(vocabulary.tokens))
     plain = [

@@ -1,24 +1,20 @@
-r"""Byte-pair encoding as a relation of neighbours: which tokens stay as they are side by side.
+r"""Byte-pair encoding as a relation of neighbours: tokens that are unchanged side by side.
 
-BPE cuts a piece of text into symbols and merges, again and again, the pair of neighbours of the
-lowest rank, the leftmost of several. Tokens t₁ … tₙ are what it makes of their text exactly if each
-of them is what it makes of its own, and no two neighbours tᵢ tᵢ₊₁ merge across the cut when the two
-are encoded together. (Up to the first merge across a cut both sides are merged as if they were
-alone, and in which order is told by their ranks, whatever stands farther away. Berglund and van der
-Merwe 2023, "Formalizing BPE tokenization", have it for dictionaries that training makes.)
+BPE repeatedly merges the pair of neighbours of the lowest rank, the leftmost first. Tokens t₁ … tₙ
+are the result for their text exactly if each is the result for its own, and no neighbours tᵢ tᵢ₊₁
+merge across the cut when encoded together: up to the first merge across a cut both sides merge as
+if alone, in an order given by ranks. (Berglund and van der Merwe 2023, "Formalizing BPE
+tokenization", prove it for dictionaries from training.)
 
-Whether two of them merge, the trees of merges tell::
+The merge trees tell if two tokens merge::
 
     t = "ab·c"      right edge of t:  "abc" from 5 on, "c" from 0 to 5     (c is merged at rank 5)
     u = "d·e"       left edge of u:   "de"  from 3 on, "d" from 0 to 3
 
-A merge of rank r of a symbol on the right edge of t with one on the left edge of u takes place if
-both are there at a time, and neither is merged inside before r. Times are ranks, where each symbol
-is made before it is merged. A few tokens are not made so ("odd": 107 of llama3's, which has several
-merges for one token; runs of blanks of gemma3's): what was just made is merged at a lower rank.
-They are merged step by step, and their times are the greatest rank so far.
-
-What this module does not know: characters, pre-tokenizers.
+A merge of rank r across the cut happens if both symbols exist at the same time and neither is
+merged inside before r. Times are ranks. In a few tokens ("odd": 107 of llama3's, with several
+merges for one token; runs of blanks of gemma3's) a new symbol is merged at a lower rank; they are
+merged step by step, and their times are the greatest rank so far.
 """
 
 from collections import OrderedDict
@@ -38,16 +34,12 @@ MOST_ROWS: Final = 4096  # of `clashes`, a few KB each
 
 @final
 class Merges:
-    """The merges of a tokenizer.
+    """The merges of a tokenizer; `whole`: bool[tokens], BPE makes the token of its own text.
 
-    Example:
-        >>> letters = {0: (0,), 1: (1,), 2: (0, 1), 3: (1, 1)}  # a, b, ab, bb
-        >>> merges = Merges(4, [(0, 1, 2), (1, 1, 3)], letters)
-        >>> merges.joins(2, 1), merges.joins(1, 1), merges.clashes(1).tolist()
-        (True, False, [1, 3])
-
-    Attributes:
-        whole: bool[tokens], whether BPE makes a token of its own text.
+    >>> letters = {0: (0,), 1: (1,), 2: (0, 1), 3: (1, 1)}  # a, b, ab, bb
+    >>> merges = Merges(4, [(0, 1, 2), (1, 1, 3)], letters)
+    >>> merges.joins(2, 1), merges.joins(1, 1), merges.clashes(1).tolist()
+    (True, False, [1, 3])
     """
 
     def __init__(
@@ -56,12 +48,9 @@ class Merges:
         merges: Sequence[tuple[int, int, int]],
         symbols: Mapping[int, tuple[int, ...]],
     ) -> None:
-        """Find the tree of each token.
+        """Build the merge trees from merges (left, right, result), best rank first.
 
-        Args:
-            size: ids are below this.
-            merges: left, right and what they become, the first rank first.
-            symbols: what each token begins as; an id that is not here is no token.
+        `symbols` are the initial symbols of each token; ids are below `size`.
         """
         self._size, self._symbols = size, symbols
         self._ranks = dict[int, tuple[int, int]]()
@@ -79,11 +68,11 @@ class Merges:
         self._index(merges)
 
     def joins(self, before: int, after: int) -> bool:
-        """Whether two tokens, each of them whole, stay what they are side by side."""
+        """Return True if two whole tokens are unchanged side by side."""
         return not self._crosses(before, after)
 
     def clashes(self, before: int) -> Ids:
-        """The tokens, ascending, that do not stay what they are behind `before`."""
+        """Tokens, ascending, that are changed after `before`."""
         found = self._clashes.get(before)
         if found is None:
             found = self._clashes[before] = self._clashing(before)
@@ -93,7 +82,7 @@ class Merges:
         return found
 
     def cut(self, symbols: Sequence[int]) -> tuple[int, ...]:
-        """What BPE makes of symbols: by its definition."""
+        """Run BPE on symbols, by its definition."""
         return self._run(symbols)[-1][1]
 
     def _run(self, symbols: Sequence[int]) -> list[tuple[int, tuple[int, ...]]]:
@@ -168,7 +157,7 @@ class Merges:
             end, token = born, self._left[token]
 
     def _crosses(self, before: int, after: int, *, apart: bool = False) -> bool:
-        """Whether a merge goes across the cut; `apart`: other than of the two themselves."""
+        """Return True if a merge crosses the cut; `apart` ignores that of the two tokens."""
         left = [*self._left_edge(after)]
         for a, born_a, until_a, limit_a in self._right_edge(before):
             row = a * self._size
@@ -183,9 +172,9 @@ class Merges:
         return False
 
     def _index(self, merges: Sequence[tuple[int, int, int]]) -> None:
-        """What `clashes` looks up: partners of a symbol, and the tokens with a symbol at the left.
+        """Tables for `clashes`: partners of a symbol, and tokens with a symbol at the left.
 
-        `_edges` are sorted by symbol and by when it is merged there.
+        `_edges` are sorted by symbol and by the time of its merge there.
         """
         pairs = np.array(merges, np.int64).reshape(-1, 3)
         order = np.argsort(pairs[:, 0], kind="stable")

@@ -1,17 +1,14 @@
-"""Whether a table of bytes agrees with what the tokenizer does.
+"""Compare a table of bytes with the tokenizer.
 
-A wrong table is the worst of faults: every mask is computed, every text looks plausible, and none
-is what the model meant. So each table is tried, before anybody gets it, on a few hundred texts:
-words of many scripts, code, runs of white space, control characters, and random tokens of the
-vocabulary side by side. For each of them, in bytes::
+With a wrong table all texts look plausible and none is what the model meant. So each table is
+tested on a few hundred texts: words of many scripts, code, white space, control characters, and
+random tokens side by side. In bytes::
 
     the tokens of the text = the text after the tokenizer's own normaliser = what decoding yields
 
-Passed over are texts with a character that no tokens spell, those in which a special token is
-matched, and, where encoding puts a space before each text, those with an added token: it does so
-again behind that. White space is not compared where the pre-tokenizer drops it, and a vocabulary
-whose tokens cannot give a text back is held to the second equation only. This file judges; it
-repairs nothing.
+Skipped are texts with characters that no tokens spell, with special tokens, and, if encoding adds a
+space before each text, with added tokens. White space is ignored if the pre-tokenizer drops it;
+only the second equation holds for vocabularies that lose information.
 """
 
 import random
@@ -86,11 +83,7 @@ MARK: Final = "▁"  # SentencePiece's visible space
 
 
 def check(backend: Backend, decoding: Decoding, tokens: Sequence[bytes | None]) -> None:
-    """Tries the table `tokens` on some 300 texts, in about 30 milliseconds.
-
-    Raises:
-        ModelError: the table and the tokenizer disagree; shows the text and both spellings.
-    """
+    """Test the table `tokens` on some 300 texts, in about 30 ms; a difference is a ModelError."""
     normalizer = steps(backend.normalizer, "normalizers")
     pre_tokenizer = steps(backend.pre_tokenizer, "pretokenizers")
     trial = Trial(
@@ -123,16 +116,14 @@ def probes(tokens: Sequence[bytes | None]) -> Iterator[str]:
 @final
 @dataclass(frozen=True, slots=True)
 class Trial:
-    """What a table is held to.
+    """Facts for the test of a table.
 
     Attributes:
-        backend: the tokenizer.
-        decoding: how its pieces were read.
-        tokens: the table on trial.
-        bytes_normalised: whether the normaliser writes bytes as characters.
-        prepends: whether the normaliser or the pre-tokenizer puts a space before a text.
-        drops_space: whether encoding loses white space.
-        singles: the short tokens, among them all that are one character or one byte.
+        tokens: the table.
+        bytes_normalised: the normaliser writes bytes as characters.
+        prepends: a space is added before a text.
+        drops_space: encoding loses white space.
+        singles: short tokens, including all of one character or byte.
     """
 
     backend: Backend
@@ -144,11 +135,7 @@ class Trial:
     singles: frozenset[bytes]
 
     def compare(self, text: str) -> None:
-        """Compare the table with what the tokenizer makes of `text`.
-
-        Raises:
-            ModelError: they disagree.
-        """
+        """Compare the table with the tokenizer on `text`."""
         ids = self.backend.encode(text)
         if ids is None or not all(map(self.is_text, ids)):
             return
@@ -156,7 +143,7 @@ class Trial:
         plain = self.backend.added.keys().isdisjoint(ids)
         if not self.decoding.loss and (plain or not self.prepends):
             self.compare_encoding(text, got)
-        # An added token is decoded by rules of its own, and without a decoder there is no law.
+        # Added tokens are decoded differently, and without a decoder there is nothing to compare.
         if self.backend.decoder is not None and plain:
             self.compare_decoding(text, got, self.backend.decode(ids))
 
@@ -191,7 +178,7 @@ class Trial:
             )
 
     def is_text(self, token: int) -> bool:
-        """Whether a token spells the text it was matched in, all of it."""
+        """Return True if a token spells all of the text that it matched."""
         added = self.backend.added.get(token)
         return self.tokens[token] is not None and not (added is not None and added.strips)
 
@@ -205,7 +192,7 @@ class Trial:
         return normal.encode()
 
     def spells(self, meant: bytes) -> bool:
-        """Whether each character, or each of its bytes, is a token."""
+        """Return True if each character, or each of its bytes, is a token."""
         return all(
             character.encode() in self.singles
             or all(bytes([byte]) in self.singles for byte in character.encode())

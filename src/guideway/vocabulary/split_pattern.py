@@ -1,15 +1,11 @@
-r"""The patterns by which pre-tokenizers split texts, as programs.
+r"""Split patterns of pre-tokenizers, as programs of a Pike machine.
 
     'll| ?\p{L}+|\s+(?!\S)|\s+    ->    fork, read [']; read [l]; read [l]; match …
 
-A program is what a Pike machine runs: each way through a pattern, those first that a backtracking
-matcher would try first. What is read are atoms: classes and characters as they stand in the
-pattern. Which characters an atom has is not known here: `vocabulary.splitting` asks the tokenizers
-library itself, so that its Unicode is the one that counts.
-
-Read is what the patterns of tokenizers in use are made of: characters, escapes, classes, groups,
-alternatives, greedy and lazy counts, (?i:…), and a class that must not come next, (?!…). Anything
-else is refused by name: its match might depend on more than what follows it at once.
+Threads are in the order of a backtracking matcher. Atoms are classes and characters as written;
+`vocabulary.splitting` asks the tokenizers library for their members. Supported are the patterns of
+real tokenizers: characters, escapes, classes, groups, alternatives, greedy and lazy counts, (?i:…),
+and (?!class). Anything else is refused by name.
 """
 
 import re
@@ -38,11 +34,9 @@ _ATOM: Final = re.compile(
 @final
 @dataclass(frozen=True, slots=True)
 class Program:
-    """A pattern, ready to run from step 0.
+    """A pattern, ready to run from step 0; `atoms` are one-character patterns.
 
-    Attributes:
-        steps: what to do at each place; after "read" and "not" the next one follows.
-        atoms: what is read, as the pattern of one character.
+    After "read" and "not", the next step follows.
     """
 
     steps: tuple[Step, ...]
@@ -52,12 +46,8 @@ class Program:
 def read_pattern(pattern: str) -> Program:
     r"""The program of a pattern.
 
-    Example:
-        >>> read_pattern(r"\p{L}+").steps
-        (('read', 0), ('fork', 0, 2), ('match',))
-
-    Raises:
-        UnsupportedError: it holds more than this module reads.
+    >>> read_pattern(r"\p{L}+").steps
+    (('read', 0), ('fork', 0, 2), ('match',))
     """
     reader = _Reader(pattern)
     reader.alternatives(0)
@@ -132,7 +122,7 @@ class _Reader:
         return self.atoms.setdefault(text, len(self.atoms))
 
     def _counted(self, item: list[Step]) -> None:
-        """An item as often as the count behind it says."""
+        """Repeat an item by the count after it."""
         found = _QUANTIFIER.match(self.pattern, self.at)
         low, high = 1, 1
         greedy = True
@@ -193,7 +183,7 @@ def not_canonical(
 
 
 def _either(ways: list[list[Step]], base: int) -> list[Step]:
-    """Alternatives from place `base` on, each but the last behind a fork."""
+    """Alternatives from step `base` on, each but the last after a fork."""
     end = base + sum(map(len, ways)) + 2 * (len(ways) - 1)
     steps: list[Step] = []
     for way in ways[:-1]:
@@ -213,7 +203,7 @@ def _fork(going: int, leaving: int, *, greedy: bool) -> Step:
 
 
 def _bounds(found: re.Match[str]) -> tuple[int, int]:
-    """How often at least and at most, −1 for any number."""
+    """Least and greatest count, −1 for any number."""
     if found[1] is None:
         return {"*": (0, -1), "+": (1, -1), "?": (0, 1)}[found[0]]
     low = int(found[1])

@@ -1,18 +1,16 @@
-r"""Where a pre-tokenizer splits a text, told while the text grows.
+r"""Boundaries of a pre-tokenizer, decided while the text grows.
 
-A pattern splits a text into the matches that a backtracking matcher finds, one after the other.
-Whether a match ends at some place may depend on what follows: of `\s+(?!\S)|\s+` the last blank
-before a word goes to the word. So a boundary is first claimed, and the claim is held to what comes:
+A pattern splits a text into the successive matches of a backtracking matcher. A match may depend on
+later text: with `\s+(?!\S)|\s+` the last blank before a word goes to the word. So a boundary is
+first claimed, and then checked:
 
-    items      the ways through the pattern that are open in the piece now, in their order
-    pending    the items of the piece just claimed to have ended, until the next character is known
-    against    ways that would have been preferred to an end that was claimed: none may ever match
+    items      open threads of the pattern in the current piece, in their order
+    pending    threads of the piece just ended, until the next character is known
+    against    threads preferred to a claimed end: none may ever match
 
-A claim at a place is right exactly if some way matches there, and none of those before it ever
-does. What is claimed not to be a boundary is held to the same: ways behind one that matches are
-never tried, so they are dropped.
-
-Characters are numbers here: the set of the pattern's atoms that they are in (`Atoms`).
+A claim is right if some thread matches there and no thread before it ever does. Without a boundary,
+threads after a matching one are dropped. Characters are numbers: the set of atoms that contain them
+(`Atoms`).
 """
 
 from collections.abc import Iterable
@@ -21,7 +19,7 @@ from typing import Final, TypeAlias, final
 
 from guideway.vocabulary.split_pattern import SPLIT, Program, not_canonical
 
-Item: TypeAlias = tuple[int, int]  # a step, and atoms of which the next character is none
+Item: TypeAlias = tuple[int, int]  # a step, and atoms that the next character is not in
 
 GPT2: Final = r"'s|'t|'re|'ve|'m|'ll|'d| ?\p{L}+| ?\p{N}+| ?[^\s\p{L}\p{N}]+|\s+(?!\S)|\s+"
 """What `ByteLevel` splits by."""
@@ -30,13 +28,13 @@ GPT2: Final = r"'s|'t|'re|'ve|'m|'ll|'d| ?\p{L}+| ?\p{N}+| ?[^\s\p{L}\p{N}]+|\s+
 @final
 @dataclass(frozen=True, slots=True)
 class Claim:
-    """What is claimed of a text so far; a value.
+    """Claims about a text so far, immutable.
 
     Attributes:
-        items: the ways through the pattern since the last boundary.
-        against: the ways that must not match.
-        pending: the ways of the piece before, where no character has come since.
-        fresh: whether no character has come since the last boundary.
+        items: threads since the last boundary.
+        against: threads that must not match.
+        pending: threads of the previous piece, before any new character.
+        fresh: True before any character since the last boundary.
     """
 
     items: tuple[Item, ...]
@@ -47,27 +45,19 @@ class Claim:
 
 @final
 class Splitter:
-    r"""One pattern.
+    r"""One pattern; `start` is the claim before the first character.
 
-    Example:
-        >>> from guideway.vocabulary.split_pattern import read_pattern
-        >>> letters = Splitter(read_pattern("a+|b"))  # an "a" is in atom 0, a "b" in atom 1
-        >>> one = letters.read(letters.start, 0b01)
-        >>> letters.ends(one), letters.read(letters.cut(one), 0b01)
-        (True, None)
-        >>> letters.ends(letters.read(letters.cut(one), 0b10))
-        True
-
-    Attributes:
-        start: before the first character.
+    >>> from guideway.vocabulary.split_pattern import read_pattern
+    >>> letters = Splitter(read_pattern("a+|b"))  # an "a" is in atom 0, a "b" in atom 1
+    >>> one = letters.read(letters.start, 0b01)
+    >>> letters.ends(one), letters.read(letters.cut(one), 0b01)
+    (True, None)
+    >>> letters.ends(letters.read(letters.cut(one), 0b10))
+    True
     """
 
     def __init__(self, program: Program) -> None:
-        """The splitter of a program.
-
-        Raises:
-            UnsupportedError: it matches the empty text.
-        """
+        """The splitter of a program; one that matches the empty text is refused."""
         self._steps = program.steps
         self._match = len(program.steps) - 1
         self._closures = dict[int, tuple[Item, ...]]()
@@ -78,10 +68,7 @@ class Splitter:
             raise not_canonical("its split pattern matches the empty text", SPLIT, "/pre_tokenizer")
 
     def read(self, claim: Claim, atoms: int) -> Claim | None:
-        """After a character that is in these atoms, no boundary before it but those claimed.
-
-        None where some claim was wrong.
-        """
+        """The claim after a character in these atoms, None if a claim was wrong."""
         key = (claim, atoms)
         if key not in self._read:
             self._read[key] = self._reading(claim, atoms)
@@ -96,14 +83,14 @@ class Splitter:
         return self._cut[claim]
 
     def ends(self, claim: Claim) -> bool:
-        """Whether all claims are right if the text ends here, or is empty."""
+        """Return True if all claims are right when the text ends here, or is empty."""
         if any(step == self._match for step, _ in claim.against):
             return False
         items = claim.pending if claim.fresh else claim.items
         return not items or any(step == self._match for step, _ in items)
 
     def covers(self, atoms: int) -> bool:
-        """Whether a character in these atoms is a piece by itself, whatever follows."""
+        """Return True if a character in these atoms is always a piece by itself."""
         after = self.read(self.start, atoms)
         return after is not None and (self._match, 0) in after.items
 
@@ -128,7 +115,7 @@ class Splitter:
         return Claim(items, against, fresh=False)
 
     def _after(self, items: Iterable[Item], atoms: int, *, stop: bool) -> list[Item]:
-        """The items after a character; `stop`: those behind one that matches are not tried."""
+        """Threads after a character; `stop` drops those after a matching one."""
         found: dict[Item, None] = {}
         for step, none_of in items:
             if none_of & atoms:
@@ -148,7 +135,7 @@ class Splitter:
         return items if any(step == self._match for step, _ in items) else ()
 
     def _closure(self, start: int) -> tuple[Item, ...]:
-        """What can be read from a step on, in the order of trying."""
+        """Items reachable from a step without reading, in order."""
         if start not in self._closures:
             found: dict[Item, None] = {}
             seen = set[Item]()

@@ -1,18 +1,16 @@
-"""How a tokenizer cuts a text into tokens, read from its configuration: normalise, split, merge.
+"""Read from a tokenizer's configuration how it cuts text: normalise, split, merge.
 
     text ─ added tokens ─▶ the rest ─ normaliser ─▶ ─ pre-tokenizer ─▶ pieces ─ BPE ─▶ tokens
 
-What is read here is what `cutter` can follow exactly; anything else is refused by name:
+Supported is what `cutter` can follow exactly; anything else is refused by name:
 
-    model           BPE: its merges, bytes as fallback, whole pieces that merges do not make
+    model           BPE with byte fallback and whole pieces that merges do not make
     pre-tokenizer   Split by a pattern (`split_pattern`), ByteLevel, Digits, Metaspace; or none
-    normaliser      Unicode's forms (a text has to be in that form already), one character for
-                    another, a space before a text
-    added tokens    matched literally, the longest of those that begin first
+    normaliser      Unicode forms (texts must be in that form), one character for another, a space
+                    before a text
+    added tokens    matched literally, leftmost, then longest
 
-What a tokenizer puts before a text it encodes (a space) is left out: `encode` is about bytes as
-they stand, so that texts are cut alike wherever their tokens spell them. This file judges what it
-read by encoding a few hundred texts, in `cutter`.
+The space that a tokenizer adds before a text is left out, so texts are cut alike everywhere.
 """
 
 import json
@@ -38,17 +36,17 @@ class Tokenization:
     """How a tokenizer cuts texts.
 
     Attributes:
-        merges: which tokens stand side by side.
+        merges: tokens that may be neighbours.
         pieces: ids that BPE can give.
-        merged: those of them that merges make.
-        alone: the others, which are only ever a whole piece.
-        unions: tokens that BPE makes of each text that is a token alone: never a whole piece.
-        fallback: ids that are one byte of a character that is no token.
-        characters: how characters are told apart.
-        known: the characters that are tokens, None where there is no fallback.
-        splitters: where texts are split, the coarsest first.
-        added: the texts of the added tokens, by id.
-        tokenizer: what encodes a text without putting anything before it.
+        merged: those that merges make.
+        alone: the others, which are always a whole piece.
+        unions: BPE's tokens for the texts of `alone`: never a whole piece.
+        fallback: ids of single bytes.
+        characters: sorts of characters.
+        known: characters that are tokens, None without fallback.
+        splitters: splitters, the coarsest first.
+        added: texts of the added tokens, by id.
+        tokenizer: encodes without adding a prefix.
     """
 
     merges: Merges
@@ -65,11 +63,7 @@ class Tokenization:
 
 
 def read_tokenization(backend: Backend) -> Tokenization:
-    """How the tokenizer of `backend` cuts texts.
-
-    Raises:
-        UnsupportedError: some part of it is not followed here, by its name.
-    """
+    """The tokenization of `backend`; unsupported parts are refused by name."""
     model = _read_model(backend)
     vocab: Mapping[str, int] = model["vocab"]
     replaced, forms = _read_normalizer(backend)
@@ -165,7 +159,7 @@ def _read_splits(backend: Backend, replaced: Mapping[str, str]) -> list[Program]
 
 
 def _pattern(step: Config, replaced: Mapping[str, str], *, first: bool) -> str | None:
-    """What a step splits by, "" for nothing, None where that is not known."""
+    """Split pattern of a step, "" for none, None if unsupported."""
     match step:
         case {"type": "ByteLevel", "add_prefix_space": False}:
             return GPT2 if step.get("use_regex", True) else ""
@@ -203,7 +197,7 @@ def _read_added(backend: Backend, replaced: Mapping[str, str]) -> dict[int, str]
 
 
 def _symbols(piece: str, vocab: Mapping[str, int]) -> tuple[int, ...]:
-    """What a piece begins as: its characters, or their bytes; () where it has neither."""
+    """Initial symbols of a piece: characters, or their bytes; () if it has neither."""
     found: list[int] = []
     for char in piece:
         names = [char] if char in vocab else [f"<0x{byte:02X}>" for byte in char.encode()]
@@ -214,7 +208,7 @@ def _symbols(piece: str, vocab: Mapping[str, int]) -> tuple[int, ...]:
 
 
 def _known(vocab: Mapping[str, int], replaced: Mapping[str, str]) -> frozenset[str]:
-    """The characters that are tokens, as they stand in a text."""
+    """Characters that are tokens, as in a text."""
     plain = {piece for piece in vocab if len(piece) == 1 and piece not in replaced.values()}
     return frozenset(plain | {old for old, new in replaced.items() if new in vocab})
 

@@ -23,11 +23,7 @@ _BROKEN: Final = (ValueError, KeyError, TypeError, AttributeError, IndexError, R
 
 @contextmanager
 def broken_file(name: str) -> Generator[None]:
-    """Turn the errors of reading a malformed file into a `ModelError`.
-
-    Raises:
-        ModelError: the file is not a tokenizer.json; the message names it as `name`.
-    """
+    """Turn the errors of a malformed file into a `ModelError` with `name`."""
     try:
         yield
     except _BROKEN as error:
@@ -35,12 +31,7 @@ def broken_file(name: str) -> Generator[None]:
 
 
 def read_file(text: bytes) -> Backend:
-    """The tokenizer in `text`, without the means to encode or decode.
-
-    Raises:
-        LimitError: an id is too large.
-        Exception: one that `broken_file` turns into a `ModelError`.
-    """
+    """The tokenizer in `text`, which cannot encode or decode; errors are for `broken_file`."""
     document: Config = json.loads(text)
     model: Config = document["model"]
     kind = model.get("type") or _kind(model)
@@ -51,7 +42,7 @@ def read_file(text: bytes) -> Backend:
     pieces: list[str | None] = [None] * checked_count(ids.values())
     for piece, number in ids.items():
         pieces[number] = piece
-    if kind == "Unigram":  # a piece may stand there twice
+    if kind == "Unigram":  # its list may repeat a piece
         pieces[: len(model["vocab"])] = [piece for piece, _ in model["vocab"]]
     added: dict[int, AddedToken] = {}
     for token in tokens:

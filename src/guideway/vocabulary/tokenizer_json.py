@@ -1,16 +1,12 @@
 """The bytes of every token of a tokenizer.
 
-Which ids are text:
+- A piece of the model's own vocabulary is text, as its decoder spells it.
+- An added token marked `special` is not: it controls the model, and decoding omits it.
+- Other added tokens are text, whatever their names ("<tool_call>", "<unused5>"): their literal text
+  is encoded to this id, so it would otherwise be forbidden.
+- The unknown token is not text.
 
-- a piece of the model's own vocabulary is, as its decoder spells it;
-- an added token marked `special` is not: it controls the model, and decoding leaves it out;
-- an added token not so marked is. Its literal text is encoded to this id and the id decodes to that
-  text, so without it the usual tokens of a text would be forbidden. That holds for runs of line
-  breaks as for "<tool_call>" and "<unused5>": what a name looks like decides nothing, or "</s>"
-  could not stand in a page of HTML;
-- the unknown token is not: nothing tells what it stands for.
-
-What end ids are is `end_ids`' affair. What was read of a large file is kept on disk by its content.
+Tables of large files are cached on disk by content.
 """
 
 from collections.abc import Mapping, Sequence
@@ -35,15 +31,15 @@ from guideway.vocabulary.tokenizer_file import broken_file, read_file
 @final
 @dataclass(frozen=True, slots=True, eq=False)
 class TokenTable:
-    """What a tokenizer says about its tokens.
+    """Facts about tokens.
 
     Attributes:
-        tokens: for each id its bytes, None if it is no text.
+        tokens: bytes of each id, None for no text.
         special: names of ids that are no text.
         added: names of added tokens, special or not.
-        ids: the id of each piece and added token, as the tokenizer writes them.
-        lead: what decoding removes at the beginning of a text.
-        loss: why a text cannot be told from its tokens, "" if it can.
+        ids: id of each piece and added token, as written.
+        lead: bytes removed at the beginning of a text.
+        loss: why decoding loses information, or "".
     """
 
     tokens: tuple[bytes | None, ...]
@@ -55,13 +51,7 @@ class TokenTable:
 
 
 def read_table(backend: Backend) -> TokenTable:
-    """The tokens of `backend`, tried on a few hundred texts if it can encode.
-
-    Raises:
-        UnsupportedError: its decoder does not work token by token.
-        ModelError: what it does is not what it says.
-        LimitError: a token is longer than 65,535 bytes.
-    """
+    """The tokens of `backend`, tested on a few hundred texts if it can encode."""
     with no_panic("the tokenizer"):
         return _read(backend)
 
@@ -90,16 +80,7 @@ def _read(backend: Backend) -> TokenTable:
 
 
 def open_table(source: str | bytes | Path) -> tuple[TokenTable, Path | None]:
-    """The tokens of a tokenizer.json: its path or its folder's, or its content as bytes.
-
-    Returns:
-        The tokens, and the folder the file lies in.
-
-    Raises:
-        ModelError: there is no such file, it is no tokenizer, or does not do what it says.
-        UnsupportedError: its decoder does not work token by token.
-        LimitError: an id is absurdly large, or a token longer than 65,535 bytes.
-    """
+    """Tokens of a tokenizer.json (path, folder or content), and its folder."""
     if isinstance(source, bytes):
         return _table(source, "the text given"), None
     path = Path(source)

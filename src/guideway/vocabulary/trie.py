@@ -1,7 +1,7 @@
-"""The spellings of a vocabulary as one tree of bytes, in flat arrays.
+"""Spellings of a vocabulary as a byte trie in breadth-first order.
 
-A node is a prefix of some token; node 0, the root, is the empty one. Nodes are numbered breadth
-first and siblings in the order of their bytes, so everything that is asked for is a range::
+A node is a prefix of some token; node 0 is the empty one. Siblings are in byte order, so children,
+tokens and levels are ranges::
 
     tokens          b"a"=0  b"ab"=1  b"b"=2  b"ab"=3
 
@@ -13,8 +13,7 @@ first and siblings in the order of their bytes, so everything that is asked for 
     token_ids           0   2   1   3                   duplicates kept, ascending
     level_offsets       0      1      3      4          nodes of length d: from [d] below [d + 1]
 
-The descendants of a node are one range per level, which is what a walk over whole levels with
-numpy uses. This file knows nothing of end ids, special tokens or grammars.
+The descendants of a node are one range per level.
 """
 
 from collections.abc import Sequence
@@ -33,10 +32,10 @@ Indices = NDArray[np.int32]
 @final
 @dataclass(frozen=True, slots=True, eq=False)
 class Trie:
-    """A tree of token spellings (the arrays are drawn at the top of this module; all read-only).
+    """A byte trie in breadth-first order (see the module; all arrays are read-only).
 
     Attributes:
-        byte: uint8[nodes], the last byte of each node's prefix (0 at the root).
+        byte: uint8[nodes], last byte of each node's prefix (0 at the root).
         parent: int32[nodes], -1 at the root.
         first_child: int32[nodes + 1].
         token_offsets: int32[nodes + 1].
@@ -53,11 +52,10 @@ class Trie:
 
     @classmethod
     def build(cls, tokens: Sequence[bytes | None]) -> Self:
-        """The trie of `tokens`, where the id of a token is its place; None and b"" are left out.
+        """The trie of tokens by id; None and b"" are left out.
 
-        Example:
-            >>> Trie.build([b"a", None, b"ab", b"ab"]).ids(b"ab").tolist()
-            [2, 3]
+        >>> Trie.build([b"a", None, b"ab", b"ab"]).ids(b"ab").tolist()
+        [2, 3]
         """
         return cls.of_flat(FlatTrie.build(tokens))
 
@@ -71,7 +69,7 @@ class Trie:
         above = order[:0]
         for number in range(1, len(levels) - 1):
             level = order[levels[number] - 1 : levels[number + 1] - 1]
-            # Of the nodes one level up, the last that stands before it in preorder.
+            # The last earlier node in preorder, one level up.
             place = np.searchsorted(above, level) - 1 if above.size else np.zeros_like(level)
             parents.append(levels[number - 1] + place)
             above = level
@@ -102,12 +100,7 @@ class Trie:
         return -1 if place < 0 else low + place
 
     def path(self, node: int) -> bytes:
-        """The prefix that `node` stands for.
-
-        Example:
-            >>> Trie.build([b"no", b"yes"]).path(5)
-            b'yes'
-        """
+        """The prefix of a node."""
         spelling = bytearray()
         while node:
             spelling.append(int(self.byte[node]))
@@ -115,12 +108,7 @@ class Trie:
         return bytes(reversed(spelling))
 
     def subtree_tokens(self, node: int) -> Indices:
-        """The ids of all tokens that begin with the prefix of `node`, shortest first.
-
-        Example:
-            >>> Trie.build([b"a", b"b", b"ab"]).subtree_tokens(1).tolist()
-            [0, 2]
-        """
+        """Ids of all tokens with the prefix of `node`, shortest first."""
         parts: list[Indices] = []
         low, high = node, node + 1
         while low < high:
@@ -138,11 +126,10 @@ class Trie:
         return self.token_ids[self.token_offsets[node] : self.token_offsets[node + 1]]
 
     def prefixes(self, data: bytes, at: int = 0) -> list[int]:
-        """The lengths of the tokens that `data[at:]` begins with, ascending.
+        """Lengths of the tokens that are prefixes of `data[at:]`, ascending.
 
-        Example:
-            >>> Trie.build([b"a", b"abc", b"b"]).prefixes(b"xabcd", 1)
-            [1, 3]
+        >>> Trie.build([b"a", b"abc", b"b"]).prefixes(b"xabcd", 1)
+        [1, 3]
         """
         lengths: list[int] = []
         node = 0

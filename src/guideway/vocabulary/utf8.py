@@ -10,9 +10,9 @@ class Parts:
     """Bytes of a text.
 
     Attributes:
-        head: the end of a character that has begun before.
+        head: the end of a character begun before.
         chars: whole characters.
-        tail: the beginning of a character that is not complete.
+        tail: the beginning of an incomplete character.
     """
 
     head: bytes
@@ -21,7 +21,7 @@ class Parts:
 
 
 def span(begun: bytes) -> tuple[int, int]:
-    r"""The first and the last of the characters that begin with these bytes.
+    r"""The first and the last character that begin with these bytes.
 
     >>> [hex(code) for code in span(b"\xe2\x82")]
     ['0x2080', '0x20bf']
@@ -36,13 +36,12 @@ def span(begun: bytes) -> tuple[int, int]:
 
 
 def parts(data: bytes) -> Parts | None:
-    r"""The characters in `data`, None if no text holds these bytes.
+    r"""The characters in `data`, None if no text contains these bytes.
 
-    Example:
-        >>> parts("é€".encode()[1:-1])
-        Parts(head=b'\xa9', chars='', tail=b'\xe2\x82')
-        >>> parts(b"a\xff") is None
-        True
+    >>> parts("é€".encode()[1:-1])
+    Parts(head=b'\xa9', chars='', tail=b'\xe2\x82')
+    >>> parts(b"a\xff") is None
+    True
     """
     head = 0
     while head < len(data) and 0x80 <= data[head] < 0xC0:

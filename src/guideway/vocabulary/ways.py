@@ -1,8 +1,8 @@
-"""The ways in which a text may be split so far, all of them together, as numbers.
+"""Sets of possible splits of a text, as numbered states.
 
-A way holds what is claimed for each splitter (`splitting`), and what piece it is in. Sets of ways
-are numbered, and where a character leads is tabulated, so that a whole vocabulary is read by a few
-look-ups in arrays, column by column.
+A way has the claim of each splitter (`splitting`) and the state of its piece. Transitions by
+character sorts are tabulated, so a whole vocabulary is read by a few array look-ups, column by
+column.
 """
 
 from collections.abc import Iterable
@@ -30,12 +30,12 @@ _BLOCK: Final = 4096
 @final
 @dataclass(frozen=True, slots=True)
 class Way:
-    """One way in which a text may be split.
+    """One possible split of a text.
 
     Attributes:
-        claims: of each splitter.
-        union: where in `Unions` the tokens of the piece are; −1 before the first.
-        alone: whether the piece has to end here.
+        claims: claim of each splitter.
+        union: node in `Unions` of the piece's tokens; −1 before the first.
+        alone: True if the piece must end here.
     """
 
     claims: Claims
@@ -45,11 +45,11 @@ class Way:
 
 @final
 class Unions:
-    """Sequences of tokens that never are a whole piece, as a tree.
+    """Token sequences that are never a whole piece, as a trie.
 
     Attributes:
-        members: the tokens of which they are made.
-        whole: the nodes where one of them is complete.
+        members: their tokens.
+        whole: nodes where a sequence is complete.
     """
 
     def __init__(self, unions: Iterable[tuple[int, ...]]) -> None:
@@ -72,11 +72,11 @@ class Unions:
 
 @final
 class Ways:
-    """The sets of ways of one tokenizer.
+    """The sets of splits of one tokenizer.
 
     Attributes:
-        fresh: the one way before any text.
-        members: tokens that do not enter a piece like all others.
+        fresh: the set before any text.
+        members: tokens with special rules in a piece.
     """
 
     def __init__(
@@ -86,7 +86,7 @@ class Ways:
         alone: frozenset[int],
         characters: Characters,
     ) -> None:
-        """Take the splitters, what tokens do to a piece, and how characters are told apart."""
+        """Store the rules of a tokenizer."""
         self._splitters, self._unions, self._alone = splitters, unions, alone
         self._characters = characters
         self._lives = dict[tuple[int, bytes], bool]()
@@ -98,13 +98,9 @@ class Ways:
         self.fresh = self._number(frozenset([Way(tuple(each.start for each in splitters))]))
 
     def entered(self, ways: int, token: int, *, joined: bool, inside: bool) -> int:
-        """The ways with a token begun: in a new piece, or in the one that goes on.
+        """The ways after a token begins, in a new piece or (`joined`) in the current one.
 
-        Args:
-            ways: those before it.
-            token: its id; only of `members` it matters which.
-            joined: whether it stays what it is beside the last token.
-            inside: whether it begins inside a character, where no piece ends.
+        `inside`: the token begins inside a character, where no piece ends.
         """
         alone = token in self._alone
         found: list[Way] = []
@@ -118,7 +114,7 @@ class Ways:
         return self._number(frozenset(found))
 
     def may_end(self, ways: int) -> bool:
-        """Whether one of them is right if the text ends here."""
+        """Return True if a way is right when the text ends here."""
         return any(map(self._ends, self._sets[ways]))
 
     def step(self, ways: int, sort: int) -> int:
@@ -146,9 +142,9 @@ class Ways:
         return found
 
     def live(self, ways: int, begun: bytes) -> bool:
-        """Whether a character that begins with these bytes leaves a way.
+        """Return True if some character that begins with these bytes leaves a way.
 
-        Whole planes have few sorts of characters: a search would look at each of a million.
+        Blocks have few sorts, so not every character is tried.
         """
         key = (ways, begun)
         found = not begun or self._lives.get(key)

@@ -1,16 +1,13 @@
-"""What the tokens of a text say about a key: a score for each position, and how likely by chance.
+"""Evidence for a key in the tokens of a text: a score for each position, and its distribution.
 
-    green lists   1 where the token is green; by chance with probability γ, or k/|A| under a
+    green lists   1 if the token is green; by chance with probability γ, or k/|A| under a
                   constraint
-    synthid       how many of its layers' bits are 1; each by chance with probability ½
+    synthid       number of layers whose bit is 1; each by chance with probability ½
     gumbel        −ln(1 − r), r the number of the token; by chance exponential with mean 1
 
-A position that has the same number as an earlier one says the same again, and is counted once: the
-200 tokens of a text made of 50 pairs would give z a deviation of 2.2 instead of 1. Several tokens
-under a constraint may be of one green list, that of a context and a set of allowed tokens: k of |A|
-are green, and those seen are drawn from these without putting any back.
-
-What this module does not know: texts, tokenizers, constraints.
+A repeated number counts once: 200 tokens made of 50 pairs would give z a deviation of 2.2 instead
+of 1. Under a constraint, several tokens may share a green list (the same context and allowed set):
+k of |A| are green, and the tokens seen are draws without replacement.
 """
 
 import math
@@ -50,14 +47,14 @@ class Evidence:
     """The positions of a text that count, in order.
 
     Attributes:
-        scheme: the watermark that is looked for.
-        places: which tokens of the text they are.
-        scores: what each of them says.
-        means: what it would say by chance.
-        variances: by how much that varies.
-        repeated: positions left out because they said the same as earlier ones.
-        lists: which green list each token is of; empty where each is green or not by itself.
-        sizes: the tokens of that list.
+        scheme: the watermark.
+        places: token indices.
+        scores: score of each.
+        means: expected scores without a mark.
+        variances: their variances.
+        repeated: number of positions left out as repetitions.
+        lists: green list of each token; empty if all are independent.
+        sizes: sizes of these lists.
     """
 
     scheme: Scheme
@@ -71,13 +68,7 @@ class Evidence:
 
     @property
     def z(self) -> float:
-        """By how many standard deviations the sum is above what chance gives; 0 for no token.
-
-        Example:
-            >>> ones = np.ones(16)
-            >>> Evidence(Scheme(1), np.arange(16), ones, ones / 2, ones / 4).z
-            4.0
-        """
+        """Standard deviations of the sum above its mean; 0 without tokens."""
         spread = self.deviation(np.ones(len(self.places)))
         return float((self.scores - self.means).sum()) / spread if spread else 0.0
 
@@ -140,15 +131,10 @@ def evidence(
     *,
     once: bool = True,
 ) -> Evidence:
-    """What a text says about a key.
+    """Evidence in a text.
 
-    Args:
-        scheme: the watermark with the key.
-        tokens: of the text.
-        skipped: which of them do not count, whatever they are: ends, and what was forced.
-        sets: for each token, those among which a constraint left the choice, packed; empty for free
-            text.
-        once: whether what says the same again is left out.
+    `skipped` tokens do not count (ends, forced tokens); `sets` are the allowed tokens of each
+    position, empty for free text; `once` leaves out repetitions.
     """
     size = scheme.context
     places = [n for n in range(size, len(tokens)) if not skipped[n]]
@@ -190,14 +176,13 @@ def evidence(
 @final
 @dataclass(frozen=True, slots=True)
 class Window:
-    """The part of a text in which the mark is clearest.
+    """The part of a text with the clearest mark.
 
     Attributes:
         start: its first token.
         stop: the token after its last one.
-        z: of this part.
-        p: the probability that any part that was looked at would be as clear by chance, or clearer;
-            an upper bound.
+        z: z of this part.
+        p: upper bound on the probability that any window is as clear by chance.
     """
 
     start: int
@@ -207,11 +192,10 @@ class Window:
 
 
 def clearest(found: Evidence) -> Window | None:
-    """The window with the greatest z; None where there are fewer than 16 positions.
+    """The window with the greatest z; None for fewer than 16 positions.
 
-    Looked at are windows of 16 positions, of √2 times as many, and so on, an eighth of their length
-    apart, and the whole. What one of them says counts as often as there are windows (Bonferroni):
-    whichever is chosen, that is no less than the truth.
+    Windows have 16 positions, √2 times as many, and so on, an eighth of their length apart, and the
+    whole text. p is Bonferroni-corrected, so it is an upper bound.
     """
     count = len(found.places)
     if count < SHORTEST:
@@ -234,17 +218,12 @@ def clearest(found: Evidence) -> Window | None:
 
 
 def weighted(found: Evidence, weights: Numbers) -> tuple[float, float]:
-    """Z and p where positions count by weights from 0 up, in 64 steps (fewer in long texts).
+    """Z and p with weighted positions, in 64 steps (fewer in long texts), for green lists.
 
-    Example:
-        >>> ones = np.ones(16)
-        >>> found = Evidence(Scheme(1), np.arange(16), ones, ones / 2, ones / 4)
-        >>> weighted(found, ones)[0], weighted(found, 0 * ones)
-        (4.0, (0.0, 1.0))
-
-    Args:
-        found: of green lists.
-        weights: for each position of the evidence.
+    >>> ones = np.ones(16)
+    >>> found = Evidence(Scheme(1), np.arange(16), ones, ones / 2, ones / 4)
+    >>> weighted(found, ones)[0], weighted(found, 0 * ones)
+    (4.0, (0.0, 1.0))
     """
     if not len(weights) or weights.max() <= 0:
         return 0.0, 1.0

@@ -1,15 +1,10 @@
-"""Green tokens: a keyed part of the vocabulary, or of what a constraint allows, gets δ more.
+"""Green tokens: a keyed part of the vocabulary, or of the allowed tokens, gets δ more.
 
-Kirchenbauer et al. 2023, "A watermark for large language models" (arXiv 2301.10226). In free text
-a token is green where its bits, as a number from 0 to 1, are below γ: each token by itself, so that
-a detector hashes one token a position. Under a constraint the tokens with the least numbers among
-those allowed are green, ⌊γ|A|⌋ or ⌈γ|A|⌉ of them by a keyed coin and both colours wherever there
-are two tokens: a share of what may come next, however few these are. For any text that was not
-marked, a token allowed is green with probability k/|A|, which is what the detector counts with.
-
-End ids have no colour, and keep their probability: what the others gain together, they gain too.
-
-What this module does not know: where contexts come from, constraints (a set is all it sees).
+Kirchenbauer et al. 2023, "A watermark for large language models" (arXiv 2301.10226). In free text a
+token is green if its bits, as a number in [0, 1), are below γ, so a detector hashes one token for
+each position. Under a constraint the allowed tokens with the least numbers are green, ⌊γ|A|⌋ or
+⌈γ|A|⌉ by a keyed coin, with both colours if there are two tokens. In an unmarked text an allowed
+token is green with probability k/|A|. End ids have no colour and keep their probability.
 """
 
 import math
@@ -25,22 +20,14 @@ ONE: Final = 1 << 53
 
 
 def green_free(numbers: Int[Tensor, "*shape"], gamma: float) -> Bool[Tensor, "*shape"]:
-    """Which tokens of free text are green.
-
-    >>> green_free(torch.tensor([0, -1, 1 << 62]), 0.25).tolist()
-    [True, False, False]
-    """
+    """Green tokens of free text."""
     return shares(numbers) < round(gamma * ONE)
 
 
 def green_count(
     key: Int[Tensor, "batch"], allowed: Int[Tensor, "batch"], gamma: float
 ) -> Int[Tensor, "batch"]:
-    """How many of so many allowed tokens are green.
-
-    >>> green_count(torch.tensor([1, 2, 3]), torch.tensor([4, 2, 1]), 0.5).tolist()
-    [2, 1, 0]
-    """
+    """Number of green tokens among `allowed` ones."""
     wanted = allowed.double() * gamma
     low = wanted.floor()
     count = (low + (coins(key).double() < wanted - low)).long()
@@ -70,9 +57,9 @@ def biased(
     ends: Bool[Tensor, "batch choices"],
     delta: float,
 ) -> Float[Tensor, "batch choices"]:
-    """The rows with δ on what is green, and ends as probable as they were.
+    """Rows with δ added to green tokens, and unchanged probability of ends.
 
-    Where δ is infinite and nothing green is left in a row, the row stays as it is.
+    A row without green tokens stays unchanged if δ is infinite.
     """
     tokens = row.masked_fill(ends, -math.inf)
     if math.isinf(delta):

@@ -1,12 +1,8 @@
-"""Which positions of a text carry a mark. Generation and detection ask the same questions here.
+"""Positions of a text that carry a mark, for generation and detection.
 
-    no context      the first tokens of a text have too few before them; under a constraint those
-                    that were forced are no context
-    forced          all tokens that a constraint allows begin with the same byte: there is nothing
-                    to choose, and how a fixed part of JSON is cut into tokens is no place for marks
-    repeated        the same context came before (SynthID and Gumbel; `Scheme.once`)
-
-What this module does not know: constraints (sets of tokens are all it sees), models.
+Not marked are positions with too few tokens before them (forced tokens do not count), forced
+positions, where all allowed tokens begin with the same byte, and repeated contexts of SynthID and
+Gumbel (`Scheme.once`).
 """
 
 import hashlib
@@ -21,11 +17,7 @@ from guideway.vocabulary.spellings import Vocabulary
 
 
 def windows(tokens: Sequence[int], context: int) -> NDArray[np.int64]:
-    """The context of each position from `context` on, and of the one after the last.
-
-    >>> windows([5, 6, 7], 2).tolist()
-    [[5, 6], [6, 7]]
-    """
+    """Context of each position from `context` on, and of the position after the last."""
     ids = np.asarray(tokens, np.int64)
     if len(ids) < context:
         return np.zeros((0, context), np.int64)
@@ -35,7 +27,7 @@ def windows(tokens: Sequence[int], context: int) -> NDArray[np.int64]:
 
 
 def repeats(tokens: Sequence[int], context: int) -> bool:
-    """Whether the last tokens, as a context, came before.
+    """Return True if the last tokens, as a context, came before.
 
     >>> repeats([1, 2, 1, 2], 2), repeats([1, 2, 1], 2), repeats([1], 2)
     (True, False, False)
@@ -45,7 +37,7 @@ def repeats(tokens: Sequence[int], context: int) -> bool:
 
 
 def forced(row: Row, vocabulary: Vocabulary) -> bool:
-    """Whether the tokens allowed all begin with the same byte, or there are none.
+    """Return True if all allowed tokens begin with the same byte, or there are none.
 
     >>> vocabulary = Vocabulary([b"a", b"ab", b"b"])
     >>> from guideway.masks.bits import pack
@@ -57,12 +49,7 @@ def forced(row: Row, vocabulary: Vocabulary) -> bool:
 
 
 def place(row: Row) -> int:
-    """64 bits, as an int64, that stand for a set of tokens, however wide its row is.
-
-    >>> from guideway.masks.bits import pack
-    >>> place(pack([3, 70], 80)) == place(pack([3, 70], 800)), place(pack([3], 80)) == 3
-    (True, False)
-    """
+    """Hash of a set of tokens as an int64, whatever the width of its row."""
     used = np.flatnonzero(row)
     words = row[: used[-1] + 1] if len(used) else row[:0]
     digest = hashlib.blake2b(words.astype("<u4").tobytes(), digest_size=8, person=b"place").digest()

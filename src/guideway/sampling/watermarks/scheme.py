@@ -1,22 +1,17 @@
-"""A watermark's settings, and the numbers that its key gives to tokens.
+"""Settings of a watermark, and the keyed numbers of tokens.
 
-Every kind of watermark looks at one thing: 64 random bits for each token of the vocabulary, which
-are a function of the secret key, the context, and the token's id. The context is the tokens of the
-text just before; those of the prompt take no part in it, so that a text is all a detector needs.
+All kinds use 64 random bits for each token, a function of the secret key, the context and the id.
+The context is the previous tokens of the text, without the prompt, so a detector needs the text
+only.
 
     left      bits(h(key, previous tokens), token)       the number of previous tokens is a setting
     min       the same with the least of h(key, t), t one of the previous tokens
     self      the least of bits(h(key, t), token), t one of the previous tokens or the token itself
     unigram   bits(h(key), token)
 
-Under a constraint h(key) is h(key, place), the place being the set of tokens that are allowed: what
-is green among some tokens says nothing of what is green among others after the same context. There
-"self" is as "min": with a token's own hash, what is green in one place would tell of other places.
-
-The hash is a counter's (`sampling.noise`), so lists are the same on every device, for every width
-of the vocabulary, and are computed for whole batches at once. No permutation is drawn.
-
-What this module does not know: what is done with the bits, constraints, models.
+Under a constraint h(key) also depends on the set of allowed tokens, so colours in different sets
+are independent, and "self" acts as "min". The hash is counter-based (`sampling.noise`): lists are
+the same on every device and for every width.
 """
 
 import hashlib
@@ -40,12 +35,12 @@ class Scheme:
 
     Attributes:
         secret: 64 bits of the key.
-        kind: how tokens get their bits, and what is done with them.
-        context: how many previous tokens decide with the key; 0 for unigram.
-        gamma: the share of tokens that are green.
-        delta: what is added to their logits; infinite forbids the others.
-        early: whether it is added before temperature and filters.
-        within: whether green tokens are chosen among what a constraint allows.
+        kind: the hash, and the use of the bits.
+        context: number of previous tokens in the hash; 0 for unigram.
+        gamma: share of green tokens.
+        delta: bias of their logits; infinite forbids others.
+        early: True to act before temperature and filters.
+        within: True to choose green tokens among allowed ones.
         depth: layers of SynthID's tournament.
     """
 
@@ -65,7 +60,7 @@ class Scheme:
 
     @property
     def colours(self) -> bool:
-        """Whether tokens are green or not; else there is SynthID's tournament, or Gumbel noise."""
+        """Return True for green lists, False for SynthID and Gumbel."""
         return self.kind in GREEN
 
     def __str__(self) -> str:
@@ -77,19 +72,12 @@ class Scheme:
 
     @property
     def once(self) -> bool:
-        """Whether a context that came before is left unmarked.
-
-        SynthID and Gumbel choose the same again there, so that texts would run in circles.
-        """
+        """Return True if repeated contexts are unmarked: SynthID and Gumbel would loop."""
         return not self.colours
 
 
 def secret_of(key: str | bytes | int) -> int:
-    """The 64 bits, as an int64, that a key of any kind and length comes down to.
-
-    >>> secret_of("a") == secret_of(b"a"), secret_of(1) == secret_of("1")
-    (True, False)
-    """
+    """64 bits of a key, as an int64."""
     if isinstance(key, int):
         data, kind = str(key).encode(), b"int"
     else:
@@ -103,13 +91,7 @@ def row_keys(
     contexts: Int[Tensor, "batch context"],
     places: Int[Tensor, "batch"] | None = None,
 ) -> Int[Tensor, "batch"]:
-    """The key of each context: of its tokens in their order, or of the least of them.
-
-    Args:
-        scheme: the watermark.
-        contexts: the previous tokens, the last one last.
-        places: what stands for the set of allowed tokens (`positions.place`); None in free text.
-    """
+    """Key of each context (last token last); `places` hashes the allowed set, None in free text."""
     count = contexts.shape[1]
     made = _secrets(scheme, contexts, places)
     if scheme.kind == "min":
@@ -127,20 +109,12 @@ def numbers(
     width: int,
     places: Int[Tensor, "batch"] | None = None,
 ) -> Int[Tensor, "batch choices"]:
-    """The 64 bits of tokens of each row after its context.
+    """The 64 bits of tokens of each row after its context; `ids` None is the whole vocabulary.
 
-    Example:
-        >>> scheme, contexts = Scheme(7), torch.tensor([[3], [4]])
-        >>> row = numbers(scheme, contexts, None, 9)
-        >>> torch.equal(row[:, [5, 1]], numbers(scheme, contexts, torch.tensor([[5, 1]] * 2), 9))
-        True
-
-    Args:
-        scheme: the watermark.
-        contexts: the previous tokens, the last one last.
-        ids: which tokens; None for the whole vocabulary.
-        width: of the vocabulary.
-        places: as in `row_keys`; not for "self", which is `ranked` there.
+    >>> scheme, contexts = Scheme(7), torch.tensor([[3], [4]])
+    >>> row = numbers(scheme, contexts, None, 9)
+    >>> torch.equal(row[:, [5, 1]], numbers(scheme, contexts, torch.tensor([[5, 1]] * 2), 9))
+    True
     """
     if scheme.kind != "self":
         key = row_keys(scheme, contexts, places)
@@ -148,7 +122,7 @@ def numbers(
     secret = _secrets(scheme, contexts, None)
     if ids is None:
         ids = torch.arange(width, device=contexts.device).expand(len(contexts), width)
-    # h(key, token), then its bits for the token: what the token says of itself.
+    # h(key, token), then its bits for the token: t is the token itself.
     least = _mixed(_of_itself(scheme.secret, ids), ids)
     for place in range(contexts.shape[1]):
         least = torch.minimum(least, bits_of(keys(secret, contexts[:, place]), ids))

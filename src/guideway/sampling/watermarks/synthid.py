@@ -1,11 +1,9 @@
-"""SynthID-text's tournament: layer by layer, tokens whose keyed bit is 1 win over those with 0.
+"""SynthID-text's tournament: in each layer, tokens with keyed bit 1 win over those with 0.
 
 Dathathri et al. 2024, "Scalable watermarking for identifying large language model outputs" (Nature
-634), with two leaves in each match: p ← p (1 + g − Σ g p). On average over keys nothing changes, a
-token at a time; a context that came before is left unmarked, so that this holds for a text too. The
-g of all layers are bits of the one number that a token has.
-
-What this module does not know: where numbers come from, constraints.
+634), with two leaves in each match: p ← p (1 + g − Σ g p). On average over keys nothing changes;
+repeated contexts are unmarked, so that this holds for whole texts. The g of all layers are bits of
+one number.
 """
 
 import math
@@ -16,11 +14,7 @@ from torch import Tensor
 
 
 def layers(numbers: Int[Tensor, "*shape"], depth: int) -> list[Int[Tensor, "*shape"]]:
-    """The bits of each layer.
-
-    >>> [layer.tolist() for layer in layers(torch.tensor([6, 1]), 3)]
-    [[0, 1], [1, 0], [1, 0]]
-    """
+    """The bits of each layer."""
     return [(numbers >> layer) & 1 for layer in range(depth)]
 
 
@@ -30,12 +24,11 @@ def tournament(
     ends: Bool[Tensor, "batch choices"],
     depth: int,
 ) -> Float[Tensor, "batch choices"]:
-    """The rows after `depth` layers; what is −∞ stays so, and ends are as probable as they were.
+    """Rows after `depth` layers; −∞ and the probability of ends are unchanged.
 
-    Example:
-        >>> row, ends = torch.zeros(1, 2), torch.tensor([[False, False]])
-        >>> tournament(row, torch.tensor([[1, 0]]), ends, 1).exp().div(2).round(decimals=4).tolist()
-        [[0.75, 0.25]]
+    >>> row, ends = torch.zeros(1, 2), torch.tensor([[False, False]])
+    >>> tournament(row, torch.tensor([[1, 0]]), ends, 1).exp().div(2).round(decimals=4).tolist()
+    [[0.75, 0.25]]
     """
     tokens = row.masked_fill(ends, -math.inf)
     share = tokens.softmax(1).nan_to_num(0.0)  # NaN where there are only ends

@@ -1,15 +1,12 @@
-"""How likely a text without a mark scores so high: exact tails, by sums of positive terms.
+"""Exact tail probabilities of scores without a mark, by sums of positive terms.
 
-    binomial        as many green tokens, each green with the same probability
-    weighted        the same where probabilities or weights differ (Poisson binomial, by addition of
-                    one token after the other), and where several tokens are of one green list:
-                    drawn from an urn without putting them back (hypergeometric)
-    gamma           so high a sum of −ln(1 − r) of Gumbel marks: a sum of exponential numbers
+    binomial        number of green tokens with equal probabilities
+    weighted        with other probabilities or weights (Poisson binomial, by convolution), and
+                    several tokens of one green list (hypergeometric)
+    gamma           sum of −ln(1 − r) of Gumbel marks: exponential numbers
 
-Terms are positive and small ones come first, so that far tails are right to the last digits. The
-normal distribution is not: with γ ½ and 200 tokens z > 4 has 2.5e-5, not 3.2e-5.
-
-What this module does not know: tokens.
+Terms are positive and added from the smallest, so far tails are exact to the last digits. The
+normal approximation is not: with γ ½ and 200 tokens, P(z > 4) is 2.5e-5, not 3.2e-5.
 """
 
 import math
@@ -58,13 +55,7 @@ def gamma_tail(count: int, least: float) -> float:
 @final
 @dataclass(frozen=True, slots=True)
 class Urn:
-    """Several tokens of which the colours come from one list.
-
-    Attributes:
-        places: which ones.
-        size: tokens of the list.
-        green: how many of them are green.
-    """
+    """Tokens of one green list: their positions, the size of the list, and its green tokens."""
 
     places: tuple[int, ...]
     size: int
@@ -74,18 +65,12 @@ class Urn:
 def weighted_tail(
     weights: Sequence[int], chances: Sequence[float], least: int, urns: Sequence[Urn] = ()
 ) -> float:
-    """P(Σ w b ≥ least), each b 1 with its own probability.
+    """P(Σ w b ≥ least), each b 1 with its own probability; tokens of an urn are dependent.
 
     >>> weighted_tail([1, 1], [0.5, 0.25], 2), weighted_tail([3, 1], [0.5, 0.25], 3)
     (0.125, 0.5)
     >>> round(weighted_tail([1, 1], [0.5, 0.5], 2, [Urn((0, 1), 4, 2)]), 12) == round(1 / 6, 12)
     True
-
-    Args:
-        weights: from 0 up.
-        chances: a probability for each.
-        least: of the sum.
-        urns: those that are drawn together; all others are independent.
     """
     total = sum(weights)
     if least > total:
@@ -109,7 +94,7 @@ def weighted_tail(
 
 
 def _drawn(weights: Sequence[int], urn: Urn) -> NDArray[np.float64]:
-    """How probable each sum of the weights of green tokens is, drawn one after the other."""
+    """Probabilities of the sums of weights of green tokens drawn from an urn."""
     same = weights[0] if len(set(weights)) == 1 else None  # then the sum is their number
     total = 0 if same is not None else sum(weights)
     found: NDArray[np.float64] = np.zeros((len(weights) + 1, total + 1))
