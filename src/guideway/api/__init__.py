@@ -1,1 +1,1 @@
-"""What people call."""
+"""The public interface."""

@@ -1,7 +1,4 @@
-"""What the operators of a model make of its expression: nodes in, nodes out, arguments checked.
-
-What this module does not know: how an expression is run.
-"""
+"""Operators of models: nodes in, nodes out, arguments checked."""
 
 from collections.abc import Callable, Mapping
 from dataclasses import replace
@@ -52,11 +49,7 @@ def difference(node: Node, other: Node, sign: float) -> Node:
 
 
 def prompted(node: Node, system: str | Callable[[Any], Any]) -> Node:
-    """Every leaf with a text before what it reads, or with a function of it.
-
-    Raises:
-        SourceError: `system` is neither.
-    """
+    """The expression with a text before every leaf's prompt, or a function of the prompt."""
     if isinstance(system, str):
         short = system if len(system) <= SHOWN else system[: SHOWN - 1] + "…"
         return viewed(node, System(system), f"prompted({short!r})")
@@ -67,11 +60,7 @@ def prompted(node: Node, system: str | Callable[[Any], Any]) -> Node:
 
 
 def watermarked(whole: Whole, watermark: object) -> Watermarked:
-    """Return the expression with a watermark in its texts, which replaces an earlier one.
-
-    Raises:
-        SourceError: `watermark` is not a `Watermark`.
-    """
+    """The expression with a watermark, which replaces an earlier one."""
     mark = getattr(watermark, "settings", None)
     if not isinstance(mark, Scheme):
         raise SourceError(f"watermark must be a guideway.Watermark, not {watermark!r}"[:300])
@@ -79,11 +68,7 @@ def watermarked(whole: Whole, watermark: object) -> Watermarked:
 
 
 def named(node: Node, name: object) -> Node:
-    """Return the expression with another name for every leaf.
-
-    Raises:
-        SourceError: `name` is not a text, or empty.
-    """
+    """The expression with another name for every leaf."""
     if not isinstance(name, str) or not name:
         raise SourceError(f"the name of a model must be a text, not {name!r}"[:300])
     return mapped(node, lambda leaf: Leaf(leaf.source, name))
@@ -100,23 +85,12 @@ def unprompted(node: Node) -> Node:
 
 
 def exited(node: Node, block: int) -> Node:
-    """Return the expression with an early exit in every leaf.
-
-    Raises:
-        SourceError: a leaf has no such block.
-        UnsupportedError: the blocks of a leaf are not known.
-    """
+    """The expression with an early exit in every leaf."""
     return mapped(node, lambda leaf: _exit(leaf, block))
 
 
 def adapted(node: Node, source: str | Path | Adapter | Mapping[str, Tensor], name: str) -> Node:
-    """Return the expression with a LoRA adapter in every leaf.
-
-    Raises:
-        SourceError: `source` is neither a folder nor tensors.
-        ModelError: the adapter cannot be read.
-        UnsupportedError: the adapter is not LoRA, or a leaf has an adapter, or takes none.
-    """
+    """The expression with a LoRA adapter (folder, tensors or `Adapter`) in every leaf."""
     if isinstance(source, Adapter):
         adapter = source
     elif isinstance(source, Mapping):
@@ -140,11 +114,7 @@ def adapted(node: Node, source: str | Path | Adapter | Mapping[str, Tensor], nam
 
 
 def layers_of(leaf: Leaf) -> int:
-    """Return the number of blocks of a leaf's model.
-
-    Raises:
-        UnsupportedError: the number is not known.
-    """
+    """Number of blocks of a leaf's model; refused if unknown."""
     model = reading(leaf).model
     layers = model.layers if isinstance(model, VariedModel) else 0
     if layers < 2:
@@ -156,21 +126,13 @@ def layers_of(leaf: Leaf) -> int:
 
 
 def check_language_model(given: object) -> None:
-    """Check that `given` is a language model.
-
-    Raises:
-        SourceError: it is not one.
-    """
+    """Refuse other objects than language models."""
     if not isinstance(given, LanguageModel):
         raise SourceError(f"{given!r} is not a language model: guideway.load loads one"[:300])
 
 
 def checked_mask(given: object) -> Mask:
-    """Return `given` as the value of `plausibility`.
-
-    Raises:
-        SourceError: it is neither "post_mask" nor "pre_mask".
-    """
+    """Return `given` as the value of `plausibility`."""
     if given == "post_mask":
         return "post_mask"
     if given == "pre_mask":

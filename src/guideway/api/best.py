@@ -1,17 +1,14 @@
-"""Best-of-n: of the texts drawn for a prompt, those that a judge says are the best.
+"""Best-of-n: rank the texts drawn for a prompt.
 
-    "logprob"     the model's log-probability of the text, an end id that was drawn counted, over
-                  the number of drawn tokens to the power `length_penalty`: as beams are scored,
-                  where transformers' power is 1 and here it is 0, no normalisation
-    "majority"    the share of the texts that have the same value (self-consistency, Wang et al.
-                  2022, arXiv 2203.11171); the first text of each value comes before second ones
-    a classifier  α · log P(class | text), of whole texts; those of all prompts are one batch
-    a function    whatever it says of the text; each different text is asked about once
+    "logprob"     the model's log-probability, a drawn end id included, over the number of tokens to
+                  the power `length_penalty` (as for beams; the default here is 0)
+    "majority"    the share of texts with the same value (self-consistency, Wang et al. 2022, arXiv
+                  2203.11171); the first text of each value comes before second ones
+    a classifier  α · log P(class | text) of whole texts; all prompts are one batch
+    a function    its result, once for each different text
 
-Ties go by the model's log-probability. Texts that have no value, because a validator refused it or
-the keyboard interrupted, are not judged: their score is −∞, and they come last.
-
-What this module does not know: how texts are drawn.
+Ties are ranked by the model's log-probability. Texts without a value (refused or interrupted) have
+the score −∞.
 """
 
 import math
@@ -33,10 +30,10 @@ class Drawn:
     """The texts drawn for one prompt.
 
     Attributes:
-        results: with `model_score` as their score.
-        sampling: says what is best.
-        count: how many of them are kept.
-        prompt: as a text, for classifiers that read it; "" for chats.
+        results: results with `model_score` as their score.
+        sampling: settings with the ranking.
+        count: number of texts to keep.
+        prompt: the prompt as a text, for classifiers; "" for chats.
     """
 
     results: Sequence[Result]
@@ -52,11 +49,7 @@ def model_score(done: Completion, sampling: Sampling) -> float:
 
 
 def widened(sampling: Sampling) -> Sampling:
-    """Return the settings that draw the candidate texts.
-
-    Raises:
-        UnsupportedError: `best_by` is a classifier with a window.
-    """
+    """The settings that draw the candidate texts; classifiers with a window are refused."""
     judge = sampling.best_by
     if isinstance(judge, ClassifierTerm) and judge.window is not None:
         raise UnsupportedError(
@@ -70,11 +63,7 @@ def widened(sampling: Sampling) -> Sampling:
 
 
 def best(drawn: Sequence[Drawn]) -> list[list[Result]]:
-    """Return the best texts of each prompt, best first, with their scores by the judge.
-
-    Raises:
-        ModelError: a classifier or a function did not return numbers, or raised.
-    """
+    """The best texts of each prompt, best first, with their scores by the judge."""
     known = _judged(drawn)
     return [_ranked(each, known)[: each.count] for each in drawn]
 
@@ -83,7 +72,7 @@ Known = dict[tuple[int, str], float]  # the judge by its id, and what it is aske
 
 
 def _judged(drawn: Sequence[Drawn]) -> Known:
-    """What classifiers and functions say, each judge asked once."""
+    """Scores by classifiers and functions, each called once."""
     judges = {id(each.sampling.best_by): each.sampling.best_by for each in drawn}
     known = Known()
     for key, judge in judges.items():
@@ -120,7 +109,7 @@ def _said(function: Callable[[str], object], texts: list[str]) -> Iterator[float
 
 
 def _read(drawn: Drawn, result: Result) -> str:
-    """What a judge reads of a result."""
+    """The text that a judge reads."""
     judge = drawn.sampling.best_by
     reads_prompt = isinstance(judge, ClassifierTerm) and judge.prompt
     return drawn.prompt + result.text if reads_prompt else result.text
@@ -164,7 +153,7 @@ def _by_majority(results: Sequence[Result], count: int) -> list[Result]:
 
 
 def same(left: object, right: object) -> bool:
-    """Whether two values are equal as data: 1 is 1.0, and no boolean is a number.
+    """Return True if two values are equal as JSON: 1 is 1.0, but booleans are no numbers.
 
     >>> same([1, {"a": None}], [1.0, {"a": None}]), same([True], [1])
     (True, False)

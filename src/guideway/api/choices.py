@@ -30,14 +30,10 @@ def probabilities(ensemble: Ensemble, prompt: object, choices: object) -> dict[s
 
 
 def shares(options: Sequence[str], logs: Sequence[float]) -> dict[str, float]:
-    """The probability of each option, given that it is one of them.
+    """Probabilities of options, given that one of them follows.
 
-    Example:
-        >>> shares(["yes", "no"], [-2.0, -2.0])
-        {'yes': 0.5, 'no': 0.5}
-
-    Raises:
-        DeadEndError: none has a probability.
+    >>> shares(["yes", "no"], [-2.0, -2.0])
+    {'yes': 0.5, 'no': 0.5}
     """
     top = max(logs)
     if top == -math.inf:

@@ -1,4 +1,4 @@
-"""What a token of an expression costs."""
+"""Cost of a token of an expression."""
 
 from dataclasses import dataclass
 from typing import final
@@ -14,8 +14,8 @@ class Cost:
     """The work of one token of one row.
 
     Attributes:
-        batches: forwards, one for each model whose weights are read.
-        rows: rows in them all together; leaves that differ in their prompt or adapter are rows.
+        batches: forward passes, one for each model.
+        rows: rows in all passes; leaves that differ in prompt or adapter are rows.
         texts: texts that classifiers read, at most, on average over the steps.
     """
 
@@ -32,7 +32,7 @@ class Cost:
 
 
 def cost_of(ensemble: Ensemble) -> Cost:
-    """What a token of an ensemble costs."""
+    """The cost of a token of an ensemble."""
     terms = [
         term for node in walk(ensemble.node) if isinstance(node, Guided) for term in node.terms
     ]

@@ -1,4 +1,4 @@
-"""What a text has to look like, in words and in the shape that it has: for prompts and for people.
+"""Describe the texts of a type or source, for prompts and for people.
 
     {
       "name": string,  // the full name
@@ -8,9 +8,8 @@
     }
     Address = { "street": string }
 
-A key with a question mark may be left out. The notation is that of TypeScript where models have
-seen much of it, and words where they say more. It tells all that the constraint enforces, except
-that a pattern is told by its name where it has one.
+A question mark means optional. The notation is TypeScript's with additional words, because models
+know it. All that the constraint enforces is described, except patterns that have a name.
 """
 
 import json
@@ -51,7 +50,7 @@ from guideway.syntax.tools import Tools
 
 _INDENT = "  "
 _FITS = 60  # characters of an object on one line
-_DEEPEST = 50  # levels that are told; nobody reads more, and Python's stack has an end
+_DEEPEST = 50  # levels described; Python's stack is limited
 _GREATEST = Decimal(repr(float_info.max))  # the bound of every float is not worth telling
 _BOUNDS = {
     "minimum": "at least",
@@ -151,7 +150,7 @@ def _describe_place(given: Source) -> str:  # noqa: PLR0911  one arm for each ki
 
 
 def _describe_tools(given: Tools) -> str:
-    """How a call is written, and the functions that there are."""
+    """The notation of a call, and the functions."""
     form = FORMATS[given.format]
     call = "".join(
         part if isinstance(part, str) else _written(part)
@@ -257,7 +256,7 @@ class _Writer:
         return self._names[place.address]
 
     def _find(self, reference: str) -> Place | None:
-        """What a reference leads to from here; None if it is not at hand."""
+        """Target of a reference; None if it cannot be resolved."""
         here = Place(self._scope, self._scope.resource.pointer, self._scope.resource.raw)
         try:
             return self._library.resolve(here, "$ref", reference)
@@ -331,7 +330,7 @@ class _Writer:
 
 
 def _note(schema: Any) -> str:
-    """What a comment says: the description, a default, an example."""
+    """Text of a comment: description, default, example."""
     if not isinstance(schema, dict):
         return ""
     said: dict[str, Any] = schema  # pyright: ignore[reportUnknownVariableType]

@@ -1,13 +1,10 @@
-"""From a text, or its tokens, to what a watermark's key has to do with it.
+"""Detect a watermark in a text or its tokens.
 
     text ─▶ tokens ─▶ which of them count ─▶ scores ─▶ z, p, the clearest part
 
-A text is encoded as its tokenizer does it, which is not always how the model spelled it; tokens
-that were kept are better, and `Detection.encoded` says which of them was read. With the constraint
-that held the text, its states are gone through once more, without any model: what was forced drops
-out, of contexts too, and green tokens are looked for among what was allowed.
-
-What this module does not know: models, except where entropies weigh tokens (`api.spikes`).
+A text is encoded by its tokenizer, which may differ from the generated tokens, so kept tokens are
+better; `Detection.encoded` tells which was used. With a constraint, its states are replayed without
+a model: forced positions are skipped, and green tokens are chosen among allowed ones.
 """
 
 from collections.abc import Sequence
@@ -76,14 +73,13 @@ class Detection:
 @final
 @dataclass(frozen=True, slots=True)
 class Query:
-    """What is asked of a text.
+    """Arguments of a detection.
 
     Attributes:
-        scheme: the watermark.
-        constraint: what held the text: compiled, or any source; None for free text.
-        once: whether what repeats itself counts once.
-        model: whose entropies weigh the tokens.
-        prompt: what the model was asked.
+        constraint: compiled or any source; None for free text.
+        once: count repeated contexts once.
+        model: model whose entropies weigh the tokens.
+        prompt: the prompt of that model.
     """
 
     scheme: Scheme
@@ -93,13 +89,7 @@ class Query:
     prompt: Any = ""
 
     def answer(self, given: object, tokenizer: object) -> Detection:
-        """Return the detection in a text or in tokens.
-
-        Raises:
-            SourceError: the input is no text and no tokens, or is not in the language of the
-                constraint; or the constraint has another vocabulary.
-            ModelError: `model` is not a model, or has another vocabulary.
-        """
+        """The detection in a text or in tokens."""
         reader = reader_of(self.model if tokenizer is None else tokenizer)
         constraint = self._compiled(reader)
         if constraint is not None:
@@ -196,11 +186,7 @@ class Query:
 
 
 def reader_of(tokenizer: object) -> PromptReader | None:
-    """What reads texts with a tokenizer, whatever it is; None for none.
-
-    Raises:
-        ModelError: it is no tokenizer, or a file that cannot be read.
-    """
+    """A reader of texts for any kind of tokenizer; None for None."""
     if tokenizer is None:
         return None
     if isinstance(tokenizer, Model):
@@ -228,11 +214,7 @@ class _Encoder:
 
 
 def replayed(constraint: CompiledConstraint, tokens: Sequence[int]) -> list[Row]:
-    """Before each token, those among which the constraint left the choice; ends aside.
-
-    Raises:
-        SourceError: the tokens spell no text of its language.
-    """
+    """The allowed tokens before each token, without ends; other texts are refused."""
     vocabulary = constraint.vocabulary
     refused: SourceError | None = None
     for lead in dict.fromkeys((b"", vocabulary.lead, b" ", b"\n")):  # a joint is not in the text
@@ -273,11 +255,7 @@ def _outside(constraint: CompiledConstraint, tokens: Sequence[int], place: int) 
 
 
 def _tokens(given: object, reader: PromptReader | None) -> list[int]:
-    """Return the tokens of a text, or the given tokens.
-
-    Raises:
-        SourceError: the input is neither, or a text without a tokenizer.
-    """
+    """Tokens of a text, or the given tokens."""
     if isinstance(given, str):
         if reader is None:
             raise SourceError("a text needs tokenizer=: a tokenizer, a model or a vocabulary")
@@ -303,7 +281,7 @@ def _id(given: object) -> int:
 
 
 def _alike(one: Vocabulary, other: Vocabulary) -> bool:
-    """Whether tokens are spelled alike, however many padding ids follow them."""
+    """Return True if two vocabularies have equal tokens, padding aside."""
     if one is other:
         return True
     pairs = zip_longest(one.tokens, other.tokens)
@@ -319,7 +297,7 @@ def _without_ends(tokens: list[int], vocabulary: Vocabulary) -> list[int]:
 
 
 def _spells(vocabulary: Vocabulary | None, token: int) -> bool:
-    """Whether a token is text: others are never marked."""
+    """Return True if a token is text; others are never marked."""
     if vocabulary is None:
         return True
     known = vocabulary.tokens

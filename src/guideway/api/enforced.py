@@ -25,10 +25,10 @@ class Enforced:
 
     Attributes:
         place: a JSON pointer, after a URI in a resource; "character 4" in a regular expression;
-            the numbers of the parts of a combination.
-        part: the name of the keyword or the construct.
-        standing: what becomes of it.
-        how: the same in words.
+            numbers of the parts of a combination.
+        part: name of the keyword or construct.
+        standing: kind of enforcement.
+        how: the enforcement in words.
     """
 
     place: str

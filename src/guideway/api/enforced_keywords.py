@@ -1,10 +1,4 @@
-"""How each keyword of a JSON Schema is enforced.
-
-Every keyword of every schema in the documents is listed, in the order in which it stands there: it
-asserts something in its draft, or not, where it stands, or not.
-
-What this module does not know: how schemas are lowered; it tells in words what `lowering` does.
-"""
+"""Enforcement of each keyword of a JSON Schema, in the order of the documents."""
 
 import re
 from collections.abc import Callable, Iterator, Mapping
@@ -103,9 +97,6 @@ def schema_keywords(source: JsonSchema) -> Iterator[Enforced]:
     >>> [found] = schema_keywords(JsonSchema({"maxLength": 3}))
     >>> found.place, found.standing, found.how
     ('/maxLength', 'exact', 'characters are counted')
-
-    Raises:
-        SourceError, UnsupportedError, LimitError: as `parse_json_schema`.
     """
     document = parse_json_schema(source)
     read = set(map(_place, document.schemas))
@@ -118,7 +109,7 @@ def schema_keywords(source: JsonSchema) -> Iterator[Enforced]:
 
 
 def _place(address: Address) -> str:
-    """The document and the pointer of an address, without what tells apart how it was reached."""
+    """Document and pointer of an address, without the number of bindings."""
     document, _, pointer = address.partition("#")
     return f"{_BOUND.sub('', document)}#{pointer}"
 

@@ -1,14 +1,11 @@
-"""What of a source is enforced, and how: a line for each part that says something, with its place.
+"""List the parts of a source and how each is enforced.
 
     /type                    exact       only values of these types can start
     /properties/a/maxLength  exact       characters are counted
     /properties/a/title      annotation  does not restrict values
 
-For JSON Schema a part is a keyword, and its place a JSON pointer; a Python type is told by the
-schema that it stands for. For regular expressions it is a construct and its character, for
-combinations of sources the parts, numbered from 0.
-
-What this module does not know: how any of it is done; it tells in words what `lowering` does.
+Parts are keywords of JSON Schema (for a Python type, of its schema), constructs of a regular
+expression, or parts of a combination, numbered from 0.
 """
 
 from collections.abc import Iterator
@@ -55,15 +52,12 @@ from guideway.syntax.tools import Tools
 
 
 def enforcement(source: Source) -> Iterator[Enforced]:
-    r"""The parts of a source, outer ones first, and what becomes of each.
+    r"""The parts of a source, outer ones first, and how each is enforced.
 
     >>> for found in enforcement(Regex("(?=a)[a-z]{2,5}")):
     ...     print(found.place, found.part, "-", found.how)
     character 1 (?=...) - its automaton meets that of what follows
     character 6 {2,5} - 2 to 5 times, counted
-
-    Raises:
-        SourceError, UnsupportedError, LimitError: as `guideway.compile`, for what is no source.
     """
     todo = [("", source)]
     while todo:
@@ -161,7 +155,7 @@ def _symbols(grammar: LarkGrammar) -> Iterator[Enforced]:
 
 
 def _constructs(pattern: Pattern) -> Iterator[Enforced]:
-    """What in a pattern is more than characters in a row."""
+    """Constructs of a pattern other than literal characters."""
     todo: list[Node] = [pattern.body]
     while todo:
         node = todo.pop()

@@ -71,19 +71,15 @@ class Call:
     """The arguments of a call of `generate` or `stream`.
 
     Attributes:
-        ensemble: the models that run.
         prompts: one for each row.
-        batch: whether the prompts were given as a list.
-        source: the source of all texts, or a list with one for each prompt.
-        sampling: the settings, or a list of them.
-        settings: the settings as arguments.
-        shown: whether the prompt describes the type.
-        trace: number of tokens that the trace shows for each stage.
-        heal: whether to generate the last tokens of text prompts again.
-        canonical: whether to allow only canonical tokens.
-
-    Raises:
-        SourceError: `trace`, `heal` or `canonical` has another type.
+        batch: True if the prompts were given as a list.
+        source: the source of all texts, or a list.
+        sampling: the settings, or a list.
+        settings: settings as arguments.
+        shown: describe the type in the prompt.
+        trace: tokens kept of each stage.
+        heal: generate the last tokens of text prompts again.
+        canonical: allow only canonical tokens.
     """
 
     ensemble: Ensemble
@@ -105,14 +101,7 @@ class Call:
                 raise SourceError(f"{name} is {given!r}: it must be True or False")
 
     def jobs(self, *, keep_errors: bool = False) -> list[Job | Failed]:
-        """Return the rows: one job for each sample of each prompt.
-
-        Args:
-            keep_errors: whether a wrong row becomes a `Failed` among the others.
-
-        Raises:
-            GuidewayError: a row is wrong. In a batch, the error names the row.
-        """
+        """One job for each sample of each prompt; `keep_errors` returns wrong rows as `Failed`."""
         count = len(self.prompts)
         # Read a text once, so that it warns once for all rows.
         source = read_source(self.source) if isinstance(self.source, str) else self.source
@@ -132,11 +121,7 @@ class Call:
         return found
 
     def only_job(self) -> Job:
-        """Return the only row of a stream.
-
-        Raises:
-            UnsupportedError: there are several rows.
-        """
+        """The only row of a stream."""
         for job in self.jobs():
             if self.batch or not isinstance(job, Job) or _several(job.request.sampling):
                 break
@@ -214,12 +199,7 @@ class Call:
 
 
 def canonical_constraint(ensemble: Ensemble, source: Source | None) -> CompiledConstraint:
-    """Compile a source (any text for None) for canonical tokens only.
-
-    Raises:
-        UnsupportedError: the model has no tokenizer, or one whose encoding is not supported.
-        GuidewayError: as `guideway.compile`.
-    """
+    """Compile a source (any text for None) for canonical tokens only."""
     tokenizer = ensemble.contexts[0].reader.tokenizer
     if tokenizer is None:
         raise UnsupportedError(
@@ -281,11 +261,7 @@ def prompts_of(reads: list[Read]) -> Prompts:
 
 
 def check_lossless(ensemble: Ensemble) -> None:
-    """Refuse a tokenizer that does not decode its tokens to the encoded text.
-
-    Raises:
-        UnsupportedError: the tokenizer loses information.
-    """
+    """Refuse a tokenizer that does not decode its tokens to the encoded text."""
     if not ensemble.vocabulary.lossless:
         raise UnsupportedError(
             f"this tokenizer cannot generate texts exactly: {ensemble.vocabulary.loss}",
@@ -294,11 +270,7 @@ def check_lossless(ensemble: Ensemble) -> None:
 
 
 def checked_trace(trace: object) -> int:
-    """Return the number of tokens that the trace keeps of each stage.
-
-    Raises:
-        SourceError: `trace` is no bool and no count.
-    """
+    """The number of tokens that the trace keeps of each stage."""
     if isinstance(trace, bool):
         return 5 if trace else 0
     if not isinstance(trace, int) or trace < 0:

@@ -1,11 +1,8 @@
-"""The captures of a Lark grammar: which there are, and where they stand in a finished text.
+"""Find the captures of a Lark grammar in a finished text.
 
-With the contextual lexer a text is read as the lexer and the automaton read it (`lark_tokens`),
-with the dynamic lexer by Lark itself. What a rule has read begins with its first terminal and ends
-with its last, without what is ignored around it. If a rule stands for JSON Schemas alone, its text
-is JSON with a value.
-
-What this module does not know: where the text of the grammar is in a longer one.
+Texts are read as the lexer and the automaton do (`lark_tokens`), or with Lark itself for the
+dynamic lexer. The text of a rule is from its first to its last terminal, without ignored text
+around it. If a rule is JSON Schemas alone, its text is JSON with a value.
 """
 
 from collections import defaultdict
@@ -33,18 +30,15 @@ def _earley(source: Lark) -> Callable[[str], Any]:
 
 
 def captured(source: Lark, data: bytes, ends: Ends) -> Iterator[tuple[Source, int, int]]:
-    r"""The captures and the parts of a text of a grammar, outer ones first, and where they stand.
+    r"""Captures and parts in a text, outer ones first, with begin and end.
+
+    `ends` gives the ends of the texts of a source from a position.
 
     >>> source = Lark('start[capture]: name "=" "1"\nname[capture="n"]: /[a-z]+/')
     >>> for place, begin, end in captured(source, b"ab=1", lambda source, begin: []):
     ...     print(place.name, begin, end)
     start 0 4
     n 0 2
-
-    Args:
-        source: the grammar; its special tokens are those of a vocabulary.
-        data: the text.
-        ends: where the texts of a source end that begin somewhere in it.
     """
     grammar, names = _read(source), dict(source.captures)
     if grammar.table is None:
@@ -83,14 +77,10 @@ def _dynamic(source: Lark, data: bytes) -> tuple[list[Leaf], list[tuple[str, int
 
 
 def counted(source: Lark, inner: Callable[[Source], Mapping[str, int]]) -> dict[str, int]:
-    r"""How often each of its captures may be in a text: once, or more.
+    r"""How often each capture may occur: once (1) or more (2); `inner` counts those of parts.
 
     >>> counted(Lark('start: (a ",")* b\na[capture]: "a"\nb[capture]: "b"'), lambda part: {})
     {'a': 2, 'b': 1}
-
-    Args:
-        source: the grammar.
-        inner: the same of its parts.
     """
     grammar, found = _read(source), dict[str, int]()
     named = [(rule, {name: 1}) for rule, name in source.captures]
@@ -103,14 +93,14 @@ def counted(source: Lark, inner: Callable[[Source], Mapping[str, int]]) -> dict[
 
 
 def _often(grammar: LarkGrammar, symbol: str) -> int:
-    """How often a rule or a part may be in a text: never, once, or more."""
+    """How often a rule or a part may occur in a text: 0, 1, or 2 for more."""
     rules, places = list[str](), defaultdict[str, list[int]](list)
     for rule, expansions in grammar.rules.items():
         for expansion in expansions:
             for each in expansion:
                 places[each].append(len(rules))
             rules.append(rule)
-    # Of each expansion by what is known of its symbols; what gets known of a rule goes on from it.
+    # Sums for each expansion from its symbols; new counts of rules are propagated.
     sums, counts, todo = [0] * len(rules), defaultdict[str, int](int, {symbol: 1}), [(symbol, 1)]
     while todo:
         name, more = todo.pop()
@@ -125,7 +115,7 @@ def _often(grammar: LarkGrammar, symbol: str) -> int:
 
 
 def _item(grammar: LarkGrammar, rule: str) -> Source:
-    """What the text of a rule is a value of: JSON Schemas, if it is nothing else."""
+    """JSON Schemas that a rule consists of, or Text."""
     found: list[Source] = []
     seen, todo = {rule}, [rule]
     while todo:

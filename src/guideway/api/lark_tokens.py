@@ -1,11 +1,7 @@
-"""What the terminals of a Lark grammar take in a finished text, and what its LALR parser reads.
+"""Read a finished text by a Lark grammar with the contextual lexer.
 
-    Texts     where strings of an expression end, and whether all that follows is in one
-    read      the terminals that the contextual lexer takes, one after the other, by a search: where
-              a part that is no Lark may stand, there may be several ways
-    reduced   the rules that the automaton reduces by while it reads them
-
-What this module does not know: captures; how the dynamic lexer reads.
+`Texts` finds the ends of an expression's strings, `read` the terminals that the lexer takes (by a
+search, because embedded sources may be ambiguous), `reduced` the reductions of the LALR automaton.
 """
 
 from collections.abc import Callable, Iterator, Sequence
@@ -26,7 +22,7 @@ Stack: TypeAlias = tuple[int, ...]
 @final
 @dataclass(frozen=True, slots=True)
 class Leaf:
-    """A terminal, and where it stands."""
+    """A terminal and its position."""
 
     name: str
     begin: int
@@ -44,7 +40,7 @@ class Texts:
         self._holds: dict[tuple[Expr, int], bool] = {}
 
     def ends(self, expr: Expr, begin: int) -> Sequence[int]:
-        """Where its strings end that begin there."""
+        """Ends of its strings that begin there."""
         key = expr, begin
         if key not in self._ends:
             states = enumerate(self._states(expr, begin), begin)
@@ -53,7 +49,7 @@ class Texts:
         return self._ends[key]
 
     def holds(self, expr: Expr, begin: int) -> bool:
-        """Whether all that follows is one of its strings."""
+        """Return True if the rest of the text is one of its strings."""
         key = expr, begin
         if key not in self._holds:
             self._holds[key] = self._follows(expr, begin)
@@ -71,7 +67,7 @@ class Texts:
         return False
 
     def _states(self, expr: Expr, begin: int) -> Iterator[Expr]:
-        """What is left of it after each byte, as long as something is."""
+        """The state after each byte, until it is dead."""
         machine, state = self._machine(expr), expr
         yield state
         for byte in self.data[begin:]:
@@ -91,7 +87,7 @@ class Texts:
 @final
 @dataclass(frozen=True, slots=True)
 class _Place:
-    """Where reading has come: in the text, in the automaton, in brackets and blocks."""
+    """Reading state: text position, automaton stack, brackets and blocks."""
 
     at: int
     stack: Stack
@@ -100,18 +96,11 @@ class _Place:
 
 
 def read(grammar: LarkGrammar, table: LarkTable, texts: Texts, ends: Ends) -> list[Leaf] | None:
-    """The terminals of a whole text, None if it is none of the grammar.
-
-    Args:
-        grammar: the grammar.
-        table: its automaton.
-        texts: the text.
-        ends: where the texts of a part end that begin somewhere.
-    """
+    """The terminals of a whole text, None if it is not in the language."""
     reader = _Contextual(grammar, table, texts, ends)
     seen = set[_Place]()
     leaves: list[Leaf] = []
-    # Of each place so far: what may be taken next, and how many leaves there are before it.
+    # For each place on the path: remaining options, and the number of leaves before it.
     ways = [(iter(reader.options(_Place(0, (table.start,)))), 0)]
     while ways:
         options, count = ways[-1]
@@ -141,7 +130,7 @@ class _Contextual:
         self._scanners = Scanners(grammar)
 
     def options(self, place: _Place) -> list[tuple[list[Leaf], _Place]]:
-        """What may be taken at a place, the longest first, and the place behind it."""
+        """Possible leaves at a place, longest first, with the next place."""
         state = place.stack[-1]
         names = [
             n for n in (*self._table.shifts[state], *self._table.reductions[state]) if n != END
@@ -159,7 +148,7 @@ class _Contextual:
         return [option for option, _ in found if option is not None]
 
     def ended(self, place: _Place) -> list[Leaf] | None:
-        """What ends at the end of the text, if all is read there."""
+        """Final leaves (dedents) at the end of the text; None if the text cannot end here."""
         if place.at < len(self._texts.data):
             return None
         told, stack, leaves = self._grammar.indentation, place.stack, list[Leaf]()
@@ -185,7 +174,7 @@ class _Contextual:
                     yield end
 
     def _behind(self, place: _Place, way: Way, end: int) -> tuple[list[Leaf], _Place] | None:
-        """What the automaton, and an Indenter before it, make of a terminal."""
+        """Leaves and place after a terminal, by the indenter and the automaton."""
         told = self._grammar.indentation
         if way.ignored:
             return [], replace(place, at=end)
@@ -232,7 +221,7 @@ class _Contextual:
 
 
 def reduced(table: LarkTable, leaves: Sequence[Leaf]) -> list[tuple[str, int, int]]:
-    """The rules of a text, outer ones first, each with its first leaf and that behind its last."""
+    """The rules of a text, outer ones first, with the first leaf and the one after the last."""
     found: list[tuple[str, int, int]] = []
     stack, firsts = [table.start], [0]
     for number, name in enumerate([*(leaf.name for leaf in leaves), END]):

@@ -17,8 +17,7 @@ def tokens_html(
 ) -> str:
     """Tokens with their probabilities as tooltips, and a line of facts.
 
-    Under a constraint a token is darker the more of the model's probability the constraint removed
-    at its step; in free text, the less probable it was.
+    Darker means more probability removed by the constraint, or in free text less probable tokens.
     """
     held = any(log_allowed)
     shown = list[str]()

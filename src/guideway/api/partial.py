@@ -1,16 +1,16 @@
-"""A value of a type while its JSON is still being written.
+"""Values of a type from incomplete JSON.
 
-Whole parts are read by pydantic, as they will be in the end; what holds them is built around them:
+Complete parts are read by pydantic; containers are built around them:
 
-    a model, a dataclass       an instance without validation; a field that has not come yet is its
-                               default, or None (`model_fields_set` names those that have come)
+    a model, a dataclass       an instance without validation; a missing field is its default, or
+                               None (`model_fields_set` names the others)
     a typed dict, a dict       the members so far
     a named tuple              the fields so far, then None
     a list, a tuple, a set     the items so far
-    a string                   the characters so far; nothing where it stands for a date, an Enum, …
-    a union                    the first member that what has come belongs to
+    a string                   the characters so far; nothing for a date, an Enum, …
+    a union                    the first member that fits
 
-A part that a validator of the user's refuses is left out. Nothing here raises.
+Parts that a validator refuses are left out. Nothing raises.
 """
 
 import dataclasses
@@ -41,15 +41,11 @@ NOTHING: Final = object()
 
 
 def read_partial(adapter: Any, text: str) -> Any:
-    """The value that the beginning of its JSON already shows, None if none.
+    """The value of the beginning of a JSON text, None if there is none yet.
 
     >>> from pydantic import TypeAdapter
     >>> read_partial(TypeAdapter(list[int]), "[1, 2, 3")
     [1, 2]
-
-    Args:
-        adapter: the TypeAdapter of the type.
-        text: the beginning of a JSON text of the type.
     """
     try:
         node = read_prefix(text)
@@ -113,7 +109,7 @@ class _Reader:
                 return NOTHING
 
     def _bare(self, core: Core) -> Core:
-        """What wrappers hold: the schema by which the JSON is read."""
+        """The core schema without wrappers."""
         while True:
             kind = core["type"]
             if kind == "definition-ref":
@@ -166,7 +162,7 @@ class _Reader:
         return [choices[named]] if isinstance(named, str | int) and named in choices else []
 
     def _belongs(self, node: Node, choice: Core, at: Place) -> bool:
-        """Whether an open object has only keys that the fields of `choice` have."""
+        """Return True if an open object has only keys of the fields of `choice`."""
         bare = self._bare(choice)
         at = at.configured(bare.get("config"))
         fields = self._bare(bare["schema"]) if "schema" in bare else bare
@@ -242,7 +238,7 @@ def _dataclass(cls: Any, found: Mapping[str, Any]) -> Any:
 
 
 def _safely(make: Callable[[Any], Any], parts: Any) -> Any:
-    """What `make` makes of the parts; the parts themselves where the user's code objects."""
+    """`make(parts)`, or the parts if user code raises."""
     try:
         return make(parts)
     except Exception:  # noqa: BLE001  hooks such as model_post_init may expect all fields

@@ -1,13 +1,10 @@
-r"""What is certain in a JSON text that is still being written.
+r"""The certain part of an incomplete JSON text.
 
     {"name": "Ada", "tags": ["a", "b
 
-is an open object whose "name" is closed and whose "tags" is an open list of a closed and an open
-string. Values close with their last character, numbers with the one after it; a key, number or
-word that is not whole yet is no value at all. The text is taken to begin some JSON text; where it
-does not, what came before counts.
-
-What this module does not know: types.
+is an open object with a closed "name" and an open list of a closed and an open string. Values close
+with their last character, numbers with the one after it; incomplete keys, numbers and words are no
+values. In text that begins no JSON, only the part before the error counts.
 """
 
 import json
@@ -73,14 +70,14 @@ class _Frame:
         return "key" if self.end == "}" and len(self.keys) == len(self.items) else "value"
 
     def node(self) -> Node:
-        """What the bracket holds."""
+        """The open list or object."""
         if self.end == "]":
             return OpenList(tuple(self.items))
         return OpenObject(dict(zip(self.keys, self.items, strict=False)))
 
 
 def read_prefix(text: str) -> Node | None:
-    """What `text` holds for certain, None if nothing.
+    """The certain part of `text`, or None.
 
     >>> read_prefix('[1, 2')
     OpenList(items=(Closed(text='1'),))

@@ -1,4 +1,4 @@
-"""What a call was given, sorted out: prompts, sources and settings, one of each for every row.
+"""Arguments of a call by row: prompts, sources and settings.
 
 A prompt is a text, or chat messages (`[{"role": "user", "content": "…"}]`). A list of either is a
 batch; then sources and settings may be lists of the same length.
@@ -30,13 +30,10 @@ def _listed(value: object) -> list[object]:
 
 
 def split_prompts(given: object) -> tuple[list[Prompt], bool]:
-    """The prompts, and whether they were given as a batch.
+    """The prompts, and True if they were given as a batch.
 
     >>> split_prompts("a"), split_prompts(["a", "b"])
     ((['a'], False), (['a', 'b'], True))
-
-    Raises:
-        SourceError: it is neither a prompt nor a list of them.
     """
     if isinstance(given, str) or are_messages(given):
         return [given], False
@@ -52,11 +49,7 @@ def split_prompts(given: object) -> tuple[list[Prompt], bool]:
 
 
 def spread(given: object, count: int, *, batch: bool, what: str) -> list[object]:
-    """Return one value for each row. A list in a batch has one for each; other values repeat.
-
-    Raises:
-        SourceError: the list has another length than the batch.
-    """
+    """One value for each row. A list in a batch has one for each; other values repeat."""
     if not (batch and isinstance(given, list)):
         return [given] * count
     each = _listed(cast("object", given))
@@ -93,11 +86,7 @@ def plain(given: Source) -> Source:
 
 
 def read_choices(given: object) -> list[str]:
-    """Return the texts of `choose`.
-
-    Raises:
-        SourceError: `given` is not a list of texts, or a text is empty or occurs twice.
-    """
+    """The texts of `choose`: different and not empty."""
     listed = list(cast("Iterable[object]", given)) if isinstance(given, Iterable) else []
     texts = [text for text in listed if isinstance(text, str) and text]
     right = bool(texts) and len(listed) == len(texts) == len(set(texts))
@@ -111,7 +100,7 @@ def read_choices(given: object) -> list[str]:
 
 
 def _choices_of(given: object) -> str:
-    """How to make a list of choices of something that is none, "" if nobody knows."""
+    """Code for a list of choices from another object, or ""."""
     if isinstance(given, str):
         options: list[object] = [given]
     elif isinstance(given, Choice):
@@ -124,12 +113,7 @@ def _choices_of(given: object) -> str:
 
 
 def read_sampling(given: object, arguments: Mapping[str, object]) -> Sampling:
-    """The settings of a row: a `Sampling`, keyword arguments, or both: an argument wins.
-
-    Raises:
-        SourceError: `given` is something else.
-        UnsupportedError, LimitError: as `Sampling`.
-    """
+    """Settings of a row: a `Sampling`, overridden by keyword arguments."""
     if given is not None and not isinstance(given, Sampling):
         raise SourceError(f"sampling is {given!r}: it must be a guideway.Sampling")
     from guideway.api.arguments import OneArguments  # which needs torch; sources do not

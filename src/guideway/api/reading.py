@@ -1,11 +1,9 @@
-"""A finished text read again, to find the parts of a source in it.
+"""Find the parts of a source in a finished text.
 
-A text may be read in several ways. Taken is the one in which, from left to right, each part is as
-long as it can be, and of alternatives the first. What matters of a source is where its parts may
-end (`_ends`), and then which way leads to the end of the text (`_walk`); both remember what they
-found. Sources without places in them (captures, regions) are read as a whole by the plain engine.
-
-What this module does not know: values, tokens. Special tokens stand in the text as marks.
+Of several readings, from left to right, each part is as long as possible, and the first alternative
+wins. `_ends` computes the possible ends of a source's parts, `_walk` the path to the end of the
+text; both are cached. Sources without captures and regions are read by automata. Special tokens are
+marks in the text.
 """
 
 from collections.abc import Iterable, Iterator
@@ -34,12 +32,7 @@ NO_SPECIAL: Final = Vocabulary(())
 @final
 @dataclass(frozen=True, slots=True, eq=False)
 class Found:
-    """A place of a source that was found in a text.
-
-    Attributes:
-        place: the capture or region.
-        data: what stands there.
-    """
+    """A capture or region found in a text, with its bytes."""
 
     place: Place
     data: bytes
@@ -48,19 +41,15 @@ class Found:
 def find_places(
     source: Source, data: bytes, vocabulary: Vocabulary | None = None, *, deep: bool = True
 ) -> list[Found] | None:
-    """The captures and regions of a text, in order, outer ones first; None if it is no text of it.
+    """Captures and regions of a text in order, outer ones first; None if it is not in the language.
+
+    `deep` also searches inside them.
 
     >>> from guideway.syntax.regions import capture, until
     >>> from guideway.syntax.sources import Text
     >>> found = find_places(until(":") + capture("rest", Text()), b"a: b: c")
     >>> [(each.place.name, each.data) for each in found]
     [('rest', b' b: c')]
-
-    Args:
-        source: what the text was held to.
-        data: the text.
-        vocabulary: what the source was compiled for; None where it names no special tokens.
-        deep: whether to look within places, too.
     """
     reader = _Reader(data, vocabulary, deep)
     if len(data) not in reader.ends(source, 0):
@@ -69,12 +58,12 @@ def find_places(
 
 
 def belongs(data: bytes, source: Source, vocabulary: Vocabulary | None = None) -> bool:
-    """Whether a text is one of `source`."""
+    """Return True if a text is in the language of `source`."""
     return len(data) in _Reader(data, vocabulary, deep=False).ends(source, 0)
 
 
 def has_places(source: Source) -> bool:
-    """Whether there are captures or regions in it."""
+    """Return True if a source has captures or regions."""
     here = isinstance(source, Captured | Region) or (isinstance(source, Lark) and source.captures)
     return bool(here) or any(map(has_places, parts_read(source)))
 
@@ -100,7 +89,7 @@ class _Reader:
         self._inner: dict[int, tuple[Source, Source | None]] = {}  # which keeps what ids mean
 
     def ends(self, source: Source, begin: int) -> Places:
-        """Where a text of `source` that begins there may end, the farthest first."""
+        """Possible ends of a text of `source` from `begin`, the farthest first."""
         key = (id(source), begin)
         if key not in self._known:
             self._known[key] = self._ends(source, begin)
@@ -120,7 +109,7 @@ class _Reader:
             yield from self.walk(part, low, high)
 
     def _taken(self, source: Source, begin: int, end: int) -> Iterable[tuple[Source, int, int]]:
-        """The parts of a text of `source` between these, and where each stands."""
+        """The parts of a text of `source` in this range, with their positions."""
         match source:
             case Sequence(parts):
                 stops = self._sequence_stops(parts, begin, end)
@@ -138,7 +127,7 @@ class _Reader:
                 return self._stopped(source, begin, end)
 
     def _stopped(self, source: Source, begin: int, end: int) -> list[tuple[Source, int, int]]:
-        """What has stopped free text: from the first place on, as a search for it finds it."""
+        """The stop of free text: the first one, as a search finds it."""
         if not isinstance(source, Until):
             return []
         begins = (at for at in range(begin, end) if end in self.ends(source.stop, at))
@@ -180,7 +169,7 @@ class _Reader:
         return tuple(sorted(places, reverse=True))
 
     def _opened(self, source: Source) -> Source | None:
-        """What stands for a source that is read as another one."""
+        """The inner source of a composed one, capture or region."""
         known = self._inner.get(id(source))
         if known is None:
             inner = source.spelled_out if isinstance(source, Composed) else None
@@ -189,7 +178,7 @@ class _Reader:
         return known[1]
 
     def _read(self, source: Source, begin: int) -> Places:
-        """Where the plain engine accepts."""
+        """Positions where the automaton accepts."""
         machine, state = self._machine(source)
         found = [begin] if machine.accepts(state) else []
         for place in range(begin, len(self._data)):
@@ -208,11 +197,11 @@ class _Reader:
         return known
 
     def _sequence_stops(self, parts: tuple[Source, ...], begin: int, end: int) -> list[int]:
-        """Where each part of a sequence ends."""
+        """The end of each part of a sequence."""
         reached = [{begin}]
         for part in parts:
             reached.append({e for place in reached[-1] for e in self.ends(part, place)})
-        wanted = [{end}]  # from where the parts behind lead to the end
+        wanted = [{end}]  # positions from which the later parts reach the end
         for part, places in zip(reversed(parts), reversed(reached[:-1]), strict=True):
             wanted.append({p for p in places if not wanted[-1].isdisjoint(self.ends(part, p))})
         stops: list[int] = []
@@ -237,7 +226,7 @@ class _Reader:
         return seen
 
     def _repeated(self, source: Repetition, begin: int, end: int) -> list[int]:
-        """Where each text of a repetition ends, the longest first: a search that can turn back."""
+        """The end of each text of a repetition, longest first, by backtracking."""
         enough = source.low if source.high is None else source.high
         failed = set[tuple[int, int]]()
         stops: list[int] = []
@@ -256,5 +245,5 @@ class _Reader:
         return [*stops, *[end] * (source.low - len(stops))]
 
     def _right(self, source: Repetition, place: int, count: int, end: int) -> bool:
-        """Whether a repetition may end here; what is missing may be empty texts."""
+        """Return True if a repetition may end here; missing texts may be empty."""
         return place == end and (count >= source.low or place in self.ends(source.item, place))

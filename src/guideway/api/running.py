@@ -1,13 +1,11 @@
-"""The jobs of a call, run, and read as results.
+"""Run the jobs of a call and read the results.
 
     jobs ─▶ batches ─▶ drawn, then searched ─▶ read ─▶ asked again ─▶ the best ─▶ in order
 
 - A row that fails, or whose value a validator refuses, raises its error, which names the row in a
-  list of prompts. With `on_error="return"` the error stays in the result, and the others go on.
-- Ctrl-C raises `GenerationInterrupted`, which has the results so far.
-- A list of prompts runs in batches. The text of a row does not depend on its batch.
-
-What this module does not know: how prompts become requests.
+  list of prompts. With `on_error="return"` the error is in the result, and other rows continue.
+- Ctrl-C raises `GenerationInterrupted` with the results so far.
+- The text of a row does not depend on its batch.
 """
 
 import logging
@@ -37,17 +35,14 @@ logger: Final = logging.getLogger(__name__)
 @final
 @dataclass(frozen=True, slots=True)
 class Manner:
-    """How the rows of a call run.
+    """How the rows of a call run; other values are a SourceError.
 
     Attributes:
-        retries: how often to ask again where a validator refuses a value.
-        on_invalid: what happens to a value that is refused in the end.
-        on_error: what happens to a row that fails.
-        batch_size: how many prompts run at once; None for as many as have `AT_ONCE` rows.
-        progress: whether to show a bar, or a function of the rows done and all rows.
-
-    Raises:
-        SourceError: one of them is something else.
+        retries: retries if a validator refuses a value.
+        on_invalid: treatment of a value that is still refused.
+        on_error: treatment of a row that fails.
+        batch_size: prompts that run at once; None for as many as have `AT_ONCE` rows.
+        progress: True for a bar, or a function of the rows done and all rows.
     """
 
     retries: int = 0
@@ -79,13 +74,7 @@ def _is_count(given: object) -> bool:
 
 
 def run(call: Call, manner: Manner) -> tuple[list[Result], bool]:
-    """The results of a call, and whether several were asked for.
-
-    Raises:
-        GenerationInterrupted: Ctrl-C; it has the results so far.
-        InvalidValueError: a validator refused a value, and `retries` did not help.
-        GuidewayError: a row failed.
-    """
+    """The results of a call, and True if several were requested."""
     began = time.perf_counter()
     done, batch = list[Result](), None
     try:
@@ -149,12 +138,7 @@ class _Batch:
         }
 
     def run(self) -> None:
-        """Run all jobs; ask again where a validator refuses a value.
-
-        Raises:
-            KeyboardInterrupt: Ctrl-C; the results so far are kept.
-            GuidewayError: a row failed, and `on_error` says to raise.
-        """
+        """Run all jobs; retry those whose value a validator refuses."""
         jobs = {n: job for n, job in enumerate(self._jobs) if isinstance(job, Job)}
         self._report(len(self._found))
         self._run(jobs, self._report)
@@ -170,7 +154,7 @@ class _Batch:
             self._run(refused, lambda count: None)
 
     def _run(self, jobs: Mapping[int, Job], report: Callable[[int], object]) -> None:
-        """Run jobs: those that are drawn by themselves, then searches, of which some share one."""
+        """Run drawn jobs, then searches; some jobs share a search."""
         drawn = [n for n, job in jobs.items() if not job.request.sampling.search]
         searched = dict[int, list[int]]()
         for n, job in jobs.items():
@@ -216,11 +200,7 @@ class _Batch:
             self._found[n] = read_result(job, done, self._call.ensemble.vocabulary)
 
     def kept(self, *, judged: bool = True) -> list[Result]:
-        """All results in order, those of a `best_of` after their judge, or after the model.
-
-        Raises:
-            InvalidValueError: a validator refused a value, and that is to be raised.
-        """
+        """All results in order, ranked for `best_of` (by the model without `judged`)."""
         prompts = dict[int, list[int]]()
         for n in sorted(self._found):
             prompts.setdefault(self._jobs[n].number, []).append(n)
@@ -249,7 +229,7 @@ class _Batch:
 
 
 def read_result(job: Job, done: Completion, vocabulary: Vocabulary) -> Result:
-    """What came out of a row, with its value."""
+    """The result of a row, with its value."""
     sampling = job.request.sampling
     value: Any = None
     error = done.error
@@ -288,12 +268,7 @@ def read_result(job: Job, done: Completion, vocabulary: Vocabulary) -> Result:
 
 
 def stream(call: Call, on_invalid: Wrong) -> Iterator[Part]:
-    """The text of a row as it grows; the last part has the result.
-
-    Raises:
-        GenerationInterrupted: Ctrl-C while a step runs; it has the result so far.
-        InvalidValueError: a validator refused the value. It comes in place of the last part.
-    """
+    """The parts of a row's text; the last part has the result."""
     raises = Manner(on_invalid=on_invalid).on_invalid == "raise"
     job = call.only_job()
     decoding = Decoding(call.ensemble, [job.request], _raise)

@@ -1,11 +1,8 @@
-"""How much choice a model had at each token of a text: entropies that weigh a detector's tokens.
+"""Spike entropies of a model: weights of a detector's tokens (Kirchenbauer et al. 2023).
 
-A mark is strong where many tokens were likely and nil where one was. Spike entropy (Kirchenbauer
-et al. 2023) is S = Σ p / (1 + z p) with z = (1 − γ)(α − 1) / (1 + (α − 1) γ), α = exp δ. It is
-least where one token has all probability, 1 / (1 + z), so a token weighs S − 1 / (1 + z): such a
-token weighs nothing. p is what the model gives what the constraint allows, behind the same prompt.
-
-What this module does not know: keys, tokens' colours.
+S = Σ p / (1 + z p) with z = (1 − γ)(α − 1) / (1 + (α − 1) γ), α = exp δ. A mark is strong where
+many tokens were likely. S is least, 1 / (1 + z), if one token has all probability, so a token's
+weight is S − 1 / (1 + z). p is the model's distribution over allowed tokens after the same prompt.
 """
 
 import math
@@ -66,14 +63,10 @@ def weights(
 def spikes(
     model: Model, prompt: Any, tokens: Sequence[int], rows: Sequence[Row] | None, factor: float
 ) -> list[float]:
-    """The spike entropy of the model before each token.
+    """Spike entropy of the model before each token, with z = `factor`.
 
-    Args:
-        model: a model or an expression; a watermark of its own is not looked at.
-        prompt: what it was asked: a text or chat messages.
-        tokens: of the text.
-        rows: for each token, what could have come; None for any text.
-        factor: z.
+    `rows` are the allowed tokens of each position, None for any text; a watermark of the model is
+    ignored.
     """
     ensemble = Ensemble(model.whole)
     width = ensemble.vocabulary.width

@@ -31,18 +31,14 @@ Value: TypeAlias = tuple[Any, GuidewayError | None]
 
 
 def read_value(source: Source, text: str | bytes, vocabulary: Vocabulary | None = None) -> Value:
-    """The value of a whole text of `source`, and why there is none where there is none.
+    """The value of a whole text of `source`, or the error if there is none.
 
-    A text of the language has a value, unless a validator that the user wrote refuses it, or the
-    text is beyond what pydantic's and Python's JSON readers take (200 levels, 4,300 digits).
+    A text of the language has a value unless a user's validator refuses it, or it exceeds the
+    limits of pydantic's and Python's JSON readers (200 levels, 4,300 digits). Bytes have marks for
+    special tokens (`lowering.special`).
 
     >>> read_value(PythonType(int), "12")
     (12, None)
-
-    Args:
-        source: what the text was held to.
-        text: the text; as bytes, with marks where special tokens stand (`lowering.special`).
-        vocabulary: what the source was compiled for; None where it names no special tokens.
     """
     data = text.encode() if isinstance(text, str) else text
     match source:
@@ -65,10 +61,9 @@ def read_value(source: Source, text: str | bytes, vocabulary: Vocabulary | None 
 def read_captures(
     source: Source, data: bytes, vocabulary: Vocabulary | None = None
 ) -> tuple[Mapping[str, Any], GuidewayError | None]:
-    """What each capture of `source` has, and why one has no value where one has none.
+    """The values of captures by name, and the first error.
 
-    A list where there may be several of a name: in repetitions and regions, and where the name
-    stands at several places.
+    A name has a list if it may occur several times.
 
     >>> from guideway.syntax.regions import capture
     >>> read_captures(capture("a", int) + "," + capture("b", bool), b"1,true")
@@ -92,7 +87,7 @@ def read_captures(
 
 
 def _counts(source: Source) -> dict[str, int]:
-    """How often each capture may be in a text: once, or more."""
+    """How often each capture may occur: 1, or more."""
     if isinstance(source, Lark):
         return counted(source, _counts) if has_places(source) else {}
     each = [_counts(part) for part in parts_read(source)]
@@ -161,10 +156,10 @@ def _called(source: Tools, data: bytes, vocabulary: Vocabulary | None) -> Value:
 
 
 def called(value: object, seed: object) -> tuple[ToolCall, ...]:
-    """The calls that a value consists of, () if it is something else.
+    """The tool calls in a value, or ().
 
-    Those without an id get one of nine letters and digits, as Mistral's templates want them. The
-    same `seed` gives the same ids: it has to differ from turn to turn.
+    Missing ids become nine letters and digits, as Mistral's templates require. `seed` determines
+    them and must differ from turn to turn.
     """
     calls = value if _are_calls(value) else ()
     return tuple(replace(call, id=call.id or _id((seed, n))) for n, call in enumerate(calls))
@@ -199,7 +194,7 @@ def _plain(data: bytes) -> str:
 
 
 def partial_value(source: Source | None, text: str) -> Any:
-    """What the beginning of a text of `source` already shows; None where that is nothing.
+    """The value of the beginning of a text, None if there is none yet.
 
     >>> partial_value(JsonSchema({}), '{"a": "b')
     {'a': 'b'}

@@ -1,8 +1,4 @@
-"""`gw.Watermark`: a secret key and how it marks texts; `detect` finds the mark again.
-
-A model marks what it generates (`model.watermarked(watermark)`); whoever has the key and the
-tokenizer can tell. No model is needed for that.
-"""
+"""`gw.Watermark`: a secret key and how it marks texts; `detect` finds the mark without a model."""
 
 import math
 from dataclasses import dataclass, field
@@ -94,11 +90,7 @@ class Watermark:
             raise SourceError(f"stage='logits' is for green lists only, not for {self.scheme}")
 
     def _own(self) -> dict[str, float | None]:
-        """Return the defaults of the settings that only some schemes have.
-
-        Raises:
-            SourceError: a setting is given that this scheme does not have.
-        """
+        """Defaults of the settings of this scheme; those of other schemes are refused."""
         green, tournament = self.scheme in GREEN, self.scheme == "synthid"
         for name in ("gamma", "delta") if not green else ():
             if getattr(self, name) is not None:
