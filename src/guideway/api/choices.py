@@ -1,7 +1,4 @@
-"""`choose`: how probable each of some texts is after a prompt, given that it is one of them.
-
-What this module does not know: what is written in an expression; it runs as an ensemble.
-"""
+"""`choose`: probabilities of given texts after a prompt."""
 
 import math
 from collections.abc import Sequence

@@ -1,7 +1,4 @@
-"""One part of a source, and what becomes of it: a line of `guideway explain`.
-
-What this module does not know: sources.
-"""
+"""One part of a source and its enforcement: a line of `guideway explain`."""
 
 from dataclasses import dataclass
 from typing import Literal, TypeAlias, final

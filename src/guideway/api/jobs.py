@@ -1,7 +1,4 @@
-"""A call as a list of jobs: for each row its prompt, its source, and its request.
-
-This module does not know the terms of an expression, or how jobs run.
-"""
+"""The jobs of a call: the prompt, source and request of each row."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace

@@ -118,7 +118,7 @@ class ChatTemplate:
         return False
 
     def _tell(self, messages: Sequence[Plain], tools: Sequence[Any], text: str) -> None:
-        """Warn of roles that the template does not know, and of what it leaves out."""
+        """Warn of unknown roles, and of parts that the template leaves out."""
         for role in _roles(messages):
             if role not in ROLES and not self._knows(role):
                 warn(

@@ -1,7 +1,4 @@
-"""`Spread`: what an expression and a constraint leave of rows, and what is reported of it.
-
-What this module does not know: penalties, filters, draws.
-"""
+"""`Spread`: rows after the expression and the constraint, and their reported probabilities."""
 
 import math
 from dataclasses import dataclass

@@ -22,8 +22,6 @@ or taken into account exactly (`transformers_settings` has the table).
 own only the last token of each row. `generate` with `cache_implementation="paged"` never calls
 `logits_processor`, so this module cannot refuse it. There, transformers refuses the prefix
 function.
-
-This module does not know the states of texts, or expressions.
 """
 
 import math

@@ -18,8 +18,6 @@ exactly or refused before the first token:
     other constraints and processors after ours      refused: they undo the constraint
 
 All other settings change scores, speed or the form of the output.
-
-This module does not know constraints or vocabularies.
 """
 
 import math

@@ -1,17 +1,14 @@
 """The tokens that may come next in each row of a call of `generate`.
 
-A row is a prompt and a text; the tokens of the text decide (`prefixes`). Around that:
+A row is a prompt and a text; the tokens of the text decide (`prefixes`). In addition:
 
-- a finished row is left as it is: it gets pads;
-- a row without a constraint is left as it is;
-- a text ends before `generate` would cut it: the tokens that are left decide with the text;
-- no end id comes before the minimum of the call, unless nothing else may come;
-- only those end ids are offered at which `generate` stops;
-- tokens that a setting bans everywhere are missing from the vocabulary of the constraint;
-- a text outside the language is an error, except where it can never be taken: a beam with a token
-  that was not allowed has no score, and a draft is only a proposal.
-
-This module does not know scores or expressions.
+- Finished rows and rows without a constraint are unchanged.
+- A text ends before `generate` would cut it: the remaining tokens count.
+- No end id comes before the minimum of the call, unless nothing else may come.
+- Only the end ids at which `generate` stops are offered.
+- Tokens banned by a setting are missing from the vocabulary of the constraint.
+- A text outside the language is an error, unless it can never be taken: a beam with a forbidden
+  token has no score, and a draft is only a proposal.
 """
 
 from collections.abc import Iterable, Sequence

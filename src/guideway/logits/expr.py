@@ -93,7 +93,7 @@ class Plausible:
 @final
 @dataclass(frozen=True, slots=True)
 class Farthest:
-    """Of `among`, the node with the greatest Jensen-Shannon divergence from `of`, row by row."""
+    """The node of `among` with the greatest Jensen-Shannon divergence from `of`, row by row."""
 
     of: "Node"
     among: tuple["Node", ...]

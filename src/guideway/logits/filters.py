@@ -22,7 +22,7 @@ from torch import Tensor
 from guideway.logits.rim import TOLERANCE, cut, keep_largest, last_key, sorts
 
 TOP_H: Final = 100  # tokens that top-H looks at, as in transformers
-NOWHERE: Final = -1e4  # stands for −∞ in products with a probability of 0
+NOWHERE: Final = -1e4  # replaces −∞ in products with a probability of 0
 SORTED: Final = 10  # rows up to which a GPU sorts as fast as it finds the largest
 
 # Some tokens of each row and their ids, ascending; what else there was is −∞.

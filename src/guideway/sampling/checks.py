@@ -1,7 +1,4 @@
-"""The range of each setting, and what a message says of it. Each value is checked by itself.
-
-What this module does not know: what the settings do, which of them go together.
-"""
+"""The range of each setting, and its description in messages. Values are checked one by one."""
 
 import math
 import re

@@ -78,7 +78,7 @@ def gumbel(key: Int[Tensor, "batch"], width: int) -> Float[Tensor, "batch vocabu
 
 
 def bits(key: Int[Tensor, "batch"], width: int) -> Int[Tensor, "batch vocabulary"]:
-    """The 64 random bits behind `gumbel` for each token of each row."""
+    """The 64 random bits of each token of each row; `gumbel` is made of them."""
     return _mix(key[:, None] + _weyl(width, key.device))
 
 

@@ -156,7 +156,7 @@ def _needs_of_object(raw: Raw, late: AbstractSet[str]) -> list[Any] | None:
 
 
 def _enough(raw: Raw, names: set[str]) -> set[str]:
-    """Add names until `minProperties` is met, if possible."""
+    """Add names up to `minProperties`, if possible."""
     missing = min(raw.get("minProperties", 0) - len(names), _MOST_FRESH)
     if raw.get("additionalProperties") is False or "patternProperties" in raw:
         others = [name for name in raw.get("properties", {}) if name not in names]

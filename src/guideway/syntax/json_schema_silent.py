@@ -58,14 +58,14 @@ def _nothing_known(whole: dict[str, Json]) -> str:
 
 @lru_cache(maxsize=4096)
 def _meant(name: str) -> str | None:
-    """The keyword of which a name is a misspelling."""
+    """The keyword that a name misspells, or None."""
     if name.startswith(("_", "@", "x-")):
         return None
     return close(name, READ.keys() - _SHORT)
 
 
 def _format_meant(raw: dict[str, Json]) -> str | None:
-    """The format of which that of a schema is a misspelling."""
+    """The format that a schema's `format` misspells, or None."""
     name = raw.get("format")
     return close(name, FORMATS) if isinstance(name, str) and name not in FORMATS else None
 

@@ -211,7 +211,7 @@ class _Check:
                     todo += below
 
     def _needed(self, part: Any) -> Any:
-        """What a needed part requires: a visited part, or True if known to have an instance."""
+        """Resolve a needed part to a visited one; True if it is known to have an instance."""
         only = self._only or ()
         while part.__class__ is dict and id(part) not in only:
             if "$ref" in part:

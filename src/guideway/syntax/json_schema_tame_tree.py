@@ -123,7 +123,7 @@ def _pointer(way: _Way, told: dict[int, tuple[_Way, str]]) -> str:
 
 
 def stands_for(raw: Any, targets: dict[str, Any]) -> list[Any] | None:
-    """Schemas that a tame schema is an alternative of; None if it stands for itself."""
+    """Schemas whose union equals a tame schema; None without reference or group."""
     if raw.__class__ is not dict:
         return None
     if "$ref" in raw:

@@ -41,7 +41,7 @@ def schemas_at(raw: Raw, name: str) -> list[Any]:
     if value.__class__ is list and name in _LISTS:
         listed = value
     elif value.__class__ is dict and name in MAPS:
-        names = name == "dependencies"  # some of which are lists of names
+        names = name == "dependencies"  # its values may be lists of names
         listed = [part for part in value.values() if not names or part.__class__ is not list]
     else:
         listed = [value]

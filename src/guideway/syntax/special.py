@@ -39,7 +39,7 @@ class Special(Source[str]):
 class Others(Source[str]):
     """Any number of tokens (text and special tokens), or at least one, without some special tokens.
 
-    Other counts are impossible: a language does not know how many tokens spell a text.
+    Other counts are impossible, because a language does not determine the tokens of a text.
 
     Attributes:
         without: names and ids of the excluded tokens.

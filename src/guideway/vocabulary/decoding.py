@@ -21,7 +21,7 @@ from guideway.vocabulary.backend import Backend, Config, steps
 
 BYTE_PIECE: Final = re.compile("<0x([0-9A-Fa-f]{2})>")
 
-# Replacements of the word-piece decoder in a word after another one, in this order.
+# Replacements of the word-piece decoder in any but the first word, in this order.
 CLEANING: Final = (
     (" .", "."),
     (" ?", "?"),

@@ -165,7 +165,7 @@ class Merges:
                 found = self._ranks.get(row + b)
                 if found is None or born_a > until_b or born_b >= until_a:
                     continue
-                # Of equal ranks the left goes first: inside `before`, across, inside `after`.
+                # Equal ranks merge from the left: inside `before`, across, inside `after`.
                 themselves = apart and a == before and b == after
                 if found[0] < limit_a and found[0] <= limit_b and not themselves:
                     return True

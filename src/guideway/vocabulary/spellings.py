@@ -288,7 +288,7 @@ class Vocabulary:
         return digest.hexdigest()
 
     def __eq__(self, other: object) -> bool:
-        """Whether the contents are the same."""
+        """Return True if the contents are equal."""
         if not isinstance(other, Vocabulary):
             return NotImplemented
         return self is other or self.fingerprint == other.fingerprint

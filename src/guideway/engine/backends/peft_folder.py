@@ -26,8 +26,8 @@ TENSORS: Final = "adapter_model.safetensors"
 FOLLOWED: Final = frozenset(
     {"peft_type", "r", "lora_alpha", "use_rslora", "rank_pattern", "alpha_pattern", "bias"}
 )
-# What says how the adapter was trained, where it is from, or which modules it has (the tensors say
-# that too), and what configures things that a setting of its own turns on.
+# Settings about training, origin, or adapted modules (the tensors name these), and options of
+# features that another setting turns on.
 WITHOUT_EFFECT: Final = frozenset(
     {
         "auto_mapping",

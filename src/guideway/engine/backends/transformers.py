@@ -91,7 +91,7 @@ class TransformersModel:
 
     @property
     def device(self) -> torch.device:
-        """Where prompts go and logits come from."""
+        """Device of prompts and logits."""
         return self.module.device
 
     @property

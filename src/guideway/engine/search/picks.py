@@ -1,7 +1,4 @@
-"""The best continuations of some rows, found on the device and brought over in one transfer.
-
-What this module does not know: what they are best at, what becomes of them.
-"""
+"""The best continuations of some rows, found on the device, with one transfer."""
 
 import math
 from dataclasses import dataclass
