@@ -12,10 +12,10 @@ from guideway.automata.derivative import Derivatives
 from guideway.lowering.lark import lower_lark
 from guideway.lowering.nodes import Expr
 from guideway.lowering.sources import lower_source
+from guideway.syntax.lark_errors import LarkGrammar
 from guideway.syntax.lark_indenter import ItemIndenter
 from guideway.syntax.lark_reader import read_lark
 from guideway.syntax.lark_source import Lark
-from guideway.syntax.lark_tree import LarkGrammar
 
 PATTERNS = (
     '"a"', '"b"', '"c"', '"ab"', '"aa"', '"abc"', '"ba"', '"a"i', "/a+/", "/[ab]+/", "/[abc]+/",

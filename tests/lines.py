@@ -13,8 +13,6 @@ from typing import Final
 
 PACKAGE: Final = Path(__file__).parent.parent / "src" / "guideway"
 TABLE: Final = Path(__file__).parent / "lines.json"
-SLACK: Final = 0.03  # while issue 42 adds code in many places at once; then none
-LEAST: Final = 250  # lines of slack that a small folder has, likewise
 
 
 def counted() -> dict[str, int]:
@@ -27,14 +25,10 @@ def counted() -> dict[str, int]:
 
 
 def changed() -> dict[str, tuple[int, int]]:
-    """Folders with their lines in the table and now, where these differ by more than the slack."""
+    """Folders with their lines in the table and now, where these differ."""
     before, now = json.loads(TABLE.read_text()), counted()
     both = {name: (before.get(name, 0), now.get(name, 0)) for name in {*before, *now}}
-    return {
-        name: (old, new)
-        for name, (old, new) in both.items()
-        if abs(new - old) > max(old * SLACK, LEAST)
-    }
+    return {name: (old, new) for name, (old, new) in both.items() if old != new}
 
 
 if __name__ == "__main__":

@@ -7,7 +7,7 @@ from pydantic import BaseModel
 
 import guideway as gw
 from guideway.syntax.tool_formats import FORMATS
-from guideway.syntax.tool_parameters import Elements
+from guideway.syntax.tool_literals import Elements
 
 MARKS = [
     *("<tool_call>", "</tool_call>", "[TOOL_CALLS]", "[ARGS]", "<|channel|>", "<|message|>"),

@@ -15,7 +15,7 @@ import guideway as gw
 from guideway.automata.derivative import Derivatives
 from guideway.lowering.expr import concat, literal
 from guideway.lowering.nodes import Expr
-from guideway.masks.bits import unpack
+from guideway.masks.forest import unpack
 from guideway.masks.rows import Rows
 from guideway.masks.states import States
 from real_tokenizers import real_vocabulary

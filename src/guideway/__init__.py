@@ -29,12 +29,10 @@ if TYPE_CHECKING:
     from guideway.api.result import Part, Result
     from guideway.api.watermark import Watermark
     from guideway.automata.budget import Budget
-    from guideway.constraints.batch import fill_bitmask
-    from guideway.constraints.caches import CacheInfo, cache_info, clear_cache
+    from guideway.constraints.caches import CacheInfo, cache_info, clear_cache, warmup
     from guideway.constraints.comparison import Comparison
     from guideway.constraints.compile import compile
-    from guideway.constraints.matcher import Matcher
-    from guideway.constraints.warmup import warmup
+    from guideway.constraints.compiled import Matcher, fill_bitmask
     from guideway.errors import (
         DeadEndError,
         GenerationInterrupted,
@@ -60,8 +58,7 @@ if TYPE_CHECKING:
     from guideway.syntax.regions import capture, regions, tag, tagged, thinking, until
     from guideway.syntax.shipped_sources import grammar
     from guideway.syntax.sources import Choice, Gbnf, Regex, Text, repeat, source
-    from guideway.syntax.special import special
-    from guideway.syntax.substrings import substring
+    from guideway.syntax.special import special, substring
     from guideway.syntax.tools import ToolCall, tools
     from guideway.vocabulary.healing import heal
     from guideway.vocabulary.spellings import Vocabulary
@@ -155,7 +152,7 @@ HOMES: Final = {
     "Lark": "guideway.syntax.lark_source",
     "Lexicon": "guideway.logits.lexicon",
     "LimitError": "guideway.errors",
-    "Matcher": "guideway.constraints.matcher",
+    "Matcher": "guideway.constraints.compiled",
     "Model": "guideway.api.model",
     "ModelError": "guideway.errors",
     "Part": "guideway.api.result",
@@ -184,7 +181,7 @@ HOMES: Final = {
     "describe": "guideway.api.describe",
     "dexperts": "guideway.api.recipes",
     "dola": "guideway.api.recipes",
-    "fill_bitmask": "guideway.constraints.batch",
+    "fill_bitmask": "guideway.constraints.compiled",
     "fudge": "guideway.logits.classifier_sources",
     "gedi": "guideway.api.recipes",
     "grammar": "guideway.syntax.shipped_sources",
@@ -199,13 +196,13 @@ HOMES: Final = {
     "repeat": "guideway.syntax.sources",
     "source": "guideway.syntax.sources",
     "special": "guideway.syntax.special",
-    "substring": "guideway.syntax.substrings",
+    "substring": "guideway.syntax.special",
     "tag": "guideway.syntax.regions",
     "tagged": "guideway.syntax.regions",
     "thinking": "guideway.syntax.regions",
     "tools": "guideway.syntax.tools",
     "until": "guideway.syntax.regions",
-    "warmup": "guideway.constraints.warmup",
+    "warmup": "guideway.constraints.caches",
 }
 """The module of each public name."""
 

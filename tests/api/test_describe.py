@@ -14,8 +14,7 @@ from guideway.errors import SourceError, UnsupportedError
 from guideway.syntax.json_schema_source import JsonSchema
 from guideway.syntax.lark_source import Lark
 from guideway.syntax.sources import Choice, Gbnf, Regex, Source, Text, repeat, source
-from guideway.syntax.special import Others
-from guideway.syntax.substrings import substring
+from guideway.syntax.special import Others, substring
 from type_samples import TYPES
 
 

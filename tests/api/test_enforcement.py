@@ -5,7 +5,7 @@ import pytest
 import guideway as gw
 from guideway.api.enforcement import enforcement
 from guideway.errors import SourceError, UnsupportedError
-from guideway.syntax.json_schema_keywords import READ
+from guideway.syntax.json_schema_resources import READ
 from guideway.syntax.json_schema_source import JsonSchema
 from guideway.syntax.lark_source import Lark
 from guideway.syntax.sources import Choice, Gbnf, PythonType, Regex, Text, repeat, source

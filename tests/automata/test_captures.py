@@ -2,8 +2,8 @@
 
 import pytest
 
-from guideway.automata import captures
-from guideway.automata.captures import CERTAIN, UNTOLD, VAGUE, Doubts
+from guideway.automata import least as captures
+from guideway.automata.least import CERTAIN, UNTOLD, VAGUE, Doubts
 from guideway.lowering.expr import UNSURE, ahead, alt, call, capture, concat, literal, repeat
 from toys import Distinct
 

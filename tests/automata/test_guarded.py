@@ -10,7 +10,7 @@ import pytest
 import guideway as gw
 from guideway.automata import guarded, passages
 from guideway.automata.derivative import Derivatives
-from guideway.automata.words import LONGEST
+from guideway.automata.least import LONGEST
 from guideway.constraints.compiled import CompiledConstraint
 from guideway.errors import LimitError
 from guideway.lowering.aheads import looking, passed
@@ -43,7 +43,7 @@ from guideway.lowering.nodes import (
     Stop,
 )
 from guideway.lowering.sources import lower_source
-from guideway.masks.bits import unpack
+from guideway.masks.forest import unpack
 from lark_samples import Blocks
 
 NOT_A = complement(concat(byte_set(b"a"), ANYTHING))

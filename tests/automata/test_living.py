@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from guideway.automata import living
+from guideway.automata import derivative as living
 from guideway.automata.derivative import Derivatives
 from guideway.lowering.expr import EPSILON, alt, both, byte_set, complement, concat, literal, repeat
 from guideway.lowering.json_schema import Lowering, lower_json_schema

@@ -5,7 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from guideway.automata.derivative import Derivatives
-from guideway.automata.words import NOTHING, Word
+from guideway.automata.least import NOTHING, Word
 from guideway.errors import LimitError
 from guideway.lowering.expr import literal, repeat
 

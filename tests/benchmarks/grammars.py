@@ -125,7 +125,7 @@ def measure(
     """
     from benchmarks.grammar_engines import grammar_engines
     from benchmarks.mask_engines import opened
-    from guideway.constraints.warmup import warmup
+    from guideway.constraints.caches import warmup
 
     backend, vocabulary = opened(tokenizer)
     found = grammar_engines(backend, vocabulary)

@@ -21,7 +21,7 @@ from guideway.constraints.compiled import CompiledConstraint
 from guideway.lowering.expr import concat, literal
 from guideway.lowering.nodes import Expr
 from guideway.lowering.sources import lower_source
-from guideway.masks.bits import has
+from guideway.masks.forest import has
 from guideway.masks.rows import Rows
 from guideway.syntax.json_schema_source import JsonSchema
 from guideway.vocabulary.backend import Backend

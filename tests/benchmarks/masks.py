@@ -85,7 +85,7 @@ def masks(
     """
     from benchmarks.mask_cases import CASES
     from benchmarks.mask_engines import engines, opened
-    from guideway.constraints.warmup import warmup
+    from guideway.constraints.caches import warmup
 
     with busy("measuring"):
         backend, vocabulary = opened(tokenizer)

@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import guideway as gw
-from guideway.constraints import batch
+from guideway.constraints import compiled as batch
 from guideway.errors import GuidewayError, LimitError, UnsupportedError
 
 TOKENS = [b"a", b"b", b"ab", b"c", b"<eos>"]

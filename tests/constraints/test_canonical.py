@@ -9,9 +9,9 @@ import pytest
 
 import guideway as gw
 from canonical_tokenizers import TOKENIZERS, cutter, library, vocabulary
+from guideway.constraints.compile import cutter_of
 from guideway.constraints.compiled import CompiledConstraint, DecodeState
-from guideway.constraints.cutters import cutter_of
-from guideway.masks.bits import unpack
+from guideway.masks.forest import unpack
 from small_tokenizers import word_piece
 
 Sequence = tuple[int, ...]
@@ -186,7 +186,7 @@ def test_tables_and_other_tokenizers_are_refused_by_name() -> None:
 
 
 def test_a_search_that_takes_too_long_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("guideway.constraints.routes._MOST_SPOTS", 0)
+    monkeypatch.setattr("guideway.constraints.canonical._MOST_SPOTS", 0)
     constraint = compiled("odd", gw.Regex("(ab|ba){3}b"))
     with pytest.raises(gw.LimitError, match="stopped after 0 places"):
         sequences(constraint)

@@ -7,8 +7,8 @@ import pytest
 from tokenizers import Tokenizer
 
 import guideway as gw
-from guideway.constraints.cutters import cutter_of
-from guideway.masks.bits import unpack
+from guideway.constraints.compile import cutter_of
+from guideway.masks.forest import unpack
 from guideway.vocabulary.self_check import FRAGMENTS, SPACES
 from real_tokenizers import NAMES, real_vocabulary, tokenizer_folder
 

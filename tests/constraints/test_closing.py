@@ -9,7 +9,7 @@ import pytest
 
 import guideway as gw
 from guideway.constraints.compiled import CompiledConstraint
-from guideway.masks.bits import unpack
+from guideway.masks.forest import unpack
 from json_tangles import Tangle
 
 MORE = [

@@ -10,7 +10,7 @@ from pydantic import Field
 import guideway as gw
 from guideway.automata import derivative
 from guideway.constraints.compiled import CompiledConstraint
-from guideway.masks.bits import unpack
+from guideway.masks.forest import unpack
 from guideway.syntax.sources import Source
 from json_schemas import MANY_MEGABYTES
 

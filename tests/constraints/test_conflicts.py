@@ -4,7 +4,7 @@ import pytest
 
 import guideway as gw
 from guideway.automata.decided import Decisions
-from guideway.constraints.conflicts import conflict, undecided
+from guideway.constraints.comparison import conflict, undecided
 from guideway.syntax.sources import Source
 
 BYTES = gw.Vocabulary([bytes((b,)) for b in range(256)] + [b"<eos>"], {256})

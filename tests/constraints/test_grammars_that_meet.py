@@ -12,7 +12,7 @@ import pytest
 import guideway as gw
 from guideway.constraints.compiled import CompiledConstraint
 from guideway.errors import LimitError, UnsatisfiableError
-from guideway.masks.bits import unpack
+from guideway.masks.forest import unpack
 
 BYTES = gw.Vocabulary([bytes((b,)) for b in range(256)] + [b"<eos>"], {256})
 GRAMMARS = (

@@ -7,13 +7,13 @@ from weakref import ref
 import pytest
 
 import guideway as gw
-from guideway.constraints import grouped
+from guideway.constraints import closing as grouped
 from guideway.constraints.closing import Closing
 from guideway.constraints.compiled import CompiledConstraint, DecodeState
 from guideway.engine.fake import FakeModel
 from guideway.engine.loop import generate
 from guideway.engine.request import Request
-from guideway.masks.bits import unpack
+from guideway.masks.forest import unpack
 from guideway.masks.network import Network
 from lark_samples import python_lark
 

@@ -8,7 +8,7 @@ from hypothesis.stateful import RuleBasedStateMachine, invariant, rule
 
 import guideway as gw
 from guideway.errors import LimitError, UnsupportedError
-from guideway.masks.bits import has, unpack
+from guideway.masks.forest import has, unpack
 
 TOKENS = [b"a", b"b", b"ab", b"<eos>"]
 VOCABULARY = gw.Vocabulary(TOKENS, {3}, width=40)

@@ -14,7 +14,7 @@ import jsonschema
 import pytest
 
 import guideway as gw
-from guideway.masks.bits import unpack
+from guideway.masks.forest import unpack
 from random_walks import BYTES
 
 KEYS = [["a"], ["b"], ["a", "b"], ["ab", "c"], ["a", "b", "c"], ["cd", "b"]]

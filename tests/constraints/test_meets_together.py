@@ -16,7 +16,7 @@ import pytest
 
 import guideway as gw
 from guideway.errors import UnsatisfiableError
-from guideway.masks.bits import unpack
+from guideway.masks.forest import unpack
 from guideway.syntax.sources import Source
 
 VOCABULARY = gw.Vocabulary([bytes((b,)) for b in range(128)])

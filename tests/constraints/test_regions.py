@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 import guideway as gw
-from guideway.masks.bits import unpack
+from guideway.masks.forest import unpack
 from two_engines import Both, explored, vocabulary
 
 ABC = gw.Vocabulary([b"a", b"b", b"c", b"ab", b"ca", None, b"<eos>"], {6}, special={"c": 5})

@@ -6,8 +6,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from guideway.constraints import segmentation
-from guideway.constraints.segmentation import Segmentation
+from guideway.constraints import special_tokens as segmentation
+from guideway.constraints.special_tokens import Segmentation
 from guideway.vocabulary.spellings import Vocabulary
 
 words = st.lists(st.sampled_from(b"ab"), min_size=1, max_size=3).map(bytes)

@@ -13,7 +13,7 @@ import guideway as gw
 from guideway.constraints.compiled import CompiledConstraint
 from guideway.constraints.special_tokens import resolve
 from guideway.lowering.special import beginning, mark, shown, unmarked
-from guideway.masks.bits import unpack
+from guideway.masks.forest import unpack
 from guideway.syntax.sources import Literal
 from guideway.vocabulary.marked import marked, names_of
 from real_tokenizers import real_vocabulary

@@ -10,13 +10,11 @@ from hypothesis import strategies as st
 import guideway as gw
 from guideway.automata.budget import Budget
 from guideway.automata.derivative import Derivatives
-from guideway.constraints.byte_table import byte_table
 from guideway.constraints.compiled import CompiledConstraint
-from guideway.constraints.tables import Tables, build_tables, packed
-from guideway.constraints.token_functions import token_functions
+from guideway.constraints.tables import Tables, build_tables, byte_table, packed, token_functions
 from guideway.errors import LimitError
 from guideway.lowering.nodes import Expr
-from guideway.masks.bits import unpack
+from guideway.masks.forest import unpack
 from guideway.vocabulary.trie import Trie
 from real_tokenizers import real_vocabulary
 from toys import ALPHABET, distinct, expressions, nested

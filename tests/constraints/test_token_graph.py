@@ -4,7 +4,7 @@ import pytest
 
 import guideway as gw
 from guideway.errors import TokenRejected, UnsatisfiableError, UnsupportedError
-from guideway.masks.bits import unpack
+from guideway.masks.forest import unpack
 
 LACKING = gw.Vocabulary([b"ab", b"b", b"<eos>"], {2})
 

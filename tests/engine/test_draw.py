@@ -12,7 +12,7 @@ from guideway.engine.request import Request
 from guideway.errors import DeadEndError, ModelError
 from guideway.logits.mask import unpack, upload
 from guideway.logits.rows import Rows
-from guideway.masks.bits import pack
+from guideway.masks.forest import pack
 from guideway.sampling.history import History
 from guideway.sampling.rules import Rules
 from guideway.sampling.settings import Sampling

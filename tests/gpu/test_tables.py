@@ -17,7 +17,7 @@ from benchmarks.tables import LLAMA3, SCHEMA, OnDevice, captured, made_vocabular
 from elsewhere import waits
 from guideway.constraints.compiled import CompiledConstraint
 from guideway.logits.mask import apply_mask, unpack
-from guideway.masks.bits import words
+from guideway.masks.forest import words
 from guideway.sampling.categorical import Categorical
 from guideway.sampling.noise import keys, streams
 

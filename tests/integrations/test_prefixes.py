@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 import guideway as gw
 from guideway.errors import LimitError
 from guideway.integrations.prefixes import Outside, Prefixes
-from guideway.masks.bits import unpack
+from guideway.masks.forest import unpack
 
 LETTERS = gw.Vocabulary([b"a", b"b", b"ab", b"<eos>", b"<end>"], eos_ids={3, 4})
 CONSTRAINT = gw.compile(gw.Regex("(ab?){1,3}"), LETTERS)

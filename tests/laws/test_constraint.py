@@ -9,11 +9,11 @@ from hypothesis import strategies as st
 
 from guideway.automata.budget import Budget
 from guideway.automata.derivative import Derivatives
+from guideway.constraints.canonical import TokenGraph
 from guideway.constraints.compiled import CompiledConstraint
-from guideway.constraints.token_graph import TokenGraph
 from guideway.errors import LimitError, TokenRejected, UnsatisfiableError
 from guideway.lowering.expr import concat, literal
-from guideway.masks.bits import unpack
+from guideway.masks.forest import unpack
 from guideway.masks.rows import Rows
 from guideway.vocabulary.spellings import Vocabulary
 from toys import ALPHABET, distinct, expressions, is_distinct, language, nested, strings

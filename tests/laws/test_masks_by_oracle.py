@@ -9,7 +9,7 @@ import pytest
 import regex
 
 import guideway as gw
-from guideway.masks.bits import unpack
+from guideway.masks.forest import unpack
 from real_tokenizers import real_vocabulary
 
 # Without \w and \s, where `regex` and `re` differ (U+001C is white space to `re` alone).

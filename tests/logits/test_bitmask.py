@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 import guideway as gw
 from guideway.errors import ModelError, SourceError
-from guideway.masks.bits import pack
+from guideway.masks.forest import pack
 
 widths = st.integers(1, 100)
 

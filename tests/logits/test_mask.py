@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from guideway.errors import ModelError
 from guideway.logits.mask import apply_mask, unpack, upload
-from guideway.masks.bits import pack
+from guideway.masks.forest import pack
 
 CPU = torch.device("cpu")
 

@@ -8,15 +8,16 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from guideway.lowering.alternatives import all_of, either
 from guideway.lowering.expr import (
     EMPTY,
     EPSILON,
+    all_of,
     alt,
     both,
     byte_set,
     complement,
     concat,
+    either,
     literal,
     repeat,
 )

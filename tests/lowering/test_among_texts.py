@@ -7,8 +7,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import guideway as gw
-from guideway.lowering.among_texts import among_texts
 from guideway.lowering.expr import ANYTHING, complement, repeat
+from guideway.lowering.meets import among_texts
 from guideway.lowering.regex import lower_regex
 from guideway.lowering.regular import contains, derivative
 from guideway.lowering.unicode import TEXT_CHAR

@@ -8,20 +8,23 @@ from collections.abc import Iterable
 
 import pytest
 
-from guideway.lowering.case import members, unicode_case
-from guideway.lowering.characters import class_points, dot_points, literal_points, shorthand_points
 from guideway.lowering.unicode import (
     ALL,
     SCALARS,
     CodePoints,
+    class_points,
+    dot_points,
     every_character,
     every_letter,
     intersection,
     inverse,
+    literal_points,
+    members,
     points,
+    shorthand_points,
+    unicode_case,
 )
-from guideway.syntax.regex import parse_regex
-from guideway.syntax.regex_escapes import PROPERTIES
+from guideway.syntax.regex import PROPERTIES, parse_regex
 from guideway.syntax.regex_tree import Class, Dot, Mode, Shorthand, Text
 from regex_samples import oracle
 

@@ -10,11 +10,28 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from guideway.lowering.alternatives import alt_by_head
-from guideway.lowering.dominance import superfluous
-from guideway.lowering.expr import EPSILON, alt, byte_set, concat, literal, optional, repeat
-from guideway.lowering.nodes import Alt, Concat, Expr, Repeat
-from guideway.lowering.ranges import Range, added, contains, multiplied, united
+from guideway.lowering.expr import (
+    EPSILON,
+    alt,
+    alt_by_head,
+    byte_set,
+    concat,
+    literal,
+    optional,
+    repeat,
+    superfluous,
+)
+from guideway.lowering.nodes import (
+    Alt,
+    Concat,
+    Expr,
+    Range,
+    Repeat,
+    added,
+    contains,
+    multiplied,
+    united,
+)
 from toys import distinct, joined, language, repeated
 
 SIZE = 6

@@ -7,8 +7,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from guideway.automata.derivative import Derivatives
-from guideway.lowering import endless
-from guideway.lowering.endless import soon_endless, surely_ended, surely_endless, surely_open
+from guideway.lowering import regular as endless
 from guideway.lowering.expr import (
     EMPTY,
     EPSILON,
@@ -21,7 +20,13 @@ from guideway.lowering.expr import (
     repeat,
 )
 from guideway.lowering.nodes import Expr, Rule
-from guideway.lowering.regular import contains
+from guideway.lowering.regular import (
+    contains,
+    soon_endless,
+    surely_ended,
+    surely_endless,
+    surely_open,
+)
 
 WORDS = repeat(byte_set(b"ab"))
 TEXTS = [b""]

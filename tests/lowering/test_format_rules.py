@@ -14,7 +14,7 @@ from guideway.automata.derivative import Derivatives
 from guideway.lowering.formats import format_bound, lower_format
 from guideway.lowering.nodes import Expr
 from guideway.lowering.regex import lower_regex
-from guideway.syntax.json_schema_values import FORMATS
+from guideway.syntax.json_schema_tree import FORMATS
 from guideway.syntax.regex import parse_regex
 from json_schemas import draw, machine, matches
 

@@ -16,7 +16,7 @@ from guideway.lowering.formats import is_plain_format, lower_format
 from guideway.lowering.json_text import PLAIN, Spelling
 from guideway.lowering.nodes import Expr
 from guideway.lowering.regex import lower_regex
-from guideway.syntax.json_schema_values import FORMATS
+from guideway.syntax.json_schema_tree import FORMATS
 from guideway.syntax.regex import parse_regex
 from json_schemas import draw, machine, matches, quote, verdict
 

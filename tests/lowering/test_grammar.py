@@ -10,9 +10,8 @@ from guideway.automata.derivative import Derivatives
 from guideway.lowering.expr import literal, repeat
 from guideway.lowering.grammar import lower_grammar
 from guideway.lowering.nodes import Expr
-from guideway.masks.bits import unpack
-from guideway.syntax.gbnf import parse_gbnf
-from guideway.syntax.grammar_tree import Characters, Grammar, Item, Name, Terminal, Word
+from guideway.masks.forest import unpack
+from guideway.syntax.gbnf import Characters, Grammar, Item, Name, Terminal, Word, parse_gbnf
 
 LETTERS = gw.Vocabulary([b"a", b"b", b"ab", b"<eos>"], eos_ids={3})
 LONGEST = 5

@@ -2,7 +2,7 @@
 
 import gc
 
-from guideway.lowering.interning import Interned, _Entry
+from guideway.lowering.nodes import Interned, _Entry
 
 
 class Thing:

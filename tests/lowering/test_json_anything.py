@@ -6,8 +6,7 @@ from typing import Any
 import pytest
 
 from guideway.automata.derivative import Derivatives
-from guideway.lowering.json_anything import anything, every
-from guideway.lowering.json_schema import lower_json_schema
+from guideway.lowering.json_schema import anything, every, lower_json_schema
 from guideway.lowering.json_text import json_style
 from guideway.lowering.nodes import Alt, Rule
 from guideway.syntax.json_schema_source import JsonSchema

@@ -10,14 +10,21 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from guideway.automata.derivative import Derivatives
-from guideway.lowering import json_apart, json_cases
-from guideway.lowering.json_apart import Apart
-from guideway.lowering.json_atoms import Among, Holds, Named, Required
-from guideway.lowering.json_formulas import all_of, any_of, leaf
-from guideway.lowering.json_meaning import Meaning
+from guideway.lowering import json_cases
+from guideway.lowering import json_meaning as json_apart
+from guideway.lowering.json_formulas import (
+    Among,
+    Holds,
+    Named,
+    Required,
+    all_of,
+    any_of,
+    exact,
+    leaf,
+)
+from guideway.lowering.json_meaning import Apart, Meaning
 from guideway.lowering.json_schema import Lowering, lower_json_schema
 from guideway.lowering.json_text import json_style
-from guideway.lowering.json_values import exact
 from guideway.syntax.json_schema import parse_json_schema
 from guideway.syntax.json_schema_source import JsonSchema
 from json_applicators import Applicators

@@ -4,7 +4,10 @@ import pytest
 
 from guideway.errors import GuidewayError
 from guideway.lowering.expr import literal
-from guideway.lowering.json_atoms import (
+from guideway.lowering.json_exclusive import Like, Unlike
+from guideway.lowering.json_formulas import (
+    FALSE,
+    TRUE,
     Among,
     Amount,
     AtLeast,
@@ -24,23 +27,23 @@ from guideway.lowering.json_atoms import (
     Shorter,
     SomeItem,
     Text,
+    all_of,
     at_least,
     at_most,
+    exact,
     found,
     holding,
     item,
     items,
+    leaf,
     longer,
     matching,
     named,
+    opposite,
     shorter,
     some_item,
 )
-from guideway.lowering.json_formulas import FALSE, TRUE, all_of, leaf, opposite
-from guideway.lowering.json_given import Like, Unlike
-from guideway.lowering.json_progress import Kept, Now
-from guideway.lowering.json_unlike import unlike_member
-from guideway.lowering.json_values import exact
+from guideway.lowering.json_progress import Kept, Now, unlike_member
 from guideway.syntax.json_schema_tree import Numbers, Strings
 
 VALUE = leaf(Holds("#/x"))

@@ -9,7 +9,7 @@ import pytest
 
 import guideway as gw
 from guideway.automata.decided import Decisions
-from guideway.lowering.json_both import apart
+from guideway.lowering.json_schema import apart
 from guideway.lowering.sources import lower_source
 from guideway.syntax.json_style import Whitespace
 

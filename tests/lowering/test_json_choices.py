@@ -7,21 +7,27 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from guideway.errors import LimitError
-from guideway.lowering import json_choices
+from guideway.lowering import json_cases as json_choices
 from guideway.lowering.fuel import metered
-from guideway.lowering.json_atoms import (
+from guideway.lowering.json_cases import first_case
+from guideway.lowering.json_exclusive import Unlike
+from guideway.lowering.json_formulas import (
+    FALSE,
+    TRUE,
     Beside,
+    Formula,
     Holds,
     Matching,
     Named,
     Required,
+    all_of,
+    any_of,
+    exact,
+    holds,
+    leaf,
     matching,
     named,
 )
-from guideway.lowering.json_choices import first_case
-from guideway.lowering.json_formulas import FALSE, TRUE, Formula, all_of, any_of, holds, leaf
-from guideway.lowering.json_given import Unlike
-from guideway.lowering.json_values import exact
 
 NAMES = "abcde"
 HERE = [leaf(Required(name)) for name in NAMES]

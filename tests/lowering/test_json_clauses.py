@@ -8,35 +8,32 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from guideway.lowering import json_clauses
+from guideway.lowering import json_cases as json_clauses
 from guideway.lowering.fuel import metered
-from guideway.lowering.json_atoms import (
+from guideway.lowering.json_cases import Clauses, cases
+from guideway.lowering.json_formulas import (
+    FALSE,
+    TRUE,
     Among,
     AtLeast,
     AtMost,
+    Atom,
     Beside,
+    Formula,
     Found,
     Matching,
     Named,
     Required,
-    found,
-    matching,
-    named,
-)
-from guideway.lowering.json_cases import cases
-from guideway.lowering.json_clauses import Clauses
-from guideway.lowering.json_formulas import (
-    FALSE,
-    TRUE,
-    Atom,
-    Formula,
     all_of,
     any_of,
+    exact,
+    found,
     holds,
     leaf,
+    matching,
+    named,
     opposite,
 )
-from guideway.lowering.json_values import exact
 from guideway.syntax.json_schema_source import JsonSchema
 from json_schemas import machine, matches, verdict
 
@@ -200,7 +197,7 @@ def test_instances_are_those_of_the_validators(schema):
 
 
 def test_one_of_six_kinds_takes_seven_cases():
-    from guideway.lowering.json_atoms import Holds
+    from guideway.lowering.json_formulas import Holds
     from guideway.lowering.json_schema import Lowering
 
     lowering = Lowering(JsonSchema(one_of(6)))

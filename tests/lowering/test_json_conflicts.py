@@ -6,8 +6,7 @@ import pytest
 
 import guideway as gw
 from guideway.automata.derivative import Derivatives
-from guideway.lowering.json_conflicts import explain_conflict
-from guideway.lowering.json_schema import lower_json_schema
+from guideway.lowering.json_schema import explain_conflict, lower_json_schema
 from guideway.lowering.nodes import Expr
 from guideway.syntax.json_schema_source import JsonSchema
 

@@ -7,8 +7,7 @@ import pytest
 
 import guideway as gw
 from guideway.lowering.fuel import metered
-from guideway.lowering.json_constants import Constants
-from guideway.lowering.json_values import exact
+from guideway.lowering.json_formulas import Constants, exact
 from guideway.syntax.json_schema import parse_json_schema
 from guideway.syntax.json_text import Json
 

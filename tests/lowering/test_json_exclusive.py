@@ -5,11 +5,9 @@ from itertools import combinations
 from typing import Any
 
 from guideway.lowering import json_exclusive
-from guideway.lowering.json_atoms import Among, Holds
 from guideway.lowering.json_exclusive import Outlines, exactly_one
-from guideway.lowering.json_formulas import all_of, holds, leaf
+from guideway.lowering.json_formulas import Among, Holds, all_of, exact, holds, leaf
 from guideway.lowering.json_members_least import size
-from guideway.lowering.json_values import exact
 from guideway.syntax.json_schema import parse_json_schema
 from guideway.syntax.json_schema_source import JsonSchema
 from json_schemas import machine, matches, verdict

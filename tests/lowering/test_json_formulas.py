@@ -7,12 +7,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from guideway.lowering.fuel import metered
-from guideway.lowering.json_atoms import Holds, Required
 from guideway.lowering.json_cases import MOST, cases
 from guideway.lowering.json_formulas import (
     FALSE,
     TRUE,
     Formula,
+    Holds,
+    Required,
     all_of,
     any_of,
     atoms,

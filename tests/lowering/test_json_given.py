@@ -11,9 +11,16 @@ import pytest
 from jsonschema import Draft202012Validator
 
 import guideway as gw
-from guideway.lowering.json_formulas import FALSE, Formula, all_of, leaf, opposite
-from guideway.lowering.json_given import Like, Unlike, alternatives, any_like, exactly, like, merged
-from guideway.lowering.json_values import exact
+from guideway.lowering.json_exclusive import (
+    Like,
+    Unlike,
+    alternatives,
+    any_like,
+    exactly,
+    like,
+    merged,
+)
+from guideway.lowering.json_formulas import FALSE, Formula, all_of, exact, leaf, opposite
 
 BYTES = gw.Vocabulary([bytes([byte]) for byte in range(256)] + [b"<end>"], eos_ids={256})
 OBJECTS: list[Any] = [{"id": n, "name": f"n{n}", "tags": [n % 7, n % 3]} for n in range(60)]

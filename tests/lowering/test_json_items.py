@@ -14,7 +14,7 @@ import pytest
 import guideway as gw
 from guideway.automata.derivative import Derivatives
 from guideway.lowering.expr import UNSURE
-from guideway.lowering.json_endless import endless_options
+from guideway.lowering.json_objects import endless_options
 from guideway.lowering.json_schema import lower_json_schema
 from guideway.lowering.nodes import Capture, Expr
 from guideway.syntax.json_schema_source import JsonSchema

@@ -3,7 +3,7 @@
 from hypothesis import given
 from hypothesis import strategies as st
 
-from guideway.lowering.json_keys import KeyTrie
+from guideway.lowering.json_keysets import KeyTrie
 
 NAMES = st.lists(st.text(st.sampled_from("abé"), max_size=4), unique=True, max_size=8)
 

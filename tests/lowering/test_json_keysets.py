@@ -7,10 +7,8 @@ import pytest
 
 import guideway as gw
 from guideway.lowering import json_keysets
-from guideway.lowering.json_atoms import Matching
-from guideway.lowering.json_formulas import FALSE, Atom
-from guideway.lowering.json_keysets import Keysets
-from guideway.lowering.json_patterns import any_of_strings, strings_with
+from guideway.lowering.json_formulas import FALSE, Atom, Matching
+from guideway.lowering.json_keysets import Keysets, any_of_strings, strings_with
 from guideway.lowering.json_text import Spelling
 from guideway.lowering.regular import contains
 from guideway.syntax.regex import parse_regex

@@ -8,13 +8,11 @@ import guideway as gw
 from guideway.automata.derivative import Derivatives
 from guideway.lowering.json_scalars import scalars
 from guideway.lowering.json_schema import Lowering, lower_json_schema
-from guideway.lowering.json_text import json_style
-from guideway.lowering.json_words import words_of
+from guideway.lowering.json_text import json_style, words_of
 from guideway.lowering.nodes import Rule
 from guideway.syntax.json_schema import LooseParts
-from guideway.syntax.json_schema_keywords import Draft
-from guideway.syntax.json_schema_parts import read_scalars
-from guideway.syntax.json_schema_tree import Document
+from guideway.syntax.json_schema_resources import Draft
+from guideway.syntax.json_schema_tree import Document, read_scalars
 from guideway.syntax.json_text import write_json
 
 WHITESPACES = ("any", "compact")

@@ -9,9 +9,8 @@ from jsonschema import Draft202012Validator
 
 import guideway as gw
 from guideway.lowering.fuel import metered
-from guideway.lowering.json_atoms import Text
-from guideway.lowering.json_formulas import all_of, any_of, leaf, opposite
-from guideway.lowering.json_lengths import in_lengths
+from guideway.lowering.json_formulas import Text, all_of, any_of, leaf, opposite
+from guideway.lowering.json_scalars import in_lengths
 from guideway.lowering.regex import lower_regex
 from guideway.lowering.regular import contains
 from guideway.syntax.json_schema_tree import Strings

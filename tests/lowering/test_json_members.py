@@ -6,17 +6,26 @@ import pytest
 
 from guideway.automata.derivative import Derivatives
 from guideway.errors import LimitError
-from guideway.lowering import json_items_ways, json_members
+from guideway.lowering import json_members
+from guideway.lowering import json_progress as json_items_ways
 from guideway.lowering.fuel import metered
-from guideway.lowering.json_atoms import Among, AtLeast, AtMost
-from guideway.lowering.json_formulas import Formula, all_of, any_of, leaf, opposite
-from guideway.lowering.json_given import Unlike, exactly, like
+from guideway.lowering.json_exclusive import Unlike, exactly, like
+from guideway.lowering.json_formulas import (
+    Among,
+    AtLeast,
+    AtMost,
+    Formula,
+    all_of,
+    any_of,
+    exact,
+    leaf,
+    opposite,
+)
 from guideway.lowering.json_items import ItemsTemplate
 from guideway.lowering.json_members import MembersTemplate
-from guideway.lowering.json_members_rest import Member, Rest
+from guideway.lowering.json_objects import Member, Rest
 from guideway.lowering.json_schema import Lowering
 from guideway.lowering.json_text import json_style
-from guideway.lowering.json_values import exact
 from guideway.syntax.json_schema_source import JsonSchema
 from json_schemas import machine, matches
 

@@ -9,32 +9,30 @@ from guideway.automata.derivative import Derivatives
 from guideway.constraints.compiled import CompiledConstraint
 from guideway.lowering import json_members, json_members_found
 from guideway.lowering.expr import ALL_BYTES, ANYTHING, EPSILON, literal
-from guideway.lowering.json_atoms import (
+from guideway.lowering.json_exclusive import Unlike
+from guideway.lowering.json_formulas import (
+    FALSE,
+    TRUE,
     Among,
     AtLeast,
     AtMost,
     Beside,
+    Formula,
     Found,
     Matching,
     Named,
     Required,
-)
-from guideway.lowering.json_formulas import (
-    FALSE,
-    TRUE,
-    Formula,
     all_of,
     any_of,
+    exact,
     leaf,
     opposite,
 )
-from guideway.lowering.json_given import Unlike
 from guideway.lowering.json_keysets import KeyClass
 from guideway.lowering.json_members import MembersTemplate
-from guideway.lowering.json_members_rest import Member, Rest
+from guideway.lowering.json_objects import Member, Rest
 from guideway.lowering.json_schema import Lowering
 from guideway.lowering.json_text import json_style
-from guideway.lowering.json_values import exact
 from guideway.lowering.nodes import Expr
 from guideway.syntax.json_schema_source import JsonSchema
 

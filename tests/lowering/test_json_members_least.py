@@ -8,7 +8,8 @@ import pytest
 
 from guideway.automata.derivative import Derivatives
 from guideway.errors import LimitError
-from guideway.lowering import json_members_keys, json_members_least
+from guideway.lowering import json_members_least
+from guideway.lowering import json_objects as json_members_keys
 from guideway.lowering.fuel import metered
 from guideway.lowering.nodes import Expr
 from json_schemas import machine, verdict

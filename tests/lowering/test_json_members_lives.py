@@ -7,16 +7,17 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from guideway.automata.derivative import Derivatives
+from guideway.automata.derivative import Derivatives, read_byte
 from guideway.automata.least import Least
-from guideway.automata.reading import read_byte
 from guideway.errors import LimitError
 from guideway.lowering import (
     json_cases,
     json_members,
     json_members_found,
-    json_members_lives,
     json_progress,
+)
+from guideway.lowering import (
+    json_members_least as json_members_lives,
 )
 from guideway.lowering.expr import ALL_BYTES
 from guideway.lowering.fuel import metered

@@ -7,8 +7,10 @@ import pytest
 
 import guideway as gw
 from guideway.automata.derivative import Derivatives
-from guideway.lowering import answers, json_members_shortest, json_members_standing
-from guideway.lowering.json_members_standing import Standing
+from guideway.lowering import json_members as json_members_shortest
+from guideway.lowering import json_members as json_members_standing
+from guideway.lowering import nodes as answers
+from guideway.lowering.json_members import Standing
 from guideway.lowering.json_schema import lower_json_schema
 from guideway.lowering.nodes import Expr
 from guideway.syntax.json_schema_source import JsonSchema

@@ -7,8 +7,8 @@ from fractions import Fraction
 import pytest
 
 import guideway as gw
-from guideway.lowering.json_numbers import implies, merged, no_number, within
-from guideway.masks.bits import unpack
+from guideway.lowering.numbers import implies, merged, no_number, within
+from guideway.masks.forest import unpack
 from guideway.syntax.json_schema_tree import Bound, Numbers
 
 

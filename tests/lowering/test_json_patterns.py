@@ -9,7 +9,7 @@ import pytest
 import guideway as gw
 from guideway.automata.derivative import Derivatives
 from guideway.lowering.expr import both
-from guideway.lowering.json_patterns import (
+from guideway.lowering.json_keysets import (
     any_of_strings,
     has_string,
     strings_with,

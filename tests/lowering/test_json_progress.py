@@ -9,12 +9,13 @@ from hypothesis import strategies as st
 from guideway.errors import GuidewayError, LimitError
 from guideway.lowering import json_progress
 from guideway.lowering.fuel import metered
-from guideway.lowering.json_atoms import Holds, Required
 from guideway.lowering.json_formulas import (
     FALSE,
     TRUE,
     Atom,
     Formula,
+    Holds,
+    Required,
     all_of,
     any_of,
     holds,

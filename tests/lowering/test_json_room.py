@@ -14,9 +14,8 @@ from jsonschema import Draft202012Validator
 
 import guideway as gw
 from guideway.constraints.compiled import CompiledConstraint
-from guideway.lowering.json_atoms import Required, at_most
-from guideway.lowering.json_formulas import FALSE, all_of, leaf
-from guideway.lowering.json_room import bounded, room
+from guideway.lowering.json_formulas import FALSE, Required, all_of, at_most, leaf
+from guideway.lowering.json_objects import bounded, room
 
 NAMES = ["a", "ab", 'é"', "\n", "💩"]
 VALUES = ["1", '"b"']

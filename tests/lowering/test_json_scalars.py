@@ -10,8 +10,7 @@ import pytest
 
 from guideway.lowering import json_scalars
 from guideway.lowering.expr import EPSILON
-from guideway.lowering.json_atoms import Amount
-from guideway.lowering.json_formulas import all_of, leaf
+from guideway.lowering.json_formulas import Amount, all_of, leaf
 from guideway.lowering.json_text import Spelling
 from guideway.lowering.regular import contains
 from guideway.syntax.json_schema_tree import Bound, Numbers

@@ -6,11 +6,11 @@ from typing import Any
 import pytest
 
 from guideway.automata.derivative import Derivatives
-from guideway.lowering import json_leaves
+from guideway.lowering import json_scalars as json_leaves
 from guideway.lowering.json_objects import ObjectTemplate
 from guideway.lowering.json_schema import Lowering, lower_json_schema
-from guideway.lowering.linear import parts_of
 from guideway.lowering.nodes import Call, Expr, Rule
+from guideway.lowering.regular import parts_of
 from guideway.syntax.json_schema_source import JsonSchema
 from guideway.syntax.json_schema_tame import read_tame
 from json_schemas import machine, matches, verdict

@@ -2,7 +2,7 @@
 
 import pytest
 
-from guideway.lowering.json_values import read_exact
+from guideway.lowering.json_formulas import read_exact
 
 PAIRS = [
     ('{"a":1,"b":[0,-0]}', '{"b": [0.0, 0e5], "a": 10e-1}', True),

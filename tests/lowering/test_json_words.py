@@ -6,8 +6,7 @@ import pytest
 
 from guideway.automata.derivative import Derivatives
 from guideway.lowering.expr import ALL_BYTES, EMPTY, concat, literal
-from guideway.lowering.json_text import QUOTE, json_style
-from guideway.lowering.json_words import WordsTemplate, words_of, words_rule
+from guideway.lowering.json_text import QUOTE, WordsTemplate, json_style, words_of, words_rule
 from guideway.lowering.nodes import Rule
 from guideway.syntax.json_schema_source import JsonSchema
 

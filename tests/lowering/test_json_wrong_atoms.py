@@ -2,8 +2,7 @@
 
 import pytest
 
-from guideway.lowering.json_atoms import Longer, Required
-from guideway.lowering.json_formulas import leaf
+from guideway.lowering.json_formulas import Longer, Required, leaf
 from guideway.lowering.json_items import ItemsTemplate
 from guideway.lowering.json_members import MembersTemplate
 from guideway.lowering.json_scalars import number, text_content

@@ -1,6 +1,6 @@
 """Stacks: what they read, when they end, and what they need at least."""
 
-from guideway.lowering.lark_automaton import Automaton
+from guideway.lowering.lark_plans import Automaton
 from guideway.syntax.lark_reader import read_lark
 from guideway.syntax.lark_source import Lark
 

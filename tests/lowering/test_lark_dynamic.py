@@ -11,7 +11,7 @@ from guideway.errors import UnsatisfiableError, UnsupportedError
 from guideway.lowering.lark_dynamic import lower_lark_dynamic
 from guideway.lowering.nodes import Expr
 from guideway.lowering.sources import lower_source
-from guideway.masks.bits import unpack
+from guideway.masks.forest import unpack
 from guideway.syntax.lark_reader import read_lark
 from guideway.syntax.lark_source import Lark
 from lark_samples import accepted

@@ -6,13 +6,12 @@ from lark.indenter import PythonIndenter
 
 from guideway.errors import GuidewayError
 from guideway.lowering.expr import ALL_BYTES
-from guideway.lowering.lark_automaton import Automaton, Frame
-from guideway.lowering.lark_freedom import freedom
-from guideway.lowering.lark_plans import always_completed
+from guideway.lowering.lark_contextual import freedom
+from guideway.lowering.lark_plans import Automaton, Frame, always_completed
 from guideway.lowering.lark_scanners import Scanners
+from guideway.syntax.lark_errors import END, LarkTable
 from guideway.syntax.lark_reader import read_lark
 from guideway.syntax.lark_source import Lark
-from guideway.syntax.lark_tree import END, LarkTable
 from lark_samples import Blocks, by_chance, python_lark, python_tree
 
 LONGEST = 5  # states of a path,

@@ -12,7 +12,7 @@ from guideway.automata.derivative import Derivatives
 from guideway.errors import LimitError, SourceError, UnsatisfiableError, UnsupportedError
 from guideway.lowering.sources import lower_source
 from guideway.lowering.substrings import lower_substring
-from guideway.masks.bits import unpack
+from guideway.masks.forest import unpack
 from guideway.syntax.lark_errors import placed
 from guideway.syntax.sources import Source
 from lark_samples import accepted

@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from guideway.errors import GuidewayError
-from guideway.lowering import linear
+from guideway.lowering import regular as linear
 from guideway.lowering.expr import (
     ALL_BYTES,
     EMPTY,
@@ -21,9 +21,8 @@ from guideway.lowering.expr import (
     literal,
     repeat,
 )
-from guideway.lowering.linear import arcs
 from guideway.lowering.nodes import Expr, Rule
-from guideway.lowering.regular import contains, derivative
+from guideway.lowering.regular import arcs, contains, derivative
 
 LETTERS, TEXTS = b"abc", [bytes(text) for n in range(4) for text in product(b"abc", repeat=n)]
 

@@ -11,9 +11,9 @@ from hypothesis import strategies as st
 from guideway.errors import GuidewayError, LimitError, UnsupportedError
 from guideway.lowering.expr import EMPTY
 from guideway.lowering.json_text import spell_character
+from guideway.lowering.preferred_machine import whole_matches
 from guideway.lowering.regex import lower_regex, lower_search
 from guideway.lowering.unicode import character
-from guideway.lowering.whole_matches import whole_matches
 from guideway.syntax.regex import parse_regex
 from guideway.syntax.regex_tree import Back, Mode, Pattern
 from guideway.syntax.sources import Dialect

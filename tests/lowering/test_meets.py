@@ -24,7 +24,7 @@ from guideway.lowering.expr import (
 from guideway.lowering.meets import looking, solid
 from guideway.lowering.nodes import Expr, Rule
 from guideway.lowering.sources import lower_source
-from guideway.masks.bits import unpack
+from guideway.masks.forest import unpack
 from guideway.syntax.sources import Source
 
 WORDS = ["".join(w) for n in range(7) for w in product("(x)", repeat=n)]

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from pydantic import Field
 
 import guideway as gw
-from guideway.lowering.number_doubles import doubles
+from guideway.lowering.numbers import doubles
 from guideway.lowering.regular import contains
 from random_walks import BYTES, text_of
 

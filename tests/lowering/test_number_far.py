@@ -6,10 +6,8 @@ import pytest
 
 from guideway.automata.derivative import Derivatives
 from guideway.errors import LimitError
-from guideway.lowering.json_numbers import within
-from guideway.lowering.json_values import exact
-from guideway.lowering.number_far import BEYOND
-from guideway.lowering.numbers import all_but, exactly
+from guideway.lowering.json_formulas import exact
+from guideway.lowering.numbers import BEYOND, all_but, exactly, within
 from guideway.syntax.json_schema_tree import Numbers
 from guideway.syntax.json_text import read_json
 from json_schemas import machine, matches

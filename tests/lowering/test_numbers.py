@@ -14,7 +14,7 @@ from guideway.automata.derivative import Derivatives
 from guideway.errors import LimitError, UnsupportedError
 from guideway.lowering.expr import EMPTY
 from guideway.lowering.nodes import Expr
-from guideway.lowering.number_forms import exponents
+from guideway.lowering.number_ranges import exponents
 from guideway.lowering.numbers import (
     all_but,
     exactly,

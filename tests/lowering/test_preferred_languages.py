@@ -17,7 +17,7 @@ from guideway.lowering.expr import (
     repeat,
 )
 from guideway.lowering.nodes import Expr
-from guideway.lowering.preferred_languages import ALL, MOST_STATES, NONE, Languages
+from guideway.lowering.preferred_machine import ALL, MOST_STATES, NONE, Languages
 
 WORDS = [word for size in range(7) for word in product(range(2), repeat=size)]
 

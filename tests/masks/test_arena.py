@@ -1,10 +1,9 @@
 """What is written to an arena can be read again, however often it grew meanwhile."""
 
 import guideway as gw
-from guideway.masks.arena import Arena
+from guideway.masks.arena import Arena, Plan
 from guideway.masks.gallery import Gallery
 from guideway.masks.lexicon import Lexicon
-from guideway.masks.plans import Plan
 
 VOCABULARY = gw.Vocabulary([*(bytes((b,)) for b in range(256)), b"<end>"], eos_ids={256})
 

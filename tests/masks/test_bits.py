@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from guideway.masks.bits import count, has, pack, unpack, words
+from guideway.masks.forest import count, has, pack, unpack, words
 
 widths = st.integers(1, 130)
 

@@ -23,8 +23,9 @@ from guideway.lowering.expr import (
     literal,
     repeat,
 )
-from guideway.masks import lexicon, records, seeds
-from guideway.masks.bits import unpack
+from guideway.masks import lexicon, records
+from guideway.masks import network as seeds
+from guideway.masks.forest import unpack
 from guideway.masks.kernels import layout as at
 from guideway.masks.kernels.bound_layout import BOUND_SEARCH, SPLITTING
 from guideway.masks.kernels.layout import EXPANDED

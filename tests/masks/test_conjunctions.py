@@ -7,7 +7,7 @@ import pytest
 from guideway.automata.derivative import Derivatives
 from guideway.lowering.expr import EMPTY, alt, both, byte_set, complement, concat, literal, repeat
 from guideway.lowering.nodes import And, Expr, Repeat
-from guideway.masks.conjunctions import counted_apart, holds, operands
+from guideway.masks.records import counted_apart, holds, operands
 
 ANY, FEW = byte_set(b"abc"), byte_set(b"ab")
 MACHINE = Derivatives(EMPTY)

@@ -9,7 +9,7 @@ import pytest
 
 import guideway as gw
 from guideway.masks import objects
-from guideway.masks.bits import unpack
+from guideway.masks.forest import unpack
 from two_engines import Both, explored, vocabulary
 
 STRING = {"type": "string"}

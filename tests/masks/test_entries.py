@@ -7,9 +7,9 @@ import pytest
 import guideway as gw
 from guideway.lowering.expr import literal, optional
 from guideway.lowering.nodes import Rule
-from guideway.masks.bits import unpack
+from guideway.masks.forest import unpack
 from guideway.masks.kernels import entry_layout as entry
-from guideway.masks.known import Known
+from guideway.masks.verdicts import Known
 from two_engines import Both
 
 TOKENS = [b"x", b"xx", b"(", b")", b"(x", b"x)", b"))", b"x(", b"y", b"xy", b"<end>"]

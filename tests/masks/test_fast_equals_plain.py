@@ -8,9 +8,10 @@ import numpy as np
 import pytest
 
 import guideway as gw
-from guideway.masks import arena, gallery, lexicon, plans
+from guideway.masks import arena, gallery, lexicon
+from guideway.masks import arena as plans
+from guideway.masks.gallery import Shelf
 from guideway.masks.rows import Rows
-from guideway.masks.shelf import Shelf
 from two_engines import Both, explored, vocabulary
 
 TEXT = {"type": "string"}

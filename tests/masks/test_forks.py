@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 import guideway as gw
-from guideway.masks.bits import unpack
+from guideway.masks.forest import unpack
 from two_engines import Both
 
 TOKENS = [b"a", b"aa", b"a" * 9, b"(", b")", b"()", b"(a", b"))", b"a)", b"+", b"a+a", b"<end>"]

@@ -8,8 +8,9 @@ import pytest
 
 import guideway as gw
 from guideway.lowering.expr import byte_set, concat, literal, repeat
-from guideway.masks import exits, forest, gallery
-from guideway.masks.bits import unpack
+from guideway.masks import forest, gallery
+from guideway.masks import forest as exits
+from guideway.masks.forest import unpack
 from guideway.masks.gallery import Gallery
 from guideway.masks.kernels import layout as at
 from guideway.masks.kernels.entry import draw_picture

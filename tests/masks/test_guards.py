@@ -26,7 +26,7 @@ from guideway.lowering.nodes import Concat, Expr, Rule
 from guideway.lowering.sources import lower_source
 from guideway.masks import network as networks
 from guideway.masks import states, verdicts
-from guideway.masks.bits import unpack
+from guideway.masks.forest import unpack
 from guideway.masks.kernels import layout as at
 from guideway.masks.network import Network
 from guideway.masks.rows import Rows

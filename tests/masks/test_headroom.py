@@ -11,9 +11,9 @@ import guideway as gw
 from guideway.constraints.closing import Closing
 from guideway.constraints.compiled import CompiledConstraint, DecodeState
 from guideway.errors import LimitError
-from guideway.masks import headroom
-from guideway.masks.bits import unpack
-from guideway.masks.headroom import Headroom
+from guideway.masks import nearness as headroom
+from guideway.masks.forest import unpack
+from guideway.masks.nearness import Headroom
 from guideway.masks.network import Network
 
 LONGER = [

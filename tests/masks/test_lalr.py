@@ -13,7 +13,7 @@ from guideway.errors import GuidewayError
 from guideway.lowering.lark_contextual import Places
 from guideway.masks import gallery, network, verdicts
 from guideway.masks.arena import Arena
-from guideway.masks.bits import unpack
+from guideway.masks.forest import unpack
 from guideway.masks.kernels import layout
 from guideway.masks.rows import Rows
 from guideway.masks.states import States

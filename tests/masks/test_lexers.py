@@ -9,9 +9,9 @@ import pytest
 
 import guideway as gw
 from guideway.automata.derivative import Derivatives
-from guideway.masks import exits, gallery
-from guideway.masks.bits import unpack
-from guideway.masks.forest import Forest
+from guideway.masks import forest as exits
+from guideway.masks import gallery
+from guideway.masks.forest import Forest, unpack
 from guideway.masks.kernels import lexer_layout as seen
 from guideway.masks.states import States
 from lark_samples import Blocks, lowered

@@ -13,7 +13,6 @@ import guideway as gw
 from guideway.automata import least
 from guideway.automata.derivative import Derivatives
 from guideway.lowering import fuel
-from guideway.lowering.endless import surely_open
 from guideway.lowering.expr import (
     ALL_BYTES,
     EMPTY,
@@ -30,6 +29,7 @@ from guideway.lowering.fuel import attempt, metered
 from guideway.lowering.json_text import spell_character
 from guideway.lowering.nodes import Expr, Rule
 from guideway.lowering.regex import lower_search
+from guideway.lowering.regular import surely_open
 from guideway.masks import lexicon
 from guideway.masks.kernels import record_layout
 from guideway.masks.kernels.layout import DEAD_END

@@ -10,7 +10,7 @@ import pytest
 
 import guideway as gw
 from guideway.constraints.compiled import CompiledConstraint
-from guideway.masks.kernels.linking import Kernels
+from guideway.masks.kernels.statements import Kernels
 from guideway.masks.kernels.views import inner, release, take_again
 
 BYTES = gw.Vocabulary([*(bytes((b,)) for b in range(256)), b"<end>"], eos_ids={256})

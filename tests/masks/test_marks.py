@@ -11,7 +11,7 @@ from guideway.automata.derivative import Derivatives
 from guideway.lowering.expr import alt, concat, literal
 from guideway.lowering.sources import lower_source
 from guideway.masks import marks
-from guideway.masks.bits import unpack
+from guideway.masks.forest import unpack
 from guideway.masks.marks import last_value
 from guideway.masks.rows import Rows
 from guideway.masks.states import States

@@ -3,7 +3,7 @@
 import gc
 import threading
 
-from guideway.masks.memory import Held, total, track, tracked
+from guideway.masks.forest import Held, total, track, tracked
 
 
 class Held7:

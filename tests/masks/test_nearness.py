@@ -8,8 +8,9 @@ import pytest
 import guideway as gw
 from guideway.constraints.compiled import CompiledConstraint
 from guideway.errors import LimitError
-from guideway.masks import nearness, spans
-from guideway.masks.bits import unpack
+from guideway.masks import lexicon as spans
+from guideway.masks import nearness
+from guideway.masks.forest import unpack
 from guideway.masks.network import Network
 from random_walks import BYTES
 

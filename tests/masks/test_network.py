@@ -7,11 +7,11 @@ import pytest
 
 import guideway as gw
 from guideway.automata.derivative import Derivatives
-from guideway.lowering.alternatives import branching
 from guideway.lowering.expr import (
     EPSILON,
     alt,
     both,
+    branching,
     byte_set,
     capture,
     complement,
@@ -22,13 +22,12 @@ from guideway.lowering.expr import (
 )
 from guideway.lowering.json_text import spell_character
 from guideway.lowering.nodes import Expr, Rule
-from guideway.masks import lexicon, literals
-from guideway.masks.bits import unpack
+from guideway.masks import lexicon
+from guideway.masks import lexicon as literals
+from guideway.masks.forest import unpack
 from guideway.masks.gallery import shared_gallery
-from guideway.masks.lexicon import shared_lexicon
-from guideway.masks.literals import lexeme_of
-from guideway.masks.network import Network
-from guideway.masks.networks import new_network
+from guideway.masks.lexicon import lexeme_of, shared_lexicon
+from guideway.masks.network import Network, new_network
 from guideway.masks.rows import Rows
 from guideway.masks.states import States
 from toys import Distinct

@@ -9,15 +9,12 @@ import guideway as gw
 from guideway.automata.derivative import Derivatives
 from guideway.lowering.expr import literal
 from guideway.lowering.json_schema import lower_json_schema
-from guideway.masks.arena import Arena
+from guideway.masks.arena import Arena, Plan
 from guideway.masks.gallery import Gallery, shared_gallery
 from guideway.masks.kernels import layout as at
-from guideway.masks.known import Known
 from guideway.masks.lexicon import Lexicon, shared_lexicon
-from guideway.masks.network import Network
-from guideway.masks.networks import new_network
-from guideway.masks.plans import Plan
-from guideway.masks.seeds import Seed
+from guideway.masks.network import Network, Seed, new_network
+from guideway.masks.verdicts import Known
 
 VOCABULARY = gw.Vocabulary([*(bytes((b,)) for b in range(256)), b'": ', b"[{", b"<end>"], {258})
 ANY: dict[str, Any] = {"a": [1, {"b": None}], "c": {"d": "e\n"}, "f": -2.5e3}

@@ -4,10 +4,9 @@ import numpy as np
 import pytest
 
 import guideway as gw
-from guideway.masks import shelf
-from guideway.masks.gallery import Gallery
+from guideway.masks import gallery as shelf
+from guideway.masks.gallery import Gallery, Shelf
 from guideway.masks.lexicon import shared_lexicon
-from guideway.masks.shelf import Shelf
 
 TOKENS = [*(bytes((byte,)) for byte in range(256)), b"ab", b"ba", b"abc"]
 

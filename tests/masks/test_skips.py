@@ -4,7 +4,7 @@ import random
 from itertools import product
 
 import guideway as gw
-from guideway.masks.bits import unpack
+from guideway.masks.forest import unpack
 
 WHOLE = (
     *(bytes((b,)) for b in range(256)),

@@ -6,7 +6,7 @@ import sys
 import numpy as np
 import pytest
 
-from guideway.masks.space import untouched
+from guideway.masks.forest import untouched
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="processes are not forked there")

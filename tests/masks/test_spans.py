@@ -8,11 +8,10 @@ import pytest
 
 import guideway as gw
 from guideway.constraints.compiled import CompiledConstraint, DecodeState
-from guideway.masks import spans
-from guideway.masks.bits import unpack
+from guideway.masks import lexicon as spans
+from guideway.masks.forest import unpack
 from guideway.masks.kernels import layout as at
-from guideway.masks.lexicon import Lexicon
-from guideway.masks.spans import Spans
+from guideway.masks.lexicon import Lexicon, Spans
 from random_walks import BYTES
 
 PATTERNS = [

@@ -8,10 +8,11 @@ import guideway as gw
 from guideway.automata.derivative import Derivatives
 from guideway.lowering.expr import ALL_BYTES, literal, repeat
 from guideway.lowering.sources import lower_source
-from guideway.masks import lexicon, networks, records, states
-from guideway.masks.bits import unpack
+from guideway.masks import lexicon, records, states
+from guideway.masks import network as networks
+from guideway.masks.forest import unpack
+from guideway.masks.gallery import Shelf
 from guideway.masks.network import Network
-from guideway.masks.shelf import Shelf
 from guideway.masks.states import States
 
 CLOSED = gw.Vocabulary([b"a", b"b", b"ab", b"<end>"], eos_ids={3})

@@ -10,7 +10,7 @@ from guideway.masks.kernels import layout as at
 from guideway.masks.kernels import lexer_layout as lexed
 from guideway.masks.lalr import LalrNodes
 from guideway.masks.states import States
-from guideway.syntax.lark_tree import END, LarkTable
+from guideway.syntax.lark_errors import END, LarkTable
 from guideway.syntax.shipped import shipped
 from lark_samples import by_chance, lowered
 

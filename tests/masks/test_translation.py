@@ -11,9 +11,8 @@ from typing import Any
 import numpy as np
 import pytest
 
-from guideway.masks.kernels.declarations import Inner, Word
-from guideway.masks.kernels.linking import Kernels
-from guideway.masks.kernels.statements import Translation, definitions_in
+from guideway.masks.kernels.statements import Kernels, Translation, definitions_in
+from guideway.masks.kernels.views import Inner, Word
 
 HEAD = """
 import numpy as np

@@ -5,10 +5,10 @@ import pytest
 import guideway as gw
 from guideway.automata.derivative import Derivatives
 from guideway.lowering.sources import lower_source
-from guideway.masks.bits import unpack
+from guideway.masks.forest import unpack
 from guideway.masks.gallery import shared_gallery
 from guideway.masks.lexicon import shared_lexicon
-from guideway.masks.networks import new_network
+from guideway.masks.network import new_network
 
 TOKENS = [b'":1,"', b'":1,"a', b'":1,"b', b'1,"', b',"']
 WORDS = [*(bytes((b,)) for b in range(256)), *TOKENS, b"<end>"]

@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 
 from guideway.automata.budget import Budget
 from guideway.automata.derivative import Derivatives
-from guideway.masks.bits import unpack
+from guideway.masks.forest import unpack
 from guideway.masks.rows import Rows
 from guideway.masks.table import DEAD, UNSURE, Table
 from guideway.masks.walk import walk

@@ -6,8 +6,8 @@ from typing import Any
 import pytest
 
 import guideway as gw
-from guideway.lowering import json_words
-from guideway.masks.bits import unpack
+from guideway.lowering import json_text as json_words
+from guideway.masks.forest import unpack
 from guideway.masks.kernels import layout as at
 from guideway.masks.rows import Rows
 

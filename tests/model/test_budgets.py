@@ -22,7 +22,7 @@ from guideway.engine.fake import FakeModel
 from guideway.engine.loop import generate
 from guideway.engine.request import Request
 from guideway.errors import LimitError
-from guideway.masks.bits import unpack
+from guideway.masks.forest import unpack
 from guideway.sampling.settings import Sampling
 from guideway.syntax.json_schema_source import JsonSchema
 from guideway.vocabulary.spellings import Vocabulary

@@ -8,7 +8,7 @@ from collections.abc import Generator
 import pytest
 
 import guideway as gw
-from guideway.syntax.collecting import pause, resume
+from guideway.syntax.json_text import pause, resume
 
 # In a process of its own: whoever measures what tests cover makes objects at each call.
 FIRST_MASK = """

@@ -4,8 +4,7 @@ import pytest
 
 import guideway as gw
 from guideway.errors import SourceError, UnsupportedError
-from guideway.syntax.gbnf import parse_gbnf, tokens_of
-from guideway.syntax.grammar_tree import Characters, Item, Name, Terminal, Word
+from guideway.syntax.gbnf import Characters, Item, Name, Terminal, Word, parse_gbnf, tokens_of
 
 
 def first(text: str) -> Item:

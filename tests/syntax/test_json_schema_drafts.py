@@ -7,7 +7,7 @@ import jsonschema_specifications
 import pytest
 
 from guideway.errors import UnsupportedError
-from guideway.syntax.json_schema_drafts import meta_schemas
+from guideway.syntax.json_schema_resources import meta_schemas
 from guideway.syntax.json_schema_source import JsonSchema
 from json_schemas import machine, matches
 

@@ -10,7 +10,7 @@ from referencing import Registry
 from referencing.jsonschema import DRAFT202012
 
 from guideway.errors import LimitError, SourceError, UnsupportedError
-from guideway.syntax import json_schema_files
+from guideway.syntax import json_schema_resources as json_schema_files
 from guideway.syntax.json_schema_source import JsonSchema
 from json_schemas import machine, matches
 

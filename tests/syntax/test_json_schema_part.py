@@ -6,8 +6,7 @@ import pytest
 
 import guideway as gw
 from guideway.errors import UnsupportedError
-from guideway.syntax.json_schema import parse_json_schema
-from guideway.syntax.json_schema_part import part_of
+from guideway.syntax.json_schema import parse_json_schema, part_of
 from guideway.syntax.json_schema_source import JsonSchema
 from tool_samples import PLAIN
 

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from guideway.syntax.json_text_deep import read_deep, write_deep
+from guideway.syntax.json_text import read_deep, write_deep
 
 DECODER = json.JSONDecoder()
 VALUES = st.recursive(

@@ -2,9 +2,9 @@
 
 import pytest
 
+from guideway.syntax.lark_errors import LarkTable
 from guideway.syntax.lark_reader import read_lark
 from guideway.syntax.lark_source import Lark
-from guideway.syntax.lark_tree import LarkTable
 
 
 def table(text: str, **options) -> LarkTable:

@@ -7,9 +7,8 @@ from lark.load_grammar import load_grammar
 import guideway as gw
 from guideway.errors import LimitError
 from guideway.syntax.lark_errors import Reading
-from guideway.syntax.lark_expansions import MOST, check_expansions, size_of
 from guideway.syntax.lark_reader import read_lark
-from guideway.syntax.lark_templates import check_templates
+from guideway.syntax.lark_sizes import MOST, check_expansions, check_templates, size_of
 
 NOTHING = Reading({})
 LETTERS = "abcdefghijklmnopqrstuvwxyz"

@@ -8,8 +8,7 @@ from guideway.syntax.lark_extensions import CLOSE, DEEPEST, OPEN, extend
 from guideway.syntax.lark_reader import read_lark
 from guideway.syntax.lark_source import Lark
 from guideway.syntax.sources import Either, Literal
-from guideway.syntax.special import Special
-from guideway.syntax.substrings import substring
+from guideway.syntax.special import Special, substring
 
 
 def parts(text, **options):

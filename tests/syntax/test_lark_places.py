@@ -4,9 +4,8 @@ import pytest
 
 import guideway as gw
 from guideway.errors import GuidewayError, SourceError, UnsatisfiableError, UnsupportedError
-from guideway.syntax.lark_errors import Reading
-from guideway.syntax.lark_places import regexes_placed
-from guideway.syntax.lark_tree import LarkTerminal
+from guideway.syntax.lark_errors import LarkTerminal, Reading
+from guideway.syntax.lark_source import regexes_placed
 
 BYTES = gw.Vocabulary([bytes([b]) for b in range(256)] + [b"<end>"], eos_ids={256})
 

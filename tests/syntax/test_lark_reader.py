@@ -9,12 +9,11 @@ import pytest
 from lark.indenter import PythonIndenter
 
 from guideway.errors import LimitError, SourceError, UnsupportedError
-from guideway.syntax.lark_errors import Reading, refusals
+from guideway.syntax.lark_errors import END, Production, Reading, refusals
 from guideway.syntax.lark_extensions import extend
 from guideway.syntax.lark_indenter import ItemIndenter
 from guideway.syntax.lark_reader import read_lark
 from guideway.syntax.lark_source import Lark, read_indenter
-from guideway.syntax.lark_tree import END, Production
 from guideway.syntax.sources import Literal
 from lark_samples import python_tree
 

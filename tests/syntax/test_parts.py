@@ -3,9 +3,9 @@
 import pytest
 
 import guideway as gw
-from guideway.syntax.parts import parts_of, with_parts
 from guideway.syntax.regions import Region, Until
 from guideway.syntax.sources import Literal
+from guideway.syntax.written import parts_of, with_parts
 
 A, B, C = Literal("a"), Literal("b"), Literal("c")
 MADE = [

@@ -14,8 +14,8 @@ from pydantic import Field, TypeAdapter
 
 from guideway.errors import SourceError, UnsupportedError
 from guideway.syntax.python_types import type_schema
-from guideway.syntax.python_types_bounds import outer_bound
-from guideway.syntax.python_types_core import read_core
+from guideway.syntax.python_types_adapter import read_core
+from guideway.syntax.python_types_formats import outer_bound
 from guideway.syntax.python_types_place import Place
 from type_oracle import check_offers
 

@@ -38,7 +38,7 @@ from typing_extensions import TypeAliasType
 
 from guideway.errors import UnsupportedError
 from guideway.syntax.python_types import type_schema
-from guideway.syntax.python_types_core import read_core
+from guideway.syntax.python_types_adapter import read_core
 from guideway.syntax.python_types_place import INTEGER, Place
 
 INT = {"$ref": INTEGER}

@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from pydantic import Field, TypeAdapter, ValidationError
 
-from guideway.syntax.python_types_decimals import decimal_patterns
+from guideway.syntax.python_types_formats import decimal_patterns
 
 COUNTS = st.fixed_dictionaries(
     {},

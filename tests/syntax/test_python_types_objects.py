@@ -13,7 +13,7 @@ from typing_extensions import TypedDict
 
 from guideway.errors import UnsupportedError
 from guideway.syntax.python_types import type_schema
-from guideway.syntax.python_types_core import read_core
+from guideway.syntax.python_types_adapter import read_core
 from guideway.syntax.python_types_place import Place
 from type_oracle import check_offers, is_read
 

@@ -14,8 +14,8 @@ from pydantic_core import SchemaError
 import guideway as gw
 from guideway.automata.derivative import Derivatives
 from guideway.errors import UnsupportedError
-from guideway.lowering.characters import class_points, shorthand_points
 from guideway.lowering.regex import lower_regex
+from guideway.lowering.unicode import class_points, shorthand_points
 from guideway.syntax.python_types_place import Place
 from guideway.syntax.python_types_regex import TRIMMED, Engine, translate
 from guideway.syntax.regex import parse_regex

@@ -36,7 +36,7 @@ from typing_extensions import TypeAliasType
 import guideway as gw
 from guideway.errors import UnsupportedError
 from guideway.syntax.python_types import type_schema
-from guideway.syntax.python_types_core import read_core
+from guideway.syntax.python_types_adapter import read_core
 from guideway.syntax.python_types_place import INTEGER, Place
 from random_walks import BYTES
 from type_oracle import check_offers

@@ -11,7 +11,7 @@ from typing_extensions import ReadOnly
 
 from guideway.errors import SourceError
 from guideway.syntax.python_types import type_schema
-from guideway.syntax.python_types_typed_dicts import with_typed_dicts
+from guideway.syntax.python_types_adapter import with_typed_dicts
 
 
 class Base(TypedDict):

@@ -9,8 +9,7 @@ from guideway.automata.derivative import Derivatives
 from guideway.errors import SourceError, UnsupportedError
 from guideway.lowering.expr import alt, both, complement
 from guideway.lowering.regex import lower_regex
-from guideway.syntax.regex import parse_regex
-from guideway.syntax.regex_escapes import PROPERTIES
+from guideway.syntax.regex import PROPERTIES, parse_regex
 from guideway.syntax.regex_tree import Anchor, Class, Dot, Mode, Sequence, Shorthand, Text
 from json_schemas import matches
 

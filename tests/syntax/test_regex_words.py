@@ -7,7 +7,7 @@ from itertools import product
 import pytest
 
 from guideway.syntax.regex import parse_regex
-from guideway.syntax.regex_words import words_of_pattern
+from guideway.syntax.regex_finding import words_of_pattern
 
 SHORT = ["".join(word) for size in range(5) for word in product("abX", repeat=size)]
 PARTS = ["a", "b", "ab", "[ab]", "[a-b]", "X?", "a{0,2}", "(b|aX)", "(?:a|b){2}", "", "(?:)", "[]"]

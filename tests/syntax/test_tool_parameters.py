@@ -10,7 +10,7 @@ import guideway as gw
 from guideway.api.values import read_value
 from guideway.errors import SourceError, UnsupportedError
 from guideway.syntax.json_schema_source import JsonSchema
-from guideway.syntax.tool_parameters import as_json, elements, parameters
+from guideway.syntax.tool_literals import as_json, elements, parameters
 from tool_samples import MARKED, PLAIN, QWEN
 
 CODE = "def f():\n    return '</parameter>'"

@@ -9,7 +9,7 @@ from referencing import Registry
 
 import guideway as gw
 from guideway.syntax.json_schema_source import JsonSchema
-from guideway.syntax.tool_parameters import as_json, elements, parameters
+from guideway.syntax.tool_literals import as_json, elements, parameters
 from tool_samples import PLAIN, QWEN
 
 STRING, NULL, NUMBER = {"type": "string"}, {"type": "null"}, {"type": "integer"}

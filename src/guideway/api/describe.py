@@ -19,9 +19,8 @@ from sys import float_info
 from typing import Any, final
 
 from guideway.errors import GuidewayError
-from guideway.syntax.json_schema_keywords import JSON_TEXT
-from guideway.syntax.json_schema_references import Library, Place, Scope
-from guideway.syntax.json_schema_resources import Catalogue
+from guideway.syntax.json_schema import Library, Place, Scope
+from guideway.syntax.json_schema_resources import JSON_TEXT, Catalogue
 from guideway.syntax.json_schema_source import JsonSchema
 from guideway.syntax.json_text import read_json
 from guideway.syntax.lark_source import Lark
@@ -43,8 +42,7 @@ from guideway.syntax.sources import (
     source,
 )
 from guideway.syntax.sources import Sequence as Chain
-from guideway.syntax.special import Others, Special
-from guideway.syntax.substrings import Substring
+from guideway.syntax.special import Others, Special, Substring
 from guideway.syntax.tool_formats import FORMATS
 from guideway.syntax.tools import Tools
 

@@ -23,7 +23,7 @@ from guideway.constraints.compiled import CompiledConstraint
 from guideway.engine.cursor import end_row
 from guideway.engine.prompt import Prompt, PromptReader
 from guideway.errors import ModelError, SourceError, TokenRejected, UnsupportedError
-from guideway.masks.bits import Row
+from guideway.masks.forest import Row
 from guideway.sampling.watermarks.evidence import Window, clearest, evidence, weighted
 from guideway.sampling.watermarks.positions import forced
 from guideway.sampling.watermarks.scheme import Scheme

@@ -6,12 +6,16 @@ from typing import Final, cast, final
 
 from guideway.api.enforced import Enforced, Standing
 from guideway.syntax.json_schema import parse_json_schema
-from guideway.syntax.json_schema_keywords import JSON_TEXT, LATEST, READ, Draft, find_draft
-from guideway.syntax.json_schema_parts import read_pattern
-from guideway.syntax.json_schema_resources import parts_of
+from guideway.syntax.json_schema_resources import (
+    JSON_TEXT,
+    LATEST,
+    READ,
+    Draft,
+    find_draft,
+    parts_of,
+)
 from guideway.syntax.json_schema_source import Formats, JsonSchema
-from guideway.syntax.json_schema_tree import Address
-from guideway.syntax.json_schema_values import FORMATS, Keywords, kind_of
+from guideway.syntax.json_schema_tree import FORMATS, Address, Keywords, kind_of, read_pattern
 from guideway.syntax.json_text import Json, extend, read_json, show
 from guideway.syntax.names import did_you_mean
 

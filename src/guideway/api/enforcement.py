@@ -12,13 +12,11 @@ from collections.abc import Iterator
 
 from guideway.api.enforced import Enforced
 from guideway.api.enforced_keywords import schema_keywords
-from guideway.syntax.gbnf import parse_gbnf
-from guideway.syntax.grammar_tree import Grammar
+from guideway.syntax.gbnf import Grammar, parse_gbnf
 from guideway.syntax.json_schema_source import JsonSchema
+from guideway.syntax.lark_errors import LarkGrammar
 from guideway.syntax.lark_reader import read_lark
 from guideway.syntax.lark_source import Lark
-from guideway.syntax.lark_tree import LarkGrammar
-from guideway.syntax.parts import parts_of
 from guideway.syntax.python_types import type_source
 from guideway.syntax.regex import parse_regex
 from guideway.syntax.regex_tree import (
@@ -49,6 +47,7 @@ from guideway.syntax.sources import (
 )
 from guideway.syntax.special import Others, Special
 from guideway.syntax.tools import Tools
+from guideway.syntax.written import parts_of
 
 
 def enforcement(source: Source) -> Iterator[Enforced]:

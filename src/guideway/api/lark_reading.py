@@ -12,9 +12,9 @@ from typing import Any, cast
 
 from guideway.api.lark_tokens import Ends, Leaf, Texts, read, reduced
 from guideway.syntax.json_schema_source import JsonSchema
+from guideway.syntax.lark_errors import LarkGrammar
 from guideway.syntax.lark_reader import earley, read_lark
 from guideway.syntax.lark_source import Lark
-from guideway.syntax.lark_tree import LarkGrammar
 from guideway.syntax.regions import Captured
 from guideway.syntax.sources import Either, Source, Text
 

@@ -12,7 +12,7 @@ from guideway.automata.derivative import Derivatives
 from guideway.lowering.expr import ANYTHING, EPSILON
 from guideway.lowering.lark_scanners import Scanners, Way
 from guideway.lowering.nodes import Ahead, Concat, Expr
-from guideway.syntax.lark_tree import END, LarkGrammar, LarkTable
+from guideway.syntax.lark_errors import END, LarkGrammar, LarkTable
 from guideway.syntax.sources import Source
 
 Ends: TypeAlias = Callable[[Source, int], Sequence[int]]

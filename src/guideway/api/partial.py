@@ -21,7 +21,7 @@ from typing import Any, Final, cast, final
 from pydantic_core import SchemaValidator
 
 from guideway.api.prefix import Closed, Node, OpenList, OpenObject, OpenString, plain, read_prefix
-from guideway.syntax.python_types_objects import fields_of, tuple_class
+from guideway.syntax.python_types_containers import fields_of, tuple_class
 from guideway.syntax.python_types_place import Core, Place, union_parts
 
 _INNER = {"lax-or-strict": "lax_schema", "json-or-python": "json_schema"}

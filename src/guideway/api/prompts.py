@@ -12,8 +12,8 @@ from guideway.errors import SourceError, brief
 from guideway.sampling.settings import Sampling
 from guideway.syntax.json_schema_source import bare_schema
 from guideway.syntax.messages import Message, are_messages
-from guideway.syntax.parts import with_parts
 from guideway.syntax.sources import Choice, PythonType, Source, source
+from guideway.syntax.written import with_parts
 
 Prompt: TypeAlias = str | Sequence[Message]
 Each = TypeVar("Each", bound=Prompt)

@@ -19,9 +19,9 @@ from guideway.lowering.expr import EMPTY
 from guideway.lowering.nodes import Expr
 from guideway.lowering.sources import lower_source
 from guideway.syntax.lark_source import Lark
-from guideway.syntax.parts import parts_of
 from guideway.syntax.regions import Captured, Composed, Region, Until
 from guideway.syntax.sources import Both, Either, Repetition, Sequence, Source
+from guideway.syntax.written import parts_of
 from guideway.vocabulary.spellings import Vocabulary
 
 Places: TypeAlias = tuple[int, ...]

@@ -22,7 +22,7 @@ from guideway.engine.ensemble import Ensemble
 from guideway.logits.contexts import TextContext
 from guideway.logits.evaluate import Step, evaluate
 from guideway.logits.mask import unpack, upload
-from guideway.masks.bits import Row
+from guideway.masks.forest import Row
 from guideway.sampling.watermarks.scheme import Scheme
 
 PIECE: Final = 128  # tokens in one forward

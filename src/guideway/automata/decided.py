@@ -5,9 +5,9 @@ from functools import cached_property
 from typing import final
 
 from guideway.automata.derivative import Derivatives
-from guideway.lowering.endless import surely_endless
 from guideway.lowering.expr import ALL_BYTES, EMPTY, alt, concat, repeat
 from guideway.lowering.nodes import Alt, Call, Concat, Expr, Repeat, Rule
+from guideway.lowering.regular import surely_endless
 
 MOST_PARTS = 20_000
 """Parts of regular expressions visited before a search gives up."""

@@ -1,30 +1,26 @@
-"""Recognizer of expressions: a state is an expression, a step is its derivative.
-
-Brzozowski (1964) for determinized states, Antimirov (1996, "Partial derivatives of regular
-expressions") for the linear form: byte sets, each with the rest after it. `arcs` makes the sets
-disjoint, as And and Not need. Concatenations are hash-consed linked lists: the stack of
-context-free expressions. A Capture remembers its bytes, and a blurred state does not: its arcs that
-depend on them lead to UNSURE.
-"""
+"""Derivatives of expressions: the plain engine."""
 
 from collections.abc import Callable, Iterable
 from functools import cached_property
 from typing import TypeAlias, assert_never, final
 from weakref import ref
 
-from guideway.automata.captures import forgotten, head_of, options_of
-from guideway.automata.guarded import THOROUGH
-from guideway.automata.inclusion import Inclusion
-from guideway.automata.least import Least
-from guideway.automata.living import Living
-from guideway.automata.looking import Looking
-from guideway.automata.nearest import Ways
-from guideway.automata.passages import Passages
-from guideway.automata.reading import read_byte, split, ways_on
-from guideway.automata.words import LONGEST, text_of
+from guideway.automata.guarded import THOROUGH, Looking
+from guideway.automata.least import (
+    LONGEST,
+    Consulted,
+    Least,
+    Ways,
+    forgotten,
+    head_of,
+    known_capture,
+    options_of,
+    read_items,
+    text_of,
+)
+from guideway.automata.passages import Inclusion, Passages
 from guideway.errors import GuidewayError, LimitError
 from guideway.lowering.aheads import looking, parts, passed
-from guideway.lowering.alternatives import alt_by_head
 from guideway.lowering.expr import (
     ALL_BYTES,
     ANYTHING,
@@ -32,6 +28,8 @@ from guideway.lowering.expr import (
     EPSILON,
     UNSURE,
     ahead,
+    alt,
+    alt_by_head,
     both,
     capture,
     complement,
@@ -56,7 +54,282 @@ from guideway.lowering.nodes import (
     Unsure,
     operands,
 )
-from guideway.lowering.partition import fewer, partition
+from guideway.lowering.regular import fewer, partition, parts_of, surely_endless
+
+Derive: TypeAlias = Callable[[Expr, int], Expr]
+"""The derivative of an expression by a byte that forgets what captures at its head have read."""
+
+
+def read_byte(state: Expr, byte: int, derive: Derive) -> Expr:
+    """The derivative by a byte with captured bytes; inner captures first."""
+    if state.regular:
+        return derive(state, byte)
+    after: dict[Expr, Expr] = {}
+    stack = [state]
+    while stack:
+        node = stack[-1]
+        inner = [item for item in read_items(node) if item not in after]
+        if inner:
+            stack.extend(inner)
+            continue
+        options = options_of(stack.pop())
+        after[node] = alt_by_head([_after(option, byte, after, derive) for option in options])
+    return after[state]
+
+
+def _after(option: Expr, byte: int, after: dict[Expr, Expr], derive: Derive) -> Expr:
+    known = known_capture(option)
+    if known is None:
+        return derive(option, byte)
+    leads, option = looking(option)
+    going = [ahead(derive(lead.item, byte), lead.level) for lead in leads]
+    read, item = known.read or b"", after.get(known.item)
+    item = derive(known.item, byte) if item is None else item
+    going_on = capture(item, read + bytes((byte,)), known.template, known.argument)
+    if known.item.nullable:
+        resumed = known.template.resume(known.argument, read)
+        going_on = alt(going_on, derive(resumed, byte))
+    return concat(*going, going_on, parts(option)[1])
+
+
+def split(state: Expr) -> tuple[list[Expr], list[Expr]]:
+    """Alternatives without an open capture, and those with one."""
+    plain, reading = list[Expr](), list[Expr]()
+    for option in options_of(state):
+        (plain if known_capture(option) is None else reading).append(option)
+    return ([state], []) if not reading else (plain, reading)
+
+
+def ways_on(option: Expr, lines: Iterable[tuple[int, Expr]], derive: Derive) -> Ways:
+    """Lazily, in byte order, the derivatives by the bytes of the lines."""
+    first = 0
+    for members, _ in lines:
+        first |= members
+    for byte in range(256):
+        if first >> byte & 1:
+            yield byte, read_byte(option, byte, derive)
+
+
+_DEEP = 200  # expressions visited before the shortest string is searched for
+_PLAIN = 32  # and in the first quick look
+
+
+@final
+class Living:
+    """Expressions known to have a text, and known to be empty."""
+
+    def __init__(
+        self,
+        spellable: int,
+        least: Least,
+        arcs: Callable[[Expr], list[tuple[int, Expr]]],
+        fuel: Callable[[int], None],
+    ) -> None:
+        self.least = least
+        self._consulted: Consulted | None = None
+        self.spellable = spellable
+        self._arcs, self._fuel = arcs, fuel
+        self._all_bytes = spellable == ALL_BYTES
+        self._known: dict[Expr, bool] = {}
+
+    def consult(self, consulted: Consulted | None) -> None:
+        """Set the kernels that decide regular expressions; None: search for a text."""
+        self.least.consulted = self._consulted = consulted
+
+    def forget(self) -> None:
+        self._known.clear()
+
+    def check(self, root: Expr) -> bool:
+        """Return True if `root` has a text.
+
+        >>> from guideway.automata.derivative import Derivatives
+        >>> from guideway.lowering.expr import EMPTY, alt, concat, literal
+        >>> rule = Rule("list")
+        >>> rule.define(concat(literal("."), rule))
+        >>> Derivatives(rule).alive(rule), Derivatives(alt(rule, literal("."))).alive(rule)
+        (False, False)
+        """
+        found = self.known(root)
+        if found is None:
+            found = self._is_plainly_alive(root) or self._solve(root)
+        return found
+
+    def _is_plainly_alive(self, root: Expr) -> bool:
+        """Return True if the first options lead to a text."""
+        todo, left = [root], _PLAIN
+        while todo and left:
+            part, left = todo.pop(), left - 1
+            match part:
+                case Concat(head, tail):
+                    todo += (tail, head)
+                case Alt(options):
+                    todo.append(options[0])
+                case Bytes(members) if members & self.spellable:
+                    pass
+                case Repeat(item, low):
+                    todo += (item,) if low else ()
+                case Ahead():
+                    pass
+                case _:
+                    if not self.known(part):
+                        return False
+        return not todo
+
+    def _solve(self, root: Expr) -> bool:
+        known = self._known
+        asked = {root}
+        waiting: dict[Expr, dict[Expr, None]] = {}
+        stack, look = [root], _Asking(self, root, asked, waiting)
+        while stack and root not in known:
+            node = look.node = stack[-1]
+            look.missing, look.settled = None, True
+            if node in known:
+                stack.pop()
+            elif self._tells(node, look):
+                known[node] = True
+                stack.pop()
+                stack.extend(waiting.pop(node, ()))
+            elif look.missing is not None:
+                asked.add(look.missing)
+                stack.append(look.missing)
+            else:
+                stack.pop()
+            self._fuel(1)
+        if root not in known:  # a fixed point: all else is empty
+            known.update((node, False) for node in asked if node not in known)
+        return known[root]
+
+    def settle(self, root: Expr) -> None:
+        """Decide each part that can be entered, so that errors come when compiling."""
+        seen, todo = {root}, [root]
+        while todo:
+            node = todo.pop()
+            self._fuel(2)
+            if (node.looks or self.check(node)) and not node.regular:
+                found = [part for part in _entered(node) if part not in seen]
+                seen.update(found)
+                todo.extend(found)
+
+    def known(self, part: Expr) -> bool | None:
+        return True if part.inhabited and self._all_bytes else self._known.get(part)
+
+    @property
+    def settled(self) -> bool:
+        return True
+
+    def __call__(self, part: Expr) -> bool:
+        return self.check(part)
+
+    def word(self, part: Expr) -> bytes | None:
+        word = self.least.word(part)
+        return None if word is None else word.text
+
+    def _tells(self, node: Expr, look: "_Asking") -> bool:  # noqa: PLR0911  an arm for each node
+        match node:
+            case Bytes(members):
+                return bool(members & self.spellable)
+            case Concat(head, tail):
+                return bool(look(head) and look(tail))
+            case Alt(options):
+                return any(look(option) for option in options)
+            case Repeat(item, low):
+                return low == 0 or bool(look(item))
+            case And() | Not():
+                return self._is_plain(node) or self._judged(node)
+            case Rule():
+                return bool(look(node.body))
+            case Call(template, argument):
+                return bool(template.lives(argument, look))
+            case Capture(item, read):
+                return bool(look(item)) and bool(
+                    node.template.lives_after(node.argument, look, lambda: self._read(item, read))
+                )
+            case _:
+                return node is not EMPTY
+
+    def _is_plain(self, node: Expr) -> bool:
+        """Return True if a regular expression has a string that needs no search."""
+        return node.nullable or (self._all_bytes and (node.inhabited or surely_endless(node)))
+
+    def _judged(self, root: Expr) -> bool:
+        consulted = self._consulted
+        return self._search(root) if consulted is None else consulted.alive(root)
+
+    def _search(self, root: Expr) -> bool:
+        """Search depth first for a few steps, then for the nearest text."""
+        known = self._known
+        came: dict[Expr, Expr | None] = {root: None}
+        stack = [root]
+        while stack:
+            if len(came) > _DEEP:
+                return self.least.word(root) is not None
+            node = stack.pop()
+            for _, target in self._arcs(node):
+                if target in came or known.get(target) is False:
+                    continue
+                came[target] = node
+                if target in known or self._is_plain(target):
+                    way: Expr | None = target
+                    while way is not None:
+                        known[way], way = True, came[way]
+                    return True
+                stack.append(target)
+            self._fuel(1)
+        known.update(dict.fromkeys(came, False))
+        return False
+
+    def _read(self, item: Expr, read: bytes | None) -> bytes | None:
+        """A complete content of a capture that has read `read`, or None."""
+        text = None if read is None else self.word(item)
+        return None if read is None or text is None else read + text
+
+
+@final
+class _Asking:
+    """Questions of a node about its parts; records dependents, and the first unknown part."""
+
+    __slots__ = ("_asked", "_known", "_living", "_waiting", "missing", "node", "settled")
+
+    def __init__(
+        self, living: Living, node: Expr, asked: set[Expr], waiting: dict[Expr, dict[Expr, None]]
+    ) -> None:
+        self._living, self._asked, self._waiting = living, asked, waiting
+        self._known = living.known
+        self.node = node
+        self.missing: Expr | None = None
+        self.settled = True
+
+    @property
+    def spellable(self) -> int:
+        return self._living.spellable
+
+    def __call__(self, part: Expr) -> bool | None:
+        """Return True if a part has a text; None if it must be decided first."""
+        found = self._known(part)
+        if found is None:
+            if isinstance(part, Ahead):  # a lookahead restricts only what follows
+                return True
+            self.settled = False
+            if part in self._asked:
+                self._waiting.setdefault(part, {})[self.node] = None
+                return False
+            self.missing = self.missing or part
+        return found
+
+    def word(self, part: Expr) -> bytes | None:
+        return self._living.word(part)
+
+
+def _entered(node: Expr) -> Iterable[Expr]:
+    """Expressions that a text enters from a node that is not regular."""
+    match node:
+        case Rule():
+            return () if node.inhabited else (node.body,)
+        case Call(template, argument):
+            return template.parts(argument)
+        case _:  # captures appear while a template is read, never before
+            return parts_of(node)
+
 
 Arcs: TypeAlias = list[tuple[int, Expr]]
 

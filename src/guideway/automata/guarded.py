@@ -1,22 +1,15 @@
-"""Search for a text, and the shortest one, of expressions with lookahead.
-
-An Ahead restricts all that follows it, so such an expression is not decided part by part. States
-are read byte by byte, best bound first (`nearest`): the bound is the shortest text without the
-lookahead, which is consistent. A search may have no end, so a long one first asks `passages` if
-there is a text. Before that, a short greedy search finds a text for most states.
-"""
+"""Emptiness and shortest strings of expressions with lookahead, by search."""
 
 from collections.abc import Callable, Iterable
 from heapq import heappop, heappush
 from itertools import count
 from typing import Final, TypeAlias, final
 
-from guideway.automata.captures import has_read, options_of
-from guideway.automata.nearest import Ways, nearest
-from guideway.automata.words import NOTHING, Word
+from guideway.automata.least import NOTHING, Ways, Word, has_read, nearest, options_of
+from guideway.automata.passages import Passages
 from guideway.errors import LimitError
 from guideway.lowering.aheads import looking
-from guideway.lowering.expr import concat
+from guideway.lowering.expr import UNSURE, concat
 from guideway.lowering.nodes import Alt, Expr
 from guideway.lowering.regular import least_byte
 
@@ -236,3 +229,56 @@ class Guarded:
                 return None
             bound = max(bound, word.length)
         return bound
+
+
+@final
+class Looking:
+    """Answers about expressions with lookahead of one recognizer.
+
+    `lines` ignores captured bytes, `reading` reads captures byte by byte; `captures` returns True
+    if one was derived so far. `loose` gives the shortest text without the lookahead.
+    """
+
+    def __init__(
+        self,
+        lines: Lines,
+        reading: Lines,
+        captures: Callable[[], bool],
+        loose: Callable[[Expr], Word | None],
+        passages: Passages,
+        fuel: Callable[[int], None],
+    ) -> None:
+        def known(expr: Expr) -> Word | None:
+            return None if expr is UNSURE else loose(expr)
+
+        self._captures, soon = captures, passages.soon
+        self._hopeful = Guarded(lines, loose, soon, passages.alive, fuel)
+        self._remembering = Guarded(reading, known, soon, None, fuel)
+        self.alive, self.trust = self._hopeful.alive, self._hopeful.trust
+
+    def forget(self) -> None:
+        self._hopeful.forget()
+        self._remembering.forget()
+
+    def has_text(self, expr: Expr) -> bool:
+        """Return True if `expr` has a text without repeated captures, or none is found soon."""
+        if not self._hopeful.alive(expr):
+            return False
+        try:
+            return not self._captures() or self._remembering.alive(expr)
+        except LimitError:
+            return True
+
+    def word(self, expr: Expr, reading: int = READING) -> Word | None:
+        """The shortest text of `expr`; raises LimitError after `reading` states."""
+        hoped = self._hopeful.word(expr)
+        if hoped is None or not self._captures():
+            return hoped
+        return self._remembering.word(expr, reading)
+
+    def hoped(self, expr: Expr) -> Word | None:
+        """`word` if it is found soon, else a text that may repeat captures."""
+        try:
+            return self.word(expr)
+        except LimitError:
+            return self._hopeful.word(expr)

@@ -1,26 +1,21 @@
-"""The shortest string of an expression, first in byte order: distances, emptiness and examples.
+"""Shortest strings of expressions."""
 
-After its first byte, the rest is the word of the derivative, so distances fall by one along it.
-Sums and products are immediate (Knuth 1977, "A generalization of Dijkstra's algorithm"); rules are
-iterated from "none yet" to a fixed point; And, Not and automata are searched, nearest first.
-Lookahead is ignored (`automata.guarded` uses that as a bound).
-"""
-
-from collections.abc import Callable, Hashable
+from collections.abc import Callable, Hashable, Iterable, Iterator
+from dataclasses import dataclass
 from functools import partial
-from typing import Any, Final, NamedTuple, TypeAlias, assert_never, final
+from heapq import heappop, heappush
+from itertools import count
+from typing import Any, Final, NamedTuple, Protocol, TypeAlias, assert_never, final
 from weakref import WeakKeyDictionary
 
-from guideway.automata.captures import head_of
-from guideway.automata.consulted import Consulted
-from guideway.automata.nearest import nearest
-from guideway.automata.words import LONGEST, NOTHING, Word
-from guideway.lowering.answers import Answers
-from guideway.lowering.expr import ALL_BYTES
+from guideway.errors import GuidewayError, LimitError
+from guideway.lowering.aheads import looking, parts
+from guideway.lowering.expr import ALL_BYTES, EPSILON, alt, capture, concat
 from guideway.lowering.nodes import (
     Ahead,
     Alt,
     And,
+    Answers,
     Bytes,
     Call,
     Capture,
@@ -35,6 +30,299 @@ from guideway.lowering.nodes import (
     Unsure,
 )
 from guideway.lowering.regular import least_byte
+
+LONGEST = 1 << 24
+
+
+@final
+@dataclass(frozen=True, slots=True, eq=False)
+class Word:
+    """`times` times `piece`, then `rest`.
+
+    >>> Word.of(b"ab", Word.of(b"c")).text, Word.of(b"x", times=3).length
+    (b'abc', 3)
+    """
+
+    piece: bytes
+    times: int
+    rest: "Word | None"
+    length: int
+
+    @classmethod
+    def of(cls, piece: bytes, rest: "Word | None" = None, times: int = 1) -> "Word":
+        length = len(piece) * times + (0 if rest is None else rest.length)
+        return cls(piece, times, rest if rest is not None and rest.length else None, length)
+
+    def then(self, other: "Word") -> "Word":
+        if not self.length:
+            return other
+        if self.rest is not None:
+            return Word.of(self.text, other)
+        return Word.of(self.piece, other, self.times)
+
+    def repeated(self, times: int) -> "Word":
+        simple = self.rest is None and self.times == 1
+        return Word.of(self.piece if simple else self.text, None, times)
+
+    @property
+    def text(self) -> bytes:
+        """The word written out; more than 16 MiB raise LimitError."""
+        if self.length > LONGEST:
+            raise LimitError(
+                f"the shortest text has {self.length} bytes; at most {LONGEST} are allowed",
+                limit="bytes of the shortest text",
+                given=LONGEST,
+                needed=self.length,
+            )
+        pieces, word = list[bytes](), self
+        while word is not None:
+            pieces.append(word.piece * word.times)
+            word = word.rest
+        return b"".join(pieces)
+
+    def less(self, than: "Word | None") -> bool:
+        """Return True if this word is shorter, or of equal length and before in byte order."""
+        if than is None or self.length != than.length:
+            return than is None or self.length < than.length
+        return self is not than and self.text < than.text
+
+
+NOTHING = Word.of(b"")
+
+
+def text_of(word: Word | None) -> bytes:
+    if word is None:
+        raise GuidewayError("a state without any continuation was asked for its shortest")
+    return word.text
+
+
+Ways: TypeAlias = Iterator[tuple[int, Expr]]
+Entry: TypeAlias = tuple[int, bytes, int, Expr, Ways | None]
+
+_WHOLE: Ways = iter(())
+_LAST: Final = 255  # the greatest byte
+
+
+def nearest(
+    root: Expr,
+    ending: Callable[[Expr], Word | None],
+    leading: Callable[[Expr], tuple[Iterable[tuple[int, Expr]], Iterable[Ways]]],
+    bound: Callable[[Expr], int | None],
+    goes_on: Callable[[int, int], bool],
+) -> tuple[dict[Expr, Word], Iterable[Expr]]:
+    """Words of the expressions on the shortest path, the root's last; or the empty expressions.
+
+    `ending`: the rest of the shortest text, if known. `leading`: the least byte to each successor,
+    and lazy successors in byte order. `bound`: consistent lower bound of the length, None if there
+    is no text. `goes_on`: called with the numbers of expressions and bytes; False stops.
+    """
+    search = _Search(root, bound)
+    while search.queue:
+        least, read, _, node, ways = heappop(search.queue)
+        if ways is _WHOLE and (rest := ending(node)) is not None:
+            return search.retraced(node, rest), ()
+        if ways is not None:
+            search.go_on(least, read[:-1], node, ways)
+        elif search.best[node] != read:
+            continue
+        elif (rest := ending(node)) is not None:
+            search.put(len(read) + rest.length, read + rest.text, node, _WHOLE)
+            continue
+        else:
+            search.leave(least, read, node, *leading(node))
+        if not goes_on(len(search.best), len(read)):
+            break
+    return {}, search.best
+
+
+@final
+class _Search:
+    """Expressions reached, and the queue.
+
+    Entries are (lower bound of the whole word, bytes read, serial number, expression, remaining
+    successors): None for all, _WHOLE if the bytes are a whole word.
+    """
+
+    def __init__(self, root: Expr, bound: Callable[[Expr], int | None]) -> None:
+        self._bound, self._serial = bound, count()
+        self._came = dict[Expr, tuple[Expr, int]]()
+        self.best = {root: b""}
+        self.queue: list[Entry] = [(bound(root) or 0, b"", next(self._serial), root, None)]
+
+    def put(self, least: int, read: bytes, node: Expr, ways: Ways | None) -> None:
+        heappush(self.queue, (least, read, next(self._serial), node, ways))
+
+    def leave(
+        self,
+        least: int,
+        read: bytes,
+        node: Expr,
+        lines: Iterable[tuple[int, Expr]],
+        ways: Iterable[Ways],
+    ) -> None:
+        """Expand an expression."""
+        for byte, target in lines:
+            self._meet(read, node, byte, target)
+        for each in ways:
+            self.go_on(least, read, node, each)
+
+    def go_on(self, least: int, read: bytes, node: Expr, ways: Ways) -> None:
+        """Take the next lazy successor, and requeue the others with bound `least`."""
+        way = next(ways, None) if self.best[node] == read else None
+        if way is not None:
+            self._meet(read, node, *way)
+            self.put(least, read + bytes((min(way[0] + 1, _LAST),)), node, ways)
+
+    def _meet(self, read: bytes, node: Expr, byte: int, target: Expr) -> None:
+        longer = read + bytes((byte,))
+        before = self.best.get(target)
+        nearer = before is None or (len(longer), longer) < (len(before), before)
+        least = self._bound(target) if nearer else None
+        if least is not None:
+            self.best[target], self._came[target] = longer, (node, byte)
+            self.put(len(longer) + least, longer, target, None)
+
+    def retraced(self, node: Expr, word: Word) -> dict[Expr, Word]:
+        words = {node: word}
+        while node in self._came:
+            node, byte = self._came[node]
+            words[node] = word = Word.of(bytes((byte,)), word)
+        return words
+
+
+CERTAIN, VAGUE, UNTOLD = range(3)
+_MOST_KNOWN: Final = 1 << 14  # expressions, before all are dropped
+
+
+def options_of(state: Expr) -> list[Expr]:
+    """Alternatives of a state, split so that each open capture is the head of its own."""
+    found: list[Expr] = []
+    todo = [state]
+    while todo:
+        option = todo.pop()
+        leads, core = looking(option)
+        head, tail = parts(core)
+        if isinstance(head, Alt) and (head is option or head.captures):
+            todo.extend(concat(*leads, one, tail) for one in reversed(head.options))
+        else:
+            found.append(option)
+    return found
+
+
+def head_of(option: Expr) -> Expr:
+    return parts(looking(option)[1])[0]
+
+
+def known_capture(option: Expr) -> Capture | None:
+    """The capture that `option` is reading, if its bytes are known."""
+    head = head_of(option)
+    return head if isinstance(head, Capture) and head.read is not None else None
+
+
+def has_read(state: Expr) -> bool:
+    """Return True if no capture is being read."""
+    known = (known_capture(option) for option in options_of(state))
+    return all(one is None or one.item is EPSILON for one in known)
+
+
+def read_items(state: Expr) -> list[Expr]:
+    """Items of open captures that may contain captures themselves."""
+    known = (known_capture(option) for option in options_of(state))
+    return [one.item for one in known if one is not None and not one.item.regular]
+
+
+def forgotten(state: Expr) -> Expr:
+    """A state without the bytes that its captures have read."""
+    made: dict[Expr, Expr] = {}
+    stack = [state]
+    while stack:
+        node = stack[-1]
+        inner = [item for item in read_items(node) if item not in made]
+        if inner:
+            stack.extend(inner)
+            continue
+        options = options_of(stack.pop())
+        known = any(known_capture(option) for option in options)
+        made[node] = alt(*(_forgotten(option, made) for option in options)) if known else node
+    return made[state]
+
+
+def _forgotten(option: Expr, inner: dict[Expr, Expr]) -> Expr:
+    """An alternative without the bytes of its capture and of captures inside."""
+    known = known_capture(option)
+    if known is None:
+        return option
+    item = inner.get(known.item, known.item)
+    leads, rest = looking(option)
+    blurred = capture(item, None, known.template, known.argument)
+    return concat(*leads, blurred, parts(rest)[1])
+
+
+@final
+class Doubts:
+    """How states depend on the unknown bytes of captures; cached."""
+
+    def __init__(self) -> None:
+        self._certain: set[Expr] = set()
+
+    def of(self, state: Expr) -> int:
+        """Return how a state depends on those bytes.
+
+        CERTAIN: not at all. VAGUE: its shortest length depends on them. UNTOLD: its emptiness does.
+        """
+        todo, seen, found = [state], set[Expr](), CERTAIN
+        while todo:
+            node = todo.pop()
+            if node.regular or node in seen or node in self._certain:
+                continue
+            if isinstance(node, Unsure):
+                return UNTOLD
+            seen.add(node)
+            found = VAGUE if _is_vague(node) else found
+            todo += _inside(node)
+        if len(self._certain) > _MOST_KNOWN:
+            self._certain.clear()
+        if found == CERTAIN:
+            self._certain |= seen
+        return found
+
+
+def _is_vague(node: Expr) -> bool:
+    """Return True if the shortest length after a node depends on unknown captured bytes.
+
+    Most objects do not: treating each possible key as vague made a step near the end of a budget
+    try 512 tokens.
+    """
+    match node:
+        case Call(template, argument):
+            return not template.remembers(argument) and template.depends(argument)
+        case Capture(_, None, template, argument):
+            return template.depends(argument)
+        case _:
+            return False
+
+
+def _inside(node: Expr) -> tuple[Expr, ...]:
+    match node:
+        case Concat(head, tail):
+            return head, tail
+        case Alt(options):
+            return options
+        case Repeat(item) | Ahead(item) | Capture(item):
+            return (item,)
+        case _:
+            return ()
+
+
+class Consulted(Protocol):
+    """Answers about regular expressions."""
+
+    def alive(self, expr: Expr) -> bool: ...
+
+    def shortest(self, expr: Expr) -> "tuple[bool, bytes | None]":
+        """Whether the shortest text is known, and the text; None if there is none."""
+        ...
+
 
 Found: TypeAlias = Word | None
 _Asked: TypeAlias = Callable[[Expr], Found]

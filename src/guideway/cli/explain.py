@@ -116,7 +116,7 @@ def explain_source(written: object, vocabulary: "Vocabulary") -> Explanation:
     from guideway.constraints.compile import compile as compile_source
     from guideway.constraints.special_tokens import resolve
     from guideway.lowering.sources import lower_source
-    from guideway.masks.bits import unpack
+    from guideway.masks.forest import unpack
     from guideway.syntax.sources import source
 
     read = plain(source(written))  # as `generate` reads it

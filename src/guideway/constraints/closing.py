@@ -1,31 +1,133 @@
-"""Number of tokens to the end of a text, and the tokens that leave enough of them.
-
-The distance is the fewest tokens that spell a shortest rest; a longer rest that needs fewer tokens
-is not searched for. If the vocabulary cannot spell every byte alone, `token_graph` has distances.
-"""
+"""Token budgets: tokens that leave room for an end."""
 
 from collections.abc import Callable
-from functools import cached_property
+from dataclasses import dataclass
+from functools import cached_property, partial
 from itertools import chain
+from operator import itemgetter
 from typing import Final, Protocol, final
 
 import numpy as np
 from numpy.typing import NDArray
 
-from guideway.automata.captures import CERTAIN, VAGUE, Doubts
 from guideway.automata.derivative import Derivatives
-from guideway.automata.words import LONGEST
-from guideway.constraints.grouped import NONE, Group, Grouping, Groups
-from guideway.constraints.segmentation import Segmentation, too_few
-from guideway.constraints.token_graph import TokenGraph
+from guideway.automata.least import CERTAIN, LONGEST, VAGUE, Doubts
+from guideway.constraints.canonical import TokenGraph
+from guideway.constraints.special_tokens import Segmentation, too_few
 from guideway.lowering.nodes import Expr
-from guideway.masks.bits import Row, pack
-from guideway.masks.foresight import Foresight
+from guideway.masks.forest import Row, pack, unpack
+from guideway.masks.nearness import MOST, Foresight
 from guideway.masks.rows import Rows
-from guideway.masks.state import ALL, State
-from guideway.masks.states import States
+from guideway.masks.states import ALL, State, States
 from guideway.masks.walk import Reached
 from guideway.vocabulary.spellings import Vocabulary
+
+NONE: Final = np.empty(0, np.int32)
+
+
+@final
+@dataclass(frozen=True, slots=True, eq=False)
+class Group:
+    """Tokens that lead to the same state.
+
+    `most`: number of bytes that suffice for an end after them, None if unknown. `staying` tokens
+    stay within a string, in several states.
+    """
+
+    tokens: NDArray[np.int32]
+    most: int | None
+    staying: bool = False
+
+
+@final
+class Groups:
+    """The groups of one mask. `most`: bytes that suffice after any of them, None if unknown."""
+
+    def __init__(self, each: list[Group], ways: "_Ways") -> None:
+        self.each, self._ways = each, ways
+        found = [group.most for group in each if group.most is not None]
+        self.most = max(found, default=0) if len(found) == len(each) else None
+
+    def after(self, group: Group) -> Expr:
+        return self._ways.after(group.tokens)
+
+    def without(self, token: int) -> NDArray[np.int32]:
+        others = [group.tokens for group in self.each if token not in group.tokens]
+        return np.concatenate([NONE, *others])
+
+
+@final
+class _Ways:
+    """Languages after tokens, each read from its longest known prefix."""
+
+    def __init__(
+        self, rest: Callable[[], Expr], machine: Derivatives, vocabulary: Vocabulary
+    ) -> None:
+        self._rest, self._machine, self._vocabulary = rest, machine, vocabulary
+        self._known = dict[bytes, Expr]()
+
+    def after(self, tokens: NDArray[np.int32]) -> Expr:
+        """The language after the shortest of these tokens."""
+        shortest = int(tokens[self._vocabulary.lengths[tokens].argmin()])
+        text = self._vocabulary.tokens[shortest] or b""
+        known, length = self._known, len(text)
+        if not known:  # the plain engine reads the whole text for it
+            known[b""] = self._rest()
+        while text[:length] not in known:
+            length -= 1
+        rest = known[text[:length]]
+        for place in range(length, len(text)):
+            rest = known[text[: place + 1]] = self._machine.after(rest, text[place])
+        self._machine.trust(rest)
+        return rest
+
+
+@final
+class Grouping:
+    """The groups of the masks of one constraint. Not thread safe; its owner locks."""
+
+    def __init__(
+        self, machine: Derivatives, states: States, foresight: Foresight, vocabulary: Vocabulary
+    ) -> None:
+        self._machine, self._states, self._vocabulary = machine, states, vocabulary
+        self._foresight = foresight
+        self._last: tuple[State, Groups | None] | None = None
+
+    def groups(self, state: State, tokens: int = ALL) -> Groups | None:
+        """The groups of a state's mask; None if kernels do not give them, or there are too many.
+
+        Tokens that stay within a string are grouped by state if they might need more than `tokens`.
+        """
+        if self._last is None or self._last[0] is not state:
+            self._last = state, self._grouped(state, self._foresight.staying(state))
+        groups = self._last[1]
+        if groups is not None and any(g.staying and (g.most or 0) > tokens for g in groups.each):
+            groups = self._grouped(state, [])
+            self._last = state, groups
+        return groups
+
+    def _grouped(self, state: State, staying: list[tuple[Row, int]]) -> Groups | None:
+        mask, each = self._states.mask(state).copy(), list[Group]()
+        ends = np.array(sorted(self._vocabulary.eos_ids), np.int64)
+        for row, most in sorted(staying, key=itemgetter(1)):
+            if (tokens := unpack(mask & row)).size:
+                each.append(Group(tokens.astype(np.int32), most, staying=True))
+                mask &= ~row
+        tokens = np.setdiff1d(unpack(mask), ends, assume_unique=True)
+        told = self._foresight.apart(state, tokens)
+        if told is None or len(told[1]) > MOST:
+            return None
+        codes, most = told
+        order = np.argsort(codes, kind="stable")
+        begins = np.flatnonzero(np.diff(codes[order])) + 1
+        each += [
+            Group(tokens[part].astype(np.int32), most[int(codes[part[0]])])
+            for part in np.split(order, begins)
+            if part.size
+        ]
+        rest = partial(self._states.rest, state)  # no reference to `self`
+        return Groups(each, _Ways(rest, self._machine, self._vocabulary))
+
 
 _MORE: Final = 16  # tokens kept in reserve if a key or an item may have to differ from earlier ones
 _MANY: Final = 512  # tokens tried one by one near the end of a budget: 30 to 450 ms in all

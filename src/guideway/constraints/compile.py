@@ -1,46 +1,79 @@
-"""Compilation of sources to constraints, cached by source, vocabulary and budget."""
+"""Compilation of sources to constraints."""
 
 import logging
+import sys
 from collections.abc import Callable
 from functools import reduce
+from threading import Lock
 from time import perf_counter
 from typing import Final, TypeAlias, TypeVar, final
 
 from guideway.automata.budget import Budget, Meter
 from guideway.automata.decided import Decisions
 from guideway.automata.derivative import Derivatives
-from guideway.automata.words import LONGEST
+from guideway.automata.least import LONGEST
+from guideway.constraints.canonical import TokenGraph
+from guideway.constraints.comparison import conflict, placed, undecided
 from guideway.constraints.compiled import CompiledConstraint
-from guideway.constraints.conflicts import conflict, placed, undecided
-from guideway.constraints.cutters import cutter_of
-from guideway.constraints.readings import checked_lead
 from guideway.constraints.remembered import Remembered
-from guideway.constraints.special_tokens import resolve
-from guideway.constraints.token_graph import TokenGraph
+from guideway.constraints.special_tokens import checked_lead, resolve
 from guideway.constraints.trials import Trials, trials, wide_part
-from guideway.errors import (
-    GuidewayError,
-    LimitError,
-    ModelError,
-    SourceError,
-    UnsatisfiableError,
-)
+from guideway.errors import GuidewayError, LimitError, ModelError, SourceError, UnsatisfiableError
 from guideway.lowering.expr import concat, literal
 from guideway.lowering.fuel import metered
 from guideway.lowering.nodes import And, Expr, Not
 from guideway.lowering.sources import lower_source
 from guideway.lowering.special import shown
 from guideway.masks.lexicon import shared_lexicon
-from guideway.masks.networks import succeed_large
+from guideway.masks.network import succeed_large
 from guideway.masks.rows import Rows
-from guideway.syntax.collecting import pause, resume
 from guideway.syntax.json_schema_silent import check_keywords
 from guideway.syntax.json_schema_source import JsonSchema
+from guideway.syntax.json_text import pause, resume
 from guideway.syntax.mistakes import vocabulary_of
-from guideway.syntax.parts import check_levels, parts_of
 from guideway.syntax.sources import Source, source
+from guideway.syntax.written import check_levels, parts_of
+from guideway.vocabulary.backend import Backend, fast_backend
 from guideway.vocabulary.cutter import Cutter
 from guideway.vocabulary.spellings import Vocabulary
+from guideway.vocabulary.tokenizer_json import read_table
+
+_MOST: Final = 4
+
+_made: list[tuple[object, Vocabulary, Cutter]] = []  # held, so that ids are not reused
+_lock: Final = Lock()
+
+
+def cutter_of(tokenizer: object, vocabulary: Vocabulary) -> Cutter:
+    """Cutter of a fast tokenizer of transformers, or a `tokenizers.Tokenizer`."""
+    if isinstance(tokenizer, bool):
+        raise SourceError(
+            f"canonical is {tokenizer}: guideway.compile needs the tokenizer of the vocabulary, or "
+            "None"
+        )
+    library = sys.modules.get("tokenizers")  # if it is not loaded, nothing is of its classes
+    own = library is not None and isinstance(tokenizer, library.Tokenizer)
+    inner = tokenizer if own else fast_backend(tokenizer)
+    with _lock:
+        for known, own, cutter in _made:
+            if known is inner and own == vocabulary:
+                return cutter
+        cutter = _cutter(Backend.of(inner), vocabulary)
+        _made.append((inner, vocabulary, cutter))
+        del _made[:-_MOST]
+    return cutter
+
+
+def _cutter(backend: Backend, vocabulary: Vocabulary) -> Cutter:
+    spelled = read_table(backend).tokens
+    for token, (own, other) in enumerate(zip(spelled, vocabulary.tokens, strict=False)):
+        if own is not None and other is not None and own != other:
+            raise ModelError(
+                f"the tokenizer does not belong to the vocabulary: token {token} is {own!r} in the "
+                f"tokenizer, and {other!r} in the vocabulary"
+            )
+    return Cutter.of(backend, vocabulary.tokens)
+
 
 logger: Final = logging.getLogger(__name__)
 Told = TypeVar("Told")

@@ -1,13 +1,9 @@
-"""A finite constraint as arrays, for loops on a GPU.
+"""A finite constraint as arrays for a GPU."""
 
-    token  ─ token_class ─▶ class          state × class ─ next_state ─▶ state, or -1
-    state  ─ mask ─▶ packed tokens         state ─ accepting ─▶ may the text end here
-
-Tokens with equal effects in every state share a class. Class 0 is never allowed. End ids are a
-class and lead to one more state, the last. All states lie between the start and an accepting one.
-"""
-
+from collections import deque
+from collections.abc import Iterator
 from dataclasses import dataclass
+from itertools import pairwise
 from typing import Final, final
 
 import numpy as np
@@ -15,12 +11,137 @@ from numpy.typing import NDArray
 
 from guideway.automata.budget import Budget, Meter
 from guideway.automata.derivative import Derivatives
-from guideway.constraints.byte_table import byte_table
-from guideway.constraints.token_functions import token_functions
 from guideway.errors import LimitError
 from guideway.lowering.nodes import Expr
-from guideway.masks.bits import words
+from guideway.masks.forest import words
 from guideway.vocabulary.spellings import Vocabulary
+from guideway.vocabulary.trie import Trie
+
+
+@final
+@dataclass(frozen=True, slots=True, eq=False)
+class ByteTable:
+    """All states of a language, numbered from 1; 0 is no state.
+
+    `following`: int32[states + 1, 256]. `accepting`: bool[states + 1].
+    """
+
+    following: NDArray[np.int32]
+    accepting: NDArray[np.bool_]
+
+
+def byte_table(machine: Derivatives, start: Expr, most_states: int) -> ByteTable:
+    """The table of the states reachable from `start`, which is number 1."""
+    numbers: dict[Expr, int] = {start: 1}
+    rows = [np.zeros(256, np.int32)]
+    queue = deque([start])
+    while queue:
+        row = np.zeros(256, np.int32)
+        for members, target in _arcs(machine, queue.popleft()):
+            if target not in numbers:
+                numbers[target] = len(numbers) + 1
+                queue.append(target)
+            for byte in _bytes(members):
+                row[byte] = numbers[target]
+        rows.append(row)
+        if len(numbers) > most_states:
+            raise LimitError(
+                f"the constraint has more than {most_states} states, or infinitely many; tables "
+                "need a finite constraint: if it is finite, raise most_states",
+                limit="most_states",
+                given=most_states,
+            )
+    return ByteTable(np.stack(rows), np.array([False, *map(machine.accepts, numbers)]))
+
+
+def _arcs(machine: Derivatives, state: Expr) -> Iterator[tuple[int, Expr]]:
+    """Sets of bytes and the exact state after each; states with memory are read byte by byte."""
+    blurred = machine.blurred(state)
+    arcs = machine.arcs(blurred)
+    for members, target in arcs:
+        if blurred is state and not machine.unsure(target) and not machine.reads_capture(target):
+            yield members, target
+            continue
+        for byte in _bytes(members):
+            exact = machine.step(state, byte)
+            if exact is not None:
+                yield 1 << byte, exact
+
+
+def _bytes(members: int) -> list[int]:
+    return [byte for byte in range(256) if members >> byte & 1]
+
+
+STAYS: Final = 1
+
+
+@final
+@dataclass(frozen=True, slots=True, eq=False)
+class TokenFunctions:
+    """Tokens as functions on states.
+
+    `function`: int32[tokens with a spelling], in the order of the trie's `token_ids`; 0 leads
+    nowhere. `after`: int32[functions, states]; 0 is no state.
+    """
+
+    function: NDArray[np.int32]
+    after: NDArray[np.int32]
+
+
+def token_functions(following: NDArray[np.int32], trie: Trie, most_bytes: int) -> TokenFunctions:
+    """The functions of the tokens in `trie` over a byte table, int32[states, 256]."""
+    functions = _Functions(following, most_bytes)
+    found = np.zeros(len(trie), np.int32)
+    found[0] = STAYS
+    for low, high in pairwise(trie.level_offsets[1:].tolist()):
+        above = found[trie.parent[low:high]]
+        alive = np.flatnonzero(above)
+        if not alive.size:
+            break
+        found[low + alive] = functions.extended(above[alive], trie.byte[low + alive])
+    held = np.diff(trie.token_offsets)
+    return TokenFunctions(np.repeat(found, held), functions.after())
+
+
+@final
+class _Functions:
+    def __init__(self, following: NDArray[np.int32], most_bytes: int) -> None:
+        # Bytes that lead to the same state everywhere share a class.
+        columns, self._byte_class = np.unique(following, axis=1, return_inverse=True)
+        self._columns = np.ascontiguousarray(columns.T)
+        self._most = most_bytes // (4 * len(following))
+        self._most_bytes = most_bytes
+        stays = np.arange(len(following), dtype=np.int32)
+        self._rows = [np.zeros_like(stays), stays]
+        self._numbers = {row.tobytes(): number for number, row in enumerate(self._rows)}
+        self._extended: dict[int, int] = {}  # function * 256 + byte class → function
+
+    def extended(self, function: NDArray[np.int32], byte: NDArray[np.uint8]) -> NDArray[np.int32]:
+        """The functions with one more byte each."""
+        pairs = function.astype(np.int64) << 8 | self._byte_class[byte]
+        distinct, place = np.unique(pairs, return_inverse=True)
+        known = self._extended
+        for pair in distinct.tolist():
+            if pair not in known:
+                known[pair] = self._number(self._columns[pair & 255][self._rows[pair >> 8]])
+        return np.array([known[pair] for pair in distinct.tolist()], np.int32)[place]
+
+    def after(self) -> NDArray[np.int32]:
+        return np.stack(self._rows)
+
+    def _number(self, row: NDArray[np.int32]) -> int:
+        number = self._numbers.setdefault(row.tobytes(), len(self._rows))
+        if number == len(self._rows):
+            self._rows.append(row)
+            if number > self._most:
+                raise LimitError(
+                    f"the tables take more than {self._most_bytes} bytes: simplify the source, or "
+                    "pass a larger guideway.Budget(table_bytes=...)",
+                    limit="table_bytes",
+                    given=self._most_bytes,
+                )
+        return number
+
 
 MOST_STATES: Final = 10_000
 NO_STATE: Final = -1

@@ -16,8 +16,8 @@ from typing import Any, Final, TypeAlias, final
 from urllib.parse import unquote
 
 from guideway.constraints.overlaps import overlap
-from guideway.lowering.linear import parts_of
 from guideway.lowering.nodes import Alt, Concat, Expr
+from guideway.lowering.regular import parts_of
 from guideway.syntax.json_schema_source import JsonSchema
 from guideway.syntax.json_text import extend, find, walk, write_json, write_plain
 

@@ -19,7 +19,7 @@ import numpy as np
 
 from guideway.constraints.compiled import CompiledConstraint, DecodeState
 from guideway.engine.limits import longest_path
-from guideway.masks.bits import Row, pack
+from guideway.masks.forest import Row, pack
 from guideway.sampling.watermarks.positions import forced
 from guideway.vocabulary.healing import across
 from guideway.vocabulary.spellings import Vocabulary

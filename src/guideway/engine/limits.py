@@ -11,7 +11,7 @@ from guideway.constraints.compiled import CompiledConstraint, DecodeState
 from guideway.engine.ensemble import Ensemble
 from guideway.engine.request import Request
 from guideway.errors import LimitError, ModelError
-from guideway.masks.bits import unpack
+from guideway.masks.forest import unpack
 from guideway.vocabulary.spellings import Vocabulary
 
 FUEL: Final = 4096  # tokens tried when looking for a long text; a few milliseconds

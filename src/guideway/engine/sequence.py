@@ -25,7 +25,7 @@ from guideway.engine.trace import TracedStep
 from guideway.engine.transcript import Transcript
 from guideway.errors import GuidewayError
 from guideway.logits.contexts import TextContext
-from guideway.masks.bits import Row
+from guideway.masks.forest import Row
 from guideway.sampling.history import History
 from guideway.sampling.rules import Rules
 from guideway.vocabulary.spellings import Vocabulary

@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 
 from guideway.constraints.compiled import CompiledConstraint, DecodeState
 from guideway.errors import TokenRejected
-from guideway.masks.bits import Row, unpack
+from guideway.masks.forest import Row, unpack
 
 MOST: Final = 1 << 14  # remembered texts, some hundred bytes each
 

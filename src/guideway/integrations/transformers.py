@@ -43,8 +43,8 @@ from guideway.integrations.transformers_guidance import Guidance
 from guideway.integrations.transformers_settings import check_alone, check_last
 from guideway.integrations.transformers_texts import Asked, Texts
 from guideway.logits.mask import unpack, upload
-from guideway.masks.bits import Row, words
-from guideway.masks.bits import unpack as ids_of
+from guideway.masks.forest import Row, words
+from guideway.masks.forest import unpack as ids_of
 
 LOST: Final = -1e20  # a score that no beam recovers from, and that no temperature makes infinite
 LIKELY: Final = 256  # tokens of a row that are judged for a minimum of tokens, if it is sampled

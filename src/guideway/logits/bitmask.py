@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from guideway.errors import ModelError, SourceError
 from guideway.extras import installed, require
-from guideway.masks.bits import words
+from guideway.masks.forest import words
 
 if TYPE_CHECKING:
     import torch

@@ -17,7 +17,7 @@ from torch import Tensor
 
 from guideway.errors import ModelError
 from guideway.logits.transfer import send
-from guideway.masks.bits import Row, words
+from guideway.masks.forest import Row, words
 
 
 def upload(rows: Sequence[Row], width: int, device: torch.device) -> Int[Tensor, "batch words"]:

@@ -1,16 +1,12 @@
-"""Constructors of expressions, which denote sets of byte strings.
+"""Constructors of core expressions and their normal forms."""
 
-Nodes are hash-consed, so equality is identity. Constructors simplify, which keeps derivatives
-finite (Brzozowski 1964) and each count one node. Concatenation is a right-nested pair, which serves
-as the stack of a context-free derivative.
-"""
-
-from collections.abc import Hashable, Iterable
+from collections.abc import Callable, Collection, Hashable, Iterable, Iterator, Sequence
 from functools import reduce
+from typing import Any, Final, TypeAlias, final
+from weakref import WeakKeyDictionary
 
 from guideway.errors import GuidewayError
-from guideway.lowering.dominance import superfluous
-from guideway.lowering.interning import intern, known
+from guideway.lowering.fuel import spend
 from guideway.lowering.nodes import (
     Ahead,
     Alt,
@@ -22,17 +18,107 @@ from guideway.lowering.nodes import (
     Empty,
     Epsilon,
     Expr,
+    Least,
+    Look,
     Not,
+    Range,
     Repeat,
     Stop,
     Template,
     Unsure,
+    added,
     begins_with_capture,
+    contains,
+    counted,
+    ending_apart,
+    intern,
+    known,
+    looking_apart,
+    meets_stop,
+    multiplied,
     operands,
     pair,
+    united,
 )
-from guideway.lowering.passing import ending_apart, looking_apart, meets_stop
-from guideway.lowering.ranges import added, counted, multiplied, united
+
+_DEPTH = 6
+_PASSED: Final = 16  # nullable parts in a row
+_MOST_COMPARED = 256
+_UNBOUNDED = 1 << 80
+_MANY: Final = 16  # options with the same first item, above which shapes are cached
+
+Counts: TypeAlias = tuple[Range, ...]
+_shapes: "WeakKeyDictionary[Expr, tuple[tuple[int, ...], Counts]]" = WeakKeyDictionary()
+
+
+def superfluous(options: Iterable[Expr]) -> list[Expr]:
+    """Options whose strings are all strings of another option."""
+    every = dict.fromkeys(options)
+    passed = tails(every)
+    left = [option for option in every if option not in passed]
+    begun: dict[int, list[Expr]] = {}
+    for option in left:  # most have a first item of their own, and need no shape
+        head = option.head if isinstance(option, Concat) else option
+        begun.setdefault(id(counted(head)[0]), []).append(option)
+    alike: dict[tuple[int, ...], list[tuple[Counts, Expr]]] = {}
+    for several in begun.values():
+        for option in several if len(several) > 1 else ():
+            shape, counts = _shape_of(option) if len(several) > _MANY else _shape(option)
+            alike.setdefault(shape, []).append((counts, option))
+    found = [*passed]
+    for group in alike.values():
+        if 1 < len(group) <= _MOST_COMPARED:
+            found += _dominated(group)
+    return found
+
+
+def tails(options: Collection[Expr]) -> dict[Expr, None]:
+    """Options that are a suffix of another option after nullable parts."""
+    found: dict[Expr, None] = {}
+    for option in options:
+        rest, passed = option, 0
+        while passed < _PASSED and isinstance(rest, Concat) and rest.head.nullable:
+            rest, passed = rest.tail, passed + 1
+            if rest in options and option.regular:
+                found[rest] = None
+                break
+    return found
+
+
+def _dominated(group: list[tuple[Counts, Expr]]) -> list[Expr]:
+    kept: list[Counts] = []
+    found: list[Expr] = []
+    for counts, option in sorted(group, key=_width, reverse=True):
+        if any(all(map(contains, other, counts)) for other in kept):
+            found.append(option)
+        else:
+            kept.append(counts)
+    return found
+
+
+def _width(entry: tuple[Counts, Expr]) -> int:
+    return sum((_UNBOUNDED if high is None else high) - low for low, high in entry[0])
+
+
+def _shape_of(option: Expr) -> tuple[tuple[int, ...], Counts]:
+    found = _shapes.get(option)
+    if found is None:
+        found = _shapes[option] = _shape(option)
+    return found
+
+
+def _shape(option: Expr) -> tuple[tuple[int, ...], Counts]:
+    """The items of an option without their counts, and the counts."""
+    shape: list[int] = []
+    counts: list[Range] = []
+    rest: Expr | None = option
+    while rest is not None and len(shape) < _DEPTH:
+        head, rest = (rest.head, rest.tail) if isinstance(rest, Concat) else (rest, None)
+        item, count = counted(head)
+        shape.append(id(item))
+        counts.append(count)
+    return (*shape, id(rest)), tuple(counts)
+
 
 ALL_BYTES = (1 << 256) - 1
 EMPTY: Expr = Empty()
@@ -43,7 +129,7 @@ UNSURE: Expr = Unsure()
 # of 100,000 words takes longer than making them.
 _PAIR, _BYTES, _ALT, _REPEAT, _AND, _NOT, _CALL, _CAPTURE, _AHEAD, _STOP = range(10)
 
-# Above this many options, redundant ones are removed (`lowering.dominance`).
+# Above this many options, redundant ones are removed (`lowering.expr`).
 MANY = 8
 
 
@@ -367,3 +453,258 @@ def capture(item: Expr, read: bytes | None, template: Template, argument: Hashab
         return item
     node = Capture(item, read, template, argument)
     return intern((_CAPTURE, id(item), read, id(template), argument), node)
+
+
+Word: TypeAlias = str | bytes
+
+_FREE = 16
+
+# `r = a b | b a | ε, a = r x r | x, b = r y r | y` takes 2.2 s for 32 letters with 1, .02 with 3.
+_PUT_TOGETHER = 3
+
+
+def either(options: Iterable[bytes | Expr]) -> Expr:
+    """Union of the options, with common prefixes factored out."""
+    letters: list[bytes] = []
+    others: list[Expr] = []
+    for option in _flatten(options):
+        if isinstance(option, bytes):
+            letters.append(option)
+        else:
+            others.append(option)
+    if not others:
+        return branching(((word, EPSILON) for word in letters), ONE_BYTE.__getitem__)
+    if len(others) == 1 and not letters:
+        return others[0]
+    return _either_of_parts([*map(_spelled, letters), *others])
+
+
+def all_of(exprs: Iterable[Expr]) -> Expr:
+    """Intersection; complements are joined into the complement of one union."""
+    held: dict[Expr, None] = {}
+    denied: dict[Expr, None] = {}
+    for expr in exprs:
+        for part in operands(expr):
+            if isinstance(part, Not):
+                denied[part.item] = None
+            else:
+                held[part] = None
+    return reduce(both, held, complement(either(denied)))
+
+
+def branching(entries: Iterable[tuple[Word, Expr]], letter: Callable[[Any], Expr]) -> Expr:
+    """Trie of words, each followed by its expression, built in sorted order (Daciuk 2000).
+
+    `letter` lowers one character of a str, or one byte as an int.
+    """
+    ordered = sorted(entries, key=_word)
+    spelled: dict[Any, Expr] = {}
+
+    def spell(one: Any) -> Expr:
+        found = spelled.get(one)
+        if found is None:
+            found = spelled[one] = letter(one)
+        return found
+
+    opened: list[_Open] = [_Open()]
+    last: Word = b""
+    for index, (word, rest) in enumerate(ordered):
+        shared = _common(last, word)
+        _close(opened, last, shared, spell)
+        beyond = _common(word, ordered[index + 1][0]) if index + 1 < len(ordered) else 0
+        opened += [_Open() for _ in range(max(shared, beyond) - shared)]
+        alone = word[len(opened) - 1 :]
+        if alone:  # suffix of this word only: by far the most letters
+            first, ending = spell(alone[0]), _tail(alone[1:], rest, spell)
+            opened[-1].branches.setdefault(ending, []).append(first)
+        else:
+            opened[-1].ending = alt(opened[-1].ending, rest)
+        last = word[: len(opened) - 1]
+    _close(opened, last, 0, spell)
+    return opened[0].made()
+
+
+@final
+class _Open:
+    """An open node of the trie: letters by the expression after them."""
+
+    __slots__ = ("branches", "ending")
+
+    def __init__(self) -> None:
+        self.branches: dict[Expr, list[Expr]] = {}
+        self.ending = EMPTY
+
+    def made(self) -> Expr:
+        if len(self.branches) == 1 and self.ending is EMPTY:  # most nodes, by far
+            [(rest, heads)] = self.branches.items()
+            return concat(heads[0] if len(heads) == 1 else alt(*heads), rest)
+        options = [concat(alt(*heads), rest) for rest, heads in self.branches.items()]
+        return alt(*options, self.ending)
+
+
+def _tail(word: Word, rest: Expr, letter: Callable[[Any], Expr]) -> Expr:
+    if len(word) > _FREE:
+        spend(len(word) // _FREE)  # new nodes cost fuel themselves, known ones do not
+    for one in reversed(word):
+        rest = lead(letter(one), rest)
+    return rest
+
+
+def _word(entry: tuple[Word, Expr]) -> Any:
+    return entry[0]
+
+
+def _common(left: Word, right: Word) -> int:
+    count = 0
+    for one, other in zip(left, right, strict=False):
+        if one != other:
+            break
+        count += 1
+    return count
+
+
+def _close(opened: list[_Open], word: Word, depth: int, letter: Callable[[Any], Expr]) -> None:
+    """Build the nodes on the path to `word` below `depth`."""
+    if len(opened) - depth > _FREE:
+        spend((len(opened) - depth) // _FREE)  # new nodes cost fuel themselves, known ones do not
+    while len(opened) - 1 > depth:
+        rest = opened.pop().made()
+        opened[-1].branches.setdefault(rest, []).append(letter(word[len(opened) - 1]))
+
+
+def _either_of_parts(options: Iterable[Expr]) -> Expr:
+    # The trie: node 0 is the root, (node, head) → child; a child comes after its parent.
+    children: dict[tuple[int, Expr], int] = {}
+    ends: set[int] = set()
+    # The unsplit rest after a node that only one option reaches: most parts.
+    alone: dict[int, Expr] = {}
+    for option in options:
+        node, rest = 0, option
+        while rest is not EPSILON:
+            head, rest = _parted(rest)
+            child = children.get((node, head))
+            if child is None:
+                children[node, head] = child = len(children) + 1
+                alone[child] = rest
+                break
+            node, other = child, alone.pop(child, None)
+            if other is EPSILON:
+                ends.add(node)
+            elif other is not None:
+                first, left = _parted(other)
+                children[node, first] = child = len(children) + 1
+                alone[child] = left
+        else:
+            ends.add(node)
+    spend(len(children))
+    below: dict[int, _Open] = {}
+    for (node, head), child in reversed(children.items()):
+        rest = alone.get(child) or _ended(below.pop(child, None), child in ends)
+        opened = below.get(node)
+        if opened is None:
+            opened = below[node] = _Open()
+        opened.branches.setdefault(rest, []).append(head)
+    return _ended(below.pop(0, None), 0 in ends)
+
+
+def _ended(node: _Open | None, ends: bool) -> Expr:
+    if node is None:  # no children, as for most last letters
+        return EPSILON if ends else EMPTY
+    node.ending = EPSILON if ends else EMPTY
+    return node.made()
+
+
+def alt_by_head(
+    options: Sequence[Expr],
+    known: dict[tuple[Expr, ...], Expr] | None = None,
+    depth: int = _PUT_TOGETHER,
+) -> Expr:
+    """`alt` with common heads factored out: x·y | x·z is x·(y|z), `depth` parts deep.
+
+    `known` caches unions, which the arcs of a state often share.
+    """
+    if len(options) == 1:
+        return options[0]
+    known = {} if known is None else known
+    key = tuple(options)
+    found = known.get(key)
+    if found is None:
+        found = known[key] = _put_together(key, known, depth) if depth > 0 else alt(*key)
+    return found
+
+
+def _put_together(
+    options: tuple[Expr, ...], known: dict[tuple[Expr, ...], Expr], depth: int
+) -> Expr:
+    tails: dict[Expr, dict[Expr, None]] = {}
+    others: list[Expr] = []
+    for option in options:
+        for part in option.options if isinstance(option, Alt) else (option,):
+            if isinstance(part, Concat) and not isinstance(part.head, Capture):
+                tails.setdefault(part.head, {})[part.tail] = None
+            else:
+                others.append(part)
+    for head, rest in tails.items():
+        further = 0 if head.regular else depth - 1
+        others.append(concat(head, alt_by_head(tuple(rest), known, further)))
+    return alt(*others)
+
+
+def _flatten(options: Iterable[bytes | Expr]) -> Iterator[bytes | Expr]:
+    for option in options:
+        if isinstance(option, Alt):
+            yield from option.options
+        elif option is not EMPTY:
+            yield option
+
+
+def _spelled(word: bytes) -> Expr:
+    spend(len(word) // _FREE)
+    return literal(word)
+
+
+def _parted(option: Expr) -> tuple[Expr, Expr]:
+    return (option.head, option.tail) if isinstance(option, Concat) else (option, EPSILON)
+
+
+class Uncaptured:
+    """Base of templates without captures; subclasses add `unfold`, `lives` and `least`."""
+
+    def resume(self, argument: Hashable, captured: bytes | None) -> Expr:
+        del argument, captured
+        return EMPTY
+
+    def resume_any(self, argument: Hashable) -> Expr:
+        del argument
+        return EMPTY
+
+    def remembers(self, argument: Hashable) -> bool:
+        del argument
+        return True
+
+    def depends(self, argument: Hashable) -> bool:
+        del argument
+        return False
+
+    def lives_after(
+        self, argument: Hashable, look: Look, captured: Callable[[], bytes | None]
+    ) -> bool | None:
+        del argument, look, captured
+        return False
+
+    def parts(self, argument: Hashable) -> tuple[Expr, ...]:
+        del argument
+        return ()
+
+    def least_after(
+        self,
+        argument: Hashable,
+        least: Least,
+        captured: bytes | None = None,
+    ) -> bytes | None:
+        del argument, least, captured
+        return None
+
+    def least_begun(self, argument: Hashable, least: Least, read: bytes) -> bytes | None:
+        del argument, least, read
+        return None

@@ -1,32 +1,127 @@
-"""Context-free grammars to expressions.
-
-Rules that do not recurse are lowered in place; each strongly connected set becomes `Rule` nodes,
-which are never nullable. Left recursion is rewritten; alternatives without a text are dropped.
-"""
+"""Context-free grammars as core expressions, without left recursion."""
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import lru_cache, partial
 from typing import Final, TypeAlias, assert_never, final
 
-from guideway.lowering.alternatives import either
-from guideway.lowering.circles import circles
-from guideway.lowering.expr import EMPTY, EPSILON, alt, concat, literal, repeat
+from guideway.errors import UnsatisfiableError
+from guideway.lowering.equations import circles
+from guideway.lowering.expr import EMPTY, EPSILON, alt, concat, either, literal, repeat
 from guideway.lowering.fuel import spend
-from guideway.lowering.left_recursion import NOTHING, LeftRecursion, Part, left_circles
-from guideway.lowering.linear import parts_of
 from guideway.lowering.nodes import Expr, Rule
-from guideway.lowering.unending import unending
+from guideway.lowering.regular import parts_of
 from guideway.lowering.unicode import character, inverse, union
-from guideway.syntax.grammar_tree import (
-    Alternative,
-    Atom,
-    Characters,
-    Grammar,
-    Item,
-    Name,
-    Terminal,
-    Word,
-)
+from guideway.syntax.frozen import by_identity
+from guideway.syntax.gbnf import Alternative, Atom, Characters, Grammar, Item, Name, Terminal, Word
+
+
+@final
+@by_identity
+class Part:
+    """Expressions of an item or a rule.
+
+    whole: all texts; some: the non-empty ones; size: number of items, with those of rules in place;
+    ways: ways to begin with a rule in place, nested ones included.
+    """
+
+    whole: Expr
+    some: Expr
+    size: int = 1
+    ways: int = 0
+
+
+NOTHING: Final = Part(EPSILON, EMPTY, 0)
+
+
+@final
+class LeftRecursion:
+    """Texts of mutually left-recursive rules.
+
+    bases: texts that begin with none of the rules; ways: what follows rule k in rule j, by (k, j);
+    looks: levels of Ahead in them.
+    """
+
+    def __init__(
+        self,
+        bases: Mapping[str, list[Expr]],
+        ways: Mapping[tuple[str, str], list[Part]],
+        looks: int,
+    ) -> None:
+        self._looks = looks
+        free = dict[str, list[str]]({name: [] for name in bases})
+        for (before, after), parts in ways.items():
+            if any(part.whole.nullable for part in parts):
+                free[before].append(after)
+        alike = list(left_circles([*bases], free.__getitem__))
+        first = self._first = {name: same[0] for same in alike for name in same}
+        self._bases, self._free = dict[str, Expr](), dict[str, frozenset[str]]()
+        for same in alike:  # successors first
+            self._bases[same[0]] = either(base for name in same for base in bases[name])
+            behind = {first[after] for name in same for after in free[name]} - {same[0]}
+            spend(len(behind))
+            self._free[same[0]] = frozenset((same[0],)).union(*(self._free[b] for b in behind))
+        steps = dict[tuple[str, str], list[Expr]]()
+        for (before, after), parts in ways.items():
+            steps.setdefault((first[before], first[after]), []).extend(part.some for part in parts)
+        self._steps = dict[str, dict[str, Expr]]({name: {} for name in self._bases})
+        for (before, after), somes in steps.items():
+            self._steps[before][after] = either(somes)
+        self._known: dict[tuple[str, str], Part] = {}
+
+    def texts(self, name: str) -> Expr:
+        """Non-empty texts of a rule."""
+        end = self._first[name]
+        return either(
+            concat(base, self._between(begin, end).whole) for begin, base in self._bases.items()
+        )
+
+    def _between(self, begin: str, end: str) -> Part:
+        """Texts that complete rule `end` after rule `begin`: R* of the equation."""
+        if len(self._bases) == 1:
+            step = self._steps[begin][end]
+            return Part(repeat(step), repeat(step, 1))
+        if (begin, end) not in self._known:
+            name, looks = f"{end} behind {begin}", self._looks
+            rule = Rule(name, make=lambda: self._on(begin, end), looks=looks)
+            free = end in self._free[begin]
+            self._known[begin, end] = Part(alt(rule, EPSILON) if free else rule, rule)
+        return self._known[begin, end]
+
+    def _on(self, begin: str, end: str) -> Expr:
+        # The rules are strongly connected, so each can reach the end.
+        return either(
+            concat(step, self._between(after, end).whole)
+            for before in self._bases  # in a fixed order, unlike the set
+            if before in self._free[begin]
+            for after, step in self._steps[before].items()
+        )
+
+
+def left_circles(
+    names: Sequence[str], corners: Callable[[str], list[str]]
+) -> Iterable[Sequence[str]]:
+    """The strongly connected sets of rules by their first rules."""
+    seen: set[str] = set()
+    for name in names:
+        if name not in seen:
+            yield from circles(name, corners, seen)
+
+
+_NAMED: Final = 5  # rules in a message
+
+
+def unending(rules: Sequence[str]) -> UnsatisfiableError:
+    """The error that names rules of which each alternative needs another one of them.
+
+    >>> print(unending(["start", "x"]))
+    no text ends, because every alternative of these rules leads to one of them: start, x
+    """
+    named = ", ".join(rules[:_NAMED]) + (", …" if len(rules) > _NAMED else "")
+    return UnsatisfiableError(
+        f"no text ends, because every alternative of these rules leads to one of them: {named}",
+        conflict=tuple(rules),
+    )
+
 
 IN_PLACE: Final = 64  # items of a rule in place; larger rules become nodes
 REGULAR: Final = 4096  # the same for regular rules, which are faster in one piece,

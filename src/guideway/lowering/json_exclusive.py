@@ -1,30 +1,173 @@
-"""Branches of a `oneOf` that surely exclude each other, and need no complement."""
+"""Listed values, exclusive branches of `oneOf`, and the `unevaluated` keywords."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 from itertools import combinations
-from typing import TypeAlias, final
+from typing import Final, Protocol, TypeAlias, final
 
+from guideway.errors import UnsupportedError
 from guideway.lowering.fuel import spend
-from guideway.lowering.json_atoms import Among, Holds
 from guideway.lowering.json_formulas import (
     FALSE,
     TRUE,
+    Among,
+    Atom,
+    Beside,
     Every,
+    Exact,
     Formula,
+    Holds,
     Leaf,
+    Required,
+    Some,
     all_of,
     any_of,
     atoms,
+    exact,
+    item,
+    items,
+    items_of,
+    leaf,
+    levels_of,
+    longer,
+    matching,
+    members_of,
+    named,
     opposite,
+    replace,
+    shorter,
 )
-from guideway.lowering.json_values import Exact, exact
-from guideway.syntax.json_schema_tree import KINDS, Address, Document, Kind, Schema
+from guideway.lowering.nodes import Expr
+from guideway.syntax.frozen import by_value
+from guideway.syntax.json_schema_tree import KINDS, Address, Document, Kind, Objects, Schema
+
+_FEW: Final = 4  # denied values that are expanded
+_LEVELS: Final = 64  # levels of nesting above which values cost fuel
+_LEVEL: Final = 160  # fuel for each such value
+
+
+@final
+@by_value
+class Like:
+    """One of these arrays or objects; `places`: schemas that give the order of members."""
+
+    values: frozenset[Exact]
+    places: frozenset[Address] = frozenset()
+
+    def opposite(self) -> Formula:
+        return leaf(Unlike(self.values, self.places), leaf(self))
+
+
+@final
+@by_value
+class Unlike:
+    """None of these values, or of their rests; `places` as in `Like`."""
+
+    values: frozenset[Exact]
+    places: frozenset[Address] = frozenset()
+
+    def opposite(self) -> Formula:
+        return like(self.values, self.places)
+
+
+def like(values: Iterable[Exact], places: Iterable[Address] = ()) -> Formula:
+    """`Like`, or FALSE if there are no values."""
+    found = frozenset(values)
+    return leaf(Like(found, frozenset(places))) if found else FALSE
+
+
+def any_like(parts: Iterable[Formula]) -> Formula:
+    """The disjunction of the parts, with their lists merged into one."""
+    values, places, others = set[Exact](), set[Address](), list[Formula]()
+    for part in parts:
+        listed = _list_of(part)
+        if listed is None:
+            others.append(part)
+        else:
+            values |= listed.values
+            places |= listed.places
+    return any_of(like(values, places), *others)
+
+
+def merged(said: Formula) -> Formula:
+    """Merge all lists, and all denials, of a conjunction into one."""
+    if not isinstance(said, Every):
+        return said
+    held: Like | None = None
+    denied, places, others = set[Exact](), set[Address](), list[Formula]()
+    for part in said.parts:
+        atom = part.atom if isinstance(part, Leaf) else None
+        if isinstance(atom, Like):
+            held = atom if held is None else Like(held.values & atom.values, held.places)
+        elif isinstance(atom, Unlike):
+            denied |= atom.values
+            places |= atom.places
+        else:
+            others.append(part)
+    if len(said.parts) - len(others) < 2:
+        return said
+    spend(len(denied))
+    if held is None:
+        return all_of(*others, opposite(like(denied, places)))
+    return all_of(*others, like(held.values - denied, held.places))
+
+
+def alternatives(said: Formula, spell: Callable[[Like], list[Formula]]) -> list[Formula]:
+    """Alternatives without `Like`, one for each listed value; `spell` gives their formulas."""
+    if isinstance(said, Some) and _lists(said):
+        plain = any_of(*(part for part in said.parts if not _lists(part)))
+        listed = [part for part in said.parts if _lists(part)]
+        return [_spelled_out(plain, spell), *(a for p in listed for a in alternatives(p, spell))]
+    said = merged(said)
+    parts = said.parts if isinstance(said, Every) else (said,)
+    for part in parts:
+        values = _list_of(part)
+        if values is not None:
+            if max(map(levels_of, values.values)) > _LEVELS:
+                spend(_LEVEL * len(values.values))
+            rest = [_spelled_out(other, spell) for other in parts if other is not part]
+            return [all_of(value, *rest) for value in spell(values)]
+    return [_spelled_out(said, spell)]
+
+
+def _lists(said: Formula) -> bool:
+    return any(isinstance(atom, Like) for atom in atoms(said))
+
+
+def _list_of(said: Formula) -> Like | None:
+    atom = said.atom if isinstance(said, Leaf) else None
+    return atom if isinstance(atom, Like) else None
+
+
+def _spelled_out(said: Formula, spell: Callable[[Like], list[Formula]]) -> Formula:
+    """Replace lists, and denials of a few values, by formulas about their parts."""
+
+    def told(atom: Atom) -> Formula | None:
+        if isinstance(atom, Like):
+            return any_of(*spell(atom))
+        if isinstance(atom, Unlike) and len(atom.values) <= _FEW:
+            return opposite(any_of(*map(exactly, atom.values)))
+        return None
+
+    return replace(said, told)
+
+
+def exactly(value: Exact) -> Formula:
+    """Formula about the parts of an array or object, or of the rest of one."""
+    if value[0] == "array":
+        parts = items_of(value)
+        each = [item(n, leaf(Among(frozenset((part,))))) for n, part in enumerate(parts)]
+        return all_of(*each, longer(len(parts)), shorter(len(parts)))
+    members = dict(sorted(members_of(value).items()))
+    each = [named(name, leaf(Among(frozenset((part,))))) for name, part in members.items()]
+    required = [leaf(Required(name)) for name in members]
+    return all_of(*each, *required, matching(Beside(frozenset(members), ()), FALSE))
+
 
 Scalars: TypeAlias = "frozenset[Exact] | None"  # None: any
 _DEPTH = 8
 _MOST_KNOWN = 1 << 14
-_FEW = 16
+_EXCLUSIVE_FEW = 16
 
 
 @final
@@ -224,7 +367,7 @@ def exactly_one(
 def _are_dense(overlaps: list[list[int]]) -> bool:
     """Return True if so many pairs overlap that halves need fewer parts."""
     count = len(overlaps)
-    return count > _FEW and sum(map(len, overlaps)) > 2 * count * count.bit_length()
+    return count > _EXCLUSIVE_FEW and sum(map(len, overlaps)) > 2 * count * count.bit_length()
 
 
 def _one_by_halves(branches: list[tuple[Formula, Formula]]) -> Formula:
@@ -264,3 +407,181 @@ def _common_names(
     if first is None or second is None:
         return second if first is None else first
     return first & second
+
+
+MOST_ALTERNATIVES = 1 << 10
+_DEEPEST = 200
+
+
+class Reader(Protocol):
+    """Formulas of schemas (`json_meaning.Meaning`)."""
+
+    document: Document
+
+    def said(self, address: Address | None) -> Formula:
+        """Formula: the schema holds."""
+        ...
+
+    def schema(self, address: Address, kind: Kind) -> Formula:
+        """Formula of a schema for values of one type."""
+        ...
+
+    def matched(self, objects: Objects) -> list[tuple[Expr, Formula]]:
+        """Keys that patterns match, and the formulas of their values."""
+        ...
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class _Seen:
+    """Evaluated parts: everything, or names, patterns, a prefix of items, some items."""
+
+    all: bool = False
+    names: frozenset[str] = frozenset()
+    patterns: frozenset[Expr] = frozenset()
+    count: int = 0
+    holding: tuple[Formula, ...] = ()
+
+    def join(self, other: "_Seen") -> "_Seen":
+        return _Seen(
+            self.all or other.all,
+            self.names | other.names,
+            self.patterns | other.patterns,
+            max(self.count, other.count),
+            tuple(dict.fromkeys(self.holding + other.holding)),
+        )
+
+
+_NOTHING = _Seen()
+_Options: TypeAlias = "dict[tuple[Formula, _Seen], None]"
+_ALWAYS: _Options = {(TRUE, _NOTHING): None}
+
+
+def unevaluated_members(reader: Reader, schema: Schema) -> Formula:
+    """Formula of `unevaluatedProperties`."""
+    if schema.objects.unevaluated is None:
+        return TRUE
+    value = reader.said(schema.objects.unevaluated)
+    options = _Finder(reader, "object", schema).around(schema, 0, outermost=True)
+    return any_of(
+        *(
+            condition
+            if seen.all
+            else all_of(condition, matching(Beside(seen.names, tuple(seen.patterns)), value))
+            for condition, seen in options
+        )
+    )
+
+
+def unevaluated_items(reader: Reader, schema: Schema) -> Formula:
+    """Formula of `unevaluatedItems`."""
+    if schema.arrays.unevaluated is None:
+        return TRUE
+    value = reader.said(schema.arrays.unevaluated)
+    options = _Finder(reader, "array", schema).around(schema, 0, outermost=True)
+    return any_of(
+        *(
+            condition
+            if seen.all
+            else all_of(condition, items(seen.count, any_of(value, *seen.holding)))
+            for condition, seen in options
+        )
+    )
+
+
+@final
+class _Finder:
+    """Finds the parts that in-place subschemas evaluate, with their conditions."""
+
+    def __init__(self, reader: Reader, kind: Kind, root: Schema) -> None:
+        self._reader, self._root = reader, root
+        self._kind: Kind = kind
+
+    def around(self, schema: Schema, depth: int, *, outermost: bool = False) -> _Options:
+        if depth > _DEEPEST:
+            raise self._too_many(f"look through more than {_DEEPEST} schemas in place")
+        options: _Options = {(TRUE, self._own(schema, outermost)): None}
+        for part in schema.all_of:
+            options = self._product(options, self._inside(part, depth))
+        for group in schema.any_of:
+            for branch in group:
+                inside = self._inside(branch, depth)
+                if list(inside) != list(_ALWAYS):
+                    held = self._under(self._said(branch), inside)
+                    options = self._product(options, {**_ALWAYS, **held})
+        for group in schema.one_of:
+            each: _Options = {}
+            for branch in group:
+                each |= self._under(self._said(branch), self._inside(branch, depth))
+            options = self._product(options, each)
+        options = self._product(options, self._conditional(schema, depth))
+        for name, part in schema.objects.dependents if self._kind == "object" else ():
+            held = self._under(leaf(Required(name)), self._inside(part, depth))
+            options = self._product(options, {**_ALWAYS, **held})
+        return options
+
+    def _conditional(self, schema: Schema, depth: int) -> _Options:
+        condition = schema.condition
+        if condition is None:
+            return _ALWAYS
+        test = self._said(condition.test)
+        then = self._product(
+            self._inside(condition.test, depth), self._inside(condition.then, depth)
+        )
+        otherwise = self._inside(condition.otherwise, depth)
+        return self._under(test, then) | self._under(opposite(test), otherwise)
+
+    def _inside(self, part: Address | None, depth: int) -> _Options:
+        if part is None or part.startswith("="):  # enum and const evaluate nothing
+            return _ALWAYS
+        schema = self._reader.document.schemas[part]
+        return self.around(schema, depth + 1) if self._kind in schema.kinds else _ALWAYS
+
+    def _said(self, part: Address) -> Formula:
+        return self._reader.schema(part, self._kind)
+
+    def _own(self, schema: Schema, outermost: bool) -> _Seen:
+        objects, arrays = schema.objects, schema.arrays
+        if self._kind == "object":
+            unevaluated = objects.unevaluated is not None and not outermost
+            return _Seen(
+                objects.additional is not None or unevaluated,
+                frozenset(objects.properties),
+                frozenset(keys for keys, _ in self._reader.matched(objects)),
+            )
+        unevaluated = arrays.unevaluated is not None and not outermost
+        contains = arrays.contains
+        marked = contains is not None and contains.marks
+        return _Seen(
+            arrays.items is not None or unevaluated,
+            count=len(arrays.prefix),
+            holding=(self._reader.said(contains.schema),)
+            if contains is not None and marked
+            else (),
+        )
+
+    def _under(self, condition: Formula, options: _Options) -> _Options:
+        return self._kept((all_of(condition, other), seen) for other, seen in options)
+
+    def _product(self, left: _Options, right: _Options) -> _Options:
+        if right is _ALWAYS or left is _ALWAYS:
+            return left if right is _ALWAYS else right
+        return self._kept(
+            (all_of(first, second), here.join(there))
+            for first, here in left
+            for second, there in right
+        )
+
+    def _kept(self, options: Iterable[tuple[Formula, _Seen]]) -> _Options:
+        kept: _Options = {}
+        for condition, seen in options:
+            if condition is not FALSE:
+                kept[(condition, seen)] = None
+            if len(kept) > MOST_ALTERNATIVES:
+                raise self._too_many(f"depend on more than {MOST_ALTERNATIVES} sets of branches")
+        return kept
+
+    def _too_many(self, why: str) -> UnsupportedError:
+        name = "unevaluatedProperties" if self._kind == "object" else "unevaluatedItems"
+        pointer = self._root.address.partition("#")[2]
+        return UnsupportedError(f"{name} would {why}", feature=name, place=f"{pointer}/{name}")

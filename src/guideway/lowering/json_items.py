@@ -1,13 +1,11 @@
-"""Arrays that are read item by item against a formula.
+"""Arrays that are read item by item, against a formula."""
 
-If values matter, each item is captured, and it is only allowed if the array can still end.
-"""
-
+from collections import Counter
 from collections.abc import Callable, Hashable, Iterator
+from dataclasses import dataclass, field
 from typing import Final, cast, final
 from weakref import ref
 
-from guideway.lowering.endless import SOMETHING
 from guideway.lowering.expr import (
     ALL_BYTES,
     EMPTY,
@@ -19,19 +17,298 @@ from guideway.lowering.expr import (
     concat,
     literal,
 )
-from guideway.lowering.json_endless import is_endless_object, is_open_string, options_in
-from guideway.lowering.json_formulas import Formula, all_of
-from guideway.lowering.json_items_dealt import critical, deal
-from guideway.lowering.json_items_read import told_apart
-from guideway.lowering.json_items_strings import DifferentStrings, different_strings
-from guideway.lowering.json_items_twice import can_end, repeatable
-from guideway.lowering.json_items_ways import ItemJudge, Rest, Step, Ways, among, beside
-from guideway.lowering.json_objects import UNKNOWN
-from guideway.lowering.json_room import among as spelled_among
-from guideway.lowering.json_room import room, writes
-from guideway.lowering.json_text import QUOTE, JsonStyle
-from guideway.lowering.json_values import read_exact
-from guideway.lowering.nodes import Expr, Least, Look
+from guideway.lowering.fuel import spend
+from guideway.lowering.json_formulas import (
+    FALSE,
+    Every,
+    Exact,
+    Formula,
+    Items,
+    Leaf,
+    Longer,
+    Shorter,
+    all_of,
+    any_of,
+    read_exact,
+)
+from guideway.lowering.json_objects import (
+    UNKNOWN,
+    endless_options,
+    is_endless_object,
+    is_open_string,
+    options_in,
+    room,
+    value_of,
+    writes,
+)
+from guideway.lowering.json_objects import among as spelled_among
+from guideway.lowering.json_progress import (
+    ItemJudge,
+    Rest,
+    Step,
+    Used,
+    Ways,
+    among,
+    beside,
+    pay,
+    told_apart,
+)
+from guideway.lowering.json_text import QUOTE, JsonStyle, words_of
+from guideway.lowering.nodes import Concat, Expr, Least, Look, Rule
+from guideway.lowering.regular import SOMETHING
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class DifferentStrings:
+    """Items of such an array: strings that `begun` matches after the quote, or `words`.
+
+    `begun` is EMPTY if all strings are listed. There are `low` to `high` items.
+    """
+
+    begun: Expr
+    words: tuple[str, ...]
+    low: int
+    high: int | None
+
+
+def different_strings(said: Formula, value: Callable[[Formula], Expr]) -> DifferentStrings | None:
+    """The items of an array of distinct strings, None for any other formula."""
+    items, low, high = list[Formula](), 0, None
+    for part in said.parts if isinstance(said, Every) else (said,):
+        match part:
+            case Leaf(Items(0, item)):
+                items.append(item)
+            case Leaf(Longer(count)):
+                low = max(low, count)
+            case Leaf(Shorter(count)):
+                high = count if high is None else min(high, count)
+            case _:
+                return None
+    if len(items) != 1:
+        return None
+    strings = value_of(value(items[0]))
+    if isinstance(strings, Rule):
+        listed = words_of(strings)
+        if listed is None or low > 1 or high is not None:
+            return None
+        return DifferentStrings(EMPTY, listed[0], low, high)
+    if isinstance(strings, Concat) and strings.head is QUOTE and strings.regular:
+        return DifferentStrings(strings.tail, (), low, high)
+    return None
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class _Ahead:
+    """A rest, and the condition on the value that repeats; None if it has not come."""
+
+    rest: Rest
+    again: Formula | None = None
+
+
+def can_end(ways: Ways, start: Rest, look: "Callable[[Expr], bool | None]") -> bool | None:
+    """Return True if some items complete the array; None if that is not known yet."""
+    stack: list[tuple[_Ahead, Formula | None]] = [(_Ahead(start), None)]
+    seen: set[_Ahead] = set()
+    while stack:
+        ahead, value = stack.pop()
+        found = True if value is None else look(ways.value(value))
+        if found is None:
+            return None
+        if not found or ahead in seen:
+            continue
+        if ways.ends(ahead.rest):
+            return True
+        seen.add(ahead)
+        stack += reversed(_following(ways, ahead))
+        pay(len(seen))
+    return False
+
+
+def _following(ways: Ways, ahead: _Ahead) -> list[tuple[_Ahead, Formula | None]]:
+    rest, found = ahead.rest, list[tuple[_Ahead, Formula | None]]()
+    for step in ways.steps(rest):
+        plain = Rest(step.position, frozenset(), step.said)
+        if rest.twice is None:
+            found.append((_Ahead(plain), step.value))
+            continue
+        waiting = Rest(step.position, rest.used, step.said, True)
+        found.append((_Ahead(plain), among(step.value, rest.used)))
+        if ahead.again is None:
+            found.append((_Ahead(waiting, step.value), step.value))
+        else:
+            found.append((_Ahead(plain), all_of(step.value, ahead.again)))
+        found.append((_Ahead(waiting, ahead.again), step.value))
+    return found
+
+
+def repeatable(ways: Ways, start: Rest, look: "Callable[[Expr], bool | None]") -> Formula:
+    """The formula of values that may come and repeat from here on."""
+    found: Formula = FALSE
+    todo, seen = [start], {start}
+    while todo:
+        rest = todo.pop()
+        for step in ways.steps(rest):
+            if not look(ways.value(step.value)):
+                continue
+            if can_end(ways, Rest(step.position, frozenset(), step.said), look):
+                found = any_of(found, step.value)
+            behind = Rest(step.position, rest.used, step.said, True)
+            if behind not in seen:
+                seen.add(behind)
+                todo.append(behind)
+        pay(len(seen))
+    return found
+
+
+# Fuel to exclude one value: 150 of 200 listed numbers were refused after 8.5 s.
+_TAKEN: Final = 80
+_SPELLED: Final = literal(bytes(range(256)))  # has a text only if every byte can be spelled
+
+
+def deal(ways: Ways, start: Rest, least: Least) -> "Dealt | None":
+    """Distinct unused values for items that complete the array, None if there are none."""
+    dealt = Dealt(ways, start.used, least)
+    stack = [(start, iter(ways.steps(start)))]
+    on_the_way, hopeless = {(start.position, start.said)}, set[object]()
+    tries = 0
+    while not ways.may_close(stack[-1][0].said):
+        rest, steps = stack[-1]
+        step = next((s for s in steps if (s.position, s.said) not in on_the_way), None)
+        if step is None:
+            hopeless.add(_asked(rest, dealt))
+            stack.pop()
+            on_the_way.remove((rest.position, rest.said))
+            if not stack:
+                return None
+            dealt.drop()
+            continue
+        tries += 1
+        pay(tries)
+        if dealt.add(step.value):
+            behind = Rest(step.position, start.used, step.said, False)
+            if hopeless and _asked(behind, dealt) in hopeless:
+                dealt.drop()
+                continue
+            stack.append((behind, iter(ways.steps(behind))))
+            on_the_way.add((behind.position, behind.said))
+    return dealt
+
+
+def critical(ways: Ways, start: Rest, least: Least) -> frozenset[Exact] | None:
+    """Values that the next item must leave to later ones; None if no completion is left."""
+    dealt = deal(ways, start, least)
+    if dealt is None:
+        return None
+    found: set[Exact] = set()
+    for value in dealt.scarce():
+        if not dealt.can_do_without(value):
+            without = Rest(start.position, start.used | {value}, start.said, False)
+            if deal(ways, without, least) is None:
+                found.add(value)
+    return frozenset(found)
+
+
+def _asked(rest: Rest, dealt: "Dealt") -> object:
+    return rest.position, rest.said, frozenset(Counter(dealt.items).items())
+
+
+@final
+@dataclass(slots=True)
+class Dealt:
+    """Items, each with a value of its own.
+
+    `used`: values that no item may have. `owners`: the item that has a value. `endless`: cache of
+    `_is_endless`; without it, 1,000 items took 1.1 s in one mask.
+    """
+
+    ways: Ways
+    used: Used
+    least: Least
+    items: list[Formula] = field(default_factory=list[Formula])
+    owners: dict[Exact, int] = field(default_factory=dict[Exact, int])
+    endless: dict[Formula, bool] = field(default_factory=dict[Formula, bool])
+
+    def add(self, value: Formula) -> bool:
+        """Find a value for one more item; if there is none, change nothing."""
+        self.items.append(value)
+        if self._is_endless(value) or self._find(len(self.items) - 1, self.used):
+            return True
+        self.items.pop()
+        return False
+
+    def drop(self) -> None:
+        self.items.pop()
+        last = len(self.items)
+        self.owners = {value: item for value, item in self.owners.items() if item != last}
+
+    def scarce(self) -> list[Exact]:
+        """The values of items that have no free value to change to."""
+        taken = self.used | self.owners.keys()
+        owning = {self.items[item] for item in self.owners.values()}
+        spare = {one: self._free(one, taken) is not None for one in owning}
+        return [value for value, item in self.owners.items() if not spare[self.items[item]]]
+
+    def can_do_without(self, value: Exact) -> bool:
+        """Return True if the items find values without this one."""
+        index = self.owners.pop(value, None)
+        if index is None or self._find(index, self.used | {value}):
+            return True
+        self.owners[value] = index
+        return False
+
+    def _is_endless(self, value: Formula) -> bool:
+        """Return True if infinitely many values satisfy a formula and can be spelled."""
+        if value not in self.endless:
+            self.endless[value] = self._looks_endless(value)
+        return self.endless[value]
+
+    def _looks_endless(self, value: Formula) -> bool:
+        options = endless_options(self.ways.value(value))
+        # Regular options have texts: searching for the least took half of a compilation.
+        found = any(option.regular or self.least(option) is not None for option in options)
+        return found and self.least(_SPELLED) is not None
+
+    def _find(self, index: int, used: Used) -> bool:
+        """Find a value for an item, along an augmenting path."""
+        wanted: dict[Exact, int] = {}  # a value in use, and the item that would take it
+        free: dict[Formula, Exact | None] = {}
+        waiting = [index]
+        for item in waiting:  # grows while it is read
+            formula = self.items[item]
+            if formula not in free:
+                free[formula] = self._free(formula, used | self.owners.keys())
+            own = free[formula]
+            if own is not None:
+                self._exchange(item, own, wanted, index)
+                return True
+            for value, owner in self.owners.items():
+                if value not in wanted and self._word(among(formula, frozenset((value,)))):
+                    wanted[value] = item
+                    waiting.append(owner)
+        return False
+
+    def _free(self, formula: Formula, taken: Used) -> Exact | None:
+        listed = self.ways.listed(formula)
+        for value in listed:
+            if value not in taken and self._word(among(formula, frozenset((value,)))):
+                return value
+        spend(_TAKEN * len(self.owners))
+        word = None if listed else self._word(beside(formula, taken))
+        return None if word is None else read_exact(word)
+
+    def _exchange(self, item: int, value: Exact, wanted: dict[Exact, int], index: int) -> None:
+        """Give an item a free value, its old value to the item that wants it, and so on."""
+        while item != index:
+            own = next(value for value, owner in self.owners.items() if owner == item)
+            self.owners[value] = item
+            value, item = own, wanted[own]
+        self.owners[value] = item
+
+    def _word(self, value: Formula) -> bytes | None:
+        return self.least(self.ways.value(value))
+
 
 _REMEMBERED = 4096
 _OTHERS: Final = byte_set(b"{[-0123456789tfn")  # first bytes of values that are not strings

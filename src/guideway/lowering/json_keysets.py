@@ -1,29 +1,147 @@
-"""Classes of keys that no atom about an object distinguishes: single names, and patterns."""
+"""Classes of property names that no keyword distinguishes."""
 
 from collections import defaultdict
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from functools import lru_cache
 from types import MappingProxyType
 from typing import Final, TypeAlias, final
+from weakref import WeakKeyDictionary
 
-from guideway.errors import LimitError
+from guideway.errors import LimitError, SourceError, UnsupportedError
+from guideway.lowering import regular
 from guideway.lowering.expr import ANYTHING, EPSILON, alt, both, complement
 from guideway.lowering.fuel import paying, spend
-from guideway.lowering.json_atoms import Beside, Found, Keys, Matching, Named, Required
-from guideway.lowering.json_formulas import FALSE, Atom, Formula, all_of
-from guideway.lowering.json_given import Unlike
-from guideway.lowering.json_patterns import (
-    has_string,
-    plain_strings,
-    surely_apart,
-    surely_within,
-    words_with,
+from guideway.lowering.json_exclusive import Unlike
+from guideway.lowering.json_formulas import (
+    FALSE,
+    Atom,
+    Beside,
+    Formula,
+    Found,
+    Keys,
+    Matching,
+    Named,
+    Required,
+    all_of,
+    members_of,
 )
 from guideway.lowering.json_text import Spelling
-from guideway.lowering.json_values import members_of
-from guideway.lowering.linear import parts_of
 from guideway.lowering.nodes import And, Expr, Not, Rule
+from guideway.lowering.regex import lower_search
+from guideway.lowering.regular import contains, parts_of
 from guideway.lowering.unicode import TEXT
 from guideway.syntax.frozen import by_value
+from guideway.syntax.json_schema_tame_values import is_plain_pattern
+from guideway.syntax.regex_finding import parsed, words_of_pattern
+from guideway.syntax.regex_tree import Pattern
+
+_found: "WeakKeyDictionary[Expr, Pattern]" = WeakKeyDictionary()
+_parts: "WeakKeyDictionary[Expr, frozenset[Expr]]" = WeakKeyDictionary()  # of what has any of many
+
+
+@lru_cache(maxsize=512)
+def strings_with(pattern: Pattern, spelling: Spelling) -> Expr:
+    """The strings in which a pattern is found, without their quotes.
+
+    Raises:
+        UnsupportedError, LimitError: as `lower_search` says.
+    """
+    made = lower_search(pattern, spelling.character)
+    _found[made] = pattern
+    return made
+
+
+def plainly_lowers(pattern: str) -> bool:
+    """Whether a pattern is well formed and needs no product of automata."""
+    spend(len(pattern))
+    return is_plain_pattern(pattern)
+
+
+@lru_cache(maxsize=512)
+def lowers(spelling: Spelling, pattern: str) -> bool:
+    """Whether a pattern is well formed and has an automaton, which is then kept."""
+    if plainly_lowers(pattern):
+        return True
+    try:
+        strings_with(parsed(pattern), spelling)
+    except (SourceError, UnsupportedError):
+        return False
+    return True
+
+
+def any_of_strings(parts: Iterable[Expr]) -> Expr:
+    """The strings that are among any of these, each what `strings_with` makes of a pattern."""
+    listed = dict.fromkeys(parts)
+    made = alt(*listed)
+    if made not in listed:
+        _parts[made] = frozenset(listed)
+    return made
+
+
+def plain_strings(strings: Expr) -> Expr | None:
+    """The same strings in UTF-8, if they are those with one of some patterns."""
+    found = [_plain(part) for part in _parts.get(strings, (strings,))]
+    told = [part for part in found if part is not None]
+    return alt(*told) if len(told) == len(found) else None
+
+
+def words_with(strings: Expr) -> frozenset[str] | None:
+    """The strings, if they are those with one of some patterns, and plainly few."""
+    patterns = [_found.get(part) for part in _parts.get(strings, (strings,))]
+    told = [words for one in patterns if one and (words := words_of_pattern(one)) is not None]
+    return frozenset[str]().union(*told) if len(told) == len(patterns) else None
+
+
+def has_string(strings: Expr, text: str, spelling: Spelling) -> bool:
+    """Whether a string is among some.
+
+    >>> from guideway.syntax.regex import parse_regex
+    >>> spelling = Spelling(plain=False)
+    >>> has_string(strings_with(parse_regex("^x-", "ecma"), spelling), "x-a", spelling)
+    True
+    """
+    return any(_has_string(part, text, spelling) for part in _parts.get(strings, (strings,)))
+
+
+def _has_string(strings: Expr, text: str, spelling: Spelling) -> bool:
+    plain = _plain(strings)
+    if plain is None:
+        return contains(strings, spelling.write(text))
+    return contains(plain, text.encode())
+
+
+def surely_apart(first: Expr, second: Expr) -> bool:
+    """Whether short searches show that no string is among both."""
+    others = _parts.get(second, (second,))
+    return all(_apart(one, other) for one in _parts.get(first, (first,)) for other in others)
+
+
+def _apart(first: Expr, second: Expr) -> bool:
+    plain, other = _plain(first), _plain(second)
+    if plain is None or other is None:
+        return regular.surely_apart(first, second)
+    return _surely_apart(plain, other)
+
+
+def surely_within(first: Expr, second: Expr) -> bool:
+    """Whether all strings of the first are plainly among the second, as its patterns are."""
+    return _parts.get(first, frozenset((first,))) <= _parts.get(second, frozenset((second,)))
+
+
+@lru_cache(maxsize=4096)
+def _surely_apart(first: Expr, second: Expr) -> bool:
+    return regular.surely_apart(first, second)
+
+
+def _plain(strings: Expr) -> Expr | None:
+    pattern = _found.get(strings)
+    return None if pattern is None else _utf8(pattern)
+
+
+@lru_cache(maxsize=4096)
+def _utf8(pattern: Pattern) -> Expr:
+    return lower_search(pattern)
+
 
 MOST_CLASSES = 1024
 _MOST_LATER = 1 << 14  # after compiling, where more classes only take longer
@@ -331,3 +449,70 @@ def _content(inside: tuple[Expr, ...], outside: tuple[Expr, ...]) -> Expr:
 
 def _both(first: Expr, second: Expr) -> Expr:
     return second if first is ANYTHING else both(first, second)
+
+
+@final
+class KeyTrie:
+    """A prefix tree of distinct names; node 0 is the root.
+
+    >>> trie = KeyTrie(["b", "a", "ab"])
+    >>> trie.children(0, trie.among([0, 2]))
+    [('a', 1), ('b', 3)]
+    """
+
+    def __init__(self, names: Sequence[str]) -> None:
+        self._order = sorted(range(len(names)), key=names.__getitem__)
+        self._rank = {index: rank for rank, index in enumerate(self._order)}
+        self._children: list[dict[str, int]] = [{}]
+        self._first: list[int] = [0]
+        self._stop: list[int] = [len(names)]
+        self._depth: list[int] = [0]
+        self._ends: dict[int, int] = {}
+        for rank, index in enumerate(self._order):
+            node = 0
+            for character in names[index]:
+                node = self._step(node, character, rank)
+            self._ends[node] = index
+
+    def _step(self, node: int, character: str, rank: int) -> int:
+        child = self._children[node].setdefault(character, len(self._children))
+        if child == len(self._children):
+            self._children.append({})
+            self._first.append(rank)
+            self._stop.append(rank)
+            self._depth.append(self._depth[node] + 1)
+        self._stop[child] = rank + 1
+        return child
+
+    def depth(self, node: int) -> int:
+        """How many characters lead to `node`."""
+        return self._depth[node]
+
+    def among(self, indices: Iterable[int]) -> int:
+        """These keys as a bit set, for the other methods."""
+        return sum(1 << self._rank[index] for index in indices)
+
+    def children(self, node: int, keys: int) -> list[tuple[str, int]]:
+        """The characters, with their nodes, that lead on from `node` to one of `keys`."""
+        return [
+            (character, child)
+            for character, child in self._children[node].items()
+            if self._below(child, keys)
+        ]
+
+    def key(self, node: int, keys: int) -> int | None:
+        """The index of the key that ends at `node`, if it is one of `keys`."""
+        index = self._ends.get(node)
+        return index if index is not None and keys >> self._rank[index] & 1 else None
+
+    def below(self, node: int, keys: int) -> Iterator[int]:
+        """The indices of those of `keys` that begin as `node` does."""
+        rank, rest = self._first[node], self._below(node, keys)
+        while rest:
+            if rest & 1:
+                yield self._order[rank]
+            rank, rest = rank + 1, rest >> 1
+
+    def _below(self, node: int, keys: int) -> int:
+        first, stop = self._first[node], self._stop[node]
+        return keys >> first & ((1 << (stop - first)) - 1)

@@ -11,23 +11,28 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
 from typing import Final, final
 
-from guideway.lowering.json_atoms import AtLeast, AtMost, Found, Matching, Named, Required
 from guideway.lowering.json_cases import Case
+from guideway.lowering.json_exclusive import Unlike
 from guideway.lowering.json_formulas import (
     FALSE,
     TRUE,
+    AtLeast,
+    AtMost,
     Atom,
     Every,
     Formula,
+    Found,
     Leaf,
+    Matching,
+    Named,
+    Required,
     Some,
     Truth,
     all_of,
     fold,
+    members_of,
 )
-from guideway.lowering.json_given import Unlike
 from guideway.lowering.json_keysets import KeyClass
-from guideway.lowering.json_values import members_of
 
 _KEPT: Final = 16  # ways of one kind of object, most recently used first
 _TRIED: Final = 6

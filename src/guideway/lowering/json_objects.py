@@ -1,16 +1,11 @@
-"""JSON objects: each key once, in any order or in the declared one.
-
-The argument of the template is (position, extras, node): the declared keys that may still come, the
-undeclared keys used, and the node of the key trie inside a key. Undeclared keys are captured;
-UNKNOWN is one that the engine has not kept.
-"""
+"""JSON objects: each key once, in any order or the declared one."""
 
 import json
-from collections.abc import Callable, Hashable, Iterable
+from collections.abc import Callable, Hashable, Iterable, Sequence
 from functools import cached_property
-from typing import TypeAlias, cast, final
+from typing import Final, TypeAlias, cast, final
+from weakref import WeakKeyDictionary
 
-from guideway.lowering.endless import SOMETHING, soon_endless
 from guideway.lowering.expr import (
     ALL_BYTES,
     EMPTY,
@@ -24,13 +19,70 @@ from guideway.lowering.expr import (
     concat,
     literal,
 )
-from guideway.lowering.json_keys import KeyTrie
-from guideway.lowering.json_keysets import Unnamed
-from guideway.lowering.json_room import among, room, writes
-from guideway.lowering.json_text import QUOTE, JsonStyle
-from guideway.lowering.nodes import Expr, Least, Look
+from guideway.lowering.fuel import spend
+from guideway.lowering.json_exclusive import Unlike
+from guideway.lowering.json_formulas import (
+    FALSE,
+    TRUE,
+    AtLeast,
+    AtMost,
+    Atom,
+    Formula,
+    Found,
+    Matching,
+    Named,
+    Required,
+    all_of,
+    any_of,
+    at_least,
+    at_most,
+    leaf,
+    members_of,
+)
+from guideway.lowering.json_keysets import KeyClass, Keysets, KeyTrie, Unnamed
+from guideway.lowering.json_progress import now, unlike_member
+from guideway.lowering.json_text import QUOTE, JsonStyle, Spelling, words_of
+from guideway.lowering.nodes import Alt, Call, Concat, Expr, Least, Look, Rule
 from guideway.lowering.recalled import Recalled
-from guideway.syntax.frozen import by_identity
+from guideway.lowering.regular import SOMETHING, derivative, soon_endless, surely_open
+from guideway.syntax.frozen import by_identity, by_value
+
+
+def room(place: int, brackets: str, spelled: Callable[[str], bool]) -> int | None:
+    """How many members or items may still come: None for any number, -1 if a bracket is missing.
+
+    Args:
+        place: negative before the opening bracket, else behind a value.
+        brackets: the opening and the closing one.
+        spelled: whether the vocabulary has a character.
+
+    Returns:
+        The number, None where there is no bound, -1 where a bracket is missing.
+    """
+    if not all(map(spelled, brackets if place < 0 else brackets[1])):
+        return -1
+    if spelled(","):
+        return None
+    return 1 if place < 0 else 0
+
+
+def bounded(said: Formula, place: int, brackets: str, spelled: Callable[[str], bool]) -> Formula:
+    """What is said, and that no more comes than there is room for."""
+    left = room(place, brackets, spelled)
+    if left is None:
+        return said
+    return FALSE if left < 0 else all_of(said, at_most(left))
+
+
+def among(spellable: int) -> Callable[[str], bool]:
+    """What tells whether a character of ASCII is among bytes, given as a 256-bit integer."""
+    return lambda mark: bool(spellable >> ord(mark) & 1)
+
+
+def writes(least: Least) -> Callable[[str], bool]:
+    """The same by what tells the shortest text of an expression."""
+    return lambda mark: least(literal(mark)) is not None
+
 
 Extras: TypeAlias = "frozenset[str | None]"
 Argument: TypeAlias = "tuple[int, Extras, int]"
@@ -295,3 +347,200 @@ class ObjectTemplate:
         if self.members.ordered:
             return [index for index in names if index >= position]
         return [index for index in names if not position >> index & 1]
+
+
+_ONES: Final = 32  # digits until they have to come again
+_endless: "WeakKeyDictionary[Expr, tuple[bool, ...]]" = WeakKeyDictionary()
+
+
+def options_in(value: Expr) -> Iterable[Expr]:
+    """The options of a value, of each type."""
+    value = value_of(value)
+    return value.options if isinstance(value, Alt) else (value,)
+
+
+def is_open_string(value: Expr) -> bool:
+    """Whether these are strings, and every prefix has infinitely many ends.
+
+    >>> from guideway.lowering.expr import concat
+    >>> from guideway.lowering.json_text import Spelling
+    >>> is_open_string(concat(QUOTE, Spelling(plain=True).content, QUOTE))
+    True
+    """
+    match value:
+        case Concat(head, Concat(content, tail)) if head is QUOTE and tail is QUOTE:
+            return surely_open(content)
+        case _:
+            return False
+
+
+def is_endless_object(value: Expr) -> bool:
+    """Whether these are objects, infinitely many if any."""
+    call = value_of(value)
+    if not isinstance(call, Call) or not isinstance(call.template, ObjectTemplate):
+        return False
+    members = call.template.members
+    if call.argument != START or members.allowed is not None:
+        return False
+    parts = (*members.values, members.others)
+    return any(is_open_string(option) for part in parts for option in options_in(part))
+
+
+def endless_options(value: Expr) -> list[Expr]:
+    """The options of a value with surely infinitely many values, if any.
+
+    >>> from guideway.lowering.number_ranges import PLAIN_INTEGER
+    >>> from guideway.lowering.expr import byte_set, literal
+    >>> len(endless_options(PLAIN_INTEGER)), len(endless_options(byte_set(b"0123456789")))
+    (1, 0)
+    """
+    options = options_in(value)
+    found = _endless.get(value)
+    if found is None:
+        found = tuple(is_open_string(o) or is_endless_object(o) or _repeats(o) for o in options)
+        _endless[value] = found
+    return [option for option, endless in zip(options, found, strict=True) if endless]
+
+
+def _repeats(option: Expr) -> bool:
+    """Return whether some of 1, 11, 111, … recur: no two are the same number."""
+    seen = dict[Expr, None]()
+    while option.regular and option not in seen and len(seen) < _ONES:
+        seen[option] = None
+        option = derivative(option, ord("1"))
+    around = [*seen][[*seen].index(option) :] if option in seen else ()
+    return any(node.nullable for node in around)
+
+
+def value_of(value: Expr) -> Expr:
+    """The body of rules, but for long lists of words."""
+    while isinstance(value, Rule) and words_of(value) is None:
+        value = value.body
+    return value
+
+
+_MOST_KNOWN = 1 << 12
+_KEY = 8  # fuel of one look at a key, 5 µs
+
+
+@final
+class KeyTexts:
+    """The keys of one kind of object without quotes, by number: names, then classes."""
+
+    def __init__(self, keys: Sequence[KeyClass], keysets: Keysets, spelling: Spelling) -> None:
+        self._keys, self._keysets, self._spelling = keys, keysets, spelling
+        self._contents: dict[int, Expr] = {}  # on demand
+        self._languages = frozenset[Expr]().union(*(key.inside for key in keys))
+        self._members: dict[tuple[int, Expr], Expr] = {}
+        self._endless: dict[tuple[int, int], bool] = {}
+
+    def __getitem__(self, key: int) -> Expr:
+        """A name, or the keys of a class."""
+        found = self._contents.get(key)
+        if found is None:
+            part = self._keys[key]
+            found = self._keysets.content(part)
+            if part.name is None:
+                found = both(found, self._others)
+            self._contents[key] = found
+        return found
+
+    @cached_property
+    def _others(self) -> Expr:
+        names = (str(key.name) for key in self._keys if key.name is not None)
+        return complement(self._spelling.choose((name, EPSILON) for name in names))
+
+    def unused(self, key: int, extras: Extras) -> Expr:
+        """The keys of a class without those already used."""
+        part, content = self._keys[key], self[key]
+        used = [
+            (extra, EPSILON)
+            for extra in extras
+            if extra is not None and self._keysets.is_of(extra, part, self._languages)
+        ]
+        spend(_KEY * (len(extras) + len(used)))
+        return both(content, complement(self._spelling.choose(used))) if used else content
+
+    def member(self, key: int, colon: Expr, value: Expr) -> Expr:
+        """A name and its value."""
+        found = self._members.get((key, value))
+        if found is None:
+            found = concat(QUOTE, self[key], QUOTE, colon, value)
+            if len(self._members) > _MOST_KNOWN:
+                self._members.clear()
+            self._members[(key, value)] = found
+        return found
+
+    def endless(self, key: int, spellable: int) -> bool:
+        """Return True if keys of a class surely never run out."""
+        found = self._endless.get((key, spellable))
+        if found is None:
+            found = soon_endless(self[key], spellable)
+            self._endless[(key, spellable)] = found
+        return found
+
+
+@final
+@by_value
+class Rest:
+    """State after a value: used names (`place`, -1 at the start), used extra keys, formula left."""
+
+    place: int
+    extras: Extras
+    said: Formula
+
+
+@final
+@by_value
+class Member:
+    """State after a key, numbered from 0: names, then classes."""
+
+    rest: Rest
+    key: int
+
+    @property
+    def extras(self) -> Extras:
+        return self.rest.extras
+
+
+def holds_at_end(atom: Atom) -> bool:
+    """Return True if an atom holds when no more members come."""
+    match atom:
+        case Named() | Matching() | AtMost():
+            return True
+        case Unlike(values):
+            return all(members_of(value) for value in values)
+        case _:
+            return False
+
+
+def asks(atom: Atom, key: KeyClass) -> bool:
+    """Return True if an atom that fails at the end can be satisfied by members of a key."""
+    match atom:
+        case Required(name):
+            return name == key.name
+        case Found(keys, _):
+            return key.among(keys)
+        case _:
+            return isinstance(atom, (AtLeast, Unlike))
+
+
+def read_member(atom: Atom, key: KeyClass) -> Formula | None:  # noqa: PLR0911  an arm for each atom
+    """The derivative of an atom by a member of this key; None if it stays."""
+    match atom:
+        case Named(name, value):
+            return now(value) if name == key.name else None
+        case Required(name):
+            return TRUE if name == key.name else None
+        case Matching(keys, value):
+            return all_of(now(value), leaf(atom)) if key.among(keys) else None
+        case Found(keys, value):
+            return any_of(now(value), leaf(atom)) if key.among(keys) else None
+        case AtLeast(count):
+            return at_least(count - 1)
+        case AtMost(count):
+            return at_most(count - 1)
+        case Unlike(values):
+            return unlike_member(values, key.name)
+        case _:
+            raise TypeError(f"{atom} says nothing about members")

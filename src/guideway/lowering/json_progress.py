@@ -1,32 +1,48 @@
-"""Brzozowski derivatives of formulas about arrays and objects, by a member or an item.
-
-A derivative is a set of pairs: a formula for the rest, and one for the value.
-"""
+"""Derivatives of formulas by one member or item."""
 
 from collections.abc import Callable, Iterator
+from heapq import heappop, heappush
 from math import prod
 from typing import Protocol, TypeAlias, cast, final
 
 from guideway.errors import GuidewayError, LimitError
 from guideway.lowering.fuel import paying, spend
-from guideway.lowering.json_atoms import Holds
+from guideway.lowering.json_exclusive import Unlike
 from guideway.lowering.json_formulas import (
     FALSE,
     TRUE,
+    Among,
     Atom,
+    Distinct,
     Every,
+    Exact,
     Formula,
+    Holding,
+    Holds,
+    Item,
+    Items,
     Leaf,
+    Longer,
+    Shorter,
     Some,
+    SomeItem,
     Truth,
     all_of,
     any_of,
+    array,
     atoms,
     fold,
+    holding,
+    holds,
+    items_of,
     leaf,
+    members_of,
+    object_of,
     opposite,
+    read_exact,
     replace,
 )
+from guideway.lowering.nodes import Expr, Least
 from guideway.syntax.frozen import by_value
 
 MOST_PAIRS = 1 << 10
@@ -352,3 +368,251 @@ def _united(options: list[Pairs]) -> Pairs:
     for rest, value in by_rest.items():
         by_value[value] = any_of(by_value.get(value, FALSE), rest)
     return {rest: value for value, rest in by_value.items()}
+
+
+def unlike_member(values: frozenset[Exact], name: str | None) -> Formula:
+    """What is left of `Unlike` when a member `name` is read; None is a name in none of them."""
+    groups: dict[Exact, list[Exact]] = {}
+    for value in values:
+        members = members_of(value)
+        part = None if name is None else members.pop(name, None)
+        if part is not None:
+            groups.setdefault(part, []).append(object_of(members.items()))
+    return _split(groups)
+
+
+def unlike_item(values: frozenset[Exact]) -> Formula:
+    """What is left of `Unlike` when an item is read."""
+    groups: dict[Exact, list[Exact]] = {}
+    for value in values:
+        items = items_of(value)
+        if items:
+            groups.setdefault(items[0], []).append(array(items[1:]))
+    return _split(groups)
+
+
+def _split(groups: dict[Exact, list[Exact]]) -> Formula:
+    if not groups:
+        return TRUE
+    agreeing = (
+        all_of(now(leaf(Among(frozenset((part,))))), leaf(Unlike(frozenset(rests))))
+        for part, rests in groups.items()
+    )
+    return any_of(now(Among(frozenset(groups)).opposite()), *agreeing)
+
+
+Twice: TypeAlias = bool | None
+"""True if some value must repeat, False if none may; None if it does not matter."""
+
+
+def told_apart(said: Formula) -> list[tuple[Formula, Twice]]:
+    """Split a formula by `Twice`: must all items differ, or must one repeat?"""
+    signs = {atom.sign for atom in atoms(said) if isinstance(atom, Distinct)}
+    if not signs:
+        return [(said, None)]
+    different, equal = _where(said, True), _where(said, False)
+    options: list[tuple[Formula, Twice]] = [
+        (different, False if True in signs else None),
+        (equal, True if False in signs else None),
+    ]
+    return [(rest, twice) for rest, twice in options if rest is not FALSE]
+
+
+def _where(said: Formula, distinct: bool) -> Formula:
+    def change(atom: Atom) -> Formula:
+        if isinstance(atom, Distinct):
+            return TRUE if atom.sign is distinct else FALSE
+        return leaf(atom)
+
+    return replace(said, change)
+
+
+def reach(atom: Atom) -> int:
+    """The position from which on an atom is the same at each."""
+    match atom:
+        case Item(position, _):
+            return position + 1
+        case Items(start, _) | SomeItem(start, _):
+            return start
+        case Longer(count) | Shorter(count):
+            return count + 1
+        case _:
+            return 0
+
+
+def holds_at_end(atom: Atom) -> bool:
+    """Return True if an atom holds without further items."""
+    match atom:
+        case Item() | Items() | Shorter():
+            return True
+        case Holding(_, low, _):
+            return low == 0
+        case Unlike(values):
+            return all(items_of(value) for value in values)
+        case _:
+            return False
+
+
+def read_item(atom: Atom, position: int) -> Formula | None:  # noqa: PLR0911  an arm for each atom
+    """The formula of an atom after the item at a position; None if it does not change."""
+    match atom:
+        case Item(at, value):
+            return now(value) if at == position else None
+        case Items(start, value):
+            return all_of(now(value), leaf(atom)) if start <= position else None
+        case SomeItem(start, value):
+            return any_of(now(value), leaf(atom)) if start <= position else None
+        case Holding(value, low, high):
+            return _count(value, low, high)
+        case Longer(count):
+            return TRUE if count <= position + 1 else None
+        case Shorter(count):
+            return None if position < count else FALSE
+        case Unlike(values):
+            return unlike_item(values)
+        case _:
+            raise TypeError(f"{atom} says nothing about items")
+
+
+def _count(value: Formula, low: int, high: int | None) -> Formula:
+    stays = leaf(Holding(value, low, high))
+    if high is None:
+        return any_of(all_of(now(value), holding(value, low - 1)), stays)
+    one_less = holding(value, max(low - 1, 0), high - 1)
+    return any_of(all_of(now(value), one_less), all_of(now(opposite(value)), stays))
+
+
+Used: TypeAlias = "frozenset[Exact | None]"
+MOST_LOOKED_AT = 15_000  # tries, of .12 ms each
+_NONE: Used = frozenset()
+
+
+class ItemJudge(Judge, Protocol):
+    """A `Judge` that also lists items."""
+
+    def listed(self, value: Formula) -> list[Exact]:
+        """The only scalars that an item can be; [] if that is not plain."""
+        ...
+
+
+@final
+@by_value
+class Rest:
+    """The state after an item or, at position -1, before the array."""
+
+    position: int
+    used: Used
+    said: Formula
+    twice: Twice = None
+
+
+@final
+@by_value
+class Step:
+    """Condition on the next item, and the formula after it."""
+
+    position: int
+    said: Formula
+    value: Formula
+
+
+@final
+class Ways:
+    """Steps from each position of an array with the formula `said`."""
+
+    def __init__(self, said: Formula, value: Callable[[Formula], Expr], judge: ItemJudge) -> None:
+        self.value = value
+        self._last = max((reach(atom) for atom in atoms(said)), default=0)
+        self.single = max((reach(a) for a in atoms(said) if isinstance(a, Item)), default=0)
+        self._judge = judge
+        self._listed: dict[Formula, list[Exact]] = {}
+        self._progress: dict[int, Progress] = {}
+
+    def steps(self, rest: Rest) -> list[Step]:
+        """The alternative steps from here."""
+        position = max(rest.position, 0)
+        progress = self._progress.get(position)
+        if progress is None:
+            progress = Progress(lambda atom: read_item(atom, position), self._judge)
+            self._progress[position] = progress
+        found = progress.pairs(rest.said)
+        behind = min(position + 1, self._last)
+        return [Step(behind, said, value) for said, value in found.items()]
+
+    def listed(self, value: Formula) -> list[Exact]:
+        found = self._listed.get(value)
+        if found is None:
+            found = self._listed[value] = self._judge.listed(value)
+        return found
+
+    def may_close(self, said: Formula) -> bool:
+        """Return True if the formula holds without further items."""
+        return holds(said, holds_at_end)
+
+    def ends(self, rest: Rest) -> bool:
+        """Return True if the array may end here, repeated values included."""
+        return rest.twice is not True and self.may_close(rest.said)
+
+    def nearest(self, start: Rest, least: Least) -> list[bytes] | None:
+        """A short completion, found greedily; None does not mean that there is none."""
+        serial = 0
+        queue: list[tuple[int, list[bytes], int, Rest]] = [(0, [], serial, start)]
+        seen: set[Rest] = set()
+        while queue:
+            length, words, _, rest = heappop(queue)
+            if self.ends(rest):
+                return words
+            if rest in seen:
+                continue
+            seen.add(rest)
+            for step in self.steps(rest):
+                for value, follow in self._greedy(rest, step):
+                    word = least(self.value(value))
+                    if word is not None:
+                        serial += 1
+                        entry = (length + len(word) + 1, [*words, word], serial, follow(word))
+                        heappush(queue, entry)
+            pay(serial)
+        return None
+
+    def _greedy(self, rest: Rest, step: Step) -> "list[tuple[Formula, Callable[[bytes], Rest]]]":
+        stays = step.said is rest.said and step.position == rest.position
+        if rest.twice is None:
+            plain = Rest(step.position, _NONE, step.said)
+            return [] if stays else [(step.value, lambda word: plain)]
+
+        def another(word: bytes) -> Rest:
+            return Rest(step.position, rest.used | {read_exact(word)}, step.said, rest.twice)
+
+        found = [(beside(step.value, rest.used), another)]
+        if rest.twice is True:
+            behind = Rest(step.position, _NONE, step.said)
+            return [(among(step.value, rest.used), lambda word: behind), *found]
+        return [] if stays else found
+
+
+def among(value: Formula, values: Used) -> Formula:
+    """A value that satisfies a formula and is one of `values`."""
+    used = known(values)
+    return all_of(value, leaf(Among(used))) if used else FALSE
+
+
+def beside(value: Formula, values: Used) -> Formula:
+    """A value that satisfies a formula and is none of `values`."""
+    used = known(values)
+    return all_of(value, opposite(leaf(Among(used)))) if used else value
+
+
+def known(values: Used) -> frozenset[Exact]:
+    return frozenset(value for value in values if value is not None)
+
+
+def pay(tries: int) -> None:
+    """Count one more try; while compiling, raise LimitError beyond `MOST_LOOKED_AT`."""
+    spend(1)
+    if tries > MOST_LOOKED_AT and paying():
+        raise LimitError(
+            f"the search for a valid array takes more than {MOST_LOOKED_AT} tries",
+            limit="tries",
+            given=MOST_LOOKED_AT,
+        )

@@ -1,62 +1,95 @@
-"""JSON Schema to expressions: the JSON texts of the instances.
+"""JSON Schemas as core expressions."""
 
-Scalars become regular expressions. Arrays and objects become rules that are made when they are
-entered: plain if they have few cases, else read part by part.
-"""
+import json
+from collections.abc import Callable, Sequence
+from functools import partial, reduce
+from itertools import combinations, islice
+from typing import Any, Final, Literal, TypeAlias, assert_never, cast, final
 
-from collections.abc import Callable
-from functools import partial
-from itertools import islice
-from typing import Final, assert_never, final
-
-from guideway.errors import UnsupportedError
+from guideway.errors import UnsatisfiableError, UnsupportedError
 from guideway.lowering.expr import EMPTY, alt, concat, literal
 from guideway.lowering.fuel import spend
 from guideway.lowering.json_alike_texts import AlikeTexts, combines
-from guideway.lowering.json_anything import Composed, every
-from guideway.lowering.json_apart import Apart
-from guideway.lowering.json_arrays import json_array
-from guideway.lowering.json_atoms import (
-    Flag,
-    Holds,
-    Item,
-    Items,
-    Longer,
-    Shorter,
-    Text,
-)
-from guideway.lowering.json_cases import Case, cases, items_of, prefix_length
-from guideway.lowering.json_clauses import Clauses
+from guideway.lowering.json_cases import Case, Clauses, cases, items_of, prefix_length
+from guideway.lowering.json_exclusive import alternatives
 from guideway.lowering.json_formulas import (
     FALSE,
     TRUE,
+    Flag,
     Formula,
+    Holds,
+    Item,
+    Items,
     Leaf,
+    Longer,
+    Required,
+    Shorter,
     Some,
+    Text,
     all_of,
     atoms,
     holds,
+    is_constant,
     leaf,
 )
-from guideway.lowering.json_given import alternatives
 from guideway.lowering.json_items import ItemsTemplate
-from guideway.lowering.json_keysets import Keysets
-from guideway.lowering.json_meaning import Meaning
+from guideway.lowering.json_keysets import Keysets, lowers, said_of
+from guideway.lowering.json_meaning import Apart, Meaning
 from guideway.lowering.json_members import MembersTemplate
 from guideway.lowering.json_objects import Members, json_object
-from guideway.lowering.json_patterns import lowers
-from guideway.lowering.json_scalars import number, string, text_content
+from guideway.lowering.json_scalars import Leaves, number, string, text_content
 from guideway.lowering.json_tame import TameLowering
-from guideway.lowering.json_text import QUOTE, JsonStyle, Spelling, json_style
+from guideway.lowering.json_text import QUOTE, JsonStyle, Spelling, json_array, json_style, quoted
 from guideway.lowering.nodes import Expr, Rule
-from guideway.lowering.quoted import quoted
 from guideway.syntax.json_schema import LooseParts, parse_json_schema
-from guideway.syntax.json_schema_keywords import JSON_TEXT, Draft
+from guideway.syntax.json_schema_resources import JSON_TEXT, Draft
 from guideway.syntax.json_schema_source import JsonSchema
 from guideway.syntax.json_schema_tame import read_tame
 from guideway.syntax.json_schema_tame_tree import TameSchema
-from guideway.syntax.json_schema_tree import KINDS, Address, Document, Kind, Strings
-from guideway.syntax.json_text import Json
+from guideway.syntax.json_schema_tree import KINDS, Address, Document, Kind, Schema, Strings
+from guideway.syntax.json_style import Whitespace, WhitespaceName
+from guideway.syntax.json_text import Json, find, show
+
+Composed: TypeAlias = Literal["array", "object"]
+_every: Leaves[Rule] = Leaves(most=64)
+
+
+def anything(style: JsonStyle) -> Expr:
+    """The values of all kinds."""
+    spelling = style.spelling
+    scalars = (
+        literal("null"),
+        alt(literal("true"), literal("false")),
+        number(TRUE, plain=spelling.plain),
+        concat(QUOTE, text_content(TRUE, spelling), QUOTE),
+    )
+    return alt(*scalars, every("array", style), every("object", style))
+
+
+def every(kind: Composed, style: JsonStyle) -> Rule:
+    """All arrays, or all objects.
+
+    >>> from guideway.lowering.json_text import json_style
+    >>> from guideway.syntax.json_schema_source import JsonSchema
+    >>> style = json_style(JsonSchema({}))
+    >>> every("array", style) is every("array", style)
+    True
+    """
+    found = _every.get((kind, style))
+    if found is None:
+        make = _arrays if kind == "array" else _objects
+        found = Rule(kind, inhabited=True, make=lambda: make(style))
+        _every.put((kind, style), found)
+    return found
+
+
+def _arrays(style: JsonStyle) -> Expr:
+    return json_array(lambda _: anything(style), 0, 0, None, style)
+
+
+def _objects(style: JsonStyle) -> Expr:
+    return json_object(Members((), (), (), anything(style), None, style.ordered), style)
+
 
 _LETTERS: Final = 10  # characters per unit of fuel: a string of 5 MB takes 12 s
 
@@ -323,3 +356,230 @@ def _boolean(value: bool) -> Expr:
 
 def _allows(said: Formula, value: bool) -> bool:
     return holds(said, lambda atom: isinstance(atom, Flag) and value in atom.values)
+
+
+ROOT = "both#"
+
+
+def apart(held: Sequence[JsonSchema], denied: Sequence[JsonSchema]) -> str:
+    """The option that differs, so that these cannot be one document; "" if they can.
+
+    >>> apart([JsonSchema(True), JsonSchema(True, spelling="plain")], [])
+    'the same spelling'
+    """
+    every = (*held, *denied)
+    if any(each.key_order != "any" for each in every):
+        return "key_order='any'"
+    if len({each.spelling for each in every}) > 1:
+        return "the same spelling"
+    own = _common(held)
+    narrower = any(_narrower(own, _bounds(each.whitespace)) != own for each in denied)
+    return "whitespace that the first one has, too," if narrower else ""
+
+
+def lower_together(held: Sequence[JsonSchema], denied: Sequence[JsonSchema]) -> Expr:
+    """The JSON texts of values that all of `held` and none of `denied` allow.
+
+    Raises:
+        SourceError, UnsupportedError, LimitError: as `parse_json_schema` says.
+    """
+    read = [parse_json_schema(each, name=f"{n}:") for n, each in enumerate((*held, *denied))]
+    roots = [document.root for document in read]
+    whole = Schema(
+        ROOT,
+        ("allOf", "not") if denied else ("allOf",),
+        all_of=tuple(roots[: len(held)]),
+        none_of=tuple(roots[len(held) :]),
+    )
+    schemas = {ROOT: whole}
+    for document in read:
+        schemas |= document.schemas
+    bounds = _common(held)
+    style = JsonSchema(
+        True,
+        whitespace="any" if bounds is None else bounds,
+        spelling=held[0].spelling,
+    )
+    return Lowering(style, Document(ROOT, schemas)).text()
+
+
+def _common(held: Sequence[JsonSchema]) -> Whitespace | None:
+    return reduce(_narrower, (_bounds(each.whitespace) for each in held))
+
+
+def _bounds(given: WhitespaceName | Whitespace) -> Whitespace | None:
+    if given == "any":
+        return None
+    bounds = given if isinstance(given, Whitespace) else Whitespace()
+    if given == "compact":
+        bounds = Whitespace(0, newline=False)
+    return bounds if bounds.newline else Whitespace(bounds.spaces, newline=False, indent=0)
+
+
+def _narrower(one: Whitespace | None, other: Whitespace | None) -> Whitespace | None:
+    if one is None or other is None:
+        return other if one is None else one
+    newline = one.newline and other.newline
+    indent = min(one.indent, other.indent) if newline else 0
+    return Whitespace(min(one.spaces, other.spaces), newline=newline, indent=indent)
+
+
+_FEW = 64  # constants and parts of them
+_LONGEST = 24  # characters of a value that a message shows
+
+_LONE = frozenset(
+    (
+        *("enum", "const", "minimum", "maximum", "exclusiveMinimum", "exclusiveMaximum"),
+        *("minLength", "maxLength", "pattern", "format", "minItems", "maxItems"),
+        *("multipleOf", "minProperties", "maxProperties", "required"),
+    )
+)
+
+
+def explain_conflict(source: JsonSchema, is_empty: Callable[[Expr], bool]) -> UnsatisfiableError:
+    """The error that says why no instance satisfies `source`.
+
+    Args:
+        source: a schema without any instance.
+        is_empty: whether an expression denotes no text.
+    """
+    lowering = Lowering(source, alike=lambda part: part)  # messages name each
+    constants = sum(map(is_constant, lowering.document.schemas.values()))
+    lowering.meaning.listing &= constants > _FEW  # else messages name their parts, too
+    said: Formula = leaf(Holds(lowering.document.root))
+    entered: dict[Formula, str] = {}
+    why = ""
+    while said not in entered:
+        entered[said] = why
+        parts = _required_parts(lowering, said)
+        empty = next((part for part in parts if is_empty(lowering.value(part))), None)
+        if empty is None:
+            return _local_conflict(source, _involved(lowering.document, said), why, is_empty)
+        said, why = empty, parts[empty]
+    return UnsatisfiableError(
+        f"no finite instance: {why} leads back to its own place",
+        place=_pointer(_addresses(said)[0]),
+        conflict=tuple(filter(None, entered.values())),
+    )
+
+
+def _required_parts(lowering: Lowering, said: Formula) -> dict[Formula, str]:
+    """Parts that every instance of some case contains, and the keyword that requires each."""
+    parts: dict[Formula, str] = {}
+
+    def add(part: Formula, why: str, about: Callable[[Schema], Address | None]) -> None:
+        named = _named_never(lowering.document, said, about) if part is FALSE else part
+        parts.setdefault(named, why)
+
+    for case in cases(lowering.meaning.of(said, "object")) or ():
+        required = {atom.name for atom in case if isinstance(atom, Required)}
+        for key in lowering.keysets.names(case):
+            if key.name in required:
+                about = partial(_about_member, str(key.name))
+                add(said_of(case, key), f"required {show(key.name)}", about)
+    for case in cases(lowering.meaning.of(said, "array")) or ():
+        low = max((atom.count for atom in case if isinstance(atom, Longer)), default=0)
+        item = items_of(case)
+        for position in range(min(low, prefix_length(case) + 1)):
+            about = partial(_about_item, position)
+            add(item(position), f"minItems, item {position}", about)
+    return {part: why for part, why in parts.items() if _addresses(part)}
+
+
+def _named_never(
+    document: Document, said: Formula, about: Callable[[Schema], Address | None]
+) -> Formula:
+    found = (about(schema) for schema in _involved(document, said))
+    never = (part for part in found if part is not None and not document.schemas[part].kinds)
+    return next((leaf(Holds(part)) for part in never), FALSE)
+
+
+def _about_member(name: str, schema: Schema) -> Address | None:
+    return schema.objects.properties.get(name, schema.objects.additional)
+
+
+def _about_item(position: int, schema: Schema) -> Address | None:
+    prefix = schema.arrays.prefix
+    return prefix[position] if position < len(prefix) else schema.arrays.items
+
+
+def _addresses(said: Formula) -> list[Address]:
+    return [atom.schema for atom in atoms(said) if isinstance(atom, Holds)]
+
+
+def _involved(document: Document, said: Formula) -> list[Schema]:
+    addresses = dict.fromkeys(_addresses(said))
+    order = list(addresses)
+    for address in order:  # grows while we go
+        linked = [part for part in document.schemas[address].in_place if part not in addresses]
+        addresses |= dict.fromkeys(linked)
+        order += dict.fromkeys(linked)
+    schemas = [document.schemas[address] for address in order]
+    return [schema for schema in schemas if schema.keywords]
+
+
+def _local_conflict(
+    source: JsonSchema, involved: list[Schema], why: str, is_empty: Callable[[Expr], bool]
+) -> UnsatisfiableError:
+    first, *others = involved
+    place = _pointer(first.address)
+    names = tuple(dict.fromkeys(name for schema in involved for name in _keywords(schema)))
+    if not others:
+        names = _smallest(source, first, is_empty) or first.keywords
+    raw = {} if others else _written(source.text, first.address)
+    shown = [f"{name} {_short(raw[name])}".rstrip() if name in raw else name for name in names]
+    names = (*names, why) if why else names
+    shown += [why] if why else []
+    return UnsatisfiableError(
+        f"no instance satisfies {' and '.join(shown)}", place=place, conflict=names
+    )
+
+
+def _short(value: object) -> str:
+    text = json.dumps(value, ensure_ascii=False, default=str)
+    return text if len(text) <= _LONGEST else ""
+
+
+def _keywords(schema: Schema) -> list[str]:
+    pointer = _pointer(schema.address)
+    if schema.address.startswith("="):
+        return [pointer]
+    passing = ("$ref", "allOf", "anyOf", "oneOf")
+    return [f"{pointer}/{name}" for name in schema.keywords if name not in passing]
+
+
+def _smallest(
+    source: JsonSchema, schema: Schema, is_empty: Callable[[Expr], bool]
+) -> tuple[str, ...]:
+    """Up to three keywords that, with `type`, have no instance; () if it takes more."""
+    raw = _written(source.text, schema.address)
+    names = [name for name in schema.keywords if name in raw and _is_lone(name, raw[name])]
+    for count in (1, 2, 3):
+        for chosen in combinations(names, count):
+            kept = {name: raw[name] for name in ("$schema", "type", *chosen) if name in raw}
+            if is_empty(lower_json_schema(JsonSchema(kept))):
+                typed = count == 1 and "type" in raw
+                return ("type", *chosen) if typed else chosen
+    return ()
+
+
+def _is_lone(name: str, value: object) -> bool:
+    return name in _LONE or isinstance(value, bool)
+
+
+def _written(text: str, address: Address) -> dict[str, Any]:
+    document, _, pointer = address.partition("#")
+    try:
+        root: Any = json.loads(text)
+        found: Any = find(root, "" if document else pointer)
+    except (RecursionError, LookupError):  # too deep for json, or for a pointer to be followed
+        return {}
+    if document or not isinstance(found, dict):
+        return {}
+    return {name: root[name] for name in ("$schema",) if name in root} | cast(
+        "dict[str, Any]", found
+    )
+
+
+def _pointer(address: Address) -> str:
+    return address.partition("#")[2]

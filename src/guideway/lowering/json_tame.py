@@ -12,10 +12,9 @@ from typing import Any, Final, TypeAlias, final
 from weakref import finalize, ref
 
 from guideway.lowering.expr import EMPTY, alt, concat
-from guideway.lowering.json_arrays import json_array
-from guideway.lowering.json_leaves import remembered
 from guideway.lowering.json_objects import Members, json_object
-from guideway.lowering.json_text import JsonStyle
+from guideway.lowering.json_scalars import remembered
+from guideway.lowering.json_text import JsonStyle, json_array
 from guideway.lowering.nodes import Expr, Rule
 from guideway.syntax.json_schema_merged import merge_objects
 from guideway.syntax.json_schema_tame_tree import TameSchema

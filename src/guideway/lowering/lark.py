@@ -6,10 +6,8 @@ from guideway.lowering.lark_contextual import lower_lark_contextual
 from guideway.lowering.lark_dynamic import lower_lark_dynamic
 from guideway.lowering.meets import solid
 from guideway.lowering.nodes import Expr
-from guideway.syntax.lark_errors import within
-from guideway.syntax.lark_places import regexes_placed
-from guideway.syntax.lark_source import Lark
-from guideway.syntax.lark_tree import LarkGrammar
+from guideway.syntax.lark_errors import LarkGrammar, within
+from guideway.syntax.lark_source import Lark, regexes_placed
 from guideway.syntax.sources import Source
 
 

@@ -1,27 +1,398 @@
-"""Lark grammars with the LALR parser and the contextual lexer, as expressions.
+"""Lark's LALR parser with its contextual lexer, as core expressions."""
 
-The rest of a text is a call of a template with a place: the LALR stack, and in indented grammars
-the open brackets and block widths. A place unfolds to the sum over the ways of its lexer state:
-
-    place  =  Σ  Ahead(no earlier terminal matches) · text · Ahead(what has to follow) · place'
-"""
-
-from collections.abc import Hashable, Mapping
-from dataclasses import replace
+from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import lru_cache
 from typing import Final, cast, final
 
 from guideway.errors import UnsatisfiableError
-from guideway.lowering.expr import EMPTY, EPSILON, ahead, alt, call, concat, stop
-from guideway.lowering.lark_automaton import Automaton, check_length, least_texts
-from guideway.lowering.lark_freedom import Freedom, freedom
-from guideway.lowering.lark_indentation import Lines, Place, ReadLine
-from guideway.lowering.lark_pushdown import Pushdown
-from guideway.lowering.lark_scanners import Scanners, Way
-from guideway.lowering.nodes import Expr, Least, Look
-from guideway.lowering.uncaptured import Uncaptured
-from guideway.lowering.unending import unending
-from guideway.syntax.lark_dead import without_dead
-from guideway.syntax.lark_tree import LarkGrammar
+from guideway.lowering.expr import (
+    ALL_BYTES,
+    ANYTHING,
+    EMPTY,
+    EPSILON,
+    Uncaptured,
+    ahead,
+    alt,
+    byte_set,
+    call,
+    concat,
+    stop,
+)
+from guideway.lowering.grammar import unending
+from guideway.lowering.lark_plans import (
+    Automaton,
+    Frame,
+    always_completed,
+    check_length,
+    least_texts,
+)
+from guideway.lowering.lark_scanners import Pushdown, Scanners, Way
+from guideway.lowering.lark_terminals import is_last, shortest_words, takes_lines
+from guideway.lowering.nodes import Ahead, Expr, Least, Look
+from guideway.lowering.preferred import Exit
+from guideway.lowering.regular import Remainders, byte_classes, derivative, least_byte
+from guideway.syntax.lark_errors import Indentation, LarkGrammar, LarkTable
+from guideway.syntax.lark_lalr import without_dead
+
+NEWLINE: Final = ord("\n")
+BLANK: Final = ord(" ")
+TAB: Final = ord("\t")
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class Place:
+    """LALR stack, number of open brackets, and widths of the blocks, innermost last."""
+
+    stack: Frame
+    brackets: int
+    widths: tuple[int, ...]
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class ReadLine:
+    """A partly read newline terminal that began at `place`.
+
+    `text` is the derivative, `columns` the width of the last line (None before its newline),
+    `after` the required lookahead.
+    """
+
+    text: Expr
+    columns: int | None
+    after: Expr
+    place: Place
+
+
+@final
+class Lines:
+    """The Indenter of a grammar over its LALR stacks."""
+
+    def __init__(self, told: Indentation, automaton: Automaton, items: Mapping[str, int]) -> None:
+        self._told, self._automaton, self._items = told, automaton, items
+        self.newline = told.newline
+
+    def take(self, place: Place, terminal: str) -> Place | None:
+        """The place after a terminal, None if there is no action."""
+        stack = self._automaton.feed(place.stack, terminal)
+        brackets = self._brackets(place.brackets, terminal)
+        if stack is None or brackets < 0:
+            return None
+        item = 0 if brackets else self._items.get(terminal, 0)
+        widths = (*place.widths, place.widths[-1] + item) if item else place.widths
+        return Place(stack, brackets, widths)
+
+    def _brackets(self, open_: int, terminal: str) -> int:
+        if terminal in self._told.opening:
+            return open_ + 1
+        return open_ - 1 if terminal in self._told.closing else open_
+
+    def ended(self, place: Place) -> Frame | None:
+        """The stack at the end of the text, after dedents for all blocks."""
+        stack: Frame | None = place.stack
+        for _ in place.widths[1:]:
+            stack = stack and self._automaton.feed(stack, self._told.dedent)
+        return stack
+
+    def begun(self, place: Place, text: Expr, columns: int | None, after: Expr) -> ReadLine:
+        """A newline terminal at a place, read up to `text`."""
+        return ReadLine(text, self._told_apart(columns, self._widest(place)), after, place)
+
+    def steps(self, line: ReadLine) -> Iterator[tuple[Expr, ReadLine]]:
+        """Sets of bytes, and the newline after each."""
+        widest = self._widest(line.place)
+        for members in _classes(line.text):
+            least = least_byte(members)
+            text = derivative(line.text, least)
+            if text is not EMPTY:
+                columns = self._told_apart(self._columns(line.columns, least), widest)
+                yield byte_set(members), ReadLine(text, columns, line.after, line.place)
+
+    def _told_apart(self, columns: int | None, widest: int | None) -> int | None:
+        return columns if columns is None or widest is None else min(columns, widest)
+
+    def needs(self, line: ReadLine) -> int | None:
+        """Lower bound (at least 1) of the characters to the end, None if there is no completion."""
+        place, columns = line.place, line.columns or 0
+        found: list[int] = []
+        for width in (*place.widths, max(columns, place.widths[-1] + 1)):
+            after = self.indented(place, width)
+            need = None if after is None else self._automaton.needs(after.stack)
+            if need is not None:
+                # A line that is too wide needs another newline.
+                more = width - columns if width >= columns else width + 1
+                found.append(self._characters(more) + need)
+        return max(min(found), 1) if found else None
+
+    def _characters(self, columns: int) -> int:
+        """The fewest blanks and tabs with this width."""
+        return columns // self._told.tab + columns % self._told.tab
+
+    def _widest(self, place: Place) -> int | None:
+        """The width at which wider lines need no distinction: no block may begin."""
+        stack = self._automaton.feed(place.stack, self.newline)
+        begun = stack and self._automaton.feed(stack, self._told.indent)
+        return place.widths[-1] + 1 if begun is None else None
+
+    def _columns(self, columns: int | None, byte: int) -> int | None:
+        if byte == NEWLINE:
+            return 0
+        if columns is None:
+            return None
+        return columns + (1 if byte == BLANK else self._told.tab if byte == TAB else 0)
+
+    def behind(self, line: ReadLine) -> Place | None:
+        """The place after a newline that may end here, else None."""
+        ended = line.text.nullable and line.columns is not None
+        return self.indented(line.place, line.columns or 0) if ended else None
+
+    def indented(self, place: Place, columns: int) -> Place | None:
+        """The place after a newline whose last line has this width, else None."""
+        stack, widths = self._automaton.feed(place.stack, self.newline), place.widths
+        if columns > widths[-1]:
+            margin = self._characters(columns)
+            stack = stack and self._automaton.feed(stack, self._told.indent, margin)
+            widths = (*widths, columns)
+        while columns < widths[-1]:
+            stack = stack and self._automaton.feed(stack, self._told.dedent)
+            widths = widths[:-1]
+        if stack is None or columns != widths[-1]:
+            return None
+        return Place(stack, 0, widths)
+
+
+@lru_cache(maxsize=1 << 12)
+def _classes(text: Expr) -> tuple[int, ...]:
+    """Byte classes of an expression, with newline, blank and tab on their own."""
+    alone = [1 << NEWLINE, 1 << BLANK, 1 << TAB]
+    others = (members & ~sum(alone) for members in byte_classes(text))
+    return (*alone, *(members for members in others if members))
+
+
+_WORDS: Final = 1, 8  # texts tried for a terminal, first few, then more
+_NEWLINE: Final = b"\n"
+_BLANK: Final = ord(" ")
+
+
+@final
+class Freedom:
+    """The texts after which each stack has a completion.
+
+    `spacer` is one if no guard is pending after it. `lines` are the newline exits that may begin
+    any line, `last` those that may begin a last line of any width.
+    """
+
+    def __init__(
+        self,
+        spacer: bytes,
+        lines: frozenset[Exit],
+        last: frozenset[Exit],
+        spelling: "_Spelling",
+    ) -> None:
+        self.spacer, self.lines, self.last = spacer, lines, last
+        self._spelling = spelling
+
+    def word(self, way: Way) -> bytes | None:
+        """A text of a terminal with the spacer, valid whatever follows; not for newlines."""
+        word = None if way.ignored else self._spelling.kept_word(way, self.spacer)
+        return None if word is None else word + self.spacer
+
+
+def freedom(grammar: LarkGrammar, scanners: Scanners, spellable: int = ALL_BYTES) -> Freedom | None:
+    """The spacer and newlines of a grammar if every stack has a completion, else None."""
+    table = grammar.table
+    # Non-Lark parts have no terminals to separate.
+    if table is None or grammar.parts or not grammar.ignored:
+        return None
+    return _Spelling(grammar, table, scanners, spellable).freedom()
+
+
+@final
+class _Spelling:
+    """Search for a spacer between any two terminals."""
+
+    def __init__(
+        self, grammar: LarkGrammar, table: LarkTable, scanners: Scanners, spellable: int
+    ) -> None:
+        self._grammar, self._table, self._spellable = grammar, table, spellable
+        lines = grammar.indentation
+        self._scanners = scanners
+        self._newline = "" if lines is None else lines.newline
+        declared = set[str]() if lines is None else {lines.indent, lines.dedent}
+        # No transition leads to the start state: only ignored text precedes it.
+        begun = table.named(table.wanted[table.start])
+        others = {wanted for at, wanted in enumerate(table.wanted) if at != table.start}
+        states = [table.named(wanted) for wanted in others]
+        # Terminals without an action in any state cannot be written.
+        self._names = frozenset(table.terminals[1:]) - declared
+        self._alike = table.alike
+        self._first = scanners.ways(begun)
+        self._newlines: list[Way] = []
+        self._ignored: list[Way] = []
+        self._taken: dict[str, list[Way]] = {}
+        self._withheld = scanners.withheld([begun, *states])
+        for called, way in scanners.widest(states):
+            if way.ignored:
+                self._ignored.append(way)
+            else:
+                self._take(called, way)
+        for way in self._first:
+            if not way.ignored:
+                self._take(way.terminal, way)
+        # The start goes on with one of the shifted terminals, else with any.
+        self._begun = [[name] for name in begun if name in table.shifts[table.start]] or [begun]
+        self._kept: dict[tuple[Way, bytes], bytes | None] = {}
+        self._words = _WORDS[0]
+        self._completed: dict[tuple[frozenset[str], bool], bool] = {}
+        self._after = Remainders()
+
+    def _take(self, called: str, way: Way) -> None:
+        if way.terminal == self._newline:
+            self._newlines.append(way)
+        else:
+            self._taken.setdefault(called, []).append(way)
+
+    def freedom(self) -> Freedom | None:
+        """The freedom with the first spacer that works."""
+        exits = [leaving for way in self._ignored for leaving in way.exits]
+        spaces = {
+            word
+            for leaving in exits
+            for word in shortest_words(leaving.text, self._spellable, _WORDS[0])
+        }
+        blanks = [bytes((_BLANK,)) * count for count in range(1, 3 if self._newline else 2)]
+        for word in (_NEWLINE, *blanks):
+            # A newline ends most comments, other spaces do not. Two blanks keep a YAML dash from
+            # beginning a block on its line.
+            if self._spellable >> word[0] & 1 and any(
+                self._after(leaving.text, word).nullable for leaving in exits
+            ):
+                spaces.add(word)
+        for self._words in _WORDS:
+            for word in _by_length(spaces):
+                lines = self._parts(word)
+                if lines is not None:
+                    return Freedom(word, lines, self._last(), self)
+            self._kept.clear()
+        return None
+
+    def _parts(self, space: bytes) -> frozenset[Exit] | None:
+        """The newline exits that may begin any line if `space` is a spacer, else None."""
+        words = self._spelled(space)
+        spelled = [*words.values()]
+        if not any(self._stands(way, space, spelled) for way in self._ignored):
+            return None
+        if not self._stands_first(space, words):
+            return None
+        avoided = self._names.difference(words)
+        others = [word for name, word in words.items() if name != self._newline]
+        if self._is_completed(avoided):
+            return self._lines(others) if self._newline else frozenset()
+        # A newline may be required after the end of a block, as in Python's interactive mode.
+        lines = self._lines([*others, space]) if self._newline else None
+        return lines if lines and self._is_completed(avoided, parted=True) else None
+
+    def _is_completed(self, avoided: frozenset[str], *, parted: bool = False) -> bool:
+        key = avoided, parted
+        if key not in self._completed:
+            self._completed[key] = always_completed(
+                self._grammar, self._table, avoided, parted=parted
+            )
+        return self._completed[key]
+
+    def _spelled(self, space: bytes) -> dict[str, bytes]:
+        """A text for each terminal that has one before the space in every state."""
+        found: dict[str, bytes] = {}
+        for called, ways in self._taken.items():
+            if called in self._withheld:
+                continue
+            words = [self.kept_word(way, space) for way in ways]
+            if words[0] is not None and None not in words:
+                found[self._alike.get(called, called)] = words[0] + space
+        if self._newlines:
+            found[self._newline] = _NEWLINE
+        return found
+
+    def kept_word(self, way: Way, space: bytes) -> bytes | None:
+        """A text that matches a terminal whatever follows the space after it."""
+        key = way, space
+        if key not in self._kept:
+            self._kept[key] = next(
+                (
+                    word
+                    for leaving in way.exits
+                    if self._after(leaving.after, space) is ANYTHING
+                    for word in shortest_words(leaving.text, self._spellable, self._words)
+                    if self._holds(way, word + space)
+                ),
+                None,
+            )
+        return self._kept[key]
+
+    def _stands(self, way: Way, space: bytes, words: Iterable[bytes]) -> bool:
+        """Return True if a space is ignored before each word and before the end."""
+        guard = way.guard
+        if isinstance(guard, Ahead) and not self._after(guard.item, space).nullable:
+            return False
+        return any(
+            leaving.after.nullable
+            and self._after(leaving.text, space).nullable
+            and all(
+                self._after(leaving.after, word) is ANYTHING and self._holds(way, space + word)
+                for word in words
+            )
+            for leaving in way.exits
+        )
+
+    def _stands_first(self, space: bytes, words: Mapping[str, bytes]) -> bool:
+        """Return True if a space is ignored at the start of the text."""
+        read = [[words[name] for name in names if name in words] for names in self._begun]
+        return any(
+            self._stands(way, space, each)
+            for way in self._first
+            if way.ignored
+            for each in read
+            if each
+        )
+
+    def _holds(self, way: Way, text: bytes) -> bool:
+        """Return True if no earlier terminal matches, whatever follows the text."""
+        guard = way.guard
+        return not isinstance(guard, Ahead) or self._after(guard.item, text) is ANYTHING
+
+    def _lines(self, words: Sequence[bytes]) -> frozenset[Exit] | None:
+        """The newline exits of any width before each word and the end; None if a way has none."""
+        if not self._spellable >> _NEWLINE[0] & self._spellable >> _BLANK & 1:
+            return None
+        found = set[Exit]()
+        for way in self._newlines:
+            taken = {each for each in way.exits if self._begins_lines(each, words)}
+            if not taken or not self._holds(way, _NEWLINE):
+                return None
+            found |= taken
+        return frozenset(found)
+
+    def _last(self) -> frozenset[Exit]:
+        """The newline exits that nothing follows."""
+        return frozenset(
+            each
+            for way in self._newlines
+            for each in way.exits
+            if is_last(each.after) and takes_lines(each.text, self._spellable)
+        )
+
+    def _begins_lines(self, newline: Exit, words: Iterable[bytes]) -> bool:
+        return (
+            newline.after.nullable
+            and all(self._after(newline.after, word) is ANYTHING for word in words)
+            and takes_lines(newline.text)
+        )
+
+
+def _by_length(spaces: Iterable[bytes]) -> list[bytes]:
+    return sorted(spaces, key=lambda each: (len(each), each != _NEWLINE, each))
+
 
 REMEMBERED: Final = 4096  # cached places, cleared when full
 

@@ -11,13 +11,13 @@ from typing import Final
 from guideway.errors import LimitError, SourceError, UnsupportedError
 from guideway.lowering.expr import EMPTY, EPSILON, ahead, alt, concat, repeat, stop
 from guideway.lowering.grammar import lower_grammar
-from guideway.lowering.lark_automaton import check_length, least_texts
+from guideway.lowering.lark_plans import check_length, least_texts
 from guideway.lowering.lark_terminals import limited, said_of
 from guideway.lowering.meets import solid
 from guideway.lowering.nodes import Expr
 from guideway.lowering.preferred import exits
-from guideway.syntax.grammar_tree import Alternative, Grammar, Item, Name, Terminal
-from guideway.syntax.lark_tree import LarkGrammar, LarkTerminal, Production
+from guideway.syntax.gbnf import Alternative, Grammar, Item, Name, Terminal
+from guideway.syntax.lark_errors import LarkGrammar, LarkTerminal, Production
 from guideway.syntax.regex import parse_regex
 
 UNNAMED: Final = "__"  # prefix of rules that Lark generates

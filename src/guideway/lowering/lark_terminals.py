@@ -1,9 +1,11 @@
-"""Languages of the terminals of Lark's lexer, and which of them may match at a text."""
+"""Terminals of Lark's lexer as languages."""
 
 from bisect import bisect_left
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
 from functools import cached_property, lru_cache
-from typing import final
+from itertools import islice
+from typing import Final, final
 
 from guideway.errors import LimitError, SourceError, UnsupportedError
 from guideway.lowering.expr import (
@@ -19,12 +21,11 @@ from guideway.lowering.expr import (
     literal,
 )
 from guideway.lowering.fuel import spend
-from guideway.lowering.linear import arcs
 from guideway.lowering.nodes import Alt, And, Bytes, Concat, Empty, Epsilon, Expr, Not, Repeat
 from guideway.lowering.preferred import Exit, begins, exits
 from guideway.lowering.regex import lower_regex
-from guideway.lowering.regular import contains, derivative
-from guideway.syntax.lark_tree import LarkTerminal
+from guideway.lowering.regular import arcs, byte_classes, contains, derivative, least_byte
+from guideway.syntax.lark_errors import END, LarkGrammar, LarkTerminal
 from guideway.syntax.regex import parse_regex
 from guideway.syntax.regex_tree import Pattern, refers_by_number
 
@@ -371,3 +372,149 @@ def firsts(root: Expr) -> int:
         todo += (part for part in parts if part not in seen)
         seen.update(parts)
     return found
+
+
+_LOOKED_AT: Final = 256  # derivatives visited for a pattern
+_NEWLINE: Final = b"\n"
+_BLANK: Final = ord(" ")
+
+
+@lru_cache(maxsize=1 << 10)
+def shortest_words(text: Expr, spellable: int, most: int) -> tuple[bytes, ...]:
+    """At most `most` of the shortest strings in these bytes; of a literal, itself."""
+    word = one_word(text)
+    if word is not None:
+        return (word,) if all(spellable >> byte & 1 for byte in word) else ()
+    return tuple(islice(_shortest(text, spellable), most))
+
+
+def _shortest(text: Expr, spellable: int) -> Iterable[bytes]:
+    todo, seen = [(b"", text)], {text}
+    for word, node in todo:  # grows while we go
+        if len(word) == _LOOKED_AT:
+            return  # what follows is longer
+        readable = (members & spellable for members in byte_classes(node))
+        for byte in sorted(least_byte(members) for members in readable if members):
+            after = derivative(node, byte)
+            if after is not EMPTY and after not in seen and len(seen) < _LOOKED_AT:
+                longer = word + bytes((byte,))
+                if after.nullable:
+                    yield longer
+                seen.add(after)
+                todo.append((longer, after))
+
+
+def is_last(after: Expr) -> bool:
+    """Return True if nothing may follow."""
+    return after.nullable and all(
+        derivative(after, least_byte(members)) is EMPTY for members in byte_classes(after)
+    )
+
+
+def takes_lines(text: Expr, ending: int = 0) -> bool:
+    """Return True if each newline may end the text, with any number of blanks after it.
+
+    `ending`: bytes that may precede the end, besides blanks and newlines.
+    """
+    todo, seen, begun = [text], {text}, False
+    ending &= ~sum(1 << byte for byte in b"\n\t ")
+    for node in todo:  # grows while we go
+        if len(seen) > _LOOKED_AT:
+            return False
+        line = derivative(node, _NEWLINE[0])
+        if line is not EMPTY:
+            begun = True
+            if not _takes_blanks(line, ending):
+                return False
+        for members in byte_classes(node):
+            after = derivative(node, least_byte(members))
+            if after is not EMPTY and after not in seen:
+                seen.add(after)
+                todo.append(after)
+    return begun
+
+
+def _takes_blanks(line: Expr, ending: int) -> bool:
+    seen: set[Expr] = set()
+    while line not in seen and len(seen) < _LOOKED_AT and _may_end(line, ending):
+        seen.add(line)
+        line = derivative(line, _BLANK)
+    return line in seen
+
+
+def _may_end(line: Expr, ending: int) -> bool:
+    return line.nullable or any(True for _ in islice(_shortest(line, ending), 1))
+
+
+def swallowing(
+    grammar: LarkGrammar, is_empty: Callable[[Expr], bool]
+) -> tuple[LarkTerminal, tuple[LarkTerminal, ...]] | None:
+    """A terminal and the successors that are never read because it takes them, if there is one.
+
+    Prefers a terminal for which these are all successors.
+    """
+    read = {name: Terminal(each, bool(grammar.parts)) for name, each in grammar.terminals.items()}
+
+    def takes(taker: Terminal, other: str) -> bool:
+        """Return True if one terminal goes on wherever another one could begin."""
+        if other not in read or is_empty(read[other].begins):
+            return False
+        return all(is_empty(both(each.after, read[other].begins)) for each in taker.exits)
+
+    best = None
+    for name, names in _Symbols(grammar.rules).following(grammar.start).items():
+        if name not in read or not all(takes(read[name], each) for each in grammar.ignored):
+            continue
+        taken = [each for each in sorted(names) if takes(read[name], each)]
+        found = read[name].shape, tuple(read[each].shape for each in taken)
+        if taken and len(taken) == len(names):
+            return found
+        best = best or (found if taken else None)
+    return best
+
+
+@final
+@dataclass(slots=True)
+class _Symbols:
+    """FIRST and FOLLOW sets of symbols."""
+
+    rules: Mapping[str, tuple[tuple[str, ...], ...]]
+    nullable: set[str] = field(default_factory=set[str])
+    first: dict[str, set[str]] = field(default_factory=dict[str, set[str]])
+
+    def __post_init__(self) -> None:
+        self.first = {name: set() for name in self.rules}
+        while self._grows():
+            pass
+
+    def _grows(self) -> bool:
+        size = len(self.nullable) + sum(map(len, self.first.values()))
+        for name, expansions in self.rules.items():
+            for expansion in expansions:
+                begins, may_end = self._begins(expansion)
+                self.first[name] |= begins
+                if may_end:
+                    self.nullable.add(name)
+        return size < len(self.nullable) + sum(map(len, self.first.values()))
+
+    def _begins(self, symbols: tuple[str, ...]) -> tuple[set[str], bool]:
+        """The first terminals of a sequence of symbols, and True if it may be empty."""
+        found = set[str]()
+        for symbol in symbols:
+            found |= self.first.get(symbol, {symbol})
+            if symbol not in self.nullable:
+                return found, False
+        return found, True
+
+    def following(self, start: str) -> dict[str, set[str]]:
+        """FOLLOW set of each symbol, with `END`."""
+        found: dict[str, set[str]] = {start: {END}}
+        size = -1
+        while size < (size := sum(map(len, found.values()))):
+            for name, expansions in self.rules.items():
+                for expansion in expansions:
+                    for at, symbol in enumerate(expansion):
+                        begins, may_end = self._begins(expansion[at + 1 :])
+                        behind = found.setdefault(symbol, set())
+                        behind |= begins | (found.get(name, set()) if may_end else set())
+        return found

@@ -1,14 +1,13 @@
-"""Nodes of expressions: fourteen frozen shapes, each a set of byte strings; see `lowering.expr`.
+"""Nodes of the core expression: frozen, interned shapes, each a set of byte strings."""
 
-`inhabited`: surely not empty. `looks`: number of levels of Ahead inside. `yields`: may match the
-empty string if its Aheads hold.
-"""
-
-from collections.abc import Callable, Hashable, Iterable
+import threading
+import weakref
+from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
 from dataclasses import field
-from typing import ClassVar, Protocol, TypeAlias, final
+from typing import Any, ClassVar, Final, Generic, Protocol, TypeAlias, TypeVar, final
 
 from guideway.errors import GuidewayError
+from guideway.lowering.fuel import spend
 from guideway.syntax.frozen import by_identity
 
 Least: TypeAlias = "Callable[[Expr], bytes | None]"
@@ -347,3 +346,239 @@ def begins_with_capture(expr: Expr) -> bool:
     """Return True if `expr` begins with a Capture, or with alternatives that have one."""
     head = expr.head if isinstance(expr, Concat) else expr
     return isinstance(head, Capture) or (isinstance(head, Alt) and head.captures)
+
+
+_Node = TypeVar("_Node")
+
+
+@final
+class _Entry(weakref.ref[_Node]):
+    """A weak reference with its key; three times as fast to make as `weakref.KeyedRef`."""
+
+    __slots__ = ("key",)
+    key: Hashable
+
+
+@final
+class Interned(Generic[_Node]):
+    """The live nodes of one kind; `nodes` is public for callers without time for a call."""
+
+    __slots__ = ("_forgotten", "_lock", "nodes")
+
+    def __init__(self) -> None:
+        self.nodes: dict[Hashable, _Entry[_Node]] = {}
+        self._lock = threading.RLock()  # reentrant: the collector may call `_forget` inside
+        self._forgotten = self._forget
+
+    def known(self, key: Hashable) -> _Node | None:
+        """The live node with this key, if any."""
+        found = self.nodes.get(key)
+        return None if found is None else found()
+
+    def intern(self, key: Hashable, node: _Node) -> _Node:
+        """The live node with this key, or else `node`."""
+        made = _Entry(node, self._forgotten)
+        made.key = key
+        entry = self.nodes.setdefault(key, made)  # atomic
+        if entry is made:
+            return node
+        with self._lock:
+            found = self.known(key)
+            if found is None:  # the other node is dead
+                self.nodes[key] = made
+            return node if found is None else found
+
+    def _forget(self, gone: weakref.ref[_Node]) -> None:
+        """Drop the key of a dead node; uses no globals, which are gone at exit."""
+        key = getattr(gone, "key", None)
+        with self._lock:
+            if self.nodes.get(key) is gone:
+                del self.nodes[key]
+
+
+_exprs = Interned[Expr]()
+nodes, known = _exprs.nodes, _exprs.known
+
+
+def intern(key: Hashable, node: Expr) -> Expr:
+    """The live expression with this key, or else `node`; costs one unit of fuel."""
+    spend(1)
+    return _exprs.intern(key, node)
+
+
+Range: TypeAlias = tuple[int, int | None]
+
+# Larger products of counts stay two counts, as counters in registers have 64 bits.
+_MOST = 1 << 60
+
+
+def counted(expr: Expr) -> tuple[Expr, Range]:
+    """The item of a repetition and its range; x? is x, 0 to 1; all else is itself, once."""
+    if isinstance(expr, Repeat):
+        return expr.item, (expr.low, expr.high)
+    if isinstance(expr, Alt) and len(expr.options) == 2:
+        first, second = expr.options
+        if isinstance(first, Epsilon):
+            return second, (0, 1)
+        if isinstance(second, Epsilon):
+            return first, (0, 1)
+    return expr, (1, 1)
+
+
+def added(left: Range, right: Range) -> Range:
+    """Sum of two ranges."""
+    (low, high), (more, most) = left, right
+    return low + more, None if high is None or most is None else high + most
+
+
+def multiplied(inner: Range, outer: Range) -> Range | None:
+    """Product of two ranges; None if it has gaps or is too large. Both must allow more than 0."""
+    (low, high), (least, most) = inner, outer
+    after = 0 if least == 0 else None if high is None else least * high
+    if least != most and after is not None and after + 1 < (least + 1) * low:
+        return None
+    found = low * least, None if high is None or most is None else most * high
+    return None if (found[1] or found[0]) > _MOST else found
+
+
+def united(ranges: Iterable[Range]) -> list[Range]:
+    """The fewest ranges with the same numbers."""
+    found: list[Range] = []
+    for low, high in sorted(ranges, key=_begin):
+        last, end = found[-1] if found else (0, -1)
+        if not found or (end is not None and end + 1 < low):
+            found.append((low, high))
+        elif end is not None and (high is None or high > end):
+            found[-1] = (last, high)
+    return found
+
+
+def contains(outer: Range, inner: Range) -> bool:
+    """Return True if all numbers of `inner` are in `outer`."""
+    (low, high), (least, most) = outer, inner
+    return low <= least and (high is None or (most is not None and most <= high))
+
+
+def _begin(counts: Range) -> int:
+    return counts[0]
+
+
+def looking_apart(
+    options: Iterable[Expr],
+) -> tuple[dict[Ahead, list[Expr | None]], list[Expr], list[Expr]]:
+    """Sort by head: what follows each Ahead; others that can be passed; the rest."""
+    looking: dict[Ahead, list[Expr | None]] = {}
+    passed: list[Expr] = []
+    others: list[Expr] = []
+    for option in options:
+        head, rest = (option.head, option.tail) if isinstance(option, Concat) else (option, None)
+        if isinstance(head, Ahead):
+            looking.setdefault(head, []).append(rest)
+        else:
+            (passed if option.yields else others).append(option)
+    return looking, passed, others
+
+
+def ending_apart(options: Iterable[Expr]) -> tuple[list[Expr], list[Expr]]:
+    """Options that can be passed, or reach a Stop; and the others."""
+    ending: list[Expr] = []
+    others: list[Expr] = []
+    for option in options:
+        (ending if option.yields or meets_stop(option) else others).append(option)
+    return ending, others
+
+
+def meets_stop(root: Expr) -> bool:
+    """Whether a Stop may be met in `root` before any byte."""
+    todo, seen = [root], set[Expr]()
+    while todo:
+        node = todo.pop()
+        if node in seen:
+            continue
+        seen.add(node)
+        if isinstance(node, Stop):
+            return True
+        if isinstance(node, Alt):
+            todo.extend(option for option in node.options if option.looks)
+        elif isinstance(node, Concat):
+            todo.append(node.head)
+            if node.head.nullable or node.head.yields:
+                todo.append(node.tail)
+    return False
+
+
+_MOST_KEPT: Final = 4096
+
+Made = TypeVar("Made")
+
+
+@final
+class Answers:
+    """The shortest texts of expressions, as `Template.least` asks for them.
+
+    Args:
+        ask: tells the shortest text; None if there is none, or if it is not known yet.
+        settled: whether no answer so far is to be mended, as those are that are not known yet.
+        kept: what has been made of settled answers, for as long as they are known.
+    """
+
+    def __init__(
+        self,
+        ask: Least,
+        settled: Callable[[], bool],
+        kept: dict[Hashable, Any],
+    ) -> None:
+        self._ask, self.settled, self._kept = ask, settled, kept
+
+    def __call__(self, part: Expr) -> bytes | None:
+        """The shortest text."""
+        return self._ask(part)
+
+    @classmethod
+    def of(cls, least: Least) -> "Answers":
+        """Wrap `least`, if needed; then nothing is kept.
+
+        >>> answers = Answers.of(lambda part: b"{}")
+        >>> answers.settled(), Answers.of(answers) is answers
+        (False, True)
+        """
+        return least if isinstance(least, cls) else cls(least, lambda: False, {})
+
+    def recall(self, key: Hashable, make: Callable[[], Made]) -> Made:
+        """What is kept under a key, made if there is nothing; of many, nothing stays."""
+        found = self._kept.get(key)
+        if found is None:
+            if len(self._kept) >= _MOST_KEPT:
+                self._kept.clear()
+            found = self._kept[key] = make()
+        return found
+
+
+Match: TypeAlias = Callable[[str], Expr]
+"""The strings that an ECMA pattern matches as a whole, spelled in some way."""
+
+Lower: TypeAlias = Callable[[Match], Expr]
+"""The strings of a format, made by matching."""
+
+
+def rebuilt(
+    root: Expr,
+    parts: Callable[[Expr], Sequence[Expr]],
+    make: Callable[[Expr, Mapping[Expr, Expr]], Expr],
+) -> Expr:
+    """Apply `make` bottom-up: to each node, with the results for its parts.
+
+    >>> from guideway.lowering.expr import literal
+    >>> rebuilt(literal("a"), lambda node: (), lambda node, made: literal("b")) is literal("b")
+    True
+    """
+    made: dict[Expr, Expr] = {}
+    stack = [root]
+    while stack:
+        node = stack[-1]
+        missing = [part for part in parts(node) if part not in made]
+        if missing:
+            stack += missing
+            continue
+        made[stack.pop()] = make(node, made)
+    return made[root]

@@ -1,15 +1,174 @@
-"""Numbers between two bounds, digit by digit: decimals, and the scientific normal form."""
+"""Numbers in JSON's spelling: ranges and multiples, digit by digit."""
 
 from collections.abc import Callable, Iterator
 from decimal import ROUND_CEILING, ROUND_FLOOR, Decimal
 from functools import lru_cache, partial
-from typing import Final, NamedTuple
+from typing import Final, NamedTuple, final
 
-from guideway.lowering.expr import EMPTY, EPSILON, alt, byte_set, concat, literal, repeat
+from guideway.lowering.expr import (
+    EMPTY,
+    EPSILON,
+    alt,
+    both,
+    byte_set,
+    concat,
+    literal,
+    optional,
+    repeat,
+)
+from guideway.lowering.fuel import spend
 from guideway.lowering.nodes import Expr, Rule
-from guideway.lowering.number_forms import DIGIT, NONZERO, exponents
-from guideway.syntax.json_schema_multiples import without_zeros
-from guideway.syntax.json_schema_tree import Bound
+from guideway.syntax.json_schema_tree import Bound, without_zeros
+
+DIGIT = byte_set(b"0123456789")
+NONZERO = byte_set(b"123456789")
+DIGITS = repeat(DIGIT)
+WHOLE = alt(literal("0"), concat(NONZERO, DIGITS))
+FRACTION = optional(concat(literal("."), repeat(DIGIT, 1)))
+ZERO_FRACTION = optional(concat(literal("."), repeat(literal("0"), 1)))
+SIGN = optional(literal("-"))
+EXPONENT_MARK = byte_set(b"eE")
+ANY_EXPONENT = concat(EXPONENT_MARK, optional(byte_set(b"+-")), repeat(DIGIT, 1))
+PLAIN_SHIFT = concat(optional(byte_set(b"+-")), repeat(DIGIT, 1, 3))
+PLAIN_EXPONENT = concat(EXPONENT_MARK, PLAIN_SHIFT)
+ANY_NUMBER = concat(SIGN, WHOLE, FRACTION, optional(ANY_EXPONENT))
+PLAIN_NUMBER = concat(SIGN, alt(concat(WHOLE, FRACTION), concat(NONZERO, FRACTION, PLAIN_EXPONENT)))
+PLAIN_INTEGER = alt(literal("0"), concat(SIGN, NONZERO, DIGITS))
+
+
+def exponent_range(
+    low: int | None, high: int | None, plain: bool
+) -> tuple[int | None, int | None] | None:
+    """Clip a range of exponents to those that can be written; None if it is empty."""
+    if plain:  # up to three digits
+        low = -999 if low is None else max(low, -999)
+        high = 999 if high is None else min(high, 999)
+    return None if low is not None and high is not None and low > high else (low, high)
+
+
+@lru_cache(maxsize=4096)
+def exponents(low: int | None, high: int | None, plain: bool = False) -> Expr:
+    """`e` and an integer from `low` to `high` (None: no bound); digits are lazy."""
+    ends = exponent_range(low, high, plain)
+    if ends is None:
+        return EMPTY
+    return concat(EXPONENT_MARK, shifts(*ends, plain))
+
+
+@lru_cache(maxsize=4096)
+def shifts(low: int | None, high: int | None, plain: bool) -> Rule:
+    """`exponents` without its letter, for a non-empty range."""
+    make = partial(_shifts, low, high, plain)
+    return Rule("exponent", regular=True, inhabited=True, make=make)
+
+
+def _shifts(low: int | None, high: int | None, plain: bool) -> Expr:
+    positive = concat(optional(literal("+")), _magnitude(low, high))
+    negative = concat(literal("-"), _magnitude(_negated(high), _negated(low)))
+    found = alt(positive, negative)
+    return both(found, PLAIN_SHIFT) if plain else found
+
+
+def _negated(end: int | None) -> int | None:
+    return None if end is None else -end
+
+
+def _magnitude(low: int | None, high: int | None) -> Expr:
+    if high is not None and high < 0:
+        return EMPTY
+    zeros = repeat(literal("0"))
+    above = repeat(DIGIT, 1) if low is None or low <= 0 else concat(zeros, _at_least(str(low)))
+    return above if high is None else both(above, concat(zeros, _at_most(str(high))))
+
+
+def _at_least(digits: str) -> Expr:
+    rest = EPSILON
+    for behind, digit in enumerate(map(int, reversed(digits))):
+        greater = concat(_digits(digit + 1, 9), repeat(DIGIT, behind, behind))
+        rest = alt(concat(_digits(digit, digit), rest), greater)
+    return alt(rest, concat(NONZERO, repeat(DIGIT, len(digits))))
+
+
+def _at_most(digits: str) -> Expr:
+    rest = EPSILON
+    for behind, digit in enumerate(map(int, reversed(digits))):
+        smaller = concat(_digits(0, digit - 1), repeat(DIGIT, behind, behind))
+        rest = alt(concat(_digits(digit, digit), rest), smaller)
+    return alt(rest, repeat(DIGIT, 1, len(digits) - 1) if len(digits) > 1 else EMPTY)
+
+
+def _digits(low: int, high: int) -> Expr:
+    return byte_set(range(ord("0") + low, ord("0") + high + 1))
+
+
+_STEP = 12  # fuel for the digits after a remainder
+_ZERO = literal("0")
+
+
+@final
+class Multiples:
+    """Unsigned multiples of `factor`·10^-`scale`, or all other numbers if `denied`.
+
+    `point` allows a fraction; `denied` requires it.
+    """
+
+    def __init__(
+        self, factor: int, scale: int, *, denied: bool = False, point: bool = True
+    ) -> None:
+        self._factor, self._scale, self._denied, self._point = factor, scale, denied, point
+        self._rules: dict[tuple[int, int | None], Expr] = {}
+
+    def positive(self) -> Expr:
+        """Numbers of at least 1."""
+        return self._digits(0, self._whole, range(1, 10))
+
+    def below_one(self) -> Expr:
+        """Zero, if included, and numbers between 0 and 1."""
+        return concat(_ZERO, alt(self._ended(0, 0), self._fraction(0)))
+
+    def _whole(self, rest: int) -> Expr:
+        return alt(self._ended(rest, 0), self._fraction(rest), self._rule(rest, None))
+
+    def _fraction(self, rest: int) -> Expr:
+        return concat(literal("."), self._behind(rest, 0)) if self._point else EMPTY
+
+    def _behind(self, rest: int, place: int) -> Expr:
+        """One or more digits after `place` digits of the fraction."""
+        left = 10 ** (self._scale - place)
+        if left > 1:
+            some = self._denied or -rest * left % self._factor < left
+            return self._rule(rest, place) if some else EMPTY
+        if rest:
+            return repeat(DIGIT, 1) if self._denied else EMPTY
+        return concat(repeat(_ZERO), NONZERO, repeat(DIGIT)) if self._denied else repeat(_ZERO, 1)
+
+    def _rule(self, rest: int, place: int | None) -> Expr:
+        found = self._rules.get((rest, place))
+        if found is None:
+            make = partial(self._made, rest, place)
+            found = Rule("digits", regular=True, inhabited=True, make=make)
+            self._rules[rest, place] = found
+        return found
+
+    def _made(self, rest: int, place: int | None) -> Expr:
+        spend(_STEP)
+        if place is None:
+            return self._digits(rest, self._whole)
+
+        def after(rest: int) -> Expr:
+            return alt(self._ended(rest, place + 1), self._behind(rest, place + 1))
+
+        return self._digits(rest, after)
+
+    def _digits(self, rest: int, after: Callable[[int], Expr], digits: range = range(10)) -> Expr:
+        found: dict[int, list[int]] = {}
+        for digit in digits:
+            found.setdefault((rest * 10 + digit) % self._factor, []).append(ord("0") + digit)
+        return alt(*(concat(byte_set(some), after(to)) for to, some in found.items()))
+
+    def _ended(self, rest: int, place: int) -> Expr:
+        divides = rest * 10 ** (self._scale - place) % self._factor == 0
+        return EPSILON if divides != self._denied else EMPTY
 
 
 class _Edge(NamedTuple):
@@ -39,7 +198,7 @@ class _Form(NamedTuple):
 
 _AT_ONCE: Final = 4  # digits of a bound between lazy rules
 _POINT: Final = literal(".")
-_ZERO: Final = literal("0")
+_RANGES_ZERO: Final = literal("0")
 _NONE: Final = _Edge((), exclusive=False)
 _REPR: Final = 16  # digits after the point in the `repr` of a double
 _ALL: Final = Bound(Decimal(0), exclusive=True)
@@ -182,8 +341,8 @@ def _free_fraction(form: _Form) -> Expr:
 def _free_digits(form: _Form) -> Expr:
     if form.places is None:
         return repeat(DIGIT, 1)
-    some = concat(DIGIT, repeat(DIGIT, 0, form.places - 1)) if form.places else _ZERO
-    return concat(some, repeat(_ZERO))
+    some = concat(DIGIT, repeat(DIGIT, 0, form.places - 1)) if form.places else _RANGES_ZERO
+    return concat(some, repeat(_RANGES_ZERO))
 
 
 @lru_cache(maxsize=4096)
@@ -209,9 +368,9 @@ def _fraction(low: _Edge | None, high: _Edge | None, form: _Form) -> Expr:
     if low is high is None:
         return _free_digits(form)
     if form.places == 0 or (low is None and high is not None and not high.digits):
-        return repeat(_ZERO, 1) if _may_end(low, high) else EMPTY  # zeros change nothing
+        return repeat(_RANGES_ZERO, 1) if _may_end(low, high) else EMPTY  # zeros change nothing
     if low is not None and not low.digits and form.places is None and not (high and high.digits):
-        return concat(repeat(_ZERO), NONZERO, repeat(DIGIT)) if high is None else EMPTY
+        return concat(repeat(_RANGES_ZERO), NONZERO, repeat(DIGIT)) if high is None else EMPTY
     return _steps(low, high, 0, partial(_behind, form=form.after()))
 
 

@@ -1,16 +1,13 @@
-"""Number keywords as regular expressions over JSON's spellings of numbers.
-
-A keyword and its negation are two sets: a spelling that cannot be decided is in neither, so nothing
-invalid is allowed. docs/enforced lists the spellings.
-"""
+"""Sets of numbers as regular expressions over JSON's spelling."""
 
 from collections.abc import Iterable
-from decimal import Decimal
-from functools import lru_cache, reduce
+from decimal import Decimal, InvalidOperation
+from functools import cache, lru_cache, reduce
 from math import gcd
+from sys import float_info
+from typing import Final, TypeVar
 
 from guideway.errors import LimitError, UnsupportedError
-from guideway.lowering.alternatives import either
 from guideway.lowering.expr import (
     EMPTY,
     EPSILON,
@@ -18,14 +15,13 @@ from guideway.lowering.expr import (
     both,
     complement,
     concat,
+    either,
     literal,
     optional,
     repeat,
 )
 from guideway.lowering.nodes import Expr
-from guideway.lowering.number_doubles import doubles, is_beyond
-from guideway.lowering.number_far import BEYOND, FARTHEST, is_far
-from guideway.lowering.number_forms import (
+from guideway.lowering.number_ranges import (
     ANY_EXPONENT,
     ANY_NUMBER,
     DIGIT,
@@ -37,12 +33,68 @@ from guideway.lowering.number_forms import (
     SIGN,
     WHOLE,
     ZERO_FRACTION,
+    Multiples,
+    between,
     exponents,
+    shifted_away,
 )
-from guideway.lowering.number_multiples import Multiples
-from guideway.lowering.number_ranges import between, shifted_away
-from guideway.syntax.json_schema_multiples import MOST_RESTS, factor_of, without_zeros
-from guideway.syntax.json_schema_tree import Bound, Numbers
+from guideway.lowering.regex import lower_regex
+from guideway.syntax.json_schema_tree import MOST_RESTS, Bound, Numbers, factor_of, without_zeros
+from guideway.syntax.json_text import MAX_DIGITS
+from guideway.syntax.python_types_formats import numerals, unsigned_to
+from guideway.syntax.regex import parse_regex
+
+_DIGITS: Final = 17
+_LARGEST: Final = Decimal(repr(float_info.max))
+_TOP: Final = float_info.max_10_exp
+
+
+def is_beyond(bound: Bound | None) -> bool:
+    """Return True if a bound is None or excludes no double."""
+    return bound is None or abs(bound.value) >= _LARGEST
+
+
+@cache
+def doubles() -> Expr:
+    """Numbers with up to 17 significant digits, at most the largest double."""
+    mantissa = f"[1-9](?:[.][0-9]{{1,{_DIGITS - 1}}})?"
+    exponents = f"-[0-9]{{1,3}}|[+]?(?:0{{0,2}}[0-9]|0?[1-9][0-9]|{numerals(100, _TOP - 1)})"
+    top = unsigned_to(_LARGEST.scaleb(-_TOP), exclusive=False)
+    parts = [
+        f"0(?:[.]0{{1,{_DIGITS}}})?",
+        f"0[.]0{{0,{_DIGITS}}}[1-9][0-9]{{0,{_DIGITS - 1}}}",
+        *(
+            f"[1-9][0-9]{{{count - 1}}}(?:[.][0-9]{{1,{max(1, _DIGITS - count)}}})?"
+            for count in range(1, _DIGITS + 1)
+        ),
+        f"{mantissa}[eE](?:{exponents})",
+        f"(?={mantissa}[eE])(?:{top})[eE][+]?{_TOP}",
+    ]
+    return lower_regex(parse_regex(f"-?(?:{'|'.join(parts)})"))
+
+
+FARTHEST: Final = MAX_DIGITS
+"""Largest absolute power of ten of the first digit, for numbers that are not far."""
+
+BEYOND: Final = Decimal("Infinity")
+"""A number whose exponent, of either sign, has more than 17 digits."""
+
+
+def read_number(digits: str) -> Decimal:
+    """Value of a JSON number, or BEYOND."""
+    if not digits.lower().partition("e")[0].strip("-0."):
+        return Decimal(0)
+    try:
+        value = Decimal(digits)
+    except InvalidOperation:
+        return BEYOND
+    return value if abs(value.adjusted()) < 10**17 else BEYOND
+
+
+def is_far(value: Decimal) -> bool:
+    """Return True if a number is written only with an exponent."""
+    return value == BEYOND or abs(value.adjusted()) > FARTHEST
+
 
 ZEROS = repeat(literal("0"))
 SHIFTED_DIGITS = 16  # most digits after the point in `repr` of a double
@@ -269,3 +321,112 @@ def multiples(factor: Decimal, *, denied: bool = False, plain: bool = False) -> 
     spelled = concat(digits, literal("0" * -parts.scale), ZERO_FRACTION)
     found = concat(SIGN, alt(spelled, concat(literal("0"), ZERO_FRACTION)))
     return alt(both(_DECIMAL, complement(found)) if denied else found, other)
+
+
+_Value = TypeVar("_Value", bound="str | Decimal")
+
+
+def merged(parts: list[Numbers]) -> Numbers:
+    """All keywords as one, with one bound on each side; `values` satisfy the others.
+
+    >>> merged([Numbers(integer=True), Numbers(frozenset({Decimal(1), Decimal("1.5")}))]).values
+    frozenset({Decimal('1')})
+    """
+    lower = [bound for part in parts for bound in part.lower]
+    upper = [bound for part in parts for bound in part.upper]
+    multiples = dict.fromkeys(value for part in parts for value in part.multiples)
+    made = Numbers(
+        common(part.values for part in parts),
+        any(part.integer for part in parts),
+        any(part.digits for part in parts),
+        (max(lower, key=lambda bound: (bound.value, bound.exclusive)),) if lower else (),
+        (min(upper, key=lambda bound: (bound.value, not bound.exclusive)),) if upper else (),
+        tuple(multiples),
+        any(part.double for part in parts),
+    )
+    if made.values is None:
+        return made
+    kept = frozenset(value for value in made.values if within(value, made))
+    return Numbers(kept, made.integer, made.digits)
+
+
+def no_number(numbers: Numbers) -> bool:
+    """Whether merged keywords plainly leave no number."""
+    if numbers.values is not None:
+        return not numbers.values
+    return any(
+        low.value > high.value or (low.value == high.value and (low.exclusive or high.exclusive))
+        for low in numbers.lower
+        for high in numbers.upper
+    )
+
+
+def within(value: Decimal, numbers: Numbers) -> bool:
+    """Whether a value satisfies the keywords, or may, as what is beyond counting."""
+    return value == BEYOND or (
+        not (numbers.integer and value != value.to_integral_value())
+        and all(_above(value, bound) for bound in numbers.lower)
+        and all(_above(value.copy_negate(), _mirror(bound)) for bound in numbers.upper)
+        and all(_divides(multiple, value) for multiple in numbers.multiples)
+    )
+
+
+def implies(first: Numbers, second: Numbers) -> bool:
+    """Whether the numbers of merged keywords are plainly among those of others.
+
+    >>> implies(Numbers(multiples=(Decimal(4), Decimal(6))), Numbers(multiples=(Decimal(12),)))
+    True
+    """
+    if second.values is not None:
+        return first.values is not None and first.values <= second.values
+    return (
+        first.digits >= second.digits
+        and all(any(_is_tighter(one, bound) for one in first.lower) for bound in second.lower)
+        and all(
+            any(_is_tighter(_mirror(one), _mirror(bound)) for one in first.upper)
+            for bound in second.upper
+        )
+        and _divide(_numbers_factors(second), _numbers_factors(first))
+    )
+
+
+def _numbers_factors(numbers: Numbers) -> tuple[Decimal, ...]:
+    return (*numbers.multiples, Decimal(1)) if numbers.integer else numbers.multiples
+
+
+def _divide(some: tuple[Decimal, ...], others: tuple[Decimal, ...]) -> bool:
+    return not some or (
+        bool(others) and all(_divides(one, common_multiple(others)) for one in some)
+    )
+
+
+def _is_tighter(lower: Bound, other: Bound) -> bool:
+    alike = lower.value == other.value and lower.exclusive >= other.exclusive
+    return lower.value > other.value or alike
+
+
+def _above(value: Decimal, bound: Bound) -> bool:
+    return value > bound.value or (value == bound.value and not bound.exclusive)
+
+
+def _mirror(bound: Bound) -> Bound:
+    return Bound(bound.value.copy_negate(), bound.exclusive)
+
+
+def _divides(multiple: Decimal, value: Decimal) -> bool:
+    """In integers, as Decimals round, and without writing out the zeros of 1e999999999."""
+    (_, digits, power), (_, others, unit) = value.as_tuple(), multiple.as_tuple()
+    top, bottom, shift = _whole(digits), _whole(others), int(power) - int(unit)
+    if shift >= 0:  # the twos and fives in a number are no more than its bits
+        return top * 10 ** min(shift, bottom.bit_length()) % bottom == 0
+    return not top or (-shift < len(digits) and top % (bottom * 10**-shift) == 0)
+
+
+def _whole(digits: tuple[int, ...]) -> int:
+    return int(Decimal((0, digits, 0)))
+
+
+def common(sets: "Iterable[frozenset[_Value] | None]") -> "frozenset[_Value] | None":
+    """What is in all the sets that are given, None if none is."""
+    known = [values for values in sets if values is not None]
+    return known[0].intersection(*known[1:]) if known else None

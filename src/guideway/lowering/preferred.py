@@ -13,20 +13,40 @@ from dataclasses import dataclass, field, replace
 from functools import lru_cache
 from typing import Final, final
 
-from guideway.lowering.alternatives import either
-from guideway.lowering.characters import leaf_points, literal_points, word_points
 from guideway.lowering.equations import Automaton, Equations, Spell, smallest, texts_by_mark
-from guideway.lowering.expr import ANYTHING, EMPTY, EPSILON, alt, both, byte_set, complement, concat
+from guideway.lowering.expr import (
+    ANYTHING,
+    EMPTY,
+    EPSILON,
+    alt,
+    both,
+    byte_set,
+    complement,
+    concat,
+    either,
+)
 from guideway.lowering.fuel import spend
 from guideway.lowering.nodes import Expr
-from guideway.lowering.preferred_languages import ALL, NONE, Languages, explored
-from guideway.lowering.preferred_machine import Place
-from guideway.lowering.preferred_program import program
-from guideway.lowering.preferred_steps import Ahead, Behind, Guard
-from guideway.lowering.preferred_watches import Watch, Watches
+from guideway.lowering.preferred_machine import (
+    ALL,
+    NONE,
+    Languages,
+    Place,
+    Watch,
+    Watches,
+    explored,
+)
+from guideway.lowering.preferred_program import Ahead, Behind, Guard, program
 from guideway.lowering.regex import lower_regex
 from guideway.lowering.special import MARKS
-from guideway.lowering.unicode import CodePoints, character, intersection
+from guideway.lowering.unicode import (
+    CodePoints,
+    character,
+    intersection,
+    leaf_points,
+    literal_points,
+    word_points,
+)
 from guideway.syntax.frozen import by_value
 from guideway.syntax.regex_tree import (
     Alternation,

@@ -1,14 +1,10 @@
-r"""Compile a regular expression to the steps of a matcher over atoms, for `lowering.preferred`.
-
-An atom is a set of characters that the pattern never distinguishes: `[^\W\d]\w*` has three,
-letters, digits and others. Sets of characters are bit sets of atoms.
-"""
+"""A regular expression as the program of a backtracking matcher."""
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from typing import Final, assert_never, final
+from dataclasses import dataclass
+from typing import Final, TypeAlias, assert_never, final
 
 from guideway.errors import LimitError, UnsupportedError
-from guideway.lowering.characters import leaf_points, literal_points, word_points
 from guideway.lowering.expr import (
     ANYTHING,
     EMPTY,
@@ -21,22 +17,17 @@ from guideway.lowering.expr import (
 )
 from guideway.lowering.fuel import spend
 from guideway.lowering.nodes import Expr
-from guideway.lowering.preferred_steps import (
-    Ahead,
-    Behind,
-    Choice,
-    Count,
-    Guard,
-    Past,
-    Program,
-    Read,
-    Row,
-    Seen,
-    Step,
-)
-from guideway.lowering.references import written_out
 from guideway.lowering.regular import derivative
-from guideway.lowering.unicode import SCALARS, CodePoints, points
+from guideway.lowering.texts import written_out
+from guideway.lowering.unicode import (
+    SCALARS,
+    CodePoints,
+    leaf_points,
+    literal_points,
+    points,
+    union,
+    word_points,
+)
 from guideway.syntax.regex_tree import (
     Alternation,
     Anchor,
@@ -55,6 +46,114 @@ from guideway.syntax.regex_tree import (
 )
 from guideway.syntax.regex_tree import Sequence as Parts
 from guideway.syntax.source import describe_place
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class Read:
+    """Read one of these atoms."""
+
+    atoms: int
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class Row:
+    """Match the items in order."""
+
+    items: tuple[int, ...]
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class Choice:
+    """Match one of the options, in order of preference."""
+
+    options: tuple[int, ...]
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class Count:
+    """Match the item `low` to `high` times (None: any number)."""
+
+    item: int
+    low: int
+    high: int | None
+    lazy: bool
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class Ahead:
+    """Match nothing, if what follows begins with the item, or does not."""
+
+    item: int
+    negated: bool
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class Guard:
+    """Match nothing, if all that follows is in this language."""
+
+    rest: Expr
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class Behind:
+    """Match nothing, if the text before is in this past, or is not; `place` is for errors."""
+
+    past: int
+    negated: bool
+    place: int
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class Past:
+    """Languages of the text read before; `perhaps` allows unknown text before the start."""
+
+    surely: Expr
+    perhaps: Expr
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class Seen:
+    """Texts that end in a match of a step; the step may refer to earlier pasts."""
+
+    step: int
+
+
+Silent: TypeAlias = Row | Choice | Count | Ahead | Guard | Behind
+Step: TypeAlias = Read | Silent
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class Program:
+    """The steps of a pattern.
+
+    `atoms` are the characters of each atom, `start` the step of the whole pattern, `pasts` the
+    languages of lookbehinds, `sets` the character sets of the pattern by atoms.
+    """
+
+    text: str
+    atoms: tuple[CodePoints, ...]
+    steps: tuple[Step, ...]
+    start: int
+    pasts: tuple[Past | Seen, ...]
+    sets: Mapping[int, CodePoints]
+
+    def characters(self, atoms: int) -> CodePoints:
+        """The characters of a set of atoms."""
+        found = self.sets.get(atoms)
+        if found is None:
+            return union(*(each for n, each in enumerate(self.atoms) if atoms >> n & 1))
+        return found
+
 
 MOST_ATOMS: Final = 256
 MOST_NESTED: Final = 12

@@ -7,15 +7,30 @@ from itertools import takewhile
 from typing import assert_never
 
 from guideway.errors import GuidewayError, UnsupportedError
-from guideway.lowering.alternatives import all_of, either
-from guideway.lowering.characters import leaf_points, literal_points
-from guideway.lowering.expr import EMPTY, EPSILON, alt, complement, concat, literal, repeat
+from guideway.lowering.expr import (
+    EMPTY,
+    EPSILON,
+    all_of,
+    alt,
+    complement,
+    concat,
+    either,
+    literal,
+    repeat,
+)
 from guideway.lowering.fuel import spend
 from guideway.lowering.nodes import Concat, Expr
 from guideway.lowering.nodes import Repeat as Counted
-from guideway.lowering.references import written_out
-from guideway.lowering.unicode import SCALARS, CodePoints, character, points
-from guideway.lowering.whole_matches import NotByParts, whole_matches
+from guideway.lowering.preferred_machine import NotByParts, whole_matches
+from guideway.lowering.texts import written_out
+from guideway.lowering.unicode import (
+    SCALARS,
+    CodePoints,
+    character,
+    leaf_points,
+    literal_points,
+    points,
+)
 from guideway.syntax.regex_tree import (
     Alternation,
     Anchor,

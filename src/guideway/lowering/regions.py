@@ -16,10 +16,10 @@ from guideway.lowering.expr import (
 )
 from guideway.lowering.nodes import Expr
 from guideway.lowering.unicode import TEXT
-from guideway.syntax.parts import parts_of
 from guideway.syntax.regions import Until
 from guideway.syntax.sources import Literal, Source
 from guideway.syntax.special import Special
+from guideway.syntax.written import parts_of
 
 MOST_STOP = 1000
 

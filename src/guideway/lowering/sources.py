@@ -11,9 +11,8 @@ from guideway.errors import SourceError, UnsupportedError
 from guideway.lowering.expr import alt, concat, literal, repeat
 from guideway.lowering.fuel import spend
 from guideway.lowering.grammar import lower_grammar
-from guideway.lowering.json_both import apart, lower_together
-from guideway.lowering.json_schema import lower_json_schema, lower_strings
-from guideway.lowering.json_words import choice
+from guideway.lowering.json_schema import apart, lower_json_schema, lower_strings, lower_together
+from guideway.lowering.json_text import choice
 from guideway.lowering.lark import lower_lark
 from guideway.lowering.meets import Decider, Operand, meet
 from guideway.lowering.nodes import Expr
@@ -24,10 +23,8 @@ from guideway.lowering.substrings import lower_substring
 from guideway.lowering.unicode import TEXT
 from guideway.syntax.gbnf import parse_gbnf, tokens_of
 from guideway.syntax.json_schema_source import JsonSchema
-from guideway.syntax.lark_places import regexes_placed
 from guideway.syntax.lark_reader import read_lark
-from guideway.syntax.lark_source import Lark
-from guideway.syntax.parts import parts_of
+from guideway.syntax.lark_source import Lark, regexes_placed
 from guideway.syntax.python_types import type_source
 from guideway.syntax.regex import parse_regex
 from guideway.syntax.regions import Captured, Composed, Region, Until
@@ -45,10 +42,9 @@ from guideway.syntax.sources import (
     Source,
     Text,
 )
-from guideway.syntax.special import Special
-from guideway.syntax.substrings import Substring
-from guideway.syntax.tool_texts import RawStrings
-from guideway.syntax.written import written
+from guideway.syntax.special import Special, Substring
+from guideway.syntax.tool_literals import RawStrings
+from guideway.syntax.written import parts_of, written
 
 Meeting: TypeAlias = tuple[Source, bool]
 """An operand of an intersection, and whether it is denied."""

@@ -1,34 +1,97 @@
-"""Pictures: cached token masks of lexical states, valid whatever follows; made once, never moved.
-
-A picture holds the tokens that the state can read completely, as a row or a short list. Tokens that
-leave it at an accept state are in the trie of its exits, which holds their suffixes; what follows
-has a picture over that trie. Large exits get a trie for each set of first bytes of what follows.
-Counts have a row and an exit trie for each number of items. Tokens that need a capture are unsure.
-"""
+"""The masks of lexical states."""
 
 import threading
 from collections.abc import Callable, Generator
 from contextlib import contextmanager
 from typing import Final, final
-from weakref import WeakKeyDictionary
+from weakref import WeakKeyDictionary, WeakSet
 
 import numpy as np
 from numpy.typing import NDArray
 
-from guideway.masks.arena import Arena
-from guideway.masks.bits import Row, pack, words
-from guideway.masks.exits import Exits
-from guideway.masks.forest import MOST_FIRST, Forest, address
+from guideway.masks.arena import Arena, Plan
+from guideway.masks.forest import (
+    MOST_FIRST,
+    Exits,
+    Forest,
+    Held,
+    Row,
+    address,
+    pack,
+    total,
+    track_shared,
+    untouched,
+    words,
+)
 from guideway.masks.kernels import layout as at
 from guideway.masks.kernels.bound_layout import LEX_OPTION, LEX_OPTION_AT
 from guideway.masks.kernels.layout import CURSOR, NEED_LEX, NO_PICTURE, WIDE_EXITS
 from guideway.masks.kernels.lexer_layout import NEED_TRIE
 from guideway.masks.lexicon import MOST_STATES, Lexicon
-from guideway.masks.memory import Held, track_shared
-from guideway.masks.plans import Plan
-from guideway.masks.shelf import Shelf
-from guideway.masks.space import untouched
 from guideway.vocabulary.spellings import Vocabulary
+
+MOST_BYTES: Final = 64 << 20
+_MOST_ROWS: Final = 1 << 14  # limit for small vocabularies
+
+
+@final
+class Shelf:
+    def __init__(self, words: int) -> None:
+        self._words = words
+        room = 1 << min(MOST_BYTES // (4 * words), _MOST_ROWS).bit_length() - 1
+        self._table = untouched(2 * room, np.int32)
+        self._codes = untouched(room, np.int64)
+        self._addresses = untouched(room, np.int64)
+        self.rows: list[Row] = [np.zeros(0, np.uint32)]
+        self._room, self.full = room, False
+        self._lock = threading.Lock()
+        _shelves.add(self)
+
+    def held(self) -> Held:
+        count = len(self.rows) - 1
+        return Held(rows=count, row_bytes=4 * self._words * count)
+
+    def describe(self, context: "NDArray[np.int64]") -> None:
+        context[at.SHELF_ROOM] = self._room
+        context[at.SHELF], context[at.SHELF_CODE] = address(self._table), address(self._codes)
+        context[at.SHELF_ROW] = address(self._addresses)
+
+    def put(self, row: Row, code: int) -> int:
+        """Store a copy of a row under its hash; return its number, 0 if there is no room."""
+        with self._lock:
+            number, last = len(self.rows), 2 * self._room - 1
+            if number == self._room:
+                self.full = True
+                return 0
+            made = sealed(row)
+            self.rows.append(made)
+            self._addresses[number], self._codes[number] = address(made), code
+            place = code & last
+            while self._table[place]:
+                place = (place + 1) & last
+            self._table[place] = number  # last, as kernels of other threads look for it
+            return number
+
+
+def sealed(row: Row) -> Row:
+    """A copy that cannot be made writeable, as others read it."""
+    own = row.copy()
+    own.flags.writeable = False
+    return own.view()
+
+
+@final
+class _Shared:
+    def held(self) -> Held:
+        return total([shelf.held() for shelf in [*_shelves]])
+
+    def forget(self) -> None:
+        """Do nothing: a new gallery has a new shelf."""
+
+
+_shelves: "WeakSet[Shelf]" = WeakSet()
+track_shared(_Shared())
+
 
 DRAWN: Final = (at.NEED_PICTURE, at.NEED_EXITS, at.NEED_COUNT, NEED_TRIE)  # by galleries
 MOST_PICTURES: Final = 1 << 18
@@ -288,7 +351,7 @@ class Gallery:
 
 
 @final
-class _Shared:
+class _GalleryShared:
     def held(self) -> Held:
         with _lock:
             return Held(state_bytes=sum(one.nbytes for one in _galleries.values()))
@@ -300,7 +363,7 @@ class _Shared:
 
 _galleries: "WeakKeyDictionary[Vocabulary, Gallery]" = WeakKeyDictionary()
 _lock = threading.Lock()
-track_shared(_Shared())
+track_shared(_GalleryShared())
 
 
 def shared_gallery(vocabulary: Vocabulary, lexicon: Lexicon) -> Gallery:

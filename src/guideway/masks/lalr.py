@@ -9,10 +9,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from guideway.lowering.expr import ALL_BYTES, ANYTHING, EPSILON, byte_set
-from guideway.lowering.lark_automaton import Frame
-from guideway.lowering.lark_contextual import Places
-from guideway.lowering.lark_freedom import Freedom
-from guideway.lowering.lark_indentation import Place, ReadLine
+from guideway.lowering.lark_contextual import Freedom, Place, Places, ReadLine
+from guideway.lowering.lark_plans import Frame
 from guideway.lowering.lark_scanners import Way
 from guideway.lowering.lark_terminals import firsts, one_word
 from guideway.lowering.nodes import Expr
@@ -22,7 +20,7 @@ from guideway.masks.kernels import layout as at
 from guideway.masks.kernels import lexer_layout as lexed
 from guideway.masks.lexicon import Lexicon
 from guideway.masks.objects import Nodes
-from guideway.syntax.lark_tree import END, LarkTable
+from guideway.syntax.lark_errors import END, LarkTable
 
 _WORD: Final = 32  # bits
 _ROOM: Final = 64  # states that a reduction may push, besides one for each automaton state

@@ -1,6 +1,6 @@
 """Depth-first search for a text of a bounded pattern, where `kernels.bounds` cannot decide.
 
-It runs on options of states (`kernels.options`): a host name with `a.{12}b` took over 20 s per mask
+It runs on options of states (`kernels.lexemes`): a host name with `a.{12}b` took over 20 s per mask
 on states, 1 s on options. Where characters are missing, the longest option comes first, else the
 one that seems to end soonest: `idn-hostname` of 24 characters took over a minute otherwise.
 """

@@ -1,28 +1,25 @@
-"""Lexical states: DFAs of regular languages, shared by all constraints of a process.
-
-Rows are made on demand, by `kernels.lexemes` or, with captures, by the plain engine. They never
-move or change, as kernels of other threads may read them.
-"""
+"""Regular languages as automata that all constraints of a process share."""
 
 import threading
-from collections.abc import Sequence
-from typing import Final, final
+from collections import defaultdict
+from collections.abc import Callable, Sequence
+from heapq import heappop, heappush
+from typing import Final, TypeGuard, final
+from weakref import WeakKeyDictionary
 
 import numpy as np
 
 from guideway.automata.derivative import Derivatives
-from guideway.lowering.endless import surely_open
-from guideway.lowering.expr import ALL_BYTES, EMPTY, UNSURE
+from guideway.lowering.expr import ALL_BYTES, EMPTY, EPSILON, UNSURE, concat, literal, repeat
 from guideway.lowering.fuel import spend, spend_beside
 from guideway.lowering.json_text import QUOTE
-from guideway.lowering.nodes import Alt, And, Expr, Not, Repeat, operands
-from guideway.masks.conjunctions import holds
+from guideway.lowering.nodes import Alt, And, Bytes, Concat, Expr, Not, Repeat, Unsure, operands
+from guideway.lowering.regular import surely_open
+from guideway.masks.forest import Held, track_shared, untouched
 from guideway.masks.kernels import record_layout as at
 from guideway.masks.kernels.bound_layout import OPTIONS_OF, PLAINLY
 from guideway.masks.kernels.layout import ACCEPTS, DEAD_END, DOUBTS, EXPANDED, GOES_ON
-from guideway.masks.memory import Held, track_shared
-from guideway.masks.records import Records
-from guideway.masks.space import untouched
+from guideway.masks.records import Records, holds
 
 MOST_STATES: Final = 1 << 19  # 1 KB each
 _WORTH_COUNTING: Final = 4
@@ -315,3 +312,280 @@ def shared_lexicon(spellable: int) -> Lexicon:
         if found is None or found.is_large():
             found = _lexicons[spellable] = Lexicon(spellable)
         return found
+
+
+_MOST_PARTS: Final = 64  # parts of a lexeme
+_BACKSLASH: Final = literal("\\")
+_ESCAPE: Final = 1 << ord("\\")  # first byte of most characters
+_SHORT: Final = 8  # greatest count that may be written out as states
+_LONGEST: Final = 4096  # bytes of a literal translated at once
+
+
+def is_byte(expr: Expr) -> TypeGuard[Bytes]:
+    return isinstance(expr, Bytes) and expr.members & (expr.members - 1) == 0
+
+
+def _is_doubtful(head: Expr, rest: Expr, spellable: int) -> bool:
+    """Return True if `rest` is Unsure and `head` can always continue, so all tokens are unsure."""
+    return isinstance(rest, Unsure) and spellable == ALL_BYTES and surely_open(head)
+
+
+def lexeme_of(
+    head: Expr, tail: Expr, lexicon: Lexicon, is_apart: Callable[[Expr], bool]
+) -> tuple[Expr, Expr] | None:
+    """The lexeme at the head of a regular sequence, and the rest; None if the head is a count.
+
+    `is_apart` says which parts have nodes of their own.
+    """
+    if isinstance(head, Repeat) and lexicon.is_counted(head):
+        if not _runs_on(head, tail, lexicon):
+            return None
+        return _string_end(head, tail, lexicon, is_apart, loops=True)
+    found = None if is_apart(head) else _string_end(head, tail, lexicon, is_apart)
+    return _to_character(head, tail, lexicon.spellable, is_apart) if found is None else found
+
+
+def _runs_on(repeated: Repeat, tail: Expr, lexicon: Lexicon) -> bool:
+    """Return True if an unbounded repetition with common first bytes follows a short count.
+
+    Tokens would be read byte by byte: 1.7 ms a mask in a URL's `[a-z.]{2,6}[a-z/.]*`.
+    """
+    behind = tail.head if isinstance(tail, Concat) else tail
+    if not isinstance(behind, Repeat) or not (repeated.regular and behind.regular):
+        return False
+    if repeated.high is None or repeated.high > _SHORT or behind.high is not None:
+        return False
+    one, other = (lexicon.state(repeat(part.item)) for part in (repeated, behind))
+    lexicon.expand(one)
+    lexicon.expand(other)
+    first = int.from_bytes(lexicon.first[one].tobytes(), "little")
+    return lexicon.begins(other, first & ~_ESCAPE)
+
+
+def _to_character(
+    head: Expr, tail: Expr, spellable: int, is_apart: Callable[[Expr], bool]
+) -> tuple[Expr, Expr]:
+    """The sequence up to and including the next fixed characters, and the rest.
+
+    `[a-z]+-` ends only at a "-", `[a-z]+` anywhere in a token. `[a-z][a-z_]*-` is read whole:
+    44,000 trie nodes follow its first letter (1.5 ms).
+    """
+    parts, rest = [head], tail
+    if isinstance(tail, Concat) and (isinstance(head, Bytes) or _raw(head) is not None):
+        again = tail.head
+        if isinstance(again, Repeat) and again.high is None and not is_apart(again):
+            parts, rest = [head, again], tail.tail
+    while len(parts) < _MOST_PARTS:
+        part, after = (rest.head, rest.tail) if isinstance(rest, Concat) else (rest, EPSILON)
+        raw = part if is_byte(part) else _raw(part)
+        if raw is None or _is_doubtful(head, after, spellable):
+            break
+        parts.append(part)
+        rest = after
+        if part is raw or not is_byte(raw):
+            break
+    return concat(*parts), rest
+
+
+def _raw(expr: Expr) -> Bytes | None:
+    """The bytes of a character that is either one byte or an escape, else None."""
+    if not isinstance(expr, Alt) or len(expr.options) != 2:
+        return None
+    raw, escaped = expr.options
+    if isinstance(raw, Concat):
+        raw, escaped = escaped, raw
+    spelled = isinstance(escaped, Concat) and escaped.head is _BACKSLASH
+    return raw if spelled and isinstance(raw, Bytes) else None
+
+
+def _string_end(
+    head: Expr,
+    tail: Expr,
+    lexicon: Lexicon,
+    is_apart: Callable[[Expr], bool],
+    *,
+    loops: bool = False,
+) -> tuple[Expr, Expr] | None:
+    """The sequence up to the quote that ends a string, and the rest; None if it is no lexeme.
+
+    For an endless part before another (`.+@.+`), whose token suffixes would be five times the
+    vocabulary, but which has a small DFA. `loops` says that the head is such a part.
+    """
+    parts, rest = [head], tail
+    while isinstance(rest, Concat) and rest.head is not QUOTE and len(parts) < _MOST_PARTS:
+        loops = loops or (isinstance(parts[-1], Repeat) and parts[-1].high is None)
+        parts.append(rest.head)
+        rest = rest.tail
+    closing, rest = (rest.head, rest.tail) if isinstance(rest, Concat) else (rest, EPSILON)
+    apart = any(map(is_apart, parts[1:]))
+    if closing is not QUOTE or not loops or isinstance(rest, Unsure) or apart:
+        return None
+    whole = concat(*parts, QUOTE)
+    return (whole, rest) if lexicon.is_small(whole) else None
+
+
+def run_of(expr: Expr) -> tuple[bytes, Expr]:
+    """The fixed bytes at the head of an expression, and the rest."""
+    found = bytearray()
+    rest = expr
+    while len(found) < _LONGEST:
+        head = rest.head if isinstance(rest, Concat) else rest
+        if not is_byte(head):
+            break
+        found.append(head.members.bit_length() - 1)
+        if not isinstance(rest, Concat):
+            return bytes(found), EPSILON
+        rest = rest.tail
+    return bytes(found), rest
+
+
+_SPANS_MET: Final = 256  # lexical states in a search for the nearest end
+_COUNTED: Final = 64  # needed characters
+_AT_ONCE: Final = 16  # parallel states after them
+_SPANS_LONGEST: Final = len("\\ud83d\\ude00")  # bytes of a character
+_NEAR: Final = 256  # successors of a state with too many that count as such, too
+_BEHIND: Final = 1 << 12  # successors of a state; an e-mail address has 2,013: 25 ms, once
+
+
+@final
+class Spans:
+    def __init__(self) -> None:
+        self._least: dict[int, int] = {}
+        self._farthest: dict[int, int | None] = {}
+
+    def least(self, lexicon: Lexicon, state: int) -> int | None:
+        """Length of a short text of a state, mostly a shortest one; None if it takes long.
+
+        Best first by `guess`: no end is among the nearest 256 of the 60,000 states of times.
+        """
+        before, heap = {state: state}, [(0, 0, state)]
+        while heap and len(before) <= _SPANS_MET:
+            _, length, one = heappop(heap)
+            if not lexicon.expand(one, briefly=True):
+                break
+            if lexicon.flags[one] & ACCEPTS or one in self._least:
+                return self._learn(state, one, before)
+            for target in _targets(lexicon, one):
+                if target not in before:
+                    before[target] = one
+                    heappush(heap, (length + 1 + lexicon.guess(target), length + 1, target))
+        return None
+
+    def least_bounded(self, lexicon: Lexicon, bounded: list[int]) -> int | None:
+        """Upper bound on the shortest rest of a BOUNDED node; None if not known."""
+        _, state, needed, allowed, between, within = bounded
+        if needed:
+            return None if within else self._padded(lexicon, state, needed, allowed, between)
+        bytes_ = self.least(lexicon, state)
+        if bytes_ is None or allowed < 0 or bytes_ <= allowed + len('"'):
+            return bytes_
+        return _SPANS_LONGEST * (allowed + 1)  # includes a started character and the closing byte
+
+    def _padded(
+        self, lexicon: Lexicon, state: int, needed: int, allowed: int, between: int
+    ) -> int | None:
+        """The same between two characters: the needed characters of one byte first."""
+        states, single = {state}, np.flatnonzero(lexicon.rows[between] == between)
+        for _ in range(min(needed, _COUNTED + 1)):
+            if len(states) > _AT_ONCE or not all(lexicon.expand(s, briefly=True) for s in states):
+                return None
+            after = [np.unique(lexicon.rows[one][single]).tolist() for one in states]
+            states = {target for targets in after for target in targets} - {DEAD_END}
+        found = [more for one in states if (more := self.least(lexicon, one)) is not None]
+        fits = found and needed <= _COUNTED and (allowed < 0 or needed + min(found) <= allowed + 1)
+        return needed + min(found) if fits else None
+
+    def farthest_bounded(self, lexicon: Lexicon, bounded: list[int]) -> int | None:
+        """Upper bound on `least_bounded` of all successors of a BOUNDED node; None if not known."""
+        _, state, needed, allowed, between, within = bounded
+        found = self.farthest(lexicon, state)
+        if found is None or (needed and within) or not lexicon.expand(between, briefly=True):
+            return None
+        if allowed >= 0:  # may be less than `found`
+            found = max(found, _SPANS_LONGEST * (found - len('"')))
+        states = {state}
+        for read in range(needed):
+            more = allowed if allowed < 0 else allowed - read
+            rests = [self._padded(lexicon, s, needed - read, more, between) for s in states]
+            known = [rest for rest in rests if rest is not None]
+            if len(known) < len(rests):
+                return None
+            found = max(found, _SPANS_LONGEST + max(known, default=0))
+            after = self._behind_one(lexicon, states, between)
+            if after is None or len(after) > _AT_ONCE:
+                return None
+            states = after
+        return found
+
+    def _behind_one(self, lexicon: Lexicon, states: set[int], between: int) -> set[int] | None:
+        met = [(state, between) for state in states]
+        known, found = {*met}, set[int]()
+        for state, inside in met:  # which grows
+            expanded = lexicon.expand(state, briefly=True) and lexicon.expand(inside, briefly=True)
+            if not expanded or len(met) > _SPANS_MET:
+                return None
+            pairs = zip(lexicon.rows[state].tolist(), lexicon.rows[inside].tolist(), strict=True)
+            for pair in {*pairs} - known:
+                known.add(pair)
+                if pair[1] == between and pair[0] != DEAD_END:
+                    found.add(pair[0])
+                elif DEAD_END not in pair:
+                    met.append(pair)
+        return found
+
+    def _learn(self, state: int, end: int, before: dict[int, int]) -> int:
+        length = self._least.setdefault(end, 0)
+        while end != state:
+            end, length = before[end], length + 1
+            self._least[end] = length
+        return length
+
+    def farthest(self, lexicon: Lexicon, state: int) -> int | None:
+        """Upper bound on `least` of a state and all its successors; None if there are too many."""
+        if state not in self._farthest:
+            met, whole = self._behind(lexicon, state)
+            found = self._greatest(lexicon, met) if whole else None
+            for one in met if whole else met[:_NEAR]:
+                self._farthest.setdefault(one, found)
+        return self._farthest[state]
+
+    def _behind(self, lexicon: Lexicon, state: int) -> tuple[list[int], bool]:
+        """A state and its successors in breadth-first order, and whether these are all."""
+        met, known = [state], {state}
+        for one in met:  # which grows
+            if len(met) > _BEHIND or not lexicon.expand(one, briefly=True):
+                return met, False
+            if lexicon.flags[one] & DOUBTS:
+                return met, False
+            for target in _targets(lexicon, one):
+                if target not in known:
+                    known.add(target)
+                    met.append(target)
+        return met, True
+
+    def _greatest(self, lexicon: Lexicon, met: list[int]) -> int | None:
+        """Greatest distance of a closed set of states: a search backwards from accept states."""
+        sources = defaultdict[int, list[int]](list)
+        for one in met:
+            for target in _targets(lexicon, one):
+                sources[target].append(one)
+        ends = [one for one in met if lexicon.flags[one] & ACCEPTS]
+        lengths = dict.fromkeys(ends, 0)
+        for one in ends:  # which grows
+            for source in sources[one]:
+                if source not in lengths:
+                    lengths[source] = lengths[one] + 1
+                    ends.append(source)
+        self._least.update(lengths)
+        return lengths[ends[-1]] if len(ends) == len(met) else None
+
+
+def _targets(lexicon: Lexicon, state: int) -> list[int]:
+    return [one for one in np.unique(lexicon.rows[state]).tolist() if one != DEAD_END]
+
+
+_spans: "WeakKeyDictionary[Lexicon, Spans]" = WeakKeyDictionary()
+
+
+def shared_spans(lexicon: Lexicon) -> Spans:
+    return _spans.setdefault(lexicon, Spans())

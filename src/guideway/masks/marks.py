@@ -11,7 +11,7 @@ from typing import Final, final
 from guideway.lowering.json_items import ItemsTemplate
 from guideway.lowering.nodes import Capture
 from guideway.masks.arena import Arena
-from guideway.masks.bits import Row
+from guideway.masks.forest import Row
 from guideway.masks.kernels import layout as at
 
 _KEPT: Final = 1024  # masks before the cache is cleared

@@ -10,7 +10,7 @@ from weakref import proxy
 from guideway.automata.derivative import Derivatives
 from guideway.lowering.expr import concat, literal
 from guideway.lowering.json_members import MembersTemplate
-from guideway.lowering.json_members_rest import Member, Rest
+from guideway.lowering.json_objects import Member, Rest
 from guideway.lowering.json_text import QUOTE
 from guideway.lowering.nodes import Call, Expr
 from guideway.masks.kernels import layout as at

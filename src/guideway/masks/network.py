@@ -1,34 +1,21 @@
-"""A constraint's pushdown automaton: expressions become nodes when they are first entered.
+"""A constraint's pushdown automaton, translated on demand."""
 
-Kernels run it; this module translates expressions and serves the requests of kernels.
-
-    expression                     node
-    ab…, a run of bytes            LITERAL, then the rest
-    regular, then a byte           LEXEME of both, so that a string's state knows its closing quote
-    the same, characters counted   BOUNDED of both, in lock-step; no character begins with the byte
-    e f                            SEQUENCE
-    e | f                          CHOICE
-    a plain object                 OPENED, whose members the kernels read
-    an object with a formula       MEMBER, whose names the kernels read (`members`)
-    rule, other template           node of its body, or of its unfolding
-    lookahead, its end             AHEAD, STOP; what follows under guards is GUARDED
-    capture                        CAPTURE, then RESUME: the template's answer to the text
-"""
-
+import threading
 from contextlib import nullcontext
-from functools import cached_property
+from dataclasses import dataclass, replace
+from functools import cached_property, lru_cache
 from typing import Any, Final, final
+from weakref import WeakKeyDictionary
 
 import numpy as np
 
 from guideway.automata.derivative import Derivatives
-from guideway.lowering.expr import ANYTHING, EPSILON, concat, repeat
+from guideway.lowering.expr import ALL_BYTES, ANYTHING, EMPTY, EPSILON, concat, repeat
 from guideway.lowering.json_members import MembersTemplate
-from guideway.lowering.json_members_rest import Rest
-from guideway.lowering.json_text import alternatives_in
-from guideway.lowering.json_words import words_of
-from guideway.lowering.lark_contextual import Places
-from guideway.lowering.lark_indentation import Place, ReadLine
+from guideway.lowering.json_objects import Rest
+from guideway.lowering.json_schema import lower_json_schema
+from guideway.lowering.json_text import alternatives_in, words_of
+from guideway.lowering.lark_contextual import Place, Places, ReadLine
 from guideway.lowering.nodes import (
     Ahead,
     Alt,
@@ -44,21 +31,57 @@ from guideway.lowering.nodes import (
     Stop,
     Unsure,
 )
-from guideway.masks.arena import Arena
-from guideway.masks.bits import Row
-from guideway.masks.conjunctions import bounded_fields, counted_apart
-from guideway.masks.gallery import DRAWN, Gallery
+from guideway.masks.arena import Arena, Plan
+from guideway.masks.forest import Row
+from guideway.masks.gallery import DRAWN, Gallery, Shelf, sealed, shared_gallery
 from guideway.masks.kernels import layout as at
+from guideway.masks.kernels.bound_layout import BOUND_SEARCH
 from guideway.masks.lalr import LalrNodes
-from guideway.masks.lengths import Lengths, expand
-from guideway.masks.literals import lexeme_of, run_of
+from guideway.masks.lengths import SEARCHED, Lengths, expand
+from guideway.masks.lexicon import Lexicon, large_lexicon, lexeme_of, run_of, shared_lexicon
 from guideway.masks.marks import Marks, is_marked, last_value
 from guideway.masks.members import MemberNodes
 from guideway.masks.objects import describe_whole, describe_words
-from guideway.masks.records import readable
-from guideway.masks.seeds import Seed
-from guideway.masks.shelf import sealed
-from guideway.masks.verdicts import SHORT, Verdicts
+from guideway.masks.records import bounded_fields, counted_apart, readable
+from guideway.masks.verdicts import SHORT, Known, Verdicts
+from guideway.syntax.json_schema_source import JsonSchema
+from guideway.syntax.json_schema_tree import TYPES
+from guideway.vocabulary.spellings import Vocabulary
+
+
+@final
+@dataclass(frozen=True, slots=True, eq=False)
+class Seed:
+    plan: Plan
+    known: Known
+    shelf: Shelf
+
+    @classmethod
+    def bare(cls, gallery: Gallery) -> "Seed":
+        """The nodes that every network needs."""
+        arena, shelf = Arena(gallery.plan), gallery.shelf()
+        shelf.describe(arena.context)
+        arena.context[BOUND_SEARCH] = SEARCHED
+        brace = arena.pool(b"}")
+        arena.make(at.DEAD)
+        arena.make(at.NIL)
+        arena.make(at.LITERAL, brace, 1, at.NIL)
+        known = Known()
+        known.nodes, known.told = {EMPTY: at.DEAD, EPSILON: at.NIL}, {at.DEAD, at.NIL}
+        return cls(arena.plan(), known, shelf)
+
+    def beside(self, shelf: Shelf) -> "Seed":
+        context = self.plan.context.copy()
+        shelf.describe(context)
+        return replace(self, plan=self.plan.told(context), shelf=shelf)
+
+
+def plain_values() -> Expr:
+    """An object with members of each type and arrays of them, as in most schemas."""
+    kinds: dict[str, object] = {kind: {"type": kind} for kind in TYPES}
+    listed = {f"{kind}s": {"type": "array", "items": kinds[kind]} for kind in ("string", "object")}
+    return lower_json_schema(JsonSchema({"type": "object", "properties": {**kinds, **listed}}))
+
 
 _OFTEN: Final = 4  # missing states that restart a walk, before kernels make states themselves
 _NOBODY: Final = nullcontext()  # lends nothing
@@ -366,3 +389,62 @@ class Network:
             return self.marks.make(self.node(capture.item), number)
         text = at.UNKNOWN_TEXT if capture.read is None else self.arena.read_text(capture.read)
         return self.arena.make(at.CAPTURE, self.lexicon.state(capture.item), text, number)
+
+
+_seeds: "WeakKeyDictionary[Gallery, Seed]" = WeakKeyDictionary()
+_bare: "WeakKeyDictionary[Gallery, Seed]" = WeakKeyDictionary()
+_lock = threading.Lock()
+_values = lru_cache(maxsize=1)(plain_values)
+
+
+def new_network(expr: Expr, machine: Derivatives, gallery: Gallery) -> Network:
+    """A network, from the seed of plain JSON values if the vocabulary spells all bytes.
+
+    With lookaheads it starts bare, as nodes are then examined when they are made.
+    """
+    plain = not expr.looks and gallery.lexicon.spellable == ALL_BYTES
+    with _lock:
+        seed = _seed(gallery) if plain else _bare_seed(gallery)
+    gallery.lexicon.count_anew()
+    return Network(expr, machine, gallery, seed)
+
+
+def succeed(vocabulary: Vocabulary, lexicon: Lexicon) -> None:
+    """Make the next seed when a lexicon is outgrown: the next caller need not wait 15 ms."""
+    lexicon.outgrown = False
+    following = shared_lexicon(lexicon.spellable)
+    if following is not lexicon and lexicon.spellable == ALL_BYTES:
+        gallery = shared_gallery(vocabulary, following)
+        with _lock:
+            _seed(gallery)
+
+
+def succeed_large(vocabulary: Vocabulary) -> None:
+    """`succeed` after a compilation that asks for no mask."""
+    large = large_lexicon(vocabulary.spellable)
+    if large is not None:
+        succeed(vocabulary, large)
+
+
+def _seed(gallery: Gallery) -> Seed:
+    found = _present(_seeds, gallery)
+    if found is None:
+        values = _values()
+        made = Network(values, Derivatives(values), gallery, Seed.bare(gallery))
+        found = _seeds[gallery] = made.seed(values)
+    return found
+
+
+def _bare_seed(gallery: Gallery) -> Seed:
+    found = _present(_bare, gallery)
+    if found is None:
+        found = _bare[gallery] = Seed.bare(gallery)
+    return found
+
+
+def _present(seeds: "WeakKeyDictionary[Gallery, Seed]", gallery: Gallery) -> Seed | None:
+    """The seed of a gallery for its current shelf, if it has one."""
+    found, shelf = seeds.get(gallery), gallery.shelf()
+    if found is not None and found.shelf is not shelf:
+        found = seeds[gallery] = found.beside(shelf)
+    return found

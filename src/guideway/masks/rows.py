@@ -7,8 +7,7 @@ import numpy as np
 
 from guideway.automata.budget import Budget
 from guideway.automata.recognizer import Blurry
-from guideway.masks.bits import Row, pack
-from guideway.masks.memory import Held
+from guideway.masks.forest import Held, Row, pack
 from guideway.masks.table import Table
 from guideway.masks.walk import Reached, walk
 from guideway.vocabulary.spellings import Vocabulary

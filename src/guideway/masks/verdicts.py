@@ -1,9 +1,4 @@
-"""Verdicts: whether a place, a node and a stack, has a text, where lookaheads are pending.
-
-See `kernels.verdicts`. Guards mostly need one byte or two, so a short search of the kernels decides
-first. Else the place becomes an expression again, if possible, for the plain engine, whose search
-prefers short texts. The rest is a doubt, decided together with what follows; it seldom matters.
-"""
+"""Emptiness of states with lookahead."""
 
 from collections.abc import Callable, Mapping
 from functools import partial
@@ -12,11 +7,13 @@ from typing import Final, Protocol, final
 from guideway.automata.derivative import Derivatives
 from guideway.errors import LimitError
 from guideway.lowering.expr import EPSILON, ahead, concat, literal, repeat
-from guideway.lowering.lark_automaton import Frame
+from guideway.lowering.json_text import is_choice_of_words
+from guideway.lowering.lark_plans import Frame
 from guideway.lowering.nodes import Alt, Concat, Expr, Repeat, Rule, Stop
 from guideway.masks.arena import Arena
 from guideway.masks.kernels import layout as at
-from guideway.masks.kernels.searches import FUTILE
+from guideway.masks.kernels.entry_layout import NULLABLE, SHARED
+from guideway.masks.kernels.macros import FUTILE
 from guideway.masks.lexicon import Lexicon
 
 SHORT: Final = 256  # places of a search before the plain engine is asked,
@@ -223,3 +220,37 @@ class _Settled:
                 return False
             expr = expr.tail
         return self.look(expr)
+
+
+@final
+class Known:
+    """Expressions and nodes of one network or seed.
+
+    `told` has the nodes already entered, `words` inner choices of a choice of words.
+    """
+
+    __slots__ = ("__weakref__", "exprs", "nodes", "told", "words")
+
+    def __init__(self) -> None:
+        self.nodes: dict[Expr, int] = {}
+        self.exprs: list[Expr] = []
+        self.told: set[int] = set()
+        self.words: set[Alt] = set()
+
+    def copy(self) -> "Known":
+        made = Known()
+        made.nodes, made.exprs = self.nodes.copy(), self.exprs.copy()
+        made.told, made.words = self.told.copy(), self.words.copy()
+        return made
+
+    def named(self, expr: Expr) -> tuple[int, int]:
+        """Add an expression; return its index, and flags if it is a closure."""
+        self.exprs.append(expr)
+        number = len(self.exprs) - 1
+        if expr.yields:
+            return number, 0
+        return number, (NULLABLE if expr.nullable else 0) | (0 if expr.regular else SHARED)
+
+    def is_of_words(self, choice: Alt) -> bool:
+        """Return True if a choice is one of words, or part of one."""
+        return choice in self.words or is_choice_of_words(choice)

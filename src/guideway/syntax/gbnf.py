@@ -1,33 +1,76 @@
-r"""Parser of llama.cpp's grammars (GBNF).
-
-    root   ::= greeting ", " name "!"      # a comment
-    name   ::= [A-Z] [a-z]* | "O'" [^\x00-\x40]{1,8}
-
-A rule ends with its line, unless a parenthesis is open or an alternative has just begun. `<name>`
-and `<[7]>` are special tokens, by name or id; `!<name>*` and `!<[7]>+` are any other tokens or
-text.
-"""
+"""llama.cpp's grammars (GBNF) as trees."""
 
 import re
 import string
+from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Final, Never, final
+from typing import Final, Never, TypeAlias, final
 
 from guideway.errors import SourceError
-from guideway.syntax.grammar_tree import (
-    Alternative,
-    Atom,
-    Characters,
-    Grammar,
-    Item,
-    Name,
-    Terminal,
-    Word,
-)
 from guideway.syntax.names import did_you_mean
 from guideway.syntax.source import Cursor
 from guideway.syntax.sources import Source
 from guideway.syntax.special import Others, Special
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class Word:
+    """Exactly this text."""
+
+    text: str
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class Characters:
+    """One character of these ranges of code points, ends included; of all others if negated."""
+
+    ranges: tuple[tuple[int, int], ...]
+    negated: bool = False
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class Name:
+    """A text of the rule of this name."""
+
+    rule: str
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class Terminal:
+    """A non-empty match of the terminal of this name, which lowering defines."""
+
+    name: str
+
+
+Atom: TypeAlias = Word | Characters | Name | Terminal
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class Item:
+    """An atom, `low` to `high` times in a row (None: any number)."""
+
+    atom: Atom
+    low: int = 1
+    high: int | None = 1
+
+
+Alternative: TypeAlias = tuple[Item, ...]
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class Grammar:
+    """Alternatives of each rule, start rule, and names of the rules made from groups."""
+
+    rules: Mapping[str, tuple[Alternative, ...]]
+    start: str
+    groups: frozenset[str]
+
 
 SPACE: Final = re.compile(r"(?:[ \t]|#[^\r\n]*)*")
 SPACE_AND_LINES: Final = re.compile(r"(?:[ \t\r\n]|#[^\r\n]*)*")

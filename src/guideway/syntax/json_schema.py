@@ -1,40 +1,225 @@
-"""A JSON Schema document to its tree, of drafts 4, 6, 7, 2019-09 and 2020-12.
-
-Schemas that the root reaches are read once each; all others are ignored. A list of places replaces
-recursion, so nesting and chains of references have no limit. `enum` and `const` become a set of
-scalars; each array or object becomes a schema that only it satisfies.
-"""
+"""JSON Schema documents as trees, drafts 4, 6, 7, 2019-09 and 2020-12."""
 
 from collections.abc import Iterator, Mapping
 from dataclasses import replace
-from typing import Any, final
+from typing import Any, Final, TypeAlias, cast, final
+from urllib.parse import quote, unquote
 
-from guideway.errors import SourceError
-from guideway.syntax.json_schema_keywords import JSON_TEXT, LATEST, Draft, asserted
+from guideway.errors import SourceError, UnsupportedError
+from guideway.syntax.frozen import by_identity
 from guideway.syntax.json_schema_needs import VALUED
-from guideway.syntax.json_schema_parts import (
+from guideway.syntax.json_schema_resources import (
+    JSON_TEXT,
+    LATEST,
+    RECURSIVE,
+    Anchor,
+    Catalogue,
+    Draft,
+    Resource,
+    asserted,
+    has_dynamic,
+    joined,
+)
+from guideway.syntax.json_schema_source import JsonSchema
+from guideway.syntax.json_schema_tree import (
+    TYPES,
+    Address,
+    Arrays,
+    Condition,
+    Contains,
+    Document,
+    Keywords,
+    Objects,
+    Schema,
+    Strings,
+    kind_of,
+    kinds_of,
     read_numbers,
     read_pattern,
     read_strings,
     scalars_of,
     with_scalars,
 )
-from guideway.syntax.json_schema_references import Library, Place, check_loops
-from guideway.syntax.json_schema_resources import Catalogue, has_dynamic
-from guideway.syntax.json_schema_source import JsonSchema
-from guideway.syntax.json_schema_tree import (
-    Address,
-    Arrays,
-    Condition,
-    Contains,
-    Document,
-    Objects,
-    Schema,
-    Strings,
-)
-from guideway.syntax.json_schema_values import TYPES, Keywords, kind_of, kinds_of
-from guideway.syntax.json_text import Json, extend, show
+from guideway.syntax.json_text import Json, extend, find, read_json, show, steps, walk, write_json
+from guideway.syntax.names import did_you_mean
 from guideway.syntax.regex_tree import Pattern
+
+Bindings: TypeAlias = tuple[tuple[str, Resource], ...]
+
+
+@final
+@by_identity
+class Scope:
+    """The nearest resource, and the outermost resource of each dynamic anchor on the path."""
+
+    resource: Resource
+    bindings: Bindings
+    catalogue: Catalogue
+
+    @property
+    def draft(self) -> int:
+        return self.resource.draft
+
+    def entering(self, resource: Resource) -> "Scope":
+        """This scope inside another resource."""
+        if resource is self.resource:
+            return self
+        bound = {name for name, _ in self.bindings}
+        fresh = tuple((name, resource) for name in resource.dynamic if name not in bound)
+        return Scope(resource, self.bindings + fresh, self.catalogue)
+
+    @property
+    def name(self) -> str:
+        """The document, with a number for the bindings if there are any."""
+        number = self.catalogue.number(self.bindings) if self.bindings else 0
+        document = f"{self.catalogue.name}{self.resource.document}"
+        return f"{document}~{number}" if number else document
+
+
+@final
+@by_identity
+class Place:
+    """A schema to be read, or a value if `constant`."""
+
+    scope: Scope
+    pointer: str
+    raw: Json
+    constant: bool = False
+
+    @property
+    def address(self) -> Address:
+        """Name of the schema in the tree."""
+        return f"{'=' if self.constant else ''}{self.scope.name}#{self.pointer}"
+
+    @property
+    def shown(self) -> str:
+        """The place for a message: the pointer, after the URI if it is another document's."""
+        document = self.scope.resource.document
+        return f"{document}#{self.pointer}" if document else self.pointer
+
+    def child(self, *keys: str | int) -> str:
+        """Pointer of a part."""
+        pointer = self.pointer
+        for key in keys:
+            pointer = extend(pointer, str(key))
+        return pointer
+
+    def entered(self) -> "Place":
+        """This place, in the scope of the resource that begins here, if one does."""
+        own = self.scope.catalogue.at(self.scope.resource.document, self.pointer)
+        return self if own is None else replace(self, scope=self.scope.entering(own))
+
+
+@final
+class Library:
+    """The main document, the resources, and the targets of references."""
+
+    def __init__(self, catalogue: Catalogue) -> None:
+        self._catalogue = catalogue
+        main = catalogue.main
+        bindings = tuple((name, main) for name in main.dynamic)
+        self.main = Scope(main, bindings, catalogue)
+
+    @property
+    def root(self) -> Place:
+        return Place(self.main, "", self._catalogue.main.raw)
+
+    def resolve(self, place: Place, keyword: str, reference: object) -> Place:
+        """The place that a reference at `place` names."""
+        at = f"{place.shown}/{keyword}"
+        if not isinstance(reference, str):
+            raise SourceError(f"{keyword} must be a string, not {show(reference)}", place=at)
+        what = f"{keyword} {show(reference)}"
+        base, _, fragment = reference.partition("#")
+        resource = place.scope.resource
+        if base:
+            resource = self._other(joined(resource.uri, base, keyword, place.shown), what, at)
+        name = unquote(fragment)
+        if keyword == "$recursiveRef":
+            return self._recursive(place, resource)
+        if not name or name.startswith("/"):
+            return self._follow(place.scope.entering(resource), name, what, at)
+        target = self._anchored(resource, name, what, at)
+        if keyword == "$dynamicRef" and name in resource.dynamic:
+            scope = place.scope.entering(resource)
+            target = dict(scope.bindings)[name]
+            return Place(scope.entering(target), *target.dynamic[name])
+        return Place(place.scope.entering(resource), *target)
+
+    def _other(self, uri: str, what: str, at: str) -> Resource:
+        found = self._catalogue.find(uri)
+        if found is None:
+            raise UnsupportedError(
+                f"{what} names another schema, and guideway fetches nothing: pass that schema as "
+                "JsonSchema(..., resources={uri: schema}), or the folder of its file",
+                feature="$ref",
+                place=at,
+            )
+        return found
+
+    def _recursive(self, place: Place, resource: Resource) -> Place:
+        scope = place.scope.entering(resource)
+        if RECURSIVE in resource.dynamic:
+            resource = dict(scope.bindings)[RECURSIVE]
+        return Place(scope.entering(resource), resource.pointer, resource.raw)
+
+    def _anchored(self, resource: Resource, name: str, what: str, at: str) -> Anchor:
+        found = resource.anchors.get(name)
+        if found is None:
+            hint = did_you_mean(name, list(resource.anchors))
+            raise SourceError(f"{what} is wrong: there is no such anchor{hint}", place=at)
+        return found
+
+    def _follow(self, scope: Scope, pointer: str, what: str, at: str) -> Place:
+        """Follow a pointer from the root of the scope's resource."""
+        place = Place(scope, scope.resource.pointer, scope.resource.raw)
+        for key in steps(pointer):
+            place, value = place.entered(), place.raw
+            path = place.child(key)
+            if isinstance(value, dict) and key in value:
+                value = value[key]
+            elif isinstance(value, list) and _is_index(key) and int(key) < len(value):
+                value = value[int(key)]
+            else:
+                names = list(value) if isinstance(value, dict) else []
+                raise SourceError(
+                    f"{what} is wrong: there is no {path}{did_you_mean(key, names)}", place=at
+                )
+            place = Place(place.scope, path, value)
+        return place
+
+
+def _is_index(key: str) -> bool:
+    """Return True for an index of a list; Python refuses to read 5,000 digits."""
+    return key.isdecimal() and len(key) < 20
+
+
+def check_loops(document: Document) -> None:
+    """Refuse a schema that refers to itself without going into a part of the instance.
+
+    Such as {"$ref": "#"}, which has no meaning (JSON Schema 2020-12, §9.4.1).
+    """
+    # Depth first with an explicit stack; a schema is opened, then closed.
+    closed, opened = set[Address](), dict[Address, None]()
+    for start in document.schemas:
+        stack = [start]
+        while stack:
+            address = stack[-1]
+            if address in closed or address in opened:
+                stack.pop()
+                if opened.pop(address, 0) is None:
+                    closed.add(address)
+                continue
+            opened[address] = None
+            following = document.schemas[address].in_place
+            for target in following:
+                if target in opened:
+                    raise SourceError(
+                        f"{target} refers to itself without going into a part of the instance",
+                        place=address.partition("#")[2],
+                    )
+            stack.extend(target for target in following if target not in closed)
+
 
 NEVER: Address = "never"
 # Most schemas have keywords of one kind; reading the others' absence takes twice as long.
@@ -391,3 +576,101 @@ class _Reader:
 
 def _const(place: Place, keywords: Keywords) -> Place:
     return Place(place.scope, place.child("const"), keywords.raw["const"], constant=True)
+
+
+_WHOLE: Final = "whole:schema"
+_DEFINITIONS: Final = ("$defs", "definitions")
+_ELSEWHERE: Final = frozenset(("$dynamicRef", "$recursiveRef", "$id", "id"))
+
+
+def part_of(source: JsonSchema, address: Address) -> JsonSchema:
+    """The schema at an address of the tree of `source`, in the same style.
+
+    >>> part_of(JsonSchema({"properties": {"a": {"type": "null"}}}), "#/properties/a").text
+    '{"allOf":[{"type":"null"}]}'
+
+    Raises:
+        UnsupportedError: the meaning of the part depends on dynamic references, or no pointer leads
+            to it.
+    """
+    document, pointer = _split(source, address)
+    given = source.value if not document else read_json(dict(source.resource_texts)[document])
+    try:
+        part = find(given, pointer)
+    except LookupError:
+        raise _refused(address) from None
+    if _is_bound(source, document, pointer):
+        raise _refused(address)
+    if not document and _names_definitions(source):
+        return _alone(source, part)
+    return _within(source, document, pointer)
+
+
+def _split(source: JsonSchema, address: Address) -> tuple[str, str]:
+    """The document and the pointer of an address; the name of a document may contain #."""
+    named = (uri for uri, _ in source.resource_texts if address.startswith(f"{uri}#/"))
+    document = max(named, key=len, default="")
+    return document, address.removeprefix(document).partition("#")[2]
+
+
+def _is_bound(source: JsonSchema, document: str, pointer: str) -> bool:
+    """Return True if dynamic references may depend on the path to the part."""
+    texts = (source.text, *(text for _, text in source.resource_texts))
+    below_root = not document and pointer.startswith("/properties/") and pointer.count("/") == 2
+    return not below_root and has_dynamic(texts)
+
+
+def _names_definitions(source: JsonSchema) -> bool:
+    """Return True if all references name definitions of the root."""
+    if source.resource_texts:
+        return False
+    for _, said in walk(source.value):
+        raw = cast("dict[str, Any]", said) if isinstance(said, dict) else {}
+        named = raw.get("$ref")
+        if isinstance(named, str) and not named.startswith(("#/$defs/", "#/definitions/")):
+            return False
+        if any(isinstance(raw.get(name), str) for name in _ELSEWHERE):
+            return False
+    return True
+
+
+def _alone(source: JsonSchema, part: Any) -> JsonSchema:
+    """The part with the definitions."""
+    whole = cast("dict[str, Any]", source.value)
+    kept = {name: whole[name] for name in ("$schema", *_DEFINITIONS) if name in whole}
+    return _like(source, {"allOf": [part], **kept}, dict(source.resource_texts))
+
+
+def _within(source: JsonSchema, document: str, pointer: str) -> JsonSchema:
+    """The part as a reference into the whole."""
+    own = _free_name(source)
+    whole = cast("dict[str, Any]", source.value)
+    schema = {"$schema": whole["$schema"]} if "$schema" in whole else {}
+    uri = document.removesuffix("#") or own
+    schema["$ref"] = f"{uri}#{quote(pointer, safe='/~')}"
+    made = _like(source, schema, {own: source.text, **dict(source.resource_texts)})
+    tree = parse_json_schema(made)
+    if tree.schemas[tree.root].all_of != (f"{document or own}#{pointer}",):
+        raise _refused(f"{document}#{pointer}")
+    return made
+
+
+def _like(source: JsonSchema, schema: dict[str, Any], resources: dict[str, str]) -> JsonSchema:
+    style = source.key_order, source.whitespace, source.spelling, source.formats
+    return JsonSchema(write_json(schema), *style, resources)
+
+
+def _free_name(source: JsonSchema) -> str:
+    """A URI that nothing in the schema has."""
+    catalogue, name = Catalogue(source.value, source.resource_texts, dynamic=False), _WHOLE
+    while catalogue.find(name) is not None:
+        name = f"whole:{name}"
+    return name
+
+
+def _refused(address: Address) -> UnsupportedError:
+    return UnsupportedError(
+        "this part of the schema depends on the parts that lead to it, so it has no meaning alone",
+        feature="part of a schema",
+        place=address.removeprefix("#"),
+    )

@@ -21,11 +21,9 @@ from itertools import chain
 from typing import Any, Final, TypeAlias, TypeGuard, cast, final
 
 from guideway.errors import GuidewayError, warn
-from guideway.syntax.json_schema_keywords import LATEST, find_draft
-from guideway.syntax.json_schema_resources import parts_of
+from guideway.syntax.json_schema_resources import LATEST, find_draft, parts_of
 from guideway.syntax.json_schema_targets import Targets
-from guideway.syntax.json_text import read_json, write_plain
-from guideway.syntax.json_text_deep import write_deep
+from guideway.syntax.json_text import read_json, write_deep, write_plain
 
 Raw: TypeAlias = "dict[str, Any]"
 

@@ -11,10 +11,10 @@ from math import lcm
 from typing import Any, Final, final
 
 from guideway.syntax.json_schema_counts import Counts
-from guideway.syntax.json_schema_multiples import factor_of
 from guideway.syntax.json_schema_needs import VALUED, Raw
 from guideway.syntax.json_schema_tame_tree import ASSERTED
 from guideway.syntax.json_schema_tame_values import PLACED, schemas_at
+from guideway.syntax.json_schema_tree import factor_of
 from guideway.syntax.json_schema_verdicts import Verdicts
 
 MOST_PATTERNS: Final = 8  # they make 256 kinds of keys at most

@@ -7,8 +7,8 @@ from typing import Final, final
 
 from guideway.syntax.json_schema_later import LATE
 from guideway.syntax.json_schema_needs import VALUED, Raw, Said
-from guideway.syntax.json_schema_parts import OF_SCALARS
 from guideway.syntax.json_schema_tame_tree import GROUPS
+from guideway.syntax.json_schema_tree import OF_SCALARS
 
 _GROUPED: Final = frozenset(GROUPS)
 _IDLE: Final = frozenset(("additionalItems", "propertyNames"))

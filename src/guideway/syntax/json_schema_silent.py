@@ -14,9 +14,8 @@ from functools import lru_cache
 from typing import Final, cast
 
 from guideway.errors import GuidewayError, brief, warn
-from guideway.syntax.json_schema_keywords import LATEST, READ, Draft, find_draft
-from guideway.syntax.json_schema_resources import parts_of
-from guideway.syntax.json_schema_values import FORMATS
+from guideway.syntax.json_schema_resources import LATEST, READ, Draft, find_draft, parts_of
+from guideway.syntax.json_schema_tree import FORMATS
 from guideway.syntax.json_text import Json
 from guideway.syntax.names import close, did_you_mean
 

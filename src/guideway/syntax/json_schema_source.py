@@ -1,4 +1,4 @@
-"""`JsonSchema`: a schema as JSON text, and the spelling of its values."""
+"""`JsonSchema` sources and their options."""
 
 from collections.abc import Mapping
 from dataclasses import InitVar, dataclass, field
@@ -6,16 +6,43 @@ from functools import cached_property
 from os import PathLike
 from typing import Any, Final, Literal, TypeAlias, TypedDict, Unpack, cast, final, get_args
 
-from guideway.errors import SourceError, brief
-from guideway.syntax.collecting import pause, resume
-from guideway.syntax.files import MARK, checked_path, decode_json, holds, read_file
+from guideway.errors import GuidewayError, SourceError, brief
 from guideway.syntax.json_schema_closing import close_objects
-from guideway.syntax.json_schema_drafts import meta_schemas
-from guideway.syntax.json_schema_files import files_of
-from guideway.syntax.json_schema_unformatted import drop_formats
+from guideway.syntax.json_schema_resources import (
+    LATEST,
+    files_of,
+    find_draft,
+    meta_schemas,
+    parts_of,
+)
+from guideway.syntax.json_schema_targets import Targets
 from guideway.syntax.json_style import KeyOrder, Spelling, Whitespace, WhitespaceName
-from guideway.syntax.json_text import Json, copy_json, read_json
+from guideway.syntax.json_text import Json, copy_json, pause, read_json, resume
+from guideway.syntax.source import MARK, checked_path, decode_json, holds, read_file
 from guideway.syntax.sources import Source, check_option, check_style, check_text
+
+
+def drop_formats(root: Json) -> Json:
+    """Remove formats in place, also in schemas that only a JSON pointer reaches.
+
+    >>> drop_formats({"format": "date", "const": {"format": "date"}})
+    {'const': {'format': 'date'}}
+    """
+    said: Any = root.get("$schema") if isinstance(root, dict) else None
+    try:
+        targets = Targets(root, find_draft(said, "", LATEST))
+    except GuidewayError:  # raised again when the schema is read
+        return root
+    todo, seen = [root], set[int]()
+    while todo:
+        raw = todo.pop()
+        if isinstance(raw, dict) and id(raw) not in seen:
+            seen.add(id(raw))
+            raw.pop("format", None)
+            todo += (part for _, part in parts_of("", raw))
+            todo.append(targets.get(raw.get("$ref")))
+    return root
+
 
 Formats: TypeAlias = Literal["known", "strict", "annotation"]
 Undeclared: TypeAlias = Literal["allow", "forbid"]

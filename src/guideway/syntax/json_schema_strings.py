@@ -11,7 +11,7 @@ from functools import lru_cache
 from itertools import chain, permutations
 from typing import Any, Final
 
-from guideway.syntax.json_schema_values import FORMATS
+from guideway.syntax.json_schema_tree import FORMATS
 from guideway.syntax.regex_finding import finds, samples
 
 _MOST_PATTERNS: Final = 3  # whose samples are concatenated

@@ -14,7 +14,6 @@ from typing import Any, Final, TypeAlias, final
 from guideway.errors import GuidewayError
 from guideway.syntax.json_schema_clashes import exclude_each_other
 from guideway.syntax.json_schema_crowds import Crowds
-from guideway.syntax.json_schema_keywords import LATEST, Draft, find_draft
 from guideway.syntax.json_schema_later import (
     DEPENDENT,
     LATE,
@@ -23,6 +22,7 @@ from guideway.syntax.json_schema_later import (
     needs_of_late,
 )
 from guideway.syntax.json_schema_needs import Raw, Said, needs
+from guideway.syntax.json_schema_resources import LATEST, Draft, find_draft
 from guideway.syntax.json_schema_shapes import Shape, in_force
 from guideway.syntax.json_schema_tame_graph import Instances, has_loop, reaching
 from guideway.syntax.json_schema_tame_holding import Holding, Lowers

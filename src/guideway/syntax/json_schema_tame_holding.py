@@ -4,11 +4,10 @@ from collections.abc import Callable
 from decimal import Decimal
 from typing import Any, Final, final
 
-from guideway.syntax.json_schema_keywords import LATEST, Draft
-from guideway.syntax.json_schema_multiples import factor_of
 from guideway.syntax.json_schema_needs import Raw, Said
+from guideway.syntax.json_schema_resources import LATEST, Draft
 from guideway.syntax.json_schema_tame_values import is_shallow
-from guideway.syntax.json_schema_values import FORMATS, TYPES
+from guideway.syntax.json_schema_tree import FORMATS, TYPES, factor_of
 
 Lowers = Callable[[str], bool]
 _MOST_MEETING: Final = 256  # branches of a late part

@@ -5,9 +5,9 @@ from dataclasses import dataclass
 from functools import reduce
 from typing import Any, Final, TypeAlias, cast, final
 
-from guideway.syntax.json_schema_keywords import READ, Draft
 from guideway.syntax.json_schema_later import allows_nothing
 from guideway.syntax.json_schema_needs import Raw
+from guideway.syntax.json_schema_resources import READ, Draft
 from guideway.syntax.json_text import Json, extend
 
 ASSERTED: Final[dict[Draft, frozenset[str]]] = {

@@ -4,8 +4,8 @@ from functools import lru_cache
 from typing import Any, Final
 
 from guideway.errors import GuidewayError
-from guideway.syntax.json_schema_keywords import JSON_TEXT
 from guideway.syntax.json_schema_needs import Raw
+from guideway.syntax.json_schema_resources import JSON_TEXT
 from guideway.syntax.regex_finding import parsed
 
 _LISTS: Final = frozenset(("allOf", "anyOf", "oneOf", "items", "prefixItems"))

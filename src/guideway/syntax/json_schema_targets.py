@@ -3,8 +3,8 @@
 from typing import Any, Final, final
 from urllib.parse import unquote
 
-from guideway.syntax.json_schema_keywords import Draft
 from guideway.syntax.json_schema_needs import Raw
+from guideway.syntax.json_schema_resources import Draft
 from guideway.syntax.json_text import Json, steps
 
 _NO_RESOURCE: Final = ("", "#")  # identifiers that begin so open no resource

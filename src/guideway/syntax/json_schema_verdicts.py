@@ -11,7 +11,7 @@ from typing import Any, Final, TypeAlias, final
 
 from guideway.syntax.json_schema_needs import Raw
 from guideway.syntax.json_schema_strings import satisfies
-from guideway.syntax.json_schema_values import kind_of
+from guideway.syntax.json_schema_tree import kind_of
 from guideway.syntax.regex_finding import finds
 
 Verdict: TypeAlias = "bool | None"

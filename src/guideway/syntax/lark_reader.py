@@ -13,20 +13,31 @@ from itertools import chain
 from typing import Any, Final
 
 from guideway.errors import SourceError, UnsupportedError
-from guideway.syntax.lark_dead import without_dead
-from guideway.syntax.lark_empty import with_empty
-from guideway.syntax.lark_errors import Reading, placed_by_text, refusals, within
-from guideway.syntax.lark_expansions import check_expansions
+from guideway.syntax.lark_errors import (
+    Indentation,
+    LarkGrammar,
+    LarkTable,
+    LarkTerminal,
+    Reading,
+    placed_by_text,
+    refusals,
+    within,
+)
 from guideway.syntax.lark_extensions import PART, Part
-from guideway.syntax.lark_lalr import Spend, production, tabulate
-from guideway.syntax.lark_sizes import check_size, check_terminals
+from guideway.syntax.lark_lalr import Spend, production, tabulate, without_dead
+from guideway.syntax.lark_sizes import (
+    check_arguments,
+    check_expansions,
+    check_size,
+    check_templates,
+    check_terminals,
+    with_empty,
+)
 from guideway.syntax.lark_source import Lark, read_indenter
-from guideway.syntax.lark_templates import check_arguments, check_templates
-from guideway.syntax.lark_tree import Indentation, LarkGrammar, LarkTable, LarkTerminal
 from guideway.syntax.names import did_you_mean
 from guideway.syntax.regex import parse_regex
 from guideway.syntax.regex_tree import Anchor, Boundary, Look, children, refers_by_number
-from guideway.syntax.substrings import Substring
+from guideway.syntax.special import Substring
 
 _NUMBER: Final = re.compile(r"\\[1-9]")
 COLLISION: Final = "Reduce/Reduce"  # beginning of Lark's message

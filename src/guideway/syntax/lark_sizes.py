@@ -1,12 +1,11 @@
-"""Limits of size that are checked on the text, before Lark reads it.
-
-Lark parses nesting recursively and copies terminals into the terminals that name them; both can
-take minutes.
-"""
+"""Sizes of Lark grammars before Lark expands them; empty terminals."""
 
 import re
-from collections.abc import Callable, Iterable, Mapping
-from typing import Final
+from collections import Counter
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from importlib import import_module
+from itertools import compress, product
+from typing import Any, Final, TypeAlias, final
 
 from guideway.errors import LimitError, SourceError
 from guideway.syntax.lark_errors import Reading
@@ -164,4 +163,260 @@ def _sizes(terminals: Mapping[str, list[str]]) -> dict[str, int]:
                 continue
             todo.pop()
             found[name] = min(sum(found.get(word, 1) for word in terminals[name]), 1 << 62)
+    return found
+
+
+MOST: Final = 1 << 17
+"""Symbols in the expansions of one rule; Lark takes about a second for them."""
+
+_EXPANSIONS_PAID: Final = 2  # budget units per symbol and per expansion, by Lark's time
+_ENOUGH: Final = 1 << 40
+_WRITTEN_OUT: Final = 50  # from so many repetitions on, Lark makes rules
+_FEW: Final = 5  # of so many each
+
+_Size: TypeAlias = tuple[int, int]  # expansions, symbols in all of them
+
+
+def check_expansions(
+    rules: Sequence[Any], uses: Mapping[str, int], spend: Callable[[int], None], reading: Reading
+) -> None:
+    """Refuse rules with too many expansions; `uses` counts the instances of each template."""
+    for name, params, tree, _ in rules:
+        count, symbols = size_of(tree)
+        if symbols > MOST:
+            raise reading.exceeded(
+                f"the rule {name!s:.60} comes to more than {MOST} symbols when all its options, "
+                "choices and repetitions are written out, as Lark does: name parts of it as rules",
+                str(name),
+                limit="symbols of a rule",
+                given=MOST,
+                needed=symbols,
+            )
+        if params:
+            spend(_EXPANSIONS_PAID * (count + symbols) * uses.get(str(name), 0))
+        else:  # `lark_sizes` charges for the words themselves
+            spend(_EXPANSIONS_PAID * max(count + symbols - 2 * _words(tree), 0))
+
+
+def _words(tree: Any) -> int:
+    return sum(part.data == "value" for part in tree.iter_subtrees())
+
+
+def size_of(tree: Any) -> tuple[int, int]:
+    """Number of expansions of a rule, and of symbols in them and in rules made for repetitions."""
+    known, more = dict[int, _Size](), 0
+    for part in tree.iter_subtrees():  # innermost first
+        sizes = [known.get(id(child), (1, 1)) for child in part.children]
+        match part.data:
+            case "expansions":
+                found = sum(count for count, _ in sizes), sum(symbols for _, symbols in sizes)
+            case "expansion":
+                found = _row(sizes)
+            case "maybe":
+                found = sizes[0][0] + 1, 2 * sizes[0][1]
+            case "expr":
+                found, made = _repeated(sizes[0], [str(each) for each in part.children[1:]])
+                more += made
+            case _:
+                found = sizes[0]
+        known[id(part)] = min(found[0], _ENOUGH), min(found[1], _ENOUGH)
+    count, symbols = known[id(tree)]
+    return count, symbols + more
+
+
+def _row(sizes: Sequence[_Size]) -> _Size:
+    count, symbols = 1, 0
+    for more, others in sizes:
+        count, symbols = count * more, symbols * more + others * count
+        count, symbols = min(count, _ENOUGH), min(symbols, _ENOUGH)
+    return count, symbols
+
+
+def _repeated(size: _Size, operator: Sequence[str]) -> tuple[_Size, int]:
+    """Size of a repetition in its rule, and the symbols of the rules made for it."""
+    count, symbols = size
+    match operator:
+        case ["?"]:
+            return (count + 1, symbols), 0
+        case ["~", *numbers]:
+            low, high = int(numbers[0]), int(numbers[-1])
+            if high < _WRITTEN_OUT:
+                rows = [_row([size] * number) for number in range(low, high + 1)]
+                return (sum(row[0] for row in rows), sum(row[1] for row in rows)), 0
+            return (1, 2), high.bit_length() * _FEW * _row([size] * _FEW)[1]
+        case _:
+            return (2 if operator == ["*"] else 1, 1), 2 * symbols + count
+
+
+MOST_RULES: Final = 4096
+LONGEST: Final = 1 << 16  # characters of the name of an instance
+
+
+def check_templates(rules: Sequence[Any], reading: Reading) -> Counter[str]:
+    """Count the instances of each template; refuse too many, or too long names."""
+    templates = {str(name): (params, tree) for name, params, tree, _ in rules if params}
+    todo = [(tree, dict[str, str]()) for _, params, tree, _ in rules if templates and not params]
+    seen, uses = set[str](), Counter[str]()
+    for tree, names in todo:  # grows
+        said = dict[int, str]()
+        for part in tree.iter_subtrees():
+            children = [_name(child, said, names) for child in part.children]
+            if part.data != "template_usage":
+                said[id(part)] = children[0] if len(children) == 1 else str(part.data)
+                continue
+            template, *arguments = children
+            rule = said[id(part)] = f"{template}{{{','.join(arguments)}}}"
+            if rule in seen or template not in templates:
+                continue
+            seen.add(rule)
+            uses[template] += 1
+            if len(seen) > MOST_RULES or len(rule) > LONGEST:
+                raise reading.exceeded(
+                    f"the template {template!r} comes to more rules, or longer names of them, than "
+                    f"there may be, {MOST_RULES} and {LONGEST} characters: {rule:.60}",
+                    template,
+                    limit="rules of templates",
+                    given=MOST_RULES,
+                )
+            params, inside = templates[template]
+            todo.append((inside, dict(zip(map(str, params), arguments, strict=False))))
+    return uses
+
+
+def check_arguments(rules: Sequence[Any], defined: Sequence[Any], reading: Reading) -> None:
+    """Refuse templates used without arguments: Lark leaves their rules undefined."""
+    known = {rule.origin for rule in rules}
+    for symbol in (symbol for rule in rules for symbol in rule.expansion):
+        if not symbol.is_term and symbol not in known:
+            name = str(symbol.name)
+            params = next((", ".join(each[1]) for each in defined if each[0] == name), "")
+            found = re.search(rf"(?<!\w){re.escape(name)}(?!\w|\s*\{{)", reading.text)
+            raise reading.placed(
+                f"the template {name} stands without what goes in its braces: {name}{{{params}}}",
+                None if found is None else found.start(),
+            )
+
+
+def _name(child: Any, said: Mapping[int, str], names: Mapping[str, str]) -> str:
+    """Name of a part of a rule, with parameters replaced by arguments."""
+    found = said.get(id(child))
+    if found is not None:
+        return found
+    name = str(getattr(child, "name", child))
+    return names.get(name, name)
+
+
+MOST_EMPTY: Final = 8  # possibly empty symbols in a row before it is cut
+CUT: Final = 4  # number of them before the cut
+MOST_ROWS: Final = 4096  # additional rows
+MADE: Final = "__"  # prefix of the rules that Lark made
+
+
+def with_empty(
+    rules: list[Any], empty: Collection[str], nothing: Collection[str], reading: Reading
+) -> list[Any]:
+    """Add the rows that omit symbols in `empty`, and remove symbols in `nothing` everywhere."""
+    return _Rows(rules, empty, nothing, reading).all() if empty or nothing else rules
+
+
+@final
+class _Rows:
+    """The rows found so far."""
+
+    def __init__(
+        self,
+        rules: Sequence[Any],
+        empty: Collection[str],
+        nothing: Collection[str],
+        reading: Reading,
+    ) -> None:
+        self._rules, self._reading = rules, reading
+        made = _made(rules)
+        hollow = _hollow(made, {*empty, *nothing})
+        self._nothing = {*nothing, *_void(made, hollow, nothing)}
+        self._empty = {*empty, *hollow} - self._nothing
+        self._made: Any = import_module("lark.grammar")
+        self._found = dict[tuple[str, tuple[str, ...]], Any]()
+        self._rests = dict[tuple[str, tuple[str, ...]], Any]()
+
+    def all(self) -> list[Any]:
+        for rule in self._rules:
+            name = str(rule.origin.name)
+            if name not in self._nothing:
+                symbols = [each for each in rule.expansion if str(each.name) not in self._nothing]
+                solid = name in self._empty
+                self._add(rule, rule.origin, symbols, solid=solid)
+        return list(self._found.values())
+
+    def _add(self, rule: Any, origin: Any, symbols: list[Any], *, solid: bool) -> None:
+        """Add a row and its variants without empty symbols; `solid` omits the empty row."""
+        symbols = self._short(rule, symbols)
+        options = [[True, False] if str(s.name) in self._empty else [True] for s in symbols]
+        for kept in product(*options):
+            row = list(compress(symbols, kept))
+            same = len(row) == 1 and row[0] == origin and len(rule.expansion) > 1
+            if same or (solid and not row):
+                continue
+            made = self._made.Rule(origin, row, len(self._found), rule.alias, rule.options)
+            self._found.setdefault(_key(origin, row), made)
+        if len(self._found) > len(self._rules) + MOST_ROWS:
+            raise self._reading.exceeded(
+                f"with and without what may be empty there are more than {MOST_ROWS} rows in the "
+                f"rules, in {rule.origin.name} and others",
+                str(rule.origin.name),
+                limit="rows of rules",
+                given=MOST_ROWS,
+            )
+
+    def _short(self, rule: Any, symbols: list[Any]) -> list[Any]:
+        """Move the rest of a row with many empty symbols to a rule of its own."""
+        places = [at for at, symbol in enumerate(symbols) if str(symbol.name) in self._empty]
+        if len(places) <= MOST_EMPTY:
+            return symbols
+        cut = places[CUT]
+        key = _key(rule.origin, symbols[cut:])
+        rest = self._rests.get(key)
+        if rest is None:
+            name = f"{MADE}{rule.origin.name}_rest_{len(self._rests)}"
+            rest = self._rests[key] = self._made.NonTerminal(name)
+            if len(places) - CUT == len(symbols) - cut:
+                self._empty.add(name)
+            self._add(rule, rest, symbols[cut:], solid=True)
+        return [*symbols[:cut], rest]
+
+
+def _key(origin: Any, symbols: Sequence[Any]) -> tuple[str, tuple[str, ...]]:
+    return str(origin.name), tuple(str(symbol.name) for symbol in symbols)
+
+
+def _made(rules: Sequence[Any]) -> dict[str, list[list[str]]]:
+    """Rows of the rules that Lark made."""
+    found = dict[str, list[list[str]]]()
+    for rule in rules:
+        name = str(rule.origin.name)
+        if name.startswith(MADE):
+            found.setdefault(name, []).append([str(symbol.name) for symbol in rule.expansion])
+    return found
+
+
+def _hollow(made: dict[str, list[list[str]]], empty: set[str]) -> set[str]:
+    """Rules made by Lark that may be empty."""
+    found, size = set[str](), -1
+    while size < len(found):
+        size = len(found)
+        found |= {
+            name
+            for name, rows in made.items()
+            if any(row and empty.union(found).issuperset(row) for row in rows)
+        }
+    return found
+
+
+def _void(made: dict[str, list[list[str]]], hollow: set[str], nothing: Collection[str]) -> set[str]:
+    """Rules made by Lark that are always empty."""
+    found, size = set(hollow), -1
+    while size != len(found):
+        size = len(found)
+        known = found.union(nothing)
+        found = {name for name in found if all(known.issuperset(row) for row in made[name])}
     return found

@@ -9,7 +9,7 @@ from enum import Enum
 from typing import Final, cast
 
 from guideway.errors import brief, warn
-from guideway.syntax.json_schema_keywords import READ
+from guideway.syntax.json_schema_resources import READ
 
 _LONGEST: Final = 2_000  # characters; longer texts are not checked
 _PATTERN: Final = re.compile(

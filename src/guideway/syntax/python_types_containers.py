@@ -1,15 +1,21 @@
-"""Core schemas of lists, tuples, sets and dicts.
+"""Core schemas of containers and of types with named fields."""
 
-Sets are arrays that may repeat items, as in pydantic; `uniqueItems` is set only where duplicates
-would leave too few items. Keys of dicts are the strings that pydantic writes: "3", "true".
-"""
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import dataclass, replace
+from inspect import cleandoc
+from typing import Any, TypeAlias, cast, final
 
-from collections.abc import Callable, Iterator, Mapping
-from typing import Any, TypeAlias, cast
+from pydantic_core import SchemaError, SchemaValidator, ValidationError
 
-from guideway.syntax.python_types_bounds import BOUNDS, bounds_of
-from guideway.syntax.python_types_limits import unwrapped
-from guideway.syntax.python_types_patterns import FINITE, LONGEST_INTEGER, integers, whole
+from guideway.syntax.python_types_formats import (
+    BOUNDS,
+    FINITE,
+    LONGEST_INTEGER,
+    bounds_of,
+    integers,
+    whole,
+)
+from guideway.syntax.python_types_hooks import is_hidden, is_json, unwrapped
 from guideway.syntax.python_types_place import Core, Place, Read, Schema, union_parts
 from guideway.syntax.python_types_scalars import literal_values, refuse_long
 
@@ -246,4 +252,259 @@ CONTAINERS: dict[str, Container] = {
     **dict.fromkeys(("set", "frozenset"), read_set),
     "tuple": read_tuple,
     **dict.fromkeys(("dict", "frozendict", "ordered-dict", "counter"), read_dict),
+}
+
+
+Path: TypeAlias = list[str | int]
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class Field:
+    """A field of an object: name in Python, key in JSON, paths in order, type with metadata."""
+
+    name: str
+    key: str
+    paths: list[Path]
+    required: bool
+    core: Core
+    value: Core
+
+
+def key_paths(name: str, field: Core, at: Place) -> list[Path]:
+    """Paths along which pydantic looks for a field, in order.
+
+    >>> key_paths("a", {"validation_alias": ["x", 0]}, Place("T", {"validate_by_name": True}))
+    [['x', 0], ['a']]
+    """
+    alias: Any = field.get("validation_alias")
+    if alias is None or at.config.get("validate_by_alias") is False:
+        return [[name]]
+    # A key; or a path of keys and indices; or several paths, of which the first found counts.
+    paths: Any = [[alias]] if isinstance(alias, str) else alias
+    paths = paths if isinstance(paths[0], list) else [paths]
+    by_name = at.config.get("validate_by_name") or at.config.get("populate_by_name")
+    return [*paths, [name]] if by_name else paths
+
+
+def key_on_offer(name: str, field: Core, paths: list[Path]) -> str | None:
+    """The key under which a field is written if it is read there, else the first one or None."""
+    keys = [path[0] for path in paths if len(path) == 1 and isinstance(path[0], str)]
+    written = field.get("serialization_alias") or name
+    return written if written in keys else next(iter(keys), None)
+
+
+def shared_keys(fields: Iterable[Field], offered: Iterable[Field], at: Place) -> Schema:
+    """`dependentRequired` for `fields` that would be read from the key of an offered one."""
+    owners: dict[str, Field] = {}
+    for field in offered:
+        other = owners.setdefault(field.key, field)
+        if other is not field:
+            raise _read_twice(field, other, at)
+    needed: dict[str, list[str]] = {}
+    for field in fields:
+        for key, before in _others(field, owners):
+            if before:
+                raise _read_twice(field, owners[key], at)
+            if not field.required:
+                needed.setdefault(key, []).append(field.key)
+    return {"dependentRequired": needed} if needed else {}
+
+
+def _others(field: Field, owners: dict[str, Field]) -> Iterator[tuple[str, bool]]:
+    """The offered keys on the other paths of a field, and whether pydantic looks there first."""
+    before = True
+    for path in field.paths:
+        if path == [field.key] and owners.get(field.key) is field:
+            before = False
+        elif path[0] in owners and (before or path[0] != field.key):
+            yield str(path[0]), before
+
+
+def _read_twice(field: Field, other: Field, at: Place) -> Exception:
+    return at.child(f".{field.name}").refuse(
+        f"the key {other.key!r} of the field {other.name}",
+        f"is read for the field {field.name} as well; give one of them another alias",
+        "alias",
+    )
+
+
+def is_default_taken(core: Core, at: Place) -> bool:
+    """Return True if a field with this default may be left out."""
+    own = core.get("validate_default")
+    validated = at.config.get("validate_default") if own is None else own
+    if not validated or "default" not in core:
+        return True
+    try:
+        _validator(core, at).get_default_value()
+    except ValidationError:
+        return False
+    except Exception:  # noqa: BLE001  of a function of the user's
+        return True
+    return True
+
+
+def _validator(core: Core, at: Place) -> SchemaValidator:
+    config: Any = dict(at.config)
+    try:
+        return SchemaValidator(cast("Any", core), config)
+    except SchemaError:  # it refers to definitions
+        whole: Any = {
+            "type": "definitions",
+            "schema": core,
+            "definitions": [*at.definitions.values()],
+        }
+        return SchemaValidator(whole, config)
+
+
+_SHOWN = (str, int, bool, type(None))
+
+Object: TypeAlias = Callable[[Core, Place, Read], Schema]
+
+
+def read_model(core: Core, at: Place, read: Read) -> Schema:
+    """Schema of a model, dataclass or root model."""
+    inside = replace(at.configured(core.get("config")), again=False)  # an instance is one already
+    if core.get("custom_init"):  # which gets Python objects
+        inside = replace(inside, in_python=True)
+    schema = {**named(core["cls"]), **read(core["schema"], inside)}
+    if core.get("slots") and not core["cls"].__dictoffset__:  # no room for undeclared keys
+        schema["additionalProperties"] = False
+    return schema
+
+
+def named(cls: type) -> Schema:
+    """Title and docstring of a class, unless Python made the docstring."""
+    docstring: object = cls.__dict__.get("__doc__")
+    made = f"{cls.__name__}("  # dataclasses and named tuples get one from their fields
+    if not isinstance(docstring, str) or docstring.startswith(made) or not docstring.strip():
+        return {"title": cls.__name__}
+    return {"title": cls.__name__, "description": cleandoc(docstring)}
+
+
+def read_fields(core: Core, at: Place, read: Read) -> Schema:
+    """Schema of the fields of a model, dataclass or typed dict."""
+    inside = at.configured(core.get("config"))
+    every = list(fields_of(core, inside))
+    fields = [field for field in every if not _is_left_out(field, inside)]
+    schema: Schema = {
+        "type": "object",
+        "properties": {
+            field.key: read(field.core, inside.child(f".{field.name}")) for field in fields
+        },
+    }
+    required = [field.key for field in fields if field.required]
+    if required:
+        schema["required"] = required
+    schema |= shared_keys(every, fields, inside)
+    schema["additionalProperties"] = _additional(core, inside, read)
+    if schema["additionalProperties"] is not False:
+        for field in every:  # such a key would be read as the field, not kept as an extra one
+            for path in field.paths:
+                schema["properties"].setdefault(path[0], False)
+    titled = named(core["cls"]) if core["type"] == "typed-dict" and "cls" in core else {}
+    return {**titled, **schema}
+
+
+def _is_left_out(field: Field, at: Place) -> bool:
+    if not is_hidden(field.core):
+        return False
+    if field.required:
+        raise at.child(f".{field.name}").refuse(
+            "SkipJsonSchema", "hides a required field; give it a default", "SkipJsonSchema"
+        )
+    return True
+
+
+def fields_of(core: Core, at: Place) -> Iterator[Field]:
+    """The fields that JSON may hold, in order."""
+    given = core["fields"] if "fields" in core else core["arguments_schema"]["arguments_schema"]
+    if not isinstance(given, dict):  # dataclasses and named tuples have a list
+        given = {field["name"]: field for field in given}
+    for name, field in cast("dict[str, Core]", given).items():
+        value = field["schema"]
+        defaults = value["type"] == "default"
+        taken = not defaults or is_default_taken(value, at)
+        if field.get("init") is False:
+            if not taken:
+                raise at.child(f".{name}").refuse(
+                    "a default",
+                    "is the only value of this field, and pydantic refuses it",
+                    "validate_default",
+                )
+            continue
+        needed = core["type"] != "typed-dict" or field.get("required", core.get("total", True))
+        required = not taken if defaults else needed
+        paths = key_paths(name, field, at)
+        key = key_on_offer(name, field, paths)
+        if key is None:
+            raise at.child(f".{name}").refuse(
+                "AliasPath", "into other keys is not supported; give the field its own key"
+            )
+        if at.again and core["type"] == "typed-dict" and [name] not in paths:
+            raise at.child(f".{name}").refuse(
+                "an alias",
+                "in a strict defaultdict is looked up twice by pydantic; use a dict",
+                "strict",
+            )
+        yield Field(name, key, paths, required, field, value)
+
+
+def _additional(core: Core, at: Place, read: Read) -> Any:
+    behavior = core.get("extra_behavior") or at.config.get("extra_fields_behavior")
+    if behavior != "allow":
+        return False
+    if core.get("extras_keys_schema", {"type": "str"}) != {"type": "str"}:
+        raise at.refuse(
+            "a type for undeclared keys",
+            "is not supported; use dict[str, ...]",
+            "__pydantic_extra__",
+        )
+    return read(core.get("extras_schema", {"type": "any"}), at.child("{}"))
+
+
+def read_field(core: Core, at: Place, read: Read) -> Schema:
+    """Schema of a field."""
+    return read(core["schema"], at)
+
+
+def read_default(core: Core, at: Place, read: Read) -> Schema:
+    """Schema of a type with a default."""
+    schema = read(core["schema"], at)
+    shown = core.get("default", ...)
+    if (type(shown) in _SHOWN or isinstance(shown, float)) and is_json(shown):
+        return {**schema, "default": shown}
+    return schema
+
+
+def read_named_tuple(core: Core, at: Place, read: Read) -> Schema:
+    """Schema of an array with an item for each field; defaults may be missing at the end."""
+    inside = at.configured(core.get("config"))
+    fields = list(fields_of(core, inside))
+    return {
+        **named(tuple_class(core)),
+        "type": "array",
+        "prefixItems": [read(field.value, inside.child(f".{field.name}")) for field in fields],
+        "items": False,
+        "minItems": max((i for i, field in enumerate(fields, 1) if field.required), default=0),
+    }
+
+
+def tuple_class(core: Core) -> Any:
+    """Class of a named tuple; before pydantic 2.13 it is a call with arguments."""
+    return core["cls"] if core["type"] == "named-tuple" else core["function"]
+
+
+OBJECTS: dict[str, Object] = {
+    "model": read_model,
+    "dataclass": read_model,
+    "model-fields": read_fields,
+    "dataclass-args": read_fields,
+    "typed-dict": read_fields,
+    "model-field": read_field,
+    "dataclass-field": read_field,
+    "typed-dict-field": read_field,
+    "default": read_default,
+    "named-tuple": read_named_tuple,
+    "call": read_named_tuple,
 }

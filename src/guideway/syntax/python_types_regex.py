@@ -24,8 +24,7 @@ from typing import Final, Literal, TypeAlias
 
 from guideway.errors import GuidewayError, UnsupportedError
 from guideway.syntax.python_types_place import Place
-from guideway.syntax.regex import parse_regex
-from guideway.syntax.regex_classes import POSIX
+from guideway.syntax.regex import POSIX, parse_regex
 from guideway.syntax.regex_finding import leading_flags, parsed
 from guideway.syntax.regex_tree import (
     Alternation,

@@ -1,42 +1,314 @@
-r"""Parser of regular expressions, for two dialects.
-
-python: the str patterns of `re`, and \p{…}. ecma: "pattern" of JSON Schema, ECMA-262 with its u
-flag. Where that would be an error and all engines that accept the pattern agree, it is accepted:
-`\-` and a lone `]` as in Annex B; `(?P<n>…)`, `(?P=n)`, `(?#…)`, `\A`, `\z`, `\Z`, `\x{41}`, `\pL`,
-`[[:alpha:]]` and flags after the beginning as in RE2 and Python.
-
-Refused by name: conditional groups, atomic groups, possessive counts, and flag L. `lowering.regex`
-refuses lookaround and back references without a finite automaton. The parser keeps its own stack,
-so that no pattern can exhaust Python's.
-"""
+"""Parser of regular expressions, in two dialects."""
 
 import re
+import unicodedata
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
-from typing import ClassVar, final
+from typing import ClassVar, TypeAlias, final
 
 from guideway.errors import SourceError, brief
-from guideway.syntax.regex_classes import read_class
-from guideway.syntax.regex_escapes import Name, read_escape
-from guideway.syntax.regex_flags import EXCLUSIVE, read_flags, start_mode
+from guideway.syntax.names import did_you_mean
 from guideway.syntax.regex_tree import (
+    EXCLUSIVE,
     Alternation,
     Anchor,
     Back,
     Boundary,
+    Class,
     Dot,
     Group,
     Look,
     Mode,
     Node,
     Pattern,
+    Range,
     Repeat,
     Sequence,
+    Shorthand,
     Text,
+    Width,
+    read_flags,
+    start_mode,
+    width,
 )
-from guideway.syntax.regex_width import Width, width
 from guideway.syntax.source import Cursor
 from guideway.syntax.sources import Dialect
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class Name:
+    """A reference back to a group by its name."""
+
+    name: str
+
+
+Escape: TypeAlias = int | Shorthand | Anchor | Boundary | Back | Name
+
+_CONTROLS = {"b": 0x08, "f": 0x0C, "n": 0x0A, "r": 0x0D, "t": 0x09, "v": 0x0B}
+_SHORTHANDS = (
+    dict.fromkeys("dD", "digit") | dict.fromkeys("sS", "space") | dict.fromkeys("wW", "word")
+)
+_HEX_DIGITS = {"u": 4, "U": 8}
+_DIGITS, _NUMERALS, _OCTAL_DIGITS = (
+    frozenset("0123456789"),
+    frozenset("123456789"),
+    frozenset("01234567"),
+)
+_PROPERTY_LETTERS = frozenset("pP")
+_HEX = re.compile("[0-9a-fA-F]*")
+_BRACED_HEX = re.compile(r"\{([0-9a-fA-F]+)\}")
+_LOW_SURROGATE = re.compile(r"\\u([dD][c-fC-F][0-9a-fA-F]{2})")
+_OCTAL = re.compile("[0-7]{1,3}")
+_THREE_OCTAL = re.compile("[0-7]{3}")
+_ONE_OR_TWO_DIGITS = re.compile("[0-9]{1,2}")
+_NAMED_REFERENCE = re.compile(r"k<([^>]*)>")
+_BRACED_NAME = re.compile(r"\{([^}]*)\}")
+_ONE_LETTER = re.compile("([CLMNPSZ])")
+
+# Unicode's general categories: property value aliases of UAX #44, §5.7.1.
+_CATEGORIES = """
+    L Letter; LC Cased_Letter; Lu Uppercase_Letter; Ll Lowercase_Letter; Lt Titlecase_Letter;
+    Lm Modifier_Letter; Lo Other_Letter; M Mark Combining_Mark; Mn Nonspacing_Mark;
+    Mc Spacing_Mark; Me Enclosing_Mark; N Number; Nd Decimal_Number digit; Nl Letter_Number;
+    No Other_Number; P Punctuation punct; Pc Connector_Punctuation; Pd Dash_Punctuation;
+    Ps Open_Punctuation; Pe Close_Punctuation; Pi Initial_Punctuation; Pf Final_Punctuation;
+    Po Other_Punctuation; S Symbol; Sm Math_Symbol; Sc Currency_Symbol; Sk Modifier_Symbol;
+    So Other_Symbol; Z Separator; Zs Space_Separator; Zl Line_Separator; Zp Paragraph_Separator;
+    C Other; Cc Control cntrl; Cf Format; Cs Surrogate; Co Private_Use; Cn Unassigned
+"""
+PROPERTIES = {
+    alias: names.split()[0] for names in _CATEGORIES.split(";") for alias in names.split()
+} | {name: name for name in ("Any", "ASCII", "Assigned")}
+
+
+def read_escape(cursor: Cursor, mode: Mode) -> Escape:
+    """Read the escape outside of classes whose backslash was just read."""
+    at, letter = cursor.position - 1, cursor.peek()
+    if letter in ("b", "B"):
+        cursor.position += 1
+        return Boundary(letter == "B", mode, at)
+    if letter in _NUMERALS:
+        return _read_number(cursor, mode, at)
+    if letter and letter in ("AZ" if mode.dialect == "python" else "AZz"):
+        cursor.position += 1
+        return Anchor("text start" if letter == "A" else "text end", at)
+    named = cursor.scan(_NAMED_REFERENCE) if mode.dialect == "ecma" else None
+    if named is not None:
+        return Name(named[1])
+    return read_class_escape(cursor, mode)
+
+
+def read_class_escape(cursor: Cursor, mode: Mode) -> int | Shorthand:
+    """Read the escape in a class whose backslash was just read."""
+    at = cursor.position - 1
+    letter = cursor.take()
+    if not letter:
+        raise cursor.error("a backslash at the end escapes nothing; write \\\\ for a backslash", at)
+    if letter in _CONTROLS:
+        return _CONTROLS[letter]
+    if letter in _SHORTHANDS:
+        return Shorthand(_SHORTHANDS[letter], letter.isupper(), mode, at)
+    if letter == "x":
+        braced = cursor.scan(_BRACED_HEX) if mode.dialect == "ecma" else None
+        return _code_point(cursor, braced[1], at) if braced else _read_hex(cursor, 2, at)
+    if mode.dialect == "python":
+        return _read_python(cursor, mode, letter, at)
+    return _read_ecma(cursor, mode, letter, at)
+
+
+def _read_python(cursor: Cursor, mode: Mode, letter: str, at: int) -> int | Shorthand:
+    if letter in _HEX_DIGITS:
+        return _read_hex(cursor, _HEX_DIGITS[letter], at)
+    if letter in _NAMED:
+        return _NAMED[letter](cursor, mode, at)
+    if letter in _OCTAL_DIGITS:
+        cursor.position = at + 1
+        return _octal(cursor, cursor.run(_OCTAL), at)
+    return 0x07 if letter == "a" else _identity(cursor, letter, at)
+
+
+def _read_ecma(cursor: Cursor, mode: Mode, letter: str, at: int) -> int | Shorthand:
+    if letter == "u":
+        return _read_unit(cursor, at)
+    if letter in _PROPERTY_LETTERS:
+        return _read_property(cursor, mode, at)
+    if letter == "c":
+        return _read_control(cursor, at)
+    if letter == "0" and cursor.peek() not in _DIGITS:
+        return 0
+    return _identity(cursor, letter, at)
+
+
+def _read_number(cursor: Cursor, mode: Mode, at: int) -> int | Back:
+    """A number from 1 on: three octal digits are a character in Python, all else is a group."""
+    octal = cursor.run(_THREE_OCTAL) if mode.dialect == "python" else ""
+    if octal:
+        return _octal(cursor, octal, at)
+    return Back(int(cursor.run(_ONE_OR_TWO_DIGITS)), mode, at)
+
+
+_HINTS = {
+    "A": "; the beginning of the text is ^",
+    "Z": "; the end of the text is $",
+    "z": "; the end of the text is \\Z in Python, $ in JSON Schema",
+    "k": "; a reference to a group by its name is \\k<name> in JSON Schema, (?P=name) in Python",
+    "e": "; write \\x1b",
+    "a": "; write \\x07",
+    "U": "; write \\u{…}",
+    "N": "; write \\u{…}",
+}
+
+
+def _identity(cursor: Cursor, letter: str, at: int) -> int:
+    if letter.isascii() and letter.isalnum():
+        hint = _HINTS.get(letter, f"; for the letter itself write {letter}")
+        raise cursor.error(f"\\{letter} is not an escape here{hint}", at)
+    return ord(letter)
+
+
+def _read_hex(cursor: Cursor, width: int, at: int) -> int:
+    digits = cursor.text[cursor.position : cursor.position + width]
+    if len(digits) < width or _HEX.fullmatch(digits) is None:
+        raise cursor.error(
+            f"{cursor.text[at : at + 2]} needs exactly {width} hexadecimal digits", at
+        )
+    cursor.position += width
+    return _code_point(cursor, digits, at)
+
+
+def _code_point(cursor: Cursor, digits: str, at: int) -> int:
+    value = int(digits.lstrip("0")[:9] or "0", 16)
+    if value > 0x10FFFF:
+        raise cursor.error("there is no code point beyond 10FFFF", at)
+    return value
+
+
+def _read_name(cursor: Cursor, mode: Mode, at: int) -> int:
+    named = cursor.scan(_BRACED_NAME)
+    if named is None:
+        raise cursor.error("\\N needs the name of a character in braces, such as \\N{EM DASH}", at)
+    try:
+        return ord(unicodedata.lookup(named[1]))
+    except (KeyError, TypeError, ValueError):  # unknown, a sequence of several, a lone surrogate
+        raise cursor.error(f"no character has the name {named[1]!r}", at) from None
+
+
+def _octal(cursor: Cursor, digits: str, at: int) -> int:
+    value = int(digits, 8)
+    if value > 0o377:
+        raise cursor.error("an octal escape must be at most \\377", at)
+    return value
+
+
+def _read_unit(cursor: Cursor, at: int) -> int:
+    r"""\u{1F600}, \u0041, or a pair of surrogates for one character."""
+    braced = cursor.scan(_BRACED_HEX)
+    if braced is not None:
+        return _code_point(cursor, braced[1], at)
+    unit = _read_hex(cursor, 4, at)
+    if 0xD800 <= unit <= 0xDBFF:
+        low = cursor.scan(_LOW_SURROGATE)
+        if low is not None:
+            return 0x10000 + ((unit - 0xD800) << 10) + int(low[1], 16) - 0xDC00
+    return unit
+
+
+def _read_control(cursor: Cursor, at: int) -> int:
+    letter = cursor.take()
+    if not (letter.isascii() and letter.isalpha()):
+        raise cursor.error("\\c needs a letter, such as \\cJ", at)
+    return ord(letter) % 32
+
+
+def _read_property(cursor: Cursor, mode: Mode, at: int) -> Shorthand:
+    negated = cursor.text[at + 1] == "P"
+    short = _ONE_LETTER if mode.dialect == "ecma" else _BRACED_NAME
+    named = cursor.scan(_BRACED_NAME) or cursor.scan(short)
+    if named is None:
+        raise cursor.error("\\p needs the name of a property in braces, such as \\p{Lu}", at)
+    kind, equals, value = named[1].partition("=")
+    if equals and kind not in ("General_Category", "gc"):
+        raise cursor.unsupported(
+            f"{kind} is not supported; the only supported property is the general category",
+            f"\\p{{{kind}=…}}",
+            at,
+        )
+    name = value if equals else kind
+    if name not in PROPERTIES:
+        raise cursor.unsupported(
+            f"{name!r} is not a general category; scripts are not supported: write the ranges of "
+            f"their characters, such as [\\u4e00-\\u9fff]{did_you_mean(name, PROPERTIES)}",
+            f"\\p{{{name}}}",
+            at,
+        )
+    return Shorthand(PROPERTIES[name], negated, mode, at)
+
+
+_NAMED = {"N": _read_name, "p": _read_property, "P": _read_property}
+
+
+_HYPHEN = ord("-")
+_CLASSES_NAMED = re.compile(r"\[:(\^?)(\w+):\]")
+POSIX = {
+    "alnum": "09AZaz", "alpha": "AZaz", "ascii": "\0\x7f", "blank": "\t\t  ",
+    "cntrl": "\0\x1f\x7f\x7f", "digit": "09", "graph": "!~", "lower": "az",
+    "print": " ~", "punct": "!/:@[`{~",
+    "space": "\t\r  ", "upper": "AZ", "word": "09AZ__az", "xdigit": "09AFaf",
+}  # fmt: skip
+
+
+def read_class(cursor: Cursor, mode: Mode) -> Class:
+    """Read the class whose opening bracket was just read."""
+    at = cursor.position - 1
+    negated = cursor.match("^")
+    items: list[int | Range | Shorthand] = []
+    while True:
+        if cursor.peek() == "]" and (items or mode.dialect == "ecma"):
+            cursor.position += 1
+            return Class(tuple(items), negated, mode, at)
+        items += _read_items(cursor, mode, at)
+
+
+def _read_items(cursor: Cursor, mode: Mode, opened: int) -> list[int | Range | Shorthand]:
+    """Read a member, both ends of a range, or what only looks like a range."""
+    at = cursor.position
+    named = cursor.scan(_CLASSES_NAMED) if mode.dialect == "ecma" else None
+    if named is not None and named[2] in POSIX:
+        return _posix(cursor, named[1], named[2], at)
+    cursor.position = at
+    low = _read_member(cursor, mode, opened)
+    if not cursor.match("-"):
+        return [low]
+    if cursor.peek() == "]":
+        return [low, _HYPHEN]
+    high = _read_member(cursor, mode, opened)
+    written = cursor.text[at : cursor.position]
+    if isinstance(low, Shorthand) or isinstance(high, Shorthand):
+        if mode.dialect == "ecma":
+            return [low, _HYPHEN, high]
+        raise cursor.error(f"{written} is not a range: \\d, \\w and \\s are sets", at)
+    if high < low:
+        raise cursor.error(f"{written} is not a range: it ends before it begins", at)
+    return [Range(low, high)]
+
+
+def _posix(cursor: Cursor, negated: str, name: str, at: int) -> list[int | Range | Shorthand]:
+    """Ranges of a POSIX class."""
+    if negated:
+        raise cursor.unsupported(
+            f"[:^{name}:] within a class is not supported; write [^[:{name}:]]", "[:^…:]", at
+        )
+    ends = map(ord, POSIX[name])
+    return [Range(low, next(ends)) for low in ends]
+
+
+def _read_member(cursor: Cursor, mode: Mode, opened: int) -> int | Shorthand:
+    character = cursor.take()
+    if not character:
+        raise cursor.error("this class is not closed: ] is missing", opened)
+    return read_class_escape(cursor, mode) if character == "\\" else ord(character)
+
 
 MOST_NESTED = 200
 MOST_REPEATED = 2**31

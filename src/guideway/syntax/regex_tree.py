@@ -1,28 +1,14 @@
-r"""The tree of a regular expression.
+"""The tree of a regular expression, its flags and widths."""
 
-    node            written as
-    Text            abc, and one character by any escape: \n \x41 \N{EM DASH}
-    Class           [a-z\d_], [^"]
-    Shorthand       \d \w \s \D \W \S, \p{Lu} (also inside a Class)
-    Dot             .
-    Anchor          ^ $ \A \Z
-    Boundary        \b \B
-    Look            (?=…) (?!…) (?<=…) (?<!…)
-    Back            \1, (?P=name), \k<name>
-    Group           (…), (?P<name>…), (?:…), (?i:…)
-    Repeat          * + ? {2,5}, and lazily *? +? ?? {2,5}?
-    Sequence        parts in a row: two or more, or none at all
-    Alternation     a|b|c
-
-Flags are not in the tree: each leaf carries the Mode at its place. Nothing is simplified.
-"""
-
-from collections.abc import Iterator
-from dataclasses import field
+import re
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field, replace
 from typing import Literal, TypeAlias, assert_never, final
 
+from guideway.errors import SourceError, UnsupportedError
 from guideway.syntax.frozen import by_value
-from guideway.syntax.sources import Dialect
+from guideway.syntax.source import Cursor
+from guideway.syntax.sources import DIALECTS, Dialect, check_option
 
 AnchorKind: TypeAlias = Literal["text start", "line start", "text end", "line end", "last line end"]
 
@@ -257,3 +243,158 @@ def _describe_item(item: int | Range | Shorthand) -> str:
             return ascii(chr(item))[1:-1]
         case _:
             assert_never(item)
+
+
+_LETTERS = re.compile("[A-Za-z]*")
+_FLAGS: dict[Dialect, str] = {"python": "aimsux", "ecma": "isu"}
+_NAMED: dict[Dialect, str] = {
+    "python": "Python are a, i, m, s, u, x",
+    "ecma": "JSON Schema's patterns are i, s, u",
+}
+_SWITCHES = {"i": "ignore_case", "m": "multiline", "s": "dot_all", "x": "verbose"}
+EXCLUSIVE = "flags a and u exclude each other"
+_LINES = (
+    "flag m has different lines in different engines: write (?m) at the start for Python's lines"
+)
+_LOCALE = "flag L is not supported: it depends on the locale, and Python allows it for bytes only"
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class Change:
+    """Effect of flags inside a pattern.
+
+    Attributes:
+        mode: the mode from there on.
+        scoped: they apply to one group, (?i:…), not to the whole pattern, (?i).
+        letters: the flags that are turned on.
+    """
+
+    mode: Mode
+    scoped: bool
+    letters: str
+
+
+def start_mode(dialect: Dialect, flags: str) -> Mode:
+    """The mode at the beginning of a pattern; unknown dialects and flags are refused."""
+    check_option("dialect", dialect, DIALECTS)
+    mode = Mode(dialect)
+    for flag in flags:
+        if flag == "L" or (dialect == "ecma" and flag in "mvygd"):
+            other = f"flag {flag} is not supported for JSON Schema's patterns"
+            why = {"L": _LOCALE, "m": _LINES}.get(flag, other)
+            raise UnsupportedError(why, feature=f"flag {flag}")
+        if flag not in _FLAGS[dialect]:
+            raise SourceError(f"{flag!r} is not a flag; the flags of {_NAMED[dialect]}")
+        mode = _switch(mode, flag, on=True)
+    if "a" in flags and "u" in flags:
+        raise SourceError(EXCLUSIVE)
+    return mode
+
+
+def read_flags(cursor: Cursor, mode: Mode, at: int) -> Change:
+    """Read the flags after `(?`, up to their colon or parenthesis."""
+    on = cursor.run(_LETTERS)
+    turns_off = cursor.match("-")
+    off = cursor.run(_LETTERS) if turns_off else ""
+    end = cursor.take()
+    _check(cursor, mode, on + off, at)
+    _check_both(cursor, on, off, at)
+    behind = end == ")" and mode.dialect == "python"  # there Python turns nothing off
+    if end not in (":", ")") or (turns_off and (not off or behind)) or not (on or off):
+        raise cursor.error(
+            "unknown extension after (?; known are (?i), (?i-s:…), (?:…), (?P<name>…)", at
+        )
+    for flag in on + off:
+        mode = _switch(mode, flag, on=flag in on)
+    return Change(mode, end == ":", on)
+
+
+def _check(cursor: Cursor, mode: Mode, letters: str, at: int) -> None:
+    ecma = mode.dialect == "ecma"
+    if "L" in letters:
+        raise cursor.unsupported(_LOCALE, "flag L", at)
+    if ecma and "m" in letters:
+        raise cursor.unsupported(_LINES, "flag m", at)
+    allowed = "is" if ecma else _FLAGS["python"]
+    unknown = [flag for flag in letters if flag not in allowed]
+    if unknown:
+        listed = "i, s" if ecma else "a, i, m, s, u, x"
+        raise cursor.error(f"(?{unknown[0]} is not a flag or extension; the flags are {listed}", at)
+
+
+def _check_both(cursor: Cursor, on: str, off: str, at: int) -> None:
+    if "a" in on and "u" in on:
+        raise cursor.error(EXCLUSIVE, at)
+    if "a" in off or "u" in off:
+        raise cursor.error("flags a and u cannot be turned off; turn the other one on", at)
+    both = [flag for flag in off if flag in on]
+    if both:
+        raise cursor.error(f"flag {both[0]} is turned both on and off", at)
+
+
+def _switch(mode: Mode, flag: str, on: bool) -> Mode:
+    if flag in "au":
+        return replace(mode, ascii=flag == "a")
+    return replace(mode, **{_SWITCHES[flag]: on})
+
+
+Width: TypeAlias = tuple[int, int | None]
+
+
+def width(root: Node, groups: Mapping[int, Width]) -> Width:
+    r"""Fewest and most characters (None: any number), given the widths of groups; not recursive.
+
+    >>> from guideway.syntax.regex import parse_regex
+    >>> width(parse_regex(r"a\d{2,3}").body, {})
+    (3, 4)
+    """
+    done: list[Width] = []
+    todo: list[tuple[Node, bool]] = [(root, False)]
+    while todo:
+        node, ready = todo.pop()
+        known = isinstance(node, Look) or (isinstance(node, Group) and node.number in groups)
+        below = () if known else children(node)
+        if below and not ready:
+            todo.append((node, True))
+            todo += [(child, False) for child in reversed(below)]
+        else:
+            parts = done[len(done) - len(below) :]
+            del done[len(done) - len(below) :]
+            done.append(_width(node, parts, groups))
+    return done[0]
+
+
+def _width(  # noqa: PLR0911  one arm for each node
+    node: Node, parts: list[Width], groups: Mapping[int, Width]
+) -> Width:
+    match node:
+        case Text(text):
+            return len(text), len(text)
+        case Class() | Shorthand() | Dot():
+            return 1, 1
+        case Anchor() | Boundary() | Look():
+            return 0, 0
+        case Back(number):
+            return groups[number]
+        case Repeat(_, low, high):
+            least, most = parts[0]
+            return least * low, 0 if most == 0 or high == 0 else _product(most, high)
+        case Group(_, number):
+            return groups[number] if number in groups else parts[0]
+        case Alternation():
+            most = [part[1] for part in parts]
+            return min(part[0] for part in parts), None if None in most else max(_known(most))
+        case Sequence():
+            most = [part[1] for part in parts]
+            return sum(part[0] for part in parts), None if None in most else sum(_known(most))
+        case _:
+            assert_never(node)
+
+
+def _product(most: int | None, high: int | None) -> int | None:
+    return None if most is None or high is None else most * high
+
+
+def _known(widths: list[int | None]) -> list[int]:
+    return [width for width in widths if width is not None]

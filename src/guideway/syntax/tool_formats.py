@@ -15,8 +15,7 @@ from guideway.syntax.names import did_you_mean
 from guideway.syntax.regions import Until
 from guideway.syntax.sources import Choice, Either, Literal, Regex, Sequence, Source, Text
 from guideway.syntax.special import Special
-from guideway.syntax.tool_literals import Literals
-from guideway.syntax.tool_parameters import Elements, Parts
+from guideway.syntax.tool_literals import Elements, Literals, Parts
 
 _MARKED: Final = re.compile("«(.*?)»")
 

@@ -1,11 +1,4 @@
-"""Arguments of tools as literals, in Python's or Gemma's notation.
-
-    city="Oslo", days=[1, 2], sure=True            Python
-    city:<escape>Oslo<escape>,days:[1,2],sure:true   FunctionGemma
-
-The schema must give each argument types: strings, numbers, booleans, null, arrays of items, objects
-with properties, or a union of these. Other keywords of arrays and objects are refused.
-"""
+"""Arguments of tools: JSON, literals of Python, XML elements."""
 
 import json
 import re
@@ -13,13 +6,22 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from functools import lru_cache
 from keyword import iskeyword
-from typing import Final, final
+from typing import Final, TypeAlias, final
 
 from guideway.errors import UnsupportedError
-from guideway.syntax.json_schema import parse_json_schema
-from guideway.syntax.json_schema_part import part_of
+from guideway.syntax.json_schema import parse_json_schema, part_of
 from guideway.syntax.json_schema_source import JsonSchema
-from guideway.syntax.json_schema_tree import Address, Document, Kind, Schema
+from guideway.syntax.json_schema_tree import (
+    KINDS,
+    Address,
+    Arrays,
+    Document,
+    Kind,
+    Numbers,
+    Objects,
+    Schema,
+    Strings,
+)
 from guideway.syntax.python_types import type_source
 from guideway.syntax.regions import Until
 from guideway.syntax.sources import (
@@ -30,9 +32,92 @@ from guideway.syntax.sources import (
     Repetition,
     Sequence,
     Source,
+    Text,
 )
 from guideway.syntax.special import Special
-from guideway.syntax.tool_texts import has_boolean, kinds_of, strings_of
+from guideway.syntax.written import parts_of
+
+_TEXTS: Final[frozenset[Kind]] = frozenset(("string", "null"))
+_ANY: Final = {
+    "boolean": True,
+    "string": Strings(),
+    "number": Numbers(),
+    "array": Arrays(),
+    "object": Objects({}),
+}
+
+
+@final
+@dataclass(frozen=True)
+class RawStrings(Source[str]):
+    """The strings that a schema allows, without quotes and escapes."""
+
+    schema: JsonSchema
+
+
+def may_be_null(document: Document, root: Address) -> bool | None:
+    """True or False for a schema of strings with or without null; None for other schemas."""
+    told = kinds_of(document, root)
+    allowed = {kind for kind in KINDS if told[kind]}
+    return "null" in allowed if "string" in allowed and allowed <= _TEXTS else None
+
+
+def strings_of(source: JsonSchema, document: Document, root: Address) -> Source:
+    """Source of the raw strings that the schema at an address allows."""
+    free = kinds_of(document, root)["string"] == 1
+    return Text() if free else RawStrings(part_of(source, root))
+
+
+def kinds_of(document: Document, root: Address) -> dict[Kind, float]:
+    """For each kind, 1 if a schema allows all values, 0 if none, .5 if unknown (Kleene's logic)."""
+    order = _in_order(document, root)
+    return {kind: _verdict(document, order, kind) for kind in sorted(KINDS)}
+
+
+def has_boolean(document: Document, root: Address, value: bool) -> bool:
+    return _verdict(document, _in_order(document, root), value) == 1
+
+
+def _in_order(document: Document, root: Address) -> list[Address]:
+    """All schemas applied to the same instance, parts first."""
+    found, todo = dict[Address, None](), [root]
+    while todo:
+        missing = [part for part in document.schemas[todo[-1]].in_place if part not in found]
+        if not missing:
+            found[todo.pop()] = None
+        todo += missing
+    return list(found)
+
+
+def _verdict(document: Document, order: list[Address], kind: Kind | bool) -> float:
+    """Verdict of the last schema on all values of a kind, or on one boolean; exact for null."""
+    known: dict[Address, float] = {}
+    for address in order:
+        schema = document.schemas[address]
+        answers = [_itself(schema, kind), *(known[part] for part in schema.all_of)]
+        answers += (max(known[part] for part in group) for group in schema.any_of)
+        for group in schema.one_of:
+            *_, second, first = sorted((0, *(known[part] for part in group)))
+            answers.append(min(first, 1 - second))
+        answers += (1 - known[part] for part in schema.none_of)
+        if schema.condition is not None:
+            parts = schema.condition.test, schema.condition.then, schema.condition.otherwise
+            test, then, other = (1 if part is None else known[part] for part in parts)
+            either = max(min(test, then), min(1 - test, other))
+            answers.append(then if then == other else either)
+        known[address] = min(answers)
+    return known[order[-1]]
+
+
+def _itself(schema: Schema, kind: Kind | bool) -> float:
+    """Verdict of a schema without its applicators."""
+    if isinstance(kind, bool):
+        return "boolean" in schema.kinds and kind in schema.booleans
+    if kind not in schema.kinds or kind == "null":
+        return kind in schema.kinds
+    said = len(schema.booleans) == 2 if kind == "boolean" else getattr(schema, f"{kind}s")
+    return 1 if said == _ANY[kind] else 0.5
+
 
 _DEEPEST: Final = 32
 _NAME: Final = re.compile(r"[A-Za-z_][A-Za-z0-9_]*\Z")
@@ -256,3 +341,149 @@ def _tokens(form: Literals) -> re.Pattern[str]:
     quoted = rf"{quote}(?P<quoted>.*?){quote}" if quote else r'"(?:[^"\\]|\\.)*"'
     key = rf"(?P<key>[A-Za-z_][A-Za-z0-9_]*){re.escape(form.equals)}"
     return re.compile(rf"{quoted}|{key}|(?P<blank> +)|[A-Za-z]+|[^\s]", re.DOTALL)
+
+
+Parts: TypeAlias = tuple[Source, ...]
+
+_PARAMETERS_NAME: Final = re.compile(r"[^<>\s\"]+\Z")
+_REFERENCE: Final = frozenset(("$ref", "type"))
+_OBJECT: Final = frozenset(("type", "properties", "required", "additionalProperties"))
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class Elements:
+    """Notation of elements: begin, name, middle, value, end, behind.
+
+    Attributes:
+        middle: between the name and the value, or only a string if `json` is set.
+        end: after the value, which does not contain it.
+        json: between the name and a value other than a string.
+        none: text if there are no elements.
+    """
+
+    begin: Parts
+    middle: Parts
+    end: Source
+    behind: Parts = ()
+    json: Parts | None = None
+    none: str = ""
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class Parameter:
+    """One argument.
+
+    Attributes:
+        value: source of its JSON, or of raw strings (`is_text`).
+        may_be_null: the text `null` is null.
+    """
+
+    name: str
+    required: bool
+    value: Source
+    is_text: bool
+    may_be_null: bool = False
+
+
+def parameters(tool: str, arguments: PythonType | JsonSchema) -> tuple[Parameter, ...]:
+    source = type_source(arguments) if isinstance(arguments, PythonType) else arguments
+    document = parse_json_schema(source)
+    objects = _arguments(tool, document).objects
+    for name in (*objects.properties, *objects.required):
+        if not _PARAMETERS_NAME.match(name) or name not in objects.properties:
+            raise UnsupportedError(
+                f"the argument {name!r:.40} of the tool {tool} cannot be the name of an element, "
+                "or has no schema",
+                feature="name of an argument",
+            )
+    found: list[Parameter] = []
+    for name, address in objects.properties.items():
+        null = may_be_null(document, address)
+        made = part_of(source, address) if null is None else strings_of(source, document, address)
+        required = name in objects.required
+        found.append(Parameter(name, required, made, null is not None, bool(null)))
+    return tuple(found)
+
+
+def elements(listed: tuple[Parameter, ...], form: Elements) -> Source:
+    each = [_element(one, form) for one in listed]
+    parts = tuple(
+        element if one.required else Repetition(element, 0, 1)
+        for one, element in zip(listed, each, strict=True)
+    )
+    if not form.none or any(one.required for one in listed):
+        return Sequence(parts)
+    first = [Sequence((element, *parts[at:])) for at, element in enumerate(each, 1)]
+    return Either((Literal(form.none), *first))
+
+
+def _element(one: Parameter, form: Elements) -> Source:
+    unbroken = Until(form.end, include=False)
+    name, value = Literal(one.name), Both((one.value, unbroken))
+    plain = form.middle if form.json is None else form.json
+    written: list[Source] = []
+    if not one.is_text:
+        written.append(Sequence((*plain, value)))
+    elif form.json is None and one.may_be_null:
+        written.append(Sequence((*form.middle, value | "null")))
+    else:
+        written.append(Sequence((*form.middle, value)))
+        if one.may_be_null:
+            written.append(Sequence((*plain, Literal("null"))))
+    inside = written[0] if len(written) == 1 else Either(tuple(written))
+    return Sequence((*form.begin, name, inside, form.end, *form.behind))
+
+
+def as_json(listed: tuple[Parameter, ...], text: str, form: Elements) -> str:
+    """Translate elements to JSON; special tokens in the text are their names."""
+    known = {one.name: one for one in listed}
+    found: list[str] = []
+    for name, middle, value in _pattern(form).findall(text):
+        one = known[name]
+        marked = form.json is not None
+        is_text = middle == spelled(*form.middle) if marked else one.is_text
+        null = not marked and one.may_be_null and value == "null"
+        written = json.dumps(value, ensure_ascii=False) if is_text and not null else value
+        found.append(f"{json.dumps(name, ensure_ascii=False)}: {written}")
+    return "{" + ", ".join(found) + "}"
+
+
+@lru_cache(maxsize=32)
+def _pattern(form: Elements) -> re.Pattern[str]:
+    middles = {spelled(*form.middle), spelled(*(form.json or form.middle))}
+    begin, middle = re.escape(spelled(*form.begin)), "|".join(map(re.escape, middles))
+    end = re.escape(spelled(form.end, *form.behind))
+    return re.compile(rf"{begin}([^<>\s\"]+?)({middle})(.*?){end}", re.DOTALL)
+
+
+def spelled(*parts: Source) -> str:
+    found = ""
+    for part in parts:
+        match part:
+            case Literal(text) | Special(str(text)):
+                found += text
+            case _:
+                found += spelled(*parts_of(part))
+    return found
+
+
+def _arguments(tool: str, document: Document) -> Schema:
+    """Schema of the arguments, references followed."""
+    schema = document.schemas[document.root]
+    while "$ref" in schema.keywords and _REFERENCE.issuperset(schema.keywords):
+        schema = document.schemas[schema.all_of[0]]
+    for keyword in schema.keywords:
+        if keyword not in _OBJECT:
+            raise UnsupportedError(
+                f"the tool {tool}: {keyword} of arguments cannot be written as elements; the "
+                "format 'hermes' writes arguments as JSON",
+                feature=keyword,
+            )
+    if "object" not in schema.kinds:
+        raise UnsupportedError(
+            f"the arguments of the tool {tool} are not a JSON object",
+            feature="tool whose arguments are no object",
+        )
+    return schema

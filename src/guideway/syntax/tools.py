@@ -14,11 +14,10 @@ from sys import float_info
 from typing import Any, Final, cast, final
 
 from guideway.errors import SourceError, UnsupportedError, brief
-from guideway.syntax.json_schema_keywords import JSON_TEXT
+from guideway.syntax.json_schema_resources import JSON_TEXT
 from guideway.syntax.json_schema_source import JsonSchema, bare_schema
 from guideway.syntax.json_text import read_json
 from guideway.syntax.names import did_you_mean
-from guideway.syntax.parts import parts_of
 from guideway.syntax.pickled import check_pickled
 from guideway.syntax.python_types import type_schema
 from guideway.syntax.python_types_place import INTEGER
@@ -35,8 +34,18 @@ from guideway.syntax.sources import (
 )
 from guideway.syntax.tool_descriptions import as_mapping, function_of, read_descriptions
 from guideway.syntax.tool_formats import FORMATS, Format, format_name
-from guideway.syntax.tool_literals import Literals, is_name, literals, literals_as_json
-from guideway.syntax.tool_parameters import Elements, as_json, elements, parameters, spelled
+from guideway.syntax.tool_literals import (
+    Elements,
+    Literals,
+    as_json,
+    elements,
+    is_name,
+    literals,
+    literals_as_json,
+    parameters,
+    spelled,
+)
+from guideway.syntax.written import parts_of
 
 CHOICES: Final = ("auto", "required", "none")
 _NAME: Final = re.compile(r"[A-Za-z0-9_.-]{1,64}")

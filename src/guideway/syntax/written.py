@@ -1,11 +1,14 @@
-"""Short text of a source for messages."""
+"""The parts of a source, and its short form in messages."""
 
-from collections.abc import Iterable
-from typing import get_origin
+from collections.abc import Callable, Iterable
+from dataclasses import replace
+from typing import Final, get_origin
 
-from guideway.errors import brief
+from guideway.errors import LimitError, brief
+from guideway.syntax.gbnf import tokens_of
 from guideway.syntax.json_schema_source import JsonSchema
 from guideway.syntax.lark_source import Lark
+from guideway.syntax.regions import Captured, Region, Regions, Tag, Thinking, Until
 from guideway.syntax.sources import (
     Both,
     Choice,
@@ -19,8 +22,76 @@ from guideway.syntax.sources import (
     Sequence,
     Source,
     Text,
+    with_tokens,
 )
-from guideway.syntax.substrings import Substring
+from guideway.syntax.special import Substring
+
+DEEPEST: Final = 100
+"""Nesting of sources: each level takes several of the 1,000 nested calls that Python allows."""
+
+
+def check_levels(source: Source) -> None:
+    """Refuse a source that nests more than `DEEPEST` levels deep."""
+    if isinstance(source, JsonSchema):  # the usual case
+        return
+    levels, held = 0, parts_of(source)
+    while held:
+        levels += 1
+        if levels > DEEPEST:
+            raise LimitError(
+                f"the source nests more than {DEEPEST} levels deep",
+                limit="levels of sources",
+                given=DEEPEST,
+            )
+        # Shared parts are visited once: a + a, doubled again and again.
+        held = tuple({id(part): part for each in held for part in parts_of(each)}.values())
+
+
+def parts_of(source: Source) -> tuple[Source, ...]:
+    """Direct parts of a source.
+
+    >>> from guideway.syntax.sources import Literal
+    >>> parts_of(Literal("a") + "b")
+    (Literal(text='a'), Literal(text='b'))
+    """
+    found: list[Source] = []
+
+    def keep(part: Source) -> Source:
+        found.append(part)
+        return part
+
+    with_parts(source, keep)
+    return tuple(found)
+
+
+def with_parts(source: Source, change: Callable[[Source], Source]) -> Source:  # noqa: PLR0911  an arm for each
+    """The source with each direct part replaced by `change(part)`.
+
+    >>> from guideway.syntax.sources import Literal, Text
+    >>> with_parts(Literal("a") + "b", lambda part: Text())
+    Sequence(parts=(Text(), Text()))
+    """
+    match source:
+        case Sequence(parts) | Either(parts) | Both(parts):
+            return replace(source, parts=tuple(map(change, parts)))
+        case Inverse(item) | Repetition(item) | Captured(_, item) | Region(_, item):
+            return replace(source, item=change(item))
+        case Until(stop, _, others):
+            return replace(source, stop=change(stop), others=tuple(map(change, others)))
+        case Tag(begin, item, end):
+            return Tag(change(begin), change(item), change(end))
+        case Thinking(item, begin, end):
+            return Thinking(change(item), change(begin), change(end))
+        case Regions(tags):
+            return replace(source, tags=tuple(with_parts(each, change) for each in tags))
+        case Lark():
+            return source.with_parts(change)
+        case Gbnf():
+            named = dict(source.tokens) or tokens_of(source.text)
+            return with_tokens(source, {name: change(each) for name, each in named.items()})
+        case _:
+            return source
+
 
 LONGEST = 60
 """Most characters of one source."""

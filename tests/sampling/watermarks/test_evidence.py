@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from guideway.masks.bits import pack
+from guideway.masks.forest import pack
 from guideway.sampling.watermarks.evidence import Evidence, clearest, evidence, weighted
 from guideway.sampling.watermarks.scheme import Kind, Scheme, secret_of
 from guideway.sampling.watermarks.tails import Urn, binomial_tail, gamma_tail, weighted_tail

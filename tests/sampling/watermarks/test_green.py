@@ -8,7 +8,7 @@ import pytest
 import torch
 from torch import Tensor
 
-from guideway.masks.bits import pack
+from guideway.masks.forest import pack
 from guideway.sampling.watermarks.evidence import Evidence, evidence
 from guideway.sampling.watermarks.green import biased, green_count, green_free, green_within
 from guideway.sampling.watermarks.scheme import Scheme, numbers, row_keys, secret_of

@@ -37,7 +37,7 @@ from guideway.engine.search.base import Kind, Scores, share_losses
 from guideway.engine.search.picks import Pick
 from guideway.engine.sequence import Sequence
 from guideway.errors import DeadEndError
-from guideway.masks.bits import has
+from guideway.masks.forest import has
 from guideway.sampling.noise import branch, gumbel, stream
 
 CERTAIN: Final = 5.0  # beyond it exp(−exp(x)) vanishes next to 1 in a float: q is 1

@@ -8,7 +8,7 @@ SPLITTING: Final = 269  # whether searches split states into options, since one 
 # The vocabulary:
 BOUND_SEARCH: Final = 270  # scalar: pairs that a search expands before it is SPLITTING
 
-# The lexicon, see `kernels.options`:
+# The lexicon, see `kernels.lexemes`:
 LEX_OPTION_AT: Final = 271  # int32[lexical states]: 0 unknown, -1 if there is one, or index
 LEX_OPTION: Final = 272  # int32: options from that index, up to a 0
 OPTIONS_OF: Final = 1 << 30  # added to WANT of NEED_LEX: the options of a state are missing

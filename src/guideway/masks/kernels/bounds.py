@@ -1,18 +1,18 @@
-"""Shortest remaining lengths of bounded patterns, in characters, and liveness under bounds.
-
-A bounded pattern is a pair: the lexical state of the pattern, and that of its characters (items
-that form a prefix code), read in lockstep. A character counts from its first byte on. After the
-last one a byte that begins no character ends the text. Lengths are found by best-first search over
-pairs; a first search over one-byte characters gives an upper bound, mostly enough.
-"""
+"""Lengths of bounded patterns."""
 
 from typing import Final
 
 from guideway.masks.kernels.bound_layout import (
     BOUND_SEARCH,
+    L_LEFT,
+    L_LEVEL,
     L_ROW,
     LEX_OPTION,
+    LEX_OPTION_AT,
+    OPTIONS_OF,
     PLAINLY,
+    SEARCH_FEWEST,
+    SEARCH_NEXT,
     SPLITTING,
 )
 from guideway.masks.kernels.intern import node_of, pair_of
@@ -21,23 +21,223 @@ from guideway.masks.kernels.layout import (
     DEAD,
     ENDLESS,
     L_EXACT,
+    L_LINK,
+    L_PARENT,
+    L_SEEN,
     L_SINGLE,
     L_STEADY,
     LENGTH,
     LEX,
     LEX_FLAG,
     LEXEME,
+    LEXICON,
     NEED_LEX,
     NEED_NODE,
     NODE,
     OK,
     PAIR,
+    SEARCH,
     SEARCH_BEST,
+    SEARCH_BETWEEN,
+    SEARCH_END,
+    SEARCH_LEVEL,
+    SEARCH_WITHIN,
     TARGET,
     WANT,
 )
-from guideway.masks.kernels.text_searches import TOO_MANY, note_text, options_of, search_text
+from guideway.masks.kernels.lexemes import expand_wanted
+from guideway.masks.kernels.record_layout import SPENT, STATE_RECORD
+from guideway.masks.kernels.records import least_of
+from guideway.masks.kernels.returns import is_expanded, leaves, repeats
 from guideway.masks.kernels.views import Context, inner, int32s, int64s, once, uint8s
+
+TOO_MANY: Final = 1
+_PREFERRED: Final = (
+    2  # doublings of the limit when splitting; with 7, `date-time` and maxLength 30 took 2 s
+)
+
+
+@inner
+def _meet(context: Context, state: int, inside: int, between: int, parent: int, field: int) -> int:
+    """Visit a pair, for the first time or with fewer characters than before."""
+    pair = pair_of(context, state, inside)
+    if pair < 0:
+        return pair
+    lengths, level = int32s(context, LENGTH), int(context[SEARCH_LEVEL])
+    at = pair * L_ROW
+    fresh = lengths[at + L_SEEN] != context[SEARCH]
+    if not fresh and lengths[at + L_LEVEL] >> 1 <= level:
+        return OK
+    known = lengths[at + field]
+    if known > 0:
+        lengths[at + L_SEEN], lengths[at + L_LEVEL] = context[SEARCH], level << 1
+        lengths[at + L_PARENT] = parent
+        _end_with(context, level + known - 1, pair)
+        return OK
+    if inside != between:
+        begins = parent != 0 and int64s(context, PAIR)[parent] & 0xFFFFFFFF == between
+        if field == L_SINGLE and begins:
+            return OK
+        left = 0
+    else:
+        code = leaves(context, state, between)
+        if code < 0:
+            return code
+        left = -1 if code > 0 else _left(context, state) if field == L_SINGLE else 0
+    waits = 0 if fresh else lengths[at + L_LEVEL] & 1
+    lengths[at + L_SEEN], lengths[at + L_PARENT] = context[SEARCH], parent
+    lengths[at + L_LEFT], lengths[at + L_LEVEL] = left, (level << 1) | waits
+    if left < 0:
+        _end_with(context, level, pair)
+    elif waits:
+        context[SEARCH_NEXT] = min(context[SEARCH_NEXT], level + left)
+    else:
+        _wait(context, pair)
+    return OK
+
+
+@inner
+def _end_with(context: Context, characters: int, pair: int) -> None:
+    """Note a text that ends at a pair, whose rest is known."""
+    if context[SEARCH_BEST] < 0 or characters < context[SEARCH_BEST]:
+        context[SEARCH_BEST], context[SEARCH_END] = characters, pair
+
+
+@inner
+def _left(context: Context, state: int) -> int:
+    """Lower bound of the one-byte characters left from a state, without the closing byte."""
+    if context[LEXICON] == 0:
+        return 0
+    records = int64s(context, LEXICON)
+    return max(least_of(records, int(int32s(records, STATE_RECORD)[state])) - 1, 0)
+
+
+@inner
+def _wait(context: Context, pair: int) -> None:
+    """Put a pair on the list of the nearest pairs, or on that for later."""
+    lengths, at = int32s(context, LENGTH), pair * L_ROW
+    fewest = (lengths[at + L_LEVEL] >> 1) + lengths[at + L_LEFT]
+    listed = SEARCH_WITHIN if fewest <= context[SEARCH_FEWEST] else SEARCH_BETWEEN
+    if listed == SEARCH_BETWEEN:
+        context[SEARCH_NEXT] = min(context[SEARCH_NEXT], fewest)
+    lengths[at + L_LEVEL] |= 1
+    lengths[at + L_LINK] = context[listed]
+    context[listed] = pair
+
+
+@once
+def options_of(context: Context, state: int) -> int:
+    """Index in LEX_OPTION of the options of a state, 0 if it is not split, or a code.
+
+    Not split unless SPLITTING: `a.{8}b` with maxLength 100 took 0.42 s within one mask when all 512
+    sets were searched, and 0.05 s by options; `a.{24}b` did not finish.
+    """
+    if context[SPLITTING] == 0:
+        return 0
+    option = int(int32s(context, LEX_OPTION_AT)[state])
+    if option == 0:
+        context[WANT] = state + OPTIONS_OF
+        if context[LEXICON] == 0 or not expand_wanted(context):
+            return NEED_LEX
+        option = int(int32s(context, LEX_OPTION_AT)[state])
+    return max(option, 0)
+
+
+@inner
+def _meet_options(
+    context: Context, state: int, inside: int, between: int, parent: int, field: int
+) -> int:
+    """Visit a pair, or one for each option of the state: the shortest text is one of an option."""
+    option = options_of(context, state)
+    if option <= 0:
+        return option if option < 0 else _meet(context, state, inside, between, parent, field)
+    options, code = int32s(context, LEX_OPTION), OK
+    while options[option] != 0 and code == OK:
+        code = _meet(context, int(options[option]), inside, between, parent, field)
+        option += 1
+    return code
+
+
+@inner
+def _go_on(context: Context, pair: int, between: int, field: int) -> int:
+    rows = int32s(context, LEX)
+    state, inside = int64s(context, PAIR)[pair] >> 32, int64s(context, PAIR)[pair] & 0xFFFFFFFF
+    if not is_expanded(context, int(state)) or not is_expanded(context, int(inside)):
+        return NEED_LEX
+    if context[LEXICON] != 0:
+        int64s(context, LEXICON)[SPENT] += 1
+    before = 0
+    for byte in range(256):
+        after, within = int(rows[state * 256 + byte]), int(rows[inside * 256 + byte])
+        if after > 0 and within > 0 and (after << 32) | within != before:
+            before = (after << 32) | within
+            code = _meet_options(context, after, within, between, pair, field)
+            if code < 0:
+                return code
+    return OK
+
+
+@inner
+def search_text(context: Context, state: int, inside: int, between: int, field: int) -> int:
+    """Find the fewest characters from a pair; TOO_MANY after BOUND_SEARCH pairs (options: * 4)."""
+    context[SEARCH] += 1
+    context[SEARCH_LEVEL] = context[SEARCH_BETWEEN] = context[SEARCH_WITHIN] = 0
+    context[SEARCH_BEST], context[SEARCH_FEWEST], context[SEARCH_NEXT] = -1, -1, ENDLESS
+    lengths, gone = int32s(context, LENGTH), 0
+    most = int(context[BOUND_SEARCH]) << (_PREFERRED * int(context[SPLITTING]))
+    code = _meet_options(context, state, inside, between, 0, field)
+    while code == OK and _is_going_on(context):
+        pair = int(context[SEARCH_WITHIN])
+        at = pair * L_ROW
+        context[SEARCH_WITHIN] = lengths[at + L_LINK]
+        level = lengths[at + L_LEVEL] >> 1
+        lengths[at + L_LEVEL] = level << 1
+        if 0 <= context[SEARCH_BEST] <= level + lengths[at + L_LEFT]:
+            continue
+        gone += 1
+        if gone == most:
+            return TOO_MANY
+        begins = int64s(context, PAIR)[pair] & 0xFFFFFFFF == between
+        context[SEARCH_LEVEL] = level + (1 if begins else 0)
+        code = _go_on(context, pair, between, field)
+    return code
+
+
+@inner
+def _is_going_on(context: Context) -> bool:
+    """Return True if a shorter text is possible; then SEARCH_WITHIN has a pair."""
+    links = int32s(context, LENGTH)
+    while context[SEARCH_WITHIN] == 0:
+        pair = int(context[SEARCH_BETWEEN])
+        if pair == 0 or 0 <= context[SEARCH_BEST] <= context[SEARCH_NEXT]:
+            return False
+        context[SEARCH_FEWEST], context[SEARCH_NEXT] = context[SEARCH_NEXT], ENDLESS
+        context[SEARCH_BETWEEN] = 0
+        while pair != 0:
+            following = int(links[pair * L_ROW + L_LINK])
+            _wait(context, pair)
+            pair = following
+    return True
+
+
+@inner
+def note_text(context: Context, between: int, field: int) -> None:
+    """Write the lengths that a search has found, for all pairs on the path."""
+    lengths, pairs = int32s(context, LENGTH), int64s(context, PAIR)
+    pair = context[SEARCH_END]
+    known = int(lengths[pair * L_ROW + field])
+    left, steady = max(known - 1, 0), int(lengths[pair * L_ROW + L_STEADY + field])
+    while pair != 0:
+        at = pair * L_ROW
+        inside = pairs[pair] & 0xFFFFFFFF
+        if steady == 0 and inside == between and repeats(context, pairs[pair] >> 32, between):
+            steady = 1
+        if lengths[at + field] == 0 or (lengths[at + field] == left + 1 and steady != 0):
+            lengths[at + field], lengths[at + L_STEADY + field] = left + 1, steady
+        pair = int(lengths[at + L_PARENT])
+        if pair != 0 and pairs[pair] & 0xFFFFFFFF == between:
+            left += 1
+
 
 _FURTHER: Final = 3  # doublings of BOUND_SEARCH after searches over states and options both failed
 

@@ -1,36 +1,157 @@
-"""Graph-structured stacks of a closure: an expression is expanded once for all its stacks.
-
-Of 14 rules `r0: r1 r2 ... r13 | "x" | ""` and so on, the last is reached in 2^13 ways without a
-byte, each with its own stack. So in a large closure an expression is expanded once, on an ENTRY
-node, which lists its stacks::
-
-    (e, s1), (e, s2), …  →  (e, entry of e)        and entry of e: s1, s2, …
-
-Left recursion has been removed, so entries form no cycle. At the end each entry becomes the fork of
-its stacks (`forks`). A nullable expression is skipped for each stack as it is listed.
-"""
+"""Work lists of closures, guards, and entries shared by many stacks."""
 
 from typing import Final
 
 from guideway.masks.kernels.entry_layout import ENTERED, ENTRIES, ENTRY, NULLABLE, SHARED
-from guideway.masks.kernels.forks import fork
-from guideway.masks.kernels.intern import full, node_of, sort, stack_of
+from guideway.masks.kernels.intern import fork, full, node_of, sort, stack_of
 from guideway.masks.kernels.layout import (
+    ACCEPT,
+    ACCEPTS,
+    ANYTHING_STATE,
+    DOUBTFUL,
     EXPR,
     FOUND,
+    FOUND_IS,
+    GENERATION,
+    GUARD,
+    GUARDED,
     GUARDING,
     LALRS,
+    LEX,
+    LEX_FLAG,
+    NEED_LEX,
     NIL,
     NODE,
     OK,
     SCRATCH,
     STACK,
     TARGET,
+    TODO,
+    V_ALIVE,
+    V_UNKNOWN,
     VISITED,
     WORK_ROOM,
 )
-from guideway.masks.kernels.views import Context, inner, int32s, int64s
-from guideway.masks.kernels.worklist import push
+from guideway.masks.kernels.returns import is_expanded
+from guideway.masks.kernels.views import Context, inner, int32s, int64s, uint8s
+
+GONE: Final = -64  # a guard has failed
+
+
+@inner
+def under_guards(context: Context, node: int) -> int:
+    guards = int(context[GUARDING])
+    return node if guards == 0 else node_of(context, GUARDED, node, guards, 0, 0, 0)
+
+
+@inner
+def with_guard(context: Context, guards: int, state: int, level: int) -> int:
+    nodes = int32s(context, NODE)
+    rest, before = guards, 0
+    while rest != 0 and _is_before(context, rest, state, level):
+        rest, before = int(nodes[rest * 6 + 3]), before + 1
+    if rest != 0 and nodes[rest * 6 + 1] == state and nodes[rest * 6 + 2] == level:
+        return guards
+    made = node_of(context, GUARD, state, level, rest, 0, 0)
+    for left in range(before, 0, -1):
+        if made < 0:
+            return made
+        one = guards
+        for _ in range(left - 1):
+            one = int(nodes[one * 6 + 3])
+        made = node_of(context, GUARD, int(nodes[one * 6 + 1]), int(nodes[one * 6 + 2]), made, 0, 0)
+    return made
+
+
+@inner
+def _is_before(context: Context, guard: int, state: int, level: int) -> bool:
+    nodes = int32s(context, NODE)
+    if nodes[guard * 6 + 2] != level:
+        return nodes[guard * 6 + 2] < level
+    return nodes[guard * 6 + 1] < state
+
+
+@inner
+def guards_after(context: Context, guards: int, byte: int) -> int:
+    """The guards after one more byte; GONE or a code."""
+    nodes, rows, after = int32s(context, NODE), int32s(context, LEX), 0
+    while guards != 0 and after >= 0:
+        state = int(nodes[guards * 6 + 1])
+        if not is_expanded(context, state):
+            return NEED_LEX
+        following = int(rows[state * 256 + byte])
+        if following < 0:
+            return GONE
+        if following != context[ANYTHING_STATE]:
+            after = with_guard(context, after, following, int(nodes[guards * 6 + 2]))
+        guards = int(nodes[guards * 6 + 3])
+    return after
+
+
+@inner
+def guards_behind(context: Context, guards: int, level: int) -> int:
+    """The guards after those of a level end, all of them if it is negative; GONE or a code."""
+    nodes, flags, kept = int32s(context, NODE), uint8s(context, LEX_FLAG), 0
+    while guards != 0 and kept >= 0:
+        state, own = int(nodes[guards * 6 + 1]), int(nodes[guards * 6 + 2])
+        if level >= 0 and own != level:
+            kept = with_guard(context, kept, state, own)
+        elif not is_expanded(context, state):
+            return NEED_LEX
+        elif flags[state] & ACCEPTS == 0:
+            return GONE
+        guards = int(nodes[guards * 6 + 3])
+    return kept
+
+
+@inner
+def begin(context: Context) -> None:
+    context[GENERATION] += 1
+    context[FOUND] = 0
+    context[TODO] = 0
+    context[VISITED] = 0
+    context[ACCEPT] = 0
+    context[DOUBTFUL] = 0
+    context[GUARDING] = 0
+    context[ENTRIES] = 0
+
+
+@inner
+def push(context: Context, node: int, stack: int) -> int:
+    """Put a configuration on the closure's work list."""
+    if context[TODO] >= context[WORK_ROOM] or context[VISITED] >= context[WORK_ROOM]:
+        return full(context, VISITED)
+    if context[GUARDING] != 0:
+        node = under_guards(context, node)
+        if node < 0:
+            return node
+    int64s(context, SCRATCH)[context[WORK_ROOM] + context[TODO]] = (node << 32) | stack
+    context[TODO] += 1
+    return OK
+
+
+@inner
+def found(context: Context, node: int, stack: int) -> int:
+    """Add a configuration that reads a byte."""
+    if context[FOUND] >= context[WORK_ROOM]:
+        return full(context, VISITED)
+    if context[GUARDING] != 0:
+        node = under_guards(context, node)
+        if node < 0:
+            return node
+    int64s(context, SCRATCH)[context[FOUND]] = (node << 32) | stack
+    uint8s(context, FOUND_IS)[context[FOUND]] = V_UNKNOWN
+    context[FOUND] += 1
+    return OK
+
+
+@inner
+def found_alive(context: Context, node: int, stack: int) -> int:
+    code = found(context, node, stack)
+    if code == OK:
+        uint8s(context, FOUND_IS)[context[FOUND] - 1] = V_ALIVE
+    return code
+
 
 MANY: Final = 256  # configurations from which a closure shares entries
 

@@ -5,8 +5,8 @@ from typing import Final
 
 from guideway.masks.kernel_cache import kept
 from guideway.masks.kernels.closure import close
+from guideway.masks.kernels.entries import begin
 from guideway.masks.kernels.fill import fill
-from guideway.masks.kernels.frames import build_keys, first_frame, rehash_frames
 from guideway.masks.kernels.intern import (
     judgement_of,
     node_of,
@@ -16,6 +16,7 @@ from guideway.masks.kernels.intern import (
     remember_step,
     text_of,
 )
+from guideway.masks.kernels.keys import build_keys, first_frame, rehash_frames
 from guideway.masks.kernels.layout import (
     ENTER,
     FILL,
@@ -27,15 +28,13 @@ from guideway.masks.kernels.layout import (
     READ,
     READ_EACH,
 )
-from guideway.masks.kernels.lexemes import expand_wanted, explore
+from guideway.masks.kernels.lexemes import expand_wanted, explore, split_state, write
 from guideway.masks.kernels.lexer_layout import (
     NEED_LEXER,
     NEED_OUTLOOK,
     NEED_STEP,
 )
-from guideway.masks.kernels.linking import Kernels
-from guideway.masks.kernels.macros import finish
-from guideway.masks.kernels.options import split_state
+from guideway.masks.kernels.macros import finish, read_each, read_one, search
 from guideway.masks.kernels.outlooks import learn
 from guideway.masks.kernels.pictures import (
     count_rows,
@@ -43,8 +42,6 @@ from guideway.masks.kernels.pictures import (
     stack_rows,
     take_picture,
 )
-from guideway.masks.kernels.programs import write
-from guideway.masks.kernels.reads import read_each, read_one
 from guideway.masks.kernels.record_layout import (
     EFFORT,
     NUMBER,
@@ -55,8 +52,8 @@ from guideway.masks.kernels.record_layout import (
     WRITE,
 )
 from guideway.masks.kernels.records import rehash, state_of
-from guideway.masks.kernels.searches import search
-from guideway.masks.kernels.skips import survey_parts
+from guideway.masks.kernels.returns import survey_parts
+from guideway.masks.kernels.statements import Kernels
 from guideway.masks.kernels.tries import draw_picture, merge
 from guideway.masks.kernels.views import (
     Context,
@@ -70,7 +67,6 @@ from guideway.masks.kernels.views import (
     release,
     take_again,
 )
-from guideway.masks.kernels.worklist import begin
 
 _FEW: Final = 16  # most masks are made of no more configurations
 

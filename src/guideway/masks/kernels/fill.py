@@ -1,22 +1,15 @@
-"""Masks: the tokens that a macro state can read.
-
-The tokens of a lexical state are those that stay within it (its picture, made once in a process)
-and those that leave it. The rests of the latter form a trie, and what follows the state has a
-picture below that trie. So parts are looked up and not walked, independent of frames and stacks.
-Literals and declared keys are walked in the trie; undeclared keys have pictures. Nodes without a
-picture walk the tokens, which is short where few bytes lead on.
-"""
+"""Masks of macro states: walks below trie nodes."""
 
 from typing import Final
 
 import numpy as np
 
-from guideway.masks.kernels.bounded import bounded_walk
-from guideway.masks.kernels.closure import close
-from guideway.masks.kernels.frames import frame_after_other, frame_field, object_field
-from guideway.masks.kernels.intern import node_of
-from guideway.masks.kernels.key_walks import walk_keys
+from guideway.masks.kernels.closure import close, value_follows
+from guideway.masks.kernels.entries import begin
+from guideway.masks.kernels.intern import macro_of, node_of, outlook_of
+from guideway.masks.kernels.keys import frame_after_other, frame_field, object_field
 from guideway.masks.kernels.layout import (
+    ACCEPT,
     BLUR,
     BOUND_PLACE,
     BOUNDED,
@@ -26,6 +19,7 @@ from guideway.masks.kernels.layout import (
     COUNT_AT,
     COUNTED,
     ENDS,
+    FOUND,
     FULL,
     GUARDED,
     KEY,
@@ -55,29 +49,53 @@ from guideway.masks.kernels.layout import (
     RESUME,
     ROW_WORDS,
     SCRAP,
+    SCRATCH,
     TOOK,
+    TRIE_BYTE,
+    TRIE_DEPTH,
     TRIE_END,
+    TRIE_TOKEN,
     UNKNOWN_TEXT,
     UNSURE,
     UNSURE_COUNT,
+    WALK,
     WANT,
     WANT_BELOW,
 )
-from guideway.masks.kernels.leaves import (
+from guideway.masks.kernels.lexer_layout import (
+    APART,
+    LEXER,
+    MANY_NODES,
+    NEED_OUTLOOK,
+    NEED_TRIE,
+    OUTLOOK_AT,
+    S_EXITS,
+    S_KNOWN,
+    S_RANGES,
+    S_TOKENS,
+    SEEN_LIST,
+    WHOLE_ROW,
+    X_COUNT,
+    X_NODE,
+    X_NODES,
+    X_ROOT,
+    X_STACK,
+)
+from guideway.masks.kernels.macros import finish, set_first, settle_found, step
+from guideway.masks.kernels.pictures import picture_of
+from guideway.masks.kernels.reach import (
     doubtful_behind,
     leave_counted,
     leave_found,
     leaves_surely,
+    put,
+    reach_begin,
+    spread,
+    spread_found,
+    walk_keys,
 )
-from guideway.masks.kernels.lexer_layout import APART, LEXER
-from guideway.masks.kernels.line_walks import walk_lines
-from guideway.masks.kernels.lookouts import look_out
-from guideway.masks.kernels.macros import finish
-from guideway.masks.kernels.pictures import picture_of
-from guideway.masks.kernels.reach import put, reach_begin, spread
-from guideway.masks.kernels.shelf import shelved
-from guideway.masks.kernels.step import value_follows
-from guideway.masks.kernels.tries import child_of, set_tokens
+from guideway.masks.kernels.scans import bare_node, node_on_states, stack_on_states
+from guideway.masks.kernels.tries import child_of, has_below, set_tokens, shelved
 from guideway.masks.kernels.views import (
     Context,
     Words,
@@ -86,10 +104,173 @@ from guideway.masks.kernels.views import (
     int64s,
     once,
     uint8s,
+    uint16s,
     uint32s,
 )
-from guideway.masks.kernels.walks import add_items, add_picture, add_row, walk_below
-from guideway.masks.kernels.worklist import begin
+from guideway.masks.kernels.walks import (
+    add_items,
+    add_picture,
+    add_row,
+    bounded_walk,
+    note_unsure,
+    walk,
+    walk_below,
+)
+
+
+@once
+def walk_lines(context: Context, row: Words, below: int, node: int, stack: int) -> int:
+    """Set the tokens of a LINE below a trie node; put what follows it on the work list."""
+    depths, bytes_, ends = (
+        uint16s(context, TRIE_DEPTH),
+        uint8s(context, TRIE_BYTE),
+        int32s(context, TRIE_END),
+    )
+    macros, at, last = int32s(context, WALK), below + 1, int(ends[below])
+    begin(context)
+    int64s(context, SCRATCH)[0] = (node << 32) | stack
+    lines = _macro(context, 1)
+    macros[depths[below]] = lines
+    while at < last and lines >= 0:
+        after = step(context, int(macros[depths[at] - 1]), int(bytes_[at]))
+        if after < 0:
+            return after
+        if after == 0:
+            at = int(ends[at])
+            continue
+        if int32s(context, MACRO)[after * 4 + 3] != 0:
+            note_unsure(context, at, int(ends[at]))
+        else:
+            set_tokens(context, row, at, at + 1)
+        lines = _part(context, at, after) if has_below(context, at) else 0
+        macros[depths[at]] = lines
+        at = at + 1 if lines != 0 else int(ends[at])
+    return min(lines, OK)
+
+
+@inner
+def _macro(context: Context, count: int) -> int:
+    macro = macro_of(context, count, 0, 0)
+    if macro > 0:
+        set_first(context, macro)
+    return macro
+
+
+@inner
+def _part(context: Context, at: int, macro: int) -> int:
+    """Put all but LINE nodes on the work list; return the macro state of the others, or 0."""
+    macros, configs, nodes = int32s(context, MACRO), int64s(context, CONFIG), int32s(context, NODE)
+    first, count, found = int(macros[macro * 4]), int(macros[macro * 4 + 1]), 0
+    for index in range(first, first + count):
+        node = int(configs[index] >> 32)
+        core = int(nodes[node * 6 + 1]) if nodes[node * 6] == GUARDED else node
+        if nodes[core * 6] == LINE:
+            int64s(context, SCRATCH)[found] = configs[index]
+            found += 1
+        else:
+            code = put(context, at, int(configs[index]))
+            if code < 0:
+                return code
+    context[FOUND] = 0
+    if found == count and macros[macro * 4 + 2] == 0:
+        return macro
+    return _macro(context, found) if found > 0 else 0
+
+
+@once
+def look_out(context: Context, row: Words, below: int, node: int, stack: int) -> int:
+    """Set the tokens of a LEXER, or of an exit of one, below a trie node."""
+    nodes = int32s(context, NODE)
+    if nodes[node * 6] != LEXER:
+        return _behind_exit(context, row, below, node, stack)
+    macro, lines = int(nodes[node * 6 + 1]), int(nodes[node * 6 + 3])
+    number = outlook_of(context, below, macro)
+    if number < 0:
+        return number
+    outlooks, listed, at = int32s(context, OUTLOOK_AT), int32s(context, SEEN_LIST), number * 4
+    if outlooks[at + S_KNOWN] == 0:
+        context[WANT], context[WANT_BELOW] = macro, below
+        return NEED_OUTLOOK
+    _add_seen(context, row, at)
+    place = int(outlooks[at + S_EXITS])
+    exits = int(listed[place])
+    place += 1
+    for _ in range(exits):
+        code = _put_exit(context, row, place, lines, stack)
+        if code < 0:
+            return code
+        place += X_NODES + int(listed[place + X_COUNT])
+    return OK
+
+
+@inner
+def _add_seen(context: Context, row: Words, at: int) -> None:
+    outlooks, ids = int32s(context, OUTLOOK_AT), int32s(context, TRIE_TOKEN)
+    start, ranges = int(outlooks[at + S_TOKENS]), int(outlooks[at + S_RANGES])
+    if ranges == WHOLE_ROW:
+        words, whole = context[ROW_WORDS], uint32s(context, SEEN_LIST)
+        for word in range(words):
+            row[word] |= whole[start + word]
+        return
+    listed = int32s(context, SEEN_LIST)
+    for index in range(start, start + 2 * ranges, 2):
+        for place in range(listed[index], listed[index + 1]):
+            token = ids[place]
+            row[token >> 5] |= np.uint32(1) << np.uint32(token & 31)
+
+
+@inner
+def _put_exit(context: Context, row: Words, place: int, lines: int, stack: int) -> int:
+    """Put an exit on the work list, below all its trie nodes."""
+    listed = int32s(context, SEEN_LIST)
+    root = int(listed[place + X_ROOT])
+    if root == MANY_NODES:
+        context[WANT] = place
+        return NEED_TRIE
+    node = node_on_states(context, int(listed[place + X_NODE]), lines)
+    made = (
+        stack_on_states(context, int(listed[place + X_STACK]), lines, stack) if node >= 0 else node
+    )
+    if made < 0:
+        return made
+    config = (node << 32) | made
+    if root > 0:
+        return put(context, root, config)
+    first = place + X_NODES
+    for index in range(first, first + listed[place + X_COUNT]):
+        code = put(context, int(listed[index]), config) if root == 0 else OK
+        if root == NO_PICTURE:
+            code = _walk_on(context, row, int(listed[index]), node, made)
+        if code < 0:
+            return code
+    return OK
+
+
+@once
+def _walk_on(context: Context, row: Words, first: int, node: int, stack: int) -> int:
+    """Set the tokens at and below a trie node by walking, if there is no room for a trie."""
+    begin(context)
+    code = close(context, node, stack)
+    macro = finish(context) if code == OK else code
+    if macro <= 0:
+        return macro
+    return walk(context, row, first, int(int32s(context, TRIE_END)[first]), macro)
+
+
+@inner
+def _behind_exit(context: Context, row: Words, below: int, node: int, stack: int) -> int:
+    """Continue after an exit of a lexer; set the token that ends there if it was APART."""
+    begin(context)
+    alone = int32s(context, NODE)[node * 6] == APART
+    code = close(context, bare_node(context, node), stack)
+    if code == OK and alone:
+        code = settle_found(context)
+        if code == OK and (context[FOUND] != 0 or context[ACCEPT] != 0):
+            set_tokens(context, row, below, below + 1)
+    if code < 0 or not has_below(context, below):
+        return code
+    return spread_found(context, below)
+
 
 _MOST_PLACES: Final = 1 << 12
 MANY_PLACES: Final = -19  # so many nodes are reached that a walk with merged stacks is faster

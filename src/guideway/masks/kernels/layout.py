@@ -142,7 +142,7 @@ LAST_STATE: Final = 142  # cache: the last pair, its fewest characters and L_STE
 LAST_FEWEST: Final = 143
 LAST_STEADY: Final = 144
 FORKS: Final = 149  # number of lists of alternatives so far
-# This constraint, with lookaheads (`kernels.guards`, `kernels.verdicts`):
+# This constraint, with lookaheads (`kernels.entries`, `kernels.verdicts`):
 LOOKS: Final = 150  # whether there are lookaheads
 GUARDING: Final = 151  # guards of the configuration that is expanded, 0 if none
 ANYTHING_STATE: Final = 152  # the lexical state of all texts

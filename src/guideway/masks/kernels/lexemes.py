@@ -1,18 +1,19 @@
-"""Rows of lexical states, made from records: the live state after each byte.
-
-Emptiness of intersections and complements is decided by best-first search, guided by a guess of the
-fewest missing bytes, and remembered. Other records are nonempty if their parts are.
-"""
+"""Automata of lexical states, made from records."""
 
 from typing import Final
 
 from guideway.masks.kernels.bound_layout import OPTIONS_OF
-from guideway.masks.kernels.derive import derive
-from guideway.masks.kernels.heaps import nearest, put_in_order
+from guideway.masks.kernels.derive import (
+    alt_of,
+    both_of,
+    derive,
+    meet_inside,
+    not_of,
+    pair_of,
+    repeat_of,
+)
 from guideway.masks.kernels.layout import DEAD_END, EXPANDED, GOES_ON, LEXICON
 from guideway.masks.kernels.layout import WANT as WANTED
-from guideway.masks.kernels.meets import meet_inside
-from guideway.masks.kernels.options import list_options, split_state
 from guideway.masks.kernels.record_layout import (
     ABOUT,
     ALIVE,
@@ -20,10 +21,12 @@ from guideway.masks.kernels.record_layout import (
     AND,
     ARCS_AT,
     ARCS_END,
+    BYTES,
     CAME,
     CONCAT,
     DEAD,
     EFFORT,
+    EMPTY,
     EPSILON,
     EXPAND,
     FIRSTS,
@@ -40,8 +43,14 @@ from guideway.masks.kernels.record_layout import (
     MET,
     NOT,
     NULLABLE,
+    OPTION,
+    OPTION_AT,
+    OPTIONS,
+    OPTIONS_ROOM,
     PART,
     QUEUED,
+    RECORDS,
+    REPEAT,
     ROOMS,
     ROWS,
     RULE,
@@ -54,9 +63,20 @@ from guideway.masks.kernels.record_layout import (
     A,
     B,
 )
-from guideway.masks.kernels.records import field, guess_of, push, put, state_of
+from guideway.masks.kernels.records import (
+    field,
+    guess_of,
+    nearest,
+    push,
+    put,
+    put_in_order,
+    record_of,
+    set_of,
+    state_of,
+)
 from guideway.masks.kernels.views import (
     Context,
+    WholeNumbers,
     fence,
     inner,
     int32s,
@@ -65,6 +85,126 @@ from guideway.masks.kernels.views import (
     once,
     uint8s,
 )
+
+_MOST: Final = 512  # options; a record with more is not split
+
+
+@inner
+def list_options(context: Context, record: int) -> int:
+    """Push the options of a record, or the record itself, on LIST; return their number."""
+    listed, base, before = int64s(context, LIST), int(context[TOP]), int(context[RECORDS])
+    push(context, record)
+    place = base
+    while place < context[TOP] and context[WANT] == 0:
+        if not _split(context, place):
+            place += 1
+        elif context[TOP] - base > _MOST:
+            listed[base], context[TOP] = record, base + 1
+            break
+    count = int(context[TOP]) - base
+    context[EFFORT] += (context[RECORDS] - before) >> 3  # in units of one derivation
+    return count
+
+
+@inner
+def _split(context: Context, place: int) -> bool:
+    """Replace a record on LIST with its options; False if it has none."""
+    record = int(int64s(context, LIST)[place])
+    base = int(context[TOP])
+    push(context, record * 2)
+    if context[WANT] or (field(context, record, KIND) != ALT and not _find(context, base)):
+        context[TOP] = base
+        return False
+    end = int(context[TOP])
+    _push_rebuilt(context, base, end)
+    _put_back(context, place, base, end)
+    return True
+
+
+@once
+def _find(context: Context, base: int) -> bool:
+    """Find the first alternative from the record at `base`; LIST has the path, node * 2 + side."""
+    listed = int64s(context, LIST)
+    if field(context, int(listed[base] >> 1), KIND) not in (CONCAT, AND):
+        return False
+    while context[TOP] > base and context[WANT] == 0:
+        entry = int(listed[context[TOP] - 1])
+        kind = field(context, entry >> 1, KIND)
+        child = field(context, entry >> 1, A + (entry & 1))
+        below = field(context, child, KIND)
+        if below == ALT:
+            return True
+        if (kind == AND and below in (AND, CONCAT)) or (below == AND and entry & 1 == 0):
+            push(context, child * 2)
+        else:
+            while context[TOP] > base and listed[context[TOP] - 1] & 1:
+                context[TOP] -= 1
+            if context[TOP] > base:
+                listed[context[TOP] - 1] += 1
+    return False
+
+
+@once
+def _push_rebuilt(context: Context, base: int, end: int) -> None:
+    """Push the record at `base` once for each option at the end of the path."""
+    listed, parts = int64s(context, LIST), int32s(context, PART)
+    found = int(listed[end - 1] >> 1)
+    last = end
+    if field(context, found, KIND) == ALT:  # the record itself
+        last = base
+    else:
+        found = field(context, found, A + int(listed[end - 1] & 1))
+    first = field(context, found, A)
+    for index in range(first, first + field(context, found, B)):
+        made = int(parts[index])
+        for step in range(last - 1, base - 1, -1):
+            node, side = int(listed[step] >> 1), int(listed[step] & 1)
+            if field(context, node, KIND) == AND:
+                made = both_of(context, made, field(context, node, B - side))
+            elif side:
+                made = pair_of(context, field(context, node, A), made)
+            else:
+                made = pair_of(context, made, field(context, node, B))
+        push(context, made)
+
+
+@once
+def _put_back(context: Context, place: int, base: int, end: int) -> None:
+    """Move the records from `end` on to `place` and then to `base`, without ∅."""
+    listed, last = int64s(context, LIST), int(context[TOP])
+    context[TOP], listed[place] = base, EMPTY
+    for index in range(end, last):
+        if listed[index] == EMPTY:
+            continue
+        if listed[place] == EMPTY:
+            listed[place] = listed[index]
+        else:
+            push(context, int(listed[index]))
+
+
+@inner
+def split_state(context: Context, state: int) -> None:
+    """Write the options of a state, -1 if not split; never changed later, as others may read."""
+    base, listed = int(context[TOP]), int64s(context, LIST)
+    count, kept = list_options(context, int(int32s(context, STATE_RECORD)[state])), base
+    for index in range(base, base + count):
+        option = int(listed[index])
+        if context[WANT] == 0 and field(context, option, ABOUT) & DEAD == 0:
+            listed[kept], kept = state_of(context, option), kept + 1
+    context[TOP] = base
+    if context[WANT]:
+        return
+    begin, options = int(context[OPTIONS]), int32s(context, OPTION)
+    if count == 1 or begin + count + 1 > OPTIONS_ROOM:
+        int32s(context, OPTION_AT)[state] = -1
+        return
+    for index in range(base, kept):
+        options[begin + index - base] = listed[index]
+    options[begin + kept - base] = 0
+    context[OPTIONS] = begin + kept - base + 1
+    fence()
+    int32s(context, OPTION_AT)[state] = begin
+
 
 _MOST_ITEM_STATES: Final = 2048
 _MOST_OPEN: Final = 512
@@ -346,3 +486,41 @@ def _queue(context: Context, record: int, turn: int) -> None:
     if field(context, record, ABOUT) & DEAD == 0 and field(context, record, QUEUED) != turn:
         put(context, record, QUEUED, turn)
         push(context, record)
+
+
+@inner
+def write(context: Context, program: WholeNumbers, made: WholeNumbers) -> None:
+    """Make the records of a program, one for each of `made`.
+
+    Each takes five numbers: kind, A, B, C; for bytes the four words; for alternatives the index of
+    their options in the program, and their number. A negative part -1 - n is record n of `made`.
+    """
+    for index in range(made.shape[0]):
+        if context[WANT]:
+            return
+        at = index * 5
+        kind, b = program[at], int(program[at + 2])
+        first = int(program[at + 1])
+        a = 0 if kind == BYTES else _written(made, first)
+        if kind == BYTES:
+            members = set_of(context, first, b, int(program[at + 3]), int(program[at + 4]))
+            made[index] = record_of(context, BYTES, members, 0, 0) if members else EMPTY
+        elif kind == CONCAT:
+            made[index] = pair_of(context, a, _written(made, b))
+        elif kind == ALT:
+            for option in range(first, first + b):
+                push(context, _written(made, int(program[option])))
+            made[index] = alt_of(context, 0)
+        elif kind == REPEAT:
+            made[index] = repeat_of(context, a, b, int(program[at + 3]))
+        elif kind == AND:
+            made[index] = both_of(context, a, _written(made, b))
+        elif kind == NOT:
+            made[index] = not_of(context, a)
+        else:
+            made[index] = record_of(context, int(kind), first, b, 0)
+
+
+@inner
+def _written(made: WholeNumbers, part: int) -> int:
+    return int(made[-1 - part]) if part < 0 else part

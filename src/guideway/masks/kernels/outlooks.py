@@ -50,11 +50,11 @@ from guideway.masks.kernels.lexer_layout import (
     X_ROOT,
     X_STACK,
 )
-from guideway.masks.kernels.lexers import (
-    leaves_lexer,
-)
 from guideway.masks.kernels.macros import learn_lexer, step
 from guideway.masks.kernels.pictures import is_lead
+from guideway.masks.kernels.scans import (
+    leaves_lexer,
+)
 from guideway.masks.kernels.views import (
     Context,
     inner,

@@ -31,7 +31,7 @@ from guideway.masks.kernels.layout import (
     WALK,
     WANT,
 )
-from guideway.masks.kernels.skips import EVERYWHERE, SMALL, leads_back, stays
+from guideway.masks.kernels.returns import EVERYWHERE, SMALL, leads_back, stays
 from guideway.masks.kernels.views import (
     Context,
     Ints,

@@ -1,10 +1,6 @@
-"""Regular expressions as records: hash-consing, as in `lowering.expr`.
+"""Regular expressions as hash-consed records."""
 
-Equal expressions are the same record; a set is the number of a set of bytes; 0 is ∅ of either. A
-lexicon's context is used only under its lock. If an array is full, WANT names it and functions
-return 0: nothing is memoised, loops end, and Python makes room and calls again. LIST is a shared
-stack: each function pops what it has pushed.
-"""
+from typing import Final
 
 from guideway.masks.kernels.intern import mixed
 from guideway.masks.kernels.layout import ACCEPTS
@@ -13,6 +9,7 @@ from guideway.masks.kernels.record_layout import (
     ALT,
     AND,
     BYTES,
+    CONCAT,
     DEAD,
     EMPTY,
     EMPTY_KIND,
@@ -329,3 +326,292 @@ def state_of(context: Context, record: int) -> int:
     put(context, record, STATE, made)
     context[STATES] = made + 1
     return made
+
+
+@inner
+def sort_list(context: Context, first: int) -> None:
+    """Sort the list from `first` on and drop duplicates (Shell 1959, gaps 1, 4, 13, …)."""
+    listed, end = int64s(context, LIST), int(context[TOP])
+    gap = 1
+    while gap * 3 < end - first:
+        gap = gap * 3 + 1
+    while gap > 0:
+        for index in range(first + gap, end):
+            value, place = listed[index], index
+            while place - gap >= first and listed[place - gap] > value:
+                listed[place] = listed[place - gap]
+                place -= gap
+            listed[place] = value
+        gap //= 3
+    kept = first
+    for index in range(first, end):
+        if kept == first or listed[kept - 1] != listed[index]:
+            listed[kept] = listed[index]
+            kept += 1
+    context[TOP] = kept
+
+
+@inner
+def is_among(context: Context, first: int, end: int, wanted: int) -> bool:
+    """Return True if a number is in the sorted list [first, end)."""
+    listed, low, high = int64s(context, LIST), first, end
+    while low < high:
+        middle = (low + high) >> 1
+        if listed[middle] < wanted:
+            low = middle + 1
+        else:
+            high = middle
+    return low < end and listed[low] == wanted
+
+
+@inner
+def item_of(context: Context, record: int) -> int:
+    """The repeated item, or the record itself. x? counts x."""
+    kind = field(context, record, KIND)
+    if kind == REPEAT:
+        return field(context, record, A)
+    if kind == ALT and field(context, record, B) == 2:
+        parts, at = int32s(context, PART), field(context, record, A)
+        if parts[at] == EPSILON:
+            return int(parts[at + 1])
+    return record
+
+
+@inner
+def low_of(context: Context, record: int) -> int:
+    if field(context, record, KIND) == REPEAT:
+        return field(context, record, B)
+    return 1 if item_of(context, record) == record else 0
+
+
+@inner
+def high_of(context: Context, record: int) -> int:
+    """The greatest count, -1 if unbounded."""
+    return field(context, record, C) if field(context, record, KIND) == REPEAT else 1
+
+
+_DEPTH: Final = 8  # common heads, before two records differ
+
+
+@inner
+def is_denied(context: Context, one: int, other: int) -> bool:
+    """Return True if one is a complement that obviously excludes all texts of the other."""
+    if field(context, one, KIND) == NOT and _holds(context, field(context, one, A), other):
+        return True
+    return field(context, other, KIND) == NOT and _holds(context, field(context, other, A), one)
+
+
+@inner
+def _holds(context: Context, outer: int, inside: int) -> bool:
+    """Return True if `inside` is `outer`, one of its options, or so after common heads."""
+    for _ in range(_DEPTH):
+        if outer == inside:
+            return True
+        concat = field(context, inside, KIND) == CONCAT
+        if field(context, outer, KIND) == ALT:
+            if _has_all(context, outer, inside):
+                return True
+            if not concat:
+                return False
+            outer = _option_like(context, outer, field(context, inside, A))
+        if (
+            not concat
+            or field(context, outer, KIND) != CONCAT
+            or field(context, outer, A) != field(context, inside, A)
+        ):
+            return False
+        outer, inside = field(context, outer, B), field(context, inside, B)
+    return False
+
+
+@once
+def _has_all(context: Context, outer: int, inside: int) -> bool:
+    """Return True if the options of `inside` are among those of `outer`; both are sorted."""
+    parts = int32s(context, PART)
+    place = field(context, outer, A)
+    end = place + field(context, outer, B)
+    nested = field(context, inside, KIND) == ALT
+    at = field(context, inside, A)
+    for index in range(field(context, inside, B) if nested else 1):
+        wanted = int(parts[at + index]) if nested else inside
+        while place < end and parts[place] < wanted:
+            place += 1
+        if place == end or parts[place] != wanted:
+            return False
+    return True
+
+
+@once
+def _option_like(context: Context, outer: int, head: int) -> int:
+    """An option of `outer` that is a concatenation with this head; 0 if none."""
+    parts, first = int32s(context, PART), field(context, outer, A)
+    for index in range(first, first + field(context, outer, B)):
+        option = int(parts[index])
+        if field(context, option, KIND) == CONCAT and field(context, option, A) == head:
+            return option
+    return 0
+
+
+_SUPERFLUOUS_DEPTH: Final = 6
+_PASSED: Final = 16  # nullable heads that are skipped in a row
+
+
+@inner
+def drop_superfluous(context: Context, first: int) -> None:
+    """Drop options whose texts are all texts of another: see `lowering.expr`."""
+    listed, end = int64s(context, LIST), int(context[TOP])
+    for index in range(first, end):
+        push(context, _shape(context, int(listed[index])))
+    if context[WANT] or not _are_alike(context, end):
+        context[TOP] = end
+        return
+    kept = first
+    for index in range(first, end):
+        covered = False
+        for other in range(first, end):
+            if (
+                other != index
+                and listed[end + other - first] == listed[end + index - first]
+                and _covers(context, int(listed[other]), int(listed[index]))
+            ):
+                covered = True
+                break
+        push(context, 0 if covered else int(listed[index]))
+    if context[WANT]:
+        context[TOP] = end
+        return
+    for place in range(2 * end - first, context[TOP]):
+        if listed[place]:
+            listed[kept] = listed[place]
+            kept += 1
+    context[TOP] = kept
+
+
+@once
+def _are_alike(context: Context, first: int) -> bool:
+    """Return True if two of the shapes from `first` on are equal."""
+    listed, end = int64s(context, LIST), int(context[TOP])
+    for index in range(first, end):
+        push(context, int(listed[index]))
+    found = context[WANT] == 0
+    if found:
+        sort_list(context, end)
+        found = context[TOP] - end < end - first
+    context[TOP] = end
+    return found
+
+
+@once
+def _shape(context: Context, option: int) -> int:
+    """Hash of the items of an option, without counts."""
+    code = 0
+    for _ in range(_SUPERFLUOUS_DEPTH):
+        concat = field(context, option, KIND) == CONCAT
+        head = field(context, option, A) if concat else option
+        code = mixed(code, item_of(context, head))
+        if not concat:
+            return code
+        option = field(context, option, B)
+    return mixed(code, option)
+
+
+@once
+def _covers(context: Context, outer: int, inside: int) -> bool:
+    """Return True if both have the same items, and the counts of `outer` contain the others."""
+    for _ in range(_SUPERFLUOUS_DEPTH):
+        concat = field(context, outer, KIND) == CONCAT
+        if concat != (field(context, inside, KIND) == CONCAT):
+            return False
+        head = field(context, outer, A) if concat else outer
+        other = field(context, inside, A) if concat else inside
+        if item_of(context, head) != item_of(context, other):
+            return False
+        most = high_of(context, head)
+        if low_of(context, head) > low_of(context, other) or (
+            most >= 0 and not 0 <= high_of(context, other) <= most
+        ):
+            return False
+        if not concat:
+            return True
+        outer, inside = field(context, outer, B), field(context, inside, B)
+    return outer == inside
+
+
+@inner
+def drop_tails(context: Context, first: int) -> None:
+    """Drop options that another becomes by skipping nullable heads (800 optional letters: 1 GB)."""
+    listed, end = int64s(context, LIST), int(context[TOP])
+    for index in range(first, end):
+        rest, passed = int(listed[index]), 0
+        while passed < _PASSED and _may_be_passed(context, rest):
+            rest, passed = field(context, rest, B), passed + 1
+            if is_among(context, first, end, rest):
+                push(context, rest)
+                passed = _PASSED
+    if context[WANT] or context[TOP] == end:
+        context[TOP] = end
+        return
+    sort_list(context, end)
+    kept, last = first, int(context[TOP])
+    for index in range(first, end):
+        if not is_among(context, end, last, int(listed[index])):
+            listed[kept] = listed[index]
+            kept += 1
+    context[TOP] = kept
+
+
+@inner
+def leads_on(context: Context, outer: int, inside: int) -> bool:
+    """Return True if `outer` becomes `inside` by skipping nullable parts after equal heads."""
+    for _ in range(_SUPERFLUOUS_DEPTH):
+        rest, passed = outer, 0
+        while rest != inside and passed < _PASSED and _may_be_passed(context, rest):
+            rest, passed = field(context, rest, B), passed + 1
+        if rest == inside:
+            return True
+        if field(context, outer, KIND) != CONCAT or field(context, inside, KIND) != CONCAT:
+            return False
+        if field(context, outer, A) != field(context, inside, A):
+            return False
+        outer, inside = field(context, outer, B), field(context, inside, B)
+    return False
+
+
+@inner
+def _may_be_passed(context: Context, record: int) -> bool:
+    if field(context, record, KIND) != CONCAT:
+        return False
+    return field(context, field(context, record, A), ABOUT) & NULLABLE != 0
+
+
+@inner
+def nearest(context: Context, base: int) -> int:
+    """Pop the low half of the least number of the heap from `base` on."""
+    heap = int64s(context, LIST)
+    least = int(heap[base] & 0xFFFFFFFF)
+    context[TOP] -= 1
+    count = context[TOP] - base
+    value, place = heap[context[TOP]], 0
+    while 2 * place + 1 < count:
+        child = 2 * place + 1
+        if child + 1 < count and heap[base + child + 1] < heap[base + child]:
+            child += 1
+        if heap[base + child] >= value:
+            break
+        heap[base + place] = heap[base + child]
+        place = child
+    heap[base + place] = value
+    return least
+
+
+@inner
+def put_in_order(context: Context, base: int, value: int) -> None:
+    """Push a number on the heap from `base` on."""
+    push(context, value)
+    heap, place = int64s(context, LIST), context[TOP] - base - 1
+    if context[WANT]:
+        return
+    while place > 0 and heap[base + (place - 1) // 2] > value:
+        heap[base + place] = heap[base + (place - 1) // 2]
+        place = (place - 1) // 2
+    heap[base + place] = value

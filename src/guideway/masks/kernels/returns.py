@@ -1,33 +1,47 @@
-"""Characters that lead from a lexical state back to it.
-
-Within a string nearly all do. Non-ASCII characters are one class, or two: white space and others,
-as patterns mostly distinguish no more.
-"""
+"""Characters that lead from a lexical state back to it."""
 
 from typing import Final
 
 import numpy as np
 
-from guideway.masks.kernels.characters import (
-    INVALID,
-    begins_space,
-    is_space,
-    utf8_after,
-    utf8_lead,
-)
 from guideway.masks.kernels.layout import (
     ACCEPTS,
     EXPANDED,
+    HEIGHT,
+    HOLD,
     LEX,
+    LEX_FIRST,
     LEX_FLAG,
     LEXICON,
     LOOP,
     LOOPS,
     NEED_LEX,
+    PART,
+    TRIE_BYTE,
+    TRIE_DEPTH,
+    TRIE_END,
+    WALK,
     WANT,
 )
 from guideway.masks.kernels.lexemes import expand_wanted
-from guideway.masks.kernels.views import Context, inner, int32s, once, uint8s, uint64s
+from guideway.masks.kernels.tries import (
+    INVALID,
+    begins_space,
+    code_after,
+    is_space,
+    utf8_after,
+    utf8_lead,
+)
+from guideway.masks.kernels.views import (
+    Context,
+    Sets,
+    inner,
+    int32s,
+    once,
+    uint8s,
+    uint16s,
+    uint64s,
+)
 
 _KNOWN: Final = 1  # the loops of a state are known
 ALL_ELSE: Final = 2  # they include all non-ASCII characters except white space
@@ -158,3 +172,129 @@ def _is_within(context: Context, at: int) -> int:
     if not is_expanded(context, at):
         return NEED_LEX
     return 0 if uint8s(context, LEX_FLAG)[at] & ACCEPTS else 1
+
+
+@inner
+def leaves(context: Context, state: int, between: int) -> int:
+    """Return 1 if a byte that begins no character leads on, else 0."""
+    first, outside = uint64s(context, LEX_FIRST), np.uint64(0)
+    if not is_expanded(context, state) or not is_expanded(context, between):
+        return NEED_LEX
+    for word in range(4):
+        outside |= first[state * 4 + word] & ~first[between * 4 + word]
+    return 1 if outside != 0 else 0
+
+
+@inner
+def repeats(context: Context, state: int, between: int) -> bool:
+    """Return True if a one-byte character leads back to the state."""
+    rows = int32s(context, LEX)
+    for byte in range(256):
+        if rows[state * 256 + byte] == state and rows[between * 256 + byte] == between:
+            return True
+    return False
+
+
+OTHER: Final = 1  # a subtree has non-ASCII bytes
+_BROKEN: Final = 2  # it has bytes that are no UTF-8 from the root on
+_INSIDE: Final = 4  # its node is within a character
+_SPACED: Final = 8  # it has non-ASCII white space, which \S and "." exclude
+EVERYWHERE: Final = 2
+SMALL: Final = 5  # smaller subtrees are walked as fast as they are checked
+_LARGE: Final = 64  # subtrees of this size with exits everywhere get no list of exits
+
+
+@inner
+def survey_parts(context: Context, scratch: Sets) -> None:
+    """Write the flags of each subtree of the vocabulary; `scratch` is zeros, 3 for each depth."""
+    bytes_, depths = uint8s(context, TRIE_BYTE), uint16s(context, TRIE_DEPTH)
+    holds, parts, states = uint64s(context, HOLD), uint8s(context, PART), int32s(context, WALK)
+    nodes = int(int32s(context, TRIE_END)[0])
+    states[0] = 0
+    for node in range(1, nodes):
+        depth = depths[node]
+        code = code_after(int(states[depth - 1]), int(bytes_[node]))
+        state, states[depth] = code & 15, code
+        parts[node] = _BROKEN if state == INVALID else 0 if state == 0 else _INSIDE
+        if state == 0 and is_space(code >> 4):
+            parts[node] = _SPACED
+    for node in range(nodes - 1, 0, -1):
+        at, byte, own = depths[node] * 3, int(bytes_[node]), int(parts[node])
+        holds[node * 2], holds[node * 2 + 1] = scratch[at + 3], scratch[at + 4]
+        parts[node] = own | int(np.int64(scratch[at + 5]))
+        scratch[at + 2] |= np.uint64(parts[node] & (OTHER | _BROKEN | _SPACED))
+        scratch[at] |= scratch[at + 3]
+        scratch[at + 1] |= scratch[at + 4]
+        if byte < 0x80:
+            scratch[at + (byte >> 6)] |= np.uint64(1) << np.uint64(byte & 63)
+        else:
+            scratch[at + 2] |= np.uint64(OTHER)
+        scratch[at + 3] = scratch[at + 4] = scratch[at + 5] = np.uint64(0)
+    _survey_heights(context, nodes)
+
+
+@once
+def _survey_heights(context: Context, nodes: int) -> None:
+    ends, heights = int32s(context, TRIE_END), uint8s(context, HEIGHT)
+    for node in range(nodes - 1, 0, -1):
+        child, height = node + 1, 0
+        while child < ends[node]:
+            height = max(height, int(heights[child]) + 1)
+            child = int(ends[child])
+        heights[node] = min(height, 255)
+
+
+@inner
+def stays(context: Context, node: int, state: int, leads: Sets) -> int:
+    """Decide whether a state reads all below a node and stays itself.
+
+    Returns 0 if not, if not worth checking, or if it has exits before bytes in `leads`; 1 if so;
+    EVERYWHERE if so, but with exits almost everywhere, and all bytes in `leads`; or a code.
+    """
+    code = leads_back(context, node, state)
+    if code <= 0 or uint8s(context, LEX_FLAG)[state] & ACCEPTS == 0:
+        return code
+    return _leaves_from(context, node, leads)
+
+
+@inner
+def leads_back(context: Context, node: int, state: int) -> int:
+    """Return 1 if all below a node leads from a state back to it; 0 if not or not checked."""
+    if int32s(context, TRIE_END)[node] - node < SMALL:
+        return 0
+    loops = uint64s(context, LOOP)
+    if uint8s(context, LOOPS)[state] == 0:
+        code = find_loops(context, state)
+        if code < 0:
+            return code
+    holds, part = uint64s(context, HOLD), uint8s(context, PART)[node]
+    if holds[node * 2] & ~loops[state * 2] != 0 or holds[node * 2 + 1] & ~loops[state * 2 + 1] != 0:
+        return 0
+    others = all_else_loop(int(uint8s(context, LOOPS)[state]))
+    if part & OTHER and not _all_loop(int(part), others):
+        return 0
+    return 1
+
+
+@inner
+def _all_loop(part: int, others: int) -> bool:
+    """Return True if the non-ASCII characters of a subtree lead back."""
+    return part & (_BROKEN | _INSIDE) == 0 and others >= (2 if part & _SPACED else 1)
+
+
+@inner
+def _leaves_from(context: Context, node: int, leads: Sets) -> int:
+    """The result of `stays` for an accepting state."""
+    holds, part = uint64s(context, HOLD), uint8s(context, PART)[node]
+    inside = (holds[node * 2] & leads[0]) | (holds[node * 2 + 1] & leads[1])
+    if part & OTHER:
+        inside |= leads[2] | leads[3]
+    if inside == 0:
+        return 1
+    many = int32s(context, TRIE_END)[node] - node >= _LARGE
+    return EVERYWHERE if many and are_all(leads) else 0
+
+
+@inner
+def are_all(leads: Sets) -> bool:
+    return ~(leads[0] & leads[1] & leads[2] & leads[3]) == 0

@@ -1,14 +1,18 @@
-"""The trie of all tokens, and tries of rests of tokens, in the same arrays.
+"""Tries of tokens."""
 
-The vocabulary's trie comes first. A trie is the number of its root, which has no byte and no token;
-so any node stands for the trie below it.
-"""
+from typing import Final
 
 import numpy as np
 
+from guideway.masks.kernels.intern import mixed
 from guideway.masks.kernels.layout import (
     EVERY,
+    ROW_CODE,
     ROW_WORDS,
+    SHELF,
+    SHELF_CODE,
+    SHELF_ROOM,
+    SHELF_ROW,
     TRIE_AT,
     TRIE_BYTE,
     TRIE_DEPTH,
@@ -23,6 +27,7 @@ from guideway.masks.kernels.views import (
     Words,
     inner,
     int32s,
+    int64s,
     uint8s,
     uint16s,
     uint32s,
@@ -227,3 +232,80 @@ def merge(
         depth, level = depth + 1, level + _LEVEL
         levels[level], levels[level + 1], levels[level + 2] = last, top, node
     return free
+
+
+INVALID: Final = 8
+
+
+@inner
+def utf8_after(state: int, byte: int) -> int:
+    """UTF-8 state after a byte (RFC 3629 §4): 0 between characters, 1–7 within one, or INVALID."""
+    if state == 0:
+        return utf8_lead(byte)
+    low = 0xA0 if state == 4 else 0x90 if state == 6 else 0x80
+    high = 0x9F if state == 5 else 0x8F if state == 7 else 0xBF
+    if state == INVALID or byte < low or byte > high:
+        return INVALID
+    return state - 1 if state <= 3 else 1 if state <= 5 else 2
+
+
+@inner
+def utf8_lead(byte: int) -> int:
+    if byte < 0xC2 or byte > 0xF4:
+        return 0 if byte < 0x80 else INVALID
+    if byte < 0xE0:
+        return 1
+    if byte < 0xF0:
+        return 4 if byte == 0xE0 else 5 if byte == 0xED else 2
+    return 6 if byte == 0xF0 else 7 if byte == 0xF4 else 3
+
+
+@inner
+def code_after(code: int, byte: int) -> int:
+    """The last three bytes of a character << 4 | the UTF-8 state after `byte`, 0 at its end."""
+    before = code & 15
+    read = ((code >> 4) << 8 | byte) & 0xFFFFFF if before != 0 else byte
+    return read << 4 | utf8_after(before, byte)
+
+
+@inner
+def is_space(read: int) -> bool:
+    """Return True for white space outside ASCII: U+0085, A0, 1680, 2000 to 200A, …"""
+    if 0xE28080 <= read <= 0xE2808A or read in (0xC285, 0xC2A0, 0xE19A80, 0xE280A8, 0xE280A9):
+        return True
+    return read in (0xE280AF, 0xE2819F, 0xE38080, 0xEFBBBF)
+
+
+@inner
+def begins_space(read: int) -> bool:
+    """Return True if these one or two bytes begin such white space."""
+    if read in (0xC2, 0xE1, 0xE2, 0xE3, 0xEF):
+        return True
+    return read in (0xE19A, 0xE280, 0xE281, 0xE380, 0xEFBB)
+
+
+@inner
+def shelved(context: Context, row: Words) -> int:
+    """The number of the equal row, 0 if none; sets ROW_CODE to the hash."""
+    words, total = context[ROW_WORDS], np.uint64(0)
+    for word in range(words):
+        total += np.uint64(row[word]) * np.uint64(np.uint32((2 * word + 1) * 0x9E3779B1))
+    code = mixed(int(np.int64(total)), words)
+    context[ROW_CODE] = code
+    table, codes = int32s(context, SHELF), int64s(context, SHELF_CODE)
+    last = 2 * context[SHELF_ROOM] - 1
+    place = code & last
+    while table[place] != 0:
+        number = int(table[place])
+        if codes[number] == code and _same(row, uint32s(int64s(context, SHELF_ROW), number), words):
+            return number
+        place = (place + 1) & last
+    return 0
+
+
+@inner
+def _same(row: Words, other: Words, words: int) -> bool:
+    different = np.uint32(0)
+    for word in range(words):
+        different |= row[word] ^ other[word]
+    return different == 0

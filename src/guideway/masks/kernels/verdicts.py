@@ -1,33 +1,28 @@
-"""Verdicts: liveness of configurations, where there are lookaheads.
-
-Without guards, whatever is made of live parts is alive. With guards it depends on all that follows,
-so the closure's configurations are judged. Settled nodes, which never leave a guard behind, are
-skipped; the rest is the place, a node and a stack, with a memoised verdict. `searches` and Python
-find it.
-"""
+"""Liveness of configurations."""
 
 from typing import Final
 
 import numpy as np
 
-from guideway.masks.kernels.behind import (
-    begun_behind,
-    lines_behind,
-    put_on,
-    put_on_free,
-    stack_behind,
-    states_below,
-    ways_behind,
-)
-from guideway.masks.kernels.guards import GONE, guards_after
+from guideway.masks.kernels.entries import GONE, guards_after
 from guideway.masks.kernels.intern import judgement_of, node_of
 from guideway.masks.kernels.lalr import (
+    begun_behind,
+    lines_behind,
     may_end,
     may_take,
+    put_on,
+    put_on_free,
     some_line_fits,
+    stack_behind,
+    states_below,
     top_field,
+    ways_behind,
 )
 from guideway.masks.kernels.layout import (
+    ASKED,
+    ASKED_AT,
+    ASKED_COUNT,
     BEHIND,
     BOUNDED,
     CAPTURE,
@@ -35,14 +30,20 @@ from guideway.masks.kernels.layout import (
     COUNTED,
     DEAD,
     DOUBT,
+    DOUBTFUL,
     EDGE,
+    EXPANDED,
     EXPR,
+    FOUND,
+    FOUND_IS,
     GUARDED,
     KEY,
     LALR,
+    LALRS,
     LAST_LINE,
     LEX,
     LEX_FIRST,
+    LEX_FLAG,
     LEXEME,
     LINE,
     LITERAL,
@@ -56,9 +57,11 @@ from guideway.masks.kernels.layout import (
     NEWLINE_BYTE,
     NIL,
     NODE,
+    OK,
     OPENED,
     READ_STATE,
     RESUME,
+    SCRATCH,
     SETTLED,
     STACK,
     STOP,
@@ -77,15 +80,8 @@ from guideway.masks.kernels.layout import (
     WANT,
     WORDS,
 )
-from guideway.masks.kernels.lexer_layout import FITTED, FITTED_IS, LEXER, V_APART
-from guideway.masks.kernels.views import (
-    Context,
-    inner,
-    int32s,
-    int64s,
-    lowest_bit,
-    uint64s,
-)
+from guideway.masks.kernels.lexer_layout import APART, FITTED, FITTED_IS, LEXER, V_APART
+from guideway.masks.kernels.views import Context, inner, int32s, int64s, lowest_bit, uint8s, uint64s
 
 _ABOVE: Final = 4  # greatest number of nodes above TOOK
 _IN_CHARACTER: Final = 3  # bytes that may be missing of a character
@@ -367,3 +363,77 @@ def _is_settled(context: Context, node: int) -> int:
         context[WANT] = node
         return NEED_SETTLED
     return 1 if settled == 1 else 0
+
+
+ASKING: Final = 1
+
+
+@inner
+def judge_found(context: Context) -> int:
+    """Set the verdicts of the closure's configurations; ASKING if those of ASKED are missing."""
+    found, marks = int64s(context, SCRATCH), uint8s(context, FOUND_IS)
+    asked = int32s(context, ASKED)
+    context[ASKED_COUNT] = context[ASKED_AT] = 0
+    for index in range(context[FOUND]):
+        if marks[index] != V_UNKNOWN:
+            continue
+        config = int(found[index])
+        verdict = _judged(context, config >> 32, config & 0xFFFFFFFF)
+        if verdict == NEED_JUDGE:
+            asked[context[ASKED_COUNT]] = context[WANT]
+            context[ASKED_COUNT] += 1
+            continue
+        if verdict < 0:
+            return verdict
+        if verdict == V_DOUBT:
+            context[DOUBTFUL] |= 1
+        if verdict == V_APART:
+            alone = node_of(context, APART, config >> 32, 0, 0, 0, 0)
+            if alone < 0:
+                return alone
+            found[index], verdict = (alone << 32) | (config & 0xFFFFFFFF), V_ALIVE
+        marks[index] = verdict
+    return OK if context[ASKED_COUNT] == 0 else ASKING
+
+
+@inner
+def _judged(context: Context, node: int, stack: int) -> int:
+    shut = _is_shut(context, node)
+    if shut != 0:
+        return shut if shut < 0 else V_DEAD
+    verdict = freely(context, node, stack) if context[LALRS] != 0 else V_UNKNOWN
+    return verdict_of(context, node, stack) if verdict == V_UNKNOWN else verdict
+
+
+@inner
+def _is_shut(context: Context, node: int) -> int:
+    """Return 1 if guards reject all first bytes of a LINE (saves verdicts of its columns)."""
+    nodes, first, flags = (
+        int32s(context, NODE),
+        uint64s(context, LEX_FIRST),
+        uint8s(context, LEX_FLAG),
+    )
+    if nodes[node * 6] != GUARDED or nodes[nodes[node * 6 + 1] * 6] != LINE:
+        return 0
+    lexical, guard = int(nodes[nodes[node * 6 + 1] * 6 + 1]), int(nodes[node * 6 + 2])
+    a, b = first[lexical * 4], first[lexical * 4 + 1]
+    c, d = first[lexical * 4 + 2], first[lexical * 4 + 3]
+    while guard != 0:
+        state = int(nodes[guard * 6 + 1])
+        if flags[state] & EXPANDED == 0:
+            context[WANT] = state
+            return NEED_LEX
+        a, b = a & first[state * 4], b & first[state * 4 + 1]
+        c, d = c & first[state * 4 + 2], d & first[state * 4 + 3]
+        guard = int(nodes[guard * 6 + 3])
+    return 1 if (a | b | c | d) == 0 else 0
+
+
+@inner
+def keep_living(context: Context) -> None:
+    found, marks, kept = int64s(context, SCRATCH), uint8s(context, FOUND_IS), 0
+    for index in range(context[FOUND]):
+        if marks[index] == V_ALIVE:
+            found[kept], marks[kept] = found[index], V_ALIVE
+            kept += 1
+    context[FOUND] = kept

@@ -1,17 +1,249 @@
-"""Array types of kernels, and decorators that declare kernel functions.
+"""Declarations of kernels, and their operands in LLVM."""
 
-In kernels an array is the address of its first item. Whole arrays also have their length.
-Annotations are the signature of a kernel: `int` is int64, and so on.
-"""
-
+import ast
 from collections.abc import Callable
+from dataclasses import dataclass
 from types import FunctionType
-from typing import Annotated, Any, TypeAlias, TypeVar, cast
+from typing import Annotated, Any, Final, TypeAlias, TypeVar, cast, final
 
 import numpy as np
 from numpy.typing import NDArray
 
-from guideway.masks.kernels.declarations import Inner, Word
+SIGNED: Final = "int64"
+SET: Final = "uint64"
+WORD: Final = "uint32"
+BOOL: Final = "bool"
+LLVM: Final = {SIGNED: "i64", SET: "i64", WORD: "i32", BOOL: "i1"}
+# Items of arrays: LLVM type, kind when read, and how they are widened.
+ITEMS: Final = {
+    "int64": ("i64", SIGNED, ""),
+    "uint64": ("i64", SET, ""),
+    "uint32": ("i32", WORD, ""),
+    "int32": ("i32", SIGNED, "sext"),
+    "uint16": ("i16", SIGNED, "zext"),
+    "uint8": ("i8", SIGNED, "zext"),
+}
+_BITWISE: Final = {ast.BitAnd: "and", ast.BitOr: "or", ast.BitXor: "xor"}
+_ARITHMETIC: Final[dict[type[ast.operator], str]] = {
+    ast.Add: "add",
+    ast.Sub: "sub",
+    ast.Mult: "mul",
+    **_BITWISE,
+}
+_COMPARED: Final[dict[type[ast.cmpop], str]] = {
+    ast.Eq: "eq",
+    ast.NotEq: "ne",
+    ast.Lt: "lt",
+    ast.LtE: "le",
+    ast.Gt: "gt",
+    ast.GtE: "ge",
+}
+
+
+def llvm_type(kind: str) -> str:
+    """LLVM type of a kind; for an array with its length, that of the address."""
+    return "ptr" if kind[-1] in "*]" else LLVM[kind]
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class Operand:
+    """A value: kind, LLVM text, and the constant or the length of the array if known."""
+
+    kind: str
+    text: str
+    constant: int | None = None
+    length: str = ""
+
+    @property
+    def item(self) -> str:
+        return self.kind.rstrip("*[]")
+
+
+def constant(value: int) -> Operand:
+    if isinstance(value, bool):
+        return Operand(BOOL, str(value).lower(), int(value))
+    return Operand(SIGNED if value < 1 << 63 else SET, str(value), value)
+
+
+def common_kind(one: Operand, other: Operand) -> str:
+    """The kind that both can be converted to without loss."""
+    kinds = {one.kind, other.kind}
+    if len(kinds) == 1:
+        return one.kind
+    if not kinds <= LLVM.keys():
+        raise TypeError(f"nothing is both of {one} and {other}")
+    if kinds == {SIGNED, SET}:
+        signed = one if one.kind == SIGNED else other
+        if signed.constant is None or signed.constant < 0:
+            raise TypeError(f"a signed number and an unsigned one: {one}, {other}")
+    return SET if SET in kinds else SIGNED
+
+
+@final
+class Instructions:
+    __slots__ = ("lines", "names", "slots")
+
+    def __init__(self) -> None:
+        self.lines: list[str] = []
+        self.slots: list[str] = []
+        self.names = 0
+
+    def fresh(self, what: str = "t") -> str:
+        self.names += 1
+        return f"{what}{self.names}"
+
+    def add(self, line: str) -> None:
+        self.lines.append(f"  {line}")
+
+    def label(self, name: str) -> None:
+        self.lines.append(f"{name}:")
+
+    def slot(self, name: str) -> str:
+        """A stack slot for a value of a type; LLVM turns these into registers."""
+        slot = "%" + self.fresh("s")
+        self.slots.append(f"  {slot} = alloca {name}")
+        return slot
+
+    def value(self, instruction: str) -> str:
+        """Add an instruction; return the name of its result."""
+        name = "%" + self.fresh()
+        self.add(f"{name} = {instruction}")
+        return name
+
+    def told_as(self, value: Operand, kind: str) -> str:
+        """Convert a value to another kind, keeping its lower bits."""
+        if value.kind == kind or (value.kind[:-2] == kind[:-1] and kind[-1] == "*"):
+            return value.text
+        if value.kind not in LLVM or kind not in LLVM:
+            raise TypeError(f"{value} is no {kind}")
+        if kind == BOOL:
+            return self.value(f"icmp ne {LLVM[value.kind]} {value.text}, 0")
+        if value.constant is not None:
+            return str(value.constant & 0xFFFFFFFF if kind == WORD else value.constant)
+        before, after = LLVM[value.kind], LLVM[kind]
+        if before == after:
+            return value.text
+        how = "trunc" if value.kind != BOOL and kind == WORD else "zext"
+        return self.value(f"{how} {before} {value.text} to {after}")
+
+    def fitted(self, value: Operand, kind: str) -> str:
+        """As `told_as`, but a change of sign or a narrowing is a TypeError."""
+        if {value.kind, kind} == {SIGNED, SET} and value.constant is None:
+            raise TypeError(f"{value} is no {kind}")
+        if kind == WORD and value.kind != WORD:
+            raise TypeError(f"{value} may be too much for {kind}")
+        return self.told_as(value, kind)
+
+    def reckoned(self, operator: ast.operator, one: Operand, other: Operand) -> Operand:
+        """Apply a binary operator."""
+        if isinstance(operator, ast.LShift | ast.RShift):
+            return self._shifted(operator, one, other)
+        if isinstance(operator, ast.FloorDiv | ast.Mod):
+            return self._divided(operator, one, other)
+        kind = common_kind(one, other)
+        if kind == WORD:
+            kind = SET
+        if kind == BOOL and type(operator) not in _BITWISE:
+            kind = SIGNED
+        texts = self.told_as(one, kind), self.told_as(other, kind)
+        name = _ARITHMETIC[type(operator)]
+        return Operand(kind, self.value(f"{name} {LLVM[kind]} {texts[0]}, {texts[1]}"))
+
+    def _shifted(self, operator: ast.operator, one: Operand, other: Operand) -> Operand:
+        kind = SET if one.kind in (SET, WORD) else SIGNED
+        name = "shl" if isinstance(operator, ast.LShift) else "lshr" if kind == SET else "ashr"
+        texts = self.told_as(one, kind), self.told_as(other, SET)
+        return Operand(kind, self.value(f"{name} i64 {texts[0]}, {texts[1]}"))
+
+    def _divided(self, operator: ast.operator, one: Operand, other: Operand) -> Operand:
+        """Floor division and modulo as in Python (LLVM truncates); 0 for division by 0."""
+        if SIGNED not in (common_kind(one, other), BOOL):
+            raise TypeError(f"only signed numbers are divided: {one}, {other}")
+        whole, by = self.told_as(one, SIGNED), self.told_as(other, SIGNED)
+        none = self.value(f"icmp eq i64 {by}, 0")
+        safe = self.value(f"select i1 {none}, i64 1, i64 {by}")
+        quotient = self.value(f"sdiv i64 {whole}, {safe}")
+        left = self.value(f"srem i64 {whole}, {safe}")
+        apart = self.value(f"icmp slt i64 {self.value(f'xor i64 {left}, {safe}')}, 0")
+        some = self.value(f"icmp ne i64 {left}, 0")
+        lower = self.value(f"and i1 {apart}, {some}")
+        if isinstance(operator, ast.FloorDiv):
+            less = self.value(f"sext i1 {lower} to i64")
+            found = self.value(f"add i64 {quotient}, {less}")
+        else:
+            more = self.value(f"select i1 {lower}, i64 {safe}, i64 0")
+            found = self.value(f"add i64 {left}, {more}")
+        return Operand(SIGNED, self.value(f"select i1 {none}, i64 0, i64 {found}"))
+
+    def compared(self, operator: ast.cmpop, one: Operand, other: Operand) -> str:
+        kind = common_kind(one, other)
+        name = _COMPARED[type(operator)]
+        if name not in ("eq", "ne"):
+            name = ("s" if kind == SIGNED else "u") + name
+        texts = self.told_as(one, kind), self.told_as(other, kind)
+        return self.value(f"icmp {name} {LLVM[kind]} {texts[0]}, {texts[1]}")
+
+    def place(self, array: Operand, index: Operand) -> str:
+        at = self.told_as(index, SIGNED)
+        item = ITEMS[array.item][0]
+        return self.value(f"getelementptr inbounds {item}, ptr {array.text}, i64 {at}")
+
+    def item(self, array: Operand, place: str) -> Operand:
+        name, kind, widened = ITEMS[array.item]
+        text = self.value(f"load {name}, ptr {place}")
+        if widened:
+            text = self.value(f"{widened} {name} {text} to i64")
+        return Operand(kind, text)
+
+    def put(self, array: Operand, place: str, value: Operand) -> None:
+        """Store a number in an item, truncated."""
+        name = ITEMS[array.item][0]
+        if name in ("i32", "i64"):
+            text = self.told_as(value, WORD if name == "i32" else SIGNED)
+        else:
+            text = self.value(f"trunc i64 {self.told_as(value, SIGNED)} to {name}")
+        self.add(f"store {name} {text}, ptr {place}")
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class Word:
+    """Name of an instruction, or a view of items whose address is in a slot."""
+
+    name: str
+    item: str = ""
+
+    def __call__(self, *arguments: object) -> Any:
+        raise NotImplementedError(self.name)
+
+
+@final
+@dataclass(frozen=True, eq=False, slots=True, weakref_slot=True)
+class Inner:
+    """A function that only kernels call; `once`: always inlined."""
+
+    function: Callable[..., Any]
+    parameters: dict[str, str]
+    results: tuple[str, ...]
+    once: bool
+
+    @property
+    def code(self) -> FunctionType:
+        return cast("FunctionType", self.function)
+
+    @property
+    def symbol(self) -> str:
+        return f"{self.code.__module__}.{self.code.__qualname__}"
+
+    @property
+    def result_type(self) -> str:
+        types = [llvm_type(kind) for kind in self.results]
+        return "void" if not types else types[0] if len(types) == 1 else f"{{{', '.join(types)}}}"
+
+    def __call__(self, *arguments: object) -> Any:
+        raise NotImplementedError(self.symbol)
+
 
 Context: TypeAlias = NDArray[np.int64]
 Words: TypeAlias = NDArray[np.uint32]

@@ -1,13 +1,31 @@
-"""Tokens of a row: from pictures, and from walks below trie nodes."""
+"""Tokens of a mask row, and of bounded patterns."""
 
 import numpy as np
 
+from guideway.masks.kernels.bound_layout import L_ROW
+from guideway.masks.kernels.bounds import alive, know_length
+from guideway.masks.kernels.intern import pair_of
 from guideway.masks.kernels.layout import (
     BASE,
+    BOUND_NODE,
+    BOUND_PLACE,
+    BOUND_WALK,
+    ENDLESS,
     FIRST,
+    HEIGHT,
+    L_SINGLE,
+    L_STEADY,
+    LAST_FEWEST,
+    LAST_STATE,
+    LAST_STEADY,
+    LENGTH,
+    LEX,
     LISTED,
     MACRO,
     NEED_JUDGE,
+    NEED_LEX,
+    NODE,
+    OK,
     P_BASE,
     P_DOUBTS,
     P_LISTED,
@@ -21,16 +39,18 @@ from guideway.masks.kernels.layout import (
     UNSURE,
     UNSURE_COUNT,
     WALK,
+    WANT,
 )
-from guideway.masks.kernels.macros import step
+from guideway.masks.kernels.macros import MOST_PUT_OFF, PUT_OFF_COUNT, judge_put_off, put_off, step
 from guideway.masks.kernels.pictures import is_lead
-from guideway.masks.kernels.searches import MOST_PUT_OFF, PUT_OFF_COUNT, judge_put_off, put_off
+from guideway.masks.kernels.returns import leads_back
 from guideway.masks.kernels.tries import set_tokens
 from guideway.masks.kernels.views import (
     Context,
     Words,
     inner,
     int32s,
+    once,
     uint8s,
     uint16s,
     uint32s,
@@ -123,3 +143,135 @@ def add_items(context: Context, row: Words, picture: int, items: int) -> None:
     most = int(pictures[picture * 6 + P_MOST])
     wanted = most if items < 0 else min(items, most)
     add_row(context, row, BASE, int(pictures[picture * 6 + P_BASE]) + wanted)
+
+
+_DEEP = 255  # a height of at least this
+
+# Effects of a byte: it fails, ends the text, goes on, or accepts the whole subtree.
+LEFT, ENDED, INSIDE, WHOLE = 0, 1, 2, 3
+
+
+@inner
+def _read_on(context: Context, row: Words, first: int, last: int, macro: int) -> int:
+    """Set the tokens at trie nodes after the closing byte, read with `macro`."""
+    if macro == 0 or first == last:
+        return OK
+    if int32s(context, MACRO)[macro * 4 + 3] != 0:
+        note_unsure(context, first, last)
+        return OK
+    return walk(context, row, first, last, macro)
+
+
+@inner
+def _read_pair(context: Context, place: int, between: int) -> int:
+    """Read the byte of a trie node into the pair at its depth: LEFT, ENDED or INSIDE."""
+    rows, pairs = int32s(context, LEX), int32s(context, BOUND_WALK)
+    at, byte = int(uint16s(context, TRIE_DEPTH)[place]) * 3, int(uint8s(context, TRIE_BYTE)[place])
+    state, inside, count = int(pairs[at - 3]), int(pairs[at - 2]), int(pairs[at - 1])
+    after, within = int(rows[state * 256 + byte]), int(rows[inside * 256 + byte])
+    if after == 0 or within == 0:
+        context[WANT] = state if after == 0 else inside
+        return NEED_LEX
+    if after < 0:
+        return LEFT
+    pairs[at], pairs[at + 1], pairs[at + 2] = after, within, count
+    if within < 0:
+        return ENDED
+    pairs[at + 2] = count + (1 if inside == between else 0)
+    return INSIDE
+
+
+@once
+def bounded_walk(context: Context, row: Words, below: int, node: int, macro: int) -> int:
+    """Set the tokens of a BOUNDED node below a trie node; after its end, those of `macro`."""
+    nodes, pairs, ends = (
+        int32s(context, NODE),
+        int32s(context, BOUND_WALK),
+        int32s(context, TRIE_END),
+    )
+    depths = uint16s(context, TRIE_DEPTH)
+    low, between = int(nodes[node * 6 + 2]), int(nodes[node * 6 + 4])
+    inside = int(nodes[node * 6 + 5])
+    at = int(depths[below]) * 3
+    pairs[at], pairs[at + 1] = nodes[node * 6 + 1], between if inside == 0 else inside
+    pairs[at + 2] = 0
+    context[LAST_STATE] = 0
+    place, last = below + 1, int(ends[below])
+    if context[BOUND_PLACE] != 0 and context[BOUND_NODE] == (node << 32) | below:
+        place = int(context[BOUND_PLACE])
+    context[BOUND_PLACE] = 0
+    while place < last:
+        code = _read_pair(context, place, between)
+        if code == INSIDE:
+            code = _has_room(context, int(depths[place]) * 3, node)
+            if code == INSIDE:
+                code = _has_room_below(context, place, node)
+        elif code == ENDED and pairs[int(depths[place]) * 3 + 2] >= low:
+            set_tokens(context, row, place, place + 1)
+            code = _read_on(context, row, place + 1, int(ends[place]), macro)
+        if code < 0:
+            context[BOUND_PLACE], context[BOUND_NODE] = place, (node << 32) | below
+            return code
+        end = place + 1 if code == INSIDE else int(ends[place])
+        if code >= INSIDE:
+            set_tokens(context, row, place, end)
+        place = end
+    return OK
+
+
+@inner
+def _has_room(context: Context, at: int, node: int) -> int:
+    """INSIDE if the bounds allow a text from the pair at a depth, else LEFT; cached in LAST_*."""
+    pairs, nodes, lengths = (
+        int32s(context, BOUND_WALK),
+        int32s(context, NODE),
+        int32s(context, LENGTH),
+    )
+    state, within, count = int(pairs[at]), int(pairs[at + 1]), int(pairs[at + 2])
+    low, high = max(int(nodes[node * 6 + 2]) - count, 0), int(nodes[node * 6 + 3])
+    between = int(nodes[node * 6 + 4])
+    if high >= 0:
+        high -= count
+        if high < 0:
+            return LEFT
+    if context[LAST_STATE] != (state << 32) | within:
+        pair = pair_of(context, state, within)
+        code = know_length(context, pair, between, L_SINGLE) if pair > 0 else pair
+        if code < 0:
+            return code
+        context[LAST_STATE] = (state << 32) | within
+        context[LAST_FEWEST] = lengths[pair * L_ROW + L_SINGLE] - 1
+        context[LAST_STEADY] = lengths[pair * L_ROW + L_STEADY + L_SINGLE]
+    fewest = context[LAST_FEWEST]
+    if fewest <= (high if high >= 0 else ENDLESS - 2) and (
+        low <= fewest or context[LAST_STEADY] != 0
+    ):
+        return INSIDE
+    living = alive(context, state, within, between, low, high)
+    return INSIDE if living > 0 else min(living, LEFT)
+
+
+@inner
+def _has_room_below(context: Context, place: int, node: int) -> int:
+    """WHOLE if all below a trie node leads back to its pair and has room, else INSIDE."""
+    nodes, pairs = int32s(context, NODE), int32s(context, BOUND_WALK)
+    count = int(pairs[int(uint16s(context, TRIE_DEPTH)[place]) * 3 + 2])
+    low, high = int(nodes[node * 6 + 2]) - count, int(nodes[node * 6 + 3])
+    fewest, height = context[LAST_FEWEST], int(uint8s(context, HEIGHT)[place])
+    if fewest > ENDLESS - 2 or (low > fewest and context[LAST_STEADY] == 0):
+        return INSIDE
+    if high >= 0 and (height == _DEEP or count + fewest + height > high):
+        return INSIDE
+    return _pair_leads_back(context, place, int(nodes[node * 6 + 4]))
+
+
+@inner
+def _pair_leads_back(context: Context, place: int, between: int) -> int:
+    """WHOLE if all below a trie node leads back to the pair there, else INSIDE."""
+    pairs, at = int32s(context, BOUND_WALK), int(uint16s(context, TRIE_DEPTH)[place]) * 3
+    if pairs[at + 1] != between or place >= int32s(context, TRIE_END)[0]:
+        return INSIDE
+    code = leads_back(context, place, int(pairs[at]))
+    if code > 0:
+        code = leads_back(context, place, between)
+    return INSIDE + code if code >= 0 else code

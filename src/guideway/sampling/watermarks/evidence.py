@@ -21,7 +21,7 @@ from jaxtyping import Bool, Int
 from numpy.typing import NDArray
 from torch import Tensor
 
-from guideway.masks.bits import Row
+from guideway.masks.forest import Row
 from guideway.sampling.noise import bits, shares
 from guideway.sampling.watermarks.green import ONE, green_count, green_free
 from guideway.sampling.watermarks.positions import place, windows

@@ -12,7 +12,7 @@ from functools import lru_cache
 import numpy as np
 from numpy.typing import NDArray
 
-from guideway.masks.bits import Row, unpack
+from guideway.masks.forest import Row, unpack
 from guideway.vocabulary.spellings import Vocabulary
 
 
@@ -40,7 +40,7 @@ def forced(row: Row, vocabulary: Vocabulary) -> bool:
     """Return True if all allowed tokens begin with the same byte, or there are none.
 
     >>> vocabulary = Vocabulary([b"a", b"ab", b"b"])
-    >>> from guideway.masks.bits import pack
+    >>> from guideway.masks.forest import pack
     >>> forced(pack([0, 1], 3), vocabulary), forced(pack([0, 2], 3), vocabulary)
     (True, False)
     """
