@@ -27,7 +27,7 @@ _OPTIONS: Final = 10  # options that cost as much as a record
 _MET: Final = 1024  # tuples of states in a search for the shortest text,
 _MADE: Final = 1 << 16  # and parts made in it: 0.1 s
 _PART, _ALL, _ANY, _NONE = range(4)
-_NOWHERE: Final = np.full(256, DEAD_END, np.int32)
+_NOWHERE: Final = [DEAD_END] * 256
 RENEW_AT: Final = 1 << 16  # sizes at which a new constraint gets a new lexicon,
 RENEW_AT_PARTS: Final = 1 << 19  # so that a huge language does not make others fail
 
@@ -38,7 +38,6 @@ class Lexicon:
 
     def __init__(self, spellable: int) -> None:
         self.spellable, self.outgrown = spellable, False
-        self._bytes = np.flatnonzero(_bytes_of(spellable))
         self.rows = untouched((MOST_STATES, 256), np.int32)
         self.flags = untouched(MOST_STATES, np.uint8)
         self.first = untouched((MOST_STATES, 4), np.uint64)
@@ -209,13 +208,15 @@ class Lexicon:
             far = len(met) > _MET or self.parts > most
             if far or not all(self.expand(state, briefly=True) for state in alive):
                 return False, None
-            rows = np.stack([_NOWHERE if s == DEAD_END else self.rows[s] for s in states])
-            columns, first = np.unique(rows[:, self._bytes], axis=1, return_index=True)
-            for way in np.argsort(first).tolist():
-                target = tuple(columns[:, way].tolist())
+            rows = [_NOWHERE if one == DEAD_END else self.rows[one].tolist() for one in states]
+            ways = dict[tuple[int, ...], int]()
+            for byte, target in enumerate(zip(*rows, strict=True)):
+                if self.spellable >> byte & 1:
+                    ways.setdefault(target, byte)
+            for target, byte in ways.items():
                 may_end = [None if state != DEAD_END else False for state in target]
                 if target not in words and _evaluated(asked, may_end) is not False:
-                    words[target] = word + bytes((int(self._bytes[first[way]]),))
+                    words[target] = word + bytes((byte,))
                     met.append(target)
         return True, None
 
