@@ -172,7 +172,7 @@ def far(name: str) -> Any:
 
 def test_what_takes_long_is_not_told(monkeypatch):
     sources = {
-        (spans, "_MET"): gw.Regex("(ab|cd)+e"),
+        (spans, "_SPANS_MET"): gw.Regex("(ab|cd)+e"),
         (nearness, "_DEEPEST"): gw.Regex("abc|abd|y"),
         (nearness, "_ENTERED"): gw.JsonSchema(far("one")),
     }

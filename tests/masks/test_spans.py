@@ -90,7 +90,7 @@ def test_of_counted_characters_no_less_is_said_than_suffices(keywords: Any) -> N
         ("_BEHIND", {"pattern": "^[a-z]+(-[a-z]{3})*$", "maxLength": 90}),
         ("_COUNTED", {"pattern": "^(?:[a-z]-?)*$", "minLength": 30, "maxLength": 70}),
         ("_AT_ONCE", {"pattern": "^(?:[a-z]-?)*$", "minLength": 30, "maxLength": 71}),
-        ("_MET", {"pattern": "^(?:[a-z]-?)*$", "minLength": 30, "maxLength": 72}),
+        ("_SPANS_MET", {"pattern": "^(?:[a-z]-?)*$", "minLength": 30, "maxLength": 72}),
     ],
 )
 def test_where_there_is_much_nothing_is_said(
@@ -117,7 +117,7 @@ def test_what_takes_a_search_is_not_said(monkeypatch: pytest.MonkeyPatch) -> Non
         assert Spans().least_bounded(lexicon, record) is None
     monkeypatch.setattr(Spans, "_padded", lambda *_: 30)
     assert Spans().farthest_bounded(lexicon, record) is not None
-    monkeypatch.setattr(spans, "_MET", 0)
+    monkeypatch.setattr(spans, "_SPANS_MET", 0)
     assert Spans().farthest_bounded(lexicon, record) is None
 
 

@@ -402,7 +402,7 @@ def _with_vocabularies(uri: str) -> Iterator[tuple[str, str]]:
 @lru_cache(maxsize=1)
 def _by_path() -> dict[str, tuple[str, str]]:
     """URIs and texts, by the URI without its scheme."""
-    content = Path(__file__).with_suffix(".json").read_text(encoding="utf-8")
+    content = Path(__file__).with_name("json_schema_drafts.json").read_text(encoding="utf-8")
     read: dict[str, Any] = json.loads(content)
     return {uri.partition("://")[2]: (uri, json.dumps(raw)) for uri, raw in read.items()}
 
