@@ -398,7 +398,7 @@ class Derivatives:
         return text_of(self._looking.hoped(state) if state.looks else self._least.word(state))
 
     def shortest_length(self, state: Expr) -> int:
-        """Length of `shortest`; more than `words.LONGEST` if unknown or too long."""
+        """Length of `shortest`; more than `least.LONGEST` if unknown or too long."""
         try:
             word = self._looking.word(state) if state.looks else self._least.word(state)
         except LimitError:

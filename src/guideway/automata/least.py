@@ -320,7 +320,7 @@ class Consulted(Protocol):
     def alive(self, expr: Expr) -> bool: ...
 
     def shortest(self, expr: Expr) -> "tuple[bool, bytes | None]":
-        """Whether the shortest text is known, and the text; None if there is none."""
+        """Return (known, text): the text is None if the expression has none."""
         ...
 
 

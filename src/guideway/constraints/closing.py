@@ -276,7 +276,7 @@ class Closing:
         return [*chain.from_iterable(tokens)][:_MANY]
 
     def _by_key(self, reached: Reached, numbers: set[int]) -> list[int]:
-        """A few tokens into a key or item, after each of which the distance may differ."""
+        """A few tokens that begin a key or an item: distances behind them depend on the token."""
         states = {n: self._rows.state(n) for n in numbers}
         into = [n for n, s in states.items() if self._depends_on_token(s)]
         tokens = reached.tokens[np.isin(reached.numbers, into)]

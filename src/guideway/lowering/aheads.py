@@ -26,7 +26,7 @@ def looking(expr: Expr) -> tuple[list[Ahead], Expr]:
 
 
 def passed(leads: Sequence[Ahead], stop: Stop, rest: Expr) -> Expr:
-    """What `leads` and `rest` become at `stop`: Aheads of its level must be nullable."""
+    """Drop the lookaheads that end at `stop`; EMPTY if one of them is not nullable."""
     if any(lead.level == stop.level and not lead.nullable for lead in leads):
         return EMPTY
     return concat(*(lead for lead in leads if lead.level != stop.level), rest)

@@ -111,7 +111,7 @@ _NAMED: Final = 5  # rules in a message
 
 
 def unending(rules: Sequence[str]) -> UnsatisfiableError:
-    """The error that names rules of which each alternative needs another one of them.
+    """The error for rules without a finite text: each alternative needs one of the rules.
 
     >>> print(unending(["start", "x"]))
     no text ends, because every alternative of these rules leads to one of them: start, x

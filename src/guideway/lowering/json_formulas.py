@@ -651,7 +651,7 @@ _REFERENCE: Final = ("$ref",)
 _CONST: Final = ("const",)
 _TYPED: Final = frozenset(("enum", "type"))
 _LEVEL: Final = 6  # parts that an array or an object takes as long as, beside what is in it
-_FEW: Final = 4  # values, which are told apart as well as schemas are
+_FEW: Final = 4  # values; so few are lowered like other schemas
 
 
 @final
@@ -675,7 +675,7 @@ class Constants:
         return frozenset(map(self.value, here)) if len(here) > _FEW else frozenset()
 
     def differ(self, addresses: Sequence[Address]) -> bool:
-        """Whether schemas allow one value each, none of them twice."""
+        """Return True if each schema is a constant and all constants differ."""
         if not all(self._referred(address).keywords == _CONST for address in addresses):
             return False
         values = {self.value(self._referred(address).address) for address in addresses}
@@ -690,7 +690,7 @@ class Constants:
         return schema
 
     def value(self, root: Address) -> Exact:
-        """What a constant is."""
+        """The value of a constant schema."""
         found = self._build(root)
         self._ranks.setdefault(found, len(self._ranks))
         self._places.setdefault(found, {})[root] = None

@@ -1,25 +1,20 @@
 """The compiled inner loops of the mask engine: flat functions over one context array.
 
-    layout, record_layout     slots of the context; kinds and fields of nodes and records
-    views, declarations       arrays from its pointers; declarations of kernels and instructions
-    statements, expressions,  translation into LLVM,
-    operands, linking         machine code and calls from Python
-    intern, tries             hash-consing of nodes, stacks, frames, texts; tries of tokens
-    worklist, reach           work lists of a closure and of a mask
-    records, algebra,         lexical states: hash-consing, normal forms, derivatives
-    derive, superfluous, ...
-    lexemes                   rows of lexical states: the state after each byte
-    bounds, text_searches,    lengths of bounded patterns, and their masks
-    bounded
-    pictures, skips, leaves   tokens and exits of a lexical state
-    closure, entries, step,   macro states (sets of configurations): epsilon closure, steps
-    forks
-    guards                    lookaheads in progress
-    verdicts, searches        liveness of configurations, and the search for it
-    frames, keys, key_walks   objects: allowed keys, and the tokens of keys
-    lalr, scans, lexers, ...  Lark's automaton: its stack and its lexer
-    walks, fill, shelf        tokens of a row, masks, rows that are kept once
-    entry                     the functions that Python calls
+    layout, *_layout    slots of the context; kinds and fields of nodes and records
+    views               arrays from its pointers; declarations of kernels, operands in LLVM
+    statements          translation into LLVM, machine code and calls from Python
+    intern, tries       hash-consing of nodes, stacks, forks, texts; tries of tokens
+    records, derive     regular expressions: hash-consing, normal forms, derivatives
+    lexemes, returns    lexical states: the state after each byte, and the bytes that lead back
+    bounds              lengths of bounded patterns
+    pictures            tokens and exits of a lexical state
+    entries, closure    macro states (sets of configurations): guards, epsilon closure, steps
+    macros, verdicts    what a macro state reads, and the search for an end
+    keys                objects: allowed keys
+    lalr, scans,        Lark's automaton: its stack, its lexer,
+    outlooks            and the tokens that the lexer reads
+    reach, walks, fill  work lists of a mask, tokens of a row, masks
+    entry               the functions that Python calls
 
 Rules: no class, dict or list crosses the boundary; integers are int64 inside, narrower in arrays.
 Errors are negative return codes: Python serves the slot WANT and calls again. All that a kernel has

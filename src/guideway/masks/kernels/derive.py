@@ -130,7 +130,7 @@ def repeat_of(context: Context, item: int, low: int, high: int) -> int:
 
 @once
 def _multiply(context: Context, item: int, low: int, high: int) -> bool:
-    """Return True if nested counts are one count: see `lowering.ranges.multiplied`."""
+    """Return True if nested counts are one count: see `lowering.nodes.multiplied`."""
     least, most = field(context, item, B), field(context, item, C)
     if max(low, high, least, most) > _LARGE:
         return False

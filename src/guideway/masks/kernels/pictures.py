@@ -108,7 +108,7 @@ def take_picture(
 
 @inner
 def _look_below(context: Context, node: int, state: int, leads: Sets, wide: bool) -> int:
-    """As `skips.stays`; `wide`: exits are no longer listed, as there are MANY_EXITS."""
+    """As `stays`; `wide`: exits are no longer listed, as there are MANY_EXITS."""
     if wide:
         back = leads_back(context, node, state)
         if back != 0:
@@ -120,7 +120,7 @@ def _look_below(context: Context, node: int, state: int, leads: Sets, wide: bool
 def _leave_at(
     context: Context, node: int, whole: int, exits: WholeInts, left: int, leads: Sets
 ) -> int:
-    """List the exits at a node, given the result of `skips.stays`; return their number."""
+    """List the exits at a node, given the result of `stays`; return their number."""
     if whole == EVERYWHERE:
         return max(left, MANY_EXITS)
     after = int(int32s(context, WALK)[int(uint16s(context, TRIE_DEPTH)[node])])
