@@ -10,6 +10,7 @@ from itertools import groupby
 from typing import Any, Final, Generic, TypeAlias, TypeVar, cast, final
 
 from guideway.errors import LimitError, UnsupportedError
+from guideway.lowering.alphabets import apart_by_bytes
 from guideway.lowering.expr import EMPTY, EPSILON, alt, both, complement, concat, literal, repeat
 from guideway.lowering.formats import format_bound, is_plain_format, lower_format
 from guideway.lowering.fuel import spend
@@ -44,7 +45,7 @@ from guideway.lowering.numbers import (
     tightest,
     within,
 )
-from guideway.lowering.regex import lower_regex
+from guideway.lowering.regex import lower_regex, lower_search
 from guideway.lowering.unicode import SCALARS
 from guideway.syntax.frozen import by_value
 from guideway.syntax.json_schema_resources import JSON_TEXT, LATEST, Draft
@@ -57,6 +58,7 @@ from guideway.syntax.json_schema_tree import (
     read_scalars,
 )
 from guideway.syntax.regex import parse_regex
+from guideway.syntax.regex_tree import Pattern
 
 
 def in_lengths(formula: Formula, character: Expr) -> Expr | None:
@@ -421,7 +423,21 @@ def _strings(parts: list[Strings], spelling: Spelling, outer: bool = False) -> l
             found.append(strings_with(part.pattern, spelling))
         if part.format is not None:
             found.append(_format(part.format, spelling, outer))
+    patterns = [part.pattern for part in parts if part.pattern is not None]
+    formats = [part.format for part in parts if part.format is not None]
+    if any(_are_apart(one, name) for one in patterns for name in formats):
+        return [EMPTY]
     return found or [spelling.content]
+
+
+@lru_cache(maxsize=512)
+def _are_apart(pattern: Pattern, name: str) -> bool:
+    """Return True if bytes show that a pattern matches no string of a format."""
+
+    def match(pattern: str) -> Expr:
+        return lower_regex(parse_regex(pattern, "ecma"))
+
+    return apart_by_bytes(lower_search(pattern), format_bound(name, match))
 
 
 def _kept(part: Strings) -> list[str]:
