@@ -27,8 +27,7 @@ from guideway.masks import lexicon, records
 from guideway.masks import network as seeds
 from guideway.masks.forest import unpack
 from guideway.masks.kernels import layout as at
-from guideway.masks.kernels.bound_layout import BOUND_SEARCH, SPLITTING
-from guideway.masks.kernels.layout import EXPANDED
+from guideway.masks.kernels.layout import BOUND_SEARCH, EXPANDED, SPLITTING
 from guideway.masks.lengths import expand
 from guideway.masks.lexicon import Lexicon
 from two_engines import Both, explored, vocabulary

@@ -8,7 +8,7 @@ import guideway as gw
 from guideway.lowering.expr import literal, optional
 from guideway.lowering.nodes import Rule
 from guideway.masks.forest import unpack
-from guideway.masks.kernels import entry_layout as entry
+from guideway.masks.kernels import layout as at
 from guideway.masks.verdicts import Known
 from two_engines import Both
 
@@ -60,6 +60,6 @@ def test_nodes_say_whether_they_may_be_shared() -> None:
     known, rule = Known(), Rule("r")
     rule.define(literal("a"))
     assert known.named(literal("a")) == (0, 0)
-    assert known.named(optional(literal("ab"))) == (1, entry.NULLABLE)
-    assert known.named(rule) == (2, entry.SHARED)
-    assert known.named(optional(rule)) == (3, entry.NULLABLE | entry.SHARED)
+    assert known.named(optional(literal("ab"))) == (1, at.NULLABLE)
+    assert known.named(rule) == (2, at.SHARED)
+    assert known.named(optional(rule)) == (3, at.NULLABLE | at.SHARED)

@@ -12,7 +12,7 @@ from guideway.automata.derivative import Derivatives
 from guideway.masks import forest as exits
 from guideway.masks import gallery
 from guideway.masks.forest import Forest, unpack
-from guideway.masks.kernels import lexer_layout as seen
+from guideway.masks.kernels import layout as at
 from guideway.masks.states import States
 from lark_samples import Blocks, lowered
 from two_engines import compared
@@ -79,7 +79,7 @@ def test_a_mask_has_the_tokens_that_can_be_read(text, read, options):
         assert unpack(fast.mask(state)).tolist() == told_one_by_one(fast, state, vocabulary)
         state = fast.after(state, byte)
     assert state.accepts
-    assert fast._network.arena.context[seen.OUTLOOKS] > 100
+    assert fast._network.arena.context[at.OUTLOOKS] > 100
 
 
 @pytest.mark.untraced
@@ -121,10 +121,10 @@ def test_a_trie_that_has_no_room_is_none(monkeypatch):
     assert made.exits.trie(nodes) == root
     assert made.exits.planted(nodes, 1) is None
     monkeypatch.setattr(Forest, "plant", lambda *_: None)
-    assert made.exits.trie(nodes[:1]) == gallery.NO_PICTURE
+    assert made.exits.trie(nodes[:1]) == at.NO_PICTURE
     monkeypatch.undo()
     monkeypatch.setattr(exits, "MOST_FIRST", 1)
-    assert made.exits.trie(nodes[::-1].copy()) == gallery.NO_PICTURE
+    assert made.exits.trie(nodes[::-1].copy()) == at.NO_PICTURE
 
 
 def _lexicon() -> Any:
@@ -144,5 +144,5 @@ def test_the_same_lexer_reads_on_all_stacks():
         for byte in b"f(not a,":
             fast.mask(state)
             state = fast.after(state, byte)
-        outlooks.append(int(fast._network.arena.context[seen.OUTLOOKS]))
+        outlooks.append(int(fast._network.arena.context[at.OUTLOOKS]))
         assert depth < 4 or outlooks[depth] == outlooks[3]

@@ -7,7 +7,6 @@ import guideway as gw
 from guideway.automata.derivative import Derivatives
 from guideway.errors import GuidewayError
 from guideway.masks.kernels import layout as at
-from guideway.masks.kernels import lexer_layout as lexed
 from guideway.masks.lalr import LalrNodes
 from guideway.masks.states import States
 from guideway.syntax.lark_errors import END, LarkTable
@@ -52,7 +51,7 @@ def check(table: LarkTable, automaton: LalrNodes, tables: list[int]) -> None:
     terminals = {name: number for number, name in enumerate(names)}
     rules = {name: number for number, name in enumerate(table.rules)}
     assert tables[head + at.T_TERMINALS] == len(names)
-    words = tables[head + lexed.T_WORDS]
+    words = tables[head + at.T_WORDS]
     assert words == -(-len(names) // 32)
     for state, (shifts, reductions) in enumerate(zip(table.shifts, table.reductions, strict=True)):
         actions = {terminals[name]: after + 1 for name, after in shifts.items()}
@@ -63,7 +62,7 @@ def check(table: LarkTable, automaton: LalrNodes, tables: list[int]) -> None:
         before = dict[int, set[int]]()
         for name, number in reductions.items():
             before.setdefault(number, set()).add(terminals[name])
-        shifted, reduced = sets(tables, tables[tables[head + lexed.T_SETS] + state], words)
+        shifted, reduced = sets(tables, tables[tables[head + at.T_SETS] + state], words)
         end = {terminals[END]}
         assert shifted == {terminals[name] for name in shifts} - end
         ordered = sorted(before, key=lambda number: (-len(before[number]), number))

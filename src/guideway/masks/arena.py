@@ -9,10 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from guideway.masks.forest import Row, address, unpack, untouched
-from guideway.masks.kernels import bound_layout as bound
-from guideway.masks.kernels import entry_layout as entry
 from guideway.masks.kernels import layout as at
-from guideway.masks.kernels import lexer_layout as seen
 from guideway.masks.kernels import macros as searches
 from guideway.masks.kernels.macros import MOST_PUT_OFF, PUT_OFF
 
@@ -62,7 +59,7 @@ TABLES: Final[dict[int, Table]] = {
     at.PAIRS: Table(
         at.PAIR_ROOM,
         64,
-        ((at.PAIR, np.int64, 1), (at.LENGTH, np.int32, bound.L_ROW)),
+        ((at.PAIR, np.int64, 1), (at.LENGTH, np.int32, at.L_ROW)),
         ((at.PAIR_HASH, np.int32, 2),),
     ),
     at.JUDGEMENTS: Table(
@@ -71,17 +68,15 @@ TABLES: Final[dict[int, Table]] = {
         ((at.JUDGED, np.int64, 1), (at.VERDICT, np.int32, 4)),
         ((at.JUDGED_HASH, np.int32, 2),),
     ),
-    seen.OUTLOOKS: Table(
-        seen.OUTLOOK_ROOM,
+    at.OUTLOOKS: Table(
+        at.OUTLOOK_ROOM,
         64,
-        ((seen.OUTLOOK, np.int64, 1), (seen.OUTLOOK_AT, np.int32, 4)),
-        ((seen.OUTLOOK_HASH, np.int32, 2),),
+        ((at.OUTLOOK, np.int64, 1), (at.OUTLOOK_AT, np.int32, 4)),
+        ((at.OUTLOOK_HASH, np.int32, 2),),
     ),
     # Large, since a walk over the vocabulary restarts each time that it grows.
-    seen.SEEN_LISTED: Table(seen.SEEN_LIST_ROOM, 16384, ((seen.SEEN_LIST, np.int32, 1),)),
-    seen.LEAVINGS: Table(
-        seen.LEAVING_ROOM, 64, ((seen.LEFT_BY, np.int64, 3), (seen.LEFT_AT, np.int64, 1))
-    ),
+    at.SEEN_LISTED: Table(at.SEEN_LIST_ROOM, 16384, ((at.SEEN_LIST, np.int32, 1),)),
+    at.LEAVINGS: Table(at.LEAVING_ROOM, 64, ((at.LEFT_BY, np.int64, 3), (at.LEFT_AT, np.int64, 1))),
     at.VISITED: Table(
         at.WORK_ROOM,
         64,
@@ -91,7 +86,7 @@ TABLES: Final[dict[int, Table]] = {
             (at.ASKED, np.int32, 1),
             (at.ASIDE, np.int64, 1),
             (at.ASIDE_IS, np.uint8, 1),
-            (entry.ENTERED, np.int64, 1),
+            (at.ENTERED, np.int64, 1),
             (at.SEEN, np.int64, 4),
         ),
     ),
@@ -164,7 +159,7 @@ class Plan:
         gallery.describe(context)
         for count in (at.STACKS, at.MACROS, at.TEXTS, at.EXTRAS, at.PAIRS, at.JUDGEMENTS):
             context[count] = 1
-        context[seen.OUTLOOKS] = 1
+        context[at.OUTLOOKS] = 1
         sizes: dict[int, tuple[Any, int]] = {}
         for table in TABLES.values():
             context[table.room] = table.first
@@ -390,11 +385,11 @@ class Arena:
         self._array(slot)[begin : begin + len(values)] = values
 
     def exits(self, place: int) -> NDArray[np.int32]:
-        listed, begin = self._array(seen.SEEN_LIST), place + seen.X_NODES
-        return listed[begin : begin + int(listed[place + seen.X_COUNT])]
+        listed, begin = self._array(at.SEEN_LIST), place + at.X_NODES
+        return listed[begin : begin + int(listed[place + at.X_COUNT])]
 
     def set_root(self, place: int, root: int) -> None:
-        self._array(seen.SEEN_LIST)[place + seen.X_ROOT] = root
+        self._array(at.SEEN_LIST)[place + at.X_ROOT] = root
 
     def set_scanner(self, table: int, state: int, start: int, count: int) -> None:
         tables = self._array(at.LALR)

@@ -24,9 +24,6 @@ from guideway.masks.forest import (
     words,
 )
 from guideway.masks.kernels import layout as at
-from guideway.masks.kernels.bound_layout import LEX_OPTION, LEX_OPTION_AT
-from guideway.masks.kernels.layout import CURSOR, NEED_LEX, NO_PICTURE, WIDE_EXITS
-from guideway.masks.kernels.lexer_layout import NEED_TRIE
 from guideway.masks.lexicon import MOST_STATES, Lexicon
 from guideway.vocabulary.spellings import Vocabulary
 
@@ -93,7 +90,7 @@ _shelves: "WeakSet[Shelf]" = WeakSet()
 track_shared(_Shared())
 
 
-DRAWN: Final = (at.NEED_PICTURE, at.NEED_EXITS, at.NEED_COUNT, NEED_TRIE)  # by galleries
+DRAWN: Final = (at.NEED_PICTURE, at.NEED_EXITS, at.NEED_COUNT, at.NEED_TRIE)  # by galleries
 MOST_PICTURES: Final = 1 << 18
 MOST_NOTED: Final = MOST_PICTURES  # their table is twice as large
 MOST_ROWS: Final = 4096
@@ -173,8 +170,8 @@ class Gallery:
             (at.LEX, self.lexicon.rows),
             (at.LEX_FLAG, self.lexicon.flags),
             (at.LEX_FIRST, self.lexicon.first),
-            (LEX_OPTION_AT, self.lexicon.option_at),
-            (LEX_OPTION, self.lexicon.options),
+            (at.LEX_OPTION_AT, self.lexicon.option_at),
+            (at.LEX_OPTION, self.lexicon.options),
             (at.TOKEN, self.tokens),
             (at.TOKEN_AT, self.token_at),
             (at.PICTURE_AT, self.picture_at),
@@ -249,12 +246,12 @@ class Gallery:
         with self._lock:
             if self.count_at[state]:
                 return
-            self._context[CURSOR] = 0
+            self._context[at.CURSOR] = 0
             items = np.full(len(self.token_at) - 1, -1, np.int32)
             found = self._left
             count = self._served(lambda c: count_rows(c, state, items, found))
             most = int(items.max(initial=0))
-            made = NO_PICTURE
+            made = at.NO_PICTURE
             if count * 2 <= len(found) and self._has_room(most + 1, 0):
                 left = found[: count * 2].reshape(-1, 2).copy()
                 roots = self.exits.roots(left)
@@ -266,7 +263,7 @@ class Gallery:
             self.count_at[state] = made
 
     def _picture(self, below: int, state: int) -> int:
-        """Make a picture; return its number or NO_PICTURE."""
+        """Make a picture; return its number or at.NO_PICTURE."""
         from guideway.masks.kernels.entry import draw_picture
 
         count, left = self._taken(below, state, _ALL_BYTES)
@@ -279,12 +276,12 @@ class Gallery:
             or (doubts and left + doubts > len(self._left))
             or not self._has_room(0 if few else 1, count + doubts + 1)
         ):
-            return NO_PICTURE
+            return at.NO_PICTURE
         exits = None
         if left <= len(self._left):
             exits = self.exits.planted(self._left[:left], _NARROW)
         if exits is None:
-            exits = WIDE_EXITS
+            exits = at.WIDE_EXITS
             self._wide_states[self._used_pictures] = below, state
         unsure = 0
         if doubts:
@@ -306,7 +303,7 @@ class Gallery:
         """Walk a subtree; return the numbers of tokens (in `_found`) and exits (in `_left`)."""
         from guideway.masks.kernels.entry import picture
 
-        self._context[CURSOR] = 0
+        self._context[at.CURSOR] = 0
         self._context[at.FEW], self._begun[:3] = _FEW, 0
         found, left = self._found, self._left
         code = self._served(lambda c: picture(c, below, state, found, left, leads))
@@ -316,7 +313,7 @@ class Gallery:
         while True:
             with self.lexicon.lock:
                 code = kernel(self._context)
-            if code != NEED_LEX:
+            if code != at.NEED_LEX:
                 return code
             self.lexicon.expand(int(self._context[at.WANT]))
 
@@ -336,12 +333,12 @@ class Gallery:
             self.pictures[0, at.CLOSED] = 1
 
     def _forsake(self, picture: int) -> None:
-        """Replace a picture whose exits have no room by NO_PICTURE."""
+        """Replace a picture whose exits have no room by at.NO_PICTURE."""
         below, state = self._wide_states.pop(picture)
         if below == 0:
-            self.picture_at[state] = NO_PICTURE
+            self.picture_at[state] = at.NO_PICTURE
         else:
-            self._note(below, state, NO_PICTURE)
+            self._note(below, state, at.NO_PICTURE)
 
     def _hang(self, fields: list[int]) -> int:
         number = self._used_pictures

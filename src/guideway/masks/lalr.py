@@ -17,7 +17,6 @@ from guideway.lowering.nodes import Expr
 from guideway.lowering.preferred import Exit
 from guideway.masks.arena import Arena
 from guideway.masks.kernels import layout as at
-from guideway.masks.kernels import lexer_layout as lexed
 from guideway.masks.lexicon import Lexicon
 from guideway.masks.objects import Nodes
 from guideway.syntax.lark_errors import END, LarkTable
@@ -201,7 +200,7 @@ class LalrNodes:
         productions = [number for pair in pairs for number in pair]
         rows, cells = self._cells(table, numbers)
         sets = self._sets(table)
-        fields = (at.T_ACTION, at.T_GOTO, at.T_PRODUCTION, at.T_BRACKET, at.T_SCANNER, lexed.T_SETS)
+        fields = (at.T_ACTION, at.T_GOTO, at.T_PRODUCTION, at.T_BRACKET, at.T_SCANNER, at.T_SETS)
         sizes = (3 * states, 3 * states, len(productions), terminals, 2 * states, len(sets))
         begin = arena.reserve(at.LALR, at.T_FIELDS + sum(sizes) + len(cells))
         head = [0] * at.T_FIELDS
@@ -210,9 +209,9 @@ class LalrNodes:
             head[field] = place
             place += each
         rows[::3] += place
-        sets[:states] += head[lexed.T_SETS]
+        sets[:states] += head[at.T_SETS]
         arena.write(at.LALR, head[at.T_ACTION], rows)
-        arena.write(at.LALR, head[lexed.T_SETS], sets)
+        arena.write(at.LALR, head[at.T_SETS], sets)
         arena.write(at.LALR, place, cells)
         arena.write(at.LALR, head[at.T_PRODUCTION], np.array(productions, np.int32))
         arena.write(at.LALR, head[at.T_BRACKET], np.array(self._brackets(), np.int32))
@@ -228,7 +227,7 @@ class LalrNodes:
             head[at.T_DEDENT] = self._numbers.get(self._lines.dedent, at.IGNORED)
             head[at.T_TAB] = self._lines.tab
             head[at.T_LINE] = 0 if self._free is None else self._spacer(b"\n")
-        head[lexed.T_WORDS] = self._words
+        head[at.T_WORDS] = self._words
         arena.write(at.LALR, begin, np.array(head, np.int32))
         arena.reserve(at.LALR_WORK, len(table.shifts) + 2 * _ROOM + 3 * self._words)
         arena.context[at.LALRS] = 1

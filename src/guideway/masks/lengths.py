@@ -13,8 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from guideway.lowering.fuel import spend
-from guideway.masks.kernels.bound_layout import BOUND_SEARCH, OPTIONS_OF, PLAINLY, SPLITTING
-from guideway.masks.kernels.layout import EXPANDED
+from guideway.masks.kernels.layout import BOUND_SEARCH, EXPANDED, OPTIONS_OF, PLAINLY, SPLITTING
 from guideway.masks.kernels.record_layout import FARTHEST
 from guideway.masks.lexicon import Lexicon
 

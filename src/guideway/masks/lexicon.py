@@ -17,8 +17,15 @@ from guideway.lowering.nodes import Alt, And, Bytes, Concat, Expr, Not, Repeat, 
 from guideway.lowering.regular import surely_open
 from guideway.masks.forest import Held, track_shared, untouched
 from guideway.masks.kernels import record_layout as at
-from guideway.masks.kernels.bound_layout import OPTIONS_OF, PLAINLY
-from guideway.masks.kernels.layout import ACCEPTS, DEAD_END, DOUBTS, EXPANDED, GOES_ON
+from guideway.masks.kernels.layout import (
+    ACCEPTS,
+    DEAD_END,
+    DOUBTS,
+    EXPANDED,
+    GOES_ON,
+    OPTIONS_OF,
+    PLAINLY,
+)
 from guideway.masks.records import Records, holds
 
 MOST_STATES: Final = 1 << 19  # 1 KB each

@@ -35,7 +35,7 @@ from guideway.masks.arena import Arena, Plan
 from guideway.masks.forest import Row
 from guideway.masks.gallery import DRAWN, Gallery, Shelf, sealed, shared_gallery
 from guideway.masks.kernels import layout as at
-from guideway.masks.kernels.bound_layout import BOUND_SEARCH
+from guideway.masks.kernels.layout import BOUND_SEARCH
 from guideway.masks.lalr import LalrNodes
 from guideway.masks.lengths import SEARCHED, Lengths, expand
 from guideway.masks.lexicon import Lexicon, large_lexicon, lexeme_of, run_of, shared_lexicon

@@ -12,7 +12,7 @@ from guideway.lowering.lark_plans import Frame
 from guideway.lowering.nodes import Alt, Concat, Expr, Repeat, Rule, Stop
 from guideway.masks.arena import Arena
 from guideway.masks.kernels import layout as at
-from guideway.masks.kernels.entry_layout import NULLABLE, SHARED
+from guideway.masks.kernels.layout import NULLABLE, SHARED
 from guideway.masks.kernels.macros import FUTILE
 from guideway.masks.lexicon import Lexicon
 

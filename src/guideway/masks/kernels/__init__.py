@@ -1,6 +1,7 @@
 """The compiled inner loops of the mask engine: flat functions over one context array.
 
-    layout, *_layout    slots of the context; kinds and fields of nodes and records
+    layout              slots of the context; kinds and fields of nodes; codes
+    record_layout       the same for the context of records
     views               arrays from its pointers; declarations of kernels, operands in LLVM
     statements          translation into LLVM, machine code and calls from Python
     intern, tries       hash-consing of nodes, stacks, forks, texts; tries of tokens

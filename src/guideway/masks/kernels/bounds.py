@@ -2,49 +2,8 @@
 
 from typing import Final
 
-from guideway.masks.kernels.bound_layout import (
-    BOUND_SEARCH,
-    L_LEFT,
-    L_LEVEL,
-    L_ROW,
-    LEX_OPTION,
-    LEX_OPTION_AT,
-    OPTIONS_OF,
-    PLAINLY,
-    SEARCH_FEWEST,
-    SEARCH_NEXT,
-    SPLITTING,
-)
+from guideway.masks.kernels import layout as at
 from guideway.masks.kernels.intern import node_of, pair_of
-from guideway.masks.kernels.layout import (
-    BOUNDED,
-    DEAD,
-    ENDLESS,
-    L_EXACT,
-    L_LINK,
-    L_PARENT,
-    L_SEEN,
-    L_SINGLE,
-    L_STEADY,
-    LENGTH,
-    LEX,
-    LEX_FLAG,
-    LEXEME,
-    LEXICON,
-    NEED_LEX,
-    NEED_NODE,
-    NODE,
-    OK,
-    PAIR,
-    SEARCH,
-    SEARCH_BEST,
-    SEARCH_BETWEEN,
-    SEARCH_END,
-    SEARCH_LEVEL,
-    SEARCH_WITHIN,
-    TARGET,
-    WANT,
-)
 from guideway.masks.kernels.lexemes import expand_wanted
 from guideway.masks.kernels.record_layout import SPENT, STATE_RECORD
 from guideway.masks.kernels.records import least_of
@@ -63,65 +22,65 @@ def _meet(context: Context, state: int, inside: int, between: int, parent: int, 
     pair = pair_of(context, state, inside)
     if pair < 0:
         return pair
-    lengths, level = int32s(context, LENGTH), int(context[SEARCH_LEVEL])
-    at = pair * L_ROW
-    fresh = lengths[at + L_SEEN] != context[SEARCH]
-    if not fresh and lengths[at + L_LEVEL] >> 1 <= level:
-        return OK
-    known = lengths[at + field]
+    lengths, level = int32s(context, at.LENGTH), int(context[at.SEARCH_LEVEL])
+    place = pair * at.L_ROW
+    fresh = lengths[place + at.L_SEEN] != context[at.SEARCH]
+    if not fresh and lengths[place + at.L_LEVEL] >> 1 <= level:
+        return at.OK
+    known = lengths[place + field]
     if known > 0:
-        lengths[at + L_SEEN], lengths[at + L_LEVEL] = context[SEARCH], level << 1
-        lengths[at + L_PARENT] = parent
+        lengths[place + at.L_SEEN], lengths[place + at.L_LEVEL] = context[at.SEARCH], level << 1
+        lengths[place + at.L_PARENT] = parent
         _end_with(context, level + known - 1, pair)
-        return OK
+        return at.OK
     if inside != between:
-        begins = parent != 0 and int64s(context, PAIR)[parent] & 0xFFFFFFFF == between
-        if field == L_SINGLE and begins:
-            return OK
+        begins = parent != 0 and int64s(context, at.PAIR)[parent] & 0xFFFFFFFF == between
+        if field == at.L_SINGLE and begins:
+            return at.OK
         left = 0
     else:
         code = leaves(context, state, between)
         if code < 0:
             return code
-        left = -1 if code > 0 else _left(context, state) if field == L_SINGLE else 0
-    waits = 0 if fresh else lengths[at + L_LEVEL] & 1
-    lengths[at + L_SEEN], lengths[at + L_PARENT] = context[SEARCH], parent
-    lengths[at + L_LEFT], lengths[at + L_LEVEL] = left, (level << 1) | waits
+        left = -1 if code > 0 else _left(context, state) if field == at.L_SINGLE else 0
+    waits = 0 if fresh else lengths[place + at.L_LEVEL] & 1
+    lengths[place + at.L_SEEN], lengths[place + at.L_PARENT] = context[at.SEARCH], parent
+    lengths[place + at.L_LEFT], lengths[place + at.L_LEVEL] = left, (level << 1) | waits
     if left < 0:
         _end_with(context, level, pair)
     elif waits:
-        context[SEARCH_NEXT] = min(context[SEARCH_NEXT], level + left)
+        context[at.SEARCH_NEXT] = min(context[at.SEARCH_NEXT], level + left)
     else:
         _wait(context, pair)
-    return OK
+    return at.OK
 
 
 @inner
 def _end_with(context: Context, characters: int, pair: int) -> None:
     """Note a text that ends at a pair, whose rest is known."""
-    if context[SEARCH_BEST] < 0 or characters < context[SEARCH_BEST]:
-        context[SEARCH_BEST], context[SEARCH_END] = characters, pair
+    if context[at.SEARCH_BEST] < 0 or characters < context[at.SEARCH_BEST]:
+        context[at.SEARCH_BEST], context[at.SEARCH_END] = characters, pair
 
 
 @inner
 def _left(context: Context, state: int) -> int:
     """Lower bound of the one-byte characters left from a state, without the closing byte."""
-    if context[LEXICON] == 0:
+    if context[at.LEXICON] == 0:
         return 0
-    records = int64s(context, LEXICON)
+    records = int64s(context, at.LEXICON)
     return max(least_of(records, int(int32s(records, STATE_RECORD)[state])) - 1, 0)
 
 
 @inner
 def _wait(context: Context, pair: int) -> None:
     """Put a pair on the list of the nearest pairs, or on that for later."""
-    lengths, at = int32s(context, LENGTH), pair * L_ROW
-    fewest = (lengths[at + L_LEVEL] >> 1) + lengths[at + L_LEFT]
-    listed = SEARCH_WITHIN if fewest <= context[SEARCH_FEWEST] else SEARCH_BETWEEN
-    if listed == SEARCH_BETWEEN:
-        context[SEARCH_NEXT] = min(context[SEARCH_NEXT], fewest)
-    lengths[at + L_LEVEL] |= 1
-    lengths[at + L_LINK] = context[listed]
+    lengths, place = int32s(context, at.LENGTH), pair * at.L_ROW
+    fewest = (lengths[place + at.L_LEVEL] >> 1) + lengths[place + at.L_LEFT]
+    listed = at.SEARCH_WITHIN if fewest <= context[at.SEARCH_FEWEST] else at.SEARCH_BETWEEN
+    if listed == at.SEARCH_BETWEEN:
+        context[at.SEARCH_NEXT] = min(context[at.SEARCH_NEXT], fewest)
+    lengths[place + at.L_LEVEL] |= 1
+    lengths[place + at.L_LINK] = context[listed]
     context[listed] = pair
 
 
@@ -132,14 +91,14 @@ def options_of(context: Context, state: int) -> int:
     Not split unless SPLITTING: `a.{8}b` with maxLength 100 took 0.42 s within one mask when all 512
     sets were searched, and 0.05 s by options; `a.{24}b` did not finish.
     """
-    if context[SPLITTING] == 0:
+    if context[at.SPLITTING] == 0:
         return 0
-    option = int(int32s(context, LEX_OPTION_AT)[state])
+    option = int(int32s(context, at.LEX_OPTION_AT)[state])
     if option == 0:
-        context[WANT] = state + OPTIONS_OF
-        if context[LEXICON] == 0 or not expand_wanted(context):
-            return NEED_LEX
-        option = int(int32s(context, LEX_OPTION_AT)[state])
+        context[at.WANT] = state + at.OPTIONS_OF
+        if context[at.LEXICON] == 0 or not expand_wanted(context):
+            return at.NEED_LEX
+        option = int(int32s(context, at.LEX_OPTION_AT)[state])
     return max(option, 0)
 
 
@@ -151,8 +110,8 @@ def _meet_options(
     option = options_of(context, state)
     if option <= 0:
         return option if option < 0 else _meet(context, state, inside, between, parent, field)
-    options, code = int32s(context, LEX_OPTION), OK
-    while options[option] != 0 and code == OK:
+    options, code = int32s(context, at.LEX_OPTION), at.OK
+    while options[option] != 0 and code == at.OK:
         code = _meet(context, int(options[option]), inside, between, parent, field)
         option += 1
     return code
@@ -160,12 +119,15 @@ def _meet_options(
 
 @inner
 def _go_on(context: Context, pair: int, between: int, field: int) -> int:
-    rows = int32s(context, LEX)
-    state, inside = int64s(context, PAIR)[pair] >> 32, int64s(context, PAIR)[pair] & 0xFFFFFFFF
+    rows = int32s(context, at.LEX)
+    state, inside = (
+        int64s(context, at.PAIR)[pair] >> 32,
+        int64s(context, at.PAIR)[pair] & 0xFFFFFFFF,
+    )
     if not is_expanded(context, int(state)) or not is_expanded(context, int(inside)):
-        return NEED_LEX
-    if context[LEXICON] != 0:
-        int64s(context, LEXICON)[SPENT] += 1
+        return at.NEED_LEX
+    if context[at.LEXICON] != 0:
+        int64s(context, at.LEXICON)[SPENT] += 1
     before = 0
     for byte in range(256):
         after, within = int(rows[state * 256 + byte]), int(rows[inside * 256 + byte])
@@ -174,31 +136,31 @@ def _go_on(context: Context, pair: int, between: int, field: int) -> int:
             code = _meet_options(context, after, within, between, pair, field)
             if code < 0:
                 return code
-    return OK
+    return at.OK
 
 
 @inner
 def search_text(context: Context, state: int, inside: int, between: int, field: int) -> int:
     """Find the fewest characters from a pair; TOO_MANY after BOUND_SEARCH pairs (options: * 4)."""
-    context[SEARCH] += 1
-    context[SEARCH_LEVEL] = context[SEARCH_BETWEEN] = context[SEARCH_WITHIN] = 0
-    context[SEARCH_BEST], context[SEARCH_FEWEST], context[SEARCH_NEXT] = -1, -1, ENDLESS
-    lengths, gone = int32s(context, LENGTH), 0
-    most = int(context[BOUND_SEARCH]) << (_PREFERRED * int(context[SPLITTING]))
+    context[at.SEARCH] += 1
+    context[at.SEARCH_LEVEL] = context[at.SEARCH_BETWEEN] = context[at.SEARCH_WITHIN] = 0
+    context[at.SEARCH_BEST], context[at.SEARCH_FEWEST], context[at.SEARCH_NEXT] = -1, -1, at.ENDLESS
+    lengths, gone = int32s(context, at.LENGTH), 0
+    most = int(context[at.BOUND_SEARCH]) << (_PREFERRED * int(context[at.SPLITTING]))
     code = _meet_options(context, state, inside, between, 0, field)
-    while code == OK and _is_going_on(context):
-        pair = int(context[SEARCH_WITHIN])
-        at = pair * L_ROW
-        context[SEARCH_WITHIN] = lengths[at + L_LINK]
-        level = lengths[at + L_LEVEL] >> 1
-        lengths[at + L_LEVEL] = level << 1
-        if 0 <= context[SEARCH_BEST] <= level + lengths[at + L_LEFT]:
+    while code == at.OK and _is_going_on(context):
+        pair = int(context[at.SEARCH_WITHIN])
+        place = pair * at.L_ROW
+        context[at.SEARCH_WITHIN] = lengths[place + at.L_LINK]
+        level = lengths[place + at.L_LEVEL] >> 1
+        lengths[place + at.L_LEVEL] = level << 1
+        if 0 <= context[at.SEARCH_BEST] <= level + lengths[place + at.L_LEFT]:
             continue
         gone += 1
         if gone == most:
             return TOO_MANY
-        begins = int64s(context, PAIR)[pair] & 0xFFFFFFFF == between
-        context[SEARCH_LEVEL] = level + (1 if begins else 0)
+        begins = int64s(context, at.PAIR)[pair] & 0xFFFFFFFF == between
+        context[at.SEARCH_LEVEL] = level + (1 if begins else 0)
         code = _go_on(context, pair, between, field)
     return code
 
@@ -206,15 +168,15 @@ def search_text(context: Context, state: int, inside: int, between: int, field: 
 @inner
 def _is_going_on(context: Context) -> bool:
     """Return True if a shorter text is possible; then SEARCH_WITHIN has a pair."""
-    links = int32s(context, LENGTH)
-    while context[SEARCH_WITHIN] == 0:
-        pair = int(context[SEARCH_BETWEEN])
-        if pair == 0 or 0 <= context[SEARCH_BEST] <= context[SEARCH_NEXT]:
+    links = int32s(context, at.LENGTH)
+    while context[at.SEARCH_WITHIN] == 0:
+        pair = int(context[at.SEARCH_BETWEEN])
+        if pair == 0 or 0 <= context[at.SEARCH_BEST] <= context[at.SEARCH_NEXT]:
             return False
-        context[SEARCH_FEWEST], context[SEARCH_NEXT] = context[SEARCH_NEXT], ENDLESS
-        context[SEARCH_BETWEEN] = 0
+        context[at.SEARCH_FEWEST], context[at.SEARCH_NEXT] = context[at.SEARCH_NEXT], at.ENDLESS
+        context[at.SEARCH_BETWEEN] = 0
         while pair != 0:
-            following = int(links[pair * L_ROW + L_LINK])
+            following = int(links[pair * at.L_ROW + at.L_LINK])
             _wait(context, pair)
             pair = following
     return True
@@ -223,18 +185,18 @@ def _is_going_on(context: Context) -> bool:
 @inner
 def note_text(context: Context, between: int, field: int) -> None:
     """Write the lengths that a search has found, for all pairs on the path."""
-    lengths, pairs = int32s(context, LENGTH), int64s(context, PAIR)
-    pair = context[SEARCH_END]
-    known = int(lengths[pair * L_ROW + field])
-    left, steady = max(known - 1, 0), int(lengths[pair * L_ROW + L_STEADY + field])
+    lengths, pairs = int32s(context, at.LENGTH), int64s(context, at.PAIR)
+    pair = context[at.SEARCH_END]
+    known = int(lengths[pair * at.L_ROW + field])
+    left, steady = max(known - 1, 0), int(lengths[pair * at.L_ROW + at.L_STEADY + field])
     while pair != 0:
-        at = pair * L_ROW
+        place = pair * at.L_ROW
         inside = pairs[pair] & 0xFFFFFFFF
         if steady == 0 and inside == between and repeats(context, pairs[pair] >> 32, between):
             steady = 1
-        if lengths[at + field] == 0 or (lengths[at + field] == left + 1 and steady != 0):
-            lengths[at + field], lengths[at + L_STEADY + field] = left + 1, steady
-        pair = int(lengths[at + L_PARENT])
+        if lengths[place + field] == 0 or (lengths[place + field] == left + 1 and steady != 0):
+            lengths[place + field], lengths[place + at.L_STEADY + field] = left + 1, steady
+        pair = int(lengths[place + at.L_PARENT])
         if pair != 0 and pairs[pair] & 0xFFFFFFFF == between:
             left += 1
 
@@ -244,34 +206,36 @@ _FURTHER: Final = 3  # doublings of BOUND_SEARCH after searches over states and 
 
 @inner
 def know_length(context: Context, pair: int, between: int, field: int) -> int:
-    lengths, pairs = int32s(context, LENGTH), int64s(context, PAIR)
-    at = pair * L_ROW
-    if lengths[at + field] != 0:
-        return OK
+    lengths, pairs = int32s(context, at.LENGTH), int64s(context, at.PAIR)
+    place = pair * at.L_ROW
+    if lengths[place + field] != 0:
+        return at.OK
     inside = pairs[pair] & 0xFFFFFFFF
-    if field == L_EXACT and _is_exact(context, int(lengths[at + L_SINGLE]), inside, between):
-        lengths[at + L_EXACT] = lengths[at + L_SINGLE]
-        lengths[at + L_STEADY + L_EXACT] = lengths[at + L_STEADY + L_SINGLE]
-        return OK
+    if field == at.L_EXACT and _is_exact(
+        context, int(lengths[place + at.L_SINGLE]), inside, between
+    ):
+        lengths[place + at.L_EXACT] = lengths[place + at.L_SINGLE]
+        lengths[place + at.L_STEADY + at.L_EXACT] = lengths[place + at.L_STEADY + at.L_SINGLE]
+        return at.OK
     while True:
         code = _try_length(context, pair, between, field)
         if code != TOO_MANY:
             return code
-        context[BOUND_SEARCH] <<= _FURTHER * context[SPLITTING]
-        context[SPLITTING] = 1 - context[SPLITTING]
+        context[at.BOUND_SEARCH] <<= _FURTHER * context[at.SPLITTING]
+        context[at.SPLITTING] = 1 - context[at.SPLITTING]
 
 
 @once
 def _is_exact(context: Context, single: int, inside: int, between: int) -> bool:
     """Return True if the length over one-byte characters is known to be the exact minimum."""
-    plainly = uint8s(context, LEX_FLAG)[between] & PLAINLY != 0
+    plainly = uint8s(context, at.LEX_FLAG)[between] & at.PLAINLY != 0
     return single > 0 and (plainly or single <= (2 if inside == between else 1))
 
 
 @inner
 def _try_length(context: Context, pair: int, between: int, field: int) -> int:
     """As `know_length`, or TOO_MANY; states or options are mostly few (`a.{24}b`: 2^25 and 26)."""
-    option = options_of(context, int(int64s(context, PAIR)[pair] >> 32))
+    option = options_of(context, int(int64s(context, at.PAIR)[pair] >> 32))
     if option <= 0:
         return option if option < 0 else _find_length(context, pair, between, field)
     return _know_fewest(context, pair, option, between, field)
@@ -280,32 +244,35 @@ def _try_length(context: Context, pair: int, between: int, field: int) -> int:
 @once
 def _know_fewest(context: Context, pair: int, option: int, between: int, field: int) -> int:
     """Compute the length of a pair as the minimum over its options, which other pairs share."""
-    lengths, options = int32s(context, LENGTH), int32s(context, LEX_OPTION)
-    inside, fewest, steady = int(int64s(context, PAIR)[pair] & 0xFFFFFFFF), ENDLESS, 0
+    lengths, options = int32s(context, at.LENGTH), int32s(context, at.LEX_OPTION)
+    inside, fewest, steady = int(int64s(context, at.PAIR)[pair] & 0xFFFFFFFF), at.ENDLESS, 0
     while options[option] != 0:
         one = pair_of(context, int(options[option]), inside)
         code = _find_length(context, one, between, field) if one > 0 else one
-        if code != OK:
+        if code != at.OK:
             return code
-        known = int(lengths[one * L_ROW + field])
+        known = int(lengths[one * at.L_ROW + field])
         if known <= fewest:
-            more = int(lengths[one * L_ROW + L_STEADY + field])
+            more = int(lengths[one * at.L_ROW + at.L_STEADY + field])
             fewest, steady = known, more if known < fewest else max(more, steady)
         option += 1
-    lengths[pair * L_ROW + field], lengths[pair * L_ROW + L_STEADY + field] = fewest, steady
-    return OK
+    lengths[pair * at.L_ROW + field], lengths[pair * at.L_ROW + at.L_STEADY + field] = (
+        fewest,
+        steady,
+    )
+    return at.OK
 
 
 @inner
 def _find_length(context: Context, pair: int, between: int, field: int) -> int:
     """Compute the length of a pair by a search that does not split it into options."""
-    lengths, found = int32s(context, LENGTH), int64s(context, PAIR)[pair]
-    if lengths[pair * L_ROW + field] != 0:
-        return OK
+    lengths, found = int32s(context, at.LENGTH), int64s(context, at.PAIR)[pair]
+    if lengths[pair * at.L_ROW + field] != 0:
+        return at.OK
     code = search_text(context, int(found >> 32), int(found & 0xFFFFFFFF), between, field)
-    if code == OK:
-        if context[SEARCH_BEST] < 0:
-            lengths[pair * L_ROW + field] = ENDLESS
+    if code == at.OK:
+        if context[at.SEARCH_BEST] < 0:
+            lengths[pair * at.L_ROW + field] = at.ENDLESS
         else:
             note_text(context, between, field)
     return code
@@ -315,14 +282,14 @@ def _find_length(context: Context, pair: int, between: int, field: int) -> int:
 def alive(context: Context, state: int, inside: int, between: int, low: int, high: int) -> int:
     """Return 1 if a text goes on with `low` to `high` characters (-1: unbounded), else 0."""
     pair = pair_of(context, state, inside)
-    lengths = int32s(context, LENGTH)
-    most, fewest = high if high >= 0 else ENDLESS - 2, 0
-    for field in range(L_SINGLE, L_EXACT - 1, -1):
+    lengths = int32s(context, at.LENGTH)
+    most, fewest = high if high >= 0 else at.ENDLESS - 2, 0
+    for field in range(at.L_SINGLE, at.L_EXACT - 1, -1):
         code = know_length(context, pair, between, field) if pair > 0 else pair
         if code < 0:
             return code
-        fewest = lengths[pair * L_ROW + field] - 1
-        steady = lengths[pair * L_ROW + L_STEADY + field] != 0
+        fewest = lengths[pair * at.L_ROW + field] - 1
+        steady = lengths[pair * at.L_ROW + at.L_STEADY + field] != 0
         if fewest <= most and (low <= fewest or steady):
             return 1
     if fewest > most:
@@ -335,39 +302,41 @@ def _alive_exactly(
     context: Context, state: int, inside: int, between: int, low: int, high: int
 ) -> int:
     """As `alive` where lengths have gaps: `lengths.Lengths` decides and sets TARGET."""
-    node = node_of(context, BOUNDED, state, low, high, between, 0 if inside == between else inside)
+    node = node_of(
+        context, at.BOUNDED, state, low, high, between, 0 if inside == between else inside
+    )
     if node < 0:
         return node
-    target = int32s(context, TARGET)[node]
+    target = int32s(context, at.TARGET)[node]
     if target == 0:
-        context[WANT] = node
-        return NEED_NODE
-    return 0 if target - 1 == DEAD else 1
+        context[at.WANT] = node
+        return at.NEED_NODE
+    return 0 if target - 1 == at.DEAD else 1
 
 
 @once
 def after_byte(context: Context, node: int, after: int, byte: int) -> int:
     """The node after a byte that leads a BOUNDED pattern to `after`; DEAD or a code."""
-    nodes = int32s(context, NODE)
+    nodes = int32s(context, at.NODE)
     low, high = int(nodes[node * 6 + 2]), int(nodes[node * 6 + 3])
     between, inside = int(nodes[node * 6 + 4]), int(nodes[node * 6 + 5])
     begins = inside == 0
     if begins:
         inside = between
-    within = int(int32s(context, LEX)[inside * 256 + byte])
+    within = int(int32s(context, at.LEX)[inside * 256 + byte])
     if within == 0:
-        context[WANT] = inside
-        return NEED_LEX
+        context[at.WANT] = inside
+        return at.NEED_LEX
     if within < 0:
-        return DEAD if low > 0 else node_of(context, LEXEME, after, 0, 0, 0, 0)
+        return at.DEAD if low > 0 else node_of(context, at.LEXEME, after, 0, 0, 0, 0)
     if begins:
         if high == 0:
-            return DEAD
+            return at.DEAD
         low, high = max(low - 1, 0), high - 1 if high > 0 else high
     if low == 0 and high < 0:
-        return node_of(context, LEXEME, after, 0, 0, 0, 0)
+        return node_of(context, at.LEXEME, after, 0, 0, 0, 0)
     living = alive(context, after, within, between, low, high)
     if living <= 0:
-        return DEAD if living == 0 else living
+        return at.DEAD if living == 0 else living
     inside = 0 if within == between else within
-    return node_of(context, BOUNDED, after, low, high, between, inside)
+    return node_of(context, at.BOUNDED, after, low, high, between, inside)

@@ -4,6 +4,7 @@ from pathlib import Path
 from typing import Final
 
 from guideway.masks.kernel_cache import kept
+from guideway.masks.kernels import layout as at
 from guideway.masks.kernels.closure import close
 from guideway.masks.kernels.entries import begin
 from guideway.masks.kernels.fill import fill
@@ -17,23 +18,7 @@ from guideway.masks.kernels.intern import (
     text_of,
 )
 from guideway.masks.kernels.keys import build_keys, first_frame, rehash_frames
-from guideway.masks.kernels.layout import (
-    ENTER,
-    FILL,
-    JUDGE,
-    MACRO,
-    NEED_LEX,
-    OK,
-    PENDING,
-    READ,
-    READ_EACH,
-)
 from guideway.masks.kernels.lexemes import expand_wanted, explore, split_state, write
-from guideway.masks.kernels.lexer_layout import (
-    NEED_LEXER,
-    NEED_OUTLOOK,
-    NEED_STEP,
-)
 from guideway.masks.kernels.macros import finish, read_each, read_one, search
 from guideway.masks.kernels.outlooks import learn
 from guideway.masks.kernels.pictures import (
@@ -75,15 +60,15 @@ _FEW: Final = 16  # most masks are made of no more configurations
 def _enter(context: Context, node: int) -> int:
     begin(context)
     code = close(context, node, 0)
-    return finish(context) if code == OK else code
+    return finish(context) if code == at.OK else code
 
 
 @once
 def _takes_long(context: Context, what: int, macro: int) -> bool:
     """Return True if the GIL is to be released; most masks take less than handing it over."""
-    if what == FILL:
-        return int(int32s(context, MACRO)[macro * 4 + 1]) > _FEW
-    return what == JUDGE
+    if what == at.FILL:
+        return int(int32s(context, at.MACRO)[macro * 4 + 1]) > _FEW
+    return what == at.JUDGE
 
 
 @inner
@@ -98,25 +83,25 @@ def run(context: Context, what: int, a: int, b: int, row: WholeWords, spare: Who
     FILL a b: the mask of a, see `fill`; resumed where it was if b is 0.
     JUDGE a b: find the verdict of place a with a search of at most b places; 1 if still unknown.
     """
-    if what == FILL and b != 0:
-        context[PENDING] = 0
+    if what == at.FILL and b != 0:
+        context[at.PENDING] = 0
     lock = release() if _takes_long(context, what, a) else 0
-    code = NEED_STEP
-    while code in (NEED_LEXER, NEED_STEP, NEED_OUTLOOK):
-        if what == FILL:
+    code = at.NEED_STEP
+    while code in (at.NEED_LEXER, at.NEED_STEP, at.NEED_OUTLOOK):
+        if what == at.FILL:
             code = fill(context, a, row, spare)
-        elif what == READ:
+        elif what == at.READ:
             code = read_one(context, a, b)
-        elif what == READ_EACH:
+        elif what == at.READ_EACH:
             code = read_each(context, a, row, b, spare)
-        elif what == ENTER:
+        elif what == at.ENTER:
             code = _enter(context, a)
         else:
             code = search(context, a, b)
-        if code in (NEED_LEXER, NEED_STEP, NEED_OUTLOOK):
+        if code in (at.NEED_LEXER, at.NEED_STEP, at.NEED_OUTLOOK):
             lock = release() if lock == 0 else lock  # learning may take milliseconds
             learned = learn(context, code)
-            code = code if learned == OK else learned
+            code = code if learned == at.OK else learned
     if lock != 0:
         take_again(lock)
     return code
@@ -127,10 +112,10 @@ def picture(
     context: Context, below: int, state: int, found: WholeInts, exits: WholeInts, leads: Sets
 ) -> int:
     """Find the tokens and exits of a state, expanding states; see `pictures.take_picture`."""
-    code = NEED_LEX
-    while code == NEED_LEX:
+    code = at.NEED_LEX
+    while code == at.NEED_LEX:
         code = take_picture(context, below, state, found, exits, leads)
-        if code == NEED_LEX and not expand_wanted(context):
+        if code == at.NEED_LEX and not expand_wanted(context):
             break
     return code
 

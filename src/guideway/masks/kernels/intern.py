@@ -2,57 +2,7 @@
 
 from typing import Final
 
-from guideway.masks.kernels.layout import (
-    CONFIG,
-    CONFIG_ROOM,
-    CONFIGS,
-    EXTRA,
-    EXTRA_HASH,
-    EXTRA_ROOM,
-    EXTRAS,
-    FORKED,
-    FORKS,
-    FOUND,
-    FULL,
-    GENERATION,
-    JUDGED,
-    JUDGED_HASH,
-    JUDGED_ROOM,
-    JUDGEMENTS,
-    MACRO,
-    MACRO_HASH,
-    MACRO_ROOM,
-    MACROS,
-    NIL,
-    NODE,
-    NODE_HASH,
-    NODE_ROOM,
-    NODES,
-    OK,
-    PAIR,
-    PAIR_HASH,
-    PAIR_ROOM,
-    PAIRS,
-    SCRATCH,
-    SEEN,
-    STACK,
-    STACK_HASH,
-    STACK_ROOM,
-    STACKS,
-    STEP_KEY,
-    STEP_ROOM,
-    STEP_VALUE,
-    STEPS,
-    TARGET,
-    TEXT,
-    TEXT_HASH,
-    TEXT_ROOM,
-    TEXTS,
-    VISITED,
-    WANT,
-    WORK_ROOM,
-)
-from guideway.masks.kernels.lexer_layout import OUTLOOK, OUTLOOK_HASH, OUTLOOK_ROOM, OUTLOOKS
+from guideway.masks.kernels import layout as at
 from guideway.masks.kernels.views import Context, inner, int32s, int64s
 
 
@@ -66,35 +16,35 @@ def mixed(state: int, value: int) -> int:
 @inner
 def full(context: Context, slot: int) -> int:
     """Request room for a slot."""
-    context[WANT] = slot
-    return FULL
+    context[at.WANT] = slot
+    return at.FULL
 
 
 @inner
 def node_of(context: Context, kind: int, a: int, b: int, c: int, d: int, e: int) -> int:
-    nodes, table = int32s(context, NODE), int32s(context, NODE_HASH)
-    last = 2 * context[NODE_ROOM] - 1
+    nodes, table = int32s(context, at.NODE), int32s(context, at.NODE_HASH)
+    last = 2 * context[at.NODE_ROOM] - 1
     place = mixed(mixed(mixed(mixed(mixed(kind, a), b), c), d), e) & last
     while table[place] != 0:
-        at = (table[place] - 1) * 6
+        start = (table[place] - 1) * 6
         if (
-            nodes[at] == kind
-            and nodes[at + 1] == a
-            and nodes[at + 2] == b
-            and nodes[at + 3] == c
-            and nodes[at + 4] == d
-            and nodes[at + 5] == e
+            nodes[start] == kind
+            and nodes[start + 1] == a
+            and nodes[start + 2] == b
+            and nodes[start + 3] == c
+            and nodes[start + 4] == d
+            and nodes[start + 5] == e
         ):
             return int(table[place]) - 1
         place = (place + 1) & last
-    made = context[NODES]
-    if made == context[NODE_ROOM]:
-        return full(context, NODES)
-    context[NODES] = made + 1
+    made = context[at.NODES]
+    if made == context[at.NODE_ROOM]:
+        return full(context, at.NODES)
+    context[at.NODES] = made + 1
     table[place] = made + 1
-    at = made * 6
-    nodes[at], nodes[at + 1], nodes[at + 2] = kind, a, b
-    nodes[at + 3], nodes[at + 4], nodes[at + 5] = c, d, e
+    start = made * 6
+    nodes[start], nodes[start + 1], nodes[start + 2] = kind, a, b
+    nodes[start + 3], nodes[start + 4], nodes[start + 5] = c, d, e
     return made
 
 
@@ -123,51 +73,53 @@ def _pair_of(
 @inner
 def stack_of(context: Context, node: int, parent: int) -> int:
     """The stack with `node` on `parent`; 0 is the empty one."""
-    return _pair_of(context, node, parent, STACK, STACK_HASH, STACKS, STACK_ROOM)
+    return _pair_of(context, node, parent, at.STACK, at.STACK_HASH, at.STACKS, at.STACK_ROOM)
 
 
 @inner
 def text_of(context: Context, parent: int, byte: int) -> int:
     """The text `parent` with one more byte; 0 is the empty one."""
-    return _pair_of(context, parent, byte, TEXT, TEXT_HASH, TEXTS, TEXT_ROOM)
+    return _pair_of(context, parent, byte, at.TEXT, at.TEXT_HASH, at.TEXTS, at.TEXT_ROOM)
 
 
 @inner
 def extras_of(context: Context, text: int, rest: int) -> int:
     """The set of `text` and the greater texts `rest`; 0 is the empty one."""
-    return _pair_of(context, text, rest, EXTRA, EXTRA_HASH, EXTRAS, EXTRA_ROOM)
+    return _pair_of(context, text, rest, at.EXTRA, at.EXTRA_HASH, at.EXTRAS, at.EXTRA_ROOM)
 
 
 @inner
 def pair_of(context: Context, state: int, inside: int) -> int:
     """The pair of a pattern's lexical state and that of its characters; none is 0."""
-    return _pair_of(context, state, inside, PAIR, PAIR_HASH, PAIRS, PAIR_ROOM)
+    return _pair_of(context, state, inside, at.PAIR, at.PAIR_HASH, at.PAIRS, at.PAIR_ROOM)
 
 
 @inner
 def judgement_of(context: Context, node: int, stack: int) -> int:
     """The number of a place, a pair (node, stack); none is 0."""
-    return _pair_of(context, node, stack, JUDGED, JUDGED_HASH, JUDGEMENTS, JUDGED_ROOM)
+    return _pair_of(context, node, stack, at.JUDGED, at.JUDGED_HASH, at.JUDGEMENTS, at.JUDGED_ROOM)
 
 
 @inner
 def outlook_of(context: Context, below: int, macro: int) -> int:
     """The number of the outlook of a macro state of terminals below a trie node; none is 0."""
-    return _pair_of(context, below, macro, OUTLOOK, OUTLOOK_HASH, OUTLOOKS, OUTLOOK_ROOM)
+    return _pair_of(
+        context, below, macro, at.OUTLOOK, at.OUTLOOK_HASH, at.OUTLOOKS, at.OUTLOOK_ROOM
+    )
 
 
 @inner
 def first_visit(context: Context, config: int) -> bool:
     """Mark a configuration; return True if this closure had not visited it."""
-    seen = int64s(context, SEEN)
-    last = 2 * context[WORK_ROOM] - 1
+    seen = int64s(context, at.SEEN)
+    last = 2 * context[at.WORK_ROOM] - 1
     place = mixed(config, 0) & last
-    while seen[2 * place] == context[GENERATION]:
+    while seen[2 * place] == context[at.GENERATION]:
         if seen[2 * place + 1] == config:
             return False
         place = (place + 1) & last
-    seen[2 * place], seen[2 * place + 1] = context[GENERATION], config
-    context[VISITED] += 1
+    seen[2 * place], seen[2 * place + 1] = context[at.GENERATION], config
+    context[at.VISITED] += 1
     return True
 
 
@@ -189,10 +141,10 @@ def sort(values: Context, first: int, last: int) -> None:
 
 @inner
 def _same(context: Context, macro: int, count: int) -> bool:
-    configs, found = int64s(context, CONFIG), int64s(context, SCRATCH)
-    at = int32s(context, MACRO)[macro * 4]
+    configs, found = int64s(context, at.CONFIG), int64s(context, at.SCRATCH)
+    place = int32s(context, at.MACRO)[macro * 4]
     for index in range(count):  # noqa: SIM110  kernels have no generators
-        if configs[at + index] != found[index]:
+        if configs[place + index] != found[index]:
             return False
     return True
 
@@ -200,33 +152,38 @@ def _same(context: Context, macro: int, count: int) -> bool:
 @inner
 def macro_of(context: Context, count: int, accepts: int, unsure: int) -> int:
     """The macro state of `count` configurations in SCRATCH, sorted here; does not set FIRST."""
-    macros, table = int32s(context, MACRO), int32s(context, MACRO_HASH)
-    configs, found = int64s(context, CONFIG), int64s(context, SCRATCH)
+    macros, table = int32s(context, at.MACRO), int32s(context, at.MACRO_HASH)
+    configs, found = int64s(context, at.CONFIG), int64s(context, at.SCRATCH)
     sort(found, 0, count)
     code = accepts * 2 + unsure
     for index in range(count):
         code = mixed(code, found[index])
-    last = 2 * context[MACRO_ROOM] - 1
+    last = 2 * context[at.MACRO_ROOM] - 1
     place = mixed(code, count) & last
     while table[place] != 0:
-        at = table[place] * 4
+        start = table[place] * 4
         if (
-            macros[at + 1] == count
-            and macros[at + 2] == accepts
-            and macros[at + 3] == unsure
+            macros[start + 1] == count
+            and macros[start + 2] == accepts
+            and macros[start + 3] == unsure
             and _same(context, int(table[place]), count)
         ):
             return int(table[place])
         place = (place + 1) & last
-    made, first = context[MACROS], context[CONFIGS]
-    if made == context[MACRO_ROOM]:
-        return full(context, MACROS)
-    if first + count > context[CONFIG_ROOM]:
-        return full(context, CONFIGS)
-    context[MACROS], context[CONFIGS] = made + 1, first + count
+    made, first = context[at.MACROS], context[at.CONFIGS]
+    if made == context[at.MACRO_ROOM]:
+        return full(context, at.MACROS)
+    if first + count > context[at.CONFIG_ROOM]:
+        return full(context, at.CONFIGS)
+    context[at.MACROS], context[at.CONFIGS] = made + 1, first + count
     table[place] = made
-    at = made * 4
-    macros[at], macros[at + 1], macros[at + 2], macros[at + 3] = first, count, accepts, unsure
+    start = made * 4
+    macros[start], macros[start + 1], macros[start + 2], macros[start + 3] = (
+        first,
+        count,
+        accepts,
+        unsure,
+    )
     for index in range(count):
         configs[first + index] = found[index]
     return made
@@ -235,8 +192,8 @@ def macro_of(context: Context, count: int, accepts: int, unsure: int) -> int:
 @inner
 def step_place(context: Context, key: int) -> int:
     """Index of `key` in the memo of steps, or of its free place."""
-    keys = int64s(context, STEP_KEY)
-    last = 2 * context[STEP_ROOM] - 1
+    keys = int64s(context, at.STEP_KEY)
+    last = 2 * context[at.STEP_ROOM] - 1
     place = mixed(key, 0) & last
     while keys[place] != 0 and keys[place] != key:
         place = (place + 1) & last
@@ -246,12 +203,12 @@ def step_place(context: Context, key: int) -> int:
 @inner
 def remember_step(context: Context, key: int, macro: int) -> int:
     """Memoise a step; return `macro`, or FULL."""
-    if context[STEPS] == context[STEP_ROOM]:
-        return full(context, STEPS)
-    context[STEPS] += 1
+    if context[at.STEPS] == context[at.STEP_ROOM]:
+        return full(context, at.STEPS)
+    context[at.STEPS] += 1
     place = step_place(context, key)
-    int64s(context, STEP_KEY)[place] = key
-    int32s(context, STEP_VALUE)[place] = macro
+    int64s(context, at.STEP_KEY)[place] = key
+    int32s(context, at.STEP_VALUE)[place] = macro
     return macro
 
 
@@ -268,9 +225,9 @@ def rehash_pairs(context: Context, array: int, hashes: int, used: int, room: int
 
 @inner
 def rehash_nodes(context: Context) -> None:
-    nodes, table = int32s(context, NODE), int32s(context, NODE_HASH)
-    last = 2 * context[NODE_ROOM] - 1
-    for number in range(context[NODES]):
+    nodes, table = int32s(context, at.NODE), int32s(context, at.NODE_HASH)
+    last = 2 * context[at.NODE_ROOM] - 1
+    for number in range(context[at.NODES]):
         code = int(nodes[number * 6])
         for field in range(1, 6):
             code = mixed(code, nodes[number * 6 + field])
@@ -282,13 +239,13 @@ def rehash_nodes(context: Context) -> None:
 
 @inner
 def rehash_macros(context: Context) -> None:
-    macros, table = int32s(context, MACRO), int32s(context, MACRO_HASH)
-    configs = int64s(context, CONFIG)
-    last = 2 * context[MACRO_ROOM] - 1
-    for number in range(1, context[MACROS]):
-        at = number * 4
-        first, count = macros[at], macros[at + 1]
-        code = macros[at + 2] * 2 + macros[at + 3]
+    macros, table = int32s(context, at.MACRO), int32s(context, at.MACRO_HASH)
+    configs = int64s(context, at.CONFIG)
+    last = 2 * context[at.MACRO_ROOM] - 1
+    for number in range(1, context[at.MACROS]):
+        start = number * 4
+        first, count = macros[start], macros[start + 1]
+        code = macros[start + 2] * 2 + macros[start + 3]
         for index in range(first, first + count):
             code = mixed(code, configs[index])
         place = mixed(code, count) & last
@@ -312,7 +269,7 @@ L_LISTED: Final = 6  # the stacks
 @inner
 def fork_found(context: Context) -> int:
     """Merge the closure's configurations, so that each node has few."""
-    found, count = int64s(context, SCRATCH), int(context[FOUND])
+    found, count = int64s(context, at.SCRATCH), int(context[at.FOUND])
     sort(found, 0, count)
     first, kept = 0, 0
     while first < count:
@@ -330,14 +287,14 @@ def fork_found(context: Context) -> int:
                 found[kept] = found[index]
                 kept += 1
         first = last
-    context[FOUND] = kept
-    return OK
+    context[at.FOUND] = kept
+    return at.OK
 
 
 @inner
 def fork(context: Context, first: int, last: int) -> int:
     """The fork of the stacks of configurations; stacks with the same top share it."""
-    listed, lowest = int64s(context, SCRATCH), int(context[WORK_ROOM])
+    listed, lowest = int64s(context, at.SCRATCH), int(context[at.WORK_ROOM])
     level = _list_level(context, first, last, lowest)
     while level >= 0:
         if listed[level + L_AT] < listed[level + L_END]:
@@ -346,7 +303,7 @@ def fork(context: Context, first: int, last: int) -> int:
         stack = _link(context, level + L_LISTED, int(listed[level + L_KEPT]))
         if stack < 0 or level == lowest:
             return stack
-        int32s(context, TARGET)[listed[level + L_WHOLE]] = stack + 1
+        int32s(context, at.TARGET)[listed[level + L_WHOLE]] = stack + 1
         level = _keep(context, int(listed[level + L_ABOVE]), stack)
     return level
 
@@ -354,9 +311,9 @@ def fork(context: Context, first: int, last: int) -> int:
 @inner
 def _list_level(context: Context, first: int, last: int, level: int) -> int:
     """Begin a level with the stacks in the low halves of [first, last), distinct, sorted by top."""
-    if level + L_LISTED > 2 * context[WORK_ROOM]:
-        return full(context, VISITED)
-    listed, pairs, begin = int64s(context, SCRATCH), int64s(context, STACK), level + L_LISTED
+    if level + L_LISTED > 2 * context[at.WORK_ROOM]:
+        return full(context, at.VISITED)
+    listed, pairs, begin = int64s(context, at.SCRATCH), int64s(context, at.STACK), level + L_LISTED
     end = _list_stacks(context, first, last, begin)
     if end < 0:
         return end
@@ -376,7 +333,7 @@ def _list_level(context: Context, first: int, last: int, level: int) -> int:
 @inner
 def _keep(context: Context, level: int, rest: int) -> int:
     """Add the stack of a level's current top and a rest; return the level, or FULL."""
-    listed = int64s(context, SCRATCH)
+    listed = int64s(context, at.SCRATCH)
     top = int(listed[level + L_TOP])
     stack = 0 if top == 0 and rest == 0 else stack_of(context, top, rest)  # 0: the empty stack
     if stack < 0:
@@ -389,24 +346,24 @@ def _keep(context: Context, level: int, rest: int) -> int:
 @inner
 def _share_top(context: Context, level: int) -> int:
     """Take the next top of a level; if it has several rests, begin a level of these."""
-    listed, targets = int64s(context, SCRATCH), int32s(context, TARGET)
-    at, end = int(listed[level + L_AT]), int(listed[level + L_END])
-    top, group = int(listed[at] >> 32), at + 1
+    listed, targets = int64s(context, at.SCRATCH), int32s(context, at.TARGET)
+    place, end = int(listed[level + L_AT]), int(listed[level + L_END])
+    top, group = int(listed[place] >> 32), place + 1
     while group < end and listed[group] >> 32 == top:
         group += 1
     listed[level + L_AT], listed[level + L_TOP] = group, top
-    whole = int(listed[at] & 0xFFFFFFFF)
-    if group > at + 1:
-        last = _list_stacks(context, at, group, end)
+    whole = int(listed[place] & 0xFFFFFFFF)
+    if group > place + 1:
+        last = _list_stacks(context, place, group, end)
         whole = _link(context, end, last) if last >= 0 else last
         if whole < 0:
             return whole
-    node = int(int64s(context, STACK)[whole] >> 32)
-    if int32s(context, NODE)[node * 6] != FORKED:
+    node = int(int64s(context, at.STACK)[whole] >> 32)
+    if int32s(context, at.NODE)[node * 6] != at.FORKED:
         return _keep(context, level, whole)
     if targets[node] != 0:
         return _keep(context, level, int(targets[node]) - 1)
-    below = _list_level(context, at, group, end)
+    below = _list_level(context, place, group, end)
     if below >= 0:
         listed[below + L_ABOVE], listed[below + L_WHOLE] = level, node
     return below
@@ -415,21 +372,25 @@ def _share_top(context: Context, level: int) -> int:
 @inner
 def _list_stacks(context: Context, first: int, last: int, free: int) -> int:
     """List the low halves of [first, last) at `free`, forks as alternatives; return the end."""
-    listed, nodes, pairs = int64s(context, SCRATCH), int32s(context, NODE), int64s(context, STACK)
-    context[FORKS] += 1
+    listed, nodes, pairs = (
+        int64s(context, at.SCRATCH),
+        int32s(context, at.NODE),
+        int64s(context, at.STACK),
+    )
+    context[at.FORKS] += 1
     for index in range(first, last):
         stack = int(listed[index] & 0xFFFFFFFF)
         node = int(pairs[stack] >> 32)
-        if nodes[node * 6] != FORKED:
-            if free == 2 * context[WORK_ROOM]:
-                return full(context, VISITED)
+        if nodes[node * 6] != at.FORKED:
+            if free == 2 * context[at.WORK_ROOM]:
+                return full(context, at.VISITED)
             listed[free] = stack
             free += 1
             continue
-        while node != NIL:
-            if free == 2 * context[WORK_ROOM] or context[VISITED] >= context[WORK_ROOM]:
-                return full(context, VISITED)
-            if not first_visit(context, -((context[FORKS] << 32) | node)):
+        while node != at.NIL:
+            if free == 2 * context[at.WORK_ROOM] or context[at.VISITED] >= context[at.WORK_ROOM]:
+                return full(context, at.VISITED)
+            if not first_visit(context, -((context[at.FORKS] << 32) | node)):
                 break  # and so were all the rest
             listed[free] = nodes[node * 6 + 1]
             free += 1
@@ -440,13 +401,13 @@ def _list_stacks(context: Context, first: int, last: int, free: int) -> int:
 @inner
 def _link(context: Context, first: int, last: int) -> int:
     """The fork of listed stacks; of one stack, itself."""
-    listed, node = int64s(context, SCRATCH), NIL
+    listed, node = int64s(context, at.SCRATCH), at.NIL
     sort(listed, first, last)
     if listed[first] == listed[last - 1]:
         return int(listed[first])
     for index in range(first, last):
         if index == first or listed[index] != listed[index - 1]:
-            node = node_of(context, FORKED, int(listed[index]), node, 0, 0, 0)
+            node = node_of(context, at.FORKED, int(listed[index]), node, 0, 0, 0)
             if node < 0:
                 return node
     return stack_of(context, node, 0)

@@ -2,93 +2,43 @@
 
 import numpy as np
 
+from guideway.masks.kernels import layout as at
 from guideway.masks.kernels.intern import extras_of, full, mixed, node_of, text_of
-from guideway.masks.kernels.layout import (
-    BACKSLASH,
-    BIT,
-    BIT_ROOM,
-    BITS,
-    DEAD,
-    DOUBTFUL,
-    EXTRA,
-    FRAME,
-    FRAME_HASH,
-    FRAME_ROOM,
-    FRAMES,
-    K_BYTE,
-    K_CHILD,
-    K_CHILDREN,
-    K_DEPTH,
-    K_HIGH,
-    K_LOW,
-    KEY,
-    KEY_ESCAPE,
-    KEY_STATE,
-    KEY_TEXT,
-    KEY_TRIE,
-    KEYS,
-    LEX,
-    LEX_FIRST,
-    N_AT,
-    N_INDEX,
-    N_LENGTH,
-    N_RANK,
-    N_REQUIRED,
-    N_VALUE,
-    NAME,
-    NEED_LEX,
-    NIL,
-    NODE,
-    O_BARE,
-    O_COLON,
-    O_KEYS,
-    O_NAME,
-    O_NAMES,
-    O_OF_CLASS,
-    O_ORDERED,
-    O_OTHER,
-    O_PLAIN,
-    O_WORDS,
-    OBJECT,
-    POOL,
-    QUOTE_BYTE,
-    TEXT,
-    UNKNOWN_TEXT,
-    WANT,
-)
 from guideway.masks.kernels.pictures import is_lead
 from guideway.masks.kernels.views import Context, inner, int32s, int64s, once, uint8s, uint64s
 
 
 @inner
 def object_field(context: Context, thing: int, field: int) -> int:
-    return int32s(context, OBJECT)[thing * 16 + field]
+    return int32s(context, at.OBJECT)[thing * 16 + field]
 
 
 @inner
 def name_field(context: Context, thing: int, rank: int, field: int) -> int:
-    return int32s(context, NAME)[(object_field(context, thing, O_NAME) + rank) * 6 + field]
+    return int32s(context, at.NAME)[(object_field(context, thing, at.O_NAME) + rank) * 6 + field]
 
 
 @inner
 def frame_field(context: Context, frame: int, field: int) -> int:
     """A field of a frame: object, position, extras, missing, bits, others."""
-    return int32s(context, FRAME)[frame * 6 + field]
+    return int32s(context, at.FRAME)[frame * 6 + field]
 
 
 @inner
 def may_come(context: Context, frame: int, rank: int) -> bool:
-    at = frame_field(context, frame, 4)
-    return (uint64s(context, BIT)[at + (rank >> 6)] >> np.uint64(rank & 63)) & np.uint64(1) != 0
+    place = frame_field(context, frame, 4)
+    return (uint64s(context, at.BIT)[place + (rank >> 6)] >> np.uint64(rank & 63)) & np.uint64(
+        1
+    ) != 0
 
 
 @inner
 def any_may_come(context: Context, frame: int, low: int, high: int) -> bool:
     """Return True if one of the names [low, high) may come next."""
-    bits, at = uint64s(context, BIT), frame_field(context, frame, 4)
+    bits, place = uint64s(context, at.BIT), frame_field(context, frame, 4)
     rank = low
     while rank < high:
-        word = bits[at + (rank >> 6)] >> np.uint64(rank & 63)
+        word = bits[place + (rank >> 6)] >> np.uint64(rank & 63)
         ahead = min(64 - (rank & 63), high - rank)
         if ahead < 64:
             word &= (np.uint64(1) << np.uint64(ahead)) - np.uint64(1)
@@ -101,46 +51,55 @@ def any_may_come(context: Context, frame: int, low: int, high: int) -> bool:
 @inner
 def _frame_of(context: Context, thing: int, position: int, extras: int, missing: int) -> int:
     """The frame whose allowed names are the bits after the last used ones."""
-    frames, table, bits = int32s(context, FRAME), int32s(context, FRAME_HASH), uint64s(context, BIT)
-    words, fresh = object_field(context, thing, O_WORDS), context[BITS]
+    frames, table, bits = (
+        int32s(context, at.FRAME),
+        int32s(context, at.FRAME_HASH),
+        uint64s(context, at.BIT),
+    )
+    words, fresh = object_field(context, thing, at.O_WORDS), context[at.BITS]
     code = mixed(mixed(mixed(thing, position), extras), missing)
     for word in range(words):
         code = mixed(code, int(np.int64(bits[fresh + word])))
-    last = 2 * context[FRAME_ROOM] - 1
+    last = 2 * context[at.FRAME_ROOM] - 1
     place = code & last
     while table[place] != 0:
-        at = (table[place] - 1) * 6
+        start = (table[place] - 1) * 6
         same = (
-            frames[at] == thing
-            and frames[at + 1] == position
-            and frames[at + 2] == extras
-            and frames[at + 3] == missing
+            frames[start] == thing
+            and frames[start + 1] == position
+            and frames[start + 2] == extras
+            and frames[start + 3] == missing
         )
         for word in range(words):
-            same = same and bits[frames[at + 4] + word] == bits[fresh + word]
+            same = same and bits[frames[start + 4] + word] == bits[fresh + word]
         if same:
             return int(table[place]) - 1
         place = (place + 1) & last
-    made = context[FRAMES]
-    if made == context[FRAME_ROOM]:
-        return full(context, FRAMES)
-    context[FRAMES], context[BITS] = made + 1, fresh + words
+    made = context[at.FRAMES]
+    if made == context[at.FRAME_ROOM]:
+        return full(context, at.FRAMES)
+    context[at.FRAMES], context[at.BITS] = made + 1, fresh + words
     table[place] = made + 1
-    others = object_field(context, thing, O_OTHER) != DEAD
-    waiting = object_field(context, thing, O_ORDERED) != 0 and missing > 0
-    at = made * 6
-    frames[at], frames[at + 1], frames[at + 2], frames[at + 3] = thing, position, extras, missing
-    frames[at + 4], frames[at + 5] = fresh, 1 if others and not waiting else 0
+    others = object_field(context, thing, at.O_OTHER) != at.DEAD
+    waiting = object_field(context, thing, at.O_ORDERED) != 0 and missing > 0
+    start = made * 6
+    frames[start], frames[start + 1], frames[start + 2], frames[start + 3] = (
+        thing,
+        position,
+        extras,
+        missing,
+    )
+    frames[start + 4], frames[start + 5] = fresh, 1 if others and not waiting else 0
     return made
 
 
 @inner
 def _clear_bits(context: Context, thing: int) -> int:
     """Prepare the words of an empty set of names; 0, or FULL."""
-    words, fresh = object_field(context, thing, O_WORDS), context[BITS]
-    if fresh + words > context[BIT_ROOM]:
-        return full(context, BITS)
-    bits = uint64s(context, BIT)
+    words, fresh = object_field(context, thing, at.O_WORDS), context[at.BITS]
+    if fresh + words > context[at.BIT_ROOM]:
+        return full(context, at.BITS)
+    bits = uint64s(context, at.BIT)
     for word in range(words):
         bits[fresh + word] = np.uint64(0)
     return 0
@@ -148,18 +107,18 @@ def _clear_bits(context: Context, thing: int) -> int:
 
 @inner
 def _set_bit(context: Context, thing: int, rank: int) -> None:
-    if name_field(context, thing, rank, N_VALUE) != DEAD:
-        at = context[BITS] + (rank >> 6)
-        uint64s(context, BIT)[at] |= np.uint64(1) << np.uint64(rank & 63)
+    if name_field(context, thing, rank, at.N_VALUE) != at.DEAD:
+        place = context[at.BITS] + (rank >> 6)
+        uint64s(context, at.BIT)[place] |= np.uint64(1) << np.uint64(rank & 63)
 
 
 @inner
 def _set_ordered(context: Context, thing: int, position: int) -> None:
     """Allow the names from `position` on up to the first required one."""
-    for index in range(position, object_field(context, thing, O_NAMES)):
-        rank = name_field(context, thing, index, N_RANK)
+    for index in range(position, object_field(context, thing, at.O_NAMES)):
+        rank = name_field(context, thing, index, at.N_RANK)
         _set_bit(context, thing, rank)
-        if name_field(context, thing, rank, N_REQUIRED) != 0:
+        if name_field(context, thing, rank, at.N_REQUIRED) != 0:
             return
 
 
@@ -169,10 +128,10 @@ def first_frame(context: Context, thing: int) -> int:
     if code < 0:
         return code
     missing = 0
-    count = object_field(context, thing, O_NAMES)
+    count = object_field(context, thing, at.O_NAMES)
     for rank in range(count):
-        missing += name_field(context, thing, rank, N_REQUIRED)
-    if object_field(context, thing, O_ORDERED) != 0:
+        missing += name_field(context, thing, rank, at.N_REQUIRED)
+    if object_field(context, thing, at.O_ORDERED) != 0:
         _set_ordered(context, thing, 0)
     else:
         for rank in range(count):
@@ -182,34 +141,34 @@ def first_frame(context: Context, thing: int) -> int:
 
 @inner
 def _copy_bits(context: Context, thing: int, frame: int) -> None:
-    bits, at = uint64s(context, BIT), frame_field(context, frame, 4)
-    for word in range(object_field(context, thing, O_WORDS)):
-        bits[context[BITS] + word] = bits[at + word]
+    bits, place = uint64s(context, at.BIT), frame_field(context, frame, 4)
+    for word in range(object_field(context, thing, at.O_WORDS)):
+        bits[context[at.BITS] + word] = bits[place + word]
 
 
 @inner
 def frame_after_name(context: Context, frame: int, rank: int) -> int:
     thing = frame_field(context, frame, 0)
-    if object_field(context, thing, O_BARE) != 0:
+    if object_field(context, thing, at.O_BARE) != 0:
         return frame
     code = _clear_bits(context, thing)
     if code < 0:
         return code
     position = 0
-    if object_field(context, thing, O_ORDERED) != 0:
-        position = name_field(context, thing, rank, N_INDEX) + 1
+    if object_field(context, thing, at.O_ORDERED) != 0:
+        position = name_field(context, thing, rank, at.N_INDEX) + 1
         _set_ordered(context, thing, position)
     else:
         _copy_bits(context, thing, frame)
-        at = context[BITS] + (rank >> 6)
-        uint64s(context, BIT)[at] &= ~(np.uint64(1) << np.uint64(rank & 63))
-    missing = frame_field(context, frame, 3) - name_field(context, thing, rank, N_REQUIRED)
+        place = context[at.BITS] + (rank >> 6)
+        uint64s(context, at.BIT)[place] &= ~(np.uint64(1) << np.uint64(rank & 63))
+    missing = frame_field(context, frame, 3) - name_field(context, thing, rank, at.N_REQUIRED)
     return _frame_of(context, thing, position, frame_field(context, frame, 2), missing)
 
 
 @inner
 def has_extra(context: Context, extras: int, text: int) -> bool:
-    pairs = int64s(context, EXTRA)
+    pairs = int64s(context, at.EXTRA)
     while extras != 0:
         if pairs[extras] >> 32 == text:
             return True
@@ -220,7 +179,7 @@ def has_extra(context: Context, extras: int, text: int) -> bool:
 @inner
 def _with_extra(context: Context, extras: int, text: int) -> int:
     """The set with one more text, in ascending order."""
-    pairs = int64s(context, EXTRA)
+    pairs = int64s(context, at.EXTRA)
     rest, smaller = extras, 0
     while rest != 0 and pairs[rest] >> 32 < text:
         rest, smaller = pairs[rest] & 0xFFFFFFFF, smaller + 1
@@ -238,10 +197,10 @@ def _with_extra(context: Context, extras: int, text: int) -> int:
 @inner
 def frame_after_other(context: Context, frame: int, text: int) -> int:
     """The frame after an undeclared name; UNKNOWN_TEXT if it was not kept."""
-    if object_field(context, frame_field(context, frame, 0), O_OF_CLASS) != 0:
+    if object_field(context, frame_field(context, frame, 0), at.O_OF_CLASS) != 0:
         frame = frame_field(context, frame, 1)
     thing, extras = frame_field(context, frame, 0), frame_field(context, frame, 2)
-    if text != UNKNOWN_TEXT or not has_extra(context, extras, text):
+    if text != at.UNKNOWN_TEXT or not has_extra(context, extras, text):
         extras = _with_extra(context, extras, text)
     if extras < 0:
         return extras
@@ -249,8 +208,8 @@ def frame_after_other(context: Context, frame: int, text: int) -> int:
     if code < 0:
         return code
     position = 0
-    if object_field(context, thing, O_ORDERED) != 0:
-        position = object_field(context, thing, O_NAMES)
+    if object_field(context, thing, at.O_ORDERED) != 0:
+        position = object_field(context, thing, at.O_NAMES)
     else:
         _copy_bits(context, thing, frame)
     return _frame_of(context, thing, position, extras, frame_field(context, frame, 3))
@@ -268,10 +227,10 @@ def frame_of_class(context: Context, frame: int, thing: int) -> int:
 @inner
 def key_child(context: Context, node: int, byte: int) -> int:
     """The key trie node after one more byte, -1 if no name matches."""
-    keys = int32s(context, KEYS)
-    first = keys[node * 6 + K_CHILD]
-    for child in range(first, first + keys[node * 6 + K_CHILDREN]):
-        if keys[child * 6 + K_BYTE] == byte:
+    keys = int32s(context, at.KEYS)
+    first = keys[node * 6 + at.K_CHILD]
+    for child in range(first, first + keys[node * 6 + at.K_CHILDREN]):
+        if keys[child * 6 + at.K_BYTE] == byte:
             return child
     return -1
 
@@ -279,9 +238,9 @@ def key_child(context: Context, node: int, byte: int) -> int:
 @inner
 def key_ends(context: Context, thing: int, node: int) -> int:
     """The rank of the name that ends at a key trie node, -1 if none."""
-    keys = int32s(context, KEYS)
-    rank, depth = keys[node * 6 + K_LOW], keys[node * 6 + K_DEPTH]
-    if rank < keys[node * 6 + K_HIGH] and name_field(context, thing, rank, N_LENGTH) == depth:
+    keys = int32s(context, at.KEYS)
+    rank, depth = keys[node * 6 + at.K_LOW], keys[node * 6 + at.K_DEPTH]
+    if rank < keys[node * 6 + at.K_HIGH] and name_field(context, thing, rank, at.N_LENGTH) == depth:
         return rank
     return -1
 
@@ -289,40 +248,46 @@ def key_ends(context: Context, thing: int, node: int) -> int:
 @inner
 def build_keys(context: Context, thing: int, free: int) -> int:
     """Write the trie of an object's names, sorted by bytes, from row `free` on; return its end."""
-    keys, pool = int32s(context, KEYS), uint8s(context, POOL)
+    keys, pool = int32s(context, at.KEYS), uint8s(context, at.POOL)
     root = free
-    int32s(context, OBJECT)[thing * 16 + O_KEYS] = root
-    count = object_field(context, thing, O_NAMES)
-    keys[root * 6 + K_BYTE], keys[root * 6 + K_DEPTH] = 0, 0
-    keys[root * 6 + K_LOW], keys[root * 6 + K_HIGH] = 0, count
+    int32s(context, at.OBJECT)[thing * 16 + at.O_KEYS] = root
+    count = object_field(context, thing, at.O_NAMES)
+    keys[root * 6 + at.K_BYTE], keys[root * 6 + at.K_DEPTH] = 0, 0
+    keys[root * 6 + at.K_LOW], keys[root * 6 + at.K_HIGH] = 0, count
     free, node = root + 1, root
     while node < free:
-        low, high = keys[node * 6 + K_LOW], keys[node * 6 + K_HIGH]
-        depth = keys[node * 6 + K_DEPTH]
-        keys[node * 6 + K_CHILD] = free
+        low, high = keys[node * 6 + at.K_LOW], keys[node * 6 + at.K_HIGH]
+        depth = keys[node * 6 + at.K_DEPTH]
+        keys[node * 6 + at.K_CHILD] = free
         rank = low + (1 if key_ends(context, thing, node) >= 0 else 0)
         while rank < high:
-            byte = pool[name_field(context, thing, rank, N_AT) + depth]
-            keys[free * 6 + K_BYTE], keys[free * 6 + K_DEPTH] = byte, depth + 1
-            keys[free * 6 + K_LOW] = rank
-            while rank < high and pool[name_field(context, thing, rank, N_AT) + depth] == byte:
+            byte = pool[name_field(context, thing, rank, at.N_AT) + depth]
+            keys[free * 6 + at.K_BYTE], keys[free * 6 + at.K_DEPTH] = byte, depth + 1
+            keys[free * 6 + at.K_LOW] = rank
+            while rank < high and pool[name_field(context, thing, rank, at.N_AT) + depth] == byte:
                 rank += 1
-            keys[free * 6 + K_HIGH] = rank
+            keys[free * 6 + at.K_HIGH] = rank
             free += 1
-        keys[node * 6 + K_CHILDREN] = free - keys[node * 6 + K_CHILD]
+        keys[node * 6 + at.K_CHILDREN] = free - keys[node * 6 + at.K_CHILD]
         node += 1
     return free
 
 
 @inner
 def rehash_frames(context: Context) -> None:
-    frames, table, bits = int32s(context, FRAME), int32s(context, FRAME_HASH), uint64s(context, BIT)
-    last = 2 * context[FRAME_ROOM] - 1
-    for number in range(context[FRAMES]):
-        at = number * 6
-        code = mixed(mixed(mixed(frames[at], frames[at + 1]), frames[at + 2]), frames[at + 3])
-        for word in range(object_field(context, frames[at], O_WORDS)):
-            code = mixed(code, int(np.int64(bits[frames[at + 4] + word])))
+    frames, table, bits = (
+        int32s(context, at.FRAME),
+        int32s(context, at.FRAME_HASH),
+        uint64s(context, at.BIT),
+    )
+    last = 2 * context[at.FRAME_ROOM] - 1
+    for number in range(context[at.FRAMES]):
+        start = number * 6
+        code = mixed(
+            mixed(mixed(frames[start], frames[start + 1]), frames[start + 2]), frames[start + 3]
+        )
+        for word in range(object_field(context, frames[start], at.O_WORDS)):
+            code = mixed(code, int(np.int64(bits[frames[start + 4] + word])))
         place = code & last
         while table[place] != 0:
             place = (place + 1) & last
@@ -403,18 +368,18 @@ def _follow_character(
 
 
 @inner
-def _character_at(context: Context, at: int) -> int:
+def _character_at(context: Context, place: int) -> int:
     """The character whose UTF-8 begins at this place of the pool."""
-    pool = uint8s(context, POOL)
-    lead = int(pool[at])
+    pool = uint8s(context, at.POOL)
+    lead = int(pool[place])
     if lead < 0x80:
         return lead
     if lead < 0xE0:
-        return ((lead & 31) << 6) | (pool[at + 1] & 63)
+        return ((lead & 31) << 6) | (pool[place + 1] & 63)
     if lead < 0xF0:
-        return ((lead & 15) << 12) | ((pool[at + 1] & 63) << 6) | (pool[at + 2] & 63)
-    high = ((lead & 7) << 18) | ((pool[at + 1] & 63) << 12)
-    return high | ((pool[at + 2] & 63) << 6) | (pool[at + 3] & 63)
+        return ((lead & 15) << 12) | ((pool[place + 1] & 63) << 6) | (pool[place + 2] & 63)
+    high = ((lead & 7) << 18) | ((pool[place + 1] & 63) << 12)
+    return high | ((pool[place + 2] & 63) << 6) | (pool[place + 3] & 63)
 
 
 @inner
@@ -444,11 +409,11 @@ def _can_escape(context: Context, frame: int, node: int, escape: int) -> bool:
     """Return True if an allowed name below a key trie node goes on as this escape."""
     if node < 0:
         return False
-    keys, thing = int32s(context, KEYS), frame_field(context, frame, 0)
-    depth, plain = keys[node * 6 + K_DEPTH], object_field(context, thing, O_PLAIN)
-    for rank in range(keys[node * 6 + K_LOW], keys[node * 6 + K_HIGH]):
-        if name_field(context, thing, rank, N_LENGTH) > depth and may_come(context, frame, rank):
-            code = _character_at(context, name_field(context, thing, rank, N_AT) + depth)
+    keys, thing = int32s(context, at.KEYS), frame_field(context, frame, 0)
+    depth, plain = keys[node * 6 + at.K_DEPTH], object_field(context, thing, at.O_PLAIN)
+    for rank in range(keys[node * 6 + at.K_LOW], keys[node * 6 + at.K_HIGH]):
+        if name_field(context, thing, rank, at.N_LENGTH) > depth and may_come(context, frame, rank):
+            code = _character_at(context, name_field(context, thing, rank, at.N_AT) + depth)
             if _spelled_so(code, escape, plain):
                 return True
     return False
@@ -461,43 +426,47 @@ def _can_come(context: Context, frame: int, node: int, escape: int) -> bool:
         return False
     if escape != 0:
         return _can_escape(context, frame, node, escape)
-    keys = int32s(context, KEYS)
-    return any_may_come(context, frame, keys[node * 6 + K_LOW], keys[node * 6 + K_HIGH])
+    keys = int32s(context, at.KEYS)
+    return any_may_come(context, frame, keys[node * 6 + at.K_LOW], keys[node * 6 + at.K_HIGH])
 
 
 @inner
 def key_after(context: Context, key: int, byte: int) -> int:
     """The KEY node after one more byte that does not end it; DEAD (0), or a code."""
-    at = key * 6
-    nodes = int32s(context, NODE)
-    frame = int(nodes[at + 1])
-    context[KEY_TRIE], context[KEY_TEXT] = nodes[at + 2], nodes[at + 3]
-    context[KEY_STATE], context[KEY_ESCAPE] = nodes[at + 4], nodes[at + 5]
+    place = key * 6
+    nodes = int32s(context, at.NODE)
+    frame = int(nodes[place + 1])
+    context[at.KEY_TRIE], context[at.KEY_TEXT] = nodes[place + 2], nodes[place + 3]
+    context[at.KEY_STATE], context[at.KEY_ESCAPE] = nodes[place + 4], nodes[place + 5]
     alive = key_step(context, frame, byte, frame_field(context, frame, 5))
     if alive == IN_DOUBT:
-        context[DOUBTFUL] |= 1
+        context[at.DOUBTFUL] |= 1
         return 0
     if alive <= 0:
         return alive
-    node, text = int(context[KEY_TRIE]), int(context[KEY_TEXT])
-    state, escape = int(context[KEY_STATE]), int(context[KEY_ESCAPE])
-    return node_of(context, KEY, frame, node, text, state, escape)
+    node, text = int(context[at.KEY_TRIE]), int(context[at.KEY_TEXT])
+    state, escape = int(context[at.KEY_STATE]), int(context[at.KEY_ESCAPE])
+    return node_of(context, at.KEY, frame, node, text, state, escape)
 
 
 @inner
 def key_step(context: Context, frame: int, byte: int, texts: int) -> int:
     """Read a byte of the key in KEY_TRIE, ...: 1, 0 if no key matches, IN_DOUBT or a code."""
-    node, text, escape = int(context[KEY_TRIE]), int(context[KEY_TEXT]), int(context[KEY_ESCAPE])
-    state = int(int32s(context, LEX)[context[KEY_STATE] * 256 + byte])
+    node, text, escape = (
+        int(context[at.KEY_TRIE]),
+        int(context[at.KEY_TEXT]),
+        int(context[at.KEY_ESCAPE]),
+    )
+    state = int(int32s(context, at.LEX)[context[at.KEY_STATE] * 256 + byte])
     if state <= 0:
         if state == 0:
-            context[WANT] = context[KEY_STATE]
-            return NEED_LEX
+            context[at.WANT] = context[at.KEY_STATE]
+            return at.NEED_LEX
         return 0
     code = -1
     if escape != 0:
         escape, code = read_escape(escape, byte)
-    elif byte == BACKSLASH:
+    elif byte == at.BACKSLASH:
         escape = BEGUN_ESCAPE
     else:
         node, text = _follow(context, texts, node, text, byte)
@@ -507,8 +476,8 @@ def key_step(context: Context, frame: int, byte: int, texts: int) -> int:
         return text
     if frame_field(context, frame, 5) == 0 and not _can_come(context, frame, node, escape):
         return 0
-    context[KEY_TRIE], context[KEY_TEXT] = node, text
-    context[KEY_STATE], context[KEY_ESCAPE] = state, escape
+    context[at.KEY_TRIE], context[at.KEY_TEXT] = node, text
+    context[at.KEY_STATE], context[at.KEY_ESCAPE] = state, escape
     return some_left(context, frame, text, state, escape) if texts != 0 else 1
 
 
@@ -516,7 +485,7 @@ def key_step(context: Context, frame: int, byte: int, texts: int) -> int:
 def some_left(context: Context, frame: int, text: int, state: int, escape: int) -> int:
     """Return 1 if a string that has not come goes on from here, IN_DOUBT, or a code."""
     thing, extras = frame_field(context, frame, 0), frame_field(context, frame, 2)
-    if extras == 0 or object_field(context, thing, O_COLON) != NIL:
+    if extras == 0 or object_field(context, thing, at.O_COLON) != at.NIL:
         return 1
     return _some_left(context, extras, text, state, escape)
 
@@ -527,12 +496,12 @@ def _some_left(context: Context, extras: int, text: int, state: int, escape: int
 
     If a text is unknown, two such bytes are needed. A single way on, as in "https://", is followed.
     """
-    rows, first = int32s(context, LEX), uint64s(context, LEX_FIRST)
-    maybe = 1 if has_extra(context, extras, UNKNOWN_TEXT) else 0
+    rows, first = int32s(context, at.LEX), uint64s(context, at.LEX_FIRST)
+    maybe = 1 if has_extra(context, extras, at.UNKNOWN_TEXT) else 0
     while True:
         if rows[state * 256] == 0:
-            context[WANT] = state
-            return NEED_LEX
+            context[at.WANT] = state
+            return at.NEED_LEX
         left, follow, inside = -maybe, _byte_behind(context, extras, text), -1
         for byte in range(256):
             if is_lead(first, state * 4, byte):
@@ -544,7 +513,7 @@ def _some_left(context: Context, extras: int, text: int, state: int, escape: int
                     follow, inside = (byte, after) if code < 0 else (follow, inside)
         if inside > 0:
             escape = inside
-        elif escape != 0 or follow < 0x20 or follow in (QUOTE_BYTE, BACKSLASH):
+        elif escape != 0 or follow < 0x20 or follow in (at.QUOTE_BYTE, at.BACKSLASH):
             return IN_DOUBT
         else:
             text = text_of(context, text, follow)
@@ -556,11 +525,11 @@ def _some_left(context: Context, extras: int, text: int, state: int, escape: int
 @inner
 def _is_another(context: Context, extras: int, text: int, byte: int, escape: int) -> bool:
     """Return True if a byte leads to strings that have not come and no other byte leads to."""
-    if escape == 0 and byte in (QUOTE_BYTE, BACKSLASH):
-        return byte == QUOTE_BYTE and not has_extra(context, extras, text)
+    if escape == 0 and byte in (at.QUOTE_BYTE, at.BACKSLASH):
+        return byte == at.QUOTE_BYTE and not has_extra(context, extras, text)
     if escape != 0 and (byte == 0x75 or 0x41 <= byte <= 0x46):  # another byte spells the same
         return False
-    pairs, after, code = int64s(context, EXTRA), 0, byte
+    pairs, after, code = int64s(context, at.EXTRA), 0, byte
     if escape != 0:
         after, code = read_escape(escape, byte)
     while extras != 0:
@@ -575,7 +544,7 @@ def _is_another(context: Context, extras: int, text: int, byte: int, escape: int
 @inner
 def _byte_behind(context: Context, extras: int, text: int) -> int:
     """A byte that follows `text` in one of some texts; -1 if none."""
-    pairs, behind = int64s(context, EXTRA), -1
+    pairs, behind = int64s(context, at.EXTRA), -1
     while extras != 0 and behind < 0:
         behind, extras = _behind(context, pairs[extras] >> 32, text), pairs[extras] & 0xFFFFFFFF
     return behind
@@ -584,7 +553,7 @@ def _byte_behind(context: Context, extras: int, text: int) -> int:
 @inner
 def _behind(context: Context, whole: int, text: int) -> int:
     """The byte that follows `text` in `whole`; -1 if it is no proper prefix."""
-    texts, byte = int64s(context, TEXT), -1
+    texts, byte = int64s(context, at.TEXT), -1
     while whole > text:
         whole, byte = texts[whole] >> 32, texts[whole] & 0xFF
     return byte if whole == text else -1
@@ -593,17 +562,17 @@ def _behind(context: Context, whole: int, text: int) -> int:
 @inner
 def may_end(context: Context, state: int) -> int:
     """Return 1 if an undeclared key may end in a lexical state, else 0."""
-    after = int(int32s(context, LEX)[state * 256 + QUOTE_BYTE])
+    after = int(int32s(context, at.LEX)[state * 256 + at.QUOTE_BYTE])
     if after == 0:
-        context[WANT] = state
-        return NEED_LEX
+        context[at.WANT] = state
+        return at.NEED_LEX
     return 1 if after > 0 else 0
 
 
 @inner
 def is_prefix(context: Context, text: int, whole: int) -> bool:
     """Return True if `whole` begins with `text`; later texts have greater numbers."""
-    texts = int64s(context, TEXT)
+    texts = int64s(context, at.TEXT)
     while whole > text:
         whole = texts[whole] >> 32
     return whole == text
@@ -612,11 +581,11 @@ def is_prefix(context: Context, text: int, whole: int) -> bool:
 @inner
 def is_special(context: Context, frame: int) -> bool:
     """Return True if the key in KEY_TRIE and KEY_TEXT may become a declared or a repeated name."""
-    if context[KEY_TRIE] >= 0:
+    if context[at.KEY_TRIE] >= 0:
         return True
-    pairs, extras = int64s(context, EXTRA), frame_field(context, frame, 2)
+    pairs, extras = int64s(context, at.EXTRA), frame_field(context, frame, 2)
     while extras != 0:
-        if is_prefix(context, int(context[KEY_TEXT]), pairs[extras] >> 32):
+        if is_prefix(context, int(context[at.KEY_TEXT]), pairs[extras] >> 32):
             return True
         extras = pairs[extras] & 0xFFFFFFFF
     return False

@@ -206,7 +206,7 @@ LITERAL: Final = 2  # start in POOL, length, next node
 LEXEME: Final = 3  # lexical state
 SEQUENCE: Final = 4  # first node, second node
 CHOICE: Final = 5  # start in EDGE, number of options
-EXPR: Final = 6  # an expression, its flags (`entry_layout`); see TARGET
+EXPR: Final = 6  # an expression, its flags (NULLABLE, SHARED); see TARGET
 MARK: Final = 7  # template and argument index: end of a captured text
 OPENED: Final = 8  # frame: after the opening brace
 BEHIND: Final = 9  # frame: after a value
@@ -225,7 +225,7 @@ AHEAD: Final = 21  # lexical state, level: adds a guard
 STOP: Final = 22  # level: ends its guards
 PLACE: Final = 23  # table, LINES, start in EDGE of states and margins, how many, LINE or 0
 SCAN: Final = 24  # table, state, LINES, whether the text must not end here
-TOOK: Final = 25  # table, terminal or IGNORED, LINES; two more fields: see `lexer_layout`
+TOOK: Final = 25  # table, terminal or IGNORED, LINES; two more fields: see LEXER
 READ_STATE: Final = 26  # table, state, margin, the stack below the lowest state
 LINE: Final = 27  # lexical state, columns or -1, lexical state of what follows, tab width,
 # and 0, or that every newline in it may begin any line:
@@ -344,3 +344,90 @@ NEWLINE_BYTE: Final = 0x0A
 TAB_BYTE: Final = 0x09
 BLANK_BYTE: Final = 0x20
 BACKSLASH: Final = 0x5C
+
+ENTERED: Final = 273  # int64[room of SCRATCH]: ENTRY node << 32 | a stack that it was entered on
+ENTRIES: Final = 274  # how many
+
+# Entries of closures (`kernels.entries`). Flags in the second field of an EXPR node:
+NULLABLE: Final = 1  # it accepts the empty text
+SHARED: Final = 2  # it may be entered once for all that follows it in a closure
+
+# Kind of node: an EXPR, 0, guards: end of that expression; or a node, the ENTRY below it.
+ENTRY: Final = 32
+
+# Outlooks of lexers of Lark's automaton (`kernels.outlooks`):
+OUTLOOK: Final = 206  # int64[n]: trie node << 32 | macro state
+OUTLOOK_HASH: Final = 207
+OUTLOOK_AT: Final = 208  # int32[n, 4], see below
+OUTLOOKS: Final = 209  # scalars
+OUTLOOK_ROOM: Final = 210
+SEEN_LIST: Final = 211  # int32[n]: ranges of tokens or a row; number of exits, and exits
+SEEN_LISTED: Final = 212  # scalars
+SEEN_LIST_ROOM: Final = 213
+LEFT_BY: Final = 214  # int64[n, 3]: of a new outlook: config, number of trie nodes, the last
+LEFT_AT: Final = 215  # int64[n]: previous of the same config << 32 | trie node
+LEAVINGS: Final = 216  # scalars
+LEAVING_ROOM: Final = 217
+# Cache of line checks, by stack and TOOK, as each byte of a line needs them:
+FITTED: Final = 218  # whether any line may follow
+FITTED_IS: Final = 219
+WIDENED: Final = 220  # whether a block may begin
+WIDENED_IS: Final = 221
+
+# Code for Python:
+NEED_TRIE: Final = -13  # WANT is the index in SEEN_LIST of an exit without a trie
+# Codes that `entry` serves:
+NEED_LEXER: Final = -14  # WANT is a LEXES node without its TARGET
+NEED_STEP: Final = -15  # WANT is the macro state of a lexer, WANT_BELOW a byte
+NEED_OUTLOOK: Final = -16  # WANT is a macro state of a lexer, WANT_BELOW a trie node
+
+# More fields of a table of LALR.
+T_WORDS: Final = 17  # words of a set of terminals
+T_SETS: Final = 18  # index: per state, terminals that it shifts, and those of each reduction
+
+# Fields of OUTLOOK_AT.
+S_TOKENS: Final = 0  # index in SEEN_LIST
+S_RANGES: Final = 1  # number of ranges (from, to in TRIE_TOKEN), or WHOLE_ROW
+S_EXITS: Final = 2  # index in SEEN_LIST
+S_KNOWN: Final = 3
+WHOLE_ROW: Final = -1
+# An exit: a node and a stack of the macro state; the root of a trie of rests, or 0, MANY_NODES
+# (still to be made) or NO_PICTURE (no room); the number of trie nodes, and these.
+X_NODE: Final = 0
+X_STACK: Final = 1
+X_ROOT: Final = 2
+X_COUNT: Final = 3
+X_NODES: Final = 4
+MANY_NODES: Final = -2
+
+V_APART: Final = 5  # verdict: it depends on the LALR states
+
+# Kinds of nodes, with their fields. In a macro state of terminals an IGNORED TOOK also has a node
+# as T_FREE for a text that is accepted there, or 0, and whether it is INSIDE.
+LEXER: Final = 41  # macro state, table, LINES: terminals that are being lexed
+APART: Final = 42  # a node of such a macro state whose verdict depends on the LALR states
+LEXES: Final = 43  # SETS of terminals, first way, ways * 4 + where, guards, table; see TARGET
+SETS: Final = 44  # four words of a set, the next SETS or 0
+
+# Lengths of bounded patterns (`kernels.bounds`). This constraint:
+SPLITTING: Final = 269  # whether searches split states into options, since one took long
+
+# The vocabulary:
+BOUND_SEARCH: Final = 270  # scalar: pairs that a search expands before it is SPLITTING
+
+# The lexicon, see `kernels.lexemes`:
+LEX_OPTION_AT: Final = 271  # int32[lexical states]: 0 unknown, -1 if there is one, or index
+LEX_OPTION: Final = 272  # int32: options from that index, up to a 0
+OPTIONS_OF: Final = 1 << 30  # added to WANT of NEED_LEX: the options of a state are missing
+
+# Two more fields of LENGTH, used during a search: twice the characters read before the pair, plus
+# one while it waits; and the fewest that may be left.
+L_LEVEL: Final = 8
+L_LEFT: Final = 9
+L_ROW: Final = 10
+SEARCH_FEWEST: Final = 275  # the nearest pairs have a text with so few characters,
+SEARCH_NEXT: Final = 276  # and the next ones with so many
+
+# Flag of the lexical state between characters: each character has a one-byte spelling, and
+# intersecting patterns accept all spellings of a text or none.
+PLAINLY: Final = 16

@@ -9,47 +9,8 @@ nodes, the rests of their tokens are merged to one trie.
 
 from typing import Final
 
+from guideway.masks.kernels import layout as at
 from guideway.masks.kernels.intern import full, outlook_of
-from guideway.masks.kernels.layout import (
-    CONFIG,
-    GUARDED,
-    LEX_FIRST,
-    MACRO,
-    NODE,
-    OK,
-    ROW_WORDS,
-    TRIE_AT,
-    TRIE_BYTE,
-    TRIE_DEPTH,
-    TRIE_END,
-    TRIE_TOKEN,
-    WALK,
-    WANT,
-    WANT_BELOW,
-)
-from guideway.masks.kernels.lexer_layout import (
-    APART,
-    LEAVING_ROOM,
-    LEAVINGS,
-    LEFT_AT,
-    LEFT_BY,
-    MANY_NODES,
-    NEED_OUTLOOK,
-    OUTLOOK_AT,
-    S_EXITS,
-    S_KNOWN,
-    S_RANGES,
-    S_TOKENS,
-    SEEN_LIST,
-    SEEN_LIST_ROOM,
-    SEEN_LISTED,
-    WHOLE_ROW,
-    X_COUNT,
-    X_NODE,
-    X_NODES,
-    X_ROOT,
-    X_STACK,
-)
 from guideway.masks.kernels.macros import learn_lexer, step
 from guideway.masks.kernels.pictures import is_lead
 from guideway.masks.kernels.scans import (
@@ -72,9 +33,9 @@ _FEW_TOKENS: Final = 2048  # tokens that are listed as ranges; more become a row
 
 @inner
 def learn(context: Context, code: int) -> int:
-    if code != NEED_OUTLOOK:
+    if code != at.NEED_OUTLOOK:
         return learn_lexer(context, code)
-    return _make_outlook(context, int(context[WANT]), int(context[WANT_BELOW]))
+    return _make_outlook(context, int(context[at.WANT]), int(context[at.WANT_BELOW]))
 
 
 @once
@@ -83,34 +44,34 @@ def _make_outlook(context: Context, macro: int, below: int) -> int:
     number = outlook_of(context, below, macro)
     if number < 0:
         return number
-    context[LEAVINGS] = 0
+    context[at.LEAVINGS] = 0
     ranges, groups = _walked(context, macro, below)
     if ranges < 0:
         return ranges
-    outlooks, start = int32s(context, OUTLOOK_AT), int(context[SEEN_LISTED])
+    outlooks, start = int32s(context, at.OUTLOOK_AT), int(context[at.SEEN_LISTED])
     used = _packed(context, start, ranges)
     if used < 0:
         return used
     last = _write_exits(context, start + used, groups)
     if last < 0:
         return last
-    at = number * 4
-    outlooks[at + S_TOKENS], outlooks[at + S_EXITS] = start, start + used
-    outlooks[at + S_RANGES] = ranges if used == 2 * ranges else WHOLE_ROW
-    outlooks[at + S_KNOWN] = 1
-    context[SEEN_LISTED] = last
-    return OK
+    place = number * 4
+    outlooks[place + at.S_TOKENS], outlooks[place + at.S_EXITS] = start, start + used
+    outlooks[place + at.S_RANGES] = ranges if used == 2 * ranges else at.WHOLE_ROW
+    outlooks[place + at.S_KNOWN] = 1
+    context[at.SEEN_LISTED] = last
+    return at.OK
 
 
 @inner
 def _walked(context: Context, macro: int, below: int) -> tuple[int, int]:
     """Write ranges after SEEN_LISTED and exits to LEFT_AT; return their numbers, or a code."""
     depths, bytes_, ends = (
-        uint16s(context, TRIE_DEPTH),
-        uint8s(context, TRIE_BYTE),
-        int32s(context, TRIE_END),
+        uint16s(context, at.TRIE_DEPTH),
+        uint8s(context, at.TRIE_BYTE),
+        int32s(context, at.TRIE_END),
     )
-    macros, node, last = int32s(context, WALK), below + 1, int(ends[below])
+    macros, node, last = int32s(context, at.WALK), below + 1, int(ends[below])
     ranges, groups = 0, 0
     macros[depths[below]] = macro
     while node < last:
@@ -134,13 +95,13 @@ def _walked(context: Context, macro: int, below: int) -> tuple[int, int]:
 @inner
 def _add_range(context: Context, ranges: int, node: int, macro: int) -> int:
     """Add the tokens at a trie node; return the number of ranges, or FULL."""
-    at, listed = int32s(context, TRIE_AT), int32s(context, SEEN_LIST)
-    first, last = int(at[node]), int(at[node + 1])
+    starts, listed = int32s(context, at.TRIE_AT), int32s(context, at.SEEN_LIST)
+    first, last = int(starts[node]), int(starts[node + 1])
     if first == last or not _reads(context, macro):
         return ranges
-    place = int(context[SEEN_LISTED]) + 2 * ranges
-    if place + 2 > context[SEEN_LIST_ROOM]:
-        return full(context, SEEN_LISTED)
+    place = int(context[at.SEEN_LISTED]) + 2 * ranges
+    if place + 2 > context[at.SEEN_LIST_ROOM]:
+        return full(context, at.SEEN_LISTED)
     if ranges > 0 and listed[place - 1] == first:
         listed[place - 1] = last
         return ranges
@@ -151,10 +112,14 @@ def _add_range(context: Context, ranges: int, node: int, macro: int) -> int:
 @inner
 def _reads(context: Context, macro: int) -> bool:
     """Return True if a macro state of terminals has other nodes than APART."""
-    macros, configs, nodes = int32s(context, MACRO), int64s(context, CONFIG), int32s(context, NODE)
+    macros, configs, nodes = (
+        int32s(context, at.MACRO),
+        int64s(context, at.CONFIG),
+        int32s(context, at.NODE),
+    )
     first = int(macros[macro * 4])
     for index in range(first, first + macros[macro * 4 + 1]):
-        if nodes[(configs[index] >> 32) * 6] != APART:
+        if nodes[(configs[index] >> 32) * 6] != at.APART:
             return True
     return False
 
@@ -162,34 +127,38 @@ def _reads(context: Context, macro: int) -> bool:
 @inner
 def _leave(context: Context, macro: int, node: int, groups: int) -> int:
     """Note the exits of a macro state at a trie node; return the number of exits, or FULL."""
-    macros, configs, nodes = int32s(context, MACRO), int64s(context, CONFIG), int32s(context, NODE)
-    by, left = int64s(context, LEFT_BY), int64s(context, LEFT_AT)
+    macros, configs, nodes = (
+        int32s(context, at.MACRO),
+        int64s(context, at.CONFIG),
+        int32s(context, at.NODE),
+    )
+    by, left = int64s(context, at.LEFT_BY), int64s(context, at.LEFT_AT)
     first = int(macros[macro * 4])
     for index in range(first, first + macros[macro * 4 + 1]):
         config = int(configs[index])
         if not leaves_lexer(context, config >> 32):
             continue
-        if nodes[(config >> 32) * 6] != APART and not _may_go_on(context, config >> 32, node):
+        if nodes[(config >> 32) * 6] != at.APART and not _may_go_on(context, config >> 32, node):
             continue
         group = 0
         while group < groups and by[group * 3] != config:
             group += 1
-        if context[LEAVINGS] >= context[LEAVING_ROOM] or group >= context[LEAVING_ROOM]:
-            return full(context, LEAVINGS)
+        if context[at.LEAVINGS] >= context[at.LEAVING_ROOM] or group >= context[at.LEAVING_ROOM]:
+            return full(context, at.LEAVINGS)
         if group == groups:
             by[group * 3], by[group * 3 + 1], by[group * 3 + 2] = config, 0, 0
             groups += 1
-        left[context[LEAVINGS]] = (by[group * 3 + 2] << 32) | node
-        context[LEAVINGS] += 1
+        left[context[at.LEAVINGS]] = (by[group * 3 + 2] << 32) | node
+        context[at.LEAVINGS] += 1
         by[group * 3 + 1] += 1
-        by[group * 3 + 2] = context[LEAVINGS]
+        by[group * 3 + 2] = context[at.LEAVINGS]
     return groups
 
 
 @inner
 def _may_go_on(context: Context, by: int, node: int) -> bool:
     """Return True if the guards of an exit accept some byte below a trie node."""
-    bytes_, ends, child = uint8s(context, TRIE_BYTE), int32s(context, TRIE_END), node + 1
+    bytes_, ends, child = uint8s(context, at.TRIE_BYTE), int32s(context, at.TRIE_END), node + 1
     while child < ends[node]:
         if _lets_pass(context, by, int(bytes_[child])):
             return True
@@ -199,8 +168,8 @@ def _may_go_on(context: Context, by: int, node: int) -> bool:
 
 @inner
 def _lets_pass(context: Context, by: int, byte: int) -> bool:
-    nodes, first = int32s(context, NODE), uint64s(context, LEX_FIRST)
-    guard = int(nodes[by * 6 + 2]) if nodes[by * 6] == GUARDED else 0
+    nodes, first = int32s(context, at.NODE), uint64s(context, at.LEX_FIRST)
+    guard = int(nodes[by * 6 + 2]) if nodes[by * 6] == at.GUARDED else 0
     while guard != 0:
         if not is_lead(first, int(nodes[guard * 6 + 1]) * 4, byte):
             return False
@@ -211,14 +180,14 @@ def _lets_pass(context: Context, by: int, byte: int) -> bool:
 @inner
 def _packed(context: Context, start: int, ranges: int) -> int:
     """Turn ranges of many tokens into a row; return the length of either, or FULL."""
-    listed, ids, tokens = int32s(context, SEEN_LIST), int32s(context, TRIE_TOKEN), 0
+    listed, ids, tokens = int32s(context, at.SEEN_LIST), int32s(context, at.TRIE_TOKEN), 0
     for index in range(ranges):
         tokens += listed[start + 2 * index + 1] - listed[start + 2 * index]
-    words, behind = int(context[ROW_WORDS]), start + 2 * ranges
+    words, behind = int(context[at.ROW_WORDS]), start + 2 * ranges
     if tokens <= _FEW_TOKENS or 2 * ranges == words:
         return 2 * ranges
-    if behind + words > context[SEEN_LIST_ROOM]:
-        return full(context, SEEN_LISTED)
+    if behind + words > context[at.SEEN_LIST_ROOM]:
+        return full(context, at.SEEN_LISTED)
     for word in range(words):
         listed[behind + word] = 0
     for index in range(ranges):
@@ -233,22 +202,22 @@ def _packed(context: Context, start: int, ranges: int) -> int:
 @inner
 def _write_exits(context: Context, place: int, groups: int) -> int:
     """Write the exits of an outlook; return their end, or FULL."""
-    by, listed = int64s(context, LEFT_BY), int32s(context, SEEN_LIST)
-    if place >= context[SEEN_LIST_ROOM]:
-        return full(context, SEEN_LISTED)
+    by, listed = int64s(context, at.LEFT_BY), int32s(context, at.SEEN_LIST)
+    if place >= context[at.SEEN_LIST_ROOM]:
+        return full(context, at.SEEN_LISTED)
     listed[place] = groups
     place += 1
     for group in range(groups):
         node, count = int(by[group * 3] >> 32), int(by[group * 3 + 1])
-        many = count > _FEW_NODES and int32s(context, NODE)[node * 6] != APART
-        if place + X_NODES + count > context[SEEN_LIST_ROOM]:
-            return full(context, SEEN_LISTED)
-        listed[place + X_NODE], listed[place + X_STACK] = node, by[group * 3] & 0xFFFFFFFF
-        listed[place + X_ROOT] = MANY_NODES if many else 0
-        last = _write_nodes(context, place + X_NODES, int(by[group * 3 + 2]), node, many)
+        many = count > _FEW_NODES and int32s(context, at.NODE)[node * 6] != at.APART
+        if place + at.X_NODES + count > context[at.SEEN_LIST_ROOM]:
+            return full(context, at.SEEN_LISTED)
+        listed[place + at.X_NODE], listed[place + at.X_STACK] = node, by[group * 3] & 0xFFFFFFFF
+        listed[place + at.X_ROOT] = at.MANY_NODES if many else 0
+        last = _write_nodes(context, place + at.X_NODES, int(by[group * 3 + 2]), node, many)
         if last < 0:
             return last
-        listed[place + X_COUNT] = last - place - X_NODES
+        listed[place + at.X_COUNT] = last - place - at.X_NODES
         place = last
     return place
 
@@ -256,11 +225,11 @@ def _write_exits(context: Context, place: int, groups: int) -> int:
 @inner
 def _write_nodes(context: Context, place: int, last: int, by: int, many: bool) -> int:
     """Write the trie nodes of an exit, or if `many`, their children; return the end, or FULL."""
-    left, listed = int64s(context, LEFT_AT), int32s(context, SEEN_LIST)
+    left, listed = int64s(context, at.LEFT_AT), int32s(context, at.SEEN_LIST)
     bytes_, ends, room = (
-        uint8s(context, TRIE_BYTE),
-        int32s(context, TRIE_END),
-        context[SEEN_LIST_ROOM],
+        uint8s(context, at.TRIE_BYTE),
+        int32s(context, at.TRIE_END),
+        context[at.SEEN_LIST_ROOM],
     )
     while last != 0:
         node, last = int(left[last - 1] & 0xFFFFFFFF), int(left[last - 1] >> 32)
@@ -272,7 +241,7 @@ def _write_nodes(context: Context, place: int, last: int, by: int, many: bool) -
         while child < ends[node]:
             if _lets_pass(context, by, int(bytes_[child])):
                 if place >= room:
-                    return full(context, SEEN_LISTED)
+                    return full(context, at.SEEN_LISTED)
                 listed[place] = child
                 place += 1
             child = int(ends[child])

@@ -2,35 +2,7 @@
 
 import numpy as np
 
-from guideway.masks.kernels.layout import (
-    ACCEPTS,
-    BACKSLASH,
-    BASE,
-    BEGUN,
-    CLOSED,
-    CURSOR,
-    DOUBTS,
-    FEW,
-    LEX,
-    LEX_FIRST,
-    LEX_FLAG,
-    MANY_EXITS,
-    NEED_LEX,
-    NO_PICTURE,
-    PICTURE,
-    PICTURE_AT,
-    PICTURE_KEY,
-    PICTURE_ROOM,
-    PICTURE_VALUE,
-    ROW_WORDS,
-    TRIE_AT,
-    TRIE_BYTE,
-    TRIE_DEPTH,
-    TRIE_END,
-    TRIE_TOKEN,
-    WALK,
-    WANT,
-)
+from guideway.masks.kernels import layout as at
 from guideway.masks.kernels.returns import EVERYWHERE, SMALL, leads_back, stays
 from guideway.masks.kernels.views import (
     Context,
@@ -49,9 +21,9 @@ from guideway.masks.kernels.views import (
 
 
 @inner
-def is_lead(leads: Sets, at: int, byte: int) -> bool:
-    """Return True if a byte is in the set whose four words begin at `at`."""
-    return (leads[at + (byte >> 6)] >> np.uint64(byte & 63)) & np.uint64(1) != 0
+def is_lead(leads: Sets, place: int, byte: int) -> bool:
+    """Return True if a byte is in the set whose four words begin at `place`."""
+    return (leads[place + (byte >> 6)] >> np.uint64(byte & 63)) & np.uint64(1) != 0
 
 
 @inner
@@ -70,20 +42,20 @@ def take_picture(
     or a code; at least MANY_EXITS if not all exits were listed, which happens only if all bytes are
     in `leads`. After a code it resumes at CURSOR with the numbers in BEGUN.
     """
-    rows, flags = int32s(context, LEX), uint8s(context, LEX_FLAG)
+    rows, flags = int32s(context, at.LEX), uint8s(context, at.LEX_FLAG)
     depths, bytes_, ends = (
-        uint16s(context, TRIE_DEPTH),
-        uint8s(context, TRIE_BYTE),
-        int32s(context, TRIE_END),
+        uint16s(context, at.TRIE_DEPTH),
+        uint8s(context, at.TRIE_BYTE),
+        int32s(context, at.TRIE_END),
     )
-    states, so_far = int32s(context, WALK), int32s(context, BEGUN)
+    states, so_far = int32s(context, at.WALK), int32s(context, at.BEGUN)
     count, left, last = int(so_far[0]), int(so_far[1]), int(ends[below])
     states[depths[below]] = state
-    node = max(int(context[CURSOR]), below + 1)
+    node = max(int(context[at.CURSOR]), below + 1)
     while node < last:
         depth = depths[node]
         after = rows[int(states[depth - 1]) * 256 + bytes_[node]]
-        if after < 0 or flags[after] & DOUBTS:
+        if after < 0 or flags[after] & at.DOUBTS:
             _list_doubt(so_far, int(after), exits, left, node)
             count = _note_hole(context, holes, count, node)
             node = int(ends[node])
@@ -91,17 +63,17 @@ def take_picture(
         states[depth] = after
         whole = 0
         if after == 0:
-            context[WANT], whole = states[depth - 1], NEED_LEX
+            context[at.WANT], whole = states[depth - 1], at.NEED_LEX
         elif below == 0 and ends[node] - node >= SMALL:
-            whole = _look_below(context, node, int(after), leads, left >= MANY_EXITS)
+            whole = _look_below(context, node, int(after), leads, left >= at.MANY_EXITS)
         if whole < 0:
-            context[CURSOR], so_far[0], so_far[1] = node, count, left
+            context[at.CURSOR], so_far[0], so_far[1] = node, count, left
             return whole
         left = _leave_at(context, node, whole, exits, left, leads)
         node = int(ends[node]) if whole else node + 1
     so_far[0] = count
     found = _count_inside(context, below, holes, count)
-    if below != 0 or found <= context[FEW]:
+    if below != 0 or found <= context[at.FEW]:
         _list_inside(context, below, holes, count)
     return (found << 32) | left
 
@@ -122,9 +94,9 @@ def _leave_at(
 ) -> int:
     """List the exits at a node, given the result of `stays`; return their number."""
     if whole == EVERYWHERE:
-        return max(left, MANY_EXITS)
-    after = int(int32s(context, WALK)[int(uint16s(context, TRIE_DEPTH)[node])])
-    if whole == 0 and uint8s(context, LEX_FLAG)[after] & ACCEPTS and left < MANY_EXITS:
+        return max(left, at.MANY_EXITS)
+    after = int(int32s(context, at.WALK)[int(uint16s(context, at.TRIE_DEPTH)[node])])
+    if whole == 0 and uint8s(context, at.LEX_FLAG)[after] & at.ACCEPTS and left < at.MANY_EXITS:
         return list_exits(context, node, exits, left, leads)
     return left
 
@@ -132,8 +104,12 @@ def _leave_at(
 @once
 def _note_hole(context: Context, holes: WholeInts, count: int, node: int) -> int:
     """Add the tokens of a subtree to the holes; return the number of holes."""
-    at = int32s(context, TRIE_AT)
-    begin, end, place = int(at[node]), int(at[int32s(context, TRIE_END)[node]]), 2 * count
+    starts = int32s(context, at.TRIE_AT)
+    begin, end, place = (
+        int(starts[node]),
+        int(starts[int32s(context, at.TRIE_END)[node]]),
+        2 * count,
+    )
     if 0 < place <= holes.shape[0] and holes[place - 1] == begin:
         holes[place - 1] = end
         return count
@@ -145,10 +121,10 @@ def _note_hole(context: Context, holes: WholeInts, count: int, node: int) -> int
 @once
 def _count_inside(context: Context, below: int, holes: WholeInts, count: int) -> int:
     """The number of tokens that stay; too large if the holes had no room."""
-    at, ends = int32s(context, TRIE_AT), int32s(context, TRIE_END)
+    starts, ends = int32s(context, at.TRIE_AT), int32s(context, at.TRIE_END)
     if 2 * count > holes.shape[0]:
         return holes.shape[0] + 1
-    found = int(at[ends[below]]) - int(at[below + 1])
+    found = int(starts[ends[below]]) - int(starts[below + 1])
     for index in range(count):
         found -= int(holes[2 * index + 1]) - int(holes[2 * index])
     return found
@@ -157,10 +133,14 @@ def _count_inside(context: Context, below: int, holes: WholeInts, count: int) ->
 @once
 def _list_inside(context: Context, below: int, holes: WholeInts, count: int) -> None:
     """List the tokens that stay after the holes, if there is room."""
-    at, ids, ends = int32s(context, TRIE_AT), int32s(context, TRIE_TOKEN), int32s(context, TRIE_END)
-    begin, to, room = int(at[below + 1]), 2 * count, holes.shape[0]
+    starts, ids, ends = (
+        int32s(context, at.TRIE_AT),
+        int32s(context, at.TRIE_TOKEN),
+        int32s(context, at.TRIE_END),
+    )
+    begin, to, room = int(starts[below + 1]), 2 * count, holes.shape[0]
     for hole in range(count + 1 if 2 * count <= room else 0):
-        end = int(holes[2 * hole]) if hole < count else int(at[ends[below]])
+        end = int(holes[2 * hole]) if hole < count else int(starts[ends[below]])
         for index in range(begin, min(end, begin + room - to)):
             holes[to] = ids[index]
             to += 1
@@ -180,7 +160,7 @@ def _list_doubt(so_far: Ints, after: int, exits: WholeInts, left: int, node: int
 @inner
 def list_exits(context: Context, node: int, exits: WholeInts, count: int, leads: Sets) -> int:
     """List the children of a node whose byte is in `leads`; return the new count."""
-    bytes_, ends = uint8s(context, TRIE_BYTE), int32s(context, TRIE_END)
+    bytes_, ends = uint8s(context, at.TRIE_BYTE), int32s(context, at.TRIE_END)
     child = node + 1
     while child < ends[node]:
         if is_lead(leads, 0, int(bytes_[child])):
@@ -197,14 +177,14 @@ def _exits_outside(
 ) -> int:
     """List the children that no item begins with, and the backslash; return the new count."""
     ends, bytes_, first = (
-        int32s(context, TRIE_END),
-        uint8s(context, TRIE_BYTE),
-        uint64s(context, LEX_FIRST),
+        int32s(context, at.TRIE_END),
+        uint8s(context, at.TRIE_BYTE),
+        uint64s(context, at.LEX_FIRST),
     )
     child = node + 1
     while child < ends[node]:
         byte = int(bytes_[child])
-        if byte == BACKSLASH or not is_lead(first, between * 4, byte):
+        if byte == at.BACKSLASH or not is_lead(first, between * 4, byte):
             if count * 2 < exits.shape[0]:
                 exits[count * 2], exits[count * 2 + 1] = child, items
             count += 1
@@ -220,33 +200,33 @@ def count_rows(context: Context, between: int, items: WholeInts, exits: WholeInt
     so far << 32 | trie node; BEGUN has the items at each depth.
     """
     rows, depths, bytes_ = (
-        int32s(context, LEX),
-        uint16s(context, TRIE_DEPTH),
-        uint8s(context, TRIE_BYTE),
+        int32s(context, at.LEX),
+        uint16s(context, at.TRIE_DEPTH),
+        uint8s(context, at.TRIE_BYTE),
     )
-    ends = int32s(context, TRIE_END)
-    states, at, tokens = (
-        int32s(context, WALK),
-        int32s(context, TRIE_AT),
-        int32s(context, TRIE_TOKEN),
+    ends = int32s(context, at.TRIE_END)
+    states, starts, tokens = (
+        int32s(context, at.WALK),
+        int32s(context, at.TRIE_AT),
+        int32s(context, at.TRIE_TOKEN),
     )
-    begun = int32s(context, BEGUN)
+    begun = int32s(context, at.BEGUN)
     states[0], begun[0] = between, 0
-    node, count = max(int(context[CURSOR] & 0xFFFFFFFF), 1), int(context[CURSOR] >> 32)
+    node, count = max(int(context[at.CURSOR] & 0xFFFFFFFF), 1), int(context[at.CURSOR] >> 32)
     while node < ends[0]:
         depth = depths[node]
         before = int(states[depth - 1])
         after = rows[before * 256 + bytes_[node]]
         if after == 0:
-            context[WANT] = before
-            context[CURSOR] = (count << 32) | node
-            return NEED_LEX
+            context[at.WANT] = before
+            context[at.CURSOR] = (count << 32) | node
+            return at.NEED_LEX
         if after < 0:
             node = int(ends[node])
             continue
         states[depth] = after
         begun[depth] = begun[depth - 1] + (1 if before == between else 0)
-        for index in range(at[node], at[node + 1]):
+        for index in range(starts[node], starts[node + 1]):
             items[tokens[index]] = begun[depth]
         if after == between:
             count = _exits_outside(context, exits, node, between, int(begun[depth]), count)
@@ -257,11 +237,11 @@ def count_rows(context: Context, between: int, items: WholeInts, exits: WholeInt
 @inner
 def stack_rows(context: Context, items: WholeInts, place: int, most: int) -> None:
     """Write the base rows for 0 to `most` items, one after another from `place` on."""
-    base, words = uint32s(context, BASE), context[ROW_WORDS]
+    base, words = uint32s(context, at.BASE), context[at.ROW_WORDS]
     for token in range(items.shape[0]):
         if items[token] >= 0:
-            at = (place + items[token]) * words + (token >> 5)
-            base[at] |= np.uint32(1) << np.uint32(token & 31)
+            start = (place + items[token]) * words + (token >> 5)
+            base[start] |= np.uint32(1) << np.uint32(token & 31)
     for word in range((place + 1) * words, (place + most + 1) * words):
         base[word] |= base[word - words]
 
@@ -269,7 +249,7 @@ def stack_rows(context: Context, items: WholeInts, place: int, most: int) -> Non
 @inner
 def _picture_place(context: Context, key: int) -> int:
     """Index of `key` in the table of pictures, or of its free place."""
-    keys, last = int64s(context, PICTURE_KEY), 2 * context[PICTURE_ROOM] - 1
+    keys, last = int64s(context, at.PICTURE_KEY), 2 * context[at.PICTURE_ROOM] - 1
     place = (key * -7046029254386353131) >> 20 & last
     while keys[place] != 0 and keys[place] != key:
         place = (place + 1) & last
@@ -280,12 +260,12 @@ def _picture_place(context: Context, key: int) -> int:
 def picture_of(context: Context, below: int, state: int) -> int:
     """The picture of a lexical state below a trie node, NO_PICTURE, or 0 if unknown."""
     if below == 0:
-        return int(int32s(context, PICTURE_AT)[state])
+        return int(int32s(context, at.PICTURE_AT)[state])
     key = (below << 32) | state
     place = _picture_place(context, key)
-    if int64s(context, PICTURE_KEY)[place] == key:
-        return int(int32s(context, PICTURE_VALUE)[place])
-    return NO_PICTURE if int32s(context, PICTURE)[CLOSED] != 0 else 0
+    if int64s(context, at.PICTURE_KEY)[place] == key:
+        return int(int32s(context, at.PICTURE_VALUE)[place])
+    return at.NO_PICTURE if int32s(context, at.PICTURE)[at.CLOSED] != 0 else 0
 
 
 @inner
@@ -293,5 +273,5 @@ def remember_picture(context: Context, below: int, state: int, picture: int) -> 
     """Memoise the picture of a lexical state below a trie node other than the root."""
     key = (below << 32) | state
     place = _picture_place(context, key)
-    int32s(context, PICTURE_VALUE)[place] = picture
-    int64s(context, PICTURE_KEY)[place] = key
+    int32s(context, at.PICTURE_VALUE)[place] = picture
+    int64s(context, at.PICTURE_KEY)[place] = key

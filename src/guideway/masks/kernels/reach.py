@@ -4,6 +4,7 @@ from typing import Final
 
 import numpy as np
 
+from guideway.masks.kernels import layout as at
 from guideway.masks.kernels.closure import close, leads_of_found, value_follows
 from guideway.masks.kernels.entries import begin
 from guideway.masks.kernels.intern import full, mixed
@@ -20,47 +21,6 @@ from guideway.masks.kernels.keys import (
     may_end,
     name_field,
     object_field,
-)
-from guideway.masks.kernels.layout import (
-    BACKSLASH,
-    DOUBTFUL,
-    EXIT,
-    FOUND,
-    KEY_ESCAPE,
-    KEY_STATE,
-    KEY_TEXT,
-    KEY_TRIE,
-    KEY_WALK,
-    LEADS,
-    LEX_FIRST,
-    LITERAL,
-    MEMBER,
-    N_VALUE,
-    NEED_EXITS,
-    NIL,
-    NODE,
-    O_KEYS,
-    O_OTHER,
-    O_START,
-    OK,
-    P_EXITS,
-    P_WIDE,
-    PICTURE,
-    QUOTE_BYTE,
-    REACH_GENERATION,
-    REACH_ITEM,
-    REACH_ROOM,
-    REACH_SEEN,
-    REACH_VISITED,
-    REACHED,
-    SCRATCH,
-    TRIE_BYTE,
-    TRIE_DEPTH,
-    TRIE_END,
-    UNKNOWN_TEXT,
-    WANT,
-    WIDE,
-    WIDE_EXITS,
 )
 from guideway.masks.kernels.macros import settle_found
 from guideway.masks.kernels.tries import child_of, clear_tokens, has_below, set_tokens
@@ -80,79 +40,79 @@ from guideway.masks.kernels.walks import note_unsure
 
 @inner
 def reach_begin(context: Context) -> None:
-    context[REACH_GENERATION] += 1
-    context[REACHED] = 0
-    context[REACH_VISITED] = 0
+    context[at.REACH_GENERATION] += 1
+    context[at.REACHED] = 0
+    context[at.REACH_VISITED] = 0
 
 
 @inner
 def put(context: Context, below: int, config: int) -> int:
     """Put a configuration on the list, once."""
-    seen, room = int64s(context, REACH_SEEN), context[REACH_ROOM]
-    last, generation = 2 * room - 1, context[REACH_GENERATION]
+    seen, room = int64s(context, at.REACH_SEEN), context[at.REACH_ROOM]
+    last, generation = 2 * room - 1, context[at.REACH_GENERATION]
     place = mixed(mixed(below, 0), config) & last
     while seen[place * 3] == generation:
         if seen[place * 3 + 1] == config and seen[place * 3 + 2] == below:
-            return OK
+            return at.OK
         place = (place + 1) & last
-    if context[REACH_VISITED] == room:
-        return full(context, REACHED)
-    context[REACH_VISITED] += 1
+    if context[at.REACH_VISITED] == room:
+        return full(context, at.REACHED)
+    context[at.REACH_VISITED] += 1
     seen[place * 3], seen[place * 3 + 1], seen[place * 3 + 2] = generation, config, below
-    items, at = int64s(context, REACH_ITEM), context[REACHED]
-    items[at * 2], items[at * 2 + 1] = config, below
-    context[REACHED] = at + 1
-    return OK
+    items, start = int64s(context, at.REACH_ITEM), context[at.REACHED]
+    items[start * 2], items[start * 2 + 1] = config, below
+    context[at.REACHED] = start + 1
+    return at.OK
 
 
 @inner
 def spread_found(context: Context, below: int) -> int:
     """Put the closure's configurations on the list."""
     if not has_below(context, below):
-        return OK
+        return at.OK
     code = settle_found(context)
     if code < 0:
         return code
-    if context[DOUBTFUL] != 0:
-        note_unsure(context, below + 1, int(int32s(context, TRIE_END)[below]))
-    found = int64s(context, SCRATCH)
-    for index in range(context[FOUND]):
+    if context[at.DOUBTFUL] != 0:
+        note_unsure(context, below + 1, int(int32s(context, at.TRIE_END)[below]))
+    found = int64s(context, at.SCRATCH)
+    for index in range(context[at.FOUND]):
         code = put(context, below, int(found[index]))
         if code < 0:
             return code
-    return OK
+    return at.OK
 
 
 @inner
 def spread(context: Context, below: int, node: int, stack: int) -> int:
     """Put the closure of a configuration on the list."""
     if not has_below(context, below):
-        return OK
+        return at.OK
     begin(context)
     code = close(context, node, stack)
-    return spread_found(context, below) if code == OK else code
+    return spread_found(context, below) if code == at.OK else code
 
 
 @inner
 def leave_found(context: Context, picture: int) -> int:
     """Continue at the exits of a picture with the closure's configurations."""
-    if context[FOUND] == 0 and context[DOUBTFUL] == 0:
-        return OK
-    exits = int(int32s(context, PICTURE)[picture * 6 + P_EXITS])
-    if exits == WIDE_EXITS:
+    if context[at.FOUND] == 0 and context[at.DOUBTFUL] == 0:
+        return at.OK
+    exits = int(int32s(context, at.PICTURE)[picture * 6 + at.P_EXITS])
+    if exits == at.WIDE_EXITS:
         exits = _wide_exits(context, picture)
     if exits < 0:
-        context[WANT] = picture
-        return NEED_EXITS
-    return spread_found(context, exits) if exits > 0 else OK
+        context[at.WANT] = picture
+        return at.NEED_EXITS
+    return spread_found(context, exits) if exits > 0 else at.OK
 
 
 @once
 def _wide_exits(context: Context, picture: int) -> int:
     """The trie of exits that begin as the closure's configurations do; 0 if none, -1 unknown."""
     leads_of_found(context)
-    wide, leads = int64s(context, WIDE), int64s(context, LEADS)
-    place = int(int32s(context, PICTURE)[picture * 6 + P_WIDE])
+    wide, leads = int64s(context, at.WIDE), int64s(context, at.LEADS)
+    place = int(int32s(context, at.PICTURE)[picture * 6 + at.P_WIDE])
     while place != 0:
         same = True
         for word in range(4):
@@ -166,26 +126,26 @@ def _wide_exits(context: Context, picture: int) -> int:
 @inner
 def leave_counted(context: Context, first: int, last: int, low: int, high: int) -> int:
     """Continue at exits after `low` to `high` items (-1: unbounded)."""
-    exits = int32s(context, EXIT)
+    exits = int32s(context, at.EXIT)
     for place in range(first, last):
         items = exits[place * 2]
         if items >= low and (high < 0 or items <= high):
             code = spread_found(context, int(exits[place * 2 + 1]))
             if code < 0:
                 return code
-    return OK
+    return at.OK
 
 
 @inner
 def leaves_surely(context: Context, between: int) -> bool:
     """Return True if items and what follows share no first byte, a backslash aside."""
     leads_of_found(context)
-    first, lexical = uint64s(context, LEADS), uint64s(context, LEX_FIRST)
+    first, lexical = uint64s(context, at.LEADS), uint64s(context, at.LEX_FIRST)
     common = np.uint64(0)
     for word in range(4):
         both = first[word] & lexical[between * 4 + word]
-        if word == BACKSLASH >> 6:
-            both &= ~(np.uint64(1) << np.uint64(BACKSLASH & 63))
+        if word == at.BACKSLASH >> 6:
+            both &= ~(np.uint64(1) << np.uint64(at.BACKSLASH & 63))
         common |= both
     return common == 0
 
@@ -193,11 +153,11 @@ def leaves_surely(context: Context, between: int) -> bool:
 @once
 def doubtful_behind(context: Context, node: int, stack: int) -> int:
     """Return 1 if it is in doubt whether anything follows a node (an enum is used up), else 0."""
-    nodes = int32s(context, NODE)
+    nodes = int32s(context, at.NODE)
     begin(context)
-    behind = int(nodes[node * 6 + 3]) if nodes[node * 6] == LITERAL else NIL
+    behind = int(nodes[node * 6 + 3]) if nodes[node * 6] == at.LITERAL else at.NIL
     code = close(context, behind, stack)
-    return int(context[DOUBTFUL]) if code == OK else code
+    return int(context[at.DOUBTFUL]) if code == at.OK else code
 
 
 _CLOSED: Final = 0  # only declared names may come
@@ -208,15 +168,15 @@ _OPEN: Final = 2  # undeclared names too
 @once
 def _begin_key(context: Context, row: Words, below: int, node: int, how: int) -> int:
     """Load the key of a KEY or MEMBER; return the trie node below which it goes on, -1 if none."""
-    nodes = int32s(context, NODE)
-    if nodes[node * 6] != MEMBER:
-        context[KEY_TRIE], context[KEY_TEXT] = nodes[node * 6 + 2], nodes[node * 6 + 3]
-        context[KEY_STATE], context[KEY_ESCAPE] = nodes[node * 6 + 4], nodes[node * 6 + 5]
+    nodes = int32s(context, at.NODE)
+    if nodes[node * 6] != at.MEMBER:
+        context[at.KEY_TRIE], context[at.KEY_TEXT] = nodes[node * 6 + 2], nodes[node * 6 + 3]
+        context[at.KEY_STATE], context[at.KEY_ESCAPE] = nodes[node * 6 + 4], nodes[node * 6 + 5]
         return below
     thing = frame_field(context, int(nodes[node * 6 + 1]), 0)
-    context[KEY_TRIE], context[KEY_TEXT] = object_field(context, thing, O_KEYS), 0
-    context[KEY_STATE], context[KEY_ESCAPE] = object_field(context, thing, O_START), 0
-    quote = child_of(context, below, QUOTE_BYTE)
+    context[at.KEY_TRIE], context[at.KEY_TEXT] = object_field(context, thing, at.O_KEYS), 0
+    context[at.KEY_STATE], context[at.KEY_ESCAPE] = object_field(context, thing, at.O_START), 0
+    quote = child_of(context, below, at.QUOTE_BYTE)
     if quote >= 0 and how != _AGAIN:
         set_tokens(context, row, quote, quote + 1)
     return quote
@@ -225,99 +185,104 @@ def _begin_key(context: Context, row: Words, below: int, node: int, how: int) ->
 @inner
 def walk_keys(context: Context, row: Words, below: int, node: int, stack: int) -> int:
     """Set the tokens of keys below a trie node; what follows them goes on the work list."""
-    frame = int(int32s(context, NODE)[node * 6 + 1])
+    frame = int(int32s(context, at.NODE)[node * 6 + 1])
     how = _CLOSED if frame_field(context, frame, 5) == 0 else _AGAIN if below == 0 else _OPEN
     texts = frame_field(context, frame, 2) if how != _CLOSED else 0
     place = _begin_key(context, row, below, node, how)
     if place < 0 or (how == _AGAIN and not is_special(context, frame)):
-        return OK
+        return at.OK
     bytes_, ends, above = (
-        uint8s(context, TRIE_BYTE),
-        int32s(context, TRIE_END),
-        int32s(context, KEY_WALK),
+        uint8s(context, at.TRIE_BYTE),
+        int32s(context, at.TRIE_END),
+        int32s(context, at.KEY_WALK),
     )
-    top = int(uint16s(context, TRIE_DEPTH)[place])
+    top = int(uint16s(context, at.TRIE_DEPTH)[place])
     _store(context, top, place)
-    at, depth = place + 1, top
+    start, depth = place + 1, top
     while depth >= top:
         parent = int(above[depth * 5 + 4])
-        if at == ends[parent]:
+        if start == ends[parent]:
             depth -= 1
             continue
-        byte = int(bytes_[at])
+        byte = int(bytes_[start])
         _load(context, depth)
-        if byte == QUOTE_BYTE and context[KEY_ESCAPE] == 0:
-            code = _end_name(context, row, frame, stack, at, how)
+        if byte == at.QUOTE_BYTE and context[at.KEY_ESCAPE] == 0:
+            code = _end_name(context, row, frame, stack, start, how)
             if code < 0:
                 return code
-            at = int(ends[at])
+            start = int(ends[start])
             continue
         alive = key_step(context, frame, byte, texts)
         if alive < 0:
             return alive
         if alive == IN_DOUBT:
-            clear_tokens(context, row, at, int(ends[at]))
-            note_unsure(context, at, int(ends[at]))
+            clear_tokens(context, row, start, int(ends[start]))
+            note_unsure(context, start, int(ends[start]))
         if alive in (0, IN_DOUBT) or (how == _AGAIN and not is_special(context, frame)):
-            at = int(ends[at])
+            start = int(ends[start])
             continue
         if how != _AGAIN:
-            set_tokens(context, row, at, at + 1)
+            set_tokens(context, row, start, start + 1)
         depth += 1
-        _store(context, depth, at)
-        at += 1
-    return OK
+        _store(context, depth, start)
+        start += 1
+    return at.OK
 
 
 @inner
 def _store(context: Context, depth: int, node: int) -> None:
-    keys = int32s(context, KEY_WALK)
-    keys[depth * 5], keys[depth * 5 + 1] = context[KEY_TRIE], context[KEY_TEXT]
-    keys[depth * 5 + 2], keys[depth * 5 + 3] = context[KEY_STATE], context[KEY_ESCAPE]
+    keys = int32s(context, at.KEY_WALK)
+    keys[depth * 5], keys[depth * 5 + 1] = context[at.KEY_TRIE], context[at.KEY_TEXT]
+    keys[depth * 5 + 2], keys[depth * 5 + 3] = context[at.KEY_STATE], context[at.KEY_ESCAPE]
     keys[depth * 5 + 4] = node
 
 
 @inner
 def _load(context: Context, depth: int) -> None:
-    keys = int32s(context, KEY_WALK)
-    context[KEY_TRIE], context[KEY_TEXT] = keys[depth * 5], keys[depth * 5 + 1]
-    context[KEY_STATE], context[KEY_ESCAPE] = keys[depth * 5 + 2], keys[depth * 5 + 3]
+    keys = int32s(context, at.KEY_WALK)
+    context[at.KEY_TRIE], context[at.KEY_TEXT] = keys[depth * 5], keys[depth * 5 + 1]
+    context[at.KEY_STATE], context[at.KEY_ESCAPE] = keys[depth * 5 + 2], keys[depth * 5 + 3]
 
 
 @once
-def _end_name(context: Context, row: Words, frame: int, stack: int, at: int, how: int) -> int:
+def _end_name(context: Context, row: Words, frame: int, stack: int, place: int, how: int) -> int:
     """Set the tokens at and below the trie node of a closing quote."""
-    thing, trie = frame_field(context, frame, 0), int(context[KEY_TRIE])
-    extras, end = frame_field(context, frame, 2), int(int32s(context, TRIE_END)[at])
+    thing, trie = frame_field(context, frame, 0), int(context[at.KEY_TRIE])
+    extras, end = frame_field(context, frame, 2), int(int32s(context, at.TRIE_END)[place])
     rank = key_ends(context, thing, trie) if trie >= 0 else -1
     if rank < 0:
-        came = has_extra(context, extras, int(context[KEY_TEXT]))
+        came = has_extra(context, extras, int(context[at.KEY_TEXT]))
         if how == _AGAIN and came:
-            clear_tokens(context, row, at, end)
-        ends = may_end(context, int(context[KEY_STATE])) if how == _OPEN and not came else 0
+            clear_tokens(context, row, place, end)
+        ends = may_end(context, int(context[at.KEY_STATE])) if how == _OPEN and not came else 0
         if ends <= 0:
             return ends
-        if has_extra(context, extras, UNKNOWN_TEXT):
-            note_unsure(context, at, end)
-            return OK
-        after = frame_after_other(context, frame, UNKNOWN_TEXT)
-        return _value(context, row, thing, object_field(context, thing, O_OTHER), after, stack, at)
+        if has_extra(context, extras, at.UNKNOWN_TEXT):
+            note_unsure(context, place, end)
+            return at.OK
+        after = frame_after_other(context, frame, at.UNKNOWN_TEXT)
+        return _value(
+            context, row, thing, object_field(context, thing, at.O_OTHER), after, stack, place
+        )
     if how == _AGAIN:
-        clear_tokens(context, row, at, end)
+        clear_tokens(context, row, place, end)
     if not may_come(context, frame, rank):
-        return OK
-    value, after = name_field(context, thing, rank, N_VALUE), frame_after_name(context, frame, rank)
-    return _value(context, row, thing, value, after, stack, at)
+        return at.OK
+    value, after = (
+        name_field(context, thing, rank, at.N_VALUE),
+        frame_after_name(context, frame, rank),
+    )
+    return _value(context, row, thing, value, after, stack, place)
 
 
 @inner
 def _value(
-    context: Context, row: Words, thing: int, value: int, frame: int, stack: int, at: int
+    context: Context, row: Words, thing: int, value: int, frame: int, stack: int, place: int
 ) -> int:
     """Set the token that ends with a name, and go on with its value."""
-    set_tokens(context, row, at, at + 1)
-    if not has_below(context, at):
-        return OK
+    set_tokens(context, row, place, place + 1)
+    if not has_below(context, place):
+        return at.OK
     begin(context)
     code = value_follows(context, thing, value, frame, stack)
-    return spread_found(context, at) if code == OK else code
+    return spread_found(context, place) if code == at.OK else code

@@ -42,6 +42,7 @@ class Expressions:
         self.callees: dict[Inner, None] = {}
         self._forms: dict[type[ast.expr], Callable[[Any], Operand]] = {
             ast.Name: self._name,
+            ast.Attribute: self._attribute,
             ast.Constant: lambda node: constant(node.value),
             ast.BinOp: self._operation,
             ast.UnaryOp: self._unary,
@@ -96,9 +97,16 @@ class Expressions:
         if name in self._kinds:
             kind = self._kinds[name]
             return Operand(kind, self._code.value(f"load {llvm_type(kind)}, ptr %{name}.v"))
-        value = self._module.get(name)
+        return self._number(node, self._module.get(name))
+
+    def _attribute(self, node: ast.Attribute) -> Operand:
+        """A constant of another module, as in `at.NODE`."""
+        module = self._module.get(ast.unparse(node.value))
+        return self._number(node, getattr(module, node.attr, None))
+
+    def _number(self, node: ast.expr, value: object) -> Operand:
         if not isinstance(value, int):
-            raise TypeError(f"{name} is no number")
+            raise TypeError(f"{ast.unparse(node)} is no number")
         return constant(value)
 
     def _operation(self, node: ast.BinOp) -> Operand:

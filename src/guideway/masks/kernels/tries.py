@@ -4,23 +4,8 @@ from typing import Final
 
 import numpy as np
 
+from guideway.masks.kernels import layout as at
 from guideway.masks.kernels.intern import mixed
-from guideway.masks.kernels.layout import (
-    EVERY,
-    ROW_CODE,
-    ROW_WORDS,
-    SHELF,
-    SHELF_CODE,
-    SHELF_ROOM,
-    SHELF_ROW,
-    TRIE_AT,
-    TRIE_BYTE,
-    TRIE_DEPTH,
-    TRIE_END,
-    TRIE_FREE,
-    TRIE_ROOT,
-    TRIE_TOKEN,
-)
 from guideway.masks.kernels.views import (
     Context,
     WholeInts,
@@ -40,33 +25,33 @@ _SHORT = 24  # shorter segments are sorted by insertion
 
 @inner
 def has_below(context: Context, node: int) -> bool:
-    return int32s(context, TRIE_END)[node] > node + 1
+    return int32s(context, at.TRIE_END)[node] > node + 1
 
 
 @inner
 def set_tokens(context: Context, row: Words, first: int, last: int) -> None:
     """Set the bits of the tokens at the trie nodes [first, last)."""
-    at = int32s(context, TRIE_AT)
-    set_listed(context, row, int(at[first]), int(at[last]))
+    starts = int32s(context, at.TRIE_AT)
+    set_listed(context, row, int(starts[first]), int(starts[last]))
 
 
 @inner
 def clear_tokens(context: Context, row: Words, first: int, last: int) -> None:
-    at = int32s(context, TRIE_AT)
-    clear_listed(context, row, int(at[first]), int(at[last]))
+    starts = int32s(context, at.TRIE_AT)
+    clear_listed(context, row, int(starts[first]), int(starts[last]))
 
 
 @inner
 def set_listed(context: Context, row: Words, begin: int, end: int) -> None:
     """Set the bits of the tokens at [begin, end) of TRIE_TOKEN."""
-    tokens = int32s(context, TRIE_TOKEN)
+    tokens = int32s(context, at.TRIE_TOKEN)
     for index in range(begin, end):
         row[tokens[index] >> 5] |= np.uint32(1) << np.uint32(tokens[index] & 31)
 
 
 @inner
 def clear_listed(context: Context, row: Words, begin: int, end: int) -> None:
-    tokens = int32s(context, TRIE_TOKEN)
+    tokens = int32s(context, at.TRIE_TOKEN)
     for index in range(begin, end):
         row[tokens[index] >> 5] &= ~(np.uint32(1) << np.uint32(tokens[index] & 31))
 
@@ -74,13 +59,13 @@ def clear_listed(context: Context, row: Words, begin: int, end: int) -> None:
 @inner
 def draw_picture(context: Context, holes: WholeInts, row: Words) -> None:
     """Write the tokens that `pictures.take_picture` has found to a row of zeros."""
-    every = int(int32s(context, TRIE_AT)[int32s(context, TRIE_END)[0]])
+    every = int(int32s(context, at.TRIE_AT)[int32s(context, at.TRIE_END)[0]])
     missing, begin = 0, 0
     for hole in range(0, holes.shape[0], 2):
         missing += int(holes[hole + 1]) - int(holes[hole])
     mostly = 2 * missing < every
     if mostly:
-        words, tokens = context[ROW_WORDS], uint32s(context, EVERY)
+        words, tokens = context[at.ROW_WORDS], uint32s(context, at.EVERY)
         for word in range(words):
             row[word] = tokens[word]
     for hole in range(0, holes.shape[0], 2):
@@ -97,8 +82,8 @@ def draw_picture(context: Context, holes: WholeInts, row: Words) -> None:
 def child_of(context: Context, node: int, byte: int) -> int:
     """The child of a node by its byte, -1 if none."""
     if node == 0:
-        return int(int32s(context, TRIE_ROOT)[byte])
-    bytes_, ends = uint8s(context, TRIE_BYTE), int32s(context, TRIE_END)
+        return int(int32s(context, at.TRIE_ROOT)[byte])
+    bytes_, ends = uint8s(context, at.TRIE_BYTE), int32s(context, at.TRIE_END)
     child, last = node + 1, ends[node]
     while child < last and bytes_[child] < byte:
         child = int(ends[child])
@@ -108,7 +93,7 @@ def child_of(context: Context, node: int, byte: int) -> int:
 @inner
 def _sort(context: Context, segments: WholeInts, levels: WholeInts, first: int, last: int) -> None:
     """Sort the nodes of a segment by their bytes; needs as much room after it."""
-    bytes_ = uint8s(context, TRIE_BYTE)
+    bytes_ = uint8s(context, at.TRIE_BYTE)
     if last - first <= _SHORT:
         for index in range(first + 1, last):
             node, place = segments[index], index
@@ -137,10 +122,10 @@ def _sort(context: Context, segments: WholeInts, levels: WholeInts, first: int, 
 @inner
 def _copy_tokens(context: Context, node: int, held: int, most: int) -> int:
     """Append the tokens of a node; return the new end, -1 without room."""
-    at, ids = int32s(context, TRIE_AT), int32s(context, TRIE_TOKEN)
-    if held + at[node + 1] - at[node] > most:
+    starts, ids = int32s(context, at.TRIE_AT), int32s(context, at.TRIE_TOKEN)
+    if held + starts[node + 1] - starts[node] > most:
         return -1
-    for index in range(at[node], at[node + 1]):
+    for index in range(starts[node], starts[node + 1]):
         ids[held] = ids[index]
         held += 1
     return held
@@ -150,18 +135,18 @@ def _copy_tokens(context: Context, node: int, held: int, most: int) -> int:
 def _copy_part(context: Context, node: int, free: int, depth: int, nodes: int, tokens: int) -> int:
     """Append the subtree of a node at this depth; return its end, -1 without room."""
     bytes_, depths, ends = (
-        uint8s(context, TRIE_BYTE),
-        uint16s(context, TRIE_DEPTH),
-        int32s(context, TRIE_END),
+        uint8s(context, at.TRIE_BYTE),
+        uint16s(context, at.TRIE_DEPTH),
+        int32s(context, at.TRIE_END),
     )
-    at, ids = int32s(context, TRIE_AT), int32s(context, TRIE_TOKEN)
-    end, first, last = int(ends[node]), int(at[node]), int(at[ends[node]])
-    further, higher, more = free - node, depth - int(depths[node]), int(at[free]) - first
+    starts, ids = int32s(context, at.TRIE_AT), int32s(context, at.TRIE_TOKEN)
+    end, first, last = int(ends[node]), int(starts[node]), int(starts[ends[node]])
+    further, higher, more = free - node, depth - int(depths[node]), int(starts[free]) - first
     if end + further > nodes or last + more > tokens:
         return -1
     for one in range(node, end):
         bytes_[one + further], depths[one + further] = bytes_[one], depths[one] + higher
-        ends[one + further], at[one + further + 1] = ends[one] + further, at[one + 1] + more
+        ends[one + further], starts[one + further + 1] = ends[one] + further, starts[one + 1] + more
     for index in range(first, last):
         ids[index + more] = ids[index]
     return end + further
@@ -170,7 +155,7 @@ def _copy_part(context: Context, node: int, free: int, depth: int, nodes: int, t
 @inner
 def _list_children(context: Context, segments: WholeInts, node: int, top: int, most: int) -> int:
     """Append the children of a node to `segments`; return the end, -1 without room."""
-    ends, child = int32s(context, TRIE_END), node + 1
+    ends, child = int32s(context, at.TRIE_END), node + 1
     while child < ends[node]:
         if top == most:
             return -1
@@ -186,14 +171,14 @@ def merge(
 ) -> int:
     """Append the merged trie of `count` nodes of `segments` at TRIE_FREE; return its end, or -1."""
     bytes_, depths, ends = (
-        uint8s(context, TRIE_BYTE),
-        uint16s(context, TRIE_DEPTH),
-        int32s(context, TRIE_END),
+        uint8s(context, at.TRIE_BYTE),
+        uint16s(context, at.TRIE_DEPTH),
+        int32s(context, at.TRIE_END),
     )
-    at = int32s(context, TRIE_AT)
-    root = context[TRIE_FREE]
-    bytes_[root], depths[root], free, held = 0, 0, root + 1, int(at[root])
-    at[free] = held
+    starts = int32s(context, at.TRIE_AT)
+    root = context[at.TRIE_FREE]
+    bytes_[root], depths[root], free, held = 0, 0, root + 1, int(starts[root])
+    starts[free] = held
     most = segments.shape[0] // 2
     if count > most:
         return -1
@@ -212,7 +197,7 @@ def merge(
             free = _copy_part(context, int(segments[first]), free, depth, nodes, tokens)
             if free < 0:
                 return -1
-            held, levels[level] = int(at[free]), first + 1
+            held, levels[level] = int(starts[free]), first + 1
             continue
         while place < last and bytes_[segments[place]] == byte:
             held = _copy_tokens(context, int(segments[place]), held, tokens)
@@ -223,7 +208,7 @@ def merge(
         free += 1
         if free > nodes:
             return -1
-        bytes_[node], depths[node], at[free] = byte, depth, held
+        bytes_[node], depths[node], starts[free] = byte, depth, held
         levels[level] = place
         if top == last:
             ends[node] = free
@@ -287,17 +272,19 @@ def begins_space(read: int) -> bool:
 @inner
 def shelved(context: Context, row: Words) -> int:
     """The number of the equal row, 0 if none; sets ROW_CODE to the hash."""
-    words, total = context[ROW_WORDS], np.uint64(0)
+    words, total = context[at.ROW_WORDS], np.uint64(0)
     for word in range(words):
         total += np.uint64(row[word]) * np.uint64(np.uint32((2 * word + 1) * 0x9E3779B1))
     code = mixed(int(np.int64(total)), words)
-    context[ROW_CODE] = code
-    table, codes = int32s(context, SHELF), int64s(context, SHELF_CODE)
-    last = 2 * context[SHELF_ROOM] - 1
+    context[at.ROW_CODE] = code
+    table, codes = int32s(context, at.SHELF), int64s(context, at.SHELF_CODE)
+    last = 2 * context[at.SHELF_ROOM] - 1
     place = code & last
     while table[place] != 0:
         number = int(table[place])
-        if codes[number] == code and _same(row, uint32s(int64s(context, SHELF_ROW), number), words):
+        if codes[number] == code and _same(
+            row, uint32s(int64s(context, at.SHELF_ROW), number), words
+        ):
             return number
         place = (place + 1) & last
     return 0
