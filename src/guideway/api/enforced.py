@@ -1,9 +1,10 @@
 """One part of a source and its enforcement: a line of `guideway explain`."""
 
 from dataclasses import dataclass
-from typing import Literal, TypeAlias, final
+from typing import Literal as OneOf
+from typing import TypeAlias, final
 
-Standing: TypeAlias = Literal["exact", "merged", "inert", "annotation", "names", "unused"]
+Standing: TypeAlias = OneOf["exact", "merged", "inert", "annotation", "names", "unused"]
 """What becomes of a part:
 
     exact       enforced as it stands

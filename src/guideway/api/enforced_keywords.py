@@ -12,7 +12,9 @@ from guideway.syntax.json_schema_resources import (
     READ,
     Draft,
     find_draft,
-    parts_of,
+)
+from guideway.syntax.json_schema_resources import (
+    parts_of as schema_parts,
 )
 from guideway.syntax.json_schema_source import Formats, JsonSchema
 from guideway.syntax.json_schema_tree import FORMATS, Address, Keywords, kind_of, read_pattern
@@ -136,7 +138,7 @@ class _Listing:
                     place = extend(pointer, name)
                     shown = f"{self._uri}#{place}" if self._uri else place
                     yield Enforced(shown, name, *self._found(raw, name, used))
-                todo.extend(reversed(list(parts_of(pointer, raw))))
+                todo.extend(reversed(list(schema_parts(pointer, raw))))
 
     def _found(self, raw: Mapping[str, Json], name: str, used: bool) -> tuple[Standing, str]:
         if used or name not in READ:

@@ -14,20 +14,20 @@ class Sized(Protocol):
     def size(self) -> int: ...
 
 
-Key = TypeVar("Key", bound=Hashable)
+Name = TypeVar("Name", bound=Hashable)
 Kept = TypeVar("Kept", bound=Sized)
 
 
 @final
-class Remembered(Generic[Key, Kept]):
+class Remembered(Generic[Name, Kept]):
     """A bounded LRU dictionary, thread safe; `hits` and `misses` count look-ups."""
 
     def __init__(self, most: int, most_bytes: int) -> None:
         self.most, self.most_bytes = most, most_bytes
         self.hits = self.misses = 0
-        self._sizes: dict[Key, int] = {}  # when last measured
+        self._sizes: dict[Name, int] = {}  # when last measured
         # Not an OrderedDict, which hashes each key again when it grows.
-        self._kept: dict[Key, Kept] = {}
+        self._kept: dict[Name, Kept] = {}
         self._lock = threading.Lock()
 
     def __len__(self) -> int:
@@ -37,7 +37,7 @@ class Remembered(Generic[Key, Kept]):
         with self._lock:
             return sum(value.size() for value in self._kept.values())
 
-    def get(self, key: Key) -> Kept | None:
+    def get(self, key: Name) -> Kept | None:
         with self._lock:
             found = self._kept.get(key)
             if found is None:
@@ -50,7 +50,7 @@ class Remembered(Generic[Key, Kept]):
                 self._shrink()
             return found
 
-    def put(self, key: Key, value: Kept) -> None:
+    def put(self, key: Name, value: Kept) -> None:
         with self._lock:
             used = next(reversed(self._kept), key)  # it may have grown since
             self._kept.pop(key, None)

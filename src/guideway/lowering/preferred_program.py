@@ -42,6 +42,7 @@ from guideway.syntax.regex_tree import (
     Shorthand,
     Text,
     children,
+    folded,
     nodes_of,
 )
 from guideway.syntax.regex_tree import Sequence as Parts
@@ -316,11 +317,7 @@ class _Compiler:
 
     def _language(self, root: Node) -> Expr:
         """The texts of a part without lookaround, over atoms."""
-        found: dict[int, Expr] = {}
-        for node in reversed(nodes_of(root)):
-            parts = [found[id(each)] for each in children(node)]
-            found[id(node)] = self._texts(node, parts)
-        return found[id(root)]
+        return folded(root, self._texts)
 
     def _texts(self, node: Node, parts: list[Expr]) -> Expr:
         match node:

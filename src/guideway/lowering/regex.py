@@ -46,7 +46,7 @@ from guideway.syntax.regex_tree import (
     Sequence,
     Shorthand,
     Text,
-    children,
+    folded,
     nodes_of,
 )
 from guideway.syntax.source import describe_place
@@ -194,19 +194,7 @@ class _Lowering:
         return self.value(Sequence(tuple(items), 0))
 
     def value(self, root: Node) -> Expr:
-        values: list[Expr | bytes] = []
-        todo: list[tuple[Node, bool]] = [(root, False)]
-        while todo:
-            node, ready = todo.pop()
-            below = children(node)
-            if below and not ready:
-                todo.append((node, True))
-                todo += [(child, False) for child in reversed(below)]
-            else:
-                parts = values[len(values) - len(below) :]
-                del values[len(values) - len(below) :]
-                values.append(self._value(node, parts))
-        return _plain(values[0])
+        return _plain(folded(root, self._value))
 
     def _value(self, node: Node, parts: list[Expr | bytes]) -> Expr | bytes:
         match node:

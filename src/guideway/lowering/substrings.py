@@ -1,6 +1,6 @@
 """Runs of consecutive chunks, as their suffix automaton (Blumer et al. 1985)."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import final
 
@@ -9,7 +9,7 @@ from guideway.lowering.fuel import spend
 from guideway.lowering.nodes import Expr
 
 
-def lower_substring(chunks: Sequence[str]) -> Expr:
+def lower_substring(chunks: tuple[str, ...]) -> Expr:
     """Texts of any consecutive chunks, or of none."""
     ways, longest = _automaton(chunks)
     made: list[Expr] = [EPSILON] * len(ways)
@@ -50,7 +50,7 @@ class _Node:
     made: Expr = EMPTY
 
 
-def _automaton(chunks: Sequence[str]) -> tuple[list[dict[str, int]], list[int]]:
+def _automaton(chunks: tuple[str, ...]) -> tuple[list[dict[str, int]], list[int]]:
     """Transitions of each state by chunk, and the length of the longest run to it."""
     ways, longest, links = [dict[str, int]()], [0], [-1]
     last = 0

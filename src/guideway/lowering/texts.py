@@ -29,6 +29,7 @@ from guideway.syntax.regex_tree import (
     Shorthand,
     Text,
     children,
+    folded,
     nodes_of,
 )
 
@@ -36,31 +37,12 @@ from guideway.syntax.regex_tree import (
 def finite_texts(root: Node, most: int) -> list[str] | None:
     """All strings of `root`; None if they are more than `most` or depend on their context."""
 
-    def few(node: Node, parts: list[list[str]]) -> list[str] | None:
-        found = _texts(node, parts, most)
+    def few(node: Node, parts: list[list[str] | None]) -> list[str] | None:
+        known = [part for part in parts if part is not None]
+        found = _texts(node, known, most) if len(known) == len(parts) else None
         return None if found is None or len(found) > most else found
 
     return folded(root, few)
-
-
-def folded(
-    root: Node, texts: Callable[[Node, list[list[str]]], list[str] | None]
-) -> list[str] | None:
-    """Evaluate `texts` bottom-up; None as soon as a part has None."""
-    done: list[list[str] | None] = []
-    todo: list[tuple[Node, bool]] = [(root, False)]
-    while todo:
-        node, ready = todo.pop()
-        below = children(node)
-        if below and not ready:
-            todo.append((node, True))
-            todo += [(child, False) for child in reversed(below)]
-            continue
-        parts = done[len(done) - len(below) :]
-        del done[len(done) - len(below) :]
-        known = [part for part in parts if part is not None]
-        done.append(texts(node, known) if len(known) == len(parts) else None)
-    return done[0]
 
 
 def _texts(  # noqa: PLR0911  one arm for each node
@@ -188,21 +170,12 @@ def _substituted(scope: Node, number: int, text: str) -> Node:
 
 
 def mapped(root: Node, change: Callable[[Node], Node]) -> Node:
-    """Change nodes from the root down, without entering changed ones; explicit stack."""
-    done: list[Node] = []
-    todo: list[tuple[Node, bool]] = [(root, False)]
-    while todo:
-        node, ready = todo.pop()
-        changed = node if ready else change(node)
-        below = children(changed) if changed is node else ()
-        if below and not ready:
-            todo.append((node, True))
-            todo += [(child, False) for child in reversed(below)]
-        else:
-            parts = done[len(done) - len(below) :]
-            del done[len(done) - len(below) :]
-            done.append(_rebuilt(changed, parts) if below else changed)
-    return done[0]
+    """Change nodes from the root down, without entering changed ones."""
+    return folded(
+        root,
+        lambda node, parts: _rebuilt(node, parts) if parts else change(node),
+        lambda node: children(node) if change(node) is node else (),
+    )
 
 
 def _rebuilt(node: Node, parts: list[Node]) -> Node:

@@ -12,7 +12,7 @@ from guideway.lowering.fuel import attempt
 from guideway.lowering.json_items import DifferentStrings, ItemsTemplate
 from guideway.lowering.json_keysets import Unnamed
 from guideway.lowering.json_objects import START, ObjectTemplate
-from guideway.lowering.json_progress import Rest
+from guideway.lowering.json_progress import Rest as ItemsRest
 from guideway.lowering.json_text import QUOTE, JsonStyle, WordsTemplate, words_of
 from guideway.lowering.nodes import Call, Expr, Rule
 from guideway.masks.arena import Arena
@@ -40,7 +40,7 @@ def describe_whole(call: Call, network: Nodes, machine: Derivatives) -> int | No
         case ObjectTemplate() as template, argument if argument == START:
             plain = is_plain_object(template, network.lexicon)
             return describe_object(template, network, machine) if plain else None
-        case ItemsTemplate() as template, Rest() as argument:
+        case ItemsTemplate() as template, ItemsRest() as argument:
             strings = template.different_strings(argument)
             return None if strings is None else describe_strings(strings, template.style, network)
         case WordsTemplate() as template, argument:

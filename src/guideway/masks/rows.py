@@ -1,18 +1,17 @@
 """Token masks of the plain engine, with a small cache; rows are shared without copying."""
 
 from collections import OrderedDict
-from typing import Final, Generic, TypeVar, final
+from typing import Final, Generic, final
 
 import numpy as np
 
 from guideway.automata.budget import Budget
 from guideway.automata.recognizer import Blurry
 from guideway.masks.forest import Held, Row, pack
-from guideway.masks.table import Table
+from guideway.masks.table import State, Table
 from guideway.masks.walk import Reached, walk
 from guideway.vocabulary.spellings import Vocabulary
 
-State = TypeVar("State")
 _STATE: Final = 5 << 10  # bytes of a state without its row: 3 to 7 KB in seven schemas
 
 

@@ -6,15 +6,14 @@ nodes are few, mostly runs of spaces, and are walked one by one.
 """
 
 from dataclasses import dataclass
-from typing import Final, TypeVar, final
+from typing import Final, final
 
 import numpy as np
 from numpy.typing import NDArray
 
-from guideway.masks.table import UNSURE, Table
+from guideway.masks.table import UNSURE, State, Table
 from guideway.vocabulary.trie import Trie
 
-State = TypeVar("State")
 _DEEP: Final = 12  # bytes; few nodes of a vocabulary are deeper
 _FEW: Final = 8
 

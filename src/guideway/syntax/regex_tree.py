@@ -1,9 +1,9 @@
 """The tree of a regular expression, its flags and widths."""
 
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
-from typing import Literal, TypeAlias, assert_never, final
+from typing import Literal, TypeAlias, TypeVar, assert_never, final
 
 from guideway.errors import SourceError, UnsupportedError
 from guideway.syntax.frozen import by_value
@@ -161,6 +161,9 @@ class Pattern:
     backs: bool = field(default=False, hash=False)
 
 
+Value = TypeVar("Value")
+
+
 def children(node: Node) -> tuple[Node, ...]:
     match node:
         case Sequence(items):
@@ -182,6 +185,20 @@ def nodes_of(root: Node, stop: frozenset[int] = frozenset()) -> list[Node]:
             found.append(node)
             todo += reversed(children(node))
     return found
+
+
+def folded(
+    root: Node,
+    value: Callable[[Node, list[Value]], Value],
+    below: Callable[[Node], tuple[Node, ...]] = children,
+) -> Value:
+    """The value of a tree from the values of the nodes below each; not recursive."""
+    nodes, found = [root], dict[int, Value]()
+    for node in nodes:  # grows
+        nodes += below(node)
+    for node in reversed(nodes):
+        found[id(node)] = value(node, [found[id(each)] for each in below(node)])
+    return found[id(root)]
 
 
 def refers_by_number(pattern: Pattern) -> bool:
@@ -349,20 +366,12 @@ def width(root: Node, groups: Mapping[int, Width]) -> Width:
     >>> width(parse_regex(r"a\d{2,3}").body, {})
     (3, 4)
     """
-    done: list[Width] = []
-    todo: list[tuple[Node, bool]] = [(root, False)]
-    while todo:
-        node, ready = todo.pop()
+
+    def below(node: Node) -> tuple[Node, ...]:
         known = isinstance(node, Look) or (isinstance(node, Group) and node.number in groups)
-        below = () if known else children(node)
-        if below and not ready:
-            todo.append((node, True))
-            todo += [(child, False) for child in reversed(below)]
-        else:
-            parts = done[len(done) - len(below) :]
-            del done[len(done) - len(below) :]
-            done.append(_width(node, parts, groups))
-    return done[0]
+        return () if known else children(node)
+
+    return folded(root, lambda node, parts: _width(node, parts, groups), below)
 
 
 def _width(  # noqa: PLR0911  one arm for each node

@@ -3,7 +3,8 @@
 import re
 from collections.abc import Iterable
 from dataclasses import dataclass
-from typing import Final, Literal, TypeAlias, final, get_args
+from typing import Final, TypeAlias, final, get_args
+from typing import Literal as OneOf
 
 from guideway.errors import SourceError, brief
 from guideway.syntax.sources import Source, check_flag, check_option, check_text
@@ -67,7 +68,7 @@ def special(token: str | int, *, required: bool = True) -> Special:
     return Special(token, required)
 
 
-Cut: TypeAlias = Literal["words", "characters"]
+Cut: TypeAlias = OneOf["words", "characters"]
 
 _WORDS: Final = re.compile(r"\w+|\s+|[^\w\s]+")
 
