@@ -50,11 +50,9 @@ _SHORTHANDS = (
     dict.fromkeys("dD", "digit") | dict.fromkeys("sS", "space") | dict.fromkeys("wW", "word")
 )
 _HEX_DIGITS = {"u": 4, "U": 8}
-_DIGITS, _NUMERALS, _OCTAL_DIGITS = (
-    frozenset("0123456789"),
-    frozenset("123456789"),
-    frozenset("01234567"),
-)
+_DIGITS = frozenset("0123456789")
+_NUMERALS = frozenset("123456789")
+_OCTAL_DIGITS = frozenset("01234567")
 _PROPERTY_LETTERS = frozenset("pP")
 _HEX = re.compile("[0-9a-fA-F]*")
 _BRACED_HEX = re.compile(r"\{([0-9a-fA-F]+)\}")

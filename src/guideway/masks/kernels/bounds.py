@@ -120,10 +120,8 @@ def _meet_options(
 @inner
 def _go_on(context: Context, pair: int, between: int, field: int) -> int:
     rows = int32s(context, at.LEX)
-    state, inside = (
-        int64s(context, at.PAIR)[pair] >> 32,
-        int64s(context, at.PAIR)[pair] & 0xFFFFFFFF,
-    )
+    state = int64s(context, at.PAIR)[pair] >> 32
+    inside = int64s(context, at.PAIR)[pair] & 0xFFFFFFFF
     if not is_expanded(context, int(state)) or not is_expanded(context, int(inside)):
         return at.NEED_LEX
     if context[at.LEXICON] != 0:

@@ -165,11 +165,9 @@ def alt_of(context: Context, base: int) -> int:
 @inner
 def _flatten(context: Context, base: int, end: int) -> None:
     """Push the options of the options, and their bytes as one set."""
-    listed, parts, sets = (
-        int64s(context, at.LIST),
-        int32s(context, at.PART),
-        int64s(context, at.SET),
-    )
+    listed = int64s(context, at.LIST)
+    parts = int32s(context, at.PART)
+    sets = int64s(context, at.SET)
     a = b = c = d = 0
     for index in range(base, end):
         record = int(listed[index])
@@ -393,11 +391,9 @@ def _push_body(context: Context, record: int) -> int:
 
 @inner
 def _make_lines(context: Context, record: int) -> None:
-    kind, a, b = (
-        field(context, record, at.KIND),
-        field(context, record, at.A),
-        field(context, record, at.B),
-    )
+    kind = field(context, record, at.KIND)
+    a = field(context, record, at.A)
+    b = field(context, record, at.B)
     begin = int(context[at.LINES])
     if kind == at.BYTES:
         add_line(context, a, at.EPSILON)
@@ -483,12 +479,10 @@ def _others(context: Context, item: int) -> None:
     for index in range(field(context, item, at.ARCS_AT), field(context, item, at.ARCS_END)):
         members = int(lines[index] >> 32)
         place = members * 4
-        a, b, c, d = (
-            a & ~sets[place],
-            b & ~sets[place + 1],
-            c & ~sets[place + 2],
-            d & ~sets[place + 3],
-        )
+        a = a & ~sets[place]
+        b = b & ~sets[place + 1]
+        c = c & ~sets[place + 2]
+        d = d & ~sets[place + 3]
         add_line(context, members, not_of(context, int(lines[index] & 0xFFFFFFFF)))
     add_line(context, set_of(context, a, b, c, d), at.ANYTHING)
 
@@ -506,11 +500,9 @@ def _make_arcs(context: Context, record: int) -> None:
     if context[at.WANT]:
         context[at.TOP] = base
         return
-    listed, lines, sets = (
-        int64s(context, at.LIST),
-        int64s(context, at.LINE),
-        int64s(context, at.SET),
-    )
+    listed = int64s(context, at.LIST)
+    lines = int64s(context, at.LINE)
+    sets = int64s(context, at.SET)
     for part in range(base, int(context[at.TOP]), 4):
         byte = _least_byte(context, part)
         before = int(context[at.TOP])

@@ -279,11 +279,9 @@ def _settle(context: Context, entry: int, count: int) -> int:
 @inner
 def _fork_of(context: Context, first: int, last: int) -> int:
     """The fork of the listed stacks, whose own entries have forks already."""
-    found, listed, begin = (
-        int64s(context, at.SCRATCH),
-        int64s(context, at.ENTERED),
-        int(context[at.FOUND]),
-    )
+    found = int64s(context, at.SCRATCH)
+    listed = int64s(context, at.ENTERED)
+    begin = int(context[at.FOUND])
     if begin + last - first > context[at.WORK_ROOM]:
         return full(context, at.VISITED)
     for index in range(first, last):
@@ -300,16 +298,12 @@ def _replaced(context: Context, stack: int) -> int:
     base = _base(context, stack)
     if base == 0:
         return stack
-    nodes, pairs, work = (
-        int32s(context, at.NODE),
-        int64s(context, at.STACK),
-        int64s(context, at.SCRATCH),
-    )
-    entry, room, top = (
-        int(pairs[stack] >> 32),
-        2 * context[at.WORK_ROOM],
-        int(context[at.WORK_ROOM]),
-    )
+    nodes = int32s(context, at.NODE)
+    pairs = int64s(context, at.STACK)
+    work = int64s(context, at.SCRATCH)
+    entry = int(pairs[stack] >> 32)
+    room = 2 * context[at.WORK_ROOM]
+    top = int(context[at.WORK_ROOM])
     while entry != base:
         if top == room:
             return full(context, at.VISITED)

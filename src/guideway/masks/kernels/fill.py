@@ -49,11 +49,9 @@ from guideway.masks.kernels.walks import (
 @once
 def walk_lines(context: Context, row: Words, below: int, node: int, stack: int) -> int:
     """Set the tokens of a LINE below a trie node; put what follows it on the work list."""
-    depths, bytes_, ends = (
-        uint16s(context, at.TRIE_DEPTH),
-        uint8s(context, at.TRIE_BYTE),
-        int32s(context, at.TRIE_END),
-    )
+    depths = uint16s(context, at.TRIE_DEPTH)
+    bytes_ = uint8s(context, at.TRIE_BYTE)
+    ends = int32s(context, at.TRIE_END)
     macros, place, last = int32s(context, at.WALK), below + 1, int(ends[below])
     begin(context)
     int64s(context, at.SCRATCH)[0] = (node << 32) | stack
@@ -87,11 +85,9 @@ def _macro(context: Context, count: int) -> int:
 @inner
 def _part(context: Context, place: int, macro: int) -> int:
     """Put all but LINE nodes on the work list; return the macro state of the others, or 0."""
-    macros, configs, nodes = (
-        int32s(context, at.MACRO),
-        int64s(context, at.CONFIG),
-        int32s(context, at.NODE),
-    )
+    macros = int32s(context, at.MACRO)
+    configs = int64s(context, at.CONFIG)
+    nodes = int32s(context, at.NODE)
     first, count, found = int(macros[macro * 4]), int(macros[macro * 4 + 1]), 0
     for index in range(first, first + count):
         node = int(configs[index] >> 32)
@@ -119,11 +115,9 @@ def look_out(context: Context, row: Words, below: int, node: int, stack: int) ->
     number = outlook_of(context, below, macro)
     if number < 0:
         return number
-    outlooks, listed, start = (
-        int32s(context, at.OUTLOOK_AT),
-        int32s(context, at.SEEN_LIST),
-        number * 4,
-    )
+    outlooks = int32s(context, at.OUTLOOK_AT)
+    listed = int32s(context, at.SEEN_LIST)
+    start = number * 4
     if outlooks[start + at.S_KNOWN] == 0:
         context[at.WANT], context[at.WANT_BELOW] = macro, below
         return at.NEED_OUTLOOK
@@ -440,11 +434,9 @@ def _literal(context: Context, row: Words, below: int, node: int, stack: int) ->
 def _counted(context: Context, row: Words, node: int, stack: int) -> int:
     """Set the tokens between two counted items, at the trie's root."""
     nodes, pictures = int32s(context, at.NODE), int32s(context, at.PICTURE)
-    state, low, high = (
-        int(nodes[node * 6 + 1]),
-        int(nodes[node * 6 + 2]),
-        int(nodes[node * 6 + 3]),
-    )
+    state = int(nodes[node * 6 + 1])
+    low = int(nodes[node * 6 + 2])
+    high = int(nodes[node * 6 + 3])
     begin(context)
     code = close(context, at.NIL, stack)
     if code < 0:

@@ -372,11 +372,9 @@ def _share_top(context: Context, level: int) -> int:
 @inner
 def _list_stacks(context: Context, first: int, last: int, free: int) -> int:
     """List the low halves of [first, last) at `free`, forks as alternatives; return the end."""
-    listed, nodes, pairs = (
-        int64s(context, at.SCRATCH),
-        int32s(context, at.NODE),
-        int64s(context, at.STACK),
-    )
+    listed = int64s(context, at.SCRATCH)
+    nodes = int32s(context, at.NODE)
+    pairs = int64s(context, at.STACK)
     context[at.FORKS] += 1
     for index in range(first, last):
         stack = int(listed[index] & 0xFFFFFFFF)

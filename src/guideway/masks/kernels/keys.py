@@ -51,11 +51,9 @@ def any_may_come(context: Context, frame: int, low: int, high: int) -> bool:
 @inner
 def _frame_of(context: Context, thing: int, position: int, extras: int, missing: int) -> int:
     """The frame whose allowed names are the bits after the last used ones."""
-    frames, table, bits = (
-        int32s(context, at.FRAME),
-        int32s(context, at.FRAME_HASH),
-        uint64s(context, at.BIT),
-    )
+    frames = int32s(context, at.FRAME)
+    table = int32s(context, at.FRAME_HASH)
+    bits = uint64s(context, at.BIT)
     words, fresh = object_field(context, thing, at.O_WORDS), context[at.BITS]
     code = mixed(mixed(mixed(thing, position), extras), missing)
     for word in range(words):
@@ -275,11 +273,9 @@ def build_keys(context: Context, thing: int, free: int) -> int:
 
 @inner
 def rehash_frames(context: Context) -> None:
-    frames, table, bits = (
-        int32s(context, at.FRAME),
-        int32s(context, at.FRAME_HASH),
-        uint64s(context, at.BIT),
-    )
+    frames = int32s(context, at.FRAME)
+    table = int32s(context, at.FRAME_HASH)
+    bits = uint64s(context, at.BIT)
     last = 2 * context[at.FRAME_ROOM] - 1
     for number in range(context[at.FRAMES]):
         start = number * 6
@@ -452,11 +448,9 @@ def key_after(context: Context, key: int, byte: int) -> int:
 @inner
 def key_step(context: Context, frame: int, byte: int, texts: int) -> int:
     """Read a byte of the key in KEY_TRIE, ...: 1, 0 if no key matches, IN_DOUBT or a code."""
-    node, text, escape = (
-        int(context[at.KEY_TRIE]),
-        int(context[at.KEY_TEXT]),
-        int(context[at.KEY_ESCAPE]),
-    )
+    node = int(context[at.KEY_TRIE])
+    text = int(context[at.KEY_TEXT])
+    escape = int(context[at.KEY_ESCAPE])
     state = int(int32s(context, at.LEX)[context[at.KEY_STATE] * 256 + byte])
     if state <= 0:
         if state == 0:

@@ -26,11 +26,9 @@ def _cell(tables: Ints, row: int, column: int) -> int:
 @inner
 def _reduced(context: Context, table: int, stack: int, terminal: int) -> int:
     """Reduce before a terminal: its action, 0 if none, 1 at the end; new states in LALR_WORK."""
-    tables, pushed, pairs = (
-        int32s(context, at.LALR),
-        int32s(context, at.LALR_WORK),
-        int64s(context, at.STACK),
-    )
+    tables = int32s(context, at.LALR)
+    pushed = int32s(context, at.LALR_WORK)
+    pairs = int64s(context, at.STACK)
     depth, idle, end = 0, 0, terminal == tables[table + at.T_TERMINALS] - 1
     while depth < tables[table + at.T_DEPTH] and idle < _LONGEST:
         state = int(pushed[depth - 1]) if depth > 0 else top_field(context, stack, 2)
@@ -55,11 +53,9 @@ def _reduced(context: Context, table: int, stack: int, terminal: int) -> int:
 @inner
 def accepted(context: Context, table: int, stack: int) -> int:
     """The SETS of terminals accepted next, found at once while they share one reduction."""
-    tables, pushed, pairs = (
-        int32s(context, at.LALR),
-        int32s(context, at.LALR_WORK),
-        int64s(context, at.STACK),
-    )
+    tables = int32s(context, at.LALR)
+    pushed = int32s(context, at.LALR_WORK)
+    pairs = int64s(context, at.STACK)
     words, wanted = int(tables[table + at.T_WORDS]), int(tables[table + at.T_DEPTH]) + 1
     depth, idle, states, best = 0, 0, stack, 0
     for word in range(words):
@@ -192,10 +188,8 @@ def may_end(context: Context, table: int, stack: int, lines: int) -> int:
     """Return 1 if the text may end here, open blocks included, else 0."""
     tables, nodes = int32s(context, at.LALR), int32s(context, at.NODE)
     while lines != 0 and nodes[lines * 6 + 3] != 0:
-        stack, lines = (
-            fed(context, table, stack, tables[table + at.T_DEDENT], -1),
-            nodes[lines * 6 + 3],
-        )
+        stack = fed(context, table, stack, tables[table + at.T_DEDENT], -1)
+        lines = nodes[lines * 6 + 3]
         if stack <= 0:
             return stack
     return _reduced(context, table, stack, tables[table + at.T_TERMINALS] - 1)
@@ -249,11 +243,9 @@ def lines_behind_line(context: Context, lines: int, columns: int) -> int:
 @inner
 def told_apart(context: Context, stack: int, columns: int) -> int:
     """Columns of a line on TOOK; where no block may begin, all too wide lines count as one."""
-    tables, nodes, pairs = (
-        int32s(context, at.LALR),
-        int32s(context, at.NODE),
-        int64s(context, at.STACK),
-    )
+    tables = int32s(context, at.LALR)
+    nodes = int32s(context, at.NODE)
+    pairs = int64s(context, at.STACK)
     took, states = int(pairs[stack] >> 32), int(pairs[stack] & 0xFFFFFFFF)
     table = int(nodes[took * 6 + 1])
     widest = int(nodes[nodes[took * 6 + 3] * 6 + 2]) + 1

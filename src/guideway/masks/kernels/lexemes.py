@@ -316,11 +316,9 @@ def _look_on(
 @once
 def _put_options(context: Context, heap: int, after: int, last: int) -> tuple[int, int]:
     """Push the options of a record on the heap; return a live one or 0, and the last visited."""
-    base, listed, generation = (
-        int(context[at.TOP]),
-        int64s(context, at.LIST),
-        context[at.GENERATION],
-    )
+    base = int(context[at.TOP])
+    listed = int64s(context, at.LIST)
+    generation = context[at.GENERATION]
     end = base + list_options(context, after)
     context[at.TOP] = base
     if context[at.WANT]:
@@ -369,11 +367,9 @@ def _expand(context: Context, record: int) -> None:
     if context[at.WANT]:
         return
     context[at.TOP] = base
-    first, rows, listed = (
-        int64s(context, at.FIRSTS),
-        int32s(context, at.ROWS),
-        int64s(context, at.LIST),
-    )
+    first = int64s(context, at.FIRSTS)
+    rows = int32s(context, at.ROWS)
+    listed = int64s(context, at.LIST)
     first[state * 4], first[state * 4 + 1] = a, b
     first[state * 4 + 2], first[state * 4 + 3] = c, d
     fence()
@@ -386,11 +382,9 @@ def _expand(context: Context, record: int) -> None:
 @once
 def _lead_on(context: Context, record: int, base: int) -> tuple[int, int, int, int]:
     """Write the state after each byte to the 256 numbers at `base`; return those bytes as a set."""
-    lines, sets, listed = (
-        int64s(context, at.LINE),
-        int64s(context, at.SET),
-        int64s(context, at.LIST),
-    )
+    lines = int64s(context, at.LINE)
+    sets = int64s(context, at.SET)
+    listed = int64s(context, at.LIST)
     a, b, c, d = 0, 0, 0, 0
     for index in range(field(context, record, at.ARCS_AT), field(context, record, at.ARCS_END)):
         after = int(lines[index] & 0xFFFFFFFF)

@@ -348,11 +348,9 @@ def _judge_aside(context: Context) -> int:
 @inner
 def set_first(context: Context, macro: int) -> None:
     """Set FIRST to a superset of the bytes that lead on; exact except for keys."""
-    first, macros, configs = (
-        uint64s(context, at.FIRST),
-        int32s(context, at.MACRO),
-        int64s(context, at.CONFIG),
-    )
+    first = uint64s(context, at.FIRST)
+    macros = int32s(context, at.MACRO)
+    configs = int64s(context, at.CONFIG)
     for word in range(4):
         first[macro * 4 + word] = np.uint64(0)
     for index in range(macros[macro * 4], macros[macro * 4] + macros[macro * 4 + 1]):
@@ -491,11 +489,9 @@ def read_each(context: Context, macro: int, tokens: Words, count: int, codes: Wo
 @once
 def read_one(context: Context, macro: int, token: int) -> int:
     """The result of READ, see `entry.run`."""
-    bytes_, starts, read = (
-        uint8s(context, at.TOKEN),
-        int64s(context, at.TOKEN_AT),
-        int(context[at.READ_TEXT]),
-    )
+    bytes_ = uint8s(context, at.TOKEN)
+    starts = int64s(context, at.TOKEN_AT)
+    read = int(context[at.READ_TEXT])
     for place in range(starts[token], starts[token + 1]):
         before, byte = macro, int(bytes_[place])
         macro = step(context, before, byte)

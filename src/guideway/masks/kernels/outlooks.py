@@ -66,11 +66,9 @@ def _make_outlook(context: Context, macro: int, below: int) -> int:
 @inner
 def _walked(context: Context, macro: int, below: int) -> tuple[int, int]:
     """Write ranges after SEEN_LISTED and exits to LEFT_AT; return their numbers, or a code."""
-    depths, bytes_, ends = (
-        uint16s(context, at.TRIE_DEPTH),
-        uint8s(context, at.TRIE_BYTE),
-        int32s(context, at.TRIE_END),
-    )
+    depths = uint16s(context, at.TRIE_DEPTH)
+    bytes_ = uint8s(context, at.TRIE_BYTE)
+    ends = int32s(context, at.TRIE_END)
     macros, node, last = int32s(context, at.WALK), below + 1, int(ends[below])
     ranges, groups = 0, 0
     macros[depths[below]] = macro
@@ -112,11 +110,9 @@ def _add_range(context: Context, ranges: int, node: int, macro: int) -> int:
 @inner
 def _reads(context: Context, macro: int) -> bool:
     """Return True if a macro state of terminals has other nodes than APART."""
-    macros, configs, nodes = (
-        int32s(context, at.MACRO),
-        int64s(context, at.CONFIG),
-        int32s(context, at.NODE),
-    )
+    macros = int32s(context, at.MACRO)
+    configs = int64s(context, at.CONFIG)
+    nodes = int32s(context, at.NODE)
     first = int(macros[macro * 4])
     for index in range(first, first + macros[macro * 4 + 1]):
         if nodes[(configs[index] >> 32) * 6] != at.APART:
@@ -127,11 +123,9 @@ def _reads(context: Context, macro: int) -> bool:
 @inner
 def _leave(context: Context, macro: int, node: int, groups: int) -> int:
     """Note the exits of a macro state at a trie node; return the number of exits, or FULL."""
-    macros, configs, nodes = (
-        int32s(context, at.MACRO),
-        int64s(context, at.CONFIG),
-        int32s(context, at.NODE),
-    )
+    macros = int32s(context, at.MACRO)
+    configs = int64s(context, at.CONFIG)
+    nodes = int32s(context, at.NODE)
     by, left = int64s(context, at.LEFT_BY), int64s(context, at.LEFT_AT)
     first = int(macros[macro * 4])
     for index in range(first, first + macros[macro * 4 + 1]):
@@ -226,11 +220,9 @@ def _write_exits(context: Context, place: int, groups: int) -> int:
 def _write_nodes(context: Context, place: int, last: int, by: int, many: bool) -> int:
     """Write the trie nodes of an exit, or if `many`, their children; return the end, or FULL."""
     left, listed = int64s(context, at.LEFT_AT), int32s(context, at.SEEN_LIST)
-    bytes_, ends, room = (
-        uint8s(context, at.TRIE_BYTE),
-        int32s(context, at.TRIE_END),
-        context[at.SEEN_LIST_ROOM],
-    )
+    bytes_ = uint8s(context, at.TRIE_BYTE)
+    ends = int32s(context, at.TRIE_END)
+    room = context[at.SEEN_LIST_ROOM]
     while last != 0:
         node, last = int(left[last - 1] & 0xFFFFFFFF), int(left[last - 1] >> 32)
         if not many:

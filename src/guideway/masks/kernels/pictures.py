@@ -43,11 +43,9 @@ def take_picture(
     in `leads`. After a code it resumes at CURSOR with the numbers in BEGUN.
     """
     rows, flags = int32s(context, at.LEX), uint8s(context, at.LEX_FLAG)
-    depths, bytes_, ends = (
-        uint16s(context, at.TRIE_DEPTH),
-        uint8s(context, at.TRIE_BYTE),
-        int32s(context, at.TRIE_END),
-    )
+    depths = uint16s(context, at.TRIE_DEPTH)
+    bytes_ = uint8s(context, at.TRIE_BYTE)
+    ends = int32s(context, at.TRIE_END)
     states, so_far = int32s(context, at.WALK), int32s(context, at.BEGUN)
     count, left, last = int(so_far[0]), int(so_far[1]), int(ends[below])
     states[depths[below]] = state
@@ -105,11 +103,9 @@ def _leave_at(
 def _note_hole(context: Context, holes: WholeInts, count: int, node: int) -> int:
     """Add the tokens of a subtree to the holes; return the number of holes."""
     starts = int32s(context, at.TRIE_AT)
-    begin, end, place = (
-        int(starts[node]),
-        int(starts[int32s(context, at.TRIE_END)[node]]),
-        2 * count,
-    )
+    begin = int(starts[node])
+    end = int(starts[int32s(context, at.TRIE_END)[node]])
+    place = 2 * count
     if 0 < place <= holes.shape[0] and holes[place - 1] == begin:
         holes[place - 1] = end
         return count
@@ -133,11 +129,9 @@ def _count_inside(context: Context, below: int, holes: WholeInts, count: int) ->
 @once
 def _list_inside(context: Context, below: int, holes: WholeInts, count: int) -> None:
     """List the tokens that stay after the holes, if there is room."""
-    starts, ids, ends = (
-        int32s(context, at.TRIE_AT),
-        int32s(context, at.TRIE_TOKEN),
-        int32s(context, at.TRIE_END),
-    )
+    starts = int32s(context, at.TRIE_AT)
+    ids = int32s(context, at.TRIE_TOKEN)
+    ends = int32s(context, at.TRIE_END)
     begin, to, room = int(starts[below + 1]), 2 * count, holes.shape[0]
     for hole in range(count + 1 if 2 * count <= room else 0):
         end = int(holes[2 * hole]) if hole < count else int(starts[ends[below]])
@@ -176,11 +170,9 @@ def _exits_outside(
     context: Context, exits: WholeInts, node: int, between: int, items: int, count: int
 ) -> int:
     """List the children that no item begins with, and the backslash; return the new count."""
-    ends, bytes_, first = (
-        int32s(context, at.TRIE_END),
-        uint8s(context, at.TRIE_BYTE),
-        uint64s(context, at.LEX_FIRST),
-    )
+    ends = int32s(context, at.TRIE_END)
+    bytes_ = uint8s(context, at.TRIE_BYTE)
+    first = uint64s(context, at.LEX_FIRST)
     child = node + 1
     while child < ends[node]:
         byte = int(bytes_[child])
@@ -199,17 +191,13 @@ def count_rows(context: Context, between: int, items: WholeInts, exits: WholeInt
     Lists exits with the items before each; returns their number or a code. Resumes at CURSOR, exits
     so far << 32 | trie node; BEGUN has the items at each depth.
     """
-    rows, depths, bytes_ = (
-        int32s(context, at.LEX),
-        uint16s(context, at.TRIE_DEPTH),
-        uint8s(context, at.TRIE_BYTE),
-    )
+    rows = int32s(context, at.LEX)
+    depths = uint16s(context, at.TRIE_DEPTH)
+    bytes_ = uint8s(context, at.TRIE_BYTE)
     ends = int32s(context, at.TRIE_END)
-    states, starts, tokens = (
-        int32s(context, at.WALK),
-        int32s(context, at.TRIE_AT),
-        int32s(context, at.TRIE_TOKEN),
-    )
+    states = int32s(context, at.WALK)
+    starts = int32s(context, at.TRIE_AT)
+    tokens = int32s(context, at.TRIE_TOKEN)
     begun = int32s(context, at.BEGUN)
     states[0], begun[0] = between, 0
     node, count = max(int(context[at.CURSOR] & 0xFFFFFFFF), 1), int(context[at.CURSOR] >> 32)

@@ -191,11 +191,9 @@ def walk_keys(context: Context, row: Words, below: int, node: int, stack: int) -
     place = _begin_key(context, row, below, node, how)
     if place < 0 or (how == _AGAIN and not is_special(context, frame)):
         return at.OK
-    bytes_, ends, above = (
-        uint8s(context, at.TRIE_BYTE),
-        int32s(context, at.TRIE_END),
-        int32s(context, at.KEY_WALK),
-    )
+    bytes_ = uint8s(context, at.TRIE_BYTE)
+    ends = int32s(context, at.TRIE_END)
+    above = int32s(context, at.KEY_WALK)
     top = int(uint16s(context, at.TRIE_DEPTH)[place])
     _store(context, top, place)
     start, depth = place + 1, top
@@ -268,10 +266,8 @@ def _end_name(context: Context, row: Words, frame: int, stack: int, place: int, 
         clear_tokens(context, row, place, end)
     if not may_come(context, frame, rank):
         return at.OK
-    value, after = (
-        name_field(context, thing, rank, at.N_VALUE),
-        frame_after_name(context, frame, rank),
-    )
+    value = name_field(context, thing, rank, at.N_VALUE)
+    after = frame_after_name(context, frame, rank)
     return _value(context, row, thing, value, after, stack, place)
 
 

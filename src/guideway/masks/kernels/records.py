@@ -151,11 +151,9 @@ def _ends_anyway(context: Context, first: int, end: int) -> bool:
 
 @inner
 def _is_union(context: Context, record: int, code: int, first: int, count: int) -> bool:
-    records, parts, listed = (
-        int64s(context, at.RECORD),
-        int32s(context, at.PART),
-        int64s(context, at.LIST),
-    )
+    records = int64s(context, at.RECORD)
+    parts = int32s(context, at.PART)
+    listed = int64s(context, at.LIST)
     place = record * at.WIDTH
     if (
         records[place + at.HASH] != code

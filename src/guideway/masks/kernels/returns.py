@@ -82,12 +82,10 @@ def _all_lead_back(context: Context, state: int, spaced: bool) -> int:
 @once
 def _some_lead_back(context: Context, state: int, place: int, lead: int, spaced: bool) -> int:
     """As `_all_lead_back`, after a byte that may begin white space."""
-    rows, last, code, within = (
-        int32s(context, at.LEX),
-        0,
-        _is_within(context, place),
-        utf8_lead(lead),
-    )
+    rows = int32s(context, at.LEX)
+    last = 0
+    code = _is_within(context, place)
+    within = utf8_lead(lead)
     for byte in range(0x80, 0xC0):
         if code <= 0:
             continue
@@ -195,11 +193,9 @@ _LARGE: Final = 64  # subtrees of this size with exits everywhere get no list of
 def survey_parts(context: Context, scratch: Sets) -> None:
     """Write the flags of each subtree of the vocabulary; `scratch` is zeros, 3 for each depth."""
     bytes_, depths = uint8s(context, at.TRIE_BYTE), uint16s(context, at.TRIE_DEPTH)
-    holds, parts, states = (
-        uint64s(context, at.HOLD),
-        uint8s(context, at.PART),
-        int32s(context, at.WALK),
-    )
+    holds = uint64s(context, at.HOLD)
+    parts = uint8s(context, at.PART)
+    states = int32s(context, at.WALK)
     nodes = int(int32s(context, at.TRIE_END)[0])
     states[0] = 0
     for node in range(1, nodes):

@@ -289,10 +289,8 @@ def expand_line(context: Context, node: int, stack: int) -> int:
             return code
     if flags & at.ACCEPTS == 0 or columns < 0:
         return at.OK
-    top, states = (
-        int64s(context, at.STACK)[stack] >> 32,
-        int64s(context, at.STACK)[stack] & 0xFFFFFFFF,
-    )
+    top = int64s(context, at.STACK)[stack] >> 32
+    states = int64s(context, at.STACK)[stack] & 0xFFFFFFFF
     table, lines = int(nodes[top * 6 + 1]), int(nodes[top * 6 + 3])
     lined = node_of(context, at.LINED, table, lines, columns, 0, 0)
     if lined < 0 or following == 0:

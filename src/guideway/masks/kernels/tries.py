@@ -134,11 +134,9 @@ def _copy_tokens(context: Context, node: int, held: int, most: int) -> int:
 @inner
 def _copy_part(context: Context, node: int, free: int, depth: int, nodes: int, tokens: int) -> int:
     """Append the subtree of a node at this depth; return its end, -1 without room."""
-    bytes_, depths, ends = (
-        uint8s(context, at.TRIE_BYTE),
-        uint16s(context, at.TRIE_DEPTH),
-        int32s(context, at.TRIE_END),
-    )
+    bytes_ = uint8s(context, at.TRIE_BYTE)
+    depths = uint16s(context, at.TRIE_DEPTH)
+    ends = int32s(context, at.TRIE_END)
     starts, ids = int32s(context, at.TRIE_AT), int32s(context, at.TRIE_TOKEN)
     end, first, last = int(ends[node]), int(starts[node]), int(starts[ends[node]])
     further, higher, more = free - node, depth - int(depths[node]), int(starts[free]) - first
@@ -170,11 +168,9 @@ def merge(
     context: Context, count: int, segments: WholeInts, levels: WholeInts, nodes: int, tokens: int
 ) -> int:
     """Append the merged trie of `count` nodes of `segments` at TRIE_FREE; return its end, or -1."""
-    bytes_, depths, ends = (
-        uint8s(context, at.TRIE_BYTE),
-        uint16s(context, at.TRIE_DEPTH),
-        int32s(context, at.TRIE_END),
-    )
+    bytes_ = uint8s(context, at.TRIE_BYTE)
+    depths = uint16s(context, at.TRIE_DEPTH)
+    ends = int32s(context, at.TRIE_END)
     starts = int32s(context, at.TRIE_AT)
     root = context[at.TRIE_FREE]
     bytes_[root], depths[root], free, held = 0, 0, root + 1, int(starts[root])

@@ -361,11 +361,9 @@ def _judged(context: Context, node: int, stack: int) -> int:
 @inner
 def _is_shut(context: Context, node: int) -> int:
     """Return 1 if guards reject all first bytes of a LINE (saves verdicts of its columns)."""
-    nodes, first, flags = (
-        int32s(context, at.NODE),
-        uint64s(context, at.LEX_FIRST),
-        uint8s(context, at.LEX_FLAG),
-    )
+    nodes = int32s(context, at.NODE)
+    first = uint64s(context, at.LEX_FIRST)
+    flags = uint8s(context, at.LEX_FLAG)
     if nodes[node * 6] != at.GUARDED or nodes[nodes[node * 6 + 1] * 6] != at.LINE:
         return 0
     lexical, guard = int(nodes[nodes[node * 6 + 1] * 6 + 1]), int(nodes[node * 6 + 2])

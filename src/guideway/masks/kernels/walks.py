@@ -33,11 +33,9 @@ def note_unsure(context: Context, first: int, last: int) -> None:
 def walk(context: Context, row: Words, first: int, last: int, macro: int) -> int:
     """Set the tokens at the trie nodes [first, last) that `macro` reads from their depth on."""
     depths, bytes_ = uint16s(context, at.TRIE_DEPTH), uint8s(context, at.TRIE_BYTE)
-    ends, macros, starts = (
-        int32s(context, at.TRIE_END),
-        int32s(context, at.WALK),
-        int32s(context, at.MACRO),
-    )
+    ends = int32s(context, at.TRIE_END)
+    macros = int32s(context, at.WALK)
+    starts = int32s(context, at.MACRO)
     if first < last:
         macros[depths[first] - 1] = macro
     node = first
@@ -61,11 +59,9 @@ def walk(context: Context, row: Words, first: int, last: int, macro: int) -> int
 @inner
 def walk_below(context: Context, row: Words, below: int, macro: int) -> int:
     """Set the tokens below a trie node that `macro` reads."""
-    roots, ends, first = (
-        int32s(context, at.TRIE_ROOT),
-        int32s(context, at.TRIE_END),
-        uint64s(context, at.FIRST),
-    )
+    roots = int32s(context, at.TRIE_ROOT)
+    ends = int32s(context, at.TRIE_END)
+    first = uint64s(context, at.FIRST)
     if below > 0:
         if int32s(context, at.MACRO)[macro * 4 + 3] != 0:
             note_unsure(context, below + 1, int(ends[below]))
@@ -136,10 +132,8 @@ def _read_on(context: Context, row: Words, first: int, last: int, macro: int) ->
 def _read_pair(context: Context, place: int, between: int) -> int:
     """Read the byte of a trie node into the pair at its depth: LEFT, ENDED or INSIDE."""
     rows, pairs = int32s(context, at.LEX), int32s(context, at.BOUND_WALK)
-    start, byte = (
-        int(uint16s(context, at.TRIE_DEPTH)[place]) * 3,
-        int(uint8s(context, at.TRIE_BYTE)[place]),
-    )
+    start = int(uint16s(context, at.TRIE_DEPTH)[place]) * 3
+    byte = int(uint8s(context, at.TRIE_BYTE)[place])
     state, inside, count = int(pairs[start - 3]), int(pairs[start - 2]), int(pairs[start - 1])
     after, within = int(rows[state * 256 + byte]), int(rows[inside * 256 + byte])
     if after == 0 or within == 0:
@@ -157,11 +151,9 @@ def _read_pair(context: Context, place: int, between: int) -> int:
 @once
 def bounded_walk(context: Context, row: Words, below: int, node: int, macro: int) -> int:
     """Set the tokens of a BOUNDED node below a trie node; after its end, those of `macro`."""
-    nodes, pairs, ends = (
-        int32s(context, at.NODE),
-        int32s(context, at.BOUND_WALK),
-        int32s(context, at.TRIE_END),
-    )
+    nodes = int32s(context, at.NODE)
+    pairs = int32s(context, at.BOUND_WALK)
+    ends = int32s(context, at.TRIE_END)
     depths = uint16s(context, at.TRIE_DEPTH)
     low, between = int(nodes[node * 6 + 2]), int(nodes[node * 6 + 4])
     inside = int(nodes[node * 6 + 5])
@@ -195,11 +187,9 @@ def bounded_walk(context: Context, row: Words, below: int, node: int, macro: int
 @inner
 def _has_room(context: Context, place: int, node: int) -> int:
     """INSIDE if the bounds allow a text from the pair at a depth, else LEFT; cached in LAST_*."""
-    pairs, nodes, lengths = (
-        int32s(context, at.BOUND_WALK),
-        int32s(context, at.NODE),
-        int32s(context, at.LENGTH),
-    )
+    pairs = int32s(context, at.BOUND_WALK)
+    nodes = int32s(context, at.NODE)
+    lengths = int32s(context, at.LENGTH)
     state, within, count = int(pairs[place]), int(pairs[place + 1]), int(pairs[place + 2])
     low, high = max(int(nodes[node * 6 + 2]) - count, 0), int(nodes[node * 6 + 3])
     between = int(nodes[node * 6 + 4])
