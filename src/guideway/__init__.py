@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Final
 if TYPE_CHECKING:
     from guideway.api.describe import describe
     from guideway.api.load import load
+    from guideway.api.memory import Memory, memory
     from guideway.api.model import Model
     from guideway.api.ngram import ngram
     from guideway.api.recipes import (
@@ -83,6 +84,7 @@ __all__ = [
     "Lexicon",
     "LimitError",
     "Matcher",
+    "Memory",
     "Model",
     "ModelError",
     "Part",
@@ -118,6 +120,7 @@ __all__ = [
     "heal",
     "load",
     "maximum",
+    "memory",
     "minimum",
     "ngram",
     "proxy_tune",
@@ -153,6 +156,7 @@ HOMES: Final = {
     "Lexicon": "guideway.logits.lexicon",
     "LimitError": "guideway.errors",
     "Matcher": "guideway.constraints.compiled",
+    "Memory": "guideway.api.memory",
     "Model": "guideway.api.model",
     "ModelError": "guideway.errors",
     "Part": "guideway.api.result",
@@ -188,6 +192,7 @@ HOMES: Final = {
     "heal": "guideway.vocabulary.healing",
     "load": "guideway.api.load",
     "maximum": "guideway.api.recipes",
+    "memory": "guideway.api.memory",
     "minimum": "guideway.api.recipes",
     "ngram": "guideway.api.ngram",
     "proxy_tune": "guideway.api.recipes",

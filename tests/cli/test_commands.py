@@ -19,6 +19,7 @@ from guideway.cli.main import run
 from guideway.cli.models import healed
 from guideway.engine.fake import FakeModel
 from guideway.vocabulary.cache import cache_folder
+from small_models import KINDS
 from small_tokenizers import byte_level
 
 
@@ -30,7 +31,7 @@ def status(*arguments: str) -> int:
 
 
 @pytest.mark.parametrize(
-    "command", ["extract", "generate", "choose", "explain", "grammars", "warmup"]
+    "command", ["extract", "generate", "choose", "explain", "grammars", "memory", "warmup"]
 )
 def test_every_command_explains_itself_and_the_exit_statuses(
     command: str, capsys: pytest.CaptureFixture[str]
@@ -651,3 +652,23 @@ def test_explain_names_what_it_refuses_by_its_pointer(capsys: pytest.CaptureFixt
     shown = capsys.readouterr()
     assert shown.out == ""
     assert "(at /items/$ref)" in shown.err
+
+
+def test_memory_prints_what_a_model_needs_and_what_fits(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    KINDS["llama"](2).save_pretrained(tmp_path)
+    assert status("memory", str(tmp_path), "--batch", "2", "--context", "50") == 0
+    need = gw.memory(tmp_path, batch=2, context=50)
+    assert capsys.readouterr().out == f"{need}\n"
+    arguments = ("--dtype", "bf16", "--card", "24 GiB", "--json")
+    assert status("memory", str(tmp_path), *arguments) == 0
+    told = json.loads(capsys.readouterr().out)
+    assert told["context"] == 64
+    assert told["total"] == gw.memory(tmp_path, dtype="bf16").total
+    assert status("memory", str(tmp_path), "--card", "1kB") == 0
+    assert "on 1.0 kB: nothing fits" in capsys.readouterr().out
+    assert status("memory", str(tmp_path), "--card", "much") == 2
+    assert "--card must be a size such as 24GB" in capsys.readouterr().err
+    assert status("memory", str(tmp_path / "none")) == 3
+    assert "ModelError" in capsys.readouterr().err

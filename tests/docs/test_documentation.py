@@ -35,7 +35,7 @@ ROOT = Path(__file__).parents[2]
 PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md"))]
 FENCE = re.compile(r'^```(\w*)(?: title="([^"]+)")?\n(.*?)^```$', re.MULTILINE | re.DOTALL)
 LINK = re.compile(r"\]\(([^)#:\s]+)(?:#[^)]*)?\)")
-MODEL = re.compile(r"gw\.load\(|^\$ guideway (extract|generate|choose)", re.MULTILINE)
+MODEL = re.compile(r"gw\.load\(|^\$ guideway (extract|generate|choose|memory)", re.MULTILINE)
 FLAGS = doctest.NORMALIZE_WHITESPACE | doctest.ELLIPSIS
 
 
@@ -112,7 +112,7 @@ def cases() -> Iterator[object]:
         text = path.read_text(encoding="utf-8")
         if any(True for _ in steps(text)):
             needs = re.search(
-                r"gw\.load\(|^\$ guideway (extract|generate|choose)", text, re.MULTILINE
+                r"gw\.load\(|^\$ guideway (extract|generate|choose|memory)", text, re.MULTILINE
             )
             marks = [pytest.mark.model] if needs else []
             yield pytest.param(path, id=page_name(path), marks=marks)

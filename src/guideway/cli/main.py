@@ -19,6 +19,7 @@ from guideway.cli.explain import explain
 from guideway.cli.extract import extract
 from guideway.cli.generate import generate
 from guideway.cli.grammars import grammars
+from guideway.cli.memory import memory
 from guideway.cli.warmup import warmup
 from guideway.errors import GuidewayError, ModelError
 
@@ -31,7 +32,7 @@ app = typer.Typer(
     pretty_exceptions_enable=False,
     context_settings={"help_option_names": ["-h", "--help"]},
 )
-for command in (extract, generate, choose, detect, explain, grammars, warmup):
+for command in (extract, generate, choose, detect, explain, grammars, memory, warmup):
     app.command(epilog=EXITS)(command)
 
 

@@ -60,14 +60,14 @@ def load(
         _check_unmoved(device, dtype)
         return _given(source, tokenizer)
     place = device_of(device)
-    precision = _precision(dtype) or (torch.float32 if place.type == "cpu" else "auto")
-    name, arguments = _located(source)
-    with _quiet():
+    precision = precision_of(dtype) or (torch.float32 if place.type == "cpu" else "auto")
+    name, arguments = located(source)
+    with quiet():
         module, read = _read(name, {**arguments, "dtype": precision}, arguments)
     return TransformersModel(module.to(place), tokenizer or read)
 
 
-def _precision(given: object) -> torch.dtype | str | None:
+def precision_of(given: object) -> torch.dtype | str | None:
     """The type of the weights that `given` names."""
     if given is None or isinstance(given, torch.dtype):
         return given
@@ -103,7 +103,7 @@ def _given(module: Any, tokenizer: Any) -> TransformersModel:
     return TransformersModel(module, tokenizer)
 
 
-def _located(source: str | Path) -> tuple[str, dict[str, Any]]:
+def located(source: str | Path) -> tuple[str, dict[str, Any]]:
     """Name and arguments for `from_pretrained`."""
     if source == NAME:
         return str(builtin_folder()), {"local_files_only": True}
@@ -162,7 +162,7 @@ def _read(name: str, model: dict[str, Any], tokenizer: dict[str, Any]) -> tuple[
 
 
 @contextlib.contextmanager
-def _quiet() -> Generator[None, None, None]:
+def quiet() -> Generator[None, None, None]:
     """Without transformers' own progress bars and remarks; both are set back afterwards."""
     from transformers.utils import logging
 
