@@ -49,17 +49,24 @@ if TYPE_CHECKING:
     )
     from guideway.logits.bitmask import allocate_token_bitmask, apply_token_bitmask_inplace
     from guideway.logits.classifier import Classifier
-    from guideway.logits.classifier_sources import classifier, fudge
-    from guideway.logits.lexicon import Lexicon
+    from guideway.logits.classifier_sources import Lexicon, classifier, fudge
     from guideway.sampling.settings import Sampling
     from guideway.syntax.json_schema_source import JsonSchema
     from guideway.syntax.json_style import Whitespace
     from guideway.syntax.lark_indenter import ItemIndenter
     from guideway.syntax.lark_source import Lark
-    from guideway.syntax.regions import capture, regions, tag, tagged, thinking, until
+    from guideway.syntax.regions import (
+        capture,
+        regions,
+        special,
+        substring,
+        tag,
+        tagged,
+        thinking,
+        until,
+    )
     from guideway.syntax.shipped_sources import grammar
     from guideway.syntax.sources import Choice, Gbnf, Regex, Text, repeat, source
-    from guideway.syntax.special import special, substring
     from guideway.syntax.tools import ToolCall, tools
     from guideway.vocabulary.healing import heal
     from guideway.vocabulary.spellings import Vocabulary
@@ -153,7 +160,7 @@ HOMES: Final = {
     "ItemIndenter": "guideway.syntax.lark_indenter",
     "JsonSchema": "guideway.syntax.json_schema_source",
     "Lark": "guideway.syntax.lark_source",
-    "Lexicon": "guideway.logits.lexicon",
+    "Lexicon": "guideway.logits.classifier_sources",
     "LimitError": "guideway.errors",
     "Matcher": "guideway.constraints.compiled",
     "Memory": "guideway.api.memory",
@@ -200,8 +207,8 @@ HOMES: Final = {
     "regions": "guideway.syntax.regions",
     "repeat": "guideway.syntax.sources",
     "source": "guideway.syntax.sources",
-    "special": "guideway.syntax.special",
-    "substring": "guideway.syntax.special",
+    "special": "guideway.syntax.regions",
+    "substring": "guideway.syntax.regions",
     "tag": "guideway.syntax.regions",
     "tagged": "guideway.syntax.regions",
     "thinking": "guideway.syntax.regions",

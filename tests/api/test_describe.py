@@ -13,8 +13,8 @@ from guideway.api.describe import describe
 from guideway.errors import SourceError, UnsupportedError
 from guideway.syntax.json_schema_source import JsonSchema
 from guideway.syntax.lark_source import Lark
+from guideway.syntax.regions import Others, substring
 from guideway.syntax.sources import Choice, Gbnf, Regex, Source, Text, repeat, source
-from guideway.syntax.special import Others, substring
 from type_samples import TYPES
 
 

@@ -8,8 +8,8 @@ from guideway.errors import SourceError, UnsupportedError
 from guideway.syntax.json_schema_resources import READ
 from guideway.syntax.json_schema_source import JsonSchema
 from guideway.syntax.lark_source import Lark
+from guideway.syntax.regions import Others
 from guideway.syntax.sources import Choice, Gbnf, PythonType, Regex, Text, repeat, source
-from guideway.syntax.special import Others
 
 
 def told(what):

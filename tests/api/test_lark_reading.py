@@ -7,8 +7,7 @@ import pytest
 from lark.indenter import PythonIndenter
 
 import guideway as gw
-from guideway.api.lark_reading import captured, counted
-from guideway.api.lark_tokens import Texts
+from guideway.api.lark_reading import Texts, captured, counted
 from guideway.api.values import read_captures, read_value
 from guideway.engine.fake import FakeModel
 from guideway.errors import UnsupportedError

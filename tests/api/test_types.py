@@ -16,8 +16,7 @@ import pytest
 
 import guideway
 from guideway.api.arguments import OneArguments, SeveralArguments
-from guideway.sampling.arguments import SamplingArguments
-from guideway.sampling.settings import ALIASES, Sampling
+from guideway.sampling.settings import ALIASES, Sampling, SamplingArguments
 
 SOURCES = str(Path(guideway.__file__).parent.parent)
 

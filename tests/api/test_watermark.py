@@ -8,7 +8,7 @@ import pytest
 import torch
 
 import guideway as gw
-from guideway.api.spikes import modulus, spikes, weights
+from guideway.api.watermark import modulus, spikes, weights
 from guideway.engine.fake import FakeModel
 from guideway.engine.prompt import PromptReader
 from real_tokenizers import tokenizer_folder

@@ -8,7 +8,8 @@ from collections.abc import Callable, Iterator
 import pytest
 
 import guideway as gw
-from guideway.automata import guarded, passages
+from guideway.automata import guarded
+from guideway.automata import guarded as passages
 from guideway.automata.derivative import Derivatives
 from guideway.automata.least import LONGEST
 from guideway.constraints.compiled import CompiledConstraint
@@ -286,7 +287,7 @@ def test_what_cannot_be_decided_is_refused(monkeypatch: pytest.MonkeyPatch) -> N
         Derivatives(outer).alive(outer)
     assert not Derivatives(expr)._passages.alive(expr)  # where nobody pays it only takes longer
     monkeypatch.setattr(guarded, "LONG", 1000)
-    monkeypatch.setattr(guarded, "MOST", 50)
+    monkeypatch.setattr(guarded, "MOST_PLACES", 50)
     with pytest.raises(LimitError, match="after 50 states"):
         Derivatives(deep()).shortest(deep())
 

@@ -121,8 +121,7 @@ def _ours(
 ) -> "Callable[[Tensor], Tensor]":
     from guideway.engine.penalties import Penalties
     from guideway.logits.warp import Warps, warp
-    from guideway.sampling.history import History
-    from guideway.sampling.rules import Rules
+    from guideway.sampling.history import History, Rules
     from guideway.sampling.settings import Sampling
     from guideway.vocabulary.spellings import Vocabulary
 

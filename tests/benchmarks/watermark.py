@@ -20,9 +20,8 @@ from guideway.cli.options import BUILT_IN, AsJson
 
 if TYPE_CHECKING:
     from benchmarks.watermark_texts import Marked, Plan
-    from guideway.api.detect import Detection
     from guideway.api.model import Model
-    from guideway.api.watermark import Watermark
+    from guideway.api.watermark import Detection, Watermark
 
 ABOVE: Final = 4.0  # z of a text that is found
 KEY: Final = "guideway bench watermark"
@@ -157,7 +156,7 @@ def spike_entropy(
     model: "Model", mark: "Watermark", plan: "Plan", marked: "Sequence[Marked]"
 ) -> float | None:
     """The mean spike entropy of the model, at temperature 1, before the tokens of marked texts."""
-    from guideway.api.spikes import modulus, spikes
+    from guideway.api.watermark import modulus, spikes
 
     factor = modulus(mark.settings.gamma, mark.settings.delta)
     prompts = plan.prompts(model)

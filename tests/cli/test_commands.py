@@ -14,7 +14,8 @@ from pathlib import Path
 import pytest
 
 import guideway as gw
-from guideway.cli import console, extract, models
+from guideway.cli import console, models
+from guideway.cli import generate as extract
 from guideway.cli.main import run
 from guideway.cli.models import healed
 from guideway.engine.fake import FakeModel

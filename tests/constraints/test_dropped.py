@@ -18,7 +18,7 @@ from guideway.lowering.json_members import MembersTemplate
 from guideway.lowering.json_objects import ObjectTemplate
 from guideway.lowering.json_schema import Lowering, told_apart
 from guideway.lowering.json_tame import TameLowering
-from guideway.masks.members import MemberNodes
+from guideway.masks.objects import MemberNodes
 from guideway.syntax.json_schema_tame import _Check
 
 ENDS = {260}

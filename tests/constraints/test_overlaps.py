@@ -6,7 +6,7 @@ import pytest
 
 import guideway as gw
 from guideway.automata.derivative import Derivatives
-from guideway.constraints.overlaps import overlap
+from guideway.constraints.trials import overlap
 from guideway.lowering.sources import lower_source
 
 LETTERS = b"abcd"

@@ -13,8 +13,7 @@ from guideway.errors import DeadEndError, ModelError
 from guideway.logits.mask import unpack, upload
 from guideway.logits.rows import Rows
 from guideway.masks.forest import pack
-from guideway.sampling.history import History
-from guideway.sampling.rules import Rules
+from guideway.sampling.history import History, Rules
 from guideway.sampling.settings import Sampling
 from guideway.vocabulary.spellings import Vocabulary
 

@@ -14,9 +14,9 @@ from guideway.engine.reading import Reading
 from guideway.engine.request import Request
 from guideway.engine.score import score
 from guideway.engine.views import System
-from guideway.logits.contexts import TextContext
 from guideway.logits.evaluate import Step, evaluate
 from guideway.logits.expr import GediTerm, Leaf, Nucleus, guided, total
+from guideway.logits.rescore import TextContext
 
 LETTERS = gw.Vocabulary([b"a", b"b", b"c", b"<eos>"], eos_ids={3})
 TURNED = gw.Vocabulary([b"<end>", b"c", b"b", b"a"], eos_ids={0}, width=5)

@@ -15,7 +15,6 @@ from guideway.engine.alignment import aligned
 from guideway.engine.penalties import Penalties
 from guideway.logits import filters
 from guideway.logits.classifier import ClassifierTerm
-from guideway.logits.contexts import TextContext
 from guideway.logits.evaluate import Step, evaluate
 from guideway.logits.expr import (
     Farthest,
@@ -30,14 +29,13 @@ from guideway.logits.expr import (
     total,
 )
 from guideway.logits.mask import apply_mask, unpack, upload
-from guideway.logits.rescore import rescore
+from guideway.logits.rescore import TextContext, rescore
 from guideway.logits.rows import Rows
 from guideway.logits.warp import Moment, Warps, warp
 from guideway.sampling.categorical import Categorical
 from guideway.sampling.greedy import Greedy
-from guideway.sampling.history import History
+from guideway.sampling.history import History, Rules
 from guideway.sampling.noise import bits, bits_of, coins, gumbel, gumbel_of, keys, shares, streams
-from guideway.sampling.rules import Rules
 from guideway.sampling.settings import Sampling
 from guideway.sampling.speculation import verify
 

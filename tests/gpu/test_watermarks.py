@@ -9,9 +9,16 @@ import torch
 from torch import Tensor
 
 from elsewhere import noise, same
-from guideway.sampling.watermarks.green import biased, green_count, green_free, green_within
-from guideway.sampling.watermarks.scheme import Scheme, numbers, row_keys
-from guideway.sampling.watermarks.synthid import tournament
+from guideway.sampling.watermarks.scheme import (
+    Scheme,
+    biased,
+    green_count,
+    green_free,
+    green_within,
+    numbers,
+    row_keys,
+    tournament,
+)
 
 pytestmark = pytest.mark.gpu
 

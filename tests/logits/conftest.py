@@ -2,7 +2,7 @@
 
 import pytest
 
-from guideway.logits import rim
+from guideway.logits import filters as rim
 
 
 @pytest.fixture(params=["searching", "sorting"])

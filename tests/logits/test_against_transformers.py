@@ -14,8 +14,7 @@ from transformers.generation import logits_process as theirs
 
 from guideway.engine.penalties import Penalties
 from guideway.logits.warp import Warps, warp
-from guideway.sampling.history import History
-from guideway.sampling.rules import Rules
+from guideway.sampling.history import History, Rules
 from guideway.sampling.settings import Sampling
 from guideway.vocabulary.spellings import Vocabulary
 

@@ -9,8 +9,7 @@ from transformers.tokenization_utils_tokenizers import PreTrainedTokenizerFast
 
 from guideway.errors import ModelError
 from guideway.logits.classifier import asked
-from guideway.logits.classifier_sequence import BATCH
-from guideway.logits.classifier_sources import classifier
+from guideway.logits.classifier_sources import BATCH, classifier
 
 WORDS = ["[PAD]", "[CLS]", "[SEP]", "[UNK]", *"abcdefgh"]
 

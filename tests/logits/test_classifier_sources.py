@@ -13,8 +13,7 @@ import torch
 
 from guideway.errors import ModelError, UnsupportedError
 from guideway.logits.classifier import asked
-from guideway.logits.classifier_sources import Function, classifier, fudge
-from guideway.logits.lexicon import Lexicon
+from guideway.logits.classifier_sources import Function, Lexicon, classifier, fudge
 
 
 def share_of_a(texts: list[str]) -> list[float]:

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from guideway.logits.contexts import OpenText, TextContext, candidate_texts
+from guideway.logits.rescore import OpenText, TextContext, candidate_texts
 from guideway.vocabulary.spellings import Vocabulary
 
 

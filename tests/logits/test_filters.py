@@ -5,7 +5,7 @@ import math
 import pytest
 import torch
 
-from guideway.logits import rim
+from guideway.logits import filters as rim
 from guideway.logits.filters import (
     dot,
     epsilon,

@@ -5,7 +5,7 @@ import math
 import pytest
 
 from guideway.errors import SourceError
-from guideway.logits.lexicon import Lexicon
+from guideway.logits.classifier_sources import Lexicon
 
 
 def odds(lexicon: Lexicon, text: str) -> float:

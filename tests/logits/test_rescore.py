@@ -14,8 +14,7 @@ from hypothesis import strategies as st
 
 from guideway.errors import ModelError
 from guideway.logits.classifier import ClassifierTerm
-from guideway.logits.contexts import TextContext
-from guideway.logits.rescore import gedi_log_probs, rescore
+from guideway.logits.rescore import TextContext, gedi_log_probs, rescore
 from guideway.logits.rows import Rows
 from guideway.vocabulary.spellings import Vocabulary
 

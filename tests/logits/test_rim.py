@@ -6,7 +6,7 @@ import random
 import pytest
 import torch
 
-from guideway.logits.rim import _cut_by_comparison, cut, find_rim, keep_largest, last_key
+from guideway.logits.filters import _cut_by_comparison, cut, find_rim, keep_largest, last_key
 
 pytestmark = pytest.mark.usefixtures("form")
 

@@ -5,7 +5,7 @@ import math
 import pytest
 import torch
 
-from guideway.logits.surprise import mirostat, mirostat_by_rank, surprises, xtc
+from guideway.logits.filters import mirostat, mirostat_by_rank, surprises, xtc
 from guideway.sampling.categorical import Categorical
 
 pytestmark = pytest.mark.usefixtures("form")

@@ -6,7 +6,7 @@ from transformers.generation import logits_process
 
 from guideway.logits.filters import top_k
 from guideway.logits.warp import Moment, Warps, warp
-from guideway.sampling.order import ORDERS
+from guideway.sampling.settings import ORDERS
 
 pytestmark = pytest.mark.usefixtures("form")
 

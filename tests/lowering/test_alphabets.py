@@ -7,7 +7,6 @@ import pytest
 import guideway as gw
 from guideway.automata.derivative import Derivatives
 from guideway.errors import UnsatisfiableError
-from guideway.lowering.alphabets import apart_by_bytes
 from guideway.lowering.expr import (
     EMPTY,
     EPSILON,
@@ -20,6 +19,7 @@ from guideway.lowering.expr import (
     repeat,
 )
 from guideway.lowering.nodes import Expr, Rule
+from guideway.lowering.regular import apart_by_bytes
 
 BYTES = gw.Vocabulary([*(bytes([byte]) for byte in range(256)), None], {256})
 

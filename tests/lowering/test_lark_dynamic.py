@@ -8,7 +8,7 @@ import pytest
 
 import guideway as gw
 from guideway.errors import UnsatisfiableError, UnsupportedError
-from guideway.lowering.lark_dynamic import lower_lark_dynamic
+from guideway.lowering.lark import lower_lark_dynamic
 from guideway.lowering.nodes import Expr
 from guideway.lowering.sources import lower_source
 from guideway.masks.forest import unpack

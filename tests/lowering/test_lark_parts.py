@@ -10,8 +10,7 @@ import guideway as gw
 from guideway.automata.decided import Decisions
 from guideway.automata.derivative import Derivatives
 from guideway.errors import LimitError, SourceError, UnsatisfiableError, UnsupportedError
-from guideway.lowering.sources import lower_source
-from guideway.lowering.substrings import lower_substring
+from guideway.lowering.sources import lower_source, lower_substring
 from guideway.masks.forest import unpack
 from guideway.syntax.lark_errors import placed
 from guideway.syntax.sources import Source

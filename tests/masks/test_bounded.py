@@ -28,8 +28,7 @@ from guideway.masks import network as seeds
 from guideway.masks.forest import unpack
 from guideway.masks.kernels import layout as at
 from guideway.masks.kernels.layout import BOUND_SEARCH, EXPANDED, SPLITTING
-from guideway.masks.lengths import expand
-from guideway.masks.lexicon import Lexicon
+from guideway.masks.lexicon import Lexicon, expand
 from two_engines import Both, explored, vocabulary
 
 PATTERNS = [  # with the fewest and the most characters

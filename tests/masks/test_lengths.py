@@ -8,8 +8,7 @@ import pytest
 from guideway.lowering.expr import ALL_BYTES, byte_set, concat, literal, repeat
 from guideway.lowering.regex import lower_regex
 from guideway.masks.kernels.record_layout import FARTHEST
-from guideway.masks.lengths import Lengths
-from guideway.masks.lexicon import Lexicon
+from guideway.masks.lexicon import Lengths, Lexicon
 from guideway.syntax.regex import parse_regex
 
 LONGEST = 9

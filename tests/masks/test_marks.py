@@ -10,9 +10,9 @@ import guideway as gw
 from guideway.automata.derivative import Derivatives
 from guideway.lowering.expr import alt, concat, literal
 from guideway.lowering.sources import lower_source
-from guideway.masks import marks
+from guideway.masks import objects as marks
 from guideway.masks.forest import unpack
-from guideway.masks.marks import last_value
+from guideway.masks.objects import last_value
 from guideway.masks.rows import Rows
 from guideway.masks.states import States
 from two_engines import compared

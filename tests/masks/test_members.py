@@ -6,9 +6,9 @@ from typing import Any
 import pytest
 
 import guideway as gw
-from guideway.masks import members, objects
-from guideway.masks.members import MemberNodes
-from guideway.masks.objects import describe_members
+from guideway.masks import objects
+from guideway.masks import objects as members
+from guideway.masks.objects import MemberNodes, describe_members
 from two_engines import Both, explored, vocabulary
 
 INT, BOOL = {"type": "integer"}, {"type": "boolean"}

@@ -8,9 +8,7 @@ from hypothesis import strategies as st
 from guideway.automata.budget import Budget
 from guideway.automata.derivative import Derivatives
 from guideway.masks.forest import unpack
-from guideway.masks.rows import Rows
-from guideway.masks.table import DEAD, UNSURE, Table
-from guideway.masks.walk import walk
+from guideway.masks.rows import DEAD, UNSURE, Rows, Table, walk
 from guideway.vocabulary.spellings import Vocabulary
 from toys import distinct, expressions, nested
 

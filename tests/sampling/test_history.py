@@ -4,8 +4,7 @@ import numpy as np
 import pytest
 
 from guideway.errors import LimitError
-from guideway.sampling.history import History
-from guideway.sampling.rules import Rules
+from guideway.sampling.history import History, Rules
 from guideway.sampling.settings import Sampling
 from guideway.vocabulary.spellings import Vocabulary
 

@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from guideway.sampling.repeats import LARGEST, Repeats, completing
+from guideway.sampling.history import LARGEST, Repeats, completing
 
 texts = st.lists(st.tuples(st.integers(0, 2), st.sampled_from([False] * 9 + [True])), min_size=1)
 

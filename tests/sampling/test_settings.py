@@ -2,8 +2,7 @@ import numpy as np
 import pytest
 
 from guideway.errors import LimitError, UnsupportedError
-from guideway.sampling.order import ORDERS, STAGES
-from guideway.sampling.settings import NAMES, Sampling
+from guideway.sampling.settings import NAMES, ORDERS, STAGES, Sampling
 
 
 @pytest.mark.parametrize(

@@ -7,8 +7,7 @@ from lark.load_grammar import load_grammar
 import guideway as gw
 from guideway.errors import LimitError
 from guideway.syntax.lark_errors import Reading
-from guideway.syntax.lark_reader import read_lark
-from guideway.syntax.lark_sizes import MOST, check_expansions, check_templates, size_of
+from guideway.syntax.lark_reader import MOST, check_expansions, check_templates, read_lark, size_of
 
 NOTHING = Reading({})
 LETTERS = "abcdefghijklmnopqrstuvwxyz"

@@ -7,8 +7,8 @@ from guideway.errors import LimitError, SourceError, UnsupportedError
 from guideway.syntax.lark_extensions import CLOSE, DEEPEST, OPEN, extend
 from guideway.syntax.lark_reader import read_lark
 from guideway.syntax.lark_source import Lark
+from guideway.syntax.regions import Special, substring
 from guideway.syntax.sources import Either, Literal
-from guideway.syntax.special import Special, substring
 
 
 def parts(text, **options):

@@ -8,8 +8,7 @@ import pytest
 from guideway.errors import LimitError, SourceError
 from guideway.syntax.lark_errors import Reading
 from guideway.syntax.lark_extensions import COMMENT, SKIPPED
-from guideway.syntax.lark_reader import read_lark
-from guideway.syntax.lark_sizes import DEEPEST, MOST_BLANK, check_size, check_terminals
+from guideway.syntax.lark_reader import DEEPEST, MOST_BLANK, check_size, check_terminals, read_lark
 from guideway.syntax.lark_source import Lark
 
 

@@ -6,9 +6,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from guideway.errors import LimitError
-from guideway.vocabulary.byte_order import sort_spellings
-from guideway.vocabulary.flat_trie import FlatTrie
 from guideway.vocabulary.spellings import Vocabulary
+from guideway.vocabulary.trie import FlatTrie, sort_spellings
 
 SPELLINGS = st.one_of(
     st.none(),

@@ -3,7 +3,7 @@
 import pytest
 
 from guideway.vocabulary.bounded import remember
-from guideway.vocabulary.literals import NONE, Literals
+from guideway.vocabulary.cutter import NONE, Literals
 from guideway.vocabulary.utf8 import parts, span
 
 

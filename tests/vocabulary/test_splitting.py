@@ -7,8 +7,7 @@ from tokenizers import Regex, pre_tokenizers
 
 import guideway as gw
 from canonical_tokenizers import LLAMA3
-from guideway.vocabulary.split_pattern import MOST_STEPS, Program, read_pattern
-from guideway.vocabulary.splitting import GPT2, Claim, Splitter
+from guideway.vocabulary.splitting import GPT2, MOST_STEPS, Claim, Program, Splitter, read_pattern
 
 O200K = (
     r"[^\r\n\p{L}\p{N}]?[\p{Lu}\p{Lt}\p{Lm}\p{Lo}\p{M}]*[\p{Ll}\p{Lm}\p{Lo}\p{M}]+"

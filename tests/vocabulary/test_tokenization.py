@@ -9,8 +9,8 @@ import pytest
 import guideway as gw
 from canonical_tokenizers import TOKENIZERS, vocabulary
 from guideway.vocabulary.backend import Backend
-from guideway.vocabulary.characters import Characters
 from guideway.vocabulary.cutter import Cutter
+from guideway.vocabulary.splitting import Characters
 from guideway.vocabulary.tokenization import read_tokenization
 from small_tokenizers import added, bpe, tokenizer
 

@@ -3,8 +3,7 @@
 from typing import Literal, TypeAlias, TypedDict
 
 from guideway.engine.backends.progress import Progress
-from guideway.sampling.arguments import SamplingArguments
-from guideway.sampling.settings import Sampling
+from guideway.sampling.settings import Sampling, SamplingArguments
 
 Wrong: TypeAlias = Literal["raise", "return"]
 """How a failed row is reported: by an error, or by a result with that error."""

@@ -26,7 +26,17 @@ from guideway.syntax.json_text import read_json
 from guideway.syntax.lark_source import Lark
 from guideway.syntax.python_types import type_schema
 from guideway.syntax.python_types_place import INTEGER_SCHEMA
-from guideway.syntax.regions import Captured, Composed, Region, Regions, Thinking, Until
+from guideway.syntax.regions import (
+    Captured,
+    Composed,
+    Others,
+    Region,
+    Regions,
+    Special,
+    Substring,
+    Thinking,
+    Until,
+)
 from guideway.syntax.sources import (
     Both,
     Choice,
@@ -42,7 +52,6 @@ from guideway.syntax.sources import (
     source,
 )
 from guideway.syntax.sources import Sequence as Chain
-from guideway.syntax.special import Others, Special, Substring
 from guideway.syntax.tool_formats import FORMATS
 from guideway.syntax.tools import Tools
 

@@ -5,7 +5,7 @@ from functools import cached_property
 from typing import TypeAlias, assert_never, final
 from weakref import ref
 
-from guideway.automata.guarded import THOROUGH, Looking
+from guideway.automata.guarded import THOROUGH, Inclusion, Looking, Passages
 from guideway.automata.least import (
     LONGEST,
     Consulted,
@@ -18,7 +18,6 @@ from guideway.automata.least import (
     read_items,
     text_of,
 )
-from guideway.automata.passages import Inclusion, Passages
 from guideway.errors import GuidewayError, LimitError
 from guideway.lowering.aheads import looking, parts, passed
 from guideway.lowering.expr import (

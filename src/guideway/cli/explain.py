@@ -18,7 +18,7 @@ from guideway.cli.options import Resources
 from guideway.cli.sources import FORMS, read_file, read_source
 
 if TYPE_CHECKING:
-    from guideway.api.enforced import Enforced
+    from guideway.api.enforcement import Enforced
     from guideway.automata.derivative import Derivatives
     from guideway.lowering.nodes import Expr
     from guideway.syntax.sources import Source

@@ -12,12 +12,10 @@ from typing import Annotated, NoReturn
 import typer
 
 from guideway import __version__
-from guideway.cli.choose import choose
 from guideway.cli.detect import detect
 from guideway.cli.exits import EXITS, NO_MODEL, REFUSED
 from guideway.cli.explain import explain
-from guideway.cli.extract import extract
-from guideway.cli.generate import generate
+from guideway.cli.generate import choose, extract, generate
 from guideway.cli.grammars import grammars
 from guideway.cli.memory import memory
 from guideway.cli.warmup import warmup

@@ -17,9 +17,8 @@ from guideway.constraints.special_tokens import Segmentation, too_few
 from guideway.lowering.nodes import Expr
 from guideway.masks.forest import Row, pack, unpack
 from guideway.masks.nearness import MOST, Foresight
-from guideway.masks.rows import Rows
+from guideway.masks.rows import Reached, Rows
 from guideway.masks.states import ALL, State, States
-from guideway.masks.walk import Reached
 from guideway.vocabulary.spellings import Vocabulary
 
 NONE: Final = np.empty(0, np.int32)

@@ -36,8 +36,8 @@ from guideway.lowering.special import shown, unmarked
 from guideway.masks.forest import Held, Row, count, track, unpack, words
 from guideway.masks.rows import Rows
 from guideway.masks.states import State, States
+from guideway.syntax.regions import Special
 from guideway.syntax.sources import Source, source
-from guideway.syntax.special import Special
 from guideway.vocabulary.cutter import Cutter
 from guideway.vocabulary.spellings import Vocabulary
 

@@ -11,9 +11,8 @@ from guideway.lowering.nodes import Expr
 from guideway.lowering.special import FIRST_MARK, mark
 from guideway.syntax.json_schema_source import JsonSchema
 from guideway.syntax.names import did_you_mean
-from guideway.syntax.regions import Composed
+from guideway.syntax.regions import Composed, Others, Special
 from guideway.syntax.sources import Either, Literal, PythonType, Regex, Source, repeat
-from guideway.syntax.special import Others, Special
 from guideway.syntax.written import with_parts
 from guideway.vocabulary.marked import marked, names_of
 from guideway.vocabulary.spellings import Vocabulary

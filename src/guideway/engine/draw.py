@@ -21,8 +21,8 @@ from guideway.engine.penalties import Penalties
 from guideway.engine.request import Request
 from guideway.engine.spread import Spread, centred, logits_error
 from guideway.errors import DeadEndError, GuidewayError
+from guideway.logits.filters import surprises
 from guideway.logits.rows import LEAST, Rows
-from guideway.logits.surprise import surprises
 from guideway.logits.transfer import send
 from guideway.logits.warp import Moment, Warps, Watch, warp
 from guideway.sampling.categorical import Categorical

@@ -22,10 +22,17 @@ from guideway.logits.mask import unpack, upload
 from guideway.logits.transfer import send
 from guideway.logits.warp import Watch
 from guideway.sampling.noise import gumbel_of
-from guideway.sampling.watermarks.green import biased, green_count, green_free, green_within
 from guideway.sampling.watermarks.positions import place, repeats
-from guideway.sampling.watermarks.scheme import Scheme, numbers, row_keys
-from guideway.sampling.watermarks.synthid import tournament
+from guideway.sampling.watermarks.scheme import (
+    Scheme,
+    biased,
+    green_count,
+    green_free,
+    green_within,
+    numbers,
+    row_keys,
+    tournament,
+)
 from guideway.vocabulary.spellings import Vocabulary
 
 

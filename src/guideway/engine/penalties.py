@@ -25,9 +25,7 @@ from guideway.logits.penalties import (
 )
 from guideway.logits.transfer import send
 from guideway.logits.warp import Watch
-from guideway.sampling.endings import NONE, Group
-from guideway.sampling.history import History
-from guideway.sampling.rules import Rules
+from guideway.sampling.history import NONE, Group, History, Rules
 from guideway.sampling.trail import Ids
 
 LARGEST: Final = 1e30

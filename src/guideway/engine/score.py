@@ -23,9 +23,9 @@ from guideway.engine.ensemble import Ensemble, Logits, Prompts
 from guideway.engine.model import LanguageModel
 from guideway.engine.verdict import judged
 from guideway.errors import LimitError, ModelError
-from guideway.logits.contexts import TextContext
 from guideway.logits.evaluate import Step, evaluate
 from guideway.logits.expr import Guided, Leaf, Node, Term, walk
+from guideway.logits.rescore import TextContext
 
 MOST_LOGITS: Final = 1 << 26  # 256 MB of float32 in one forward
 

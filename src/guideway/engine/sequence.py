@@ -24,10 +24,9 @@ from guideway.engine.request import Completion, Event, FinishReason, Request, St
 from guideway.engine.trace import TracedStep
 from guideway.engine.transcript import Transcript
 from guideway.errors import GuidewayError
-from guideway.logits.contexts import TextContext
+from guideway.logits.rescore import TextContext
 from guideway.masks.forest import Row
-from guideway.sampling.history import History
-from guideway.sampling.rules import Rules
+from guideway.sampling.history import History, Rules
 from guideway.vocabulary.spellings import Vocabulary
 
 

@@ -16,9 +16,8 @@ from jaxtyping import Float
 from torch import Tensor
 
 from guideway.logits.classifier import ClassifierTerm, asked
-from guideway.logits.contexts import OpenText, TextContext
 from guideway.logits.expr import GediTerm, Leaf, Term
-from guideway.logits.rescore import gedi_log_probs
+from guideway.logits.rescore import OpenText, TextContext, gedi_log_probs
 
 LEAST: Final = -1e300  # which is no ban, however large the weight
 

@@ -26,9 +26,9 @@ from guideway.engine.reading import Reading
 from guideway.engine.views import LastToken
 from guideway.errors import ModelError, SourceError, UnsupportedError
 from guideway.integrations.transformers_call import Call
-from guideway.logits.contexts import TextContext
 from guideway.logits.evaluate import Step, evaluate
 from guideway.logits.expr import GediTerm, Guided, Leaf, walk
+from guideway.logits.rescore import TextContext
 from guideway.vocabulary.spellings import Vocabulary
 
 Tokens = NDArray[np.int64]

@@ -9,21 +9,196 @@
 
 Objects of libraries are recognized by their methods; no library is imported. This module does not
 know tokens or logits.
+
+Texts for a sequence classifier of transformers are padded, and cut on the left if they are too
+long: candidates change the end. One logit is a logistic; several are a softmax over the labels, or
+a logistic each for "multi_label_classification".
+
+A `Lexicon` is made of a list of words with weights: P(class | text) = 1 / (1 + exp(−(bias + scale ·
+Σ weight))). The sum has a term for each occurrence of each word. A word is a run of letters,
+digits, underscores and inner apostrophes ("don't"), in any case. Only whole words match: "class"
+does not match "classic". The last word of an unfinished text counts as it is. Scripts without
+spaces have long "words".
 """
 
+import copy
+import difflib
+import re
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any, Literal, TypeAlias, cast, final, get_args
+from typing import Any, Final, Literal, TypeAlias, cast, final, get_args
 
 import numpy as np
 import torch
 from jaxtyping import Float
 from torch import Tensor
 
-from guideway.errors import ModelError, UnsupportedError
+from guideway.errors import ModelError, SourceError, UnsupportedError
 from guideway.logits.classifier import ROUNDING, Classifier, ClassifierTerm, Rest, numbers, shown
-from guideway.logits.classifier_sequence import SequenceClassifier
-from guideway.logits.labels import find_label
-from guideway.logits.lexicon import Lexicon
+
+
+def find_label(label: object, names: Sequence[object], classifier: str) -> int:
+    """Index of `label` among a classifier's labels.
+
+    None is the only label, or the second of two, the positive one by convention.
+
+    >>> find_label("spam", ["ham", "spam"], "f"), find_label(None, ["ham", "spam"], "f")
+    (1, 1)
+    >>> find_label("spma", ["ham", "spam"], "f")
+    Traceback (most recent call last):
+    guideway.errors.ModelError: f has no label 'spma': it has 'ham', 'spam'; did you mean ...
+    """
+    spelled = [str(name) for name in names]
+    shown = ", ".join(repr(name) for name in names[:20]) + (", …" if len(names) > 20 else "")
+    if label is None:
+        if len(names) > 2:
+            raise ModelError(f"label= must name one of the labels of {classifier}: {shown}")
+        return len(names) - 1
+    if label in names:
+        return names.index(label)
+    if str(label) in spelled:
+        return spelled.index(str(label))
+    near = difflib.get_close_matches(str(label), spelled, 1)
+    hint = f"; did you mean {near[0]!r}?" if near else ""
+    raise ModelError(f"{classifier} has no label {label!r}: it has {shown}{hint}")
+
+
+BATCH: Final = 64  # texts of a forward
+UNLIMITED: Final = 1 << 30  # tokenizers without a limit name a number of thirty digits
+MARGIN: Final = 2  # positions that RoBERTa's family counts and does not have
+
+
+@final
+class SequenceClassifier:
+    """log P(label | text) by a transformers model for sequence classification."""
+
+    def __init__(self, model: Any, tokenizer: Any, label: str | int | None = None) -> None:
+        """The classifier of one label, by name or number.
+
+        None is the only logit, or the second of two labels, the positive one by convention. The
+        model must be in eval mode.
+        """
+        config = getattr(model, "config", None)
+        names: Mapping[int, str] = getattr(config, "id2label", None) or {}
+        if not names:
+            raise ModelError(
+                f"{type(model).__name__} is not a sequence classifier: its configuration has no "
+                "id2label"
+            )
+        if getattr(model, "training", False):
+            raise ModelError(
+                f"{type(model).__name__} is in training mode, where dropout makes its answers "
+                "random: call its eval()"
+            )
+        self._model = model
+        self._single = len(names) == 1
+        self._many = getattr(config, "problem_type", None) == "multi_label_classification"
+        self._label = find_label(label, [names[n] for n in sorted(names)], type(model).__name__)
+        self._tokenizer = copy.deepcopy(tokenizer)  # the user's own stays as it is
+        self._tokenizer.truncation_side = "left"
+        if self._tokenizer.pad_token is None or getattr(config, "pad_token_id", None) is None:
+            raise ModelError(
+                f"{type(model).__name__} has no padding token: set its tokenizer's pad_token and "
+                "its config.pad_token_id"
+            )
+        self._most = _longest(self._tokenizer, config)
+        # A model needs one token at least, and not every tokenizer begins a text with one.
+        self._blank = "" if self._tokenizer("").input_ids else self._tokenizer.pad_token
+
+    def log_probs(self, texts: Sequence[str]) -> Float[Tensor, "texts"]:
+        """The logarithms of P(label | text), in float32, on the device of the model."""
+        with torch.inference_mode():
+            parts = [self._part(texts[n : n + BATCH]) for n in range(0, len(texts), BATCH)]
+            return torch.cat(parts)
+
+    def _part(self, texts: Sequence[str]) -> Float[Tensor, "texts"]:
+        inputs = self._tokenizer(
+            [text or self._blank for text in texts],
+            padding=True,
+            truncation=self._most is not None,
+            max_length=self._most,
+            return_tensors="pt",
+        )
+        logits = self._model(**inputs.to(self._model.device)).logits.float()
+        if self._single or self._many:
+            return torch.nn.functional.logsigmoid(logits[:, self._label])
+        return logits.log_softmax(1)[:, self._label]
+
+
+def _longest(tokenizer: Any, config: Any) -> int | None:
+    """Number of tokens that the model can read, None if unknown."""
+    positions = getattr(config, "max_position_embeddings", None)
+    limits = [getattr(tokenizer, "model_max_length", None), positions and positions - MARGIN]
+    known = [limit for limit in limits if limit and 0 < limit < UNLIMITED]
+    return min(known, default=None)
+
+
+WORD: Final = re.compile(r"\w+(?:['’]\w+)*")
+
+
+@final
+class Lexicon:
+    """A classifier of texts by words with weights.
+
+    P(class | text) = 1 / (1 + exp(−(bias + scale · Σ weight))), summed over the words of the text.
+
+    Example:
+        >>> angry = Lexicon({"hate": 2, "stupid": 1.5}, bias=-1)
+        >>> angry.log_probs(["I HATE it", "I hated it"]).exp()
+        tensor([0.7311, 0.2689], dtype=torch.float64)
+    """
+
+    def __init__(
+        self,
+        weights: Mapping[str, float | int],
+        *,
+        bias: float | int = 0.0,
+        scale: float | int = 1.0,
+    ) -> None:
+        """Set the weights.
+
+        Args:
+            weights: the weight of each word.
+            bias: log-odds of the class in a text without any of the words.
+            scale: factor of the sum of the weights.
+
+        Raises:
+            SourceError: an entry is not a single word, two entries are the same word, or a weight
+                is not a finite number.
+        """
+        self._bias, self._scale = _number("bias", bias), _number("scale", scale)
+        self._weights: dict[str, float] = {}
+        for word, weight in cast("Mapping[object, object]", weights).items():
+            key = _key(word)
+            if key in self._weights:
+                raise SourceError(f"the lexicon has {word!r} twice (case is ignored)")
+            self._weights[key] = _number(repr(word), weight)
+
+    def log_probs(self, texts: Sequence[str]) -> Float[Tensor, "texts"]:
+        """Return log P(class | text) of each text."""
+        known = self._weights
+        sums = [sum(known.get(_folded(word), 0.0) for word in WORD.findall(text)) for text in texts]
+        odds = torch.tensor(sums, dtype=torch.float64) * self._scale + self._bias
+        return torch.nn.functional.logsigmoid(odds)
+
+
+def _folded(word: str) -> str:
+    return word.replace("’", "'").casefold()
+
+
+def _key(word: object) -> str:
+    if not isinstance(word, str) or not WORD.fullmatch(word):
+        raise SourceError(
+            f"{word!r} in a lexicon is not a single word of letters, digits and inner apostrophes"
+        )
+    return _folded(word)
+
+
+def _number(name: str, value: object) -> float:
+    # NaN fails the comparison, and a huge int is compared exactly.
+    if not isinstance(value, int | float) or not abs(value) <= 1e100:  # sums of it stay finite
+        raise SourceError(f"{name} in a lexicon is {value!r}: it must be a number, 1e100 at most")
+    return float(value)
+
 
 Gives: TypeAlias = Literal["probabilities", "log-probabilities"]
 METHODS = ("predict_log_proba", "predict_proba", "decision_function")

@@ -15,7 +15,6 @@ import torch
 from jaxtyping import Bool, Float
 from torch import Tensor
 
-from guideway.logits.contexts import TextContext
 from guideway.logits.expr import (
     Farthest,
     GediTerm,
@@ -32,7 +31,7 @@ from guideway.logits.expr import (
     show,
 )
 from guideway.logits.filters import dot, min_p, top_p
-from guideway.logits.rescore import gedi_log_probs, rescore
+from guideway.logits.rescore import TextContext, gedi_log_probs, rescore
 from guideway.logits.rows import LEAST, Rows, both
 from guideway.vocabulary.spellings import Vocabulary
 

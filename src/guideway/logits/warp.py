@@ -14,10 +14,13 @@ from jaxtyping import Float, Int
 from torch import Tensor
 
 from guideway.logits.filters import (
+    FEW,
     Narrow,
     epsilon,
     eta,
     min_p,
+    mirostat,
+    mirostat_by_rank,
     narrow_top_h,
     narrow_top_k,
     top_h,
@@ -26,9 +29,8 @@ from guideway.logits.filters import (
     top_p,
     typical,
     widened,
+    xtc,
 )
-from guideway.logits.rim import FEW
-from guideway.logits.surprise import mirostat, mirostat_by_rank, xtc
 
 COLDEST: Final = 1e-20  # beyond these two, float32 logits would overflow, or −∞ become NaN
 HOTTEST: Final = 1e20

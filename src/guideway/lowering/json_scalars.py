@@ -10,7 +10,6 @@ from itertools import groupby
 from typing import Any, Final, Generic, TypeAlias, TypeVar, cast, final
 
 from guideway.errors import LimitError, UnsupportedError
-from guideway.lowering.alphabets import apart_by_bytes
 from guideway.lowering.expr import EMPTY, EPSILON, alt, both, complement, concat, literal, repeat
 from guideway.lowering.formats import format_bound, is_plain_format, lower_format
 from guideway.lowering.fuel import spend
@@ -46,6 +45,7 @@ from guideway.lowering.numbers import (
     within,
 )
 from guideway.lowering.regex import lower_regex, lower_search
+from guideway.lowering.regular import apart_by_bytes
 from guideway.lowering.unicode import SCALARS
 from guideway.syntax.frozen import by_value
 from guideway.syntax.json_schema_resources import JSON_TEXT, LATEST, Draft

@@ -1,14 +1,31 @@
-"""Lower every kind of source."""
+"""Lower every kind of source.
+
+Free text up to a stop is one regular expression: until(R) is text·R ∧ ¬(any·R·byte·any); without
+the stop, text ∧ ¬(any·R·any).
+"""
 
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
 from functools import partial
 from itertools import chain, product
 from math import prod
-from typing import Final, TypeAlias
+from typing import Final, TypeAlias, final
 
-from guideway.errors import SourceError, UnsupportedError
-from guideway.lowering.expr import alt, concat, literal, repeat
+from guideway.errors import LimitError, SourceError, UnsupportedError
+from guideway.lowering.expr import (
+    ALL_BYTES,
+    ANYTHING,
+    EMPTY,
+    EPSILON,
+    alt,
+    both,
+    byte_set,
+    complement,
+    concat,
+    literal,
+    repeat,
+)
 from guideway.lowering.fuel import spend
 from guideway.lowering.grammar import lower_grammar
 from guideway.lowering.json_schema import apart, lower_json_schema, lower_strings, lower_together
@@ -17,9 +34,7 @@ from guideway.lowering.lark import lower_lark
 from guideway.lowering.meets import Decider, Operand, meet
 from guideway.lowering.nodes import Expr
 from guideway.lowering.regex import lower_regex
-from guideway.lowering.regions import lower_until
 from guideway.lowering.special import special
-from guideway.lowering.substrings import lower_substring
 from guideway.lowering.unicode import TEXT
 from guideway.syntax.gbnf import parse_gbnf, tokens_of
 from guideway.syntax.json_schema_source import JsonSchema
@@ -27,7 +42,7 @@ from guideway.syntax.lark_reader import read_lark
 from guideway.syntax.lark_source import Lark, regexes_placed
 from guideway.syntax.python_types import type_source
 from guideway.syntax.regex import parse_regex
-from guideway.syntax.regions import Captured, Composed, Region, Until
+from guideway.syntax.regions import Captured, Composed, Region, Special, Substring, Until
 from guideway.syntax.sources import (
     Both,
     Choice,
@@ -42,9 +57,126 @@ from guideway.syntax.sources import (
     Source,
     Text,
 )
-from guideway.syntax.special import Special, Substring
 from guideway.syntax.tool_literals import RawStrings
 from guideway.syntax.written import parts_of, written
+
+MOST_STOP = 1000
+
+
+def lower_until(until: Until, stop: Expr, others: list[Expr]) -> Expr:
+    """Texts of `until`, whose stop and other parts are lowered already."""
+    longest = max(
+        (len(part.text) for part in _stops(until) if isinstance(part, Literal)), default=0
+    )
+    if longest > MOST_STOP:
+        raise LimitError(
+            f"a stop has at most {MOST_STOP} characters, got {longest}",
+            limit="characters of a stop",
+            given=MOST_STOP,
+            needed=longest,
+        )
+    stops = alt(stop, *others)
+    if stops.nullable:
+        raise SourceError("a stop or trigger must not match the empty text")
+    if not stops.regular:
+        raise UnsupportedError(
+            "a stop must be a text, a special token or another regular source; this source nests",
+            feature="stop that nests",
+        )
+    names = alt(*map(literal, _names(until)))
+    if not until.include:
+        return both(TEXT, complement(_within(alt(stops, names))))
+    text = both(TEXT, complement(_within(names)))
+    early = concat(ANYTHING, stops, byte_set(ALL_BYTES), ANYTHING)
+    return both(concat(text, stop), complement(early))
+
+
+def _within(part: Expr) -> Expr:
+    return concat(ANYTHING, part, ANYTHING)
+
+
+def _stops(until: Until) -> list[Source]:
+    found: list[Source] = [until.stop, *until.others]
+    for each in found:  # grows while we go
+        found += parts_of(each)
+    return found
+
+
+def _names(until: Until) -> list[str]:
+    names = [str(each.token) for each in _stops(until) if isinstance(each, Special)]
+    return [name for name in names if not name.startswith("<[")]
+
+
+def lower_substring(chunks: tuple[str, ...]) -> Expr:
+    """Texts of any consecutive chunks, or of none."""
+    ways, longest = _automaton(chunks)
+    made: list[Expr] = [EPSILON] * len(ways)
+    for state in sorted(range(len(ways)), key=longest.__getitem__, reverse=True):
+        spend(len(ways[state]))
+        steps = {chunk.encode(): made[to] for chunk, to in ways[state].items()}
+        made[state] = alt(EPSILON, _tree(steps) if len(steps) > 1 else _chain(steps))
+    return made[0]
+
+
+def _chain(steps: Mapping[bytes, Expr]) -> Expr:
+    return alt(*(concat(literal(chunk), rest) for chunk, rest in steps.items()))
+
+
+def _tree(steps: Mapping[bytes, Expr]) -> Expr:
+    root = _Node()
+    for chunk, rest in steps.items():
+        node = root
+        for byte in chunk:
+            node = node.below.setdefault(byte, _Node())
+        node.rests.append(rest)
+    nodes = [root]
+    for node in nodes:  # grows while we go
+        nodes += node.below.values()
+    for node in reversed(nodes):
+        below = (concat(byte_set(1 << byte), each.made) for byte, each in node.below.items())
+        node.made = alt(*node.rests, *below)
+    return root.made
+
+
+@final
+@dataclass(slots=True)
+class _Node:
+    """A node of the trie of chunks."""
+
+    rests: list[Expr] = field(default_factory=list[Expr])
+    below: dict[int, "_Node"] = field(default_factory=dict[int, "_Node"])
+    made: Expr = EMPTY
+
+
+def _automaton(chunks: tuple[str, ...]) -> tuple[list[dict[str, int]], list[int]]:
+    """Transitions of each state by chunk, and the length of the longest run to it."""
+    ways, longest, links = [dict[str, int]()], [0], [-1]
+    last = 0
+    for chunk in chunks:
+        spend(1)
+        new, at, last = len(ways), last, len(ways)
+        ways.append({})
+        longest.append(longest[at] + 1)
+        links.append(0)
+        while at >= 0 and chunk not in ways[at]:
+            ways[at][chunk] = new
+            at = links[at]
+        if at < 0:
+            continue
+        met = ways[at][chunk]
+        if longest[met] == longest[at] + 1:
+            links[new] = met
+            continue
+        twin = len(ways)
+        ways.append(dict(ways[met]))
+        longest.append(longest[at] + 1)
+        links.append(links[met])
+        links[met] = links[new] = twin
+        while at >= 0 and ways[at].get(chunk) == met:
+            ways[at][chunk] = twin
+            at = links[at]
+    return ways, longest
+
 
 Meeting: TypeAlias = tuple[Source, bool]
 """An operand of an intersection, and whether it is denied."""

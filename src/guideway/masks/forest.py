@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from guideway.masks.kernels import layout as at
 from guideway.masks.kernels.layout import NO_PICTURE
-from guideway.vocabulary.flat_trie import FlatTrie
+from guideway.vocabulary.trie import FlatTrie
 
 
 def untouched(shape: int | tuple[int, ...], kind: Any) -> NDArray[Any]:

@@ -37,11 +37,24 @@ from guideway.masks.gallery import DRAWN, Gallery, Shelf, sealed, shared_gallery
 from guideway.masks.kernels import layout as at
 from guideway.masks.kernels.layout import BOUND_SEARCH
 from guideway.masks.lalr import LalrNodes
-from guideway.masks.lengths import SEARCHED, Lengths, expand
-from guideway.masks.lexicon import Lexicon, large_lexicon, lexeme_of, run_of, shared_lexicon
-from guideway.masks.marks import Marks, is_marked, last_value
-from guideway.masks.members import MemberNodes
-from guideway.masks.objects import describe_whole, describe_words
+from guideway.masks.lexicon import (
+    SEARCHED,
+    Lengths,
+    Lexicon,
+    expand,
+    large_lexicon,
+    lexeme_of,
+    run_of,
+    shared_lexicon,
+)
+from guideway.masks.objects import (
+    Marks,
+    MemberNodes,
+    describe_whole,
+    describe_words,
+    is_marked,
+    last_value,
+)
 from guideway.masks.records import bounded_fields, counted_apart, readable
 from guideway.masks.verdicts import SHORT, Known, Verdicts
 from guideway.syntax.json_schema_source import JsonSchema

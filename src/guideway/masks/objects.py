@@ -1,8 +1,20 @@
-"""Tables of objects and unique items that kernels read."""
+"""Tables of objects and unique items that kernels read.
 
+Distinct array items that are objects or arrays have a MARK below the item, and their text in the
+state. As lexical states of captures they are slow (sourcemap-v3: masks of 0.04 s, 1 s before keys).
+At a MARK the last value is found by scanning the text backwards. Masks do not use the text, so what
+follows a MARK is partly unsure.
+
+For objects that depend on a formula (`MembersTemplate`), all states share names and trie. A
+state adds a row with the node of what follows each name. After a value: CHOICE of a comma, then
+MEMBER or the captured key of a class; and a closing brace if nothing is missing.
+"""
+
+import re
 from collections.abc import Iterable, Sequence
 from functools import lru_cache
 from typing import Final, Protocol, final
+from weakref import proxy
 
 import numpy as np
 
@@ -11,13 +23,101 @@ from guideway.lowering.expr import ALL_BYTES, EMPTY, EPSILON, concat, literal
 from guideway.lowering.fuel import attempt
 from guideway.lowering.json_items import DifferentStrings, ItemsTemplate
 from guideway.lowering.json_keysets import Unnamed
-from guideway.lowering.json_objects import START, ObjectTemplate
+from guideway.lowering.json_members import MembersTemplate
+from guideway.lowering.json_objects import START, Member, ObjectTemplate, Rest
 from guideway.lowering.json_progress import Rest as ItemsRest
 from guideway.lowering.json_text import QUOTE, JsonStyle, WordsTemplate, words_of
-from guideway.lowering.nodes import Call, Expr, Rule
+from guideway.lowering.nodes import Call, Capture, Expr, Rule
 from guideway.masks.arena import Arena
+from guideway.masks.forest import Row
 from guideway.masks.kernels import layout as at
 from guideway.masks.lexicon import Lexicon
+
+_KEPT: Final = 1024  # masks before the cache is cleared
+_STEPS: Final = re.compile(rb'[]{}[]|(\\*)"')
+_SCALAR: Final = re.compile(rb"[-+.0-9A-Za-z]*\Z")
+
+
+@final
+class Marks:
+    """The MARK nodes of one network; `masks` has sure and unsure tokens by macro state."""
+
+    def __init__(self, arena: Arena) -> None:
+        self._arena, self.any = arena, bool(arena.context[at.MARKS])
+        self._within: dict[int, bool] = {}
+        self._outside = {0}  # stacks without a MARK
+        self.masks: dict[int, tuple[Row, list[int]]] = {}
+
+    def make(self, item: int, number: int) -> int:
+        """Node of an item that is captured for the template and argument of that number."""
+        self._arena.context[at.CAPTURES] = self._arena.context[at.MARKS] = self.any = True
+        return self._arena.make(at.SEQUENCE, item, self._arena.make(at.MARK, number))
+
+    def key(self, macro: int) -> int:
+        """A macro state; within an item, the text of READ's target is in the upper half."""
+        if not self._is_within(macro):
+            return macro
+        return int(self._arena.context[at.AFTER_TEXT]) << 32 | macro
+
+    def kept(self, macro: int, row: Row, unsure: list[int]) -> tuple[Row, list[int], bool]:
+        """A mask that its caller must not cache; within items it is kept here for the next text."""
+        if self.any and self._is_within(macro):
+            if len(self.masks) >= _KEPT:
+                self.masks.clear()
+            self.masks[macro] = row, unsure
+        return row, unsure, False
+
+    def _is_within(self, macro: int) -> bool:
+        found = self._within.get(macro)
+        if found is None:
+            found = self._within[macro] = self._finds(self._arena.stacks(macro))
+        return found
+
+    def _finds(self, todo: list[int]) -> bool:
+        arena, seen = self._arena, set[int]()
+        while todo:
+            stack = todo.pop()
+            if stack in seen or stack in self._outside:
+                continue
+            seen.add(stack)
+            node, below = arena.pop(stack)
+            kind, *fields = arena.record(node)
+            while kind == at.FORKED:
+                todo.append(fields[0])
+                kind, *fields = arena.record(fields[1])
+            if kind == at.MARK:
+                return True
+            todo.append(below)
+        self._outside |= seen
+        return False
+
+
+def is_marked(capture: Capture) -> bool:
+    return isinstance(capture.template, ItemsTemplate) and not capture.item.regular
+
+
+def last_value(text: bytes) -> bytes:
+    r"""The JSON value that has just ended, found from quotes and brackets backwards.
+
+    >>> last_value(b'[{"a": "}"}, {"b": ["\\\\"]}')
+    b'{"b": ["\\\\"]}'
+    >>> last_value(b"[1, -25")
+    b'-25'
+    """
+    scalar = _SCALAR.search(text)
+    if scalar is not None and scalar[0]:
+        return scalar[0]
+    depth, inside, begin = 0, False, 0
+    for step in reversed([*_STEPS.finditer(text)]):
+        begin = step.end() - 1
+        if step[0][-1:] == b'"':
+            inside ^= len(step[1]) % 2 == 0
+        elif not inside:
+            depth += 1 if step[0] in b"]}" else -1
+        if depth == 0 and not inside:
+            break
+    return text[begin:]
+
 
 _SEARCHED: Final = 1 << 15
 """Expressions derived before giving up: intersected key languages of 2^21 states took minutes."""
@@ -348,3 +448,76 @@ class FrameNames:
 
     def _name(self, rank: int) -> list[int]:
         return self._arena.row(at.NAME, self.fields[at.O_NAME] + rank, 6)
+
+
+@final
+class MemberNodes:
+    """The states of all objects of one template; what follows a name is NAMED until it is read."""
+
+    def __init__(
+        self,
+        template: MembersTemplate,
+        number: int,
+        network: Nodes,
+        machine: Derivatives,
+        spellable: int,
+    ) -> None:
+        self._number = number
+        self._rests: list[Rest] = []
+        self._template, self._machine = template, machine
+        self._network: Nodes = proxy(network)  # it holds this object: avoids a cycle
+        self._readable = can_spell(template.names, spellable)
+        self._names: Names | None = None
+
+    def node(self, rest: Rest) -> int:
+        template, network, style = self._template, self._network, self._template.style
+        if rest.place < 0 and (whole := self._whole()) is not None:
+            return whole
+        if not self._readable or not template.is_known(rest):
+            return network.node(self._machine.unfold(Call(template, rest)))
+        arena, member, end = network.arena, self._member(rest), template.end(rest)
+        if rest.place < 0:
+            brace = network.node(concat(literal("{"), style.opened))
+            return arena.make(at.SEQUENCE, brace, arena.choice([network.node(end), member]))
+        if member != at.DEAD:
+            member = arena.make(at.SEQUENCE, network.node(style.comma), member)
+        return arena.choice([network.node(concat(style.closing, end)), member])
+
+    def _whole(self) -> int | None:
+        """Node of the whole object if its members are independent, else None."""
+        template, lexicon = self._template, self._network.lexicon
+        found = template.alone() if self._readable else None
+        if found is None or not all(
+            can_be_class(keys, lexicon, template.style.ordered) for keys, _ in found.classes
+        ):
+            return None
+        return describe_members(found, found.classes, template.style, self._network, self._machine)
+
+    def named(self, state: int, key: int) -> Expr:
+        """Expression of what follows the closing quote of a name in a state."""
+        return self._machine.unfold(Call(self._template, Member(self._rests[state], key)))
+
+    def _member(self, rest: Rest) -> int:
+        found = [self._named(rest), self._other(rest)]
+        options = [node for node in found if node != at.DEAD]
+        return self._network.arena.choice(options) if options else at.DEAD
+
+    def _other(self, rest: Rest) -> int:
+        other = concat(QUOTE, self._template.other(rest))
+        return self._network.node(other) if self._machine.alive(other) else at.DEAD
+
+    def _named(self, rest: Rest) -> int:
+        template, network = self._template, self._network
+        values = [at.DEAD] * len(template.names)
+        number = len(self._rests)
+        self._rests.append(rest)
+        for key in template.names_of(rest, self._machine.living):
+            values[key] = network.arena.make(at.NAMED, self._number, number, key)
+        if values.count(at.DEAD) == len(values):
+            return at.DEAD
+        if self._names is None:
+            self._names = Names(template.names, network.arena)
+        fields = describe_style(template.style, network.lexicon)
+        fields[at.O_BARE] = 1
+        frame = self._names.frame(values, [False] * len(values), fields)
+        return network.arena.make(at.MEMBER, frame)

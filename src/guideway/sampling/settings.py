@@ -4,20 +4,275 @@ The names are those of transformers (`stop` is its `stop_strings`, `logit_bias` 
 `sequence_bias`), or of llama.cpp if transformers has none. Everything is off by default; only the
 end ids of a model's generation config are read. This module does not import torch, and does not
 know whether a constraint fits the limits (`engine.limits`).
+
+The default order of stages that change probabilities is transformers'; `"llama.cpp"` is that of
+llama.cpp. Stages that one of them lacks are placed by effect: top-nσ first, XTC and mirostat last.
+Bias, penalties and bans come before.
+
+Type checkers read the settings as keyword arguments from the typed dicts, which do not run:
+`Sampling.of` reads the arguments. A test compares the names and types.
 """
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+import difflib
+import math
+import re
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, fields, replace
-from typing import Any, Final, TypeAlias, final
+from typing import Any, Final, TypeAlias, TypedDict, TypeGuard, cast, final
 
 import numpy as np
 
 from guideway.errors import LimitError, UnsupportedError, brief, one_line
-from guideway.sampling.checks import check, wrong
-from guideway.sampling.order import read_order
-from guideway.sampling.presets import preset
 from guideway.sampling.search import Search, check_search, search_of
 from guideway.syntax.names import did_you_mean
+
+PRESETS: Final[dict[str, tuple[float, float]]] = {
+    "code generation": (0.2, 0.1),
+    "creative writing": (0.7, 0.8),
+    "chatbot": (0.5, 0.5),
+    "code comments": (0.3, 0.2),
+    "data analysis scripting": (0.2, 0.1),
+    "exploratory code": (0.6, 0.7),
+}
+
+
+def preset(name: object) -> tuple[float, float]:
+    """(temperature, top_p) of a use; `_` and `-` count as spaces.
+
+    >>> preset("creative_writing")
+    (0.7, 0.8)
+    """
+    plain = str(name).lower().replace("_", " ").replace("-", " ")
+    if plain in PRESETS:
+        return PRESETS[plain]
+    near = difflib.get_close_matches(plain, PRESETS, 1)
+    hint = f"did you mean {near[0]!r}?" if near else f"there are {', '.join(PRESETS)}"
+    raise UnsupportedError(f"there is no preset {name!r}; {hint}", feature=str(name))
+
+
+ORDERS: Final[dict[str, tuple[str, ...]]] = {
+    "transformers": (
+        "top_n_sigma", "temperature", "top_h", "top_k", "top_p", "min_p", "typical_p",
+        "epsilon_cutoff", "eta_cutoff", "xtc", "mirostat",
+    ),
+    "llama.cpp": (
+        "top_n_sigma", "top_k", "typical_p", "top_p", "min_p", "xtc", "top_h", "epsilon_cutoff",
+        "eta_cutoff", "temperature", "mirostat",
+    ),
+}  # fmt: skip
+STAGES: Final = ORDERS["transformers"]
+
+
+def read_order(given: str | Iterable[str], on: Collection[str]) -> tuple[str, ...]:
+    """The order of stages by name, or as a list that has all stages in `on`.
+
+    >>> read_order(["top_p", "temperature"], {"temperature"})
+    ('top_p', 'temperature')
+    """
+    if isinstance(given, str):
+        if given not in ORDERS:
+            raise UnsupportedError(
+                f"order is {given!r}: it must be one of {', '.join(map(repr, ORDERS))}, or a list "
+                f"of stages",
+                feature="order",
+            )
+        return ORDERS[given]
+    order = list[str]()
+    for name in given:
+        if name not in STAGES:
+            near = difflib.get_close_matches(name, STAGES, 1)
+            hint = f"did you mean {near[0]!r}?" if near else f"there are {', '.join(STAGES)}"
+            raise UnsupportedError(
+                f"order has {name!r}, which is not a stage; {hint}", feature="order"
+            )
+        if name in order:
+            raise UnsupportedError(f"order names {name!r} twice", feature="order")
+        order.append(name)
+    if missing := [name for name in STAGES if name in on and name not in order]:
+        raise UnsupportedError(
+            f"order lacks {', '.join(missing)}, which the settings turn on", feature="order"
+        )
+    return tuple(order)
+
+
+LONE: Final = re.compile("[\ud800-\udfff]")
+
+Check: TypeAlias = tuple[Callable[[object], bool], str]
+
+
+def check(values: Mapping[str, object]) -> None:
+    """Refuse the first value that is out of its range."""
+    for name, value in values.items():
+        if value is None and name in OPTIONAL:
+            continue
+        right, allowed = RANGES[name]
+        if not right(value):
+            raise wrong(name, value, allowed)
+
+
+def wrong(name: str, value: object, allowed: str) -> LimitError:
+    """The error for a setting with this value."""
+    given = value if isinstance(value, int) else None
+    return LimitError(f"{name} is {value!r}: it must be {allowed}", limit=name, given=given)
+
+
+def _is_number(value: object) -> TypeGuard[float | int]:
+    return isinstance(value, int | float) and not isinstance(value, bool) and math.isfinite(value)
+
+
+def _numbers(
+    low: float | int, high: float | int, allowed: str, *, but: float | int | None = None
+) -> Check:
+    """Numbers from `low` to `high`, except the end `but`."""
+    return (lambda value: _is_number(value) and low <= value <= high and value != but), allowed
+
+
+def _counts(low: int) -> Check:
+    return (lambda value: _is_count(value, low)), f"an integer from {low} up"
+
+
+def _is_count(value: object, low: float | int) -> bool:
+    return isinstance(value, int) and not isinstance(value, bool) and value >= low
+
+
+def _is_one_of(value: object, names: tuple[str, ...]) -> bool:
+    return isinstance(value, str) and value in names
+
+
+def _is_text(value: object) -> bool:
+    return isinstance(value, str) and value != "" and not LONE.search(value)
+
+
+def _is_texts(value: object) -> bool:
+    texts = [value] if isinstance(value, str) else value
+    return isinstance(texts, list | tuple) and all(map(_is_text, cast("Iterable[object]", texts)))
+
+
+def _is_ids(value: object) -> bool:
+    """Return True for a non-empty sequence of token ids."""
+    if not isinstance(value, list | tuple) or not value:
+        return False
+    return all(_is_count(each, 0) for each in cast("Iterable[object]", value))
+
+
+def _is_words(value: object) -> bool:
+    if not isinstance(value, list | tuple):
+        return False
+    words = cast("Iterable[object]", value)
+    return all(_is_text(word) or _is_ids(word) for word in words)
+
+
+def is_bias(value: object) -> bool:
+    """Return True for a function, or a mapping or pairs of keys (tokens, texts) to numbers."""
+    if callable(value):
+        return True
+    if isinstance(value, Mapping):
+        pairs = [*cast("Mapping[object, object]", value).items()]
+    elif isinstance(value, list | tuple):
+        listed = [*cast("Iterable[object]", value)]
+        if not all(isinstance(each, list | tuple) for each in listed):
+            return False
+        pairs = [tuple(cast("Iterable[object]", each)) for each in listed]
+    else:
+        return False
+    return all(len(pair) == 2 and _is_key(pair[0]) and _is_number(pair[1]) for pair in pairs)
+
+
+def _is_key(value: object) -> bool:
+    return _is_count(value, 0) or _is_text(value) or _is_ids(value)
+
+
+def is_judge(value: object) -> bool:
+    """Return True for a ranking of texts."""
+    if isinstance(value, str):
+        return value in ("logprob", "majority")
+    classifier = getattr(value, "classifier", value)
+    judges = callable(getattr(classifier, "log_probs", None))
+    if isinstance(classifier, type):  # the class of a classifier is no judge, `float` is
+        return not judges
+    return callable(value) or judges
+
+
+BIAS: Final = (
+    "a mapping from token ids, tuples of them, or texts to finite numbers, or a function from the "
+    "text so far to such a mapping"
+)
+SHARE: Final = _numbers(0, 1, "a number above 0 and at most 1", but=0)
+CUTOFF: Final = _numbers(0, 1, "a number from 0 to below 1", but=1)
+FRACTION: Final = _numbers(0, 1, "a number from 0 to 1")
+FINITE: Final = _numbers(-math.inf, math.inf, "a finite number")
+POSITIVE: Final = _numbers(0, math.inf, "a finite number above 0", but=0)
+NOT_NEGATIVE: Final = _numbers(0, math.inf, "a finite number from 0 up")
+
+EXACTNESS: Final = ("local", "rejection", "asap", "smc")
+JUDGE: Final = '"logprob", "majority", a classifier, or a function from a text to a number'
+
+RANGES: Final[Mapping[str, Check]] = {
+    "do_sample": ((lambda value: isinstance(value, bool)), "True, False or None"),
+    "temperature": NOT_NEGATIVE,
+    "top_k": _counts(0),
+    "top_p": SHARE,
+    "min_p": FRACTION,
+    "typical_p": SHARE,
+    "epsilon_cutoff": CUTOFF,
+    "eta_cutoff": CUTOFF,
+    "top_h": SHARE,
+    "top_n_sigma": POSITIVE,
+    "xtc_probability": FRACTION,
+    "xtc_threshold": FRACTION,
+    "mirostat_mode": ((lambda value: _is_count(value, 0) and value in (0, 1, 2)), "0, 1 or 2"),
+    "mirostat_tau": POSITIVE,
+    "mirostat_eta": POSITIVE,
+    "repetition_penalty": POSITIVE,
+    "presence_penalty": FINITE,
+    "frequency_penalty": FINITE,
+    "flat_penalty": FINITE,
+    "no_repeat_ngram_size": _counts(0),
+    "bad_words_ids": (_is_words, "a list of texts and of lists of token ids, none empty"),
+    "logit_bias": (is_bias, BIAS),
+    "dry_multiplier": NOT_NEGATIVE,
+    "dry_base": _numbers(1, math.inf, "a finite number from 1 up"),
+    "dry_allowed_length": _counts(1),
+    "dry_sequence_breakers": (_is_texts, "a list of texts, none empty or with surrogates"),
+    "order": (
+        _is_texts,
+        'a list of stages, "transformers" or "llama.cpp"',
+    ),
+    "seed": ((lambda value: _is_count(value, -math.inf)), "an integer"),
+    "stop": (_is_texts, "a text or a list of texts, none empty or with surrogates"),
+    "min_new_tokens": _counts(0),
+    "max_new_tokens": _counts(1),
+    "num_return_sequences": _counts(1),
+    "num_beams": _counts(1),
+    "length_penalty": FINITE,
+    "early_stopping": (
+        (lambda value: isinstance(value, bool) or _is_one_of(value, ("never",))),
+        'True, False or "never"',
+    ),
+    "num_beam_groups": _counts(1),
+    "diversity_penalty": NOT_NEGATIVE,
+    "stochastic_beams": ((lambda value: isinstance(value, bool)), "True or False"),
+    "penalty_alpha": FRACTION,
+    "best_of": _counts(1),
+    "best_by": (is_judge, JUDGE),
+    "exactness": (
+        (lambda value: _is_one_of(value, EXACTNESS)),
+        f"one of {', '.join(map(repr, EXACTNESS))}",
+    ),
+    "max_attempts": _counts(1),
+    "particles": _counts(1),
+    "resample_below": FRACTION,
+    "critic": (callable, "a function from a text to a number"),
+}
+OPTIONAL: Final = {
+    "do_sample", "temperature", "top_k", "top_p", "min_p", "typical_p", "epsilon_cutoff",
+    "eta_cutoff", "top_h", "top_n_sigma", "xtc_probability", "mirostat_mode", "repetition_penalty",
+    "presence_penalty", "frequency_penalty", "flat_penalty", "no_repeat_ngram_size",
+    "bad_words_ids", "logit_bias", "dry_multiplier", "seed", "length_penalty", "early_stopping",
+    "diversity_penalty", "penalty_alpha", "best_of", "best_by", "max_attempts", "particles",
+    "resample_below", "critic",
+}  # fmt: skip
+
 
 # Names of transformers that are refused, with what to write instead.
 ELSEWHERE: Final = {
@@ -349,3 +604,57 @@ def _unknown(name: str, also: Iterable[str]) -> UnsupportedError:
         f"{name!r} is not an argument{hint or '; help(guideway.Sampling) lists the settings'}",
         feature=name,
     )
+
+
+class SamplingArguments(TypedDict, total=False):
+    """Every setting of `Sampling` but the number of sequences, and transformers' other names."""
+
+    do_sample: bool | None
+    temperature: float | int | None
+    top_k: int | None
+    top_p: float | int | None
+    min_p: float | int | None
+    typical_p: float | int | None
+    epsilon_cutoff: float | int | None
+    eta_cutoff: float | int | None
+    top_h: float | int | None
+    top_n_sigma: float | int | None
+    xtc_probability: float | int | None
+    xtc_threshold: float | int
+    mirostat_mode: int | None
+    mirostat_tau: float | int
+    mirostat_eta: float | int
+    repetition_penalty: float | int | None
+    presence_penalty: float | int | None
+    frequency_penalty: float | int | None
+    flat_penalty: float | int | None
+    no_repeat_ngram_size: int | None
+    bad_words_ids: Sequence[str | Sequence[int]] | None
+    bad_words: Sequence[str | Sequence[int]] | None
+    logit_bias: Bias | Sequence[Any] | Callable[[str], Bias] | None
+    sequence_bias: Bias | Sequence[Any] | Callable[[str], Bias] | None
+    dry_multiplier: float | int | None
+    dry_base: float | int
+    dry_allowed_length: int
+    dry_sequence_breakers: str | Sequence[str]
+    order: str | Sequence[str]
+    seed: int | None
+    stop: str | tuple[str, ...] | list[str]
+    stop_strings: str | tuple[str, ...] | list[str]
+    min_new_tokens: int
+    max_new_tokens: int
+    max_tokens: int
+    num_beams: int
+    length_penalty: float | int | None
+    early_stopping: bool | str | None
+    num_beam_groups: int
+    diversity_penalty: float | int | None
+    stochastic_beams: bool
+    penalty_alpha: float | int | None
+    best_of: int | None
+    best_by: Any
+    exactness: str
+    max_attempts: int | None
+    particles: int | None
+    resample_below: float | int | None
+    critic: Callable[[str], float | int] | None

@@ -8,9 +8,9 @@ from typing import Final, Never, TypeAlias, final
 
 from guideway.errors import SourceError
 from guideway.syntax.names import did_you_mean
+from guideway.syntax.regions import Others, Special
 from guideway.syntax.source import Cursor
 from guideway.syntax.sources import Source
-from guideway.syntax.special import Others, Special
 
 
 @final

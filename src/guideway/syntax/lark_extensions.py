@@ -10,7 +10,7 @@
     ""                    the empty string, which Lark's strings cannot be
 
 Each of the first five becomes a string that occurs in no text, a terminal for Lark. `Part` keeps
-its meaning and its place. The last becomes an empty regex (`syntax.lark_sizes`). The rest of
+its meaning and its place. The last becomes an empty regex (`syntax.lark_reader`). The rest of
 llguidance's notation is refused by name, with a replacement.
 """
 
@@ -24,9 +24,9 @@ from guideway.errors import LimitError, SourceError, UnsupportedError
 from guideway.syntax.json_schema_source import JsonSchema
 from guideway.syntax.json_text import Json, read_json, show
 from guideway.syntax.names import did_you_mean
+from guideway.syntax.regions import Others, Special, Substring, substring
 from guideway.syntax.source import describe_place
 from guideway.syntax.sources import Either, Source
-from guideway.syntax.special import Others, Special, Substring, substring
 
 Nested: TypeAlias = Callable[[str], Source]
 

@@ -1,4 +1,4 @@
-"""Read a Lark source with Lark's own loader.
+"""Read a Lark source with Lark's own loader, within limits on what Lark expands.
 
 The result holds no objects of Lark's, and no file is read: the source has the imported texts.
 `syntax.lark_errors` converts Lark's errors.
@@ -6,13 +6,13 @@ The result holds no objects of Lark's, and no file is read: the source has the i
 
 import re
 from collections import Counter
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from contextlib import suppress
 from importlib import import_module
-from itertools import chain
-from typing import Any, Final
+from itertools import chain, compress, product
+from typing import Any, Final, TypeAlias, final
 
-from guideway.errors import SourceError, UnsupportedError
+from guideway.errors import LimitError, SourceError, UnsupportedError
 from guideway.syntax.lark_errors import (
     Indentation,
     LarkGrammar,
@@ -23,21 +23,424 @@ from guideway.syntax.lark_errors import (
     refusals,
     within,
 )
-from guideway.syntax.lark_extensions import PART, Part
+from guideway.syntax.lark_extensions import COMMENT, PART, REGEX, STRING, Part
 from guideway.syntax.lark_lalr import Spend, production, tabulate, without_dead
-from guideway.syntax.lark_sizes import (
-    check_arguments,
-    check_expansions,
-    check_size,
-    check_templates,
-    check_terminals,
-    with_empty,
-)
 from guideway.syntax.lark_source import Lark, read_indenter
 from guideway.syntax.names import did_you_mean
 from guideway.syntax.regex import parse_regex
 from guideway.syntax.regex_tree import Anchor, Boundary, Look, children, refers_by_number
-from guideway.syntax.special import Substring
+from guideway.syntax.regions import Substring
+from guideway.syntax.source import describe_place
+
+DEEPEST: Final = 400
+"""Nesting of parentheses, and of terminals in terminals.
+
+Lark reads 480 parentheses, fewer from a deep call stack. It takes 9 s for 2,000 nested terminals,
+then fails.
+"""
+
+MOST_COPIED: Final = 1 << 15
+"""Words copied into terminals that name others, in all; Lark takes 10 s for them."""
+
+MOST_BLANK: Final = 8_000
+"""Blank lines in a row; Lark takes 0.3 s for so many, and 74 s for 200,000."""
+
+_PAID: Final = 14  # budget units per word, by Lark's time
+_COPIED: Final = 40  # and per copied word
+_WORD: Final = re.compile(
+    rf"""{COMMENT}|(?P<word>{STRING}|{REGEX}|\w+)|(?P<unclosed>"|/(?!/))"""
+    r"""|(?P<open>[(\[])|(?P<close>[)\]])|\n[ \t]*(?=[\w%?!])"""
+)
+_GROUP: Final = re.compile(r"\\.|\[\^?\]?(?:\\.|[^\]\\])*\]|[()]", re.DOTALL)
+_CHANGED: Final = frozenset({"extend", "override"})  # keywords before a defined name
+
+
+def check_size(text: str, spend: Callable[[int], None]) -> None:
+    """Refuse deep nesting, long runs of blank lines and unclosed strings and regexes."""
+    _check_blank(text)
+    depth = 0
+    for found in _WORD.finditer(text):
+        match found.lastgroup:
+            case "word":
+                spend(_PAID)
+                if found[0][0] == "/":
+                    _check_groups(found)
+            case "unclosed":
+                # Lark would take 1.6^n steps for n backslashes after it.
+                what = "string" if found[0] == '"' else "regex"
+                raise SourceError(
+                    f"this {what} is never closed",
+                    place=describe_place(text, found.start()),
+                    text=text,
+                    position=found.start(),
+                )
+            case "open":
+                depth += 1
+                if depth > DEEPEST:
+                    raise _too_deep(text, found.start())
+            case "close":
+                depth -= 1
+            case _:
+                depth = 0 if found[0].startswith("\n") else depth  # a definition begins
+
+
+def _check_blank(text: str) -> None:
+    """Refuse long runs of blank lines; Lark backtracks over each line end in them."""
+    blank = 0
+    for number, line in enumerate(text.split("\n"), 1):
+        blank = 0 if line.strip() else blank + 1
+        if blank > MOST_BLANK:
+            raise LimitError(
+                f"more than {MOST_BLANK} blank lines in a row",
+                limit="blank lines",
+                given=MOST_BLANK,
+                place=f"line {number}",
+            )
+
+
+def _check_groups(regex: re.Match[str]) -> None:
+    """Refuse a regex with groups nested too deeply for `re`."""
+    depth = 0
+    for found in _GROUP.finditer(regex[0]):
+        depth += {"(": 1, ")": -1}.get(found[0], 0)
+        if depth > DEEPEST:
+            raise _too_deep(regex.string, regex.start() + found.start())
+
+
+def _too_deep(text: str, position: int) -> LimitError:
+    return LimitError(
+        f"parentheses nest more than {DEEPEST} levels deep",
+        limit="nesting",
+        given=DEEPEST,
+        place=describe_place(text, position),
+        text=text,
+        position=position,
+    )
+
+
+def check_terminals(reading: Reading, spend: Callable[[int], None]) -> None:
+    """Refuse terminals that grow too large or nest too deeply when Lark expands them."""
+    terminals = _terminals(each.text for each in reading.texts.values())
+    sizes = _sizes(terminals)
+    copied = sum(sizes[name] - len(words) for name, words in terminals.items())
+    if copied > MOST_COPIED:
+        name = max(sizes, key=sizes.__getitem__)
+        raise reading.exceeded(
+            f"terminals that name others come to more than {MOST_COPIED} strings and regexes, as "
+            f"each is worked in wherever it is named: {name:.60} alone to {sizes[name]}",
+            name,
+            limit="parts of terminals",
+            given=MOST_COPIED,
+            needed=copied,
+        )
+    spend(_COPIED * copied)
+    levels = dict[str, int]()
+    for name in sizes:  # named terminals come before those that name them
+        levels[name] = 1 + max((levels.get(word, 0) for word in terminals[name]), default=0)
+    deepest = max(levels.values(), default=0)
+    if deepest > DEEPEST:
+        name = max(levels, key=levels.__getitem__)
+        raise reading.exceeded(
+            f"terminals name one another in {deepest} levels, {DEEPEST} are allowed",
+            name,
+            limit="nesting",
+            given=DEEPEST,
+            needed=deepest,
+        )
+
+
+def _terminals(texts: Iterable[str]) -> dict[str, list[str]]:
+    """Words in the definitions of each terminal, over all texts."""
+    found = dict[str, list[str]]()
+    for text in texts:
+        words = list[str]()
+        begun = True
+        for each in _WORD.finditer(text):
+            if each.lastgroup is None and each[0].startswith("\n"):
+                begun = True
+            elif each.lastgroup == "word" and begun:
+                begun = each[0] in _CHANGED
+                words = found.setdefault(each[0], []) if each[0].isupper() else []
+            elif each.lastgroup == "word":
+                words.append(each[0])
+    return found
+
+
+def _sizes(terminals: Mapping[str, list[str]]) -> dict[str, int]:
+    """Expanded size of each terminal; Lark refuses recursion later."""
+    found, opened = dict[str, int](), set[str]()
+    for each in terminals:
+        todo = [each]
+        while todo:
+            name = todo[-1]
+            if name in found:
+                todo.pop()
+                continue
+            missing = [word for word in terminals[name] if word in terminals and word not in found]
+            if missing and name not in opened:
+                opened.add(name)
+                todo += missing
+                continue
+            todo.pop()
+            found[name] = min(sum(found.get(word, 1) for word in terminals[name]), 1 << 62)
+    return found
+
+
+MOST: Final = 1 << 17
+"""Symbols in the expansions of one rule; Lark takes about a second for them."""
+
+_EXPANSIONS_PAID: Final = 2  # budget units per symbol and per expansion, by Lark's time
+_ENOUGH: Final = 1 << 40
+_WRITTEN_OUT: Final = 50  # from so many repetitions on, Lark makes rules
+_FEW: Final = 5  # of so many each
+
+_Size: TypeAlias = tuple[int, int]  # expansions, symbols in all of them
+
+
+def check_expansions(
+    rules: Sequence[Any], uses: Mapping[str, int], spend: Callable[[int], None], reading: Reading
+) -> None:
+    """Refuse rules with too many expansions; `uses` counts the instances of each template."""
+    for name, params, tree, _ in rules:
+        count, symbols = size_of(tree)
+        if symbols > MOST:
+            raise reading.exceeded(
+                f"the rule {name!s:.60} comes to more than {MOST} symbols when all its options, "
+                "choices and repetitions are written out, as Lark does: name parts of it as rules",
+                str(name),
+                limit="symbols of a rule",
+                given=MOST,
+                needed=symbols,
+            )
+        if params:
+            spend(_EXPANSIONS_PAID * (count + symbols) * uses.get(str(name), 0))
+        else:  # `check_size` charges for the words themselves
+            spend(_EXPANSIONS_PAID * max(count + symbols - 2 * _words(tree), 0))
+
+
+def _words(tree: Any) -> int:
+    return sum(part.data == "value" for part in tree.iter_subtrees())
+
+
+def size_of(tree: Any) -> tuple[int, int]:
+    """Number of expansions of a rule, and of symbols in them and in rules made for repetitions."""
+    known, more = dict[int, _Size](), 0
+    for part in tree.iter_subtrees():  # innermost first
+        sizes = [known.get(id(child), (1, 1)) for child in part.children]
+        match part.data:
+            case "expansions":
+                found = sum(count for count, _ in sizes), sum(symbols for _, symbols in sizes)
+            case "expansion":
+                found = _row(sizes)
+            case "maybe":
+                found = sizes[0][0] + 1, 2 * sizes[0][1]
+            case "expr":
+                found, made = _repeated(sizes[0], [str(each) for each in part.children[1:]])
+                more += made
+            case _:
+                found = sizes[0]
+        known[id(part)] = min(found[0], _ENOUGH), min(found[1], _ENOUGH)
+    count, symbols = known[id(tree)]
+    return count, symbols + more
+
+
+def _row(sizes: Sequence[_Size]) -> _Size:
+    count, symbols = 1, 0
+    for more, others in sizes:
+        count, symbols = count * more, symbols * more + others * count
+        count, symbols = min(count, _ENOUGH), min(symbols, _ENOUGH)
+    return count, symbols
+
+
+def _repeated(size: _Size, operator: Sequence[str]) -> tuple[_Size, int]:
+    """Size of a repetition in its rule, and the symbols of the rules made for it."""
+    count, symbols = size
+    match operator:
+        case ["?"]:
+            return (count + 1, symbols), 0
+        case ["~", *numbers]:
+            low, high = int(numbers[0]), int(numbers[-1])
+            if high < _WRITTEN_OUT:
+                rows = [_row([size] * number) for number in range(low, high + 1)]
+                return (sum(row[0] for row in rows), sum(row[1] for row in rows)), 0
+            return (1, 2), high.bit_length() * _FEW * _row([size] * _FEW)[1]
+        case _:
+            return (2 if operator == ["*"] else 1, 1), 2 * symbols + count
+
+
+MOST_RULES: Final = 4096
+LONGEST: Final = 1 << 16  # characters of the name of an instance
+
+
+def check_templates(rules: Sequence[Any], reading: Reading) -> Counter[str]:
+    """Count the instances of each template; refuse too many, or too long names."""
+    templates = {str(name): (params, tree) for name, params, tree, _ in rules if params}
+    todo = [(tree, dict[str, str]()) for _, params, tree, _ in rules if templates and not params]
+    seen, uses = set[str](), Counter[str]()
+    for tree, names in todo:  # grows
+        said = dict[int, str]()
+        for part in tree.iter_subtrees():
+            children = [_name(child, said, names) for child in part.children]
+            if part.data != "template_usage":
+                said[id(part)] = children[0] if len(children) == 1 else str(part.data)
+                continue
+            template, *arguments = children
+            rule = said[id(part)] = f"{template}{{{','.join(arguments)}}}"
+            if rule in seen or template not in templates:
+                continue
+            seen.add(rule)
+            uses[template] += 1
+            if len(seen) > MOST_RULES or len(rule) > LONGEST:
+                raise reading.exceeded(
+                    f"the template {template!r} comes to more rules, or longer names of them, than "
+                    f"there may be, {MOST_RULES} and {LONGEST} characters: {rule:.60}",
+                    template,
+                    limit="rules of templates",
+                    given=MOST_RULES,
+                )
+            params, inside = templates[template]
+            todo.append((inside, dict(zip(map(str, params), arguments, strict=False))))
+    return uses
+
+
+def check_arguments(rules: Sequence[Any], defined: Sequence[Any], reading: Reading) -> None:
+    """Refuse templates used without arguments: Lark leaves their rules undefined."""
+    known = {rule.origin for rule in rules}
+    for symbol in (symbol for rule in rules for symbol in rule.expansion):
+        if not symbol.is_term and symbol not in known:
+            name = str(symbol.name)
+            params = next((", ".join(each[1]) for each in defined if each[0] == name), "")
+            found = re.search(rf"(?<!\w){re.escape(name)}(?!\w|\s*\{{)", reading.text)
+            raise reading.placed(
+                f"the template {name} stands without what goes in its braces: {name}{{{params}}}",
+                None if found is None else found.start(),
+            )
+
+
+def _name(child: Any, said: Mapping[int, str], names: Mapping[str, str]) -> str:
+    """Name of a part of a rule, with parameters replaced by arguments."""
+    found = said.get(id(child))
+    if found is not None:
+        return found
+    name = str(getattr(child, "name", child))
+    return names.get(name, name)
+
+
+MOST_EMPTY: Final = 8  # possibly empty symbols in a row before it is cut
+CUT: Final = 4  # number of them before the cut
+MOST_ROWS: Final = 4096  # additional rows
+MADE: Final = "__"  # prefix of the rules that Lark made
+
+
+def with_empty(
+    rules: list[Any], empty: Collection[str], nothing: Collection[str], reading: Reading
+) -> list[Any]:
+    """Add the rows that omit symbols in `empty`, and remove symbols in `nothing` everywhere."""
+    return _Rows(rules, empty, nothing, reading).all() if empty or nothing else rules
+
+
+@final
+class _Rows:
+    """The rows found so far."""
+
+    def __init__(
+        self,
+        rules: Sequence[Any],
+        empty: Collection[str],
+        nothing: Collection[str],
+        reading: Reading,
+    ) -> None:
+        self._rules, self._reading = rules, reading
+        made = _made(rules)
+        hollow = _hollow(made, {*empty, *nothing})
+        self._nothing = {*nothing, *_void(made, hollow, nothing)}
+        self._empty = {*empty, *hollow} - self._nothing
+        self._made: Any = import_module("lark.grammar")
+        self._found = dict[tuple[str, tuple[str, ...]], Any]()
+        self._rests = dict[tuple[str, tuple[str, ...]], Any]()
+
+    def all(self) -> list[Any]:
+        for rule in self._rules:
+            name = str(rule.origin.name)
+            if name not in self._nothing:
+                symbols = [each for each in rule.expansion if str(each.name) not in self._nothing]
+                solid = name in self._empty
+                self._add(rule, rule.origin, symbols, solid=solid)
+        return list(self._found.values())
+
+    def _add(self, rule: Any, origin: Any, symbols: list[Any], *, solid: bool) -> None:
+        """Add a row and its variants without empty symbols; `solid` omits the empty row."""
+        symbols = self._short(rule, symbols)
+        options = [[True, False] if str(s.name) in self._empty else [True] for s in symbols]
+        for kept in product(*options):
+            row = list(compress(symbols, kept))
+            same = len(row) == 1 and row[0] == origin and len(rule.expansion) > 1
+            if same or (solid and not row):
+                continue
+            made = self._made.Rule(origin, row, len(self._found), rule.alias, rule.options)
+            self._found.setdefault(_key(origin, row), made)
+        if len(self._found) > len(self._rules) + MOST_ROWS:
+            raise self._reading.exceeded(
+                f"with and without what may be empty there are more than {MOST_ROWS} rows in the "
+                f"rules, in {rule.origin.name} and others",
+                str(rule.origin.name),
+                limit="rows of rules",
+                given=MOST_ROWS,
+            )
+
+    def _short(self, rule: Any, symbols: list[Any]) -> list[Any]:
+        """Move the rest of a row with many empty symbols to a rule of its own."""
+        places = [at for at, symbol in enumerate(symbols) if str(symbol.name) in self._empty]
+        if len(places) <= MOST_EMPTY:
+            return symbols
+        cut = places[CUT]
+        key = _key(rule.origin, symbols[cut:])
+        rest = self._rests.get(key)
+        if rest is None:
+            name = f"{MADE}{rule.origin.name}_rest_{len(self._rests)}"
+            rest = self._rests[key] = self._made.NonTerminal(name)
+            if len(places) - CUT == len(symbols) - cut:
+                self._empty.add(name)
+            self._add(rule, rest, symbols[cut:], solid=True)
+        return [*symbols[:cut], rest]
+
+
+def _key(origin: Any, symbols: Sequence[Any]) -> tuple[str, tuple[str, ...]]:
+    return str(origin.name), tuple(str(symbol.name) for symbol in symbols)
+
+
+def _made(rules: Sequence[Any]) -> dict[str, list[list[str]]]:
+    """Rows of the rules that Lark made."""
+    found = dict[str, list[list[str]]]()
+    for rule in rules:
+        name = str(rule.origin.name)
+        if name.startswith(MADE):
+            found.setdefault(name, []).append([str(symbol.name) for symbol in rule.expansion])
+    return found
+
+
+def _hollow(made: dict[str, list[list[str]]], empty: set[str]) -> set[str]:
+    """Rules made by Lark that may be empty."""
+    found, size = set[str](), -1
+    while size < len(found):
+        size = len(found)
+        found |= {
+            name
+            for name, rows in made.items()
+            if any(row and empty.union(found).issuperset(row) for row in rows)
+        }
+    return found
+
+
+def _void(made: dict[str, list[list[str]]], hollow: set[str], nothing: Collection[str]) -> set[str]:
+    """Rules made by Lark that are always empty."""
+    found, size = set(hollow), -1
+    while size != len(found):
+        size = len(found)
+        known = found.union(nothing)
+        found = {name for name in found if all(known.issuperset(row) for row in made[name])}
+    return found
+
 
 _NUMBER: Final = re.compile(r"\\[1-9]")
 COLLISION: Final = "Reduce/Reduce"  # beginning of Lark's message

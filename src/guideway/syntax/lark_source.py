@@ -40,7 +40,7 @@ class Lark(Source[str]):
     """The texts that a Lark grammar parses, as Lark itself reads it.
 
     guideway extends Lark's notation by JSON Schemas (`%json`), special tokens and more
-    (`syntax.lark_extensions`), and by terminals that may be empty (`syntax.lark_sizes`).
+    (`syntax.lark_extensions`), and by terminals that may be empty (`syntax.lark_reader`).
 
     Example:
         >>> Lark('start: "a" start | "b"').lexer is None

@@ -12,9 +12,8 @@ from typing import Final, final
 
 from guideway.errors import SourceError, brief
 from guideway.syntax.names import did_you_mean
-from guideway.syntax.regions import Until
+from guideway.syntax.regions import Special, Until
 from guideway.syntax.sources import Choice, Either, Literal, Regex, Sequence, Source, Text
-from guideway.syntax.special import Special
 from guideway.syntax.tool_literals import Elements, Literals, Parts
 
 _MARKED: Final = re.compile("«(.*?)»")

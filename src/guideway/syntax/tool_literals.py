@@ -23,7 +23,7 @@ from guideway.syntax.json_schema_tree import (
     Strings,
 )
 from guideway.syntax.python_types import type_source
-from guideway.syntax.regions import Until
+from guideway.syntax.regions import Special, Until
 from guideway.syntax.sources import (
     Both,
     Either,
@@ -34,7 +34,6 @@ from guideway.syntax.sources import (
     Source,
     Text,
 )
-from guideway.syntax.special import Special
 from guideway.syntax.written import parts_of
 
 _TEXTS: Final[frozenset[Kind]] = frozenset(("string", "null"))

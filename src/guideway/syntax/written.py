@@ -8,7 +8,7 @@ from guideway.errors import LimitError, brief
 from guideway.syntax.gbnf import tokens_of
 from guideway.syntax.json_schema_source import JsonSchema
 from guideway.syntax.lark_source import Lark
-from guideway.syntax.regions import Captured, Region, Regions, Tag, Thinking, Until
+from guideway.syntax.regions import Captured, Region, Regions, Substring, Tag, Thinking, Until
 from guideway.syntax.sources import (
     Both,
     Choice,
@@ -24,7 +24,6 @@ from guideway.syntax.sources import (
     Text,
     with_tokens,
 )
-from guideway.syntax.special import Substring
 
 DEEPEST: Final = 100
 """Nesting of sources: each level takes several of the 1,000 nested calls that Python allows."""

@@ -20,7 +20,7 @@ import numpy as np
 
 from guideway.extras import installed
 from guideway.vocabulary.array_file import Record, packed, unpacked
-from guideway.vocabulary.flat_trie import FlatTrie
+from guideway.vocabulary.trie import FlatTrie
 
 MOST_FILES: Final = 32  # 1 to 10 MB each
 WORTH_TOKENS: Final = 8192  # fewer are sorted faster (3 ms) than a file is found, read and checked

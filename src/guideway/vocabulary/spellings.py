@@ -30,9 +30,8 @@ from guideway.syntax.mistakes import vocabulary_of
 from guideway.vocabulary.backend import MOST_IDS, Backend, fast_backend
 from guideway.vocabulary.cache import kept_trie
 from guideway.vocabulary.end_ids import ends_beside, ends_of, named_ends
-from guideway.vocabulary.flat_trie import FlatTrie
 from guideway.vocabulary.tokenizer_json import TokenTable, open_table, read_table
-from guideway.vocabulary.trie import Trie
+from guideway.vocabulary.trie import FlatTrie, Trie
 
 _HALVES: Final = re.compile("[\ud800-\udfff]")
 NO_SPECIAL: Final[Mapping[str, int]] = MappingProxyType({})

@@ -5,7 +5,7 @@
 Supported is what `cutter` can follow exactly; anything else is refused by name:
 
     model           BPE with byte fallback and whole pieces that merges do not make
-    pre-tokenizer   Split by a pattern (`split_pattern`), ByteLevel, Digits, Metaspace; or none
+    pre-tokenizer   Split by a pattern (`splitting`), ByteLevel, Digits, Metaspace; or none
     normaliser      Unicode forms (texts must be in that form), one character for another, a space
                     before a text
     added tokens    matched literally, leftmost, then longest
@@ -20,11 +20,16 @@ from typing import Any, Final, final
 
 from guideway.errors import brief
 from guideway.vocabulary.backend import Backend, Config, steps
-from guideway.vocabulary.characters import Characters
 from guideway.vocabulary.decoding import BYTE_PIECE
 from guideway.vocabulary.merges import Merges
-from guideway.vocabulary.split_pattern import Program, not_canonical, read_pattern
-from guideway.vocabulary.splitting import GPT2, Splitter
+from guideway.vocabulary.splitting import (
+    GPT2,
+    Characters,
+    Program,
+    Splitter,
+    not_canonical,
+    read_pattern,
+)
 
 FORMS: Final = frozenset({"NFC", "NFKC", "NFD", "NFKD"})
 DIGIT: Final = r"\p{N}"

@@ -8,8 +8,7 @@ import torch
 
 from guideway.sampling.categorical import Categorical
 from guideway.sampling.watermarks.evidence import evidence
-from guideway.sampling.watermarks.scheme import Scheme, numbers, row_keys
-from guideway.sampling.watermarks.synthid import tournament
+from guideway.sampling.watermarks.scheme import Scheme, numbers, row_keys, tournament
 
 FRUIT = torch.tensor([0.3, 0.2, 0.15, 0.1, 0.1, 0.1, 0.05])
 EULER = 0.5772156649

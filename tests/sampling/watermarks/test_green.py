@@ -10,8 +10,16 @@ from torch import Tensor
 
 from guideway.masks.forest import pack
 from guideway.sampling.watermarks.evidence import Evidence, evidence
-from guideway.sampling.watermarks.green import biased, green_count, green_free, green_within
-from guideway.sampling.watermarks.scheme import Scheme, numbers, row_keys, secret_of
+from guideway.sampling.watermarks.scheme import (
+    Scheme,
+    biased,
+    green_count,
+    green_free,
+    green_within,
+    numbers,
+    row_keys,
+    secret_of,
+)
 
 GAIN = math.e**2
 T = 200

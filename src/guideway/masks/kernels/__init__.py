@@ -6,15 +6,15 @@
     statements          translation into LLVM, machine code and calls from Python
     intern, tries       hash-consing of nodes, stacks, forks, texts; tries of tokens
     records, derive     regular expressions: hash-consing, normal forms, derivatives
-    lexemes, returns    lexical states: the state after each byte, and the bytes that lead back
+    lexemes             lexical states: the state after each byte
     bounds              lengths of bounded patterns
-    pictures            tokens and exits of a lexical state
+    pictures            tokens and exits of a lexical state, and the bytes that lead back to it
     entries, closure    macro states (sets of configurations): guards, epsilon closure, steps
     macros, verdicts    what a macro state reads, and the search for an end
     keys                objects: allowed keys
     lalr, scans,        Lark's automaton: its stack, its lexer,
     outlooks            and the tokens that the lexer reads
-    reach, walks, fill  work lists of a mask, tokens of a row, masks
+    reach, fill         work lists of a mask, tokens of a row, masks
     entry               the functions that Python calls
 
 Rules: no class, dict or list crosses the boundary; integers are int64 inside, narrower in arrays.

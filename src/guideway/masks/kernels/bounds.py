@@ -5,9 +5,9 @@ from typing import Final
 from guideway.masks.kernels import layout as at
 from guideway.masks.kernels.intern import node_of, pair_of
 from guideway.masks.kernels.lexemes import expand_wanted
+from guideway.masks.kernels.pictures import is_expanded, leaves, repeats
 from guideway.masks.kernels.record_layout import SPENT, STATE_RECORD
 from guideway.masks.kernels.records import least_of
-from guideway.masks.kernels.returns import is_expanded, leaves, repeats
 from guideway.masks.kernels.views import Context, inner, int32s, int64s, once, uint8s
 
 TOO_MANY: Final = 1

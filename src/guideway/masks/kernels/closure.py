@@ -35,7 +35,7 @@ from guideway.masks.kernels.keys import (
     some_left,
 )
 from guideway.masks.kernels.lalr import told_apart
-from guideway.masks.kernels.returns import is_expanded
+from guideway.masks.kernels.pictures import is_expanded
 from guideway.masks.kernels.scans import expand_line, expand_scan, leaves_lexer, step_lexer
 from guideway.masks.kernels.views import Context, Sets, inner, int32s, int64s, once, uint8s, uint64s
 

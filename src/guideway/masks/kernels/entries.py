@@ -4,7 +4,7 @@ from typing import Final
 
 from guideway.masks.kernels import layout as at
 from guideway.masks.kernels.intern import fork, full, node_of, sort, stack_of
-from guideway.masks.kernels.returns import is_expanded
+from guideway.masks.kernels.pictures import is_expanded
 from guideway.masks.kernels.views import Context, inner, int32s, int64s, uint8s
 
 GONE: Final = -64  # a guard has failed

@@ -25,6 +25,7 @@ from guideway.masks.kernels.pictures import (
     count_rows,
     remember_picture,
     stack_rows,
+    survey_parts,
     take_picture,
 )
 from guideway.masks.kernels.record_layout import (
@@ -37,7 +38,6 @@ from guideway.masks.kernels.record_layout import (
     WRITE,
 )
 from guideway.masks.kernels.records import rehash, state_of
-from guideway.masks.kernels.returns import survey_parts
 from guideway.masks.kernels.statements import Kernels
 from guideway.masks.kernels.tries import draw_picture, merge
 from guideway.masks.kernels.views import (

@@ -12,14 +12,21 @@ from guideway.masks.kernels.keys import frame_after_other, frame_field, object_f
 from guideway.masks.kernels.macros import finish, set_first, settle_found, step
 from guideway.masks.kernels.pictures import picture_of
 from guideway.masks.kernels.reach import (
+    add_items,
+    add_picture,
+    add_row,
+    bounded_walk,
     doubtful_behind,
     leave_counted,
     leave_found,
     leaves_surely,
+    note_unsure,
     put,
     reach_begin,
     spread,
     spread_found,
+    walk,
+    walk_below,
     walk_keys,
 )
 from guideway.masks.kernels.scans import bare_node, node_on_states, stack_on_states
@@ -34,15 +41,6 @@ from guideway.masks.kernels.views import (
     uint8s,
     uint16s,
     uint32s,
-)
-from guideway.masks.kernels.walks import (
-    add_items,
-    add_picture,
-    add_row,
-    bounded_walk,
-    note_unsure,
-    walk,
-    walk_below,
 )
 
 

@@ -15,8 +15,7 @@ from guideway.masks.kernels.lalr import (
     stack_behind_line,
     top_field,
 )
-from guideway.masks.kernels.pictures import is_lead
-from guideway.masks.kernels.returns import is_expanded
+from guideway.masks.kernels.pictures import is_expanded, is_lead
 from guideway.masks.kernels.verdicts import verdict_of
 from guideway.masks.kernels.views import Context, inner, int32s, int64s, once, uint8s, uint64s
 

@@ -23,10 +23,16 @@ from torch import Tensor
 
 from guideway.masks.forest import Row
 from guideway.sampling.noise import bits, shares
-from guideway.sampling.watermarks.green import ONE, green_count, green_free
 from guideway.sampling.watermarks.positions import place, windows
-from guideway.sampling.watermarks.scheme import Scheme, numbers, row_keys
-from guideway.sampling.watermarks.synthid import layers
+from guideway.sampling.watermarks.scheme import (
+    ONE,
+    Scheme,
+    green_count,
+    green_free,
+    layers,
+    numbers,
+    row_keys,
+)
 from guideway.sampling.watermarks.tails import Urn, binomial_tail, gamma_tail, weighted_tail
 
 Numbers: TypeAlias = NDArray[np.float64]

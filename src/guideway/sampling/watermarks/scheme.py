@@ -1,4 +1,4 @@
-"""Settings of a watermark, and the keyed numbers of tokens.
+"""Settings of a watermark, the keyed numbers of tokens, and what they change.
 
 All kinds use 64 random bits for each token, a function of the secret key, the context and the id.
 The context is the previous tokens of the text, without the prompt, so a detector needs the text
@@ -12,17 +12,31 @@ only.
 Under a constraint h(key) also depends on the set of allowed tokens, so colours in different sets
 are independent, and "self" acts as "min". The hash is counter-based (`sampling.noise`): lists are
 the same on every device and for every width.
+
+Green tokens, a keyed part of the vocabulary or of the allowed tokens, get δ more: Kirchenbauer et
+al. 2023, "A watermark for large language models" (arXiv 2301.10226). In free text a token is green
+if its bits, as a number in [0, 1), are below γ, so a detector hashes one token for each position.
+Under a constraint the allowed tokens with the least numbers are green, ⌊γ|A|⌋ or ⌈γ|A|⌉ by a keyed
+coin, with both colours if there are two tokens. In an unmarked text an allowed token is green with
+probability k/|A|. End ids have no colour and keep their probability.
+
+In each layer of SynthID-text's tournament, tokens with keyed bit 1 win over those with 0: Dathathri
+et al. 2024, "Scalable watermarking for identifying large language model outputs" (Nature 634), with
+two leaves in each match: p ← p (1 + g − Σ g p). On average over keys nothing changes; repeated
+contexts are unmarked, so that this holds for whole texts. The g of all layers are bits of one
+number.
 """
 
 import hashlib
+import math
 from dataclasses import dataclass, field, replace
 from typing import Final, Literal, TypeAlias, final
 
 import torch
-from jaxtyping import Int
+from jaxtyping import Bool, Float, Int
 from torch import Tensor
 
-from guideway.sampling.noise import bits, bits_of, keys
+from guideway.sampling.noise import bits, bits_of, coins, keys, shares
 
 Kind: TypeAlias = Literal["left", "min", "self", "unigram", "synthid", "gumbel"]
 GREEN: Final = ("left", "min", "self", "unigram")  # those that colour tokens
@@ -147,3 +161,89 @@ def _mixed(
 ) -> Int[Tensor, "batch choices"]:
     """The bits of each token where each has a key of its own."""
     return keys(key.flatten(), ids.flatten()).view(ids.shape)
+
+
+ONE: Final = 1 << 53
+
+
+def green_free(numbers: Int[Tensor, "*shape"], gamma: float) -> Bool[Tensor, "*shape"]:
+    """Green tokens of free text."""
+    return shares(numbers) < round(gamma * ONE)
+
+
+def green_count(
+    key: Int[Tensor, "batch"], allowed: Int[Tensor, "batch"], gamma: float
+) -> Int[Tensor, "batch"]:
+    """Number of green tokens among `allowed` ones."""
+    wanted = allowed.double() * gamma
+    low = wanted.floor()
+    count = (low + (coins(key).double() < wanted - low)).long()
+    return torch.minimum(count.clamp(min=1), allowed - 1)
+
+
+def green_within(
+    numbers: Int[Tensor, "batch choices"],
+    allowed: Bool[Tensor, "batch choices"],
+    count: Int[Tensor, "batch"],
+) -> Bool[Tensor, "batch choices"]:
+    """The `count` allowed tokens with the least numbers.
+
+    >>> numbers = torch.tensor([[5, 3, 9, 1]]) << 11
+    >>> allowed = torch.tensor([[True, True, True, False]])
+    >>> green_within(numbers, allowed, torch.tensor([2])).tolist()
+    [[True, True, False, False]]
+    """
+    ordered = shares(numbers).masked_fill(~allowed, ONE).sort(1).values
+    last = ordered.gather(1, (count - 1).clamp(min=0)[:, None])
+    return allowed & (shares(numbers) <= last) & (count > 0)[:, None]
+
+
+def biased(
+    row: Float[Tensor, "batch choices"],
+    green: Bool[Tensor, "batch choices"],
+    ends: Bool[Tensor, "batch choices"],
+    delta: float,
+) -> Float[Tensor, "batch choices"]:
+    """Rows with δ added to green tokens, and unchanged probability of ends.
+
+    A row without green tokens stays unchanged if δ is infinite.
+    """
+    tokens = row.masked_fill(ends, -math.inf)
+    if math.isinf(delta):
+        marked = tokens.masked_fill(~green, -math.inf)
+        marked = torch.where((marked > -math.inf).any(1, keepdim=True), marked, tokens)
+    else:
+        marked = tokens + green * delta
+    gained = (_mass(marked) - _mass(tokens)).nan_to_num(0.0)  # NaN where there are only ends
+    return torch.where(ends, row + gained[:, None], marked)
+
+
+def _mass(row: Float[Tensor, "batch choices"]) -> Float[Tensor, "batch"]:
+    """`logsumexp`, for a tenth where −∞ is among numbers: exp is slow on it, softmax is not."""
+    return row.amax(1) - row.softmax(1).amax(1).log()
+
+
+def layers(numbers: Int[Tensor, "*shape"], depth: int) -> list[Int[Tensor, "*shape"]]:
+    """The bits of each layer."""
+    return [(numbers >> layer) & 1 for layer in range(depth)]
+
+
+def tournament(
+    row: Float[Tensor, "batch choices"],
+    numbers: Int[Tensor, "batch choices"],
+    ends: Bool[Tensor, "batch choices"],
+    depth: int,
+) -> Float[Tensor, "batch choices"]:
+    """Rows after `depth` layers; −∞ and the probability of ends are unchanged.
+
+    >>> row, ends = torch.zeros(1, 2), torch.tensor([[False, False]])
+    >>> tournament(row, torch.tensor([[1, 0]]), ends, 1).exp().div(2).round(decimals=4).tolist()
+    [[0.75, 0.25]]
+    """
+    tokens = row.masked_fill(ends, -math.inf)
+    share = tokens.softmax(1).nan_to_num(0.0)  # NaN where there are only ends
+    top = tokens.amax(1, keepdim=True)
+    weight = (top - share.amax(1, keepdim=True).log()).where(top > -math.inf, top)
+    for layer in layers(numbers, depth):
+        share = share * (1 + layer - (layer * share).sum(1, keepdim=True)).clamp(min=0)
+    return torch.where(ends, row, share.log() + weight)
