@@ -51,6 +51,7 @@ if TYPE_CHECKING:
     from guideway.logits.classifier import Classifier
     from guideway.logits.classifier_sources import Lexicon, classifier, fudge
     from guideway.sampling.settings import Sampling
+    from guideway.sampling.speculation import best_gamma, expected_speedup
     from guideway.syntax.json_schema_source import JsonSchema
     from guideway.syntax.json_style import Whitespace
     from guideway.syntax.lark_indenter import ItemIndenter
@@ -109,6 +110,7 @@ __all__ = [
     "Whitespace",
     "allocate_token_bitmask",
     "apply_token_bitmask_inplace",
+    "best_gamma",
     "cache_info",
     "capture",
     "cfg",
@@ -120,6 +122,7 @@ __all__ = [
     "describe",
     "dexperts",
     "dola",
+    "expected_speedup",
     "fill_bitmask",
     "fudge",
     "gedi",
@@ -181,6 +184,7 @@ HOMES: Final = {
     "Whitespace": "guideway.syntax.json_style",
     "allocate_token_bitmask": "guideway.logits.bitmask",
     "apply_token_bitmask_inplace": "guideway.logits.bitmask",
+    "best_gamma": "guideway.sampling.speculation",
     "cache_info": "guideway.constraints.caches",
     "capture": "guideway.syntax.regions",
     "cfg": "guideway.api.recipes",
@@ -192,6 +196,7 @@ HOMES: Final = {
     "describe": "guideway.api.describe",
     "dexperts": "guideway.api.recipes",
     "dola": "guideway.api.recipes",
+    "expected_speedup": "guideway.sampling.speculation",
     "fill_bitmask": "guideway.constraints.compiled",
     "fudge": "guideway.logits.classifier_sources",
     "gedi": "guideway.api.recipes",

@@ -166,7 +166,7 @@ def test_samples_of_a_prompt_that_fails_leave_those_of_others():
 def test_ctrl_c_is_a_keyboard_interrupt_with_what_there_is():
     model = telling({"a": EVEN, "b": '{"numb!', "c": ODD})
     with pytest.raises(KeyboardInterrupt) as caught:
-        model.generate(["a", "b", "c"], Even, batch_size=2)
+        model.generate(["a", "b", "c"], Even, batch_size=2, speculate="off")
     assert isinstance(caught.value, gw.GenerationInterrupted)
     first, second = caught.value.results
     assert (second.text, second.value, second.finish_reason) == ('{"numb', None, "interrupted")
@@ -289,7 +289,8 @@ async def cancelled(make: Callable[[gw.Model], Any], steps: int) -> list[int]:
 @pytest.mark.parametrize("how", [{}, {"num_beams": 2}], ids=str)
 def test_a_cancelled_task_stops_at_the_next_step(how: dict[str, Any]):
     async def make(model: gw.Model) -> Any:
-        return await model.agenerate("x", max_new_tokens=200, retries=3, **how)
+        how_long = {"max_new_tokens": 200, "speculate": "off"}
+        return await model.agenerate("x", retries=3, **how_long, **how)
 
     calls = asyncio.run(cancelled(make, 5))
     assert len(calls) <= 5 + (2 if how else 0)  # a step is one row, or two beams
@@ -304,7 +305,8 @@ def test_a_cancelled_batch_begins_no_other():
 
 def test_a_cancelled_stream_stops_at_the_next_step():
     async def make(model: gw.Model) -> list[gw.Part]:
-        return [part async for part in model.astream("x", max_new_tokens=200)]
+        parts = model.astream("x", max_new_tokens=200, speculate="off")
+        return [part async for part in parts]
 
     assert len(asyncio.run(cancelled(make, 4))) == 4
 

@@ -94,4 +94,4 @@ def test_a_generation_is_watched(
     vocabulary = gw.Vocabulary([b"a", b"b", b"<eos>"], {2})
     model = gw.Model(FakeModel(vocabulary, lambda prefix: [1.0, 0.0, -9.0]))
     with pytest.warns(gw.GuidewayWarning, match="times as long"):
-        model.generate(["a", "b"], max_new_tokens=30)
+        model.generate(["a", "b"], max_new_tokens=30, speculate="off")

@@ -37,7 +37,6 @@ from guideway.sampling.greedy import Greedy
 from guideway.sampling.history import History, Rules
 from guideway.sampling.noise import bits, bits_of, coins, gumbel, gumbel_of, keys, shares, streams
 from guideway.sampling.settings import Sampling
-from guideway.sampling.speculation import verify
 
 pytestmark = pytest.mark.gpu
 
@@ -201,15 +200,6 @@ def test_samplers_choose_the_same_tokens(gpu: torch.device) -> None:
         some = row.gather(1, ids)
         found = sampler.draw(some.to(gpu), key.to(gpu), ids.to(gpu))
         assert torch.equal(found.cpu(), sampler.draw(some, key, ids))
-
-
-def test_drafts_are_verified_the_same(gpu: torch.device) -> None:
-    target, draft = noise(4, 6, 50).softmax(2), noise(4, 5, 50, seed=1).softmax(2)
-    tokens, uniforms = draft.argmax(2), torch.linspace(0, 0.99, 20).view(4, 5)
-    expected = verify(target, draft, tokens, uniforms)
-    found = verify(*(each.to(gpu) for each in (target, draft, tokens, uniforms)))
-    assert torch.equal(found.accepted.cpu(), expected.accepted)
-    torch.testing.assert_close(found.law.cpu(), expected.law, rtol=1e-5, atol=1e-7)
 
 
 BASE, EXPERT, ANTI = (Leaf(name, name) for name in ("base", "expert", "anti"))

@@ -2,6 +2,7 @@
 
 from typing import Literal, TypeAlias, TypedDict
 
+from guideway.api.speculate import Speculate
 from guideway.engine.backends.progress import Progress
 from guideway.sampling.settings import Sampling, SamplingArguments
 
@@ -16,6 +17,7 @@ class _Arguments(SamplingArguments, total=False):
     trace: bool | int
     heal: bool
     canonical: bool
+    speculate: Speculate
     on_invalid: Wrong
 
 

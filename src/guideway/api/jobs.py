@@ -8,6 +8,7 @@ from guideway.api.best import widened
 from guideway.api.describe import describe
 from guideway.api.prompts import Prompt, read_sampling, read_source, spread
 from guideway.api.result import Result
+from guideway.api.speculate import check_speculate
 from guideway.constraints.compile import compile as compile_source
 from guideway.constraints.compiled import CompiledConstraint
 from guideway.engine.ensemble import Ensemble, Prompts
@@ -77,6 +78,7 @@ class Call:
         trace: tokens kept of each stage.
         heal: generate the last tokens of text prompts again.
         canonical: allow only canonical tokens.
+        speculate: what drafts tokens (`api.speculate`).
     """
 
     ensemble: Ensemble
@@ -89,10 +91,12 @@ class Call:
     trace: int = 0
     heal: bool = False
     canonical: bool = False
+    speculate: object = "auto"
 
     def __post_init__(self) -> None:
         """Check the options."""
         object.__setattr__(self, "trace", checked_trace(self.trace))
+        check_speculate(self.speculate)
         for name, given in (("heal", self.heal), ("canonical", self.canonical)):
             if not isinstance(given, bool):  # pyright: ignore[reportUnnecessaryIsInstance]
                 raise SourceError(f"{name} is {given!r}: it must be True or False")
@@ -159,6 +163,12 @@ class Call:
         checked(request, self.ensemble)
         requests = [*request.samples()]
         if wide.search is not None:
+            if self.speculate not in ("auto", "off"):
+                raise UnsupportedError(
+                    f"speculate does not work with a search ({wide.search}), whose steps compare "
+                    "the texts of several rows; leave speculate out",
+                    feature="speculation in a search",
+                )
             if self.trace:
                 raise UnsupportedError(
                     f"trace does not work with a search ({wide.search}), whose steps belong to "

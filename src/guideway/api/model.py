@@ -5,7 +5,7 @@ into rows, `engine` runs the rows as one batch, and `api.values` reads the texts
 """
 
 import contextlib
-from collections.abc import AsyncIterator, Callable, Iterable, Iterator, Mapping
+from collections.abc import AsyncIterator, Callable, Generator, Iterable, Iterator, Mapping
 from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar, final, overload
@@ -35,6 +35,7 @@ from guideway.api.running import Manner, run, stream
 from guideway.engine.adapter import Adapter
 from guideway.engine.ensemble import Ensemble
 from guideway.engine.model import LanguageModel
+from guideway.engine.prefixes import PrefixCache
 from guideway.engine.prompt import PromptReader
 from guideway.engine.reading import Reading
 from guideway.engine.stopping import in_thread
@@ -375,6 +376,7 @@ class Model:
         trace: bool | int = False,
         heal: bool = False,
         canonical: bool = False,
+        speculate: Any = "auto",
         **settings: Any,
     ) -> Any:
         """Generate texts that continue the prompts and match their sources, and read the values.
@@ -400,6 +402,11 @@ class Model:
             canonical: whether to allow only the token sequence that the tokenizer itself produces
                 for the text, including the part that `heal` generates again; see
                 `guideway.compile`.
+            speculate: what drafts the next tokens, which the model then verifies several at a time;
+                the text is the same. "forced": strings that the constraint forces. "lookup": also
+                what followed the last tokens in the prompt, the text, or earlier texts of this
+                model. "auto": "lookup", if the model's cache can forget tokens. A smaller `Model`,
+                or an early exit of this one (`exit_at`). "off": one forward for each token.
             **settings: the settings as arguments, by the names of `Sampling`.
 
         Returns:
@@ -417,7 +424,7 @@ class Model:
             GenerationInterrupted: Ctrl-C (a `KeyboardInterrupt`); `results` of the error has the
                 results so far.
         """
-        more = (sampling, settings, schema_in_prompt, trace, heal, canonical)
+        more = (sampling, settings, schema_in_prompt, trace, heal, canonical, speculate)
         call = self._call(prompt, source, *more)
         manner = Manner(retries, on_invalid, on_error, batch_size, progress)
         results, several = run(call, manner)
@@ -489,6 +496,7 @@ class Model:
         trace: bool | int = False,
         heal: bool = False,
         canonical: bool = False,
+        speculate: Any = "auto",
         **settings: Any,
     ) -> Iterator[Part]:
         """Generate one text and yield its parts as they are generated.
@@ -506,7 +514,7 @@ class Model:
                 `on_invalid="return"` the last part has a result with that `error`.
             GenerationInterrupted: Ctrl-C during a step; `results` of the error has the text so far.
         """
-        more = (sampling, settings, schema_in_prompt, trace, heal, canonical)
+        more = (sampling, settings, schema_in_prompt, trace, heal, canonical, speculate)
         call = self._call(prompt, source, *more)
         return stream(call, on_invalid)
 
@@ -563,6 +571,34 @@ class Model:
             ModelError: the model gave NaN or infinite values.
         """
         return probabilities(self._ensemble, prompt, choices)
+
+    @contextlib.contextmanager
+    def session(self, most_bytes: int = 1 << 32) -> "Generator[Model]":
+        """Return this model with a prefix cache of its own, which is freed at the end.
+
+        All calls share a prefix cache of 512 MiB, from which the least recently used texts are
+        dropped. A session keeps what it has read, whatever else happens: use it for a chat.
+
+        Args:
+            most_bytes: memory of keys and values above which the least recently used texts of the
+                session are dropped.
+
+        Example:
+            >>> import guideway as gw
+            >>> from guideway.engine.fake import FakeModel
+            >>> vocabulary = gw.Vocabulary([bytes([b]) for b in range(256)] + [b"<eos>"], {256})
+            >>> model = gw.Model(FakeModel.random(vocabulary), name="base")
+            >>> with model.session() as session:
+            ...     session.generate("How many? ", int, max_new_tokens=3, seed=1).value
+            367
+        """
+        prefixes = PrefixCache(most_bytes)
+        made = Model.of(self.whole)
+        made._ensemble = Ensemble(self.whole, prefixes)
+        try:
+            yield made
+        finally:
+            prefixes.clear()
 
     def _call(self, prompt: Any, source: Any, *more: Any) -> Call:
         return Call(self._ensemble, *split_prompts(prompt), source, *more)

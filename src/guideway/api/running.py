@@ -18,6 +18,7 @@ from guideway.api.arguments import Wrong
 from guideway.api.best import Drawn, best, model_score
 from guideway.api.jobs import Call, Failed, Job
 from guideway.api.result import Part, Result
+from guideway.api.speculate import speculation
 from guideway.api.values import as_message, called, partial_value, read_captures, read_value
 from guideway.engine.backends.progress import Progress, shown
 from guideway.engine.loop import Decoding
@@ -165,6 +166,7 @@ class _Batch:
             self._call.ensemble,
             [jobs[n].request for n in drawn],
             lambda row, error: self._fail(drawn[row], error),
+            speculation(self._call.ensemble, self._call.speculate),
         )
         searching = Searching(
             self._call.ensemble,
@@ -271,7 +273,8 @@ def stream(call: Call, on_invalid: Wrong) -> Iterator[Part]:
     """The parts of a row's text; the last part has the result."""
     raises = Manner(on_invalid=on_invalid).on_invalid == "raise"
     job = call.only_job()
-    decoding = Decoding(call.ensemble, [job.request], _raise)
+    drafts = speculation(call.ensemble, call.speculate)
+    decoding = Decoding(call.ensemble, [job.request], _raise, drafts)
 
     def read() -> Result:
         result = read_result(job, decoding.completions[0], call.ensemble.vocabulary)

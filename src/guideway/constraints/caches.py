@@ -1,8 +1,9 @@
 """Caches of compilation, and their warm-up."""
 
 import gc
-from dataclasses import dataclass
-from typing import Any, Final, final
+from dataclasses import astuple, dataclass
+from typing import Any, Final, Protocol, final, runtime_checkable
+from weakref import WeakSet
 
 from guideway.constraints.compile import compile as compile_source
 from guideway.constraints.compile import remembered
@@ -13,6 +14,54 @@ from guideway.syntax.json_schema_tree import FORMATS
 from guideway.syntax.lark_source import Lark
 from guideway.syntax.sources import Gbnf, Regex, Source
 from guideway.vocabulary.spellings import Vocabulary, prepared
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class PrefixInfo:
+    """What models have read and need not read again.
+
+    Attributes:
+        texts: number of texts that are kept.
+        bytes: their memory.
+        most_bytes: memory above which the least recently used text is dropped.
+        hits: prompts of which the beginning was found.
+        misses: prompts of which it was not.
+        tokens: tokens that were not read again.
+    """
+
+    texts: int = 0
+    bytes: int = 0
+    most_bytes: int = 0
+    hits: int = 0
+    misses: int = 0
+    tokens: int = 0
+
+
+@runtime_checkable  # the tests check annotations
+class Prefixes(Protocol):
+    """The cache of prefixes; it comes with the first model."""
+
+    def info(self) -> PrefixInfo:
+        """What is kept."""
+        ...
+
+    def clear(self) -> None:
+        """Forget everything."""
+        ...
+
+
+_prefixes: Final = WeakSet[Prefixes]()
+
+
+def watch_prefixes(prefixes: Prefixes) -> None:
+    """Let `cache_info` and `clear_cache` include a cache of prefixes."""
+    _prefixes.add(prefixes)
+
+
+def _prefix_info() -> PrefixInfo:
+    infos = [astuple(each.info()) for each in _prefixes]
+    return PrefixInfo(*map(sum, zip(*infos, strict=True)))
 
 
 @final
@@ -34,6 +83,7 @@ class CacheInfo:
         state_bytes: memory of the transitions.
         row_hits: number of masks that were found.
         row_misses: number of masks that were computed.
+        prefixes: what models have read.
     """
 
     constraints: int
@@ -49,6 +99,7 @@ class CacheInfo:
     state_bytes: int
     row_hits: int
     row_misses: int
+    prefixes: PrefixInfo = PrefixInfo()
 
     @property
     def bytes(self) -> int:
@@ -84,11 +135,12 @@ def cache_info() -> CacheInfo:
         state_bytes=held.state_bytes,
         row_hits=held.hits,
         row_misses=held.misses,
+        prefixes=_prefix_info(),
     )
 
 
 def clear_cache() -> None:
-    """Free the memory of compiled constraints, masks and transitions.
+    """Free the memory of compiled constraints, masks, transitions, and prefixes of prompts.
 
     Constraints in use still work, and build again what they need.
 
@@ -99,6 +151,8 @@ def clear_cache() -> None:
         0
     """
     remembered.clear()
+    for prefixes in _prefixes:
+        prefixes.clear()
     for cache in tracked():
         cache.forget()
 

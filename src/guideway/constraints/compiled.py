@@ -1,5 +1,6 @@
 """Compiled constraints: states, masks, and the mutable cursor."""
 
+import math
 import os
 import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -194,12 +195,15 @@ class CompiledConstraint:
             seen.add(state)
         return tuple(chain)
 
-    def forced_bytes(self, state: DecodeState) -> bytes:
-        """Return the longest common prefix of all continuations, up to a special token."""
+    def forced_bytes(self, state: DecodeState, most: float | int = math.inf) -> bytes:
+        """Return the longest common prefix of all continuations, up to a special token.
+
+        At most `most` bytes.
+        """
         common = bytearray()
         with self._lock:
             rest = self._machine.blurred(self._states.rest(state))
-            while not state.ended and not self._machine.accepts(rest):
+            while len(common) < most and not state.ended and not self._machine.accepts(rest):
                 arcs = self._machine.arcs(rest)
                 members, following = arcs[0]
                 if len(arcs) > 1 or members & (members - 1) or self._machine.unsure(following):

@@ -51,6 +51,7 @@ class Free:
 
     over: Final = False
     crowded: Final = 0
+    position: Final = None
 
     def __init__(self, vocabulary: Vocabulary, least: int, taken: Taken = ()) -> None:
         """No end ids before `least` tokens, nor before what was `taken` back is spelled."""
@@ -129,6 +130,11 @@ class Held:
         self._free: bool | None = None  # until someone asks
         self._chosen: tuple[int, ...] = ()
         self._judged = 0  # tokens that `_chosen` covers
+
+    @property
+    def position(self) -> tuple[CompiledConstraint, DecodeState]:
+        """The constraint and its state."""
+        return self._constraint, self._state
 
     @property
     def accepts(self) -> bool:

@@ -18,8 +18,9 @@ from jaxtyping import Float, Int
 from torch import Tensor
 
 from guideway.engine.alignment import Alignment, aligned
-from guideway.engine.model import HiddenModel, LanguageModel, VariedModel
+from guideway.engine.model import CroppingModel, HiddenModel, LanguageModel, VariedModel
 from guideway.engine.pace import Pace
+from guideway.engine.prefixes import SHARED, PrefixCache
 from guideway.engine.prompt import PromptReader
 from guideway.engine.reading import Reading
 from guideway.errors import SourceError, UnsupportedError
@@ -38,6 +39,8 @@ from guideway.vocabulary.spellings import Vocabulary
 
 Prompts: TypeAlias = tuple[tuple[int, ...], ...]
 """The tokens that each context of one row reads."""
+Row: TypeAlias = tuple[tuple[int, ...], Any]
+"""The tokens that one context of one row reads, and its adapter."""
 Logits: TypeAlias = Mapping[Leaf, Tensor]
 States: TypeAlias = list[Tensor]
 """For each row the last hidden states after the tokens that it has just read, [tokens, hidden]."""
@@ -89,7 +92,7 @@ class Backbone:
         return bool(self.exits) or any(adapter is not None for adapter in self.adapters)
 
     def prefill(
-        self, prompts: Sequence[Prompts], states: States | None = None
+        self, prompts: Sequence[Prompts], prefixes: PrefixCache, states: States | None = None
     ) -> tuple[Any, Logits]:
         """Each row's prompts, equal ones once. `states` gets those of the first context."""
         wanted = [
@@ -101,14 +104,12 @@ class Backbone:
         tokens = [prompt for prompt, _ in distinct]
         adapters = [adapter for _, adapter in distinct]
         shown = States()
-        if states is not None:
+        if states is None and isinstance(self.model, CroppingModel) and self.model.crops:
+            cache, logits = self._prefill(self.model, distinct, prefixes)
+        elif states is not None:
             cache, logits, shown = self._hidden().prefill_hidden(tokens, adapters, self.exits)
-        elif self.varied:
-            model = cast("VariedModel[Any]", self.model)
-            cache, logits = model.prefill_varied(tokens, adapters, self.exits)
         else:
-            cache, one = self.model.prefill(tokens)
-            logits = one[None]
+            cache, logits = self._read(distinct)
         places = {each: place for place, each in enumerate(distinct)}
         rows = [places[each] for each in wanted]
         if len(distinct) < len(wanted):
@@ -116,6 +117,37 @@ class Backbone:
         if states is not None:
             states.extend(shown[row] for row in rows[: len(prompts)])
         return cache, self._split(logits, len(prompts))
+
+    def _read(self, rows: Sequence[Row]) -> tuple[Any, Float[Tensor, "heads batch vocabulary"]]:
+        """Read prompts from their beginning."""
+        tokens = [prompt for prompt, _ in rows]
+        if self.varied:
+            model = cast("VariedModel[Any]", self.model)
+            return model.prefill_varied(tokens, [adapter for _, adapter in rows], self.exits)
+        cache, logits = self.model.prefill(tokens)
+        return cache, logits[None]
+
+    def _prefill(
+        self, model: CroppingModel[Any], rows: Sequence[Row], prefixes: PrefixCache
+    ) -> tuple[Any, Float[Tensor, "heads batch vocabulary"]]:
+        """Read prompts from where those that were read before end."""
+        known = [prefixes.find(model, adapter, prompt) for prompt, adapter in rows]
+        found = [n for n, each in enumerate(known) if each is not None]
+        missed = [n for n, each in enumerate(known) if each is None]
+        parts = [self._read([rows[n] for n in missed])] if missed else []
+        if found:
+            begun = [each for each in known if each is not None]
+            rest = [rows[n][0][length:] for n, (_, length) in zip(found, begun, strict=True)]
+            cache = model.concat([cache for cache, _ in begun]) if len(begun) > 1 else begun[0][0]
+            parts.append(model.append(cache, rest, self.exits))
+        cache, logits = parts[0]
+        if len(parts) > 1:
+            order = sorted(range(len(rows)), key=[*missed, *found].__getitem__)
+            cache = model.select(model.concat([cache, parts[1][0]]), order)
+            logits = torch.cat([logits, parts[1][1]], 1)[:, order]
+        for n, (prompt, adapter) in enumerate(rows):
+            prefixes.keep(model, adapter, prompt, model.select(cache, [n]))
+        return cache, logits
 
     def extend(
         self, cache: Any, tokens: Int[Tensor, "batch new"], states: States | None = None
@@ -152,6 +184,28 @@ class Backbone:
         """These of `count` rows, in every context."""
         places = range(len(self.contexts))
         return self.model.select(cache, [place * count + row for place in places for row in rows])
+
+    def keep(
+        self,
+        cache: Any,
+        count: int,
+        place: int,
+        prompts: Prompts,
+        text: Sequence[int],
+        prefixes: PrefixCache,
+    ) -> None:
+        """Keep what one of `count` rows has read in each context."""
+        model = cast("CroppingModel[Any]", self.model)
+        if self.alignment is not None:
+            own = self.alignment.tokens(torch.tensor([[*text]], dtype=torch.int64))[0]
+            text = cast("list[int]", own.tolist())  # pyright: ignore[reportUnknownMemberType]
+        for number, (context, adapter) in enumerate(zip(self.contexts, self.adapters, strict=True)):
+            read = (*prompts[context], *text)
+            prefixes.keep(model, adapter, read, model.select(cache, [number * count + place]))
+
+    def crop(self, cache: Any, counts: Sequence[int]) -> Any:
+        """The cache without the last tokens of each row, in every context."""
+        return cast("CroppingModel[Any]", self.model).crop(cache, [*counts] * len(self.contexts))
 
     def _hidden(self) -> HiddenModel[Any]:
         if isinstance(self.model, HiddenModel):
@@ -192,8 +246,12 @@ class Ensemble:
         vocabulary: that of the main context.
     """
 
-    def __init__(self, whole: Whole) -> None:
-        """Group the leaves by context and model; refuse expressions that cannot be run."""
+    def __init__(self, whole: Whole, prefixes: PrefixCache = SHARED) -> None:
+        """Group the leaves by context and model; refuse expressions that cannot be run.
+
+        `prefixes` has what the models have read before.
+        """
+        self._prefixes = prefixes
         self.mark = cast("Scheme", whole.mark) if isinstance(whole, Watermarked) else None
         self.node = node = inner(whole)
         check_size(node)
@@ -243,7 +301,10 @@ class Ensemble:
         states.
         """
         main = None if states is None else self.main
-        made = [each.prefill(prompts, states if each is main else None) for each in self.backbones]
+        made = [
+            each.prefill(prompts, self._prefixes, states if each is main else None)
+            for each in self.backbones
+        ]
         logits = self._joined([part for _, part in made])
         zeros = torch.zeros(len(prompts), device=self.device)
         sums = dict.fromkeys(self._summed, zeros)
@@ -285,6 +346,24 @@ class Ensemble:
         sums = {leaf: each[index] for leaf, each in cache.sums.items()}
         last = {leaf: each[index] for leaf, each in cache.last.items()}
         return replace(cache, caches=caches, rows=len(rows), sums=sums, last=last)
+
+    @property
+    def crops(self) -> bool:
+        """Return True if the caches of all models can forget the last tokens."""
+        models = (each.model for each in self.backbones)
+        return all(isinstance(each, CroppingModel) and each.crops for each in models)
+
+    def crop(self, cache: EnsembleCache, counts: Sequence[int]) -> EnsembleCache:
+        """The caches without the last `counts[row]` tokens; `sums` and `last` stay."""
+        caches = zip(self.backbones, cache.caches, strict=True)
+        return replace(cache, caches=tuple(each.crop(own, counts) for each, own in caches))
+
+    def keep(self, cache: EnsembleCache, place: int, prompts: Prompts, text: Sequence[int]) -> None:
+        """Keep what a row has read, its prompts and `text`, for later prompts."""
+        if not self.crops:
+            return
+        for each, own in zip(self.backbones, cache.caches, strict=True):
+            each.keep(own, cache.rows, place, prompts, text, self._prefixes)
 
     def sums(
         self, cache: EnsembleCache, logits: Logits, tokens: Int[Tensor, "batch new"]

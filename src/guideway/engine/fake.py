@@ -181,6 +181,29 @@ class FakeModel:
         """The prefixes of these rows."""
         return tuple(cache[row] for row in rows)
 
+    crops = True
+
+    def crop(self, cache: tuple[FakeRow, ...], counts: Sequence[int]) -> tuple[FakeRow, ...]:
+        """The prefixes without their last tokens."""
+        rows = zip(cache, counts, strict=True)
+        return tuple(FakeRow(row.prefix[: len(row.prefix) - n], row.model) for row, n in rows)
+
+    def append(
+        self, cache: tuple[FakeRow, ...], tokens: Sequence[Sequence[int]], exits: Sequence[int]
+    ) -> tuple[tuple[FakeRow, ...], Float[Tensor, "heads batch vocabulary"]]:
+        """The longer prefixes, and the values of the functions on each."""
+        rows = zip(cache, tokens, strict=True)
+        longer = tuple(FakeRow((*row.prefix, *new), row.model) for row, new in rows)
+        return longer, torch.stack([row.model.heads(row.prefix, exits) for row in longer], 1)
+
+    def concat(self, caches: Sequence[tuple[FakeRow, ...]]) -> tuple[FakeRow, ...]:
+        """All prefixes."""
+        return tuple(row for cache in caches for row in cache)
+
+    def nbytes(self, cache: tuple[FakeRow, ...]) -> int:
+        """Eight bytes for each token."""
+        return sum(8 * len(row.prefix) for row in cache)
+
     def heads(self, prefix: Prefix, exits: Sequence[int]) -> Float[Tensor, "heads vocabulary"]:
         """Logits of the model and of the exits."""
         for count in exits:

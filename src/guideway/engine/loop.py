@@ -15,6 +15,7 @@ from guideway.engine.memory import peak_memory
 from guideway.engine.model import LanguageModel
 from guideway.engine.request import Completion, Event, OnError, Request, raise_error
 from guideway.engine.sequence import Sequence
+from guideway.engine.speculation import Speculation
 from guideway.engine.step import Batch, step
 from guideway.engine.stopping import check_stop
 
@@ -41,10 +42,11 @@ class Decoding:
         model: LanguageModel[Any] | Ensemble,
         requests: Requests[Request],
         on_error: OnError = raise_error,
+        speculation: Speculation | None = None,
     ) -> None:
         """Check the requests. If `on_error` returns, other rows continue."""
         self._ensemble = ensemble = Ensemble.of(model)
-        self._on_error = on_error
+        self._on_error, self._speculation = on_error, speculation
         check_markable(ensemble.mark, requests)
         self._rows = [
             Sequence(number, request, ensemble.vocabulary, checked(request, ensemble))
@@ -61,14 +63,15 @@ class Decoding:
         going = [row for row in self._rows if row.finish_reason is None]
         if not going:
             return
-        batch = Batch.of(going, self._ensemble.device)
+        batch = Batch.of(going, self._ensemble.device, self._speculation)
         while batch.rows:
             check_stop()
-            rows, batch = batch.rows, step(self._ensemble, batch)
-            for row in rows:
-                if row.error is not None:
-                    self._on_error(row.number, row.error)
-                yield row.event()
+            events, batch = step(self._ensemble, batch)
+            for event in events:
+                error = self._rows[event.row].error
+                if error is not None and event.finish_reason is not None:
+                    self._on_error(event.row, error)
+                yield event
 
     @property
     def completions(self) -> list[Completion]:

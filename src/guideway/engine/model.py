@@ -6,6 +6,11 @@
   passed to `extend` must not be used again.
 - Logits are float32, as wide as the vocabulary, on `device`.
 
+A `CroppingModel` can also forget tokens and join rows, which speculation and the prefix cache need:
+
+- After `crop`, a row is as if its last tokens had never been read. Its argument is used up.
+- `concat` copies: rows of several caches, of different lengths, are one batch.
+
 A `VariedModel` has low-rank adapters and early exits (logits after block k):
 
 - Head 0 is the model itself, as in `prefill` and `extend`; head n is exit `exits[n − 1]`.
@@ -68,6 +73,34 @@ class LanguageModel(Protocol[Cache]):
 
     def select(self, cache: Cache, rows: Sequence[int]) -> Cache:
         """A cache of these rows of `cache`."""
+        ...
+
+
+@runtime_checkable
+class CroppingModel(LanguageModel[Cache], Protocol[Cache]):
+    """A model whose cache can forget the last tokens of each row."""
+
+    @property
+    def crops(self) -> bool:
+        """False if this cache cannot: layers with a sliding window, or recurrent ones."""
+        ...
+
+    def crop(self, cache: Cache, counts: Sequence[int]) -> Cache:
+        """The cache without the last `counts[row]` tokens of each row; one token must stay."""
+        ...
+
+    def append(
+        self, cache: Cache, tokens: Sequence[Sequence[int]], exits: Sequence[int]
+    ) -> tuple[Cache, Float[Tensor, "heads batch vocabulary"]]:
+        """`extend` by texts of different lengths, and the logits after the last token of each."""
+        ...
+
+    def concat(self, caches: Sequence[Cache]) -> Cache:
+        """A cache with the rows of all of these, in their order."""
+        ...
+
+    def nbytes(self, cache: Cache) -> int:
+        """The memory that a cache takes, in bytes."""
         ...
 
 

@@ -13,6 +13,7 @@ Example: Llama 2's template renders "[INST] Hi [/INST] Hello </s>". The prompt e
 the reply's first token is "▁Hello", so the joint is b" ".
 """
 
+import contextlib
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any, Final, final
@@ -119,6 +120,20 @@ class PromptReader:
             if self._spelled(tokens) == wanted:
                 return tokens
         return self.spell(wanted)
+
+    def spelled(self, data: bytes) -> tuple[int, ...]:
+        """The tokens that the tokenizer gives `data`, or the fewest if those spell something else.
+
+        () if no tokens spell it.
+        """
+        with contextlib.suppress(UnicodeDecodeError):
+            tokens = self._encode(data.decode())
+            if self._spelled(tokens) == data:
+                return tokens
+        try:
+            return self.spell(data)
+        except ModelError:
+            return ()
 
     def spell(self, data: bytes) -> tuple[int, ...]:
         """The fewest tokens that spell `data`."""

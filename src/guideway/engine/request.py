@@ -104,6 +104,9 @@ class Stats:
             process (0 if the system does not report it).
         prompt_tokens: tokens of the prompt that the model read, with those of a chat template.
         completion_tokens: tokens of the text, without end ids.
+        forwards: calls of the model for this row; reading the prompt is one.
+        drafted: tokens that speculation proposed (`engine.drafts`).
+        accepted: those of them that the model would have chosen too.
     """
 
     time_to_first_token: float = 0.0
@@ -114,6 +117,9 @@ class Stats:
     peak_memory: int = 0
     prompt_tokens: int = 0
     completion_tokens: int = 0
+    forwards: int = 0
+    drafted: int = 0
+    accepted: int = 0
 
 
 @final

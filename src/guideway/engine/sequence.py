@@ -19,6 +19,7 @@ import math
 import time
 from typing import final
 
+from guideway.constraints.compiled import CompiledConstraint, DecodeState
 from guideway.engine.cursor import Choices, Cursor, Free, Held
 from guideway.engine.request import Completion, Event, FinishReason, Request, Stats
 from guideway.engine.trace import TracedStep
@@ -73,6 +74,7 @@ class Sequence:
         self._events = 0  # tokens in earlier events
         self._crowded = 0  # refusals of the cursor that are known
         self._mask_time = 0.0
+        self._forwards = self._drafted = self._accepted = 0
         self._began = self._first = self._last = time.perf_counter()
 
     def begin(self, now: float) -> None:
@@ -207,6 +209,17 @@ class Sequence:
         """Return True if it has ended, not before `min_new_tokens` unless the budget is smaller."""
         return self.finish_reason is not None and len(self.tokens) >= min(self._least, self.most)
 
+    def count(self, drafted: int = 0, accepted: int = 0) -> None:
+        """Count a forward, with the drafted tokens that it read, and how many were right."""
+        self._forwards += 1
+        self._drafted += drafted
+        self._accepted += accepted
+
+    @property
+    def position(self) -> tuple[CompiledConstraint, DecodeState] | None:
+        """The constraint and its state; None in free text."""
+        return self._cursor.position
+
     def note(self, step: TracedStep) -> None:
         """Keep what the stages of the last step did."""
         self._trace.append(step)
@@ -250,6 +263,9 @@ class Sequence:
             peak_memory=memory,
             prompt_tokens=len(self.request.prompt),
             completion_tokens=count,
+            forwards=self._forwards,
+            drafted=self._drafted,
+            accepted=self._accepted,
         )
 
     def _kept(self, taken: bool, rank: float = math.inf) -> bool:

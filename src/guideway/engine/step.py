@@ -1,17 +1,24 @@
-"""One step of a batch: forward, expression, mask, warp, draw, take."""
+"""One step of a batch: forward, expression, mask, warp, draw, take; drafted tokens are verified."""
 
+import time
 from collections import abc
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import final
 
 import torch
+from torch import Tensor
 
+from guideway.engine.drafts import NO_DRAFT, Draft
 from guideway.engine.draw import Drawn, Plan, draw
 from guideway.engine.ensemble import Ensemble, EnsembleCache, Logits
 from guideway.engine.marking import Marking
+from guideway.engine.request import Event
 from guideway.engine.sequence import Sequence
+from guideway.engine.speculation import Speculation
 from guideway.engine.trace import Recorder
 from guideway.logits.evaluate import Step, evaluate
+from guideway.logits.expr import Leaf
 from guideway.logits.mask import unpack, upload
 
 
@@ -20,26 +27,86 @@ from guideway.logits.mask import unpack, upload
 class Batch:
     """The rows that go on, their settings, and the models' cache of all tokens but the last.
 
-    `cache` is None before the first step.
+    `cache` is None before the first step; `speculation` is None to read no drafts.
     """
 
     rows: tuple[Sequence, ...]
     plan: Plan
     cache: EnsembleCache | None = None
+    speculation: Speculation | None = None
 
     @classmethod
-    def of(cls, rows: abc.Iterable[Sequence], device: torch.device) -> "Batch":
+    def of(
+        cls,
+        rows: abc.Iterable[Sequence],
+        device: torch.device,
+        speculation: Speculation | None = None,
+    ) -> "Batch":
         """The batch of these rows, before the first step."""
         rows = tuple(rows)
-        return cls(rows, plan_of(rows, device))
+        return cls(rows, plan_of(rows, device), speculation=speculation)
 
 
-def step(ensemble: Ensemble, batch: Batch) -> Batch:
-    """One token more in every row, and the batch of those that go on; a row may fail."""
+def step(ensemble: Ensemble, batch: Batch) -> tuple[list[Event], Batch]:
+    """One forward: a token more in every row, and more where a draft was right.
+
+    Returns an event for each token, and the batch of the rows that go on; a row may fail.
+    """
+    rows, before = batch.rows, [len(row.tokens) for row in batch.rows]
+    drafts = [NO_DRAFT] * len(rows)
+    if batch.speculation is not None and batch.cache is not None:
+        drafts = batch.speculation.drafts(rows)
+    began = time.perf_counter()
+    cache, logits, sums = forward(ensemble, batch, drafts)
+    seconds = time.perf_counter() - began
+    events, accepted = _verified(ensemble, batch, cache, logits, sums, drafts)
+    for row, draft, right in zip(rows, drafts, accepted, strict=True):
+        row.count(len(draft.tokens), right)
+    if batch.speculation is not None:
+        batch.speculation.judge(rows, drafts, accepted, seconds)
+    cache = _accepted(ensemble, cache, logits, sums, accepted)
+    ended = {place for place, row in enumerate(rows) if row.finish_reason is not None}
+    for place in ended:
+        read = rows[place].tokens[: before[place] + accepted[place]]
+        ensemble.keep(cache, place, rows[place].request.prompts, read)
+    kept = [place for place in range(len(rows)) if place not in ended]
+    if not kept:
+        return events, replace(batch, rows=(), cache=None)
+    if len(kept) == len(rows):
+        return events, replace(batch, cache=cache)
+    rest = Batch.of([rows[place] for place in kept], ensemble.device, batch.speculation)
+    return events, replace(rest, cache=ensemble.select(cache, kept))
+
+
+def _verified(
+    ensemble: Ensemble,
+    batch: Batch,
+    cache: EnsembleCache,
+    logits: Logits,
+    sums: Mapping[Leaf, Tensor],
+    drafts: list[Draft],
+) -> tuple[list[Event], list[int]]:
+    """Draw tokens as long as they are the drafted ones; how many were, in each row."""
     rows = batch.rows
-    cache, logits = forward(ensemble, batch)
-    places = list(range(len(rows)))
-    plan = batch.plan
+    events, accepted = list[Event](), [0] * len(rows)
+    going = list(range(len(rows)))
+    for column in range(1 + max(len(draft.tokens) for draft in drafts)):
+        here = replace(cache, sums={leaf: each[:, column] for leaf, each in sums.items()})
+        take(ensemble, here, {leaf: row[:, column] for leaf, row in logits.items()}, batch, going)
+        events += [rows[place].event() for place in going]
+        going = [place for place in going if _right(rows[place], drafts[place], column)]
+        for place in going:
+            accepted[place] += 1
+        if not going:
+            break
+    return events, accepted
+
+
+def take(
+    ensemble: Ensemble, cache: EnsembleCache, logits: Logits, batch: Batch, places: list[int]
+) -> None:
+    """Draw a token for each of some rows, and append it."""
+    rows, plan = batch.rows, batch.plan
     while places:  # more than once only where a limit refuses a token: it is drawn again
         going = [rows[place] for place in places]
         if len(places) < len(rows):
@@ -53,13 +120,33 @@ def step(ensemble: Ensemble, batch: Batch) -> Batch:
         if recorder is not None:
             _note(recorder, drawn, going, {*fine} - {*refused})
         places = [places[n] for n in refused]
-    kept = [place for place, row in enumerate(rows) if row.finish_reason is None]
-    if len(kept) == len(rows):
-        return replace(batch, cache=cache)
-    if not kept:
-        return replace(batch, rows=(), cache=None)
-    rest = Batch.of([rows[place] for place in kept], ensemble.device)
-    return replace(rest, cache=ensemble.select(cache, kept))
+
+
+def _right(row: Sequence, draft: Draft, column: int) -> bool:
+    """Return True if the row goes on, and its last token is the drafted one."""
+    if row.finish_reason is not None or column >= len(draft.tokens):
+        return False
+    return row.tokens[-1] == draft.tokens[column]
+
+
+def _accepted(
+    ensemble: Ensemble,
+    cache: EnsembleCache,
+    logits: Logits,
+    sums: Mapping[Leaf, Tensor],
+    accepted: list[int],
+) -> EnsembleCache:
+    """The cache without the drafted tokens that were wrong."""
+    columns = next(iter(logits.values())).shape[1]
+    refused = [columns - 1 - right for right in accepted]
+    if not any(refused):
+        return cache
+    rows, last = range(len(accepted)), accepted
+    return replace(
+        ensemble.crop(cache, refused),
+        sums={leaf: each[rows, last] for leaf, each in sums.items()},
+        last={leaf: logits[leaf][rows, last] for leaf in cache.last},
+    )
 
 
 def _drawn(
@@ -112,10 +199,22 @@ def plan_of(rows: abc.Sequence[Sequence], device: torch.device) -> Plan:
     return Plan.of([row.request for row in rows], [row.history for row in rows], device)
 
 
-def forward(ensemble: Ensemble, batch: Batch) -> tuple[EnsembleCache, Logits]:
-    """The logits of each leaf after the tokens so far: of the prompts, or of each row's last."""
+def forward(
+    ensemble: Ensemble, batch: Batch, drafts: abc.Sequence[Draft]
+) -> tuple[EnsembleCache, Logits, Mapping[Leaf, Tensor]]:
+    """The logits of each leaf after the prompts, or after each row's last token and its draft.
+
+    [batch, tokens, vocabulary]; and the sums of GeDi pairs, [batch, tokens].
+    """
     if batch.cache is None:
-        return ensemble.prefill([row.request.prompts for row in batch.rows])
-    last = torch.tensor([row.tokens[-1:] for row in batch.rows], device=ensemble.device)
-    cache, logits = ensemble.extend(batch.cache, last)
-    return cache, {leaf: row[:, 0] for leaf, row in logits.items()}
+        cache, logits = ensemble.prefill([row.request.prompts for row in batch.rows])
+        sums = {leaf: each[:, None] for leaf, each in cache.sums.items()}
+        return cache, {leaf: row[:, None] for leaf, row in logits.items()}, sums
+    read = [
+        (*row.tokens[-1:], *draft.tokens) for row, draft in zip(batch.rows, drafts, strict=True)
+    ]
+    longest = max(map(len, read))
+    padded = [[*tokens, *tokens[-1:] * (longest - len(tokens))] for tokens in read]
+    tokens = torch.tensor(padded, device=ensemble.device)
+    cache, logits = ensemble.extend(batch.cache, tokens)
+    return cache, logits, ensemble.sums(batch.cache, logits, tokens)

@@ -2,8 +2,8 @@
 
 Its logits are log-probabilities of the tokens with a spelling and of one end id, the least of the
 vocabulary; they sum to 1, and all other ids have −∞. Ids without a spelling (ends, beginnings,
-roles of a chat) are one symbol, the boundary between texts. The cache of a row is its last order −
-1 tokens, none from before a boundary.
+roles of a chat) are one symbol, the boundary between texts. The cache of a row is its tokens; the
+context is the last order − 1 of them, none from before a boundary.
 
 A row starts with single tokens, moved by the backoffs of the seen contexts; then the tokens seen
 after each context are overwritten, from the shortest context to the longest. Measured on one core
@@ -96,30 +96,49 @@ class NgramModel:
     def prefill(
         self, prompts: Sequence[Sequence[int]]
     ) -> tuple[tuple[Context, ...], Float[Tensor, "batch vocabulary"]]:
-        """Contexts of the prompts, none of them empty, and the log-probabilities after them."""
+        """The prompts, none of them empty, and the log-probabilities after them."""
         if not all(prompts):
             raise ModelError("a prompt is empty: the model needs at least one token")
-        cache = tuple(self._tail(prompt) for prompt in prompts)
-        return cache, self._rows(cache)
+        cache = tuple(tuple(prompt) for prompt in prompts)
+        return cache, self._rows([self._tail(row) for row in cache])
 
     def extend(
         self, cache: tuple[Context, ...], tokens: Int[Tensor, "batch new"]
     ) -> tuple[tuple[Context, ...], Float[Tensor, "batch new vocabulary"]]:
-        """Contexts with more tokens, and the log-probabilities after each of them."""
+        """The longer texts, and the log-probabilities after each of the new tokens."""
         news = cast("list[list[int]]", tokens.tolist())  # pyright: ignore[reportUnknownMemberType]
-        contexts: list[Context] = []
-        longer: list[Context] = []
-        for context, new in zip(cache, news, strict=True):
-            tail = context
-            for token in new:
-                tail = self._tail((*tail, token))
-                contexts.append(tail)
-            longer.append(tail)
-        return tuple(longer), self._rows(contexts).view(*tokens.shape, -1)
+        longer = tuple((*row, *new) for row, new in zip(cache, news, strict=True))
+        begin = 1 - tokens.shape[1]
+        ends = [range(len(row) + begin, len(row) + 1) for row in longer]
+        contexts = [
+            self._tail(row[:end]) for row, own in zip(longer, ends, strict=True) for end in own
+        ]
+        return longer, self._rows(contexts).view(*tokens.shape, -1)
 
     def select(self, cache: tuple[Context, ...], rows: Sequence[int]) -> tuple[Context, ...]:
-        """Contexts of these rows."""
+        """The texts of these rows."""
         return tuple(cache[row] for row in rows)
+
+    crops = True
+
+    def crop(self, cache: tuple[Context, ...], counts: Sequence[int]) -> tuple[Context, ...]:
+        """The texts without their last tokens."""
+        return tuple(row[: len(row) - n] for row, n in zip(cache, counts, strict=True))
+
+    def append(
+        self, cache: tuple[Context, ...], tokens: Sequence[Sequence[int]], exits: Sequence[int]
+    ) -> tuple[tuple[Context, ...], Float[Tensor, "heads batch vocabulary"]]:
+        """The longer texts, and the log-probabilities after each; there are no exits."""
+        longer = tuple((*row, *new) for row, new in zip(cache, tokens, strict=True))
+        return longer, self._rows([self._tail(row) for row in longer])[None]
+
+    def concat(self, caches: Sequence[tuple[Context, ...]]) -> tuple[Context, ...]:
+        """The texts of all caches."""
+        return tuple(chain.from_iterable(caches))
+
+    def nbytes(self, cache: tuple[Context, ...]) -> int:
+        """Eight bytes for each token."""
+        return sum(8 * len(row) for row in cache)
 
     def save(self, path: str | Path) -> None:
         """Write the model into a file, which `open` reads; the vocabulary is not in it."""

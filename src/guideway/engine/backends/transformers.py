@@ -5,12 +5,14 @@
 - Prompts are padded on the left and masked; positions count real tokens only.
 - The vocabulary is as wide as the logits of a forward pass, whatever the configuration says.
 - Adapters and exits use the hooks of `variants`. The blocks are checked at the first exit.
+- `crop` leaves columns that other rows still need in place, masked for their row; positions do not
+  count them. If more than a third of all is masked, the columns are packed again.
 """
 
 import contextlib
 import copy
 import inspect
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any, cast, final
@@ -19,6 +21,7 @@ from weakref import WeakKeyDictionary
 import torch
 from jaxtyping import Bool, Float, Int
 from torch import Tensor
+from torch.nn import functional
 
 from guideway.engine.adapter import Adapter
 from guideway.engine.backends.variants import (
@@ -26,6 +29,7 @@ from guideway.engine.backends.variants import (
     blocks_of,
     exits_hold,
     prepare,
+    shortened,
     shown,
     varied,
 )
@@ -60,6 +64,7 @@ class TransformersModel:
         tokenizer: its transformers tokenizer.
         vocabulary: the tokens as bytes, as wide as the logits.
         context: the greatest number of tokens the model was made for, None if it does not say.
+        crops: True if its cache can forget the last tokens.
     """
 
     def __init__(self, module: Any, tokenizer: Any) -> None:
@@ -76,16 +81,21 @@ class TransformersModel:
             )
         self.module = module.eval()
         self.tokenizer = tokenizer
+        self._accepted = inspect.signature(module.forward).parameters
+        # transformers 5.24 renamed it, for arguments and outputs.
+        self._past = "cache" if "cache" in self._accepted else "past_key_values"
         with torch.inference_mode():
-            logits = module(torch.zeros(1, 1, dtype=torch.int64, device=self.device)).logits
+            output = module(
+                torch.zeros(1, 1, dtype=torch.int64, device=self.device), use_cache=True
+            )
+        logits, layers = output.logits, getattr(getattr(output, self._past, None), "layers", ())
+        # Others forget old columns (sliding windows), or mix all tokens into one state.
+        self.crops = bool(layers) and all(map(_is_plain, layers))
         self.vocabulary = Vocabulary.from_transformers(
             tokenizer, logits.shape[-1], module.generation_config
         )
         longest = getattr(module.config.get_text_config(), "max_position_embeddings", None)
         self.context: int | None = longest if isinstance(longest, int) and longest > 0 else None
-        self._accepted = inspect.signature(module.forward).parameters
-        # transformers 5.24 renamed it, for arguments and outputs.
-        self._past = "cache" if "cache" in self._accepted else "past_key_values"
         self._blocks = blocks_of(module)
         self._adapters: WeakKeyDictionary[Adapter, dict[str, Prepared]] = WeakKeyDictionary()
 
@@ -98,6 +108,14 @@ class TransformersModel:
     def layers(self) -> int:
         """Number of blocks; 0 if they are not known."""
         return len(self._blocks)
+
+    def first_blocks(self, count: int) -> "TransformersModel":
+        """The early exit after block `count` as a model of its own, which shares the weights."""
+        self._check_exits([count])
+        made = copy.copy(self)
+        made.module = shortened(self.module, self._blocks, count)
+        made._blocks = self._blocks[:count]
+        return made
 
     @torch.inference_mode()
     def prefill(
@@ -144,8 +162,9 @@ class TransformersModel:
         cache = TransformersCache(None, attention, torch.zeros_like(lengths), tuple(adapters))
         tokens = torch.tensor(padded, device=self.device)
         starts = lengths - longest  # negative: the first token, not the first column, is at 0
-        past, heads = self._forward(tokens, cache, starts, exits, last=True)
-        return replace(cache, past=past, lengths=lengths), heads[:, :, -1]
+        last = [longest - 1] * len(counts)
+        past, heads = self._forward(tokens, cache, starts, exits, last=last)
+        return replace(cache, past=past, lengths=lengths), heads
 
     @torch.inference_mode()
     def extend(
@@ -176,19 +195,104 @@ class TransformersModel:
         if attention is not None:
             attention = torch.cat([attention, torch.ones_like(tokens, dtype=torch.bool)], 1)
         longer = replace(cache, attention=attention, lengths=cache.lengths + tokens.shape[1])
-        past, heads = self._forward(tokens, longer, cache.lengths, exits, last=False)
+        past, heads = self._forward(tokens, longer, cache.lengths, exits)
         return replace(longer, past=past), heads
 
     @torch.inference_mode()
     def select(self, cache: TransformersCache, rows: Sequence[int]) -> TransformersCache:
         """A copy of these rows."""
         index = torch.tensor(rows, device=self.device)
-        past = _shallow(cache.past)
-        past.layers = [_shallow(layer) for layer in cache.past.layers]
+        past = _copied(cache.past)
         past.reorder_cache(index)  # gathers: what is not there is dropped, what is twice is copied
         attention = None if cache.attention is None else cache.attention[index]
         adapters = tuple(cache.adapters[row] for row in rows)
-        return TransformersCache(past, attention, cache.lengths[index], adapters)
+        selected = TransformersCache(past, attention, cache.lengths[index], adapters)
+        alone = self.crops and attention is not None and len(rows) == 1
+        return self._packed(selected) if alone else selected
+
+    @torch.inference_mode()
+    def crop(self, cache: TransformersCache, counts: Sequence[int]) -> TransformersCache:
+        """The cache without the last tokens of each row."""
+        removed = torch.tensor(counts, device=self.device)
+        least, lengths = min(counts), cache.lengths - removed
+        attention, past = cache.attention, cache.past
+        columns = past.get_seq_length() - least
+        if max(counts) > least:
+            place = torch.arange(columns, device=self.device)
+            kept = place < columns + least - removed[:, None]
+            attention = kept if attention is None else attention[:, :columns] & kept
+        elif attention is not None:
+            attention = attention[:, :columns]
+        if least:
+            past = _mapped(past, lambda tensor: tensor[..., :columns, :])
+        cropped = TransformersCache(past, attention, lengths, cache.adapters)
+        wasted = 0 if attention is None else columns - int(lengths.max())
+        return self._packed(cropped) if wasted * 3 > columns else cropped
+
+    @torch.inference_mode()
+    def append(
+        self, cache: TransformersCache, tokens: Sequence[Sequence[int]], exits: Sequence[int]
+    ) -> tuple[TransformersCache, Float[Tensor, "heads batch vocabulary"]]:
+        """`extend_varied` by texts of different lengths, and the logits after each."""
+        counts = [len(new) for new in tokens]
+        longest = max(counts)
+        padded = [[*new, *[new[-1]] * (longest - len(new))] for new in tokens]
+        attention = cache.attention
+        if attention is not None:
+            attention = functional.pad(attention, (0, longest), value=True)
+        longer = replace(cache, attention=attention, lengths=cache.lengths + longest)
+        given = torch.tensor(padded, device=self.device)
+        last = [each - 1 for each in counts]
+        past, heads = self._forward(given, longer, cache.lengths, exits, last=last)
+        read = self.crop(replace(longer, past=past), [longest - each for each in counts])
+        return read, heads
+
+    @torch.inference_mode()
+    def concat(self, caches: Sequence[TransformersCache]) -> TransformersCache:
+        """The rows of all caches, shorter ones padded on the left."""
+        longest = max(cache.past.get_seq_length() for cache in caches)
+        missing = [longest - cache.past.get_seq_length() for cache in caches]
+        padded = [
+            _mapped(cache.past, lambda tensor, more=more: functional.pad(tensor, (0, 0, more, 0)))
+            for cache, more in zip(caches, missing, strict=True)
+        ]
+        past = padded[0]
+        for place, layer in enumerate(past.layers):
+            for name in ("keys", "values"):
+                parts = [getattr(each.layers[place], name) for each in padded]
+                setattr(layer, name, torch.cat(parts))
+        attention = None
+        if any(missing) or any(cache.attention is not None for cache in caches):
+            rows = [
+                torch.ones(len(cache.lengths), longest - more, dtype=torch.bool, device=self.device)
+                if cache.attention is None
+                else cache.attention
+                for cache, more in zip(caches, missing, strict=True)
+            ]
+            padded_rows = zip(rows, missing, strict=True)
+            attention = torch.cat([functional.pad(row, (more, 0)) for row, more in padded_rows])
+        adapters = tuple(adapter for cache in caches for adapter in cache.adapters)
+        lengths = torch.cat([cache.lengths for cache in caches])
+        return TransformersCache(past, attention, lengths, adapters)
+
+    def nbytes(self, cache: TransformersCache) -> int:
+        """The bytes of keys and values."""
+        return sum(layer.keys.nbytes + layer.values.nbytes for layer in cache.past.layers)
+
+    def _packed(self, cache: TransformersCache) -> TransformersCache:
+        """The same without columns that all rows can do without: each row is padded on the left."""
+        attention, longest = cast("Tensor", cache.attention), int(cache.lengths.max())
+        order = attention.int().argsort(dim=1, stable=True)[:, -longest:]
+
+        def moved(tensor: Tensor) -> Tensor:
+            return tensor.gather(
+                2, order[:, None, :, None].expand(-1, tensor.shape[1], -1, tensor.shape[3])
+            )
+
+        kept = attention.gather(1, order)
+        return replace(
+            cache, past=_mapped(cache.past, moved), attention=None if kept.all() else kept
+        )
 
     def _forward(
         self,
@@ -196,22 +300,29 @@ class TransformersModel:
         cache: TransformersCache,
         starts: Int[Tensor, "batch"],
         exits: Sequence[int],
-        *,
-        last: bool,
-    ) -> tuple[Any, Float[Tensor, "heads batch some vocabulary"]]:
-        """One forward; `starts` is the position of each row's first column."""
+        last: Sequence[int] | None = None,
+    ) -> tuple[Any, Float[Tensor, "heads batch *some vocabulary"]]:
+        """One forward; `starts` is the position of each row's first column.
+
+        The logits are those of all columns, or of one column of each row, `last`.
+        """
         arguments: dict[str, Any] = {"attention_mask": None, self._past: cache.past}
         if cache.attention is not None:
             arguments["attention_mask"] = cache.attention.long()
         if "position_ids" in self._accepted:
             columns = torch.arange(tokens.shape[1], device=self.device)
             arguments["position_ids"] = (starts[:, None] + columns).clamp(min=0)
-        if last and "logits_to_keep" in self._accepted:
-            arguments["logits_to_keep"] = 1  # a long prompt's logits would fill the memory
+        kept = last
+        if last is not None and "logits_to_keep" in self._accepted:
+            wanted = sorted({*last})  # a long prompt's logits would fill the memory
+            kept = [wanted.index(each) for each in last]
+            arguments["logits_to_keep"] = torch.tensor(wanted, device=self.device)
         with self._varied(cache.adapters, exits):
             output = self.module(tokens, use_cache=True, **arguments)
-        logits = output.logits.float()
-        return getattr(output, self._past), logits.unflatten(0, (1 + len(exits), len(tokens)))
+        logits = output.logits.float().unflatten(0, (1 + len(exits), len(tokens)))
+        if kept is not None:
+            logits = logits[:, range(len(tokens)), kept]
+        return getattr(output, self._past), logits
 
     def _varied(
         self, adapters: Sequence[Adapter | None], exits: Sequence[int]
@@ -251,6 +362,26 @@ class TransformersModel:
 
         with torch.inference_mode():
             return self.layers > 0 and exits_hold(self._blocks, forward)
+
+
+def _is_plain(layer: Any) -> bool:
+    """Return True if a layer of a cache keeps a column for each token."""
+    return type(layer).__name__ == "DynamicLayer" and layer.is_initialized
+
+
+def _mapped(past: Any, change: Callable[[Tensor], Tensor]) -> Any:
+    """A cache whose keys and values are changed; its argument stays as it was."""
+    made = _copied(past)
+    for layer in made.layers:
+        layer.keys, layer.values = change(layer.keys), change(layer.values)
+    return made
+
+
+def _copied(past: Any) -> Any:
+    """A copy of a cache that shares tensors, but nothing that a forward replaces."""
+    made = _shallow(past)
+    made.layers = [_shallow(layer) for layer in past.layers]
+    return made
 
 
 def _shallow(thing: Any) -> Any:

@@ -14,6 +14,7 @@ modules, 97 with two in different rows.
 """
 
 import contextlib
+import copy
 import difflib
 import threading
 from collections.abc import Callable, Generator, Iterable, Sequence
@@ -48,6 +49,30 @@ def blocks_of(module: Any) -> Sequence[nn.Module]:
         child for child in children if isinstance(child, nn.ModuleList) and len(child) == count
     ]
     return tuple(lists[0]) if len(lists) == 1 else ()
+
+
+def shortened(module: Any, blocks: Sequence[nn.Module], count: int) -> Any:
+    """The model of the first `count` blocks, with the same weights."""
+    config = copy.deepcopy(module.config)
+    text = config.get_text_config()
+    text.num_hidden_layers = count
+    if getattr(text, "layer_types", None):
+        text.layer_types = text.layer_types[:count]
+
+    def copied(part: Any, path: list[str]) -> Any:
+        if not path:
+            return nn.ModuleList(blocks[:count])
+        made = copy.copy(part)
+        made._modules = dict(part._modules)
+        if hasattr(part, "config"):
+            made.config = config if part.config is module.config else text
+        made._modules[path[0]] = copied(part._modules[path[0]], path[1:])
+        return made
+
+    named = cast("Iterable[tuple[str, nn.Module]]", module.named_modules())
+    lists = (name for name, each in named if isinstance(each, nn.ModuleList))
+    path = next(name for name in lists if module.get_submodule(name)[0] is blocks[0])
+    return copied(module, path.split("."))
 
 
 def exits_hold(blocks: Sequence[nn.Module], forward: Callable[[], Tensor]) -> bool:

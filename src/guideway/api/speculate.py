@@ -1,0 +1,120 @@
+"""`speculate=`: from what a caller gives to drafts for a batch."""
+
+from collections.abc import Mapping
+from dataclasses import replace
+from types import MappingProxyType
+from typing import Any, Final, Literal, Protocol, TypeAlias, cast, final, runtime_checkable
+from weakref import WeakKeyDictionary
+
+from guideway.engine.backends.transformers import TransformersModel
+from guideway.engine.draft_model import DraftModel, TextDraft
+from guideway.engine.drafts import Drafter, Lookup
+from guideway.engine.ensemble import Ensemble, reading
+from guideway.engine.model import LanguageModel
+from guideway.engine.speculation import Costs, Rates, Speculation
+from guideway.errors import SourceError, UnsupportedError
+from guideway.logits.expr import Leaf
+from guideway.logits.marked import Watermarked
+
+
+@runtime_checkable  # the tests check annotations
+class Drafting(Protocol):
+    """A `guideway.Model`, as type checkers see it here."""
+
+    @property
+    def language_model(self) -> LanguageModel[Any]:
+        """The language model of its first leaf."""
+        ...
+
+
+Speculate: TypeAlias = Literal["auto", "off", "forced", "lookup"] | Drafting
+ALLOWED: Final = '"auto", "off", "forced", "lookup", or a guideway.Model that drafts'
+LOOKS: Final[Mapping[object, bool]] = MappingProxyType(
+    {"auto": True, "lookup": True, "forced": False}
+)
+
+
+@final
+class _Memory:
+    """What a model's earlier calls showed: the acceptance of drafts, and the times of forwards."""
+
+    def __init__(self, ensemble: Ensemble) -> None:
+        reader = ensemble.contexts[0].reader
+        self.lookups = {looks: (Lookup(reader, looks=looks), Rates()) for looks in (False, True)}
+        self.rates = WeakKeyDictionary[Ensemble, Rates]()
+        self.costs = Costs()
+
+
+_memories: Final = WeakKeyDictionary[Ensemble, _Memory]()
+
+
+def check_speculate(given: object) -> None:
+    """Refuse what is no value of `speculate`, or names a draft that cannot be used."""
+    if isinstance(given, str) and (given == "off" or given in LOOKS):
+        return
+    drafting(given)
+
+
+def speculation(ensemble: Ensemble, given: object) -> Speculation | None:
+    """Drafts for a batch of a model; None without any.
+
+    Raises:
+        UnsupportedError: the cache of a model cannot forget tokens that were refused.
+    """
+    if given == "off" or (given == "auto" and not ensemble.crops):
+        return None
+    if not ensemble.crops:
+        raise _unforgetting(ensemble)
+    memory = _memories.setdefault(ensemble, _Memory(ensemble))
+    if isinstance(given, str):
+        return Speculation(*memory.lookups[LOOKS[given]], memory.costs)
+    draft = drafting(given)
+    rates = memory.rates.setdefault(draft, Rates())
+    return Speculation(_drafter(ensemble, draft), rates, memory.costs)
+
+
+def drafting(given: object) -> Ensemble:
+    """The ensemble of a model that drafts."""
+    found = getattr(given, "_ensemble", None)
+    if not isinstance(found, Ensemble):
+        raise SourceError(f"speculate is {given!r}: it must be {ALLOWED}"[:300])
+    if len(found.contexts) > 1 or found.contexts[0].views or not isinstance(found.node, Leaf):
+        raise UnsupportedError(
+            f"speculate is {given!r}: a draft must be one model that reads the same prompt",
+            feature="a draft that is an expression",
+        )
+    if not found.crops:
+        raise _unforgetting(found)
+    return found
+
+
+def _drafter(ensemble: Ensemble, draft: Ensemble) -> Drafter:
+    leaf = _runnable(cast("Leaf", draft.node))
+    if draft.vocabulary == ensemble.vocabulary:
+        mark = ensemble.mark
+        return DraftModel(Ensemble(leaf if mark is None else Watermarked(leaf, mark)))
+    readers = draft.contexts[0].reader, ensemble.contexts[0].reader
+    return TextDraft(Ensemble(leaf), *readers)
+
+
+def _runnable(leaf: Leaf) -> Leaf:
+    """The leaf itself; of an early exit, the model of its first blocks, which is cheaper to run."""
+    read = reading(leaf)
+    if read.exit is None:
+        return leaf
+    if not isinstance(read.model, TransformersModel):
+        raise UnsupportedError(
+            f"{leaf.name} is an early exit, and only those of transformers models can draft",
+            feature="a draft by an early exit",
+        )
+    model = read.model.first_blocks(read.exit)
+    return Leaf(replace(read, model=model, exit=None), leaf.name)
+
+
+def _unforgetting(ensemble: Ensemble) -> UnsupportedError:
+    names = ", ".join(sorted({type(each.model).__name__ for each in ensemble.backbones}))
+    return UnsupportedError(
+        f"speculate needs a model whose cache can forget tokens, and that of {names} cannot "
+        '(layers with a sliding window, or recurrent ones): use speculate="off"',
+        feature="speculation with this cache",
+    )
