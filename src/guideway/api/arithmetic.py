@@ -14,16 +14,7 @@ from guideway.engine.model import LanguageModel, VariedModel
 from guideway.engine.views import LastToken, Rewritten, System, View
 from guideway.errors import SourceError, UnsupportedError
 from guideway.logits.classifier import ClassifierTerm
-from guideway.logits.expr import (
-    GediTerm,
-    Leaf,
-    Mask,
-    Node,
-    guided,
-    leaves,
-    mapped,
-    total,
-)
+from guideway.logits.expr import GediTerm, Leaf, Mask, Node, guided, leaves, mapped, total
 from guideway.logits.marked import Watermarked, Whole, inner
 from guideway.sampling.watermarks.scheme import Scheme
 

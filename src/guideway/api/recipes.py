@@ -20,13 +20,7 @@ from typing import Final, Literal, TypeAlias, cast
 from guideway.api.arithmetic import exited, layers_of
 from guideway.api.model import Model
 from guideway.errors import SourceError, UnsupportedError
-from guideway.logits.expr import (
-    Farthest,
-    GediTerm,
-    Leaf,
-    Mask,
-    number,
-)
+from guideway.logits.expr import Farthest, GediTerm, Leaf, Mask, number
 
 Weighed: TypeAlias = Model | tuple[Model, float] | Sequence[Model | tuple[Model, float]]
 Style: TypeAlias = Literal["obrien-2023", "li-2022"]

@@ -16,7 +16,7 @@ def detect(
     text: Annotated[
         str,
         typer.Argument(
-            help="A file, - for standard input, or the text itself if it has several words.",
+            help="A file, - for standard input, or the text itself if it has several words."
         ),
     ],
     key: Annotated[
@@ -88,11 +88,7 @@ def detect(
     )
     loaded = open_model(model) if tokenizer is None or weighted else None
     found = mark.detect(
-        read,
-        tokenizer or loaded,
-        held,
-        model=loaded if weighted else None,
-        prompt=prompt,
+        read, tokenizer or loaded, held, model=loaded if weighted else None, prompt=prompt
     )
     if as_json:
         print_json(asdict(found))

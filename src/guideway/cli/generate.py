@@ -82,7 +82,7 @@ def extract(
         str,
         typer.Argument(
             help="A file, - for standard input, or the text itself if it has several words. With "
-            "--jsonl a file of texts, or -.",
+            "--jsonl a file of texts, or -."
         ),
     ],
     schema: Annotated[
@@ -135,7 +135,7 @@ def generate(
     prompt: Annotated[
         str,
         typer.Argument(
-            help="The prompt, or - for standard input. With --jsonl a file of prompts, or -.",
+            help="The prompt, or - for standard input. With --jsonl a file of prompts, or -."
         ),
     ],
     source: Source = None,
@@ -162,8 +162,7 @@ def generate(
     best_by: BestBy = None,
     exactness: Exactness = None,
     watermark_key: Annotated[
-        str | None,
-        typer.Option(help="Mark the text with this secret key.", rich_help_panel=MARK),
+        str | None, typer.Option(help="Mark the text with this secret key.", rich_help_panel=MARK)
     ] = None,
     watermark_scheme: Annotated[
         str,

@@ -74,8 +74,7 @@ MinP = Annotated[
     ),
 ]
 Seed = Annotated[
-    int | None,
-    typer.Option(help="The same seed gives the same text.", rich_help_panel=SAMPLING),
+    int | None, typer.Option(help="The same seed gives the same text.", rich_help_panel=SAMPLING)
 ]
 NumBeams = Annotated[
     int | None,
@@ -121,8 +120,7 @@ Lines = Annotated[
     ),
 ]
 BatchSize = Annotated[
-    int | None,
-    typer.Option(help="With --jsonl: the number of prompts that run at once.", min=1),
+    int | None, typer.Option(help="With --jsonl: the number of prompts that run at once.", min=1)
 ]
 SEARCHES: Final = frozenset({"num_beams", "penalty_alpha", "best_of", "exactness"})
 """Settings that compare several texts: there is nothing to print before the end."""

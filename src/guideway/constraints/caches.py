@@ -157,10 +157,7 @@ def clear_cache() -> None:
         cache.forget()
 
 
-FORMS: Final[tuple[dict[str, Any], ...]] = (
-    {},
-    {"key_order": "declared", "spelling": "plain"},
-)
+FORMS: Final[tuple[dict[str, Any], ...]] = ({}, {"key_order": "declared", "spelling": "plain"})
 GRAMMAR: Final = r"""
 start: /\w+/ ("," start)?
 %ignore " "

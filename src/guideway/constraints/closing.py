@@ -289,12 +289,7 @@ class Closing:
 
 
 def halved(
-    state: State,
-    mask: Row,
-    tokens_left: int,
-    row: Callable[[State, int], Row],
-    *,
-    also_half: bool,
+    state: State, mask: Row, tokens_left: int, row: Callable[[State, int], Row], *, also_half: bool
 ) -> Row:
     """Return `row(state, tokens_left)`, and remember the limit if it is the whole mask.
 

@@ -23,12 +23,7 @@ from torch import Tensor
 from transformers.generation.logits_process import PrefixConstrainedLogitsProcessor
 
 from guideway.errors import UnsupportedError
-from guideway.integrations.transformers_settings import (
-    banned_tokens,
-    end_ids,
-    last_length,
-    listed,
-)
+from guideway.integrations.transformers_settings import banned_tokens, end_ids, last_length, listed
 
 HOME: Final = "transformers.generation.utils"
 BEAMS: Final = ("is_sent_finished", "beam_scores", "running_beam_scores")

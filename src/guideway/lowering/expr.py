@@ -697,10 +697,7 @@ class Uncaptured:
         return ()
 
     def least_after(
-        self,
-        argument: Hashable,
-        least: Least,
-        captured: bytes | None = None,
+        self, argument: Hashable, least: Least, captured: bytes | None = None
     ) -> bytes | None:
         del argument, least, captured
         return None

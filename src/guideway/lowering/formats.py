@@ -314,21 +314,13 @@ def regex(match: Match) -> Expr:
     bar = match(r"\|")
     for _ in range(_DEEPEST):
         terms = repeat(alt(simple, assertion, groups, bar))
-        groups = alt(
-            concat(opening, terms, closing, repeated),
-            concat(ahead, terms, closing),
-        )
+        groups = alt(concat(opening, terms, closing, repeated), concat(ahead, terms, closing))
     return repeat(alt(simple, assertion, groups, bar))
 
 
 def any_regex(match: Match) -> Expr:
     """A superset of the valid patterns."""
-    wrong = (
-        r"[*+?)][\s\S]*",
-        r"[^\\]*\\",
-        r"[^\\\[]*\[[^\]]*",
-        r"[^\\\[)]*\([^\\\[)]*",
-    )
+    wrong = (r"[*+?)][\s\S]*", r"[^\\]*\\", r"[^\\\[]*\[[^\]]*", r"[^\\\[)]*\([^\\\[)]*")
     return both(match(r"[\s\S]*"), complement(match("|".join(wrong))))
 
 

@@ -338,10 +338,7 @@ class Outlines:
 
 
 def exactly_one(
-    branches: list[Formula],
-    exclude: Callable[[int, int], bool],
-    *,
-    halved: bool = False,
+    branches: list[Formula], exclude: Callable[[int, int], bool], *, halved: bool = False
 ) -> Formula:
     """Exactly one of the branches; `halved` allows a nested form for many overlaps."""
     if branches.count(TRUE) > 1:  # 1,000 bounds allow all strings: each pair took 4 µs

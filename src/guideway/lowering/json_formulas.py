@@ -165,9 +165,7 @@ def replace(formula: Formula, change: Callable[[Atom], Formula | None]) -> Formu
 
 
 def holds(
-    formula: Formula,
-    judge: Callable[[Atom], bool],
-    known: "dict[Formula, bool] | None" = None,
+    formula: Formula, judge: Callable[[Atom], bool], known: "dict[Formula, bool] | None" = None
 ) -> bool:
     """Evaluate a formula, given the value of each atom; `known` caches values of parts."""
 

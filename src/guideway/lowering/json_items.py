@@ -319,11 +319,7 @@ class ItemsTemplate:
     """Unfolds the rest of an array, given its formula."""
 
     def __init__(
-        self,
-        said: Formula,
-        value: Callable[[Formula], Expr],
-        style: JsonStyle,
-        judge: ItemJudge,
+        self, said: Formula, value: Callable[[Formula], Expr], style: JsonStyle, judge: ItemJudge
     ) -> None:
         self._said, self._value, self.style = said, value, style
         self._ways = Ways(said, value, judge)

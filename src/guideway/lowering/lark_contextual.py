@@ -184,11 +184,7 @@ class Freedom:
     """
 
     def __init__(
-        self,
-        spacer: bytes,
-        lines: frozenset[Exit],
-        last: frozenset[Exit],
-        spelling: "_Spelling",
+        self, spacer: bytes, lines: frozenset[Exit], last: frozenset[Exit], spelling: "_Spelling"
     ) -> None:
         self.spacer, self.lines, self.last = spacer, lines, last
         self._spelling = spelling

@@ -304,8 +304,7 @@ def multiples(factor: Decimal, *, denied: bool = False, plain: bool = False) -> 
     parts = factor_of(factor)
     if parts is None:
         raise UnsupportedError(
-            f"multipleOf {factor} has more than {MOST_RESTS} remainders",
-            feature="multipleOf",
+            f"multipleOf {factor} has more than {MOST_RESTS} remainders", feature="multipleOf"
         )
     if denied:  # numbers below the factor, with exponents too
         other = concat(SIGN, NONZERO, FRACTION, exponents(None, factor.adjusted() - 1, plain))

@@ -84,10 +84,7 @@ class Languages:
         """Complement."""
         if language not in self._not:
             found = self.found(
-                [language],
-                self.rows.__getitem__,
-                lambda each: not self.ends[each],
-                self._not.get,
+                [language], self.rows.__getitem__, lambda each: not self.ends[each], self._not.get
             )
             self._not |= found
             self._not |= {other: each for each, other in found.items()}
@@ -223,9 +220,7 @@ def _explored(
 
 
 def explored(
-    starts: Sequence[State],
-    following: Callable[[State], Sequence[State]],
-    most: int = MOST_STATES,
+    starts: Sequence[State], following: Callable[[State], Sequence[State]], most: int = MOST_STATES
 ) -> tuple[Sequence[State], Sequence[Sequence[int]]]:
     """All reachable states, `starts` first, and their successors by atom as numbers."""
     numbers = {state: number for number, state in enumerate(starts)}

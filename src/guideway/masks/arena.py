@@ -38,10 +38,7 @@ TABLES: Final[dict[int, Table]] = {
     at.MACROS: Table(
         at.MACRO_ROOM,
         512,
-        (
-            (at.MACRO, np.int32, 4),
-            (at.FIRST, np.uint64, 4),
-        ),
+        ((at.MACRO, np.int32, 4), (at.FIRST, np.uint64, 4)),
         ((at.MACRO_HASH, np.int32, 2),),
     ),
     at.CONFIGS: Table(at.CONFIG_ROOM, 1024, ((at.CONFIG, np.int64, 1),)),

@@ -343,11 +343,7 @@ class History:
 
     @classmethod
     def begin(
-        cls,
-        rules: Rules,
-        prompt: Sequence[int],
-        joint: bytes = b"",
-        taken: tuple[int, ...] = (),
+        cls, rules: Rules, prompt: Sequence[int], joint: bytes = b"", taken: tuple[int, ...] = ()
     ) -> "History":
         """The history of an empty text after `prompt` and `joint`, which `taken` spelled."""
         if not rules.remembers:

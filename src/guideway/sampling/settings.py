@@ -234,10 +234,7 @@ RANGES: Final[Mapping[str, Check]] = {
     "dry_base": _numbers(1, math.inf, "a finite number from 1 up"),
     "dry_allowed_length": _counts(1),
     "dry_sequence_breakers": (_is_texts, "a list of texts, none empty or with surrogates"),
-    "order": (
-        _is_texts,
-        'a list of stages, "transformers" or "llama.cpp"',
-    ),
+    "order": (_is_texts, 'a list of stages, "transformers" or "llama.cpp"'),
     "seed": ((lambda value: _is_count(value, -math.inf)), "an integer"),
     "stop": (_is_texts, "a text or a list of texts, none empty or with surrogates"),
     "min_new_tokens": _counts(0),

@@ -51,11 +51,7 @@ _NAMELESS: Final = (  # message without a name, its replacement, pattern of the 
         r"an escape is written \\1, with hexadecimal digits for each X",
         r"\\(?:x(?![\da-fA-F]{2})|u(?![\da-fA-F]{4})|U(?![\da-fA-F]{8}))",
     ),
-    (
-        r"cannot contain null bytes",
-        r"a NUL is written \x00 in a string or a regex",
-        r"[\x00]",
-    ),
+    (r"cannot contain null bytes", r"a NUL is written \x00 in a string or a regex", r"[\x00]"),
     (
         r"no attribute 'iter_subtrees'",
         "%declare is for terminals, whose names are in capitals",

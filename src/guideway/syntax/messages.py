@@ -74,8 +74,7 @@ def _read(given: Message, place: str) -> Plain:
         ]
     elif said["content"] is None:
         raise SourceError(
-            f"a message needs a content or tool_calls, not {brief(given)}",
-            place=f"{place}/content",
+            f"a message needs a content or tool_calls, not {brief(given)}", place=f"{place}/content"
         )
     return said
 

@@ -491,8 +491,7 @@ class _Parser:
         cursor, items = self._cursor, self._top.items
         if not items or isinstance(items[-1], _NOTHING_TO_REPEAT[self._top.mode.dialect]):
             raise cursor.error(
-                "there is nothing to repeat; write \\ before it for the character itself",
-                at,
+                "there is nothing to repeat; write \\ before it for the character itself", at
             )
         if isinstance(items[-1], Repeat):
             raise cursor.error(
@@ -652,7 +651,4 @@ class _Parser:
 
 # ECMA-262 counts lookaround in Annex B only, and not with its u flag.
 _NOTHING_TO_REPEAT = {"python": (Anchor, Boundary), "ecma": (Anchor, Boundary, Look)}
-_REFUSED = {
-    ">": "atomic group",
-    "(": "conditional group",
-}
+_REFUSED = {">": "atomic group", "(": "conditional group"}

@@ -321,10 +321,7 @@ def tag(begin: object, item: object, end: object = "") -> Tag:
 
 
 def regions(
-    *tags: Tag[Read],
-    at_least: int = 0,
-    at_most: int | None = None,
-    stop_after_first: bool = False,
+    *tags: Tag[Read], at_least: int = 0, at_most: int | None = None, stop_after_first: bool = False
 ) -> Regions[Read]:
     """Return free text with tagged regions.
 

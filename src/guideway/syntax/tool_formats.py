@@ -275,10 +275,7 @@ FORMATS: Final[dict[str, Format]] = {
         closing=_parts("]"),
         text=Regex(r"(?![\s]*\[)[\s\S]*"),
         arguments=Literals(
-            equals="=",
-            comma=Regex(", ?"),
-            colon=Regex(": ?"),
-            words=("True", "False", "None"),
+            equals="=", comma=Regex(", ?"), colon=Regex(": ?"), words=("True", "False", "None")
         ),
     ),
     # "FunctionGemma formatting and best practices" of Google's documentation of Gemma.

@@ -401,10 +401,7 @@ class Cutter:
         self._merges, self.characters = tokenization.merges, tokenization.characters
         self._literals = Literals(tokenization.added.values())
         self._ways = Ways(
-            tokenization.splitters,
-            Unions(tokenization.unions),
-            tokenization.alone,
-            self.characters,
+            tokenization.splitters, Unions(tokenization.unions), tokenization.alone, self.characters
         )
         self._places: list[Place] = [Place(DEAD, b"", NONE)]
         self._numbers: dict[Place, int] = {self._places[0]: NOWHERE}

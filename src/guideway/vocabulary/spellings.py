@@ -179,12 +179,7 @@ class Vocabulary:
     @classmethod
     def _of(cls, table: TokenTable, ends: Collection[int], width: int | None) -> Self:
         made = cls(
-            table.tokens,
-            ends,
-            width=width,
-            lead=table.lead,
-            special=table.special,
-            loss=table.loss,
+            table.tokens, ends, width=width, lead=table.lead, special=table.special, loss=table.loss
         )
         vars(made)["flat_trie"] = kept_trie(made.tokens)  # now: compiling opens no file
         for prepare in prepared:

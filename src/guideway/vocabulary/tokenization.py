@@ -117,9 +117,7 @@ def _read_model(backend: Backend) -> dict[str, Any]:
     return state
 
 
-def _read_normalizer(
-    backend: Backend,
-) -> tuple[dict[str, str], Callable[[str], str] | None]:
+def _read_normalizer(backend: Backend) -> tuple[dict[str, str], Callable[[str], str] | None]:
     """Characters that become others, and Unicode's forms."""
     from tokenizers import normalizers
 

@@ -13,9 +13,7 @@ from guideway.masks.kernels import layout as at
 from guideway.masks.kernels.intern import full, outlook_of
 from guideway.masks.kernels.macros import learn_lexer, step
 from guideway.masks.kernels.pictures import is_lead
-from guideway.masks.kernels.scans import (
-    leaves_lexer,
-)
+from guideway.masks.kernels.scans import leaves_lexer
 from guideway.masks.kernels.views import (
     Context,
     inner,

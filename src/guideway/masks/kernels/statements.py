@@ -558,9 +558,7 @@ class Kernels:
     """
 
     def __init__(
-        self,
-        holding: Iterable[Callable[..., Any]] = (),
-        letting: Iterable[Callable[..., Any]] = (),
+        self, holding: Iterable[Callable[..., Any]] = (), letting: Iterable[Callable[..., Any]] = ()
     ) -> None:
         declared = [(part, True) for part in holding] + [(part, False) for part in letting]
         kernels = cast("list[tuple[Inner, bool]]", declared)
