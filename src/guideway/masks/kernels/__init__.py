@@ -12,8 +12,7 @@
     entries, closure    macro states (sets of configurations): guards, epsilon closure, steps
     macros, verdicts    what a macro state reads, and the search for an end
     keys                objects: allowed keys
-    lalr, scans,        Lark's automaton: its stack, its lexer,
-    outlooks            and the tokens that the lexer reads
+    lalr, scans         Lark's automaton: its stack, its lexer
     reach, fill         work lists of a mask, tokens of a row, masks
     entry               the functions that Python calls
 

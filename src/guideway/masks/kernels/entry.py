@@ -7,7 +7,7 @@ from guideway.masks.kernel_cache import kept
 from guideway.masks.kernels import layout as at
 from guideway.masks.kernels.closure import close
 from guideway.masks.kernels.entries import begin
-from guideway.masks.kernels.fill import fill
+from guideway.masks.kernels.fill import fill, learn
 from guideway.masks.kernels.intern import (
     judgement_of,
     node_of,
@@ -20,7 +20,6 @@ from guideway.masks.kernels.intern import (
 from guideway.masks.kernels.keys import build_keys, first_frame, rehash_frames
 from guideway.masks.kernels.lexemes import expand_wanted, explore, split_state, write
 from guideway.masks.kernels.macros import finish, read_each, read_one, search
-from guideway.masks.kernels.outlooks import learn
 from guideway.masks.kernels.pictures import (
     count_rows,
     remember_picture,

@@ -355,7 +355,7 @@ SHARED: Final = 2  # it may be entered once for all that follows it in a closure
 # Kind of node: an EXPR, 0, guards: end of that expression; or a node, the ENTRY below it.
 ENTRY: Final = 32
 
-# Outlooks of lexers of Lark's automaton (`kernels.outlooks`):
+# Outlooks of lexers of Lark's automaton (`kernels.fill`):
 OUTLOOK: Final = 206  # int64[n]: trie node << 32 | macro state
 OUTLOOK_HASH: Final = 207
 OUTLOOK_AT: Final = 208  # int32[n, 4], see below
