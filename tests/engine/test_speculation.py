@@ -274,3 +274,12 @@ def test_a_stream_has_a_part_for_each_token():
     assert [part.text for part in found] == [part.text for part in plain]
     assert found[-1].result is not None
     assert found[-1].result.stats.forwards < 30
+
+
+@pytest.mark.parametrize(
+    "how", [{"num_beams": 3}, {"exactness": "smc"}, {"exactness": "rejection"}]
+)
+def test_searches_count_their_forwards(how: dict[str, Any]):
+    more = {} if "num_beams" in how else {"seed": 1, "temperature": 1.0}
+    found = fake().generate("x", gw.Regex("[ab]{5}"), max_new_tokens=8, **how, **more)
+    assert found.stats.forwards in (len(found.tokens), len(found.tokens) + 1)  # an end may be read

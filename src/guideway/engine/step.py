@@ -58,6 +58,8 @@ def step(ensemble: Ensemble, batch: Batch) -> tuple[list[Event], Batch]:
         drafts = batch.speculation.drafts(rows)
     began = time.perf_counter()
     cache, logits, sums = forward(ensemble, batch, drafts)
+    if batch.speculation is not None and ensemble.device.type != "cpu":
+        torch.accelerator.synchronize()  # the draw would wait for the forward anyway
     seconds = time.perf_counter() - began
     events, accepted = _verified(ensemble, batch, cache, logits, sums, drafts)
     for row, draft, right in zip(rows, drafts, accepted, strict=True):

@@ -59,6 +59,8 @@ class Searching:
         states = States() if looked else None
         prompts = [self._roots[number].request.prompts for number in self._searches]
         begun = _Forward(*self._ensemble.prefill(prompts, states), states)
+        for number in self._searches:
+            self._roots[number].count()
         places = {number: place for place, number in enumerate(self._searches)}
         while numbers := self._begin():
             self._round(_selected(self._ensemble, begun, [places[n] for n in numbers]))
@@ -111,6 +113,9 @@ class Searching:
             last = torch.tensor(read, device=self._ensemble.device)[:, None]
             states = States() if looked else None
             cache, logits = self._ensemble.extend(cache, last, states)
+            for search in searches:
+                for row in search.rows:
+                    row.count()
             forward = _Forward(cache, {leaf: each[:, 0] for leaf, each in logits.items()}, states)
 
     def _stepped(self, forward: "_Forward") -> list[int]:
