@@ -173,14 +173,3 @@ def test_a_value_of_which_a_part_may_be_anything_is_like_no_other_for_sure():
     assert judge().holds(wanted, some) is None
     assert judge().holds(wanted, [Instance(TEXT)]) is False
     assert judge().holds(wanted, {"a": Instance(TEXT), "b": 1}) is False
-
-
-def test_types_that_no_branch_admits_clash():
-    judge = Verdicts(TARGETS, lambda part: part.keys() & ASSERTED[2020], alone=False)
-    for types in NUMBERS:
-        assert not any(judge.clashes({**types, "anyOf": [branch]}) for branch in NUMBERS)
-        assert judge.clashes({**types, "oneOf": [TEXT, False, {"$ref": "#/$defs/text"}]})
-        assert not judge.clashes({**types, "oneOf": [TEXT, {}], "anyOf": [True]})
-        assert judge.clashes({**types, "anyOf": [{}], "oneOf": [{"type": ["array", "string"]}]})
-    assert judge.clashes({"oneOf": [False]})
-    assert not judge.clashes({"type": "object", "allOf": [TEXT]})

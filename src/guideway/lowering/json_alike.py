@@ -1,8 +1,7 @@
 """One schema for all with the same keywords, so that equal tests are one atom."""
 
 from collections.abc import Callable, Hashable
-from dataclasses import replace
-from typing import TypeAlias, final
+from typing import Final, TypeAlias, final
 
 from guideway.syntax.json_schema_tree import (
     Address,
@@ -14,7 +13,10 @@ from guideway.syntax.json_schema_tree import (
     Schema,
 )
 
-_Put: TypeAlias = Callable[[Address], Address]
+_Put: TypeAlias = Callable[[Address], Hashable]
+_ALIASES: Final = (("$ref",), ("allOf",))
+_MOST_LISTED: Final = 16  # schemas of one shape that another one is compared with
+_MOST_STEPS: Final = 50_000  # of all comparisons in a document, which then take .3 s
 
 
 @final
@@ -32,59 +34,75 @@ class Alike:
     def __init__(self, document: Document) -> None:
         self._schemas = document.schemas
         self._known: dict[Address, Address] = {}
-        self._first: dict[Hashable, Address] = {}
-        self._worthwhile = any(_combines(schema) for schema in document.schemas.values())
+        self._first: dict[Hashable, list[Address]] = {}
+        self._left = _MOST_STEPS
 
     def first(self, address: Address) -> Address:
         """The schema that stands for all with the same keywords."""
-        if not self._worthwhile:
-            return address
-        stack, opened = [address], set[Address]()
-        while stack:
-            at = stack[-1]
-            schema = self._schemas[at]
-            ahead: list[Address] = []
-            if at not in self._known and at not in opened:
-                opened.add(at)
-                ahead = [p for p in _parts(schema) if p not in self._known and p not in opened]
-            if not ahead:
-                stack.pop()
-                if at not in self._known:
-                    self._known[at] = self._one(schema)
-            stack += ahead
-        return self._known[address]
+        found = self._root(address)
+        if found not in self._known:
+            key = _content(self._schemas[found], _unnamed)
+            listed = self._first.setdefault(key, [])
+            if any(self._are_alike(other, found) for other in listed):
+                found = self._root(found)
+            elif len(listed) < _MOST_LISTED:
+                listed.append(found)
+            self._known[found] = found
+        return found
 
-    def _one(self, schema: Schema) -> Address:
-        def put(part: Address) -> Address:
-            return self._known.get(part, part)
+    def _root(self, address: Address) -> Address:
+        address = self._aim(address)
+        while (found := self._known.get(address, address)) != address:
+            address = found
+        return address
 
-        if len(schema.all_of) == 1 and _content(schema, lambda part: "") == _REFERENCE:
-            return put(schema.all_of[0])
-        return self._first.setdefault(_content(schema, put), schema.address)
+    def _aim(self, address: Address) -> Address:
+        """What a schema refers to if it says nothing else, else itself."""
+        while self._schemas[address].keywords in _ALIASES:
+            schema = self._schemas[address]
+            if len(schema.all_of) != 1:
+                break
+            (address,) = schema.all_of
+        return address
+
+    def _are_alike(self, one: Address, other: Address) -> bool:
+        """Whether two schemas, and their parts, say the same; False after too many steps."""
+        todo, seen = [(one, other)], dict[tuple[Address, Address], None]()
+        while todo:
+            left, right = map(self._root, todo.pop())
+            if left == right or (left, right) in seen:
+                continue
+            self._left -= 1
+            parts, others = list[Address](), list[Address]()
+            same = _listed(self._schemas[left], parts) == _listed(self._schemas[right], others)
+            if not same or self._left < 0:
+                return False
+            seen[left, right] = None
+            todo += zip(parts, others, strict=True)
+        for pair in seen:
+            left, right = map(self._root, pair)
+            if left != right:
+                self._known[right] = left
+        return True
 
 
-def _combines(schema: Schema) -> bool:
-    branches = schema.any_of or schema.one_of or schema.none_of or schema.condition
-    return bool(branches) or len(schema.objects.patterns) > 1
+def _unnamed(_: Address) -> Hashable:
+    return True
 
 
-def _parts(schema: Schema) -> list[Address]:
-    found: list[Address] = []
+def _listed(schema: Schema, parts: list[Address]) -> Hashable:
+    """The keywords of a schema, whose parts are appended to `parts`."""
 
-    def put(part: Address) -> Address:
-        found.append(part)
-        return part
+    def put(part: Address) -> Hashable:
+        parts.append(part)
+        return True
 
-    _content(schema, put)
-    return found
+    return _content(schema, put)
 
 
 def _content(schema: Schema, put: _Put) -> Hashable:
     return (
-        schema.kinds,
-        schema.booleans,
-        schema.strings,
-        schema.numbers,
+        (schema.kinds, schema.booleans, schema.strings, schema.numbers),
         _array(schema.arrays, put),
         _object(schema.objects, put),
         tuple(map(put, schema.all_of)),
@@ -95,26 +113,22 @@ def _content(schema: Schema, put: _Put) -> Hashable:
     )
 
 
-def _array(arrays: Arrays, put: _Put) -> Arrays:
-    if arrays == _NO_ARRAYS:
-        return arrays
+def _array(arrays: Arrays, put: _Put) -> Hashable:
     contains = arrays.contains
-    return replace(
-        arrays,
-        prefix=tuple(map(put, arrays.prefix)),
-        items=_perhaps(arrays.items, put),
-        contains=None if contains is None else _contains(contains, put),
-        unevaluated=_perhaps(arrays.unevaluated, put),
+    return (
+        tuple(map(put, arrays.prefix)),
+        _perhaps(arrays.items, put),
+        (arrays.low, arrays.high, arrays.unique),
+        None if contains is None else _contains(contains, put),
+        _perhaps(arrays.unevaluated, put),
     )
 
 
-def _contains(contains: Contains, put: _Put) -> Contains:
-    return replace(contains, schema=put(contains.schema))
+def _contains(contains: Contains, put: _Put) -> Hashable:
+    return put(contains.schema), contains.low, contains.high, contains.marks
 
 
 def _object(objects: Objects, put: _Put) -> Hashable:
-    if objects == _NO_OBJECTS:
-        return None
     return (
         tuple((name, put(part)) for name, part in objects.properties.items()),
         (objects.required, objects.low, objects.high, objects.needs),
@@ -126,15 +140,11 @@ def _object(objects: Objects, put: _Put) -> Hashable:
     )
 
 
-def _condition(condition: Condition, put: _Put) -> Condition:
-    then, otherwise = _perhaps(condition.then, put), _perhaps(condition.otherwise, put)
-    return Condition(put(condition.test), then, otherwise)
+def _condition(condition: Condition, put: _Put) -> Hashable:
+    return tuple(
+        _perhaps(part, put) for part in (condition.test, condition.then, condition.otherwise)
+    )
 
 
-def _perhaps(part: Address | None, put: _Put) -> Address | None:
+def _perhaps(part: Address | None, put: _Put) -> Hashable:
     return None if part is None else put(part)
-
-
-_NO_ARRAYS = Arrays()
-_NO_OBJECTS = Objects({})
-_REFERENCE = _content(Schema("", all_of=("",)), lambda part: part)

@@ -3,13 +3,12 @@
 import json
 from collections.abc import Callable, Sequence
 from functools import partial, reduce
-from itertools import combinations, islice
+from itertools import combinations
 from typing import Any, Final, Literal, TypeAlias, assert_never, cast, final
 
 from guideway.errors import UnsatisfiableError, UnsupportedError
 from guideway.lowering.expr import EMPTY, alt, concat, literal
 from guideway.lowering.fuel import spend
-from guideway.lowering.json_alike_texts import AlikeTexts, combines
 from guideway.lowering.json_cases import Case, Clauses, cases, items_of, prefix_length
 from guideway.lowering.json_exclusive import alternatives
 from guideway.lowering.json_formulas import (
@@ -91,6 +90,7 @@ def _objects(style: JsonStyle) -> Expr:
     return json_object(Members((), (), (), anything(style), None, style.ordered), style)
 
 
+_BRANCHED: Final = frozenset(("anyOf", "oneOf", "not", "if"))
 _LETTERS: Final = 10  # characters per unit of fuel: a string of 5 MB takes 12 s
 
 
@@ -109,12 +109,12 @@ def lower_strings(source: JsonSchema) -> Expr:
     return text_content(said, Spelling(plain=True, raw=True))
 
 
-def told_apart(source: JsonSchema, only: list[Json] | None = None) -> TameLowering | None:
+def told_apart(source: JsonSchema) -> TameLowering | None:
     """Lowering of a schema part by part; None if its parts cannot be separated."""
     spend(len(source.text) // _LETTERS)
     told = partial(lowers, json_style(source).spelling)
     strict = source.formats == "strict"
-    tame = read_tame(source.value, strict=strict, lowers=told, only=only, pay=spend)
+    tame = read_tame(source.value, strict=strict, lowers=told, pay=spend)
     return None if tame is None else _apart(tame, source)
 
 
@@ -139,7 +139,7 @@ def _apart(schema: TameSchema, source: JsonSchema) -> TameLowering:
         found = next(iter(generals), None)  # others may drop it meanwhile
         if found is None:
             parts = LooseParts(schema.root, schema.draft, strict=strict)
-            for raw in (*schema.wild.values(), *_combining(schema)):
+            for raw in schema.wild.values():
                 _ = parts[enter(parts, raw)]  # reads it
 
             def lower_tame(address: Address) -> Expr | None:
@@ -147,8 +147,8 @@ def _apart(schema: TameSchema, source: JsonSchema) -> TameLowering:
                 return made.value(raw) if schema.is_tame(raw) else None
 
             document = Document(parts.root, parts, parts.speaks)
-            alike = AlikeTexts(schema, parts.raw)
-            lowering = Lowering(source, document, lower_tame, alike.first, surely=not schema.wild)
+            alike = None if _combines(schema) else str  # each stands for itself
+            lowering = Lowering(source, document, lower_tame, alike, surely=not schema.wild)
             found = parts, lowering
             generals.append(found)
         return found
@@ -170,9 +170,12 @@ def _forget(generals: "list[tuple[LooseParts, Lowering]]") -> None:
     generals.clear()
 
 
-def _combining(schema: TameSchema) -> list[Json]:
-    """A late part with branches, if there is one."""
-    return list(islice(filter(combines, schema.late.values()), 1))
+def _combines(schema: TameSchema) -> bool:
+    """Whether parts are asked about together: branches, or key patterns, which may overlap."""
+    parts = (*schema.wild.values(), *schema.late.values())
+    return any(
+        not _BRANCHED.isdisjoint(raw) or len(raw.get("patternProperties", ())) > 1 for raw in parts
+    )
 
 
 @final

@@ -16,7 +16,6 @@ from guideway.lowering.json_objects import Members, json_object
 from guideway.lowering.json_scalars import remembered
 from guideway.lowering.json_text import JsonStyle, json_array
 from guideway.lowering.nodes import Expr, Rule
-from guideway.syntax.json_schema_merged import merge_objects
 from guideway.syntax.json_schema_tame_tree import TameSchema
 
 Raw: TypeAlias = "dict[str, Any]"
@@ -156,8 +155,7 @@ class TameLowering:
         return alt(*rules, self._whole({**raw, "type": others})) if others else alt(*rules)
 
     def _late(self, raw: Raw) -> Expr:
-        merged = merge_objects(raw, self._schema) if "allOf" in raw else None
-        return self._lower_wild(self, raw) if merged is None else self._parted(merged)
+        return self._lower_wild(self, raw)
 
     def _surely(self, raw: Raw) -> bool:
         """Whether a part has an instance, and nothing in it has to be looked at when compiling."""

@@ -134,6 +134,7 @@ _MAPS = (
     *("properties", "patternProperties", "$defs", "definitions", "dependentSchemas"),
     "dependencies",
 )
+_PLACES = frozenset((*_SCHEMAS, *_LISTS, *_MAPS))
 
 Anchor: TypeAlias = tuple[str, Json]
 
@@ -343,6 +344,8 @@ def _anchors(raw: dict[str, Json], draft: Draft) -> Iterator[str]:
 
 def parts_of(pointer: str, raw: dict[str, Json]) -> Iterator[tuple[str, Json]]:
     """Direct subschemas with their pointers."""
+    if raw.keys().isdisjoint(_PLACES):
+        return
     for keyword in _SCHEMAS:
         if keyword in raw:
             yield extend(pointer, keyword), raw[keyword]

@@ -15,6 +15,7 @@ from typing import Final, cast
 
 from guideway.errors import GuidewayError, brief, warn
 from guideway.syntax.json_schema_resources import LATEST, READ, Draft, find_draft, parts_of
+from guideway.syntax.json_schema_tame_tree import ASSERTED
 from guideway.syntax.json_schema_tree import FORMATS
 from guideway.syntax.json_text import Json
 from guideway.syntax.names import close, did_you_mean
@@ -70,12 +71,14 @@ def _format_meant(raw: dict[str, Json]) -> str | None:
 
 
 def _found(whole: dict[str, Json], draft: Draft) -> Iterator[str]:
+    usual = (_ANNOTATIONS | ASSERTED[draft]) - {"format", "$ref"}
     todo: list[tuple[str, Json]] = [("", whole)]
     while todo:
         pointer, raw = todo.pop()
         if isinstance(raw, dict):
             said = cast("dict[str, Json]", raw)
-            yield from (f"{about} (at {pointer or '/'})" for about in _silences(said, draft))
+            if not said.keys() <= usual:
+                yield from (f"{about} (at {pointer or '/'})" for about in _silences(said, draft))
             todo += parts_of(pointer, said)
 
 

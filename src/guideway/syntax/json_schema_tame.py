@@ -6,9 +6,7 @@ contain little else. Other parts are wild: `syntax.json_schema` reads them when 
 also finds parts that surely have an instance, without any search.
 """
 
-from collections import Counter
-from collections.abc import Callable, Sequence
-from marshal import dumps
+from collections.abc import Callable
 from typing import Any, Final, TypeAlias, final
 
 from guideway.errors import GuidewayError
@@ -39,15 +37,11 @@ from guideway.syntax.json_schema_witnesses import Witnesses
 from guideway.syntax.json_text import Json
 
 MOST_BRANCHES: Final = 24  # as in `json_cases`; GeoJSON has 9: 5 ms, 15 ms with a limit of 8
-# Bytes of all parts: 10,000 nested ones took 1 s, as each is written anew. Real schemas: 450,000.
-_MOST_WRITTEN: Final = 8_000_000
 # Costs in states of automata: 25 to 35 µs for a part of `oneOf`, a late or a wild part, and 80 µs
 # to read a wild one.
 _LATE: Final = 8
 _TOGETHER: Final = 9  # names with dependencies take a bit for each pair: 20,000 took 570 MB
 _WILD: Final = 16
-_FAILED: Final = 20_000  # bytes that take as long as 2,000 levels, where `dumps` gives up
-_HOLDING: Final = frozenset((dict, list))
 Pay: TypeAlias = Callable[[int], None]
 _DYNAMIC: Final = frozenset(("$dynamicRef", "$recursiveRef"))
 
@@ -58,7 +52,6 @@ def read_tame(
     strict: bool,
     draft: Draft = LATEST,
     lowers: Lowers = is_plain_pattern,
-    only: Sequence[Json] | None = None,
     pay: Pay = lambda parts: None,
 ) -> TameSchema | None:
     """The tame parts of a schema; None if the pass cannot analyse it.
@@ -68,8 +61,6 @@ def read_tame(
         strict: refuse unknown formats.
         draft: used if the schema has no `$schema`.
         lowers: returns True for a well-formed pattern with an automaton.
-        only: the parts to visit, if all others are known to be tame and to have instances whenever
-            these have, except `false` and `{"not": {}}`.
         pay: called with the cost of expensive parts, in states of automata; may raise.
 
     >>> sorted(read_tame({"type": "string", "not": {}}, strict=False).wild.values())
@@ -81,7 +72,7 @@ def read_tame(
         draft = find_draft(raw.get("$schema") if isinstance(raw, dict) else None, "", draft)
     except GuidewayError:
         return None
-    check = _Check(raw, draft, strict, lowers, only, pay)
+    check = _Check(raw, draft, strict, lowers, pay)
     if not check.passes():
         return None
     return TameSchema(
@@ -94,37 +85,7 @@ def read_tame(
         check.late,
         reaching(check.wild, check.below),
         check.typed,
-        check.empty,
-        whole=only is None,
     )
-
-
-def _outlined(raw: Raw) -> tuple[object, ...]:
-    """A cheap key that equal parts share; most other parts differ in it."""
-    return tuple(
-        held if held.__class__ is str else (name, len(held) if held.__class__ in _HOLDING else 0)
-        for name, held in raw.items()
-    )
-
-
-@final
-class _Written:
-    """Keys of parts by content; `marshal` takes a third of the time of `repr`."""
-
-    def __init__(self) -> None:
-        self._left = _MOST_WRITTEN
-
-    def of(self, raw: Raw) -> bytes | int:
-        """The same key for equal parts; the id once the budget is spent."""
-        if self._left < 0:
-            return id(raw)
-        try:
-            found = dumps(raw, 2)  # later versions depend on the identity of strings
-        except ValueError:  # a Decimal, or nested deeply
-            self._left -= _FAILED
-            return id(raw)
-        self._left -= len(found)
-        return found
 
 
 @final
@@ -137,26 +98,23 @@ class _Check:
         draft: Draft,
         strict: bool,
         lowers: Lowers,
-        only: Sequence[Json] | None,
         pay: Pay,
     ) -> None:
         self._root, self._draft, self._pay = root, draft, pay
         self._asserted = ASSERTED[draft]
         self._resources: list[Raw] = []  # that begin below the root
-        self._todo: list[Any] = [root] if only is None else [*only]
-        self._only = None if only is None else frozenset(map(id, only))
+        self._todo: list[Any] = [root]
         self._holding = Holding(draft, strict, lowers, self._todo)
         self._in_place: dict[int, list[Any]] = {}
         self._one_of: list[Raw] = []
         self.below: list[tuple[int, list[Any]]] = []
-        self.instances = Instances(None if only is None else self._needed)
+        self.instances = Instances()
         self.targets = Targets(root, draft)
         self._id = self.targets.identifier
         self.seen: dict[int, Raw] = {}
         self.wild: dict[int, Raw] = {}
         self.late: dict[int, Raw] = {}
         self.typed: dict[int, str] = {}
-        self.empty: dict[int, Raw] = {}
         self._nothing: list[int] = []
         self._plainly: dict[int, Any] = {}
         self._stood_for: dict[int, Any] = {}
@@ -164,11 +122,11 @@ class _Check:
 
     def passes(self) -> bool:
         """Classify all parts; return False if that is impossible."""
-        seen, todo, only = self.seen, self._todo, self._only
+        seen, todo = self.seen, self._todo
         while todo:
             raw = todo.pop()
             if raw.__class__ is dict:
-                if id(raw) not in seen and (only is None or id(raw) in only):
+                if id(raw) not in seen:
                     seen[id(raw)] = raw
                     begun = len(todo)
                     if not self._node(raw):
@@ -177,8 +135,6 @@ class _Check:
                         self.below.append((id(raw), todo[begun:]))
             elif raw.__class__ is not bool:
                 return False
-        if only is not None:
-            self._place_known()
         if self._leads_elsewhere() or has_loop(self._in_place):
             return False
         self.wild |= {
@@ -191,34 +147,13 @@ class _Check:
         self.instances.settle(self.wild)
         unsure = self.late.keys() - self.instances.sure
         self.wild |= {key: self.late.pop(key) for key in unsure}
-        for key in (*self._nothing, *self.empty):
+        for key in self._nothing:
             del seen[key]
         return True
 
     def _leads_elsewhere(self) -> bool:
         """Return True if a reference may be inside a nested resource."""
         return bool(self.targets) and any(map(holds_reference, self._resources))
-
-    def _place_known(self) -> None:
-        """Add the known parts that apply in place to the graph of references."""
-        todo = [part for below in self._in_place.values() for part in below]
-        while todo:
-            part = todo.pop()
-            if id(part) not in self.seen and id(part) not in self._in_place:
-                below = stands_for(part, self.targets)
-                if below is not None:
-                    self._in_place[id(part)] = below
-                    todo += below
-
-    def _needed(self, part: Any) -> Any:
-        """Resolve a needed part to a visited one; True if it is known to have an instance."""
-        only = self._only or ()
-        while part.__class__ is dict and id(part) not in only:
-            if "$ref" in part:
-                part = self.targets[part["$ref"]]
-            else:
-                return not ("not" in part and allows_nothing(part, part.keys() & self._asserted))
-        return part
 
     def _node(self, raw: Raw) -> bool:
         """Classify one schema; return False if the pass has to give up."""
@@ -289,21 +224,12 @@ class _Check:
 
         judge = Verdicts(self.targets, said_of, alone=self._draft <= 7)
         crowds, witnesses = Crowds(self.seen.values(), judge), Witnesses(judge)
-        told: dict[bytes | int, list[Raw] | None] = {}  # half of the parts are duplicates
-        outlines = {key: _outlined(raw) for key, raw in self.wild.items() if key not in wrong}
-        alike, written = Counter(outlines.values()), _Written()
         for key, raw in [*self.wild.items()]:
-            text = 0 if key in wrong else written.of(raw) if alike[outlines[key]] > 1 else key
-            if text and text not in told:
-                needed = witnesses.needs(raw) if crowds.allow(raw) else None
-                told[text] = needed
-            else:
-                needed = told.get(text)
+            known = key not in wrong and crowds.allow(raw)
+            needed = witnesses.needs(raw) if known else None
             if needed is not None:
                 self.late[key] = self.wild.pop(key)
                 self.instances.wait(raw, needed, every=True)
-            elif key not in wrong and raw is not self._root and judge.clashes(raw):
-                self.empty[key] = self.wild.pop(key)
 
     def _is_well_formed(self, raw: Raw) -> bool:
         """Return True if the keywords of a wild part have well-formed values."""

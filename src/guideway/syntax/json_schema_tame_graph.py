@@ -3,7 +3,7 @@
 All take linear time in the edges, at any depth.
 """
 
-from collections.abc import Callable, Collection
+from collections.abc import Collection
 from typing import Any, Final, TypeAlias, final
 
 Waiting: TypeAlias = tuple[int, list[Any], bool]
@@ -51,7 +51,7 @@ def reaching(goals: Collection[int], edges: list[tuple[int, list[Any]]]) -> set[
 
 @final
 class Instances:
-    """Parts that surely have an instance; `needed` maps a part to what it requires, or True.
+    """Parts that surely have an instance.
 
     >>> leaf, box = {}, {}
     >>> known = Instances()
@@ -62,14 +62,13 @@ class Instances:
     True
     """
 
-    def __init__(self, needed: Callable[[Any], Any] | None = None) -> None:
-        self._needed, self._waiting = needed, list[Waiting]()
+    def __init__(self) -> None:
+        self._waiting = list[Waiting]()
         self.sure: Final[set[int]] = set()
 
     def wait(self, part: Any, needed: list[Any], *, every: bool) -> None:
         """Record that a part has an instance if all (`every`) or any of `needed` have."""
-        listed = needed if self._needed is None else [*map(self._needed, needed)]
-        self._waiting.append((id(part), listed, every))
+        self._waiting.append((id(part), needed, every))
 
     def drop(self, parts: Collection[int]) -> None:
         """Forget the needs of some parts."""
@@ -87,7 +86,6 @@ class Instances:
             one = left.pop()
             if one[0] not in self.sure and self._settled(*one):
                 left.extend(dependents.get(one[0], ()))
-        self._needed = None  # breaks a reference cycle
 
     def _settled(self, key: int, needed: list[Any], every: bool) -> bool:
         sure = self.sure

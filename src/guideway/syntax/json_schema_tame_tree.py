@@ -37,8 +37,6 @@ class TameSchema:
         late: parts lowered as a whole when they are entered.
         eager: parts from which a wild one is reachable.
         typed: the type of parts without other keywords, "" for parts without any.
-        empty: parts that surely have no instance.
-        whole: False if only some parts were visited; the others are tame and have instances.
     """
 
     root: Json
@@ -50,34 +48,22 @@ class TameSchema:
     late: dict[int, Raw]
     eager: set[int]
     typed: dict[int, str]
-    empty: dict[int, Raw]
-    whole: bool
 
     def said(self, raw: Raw) -> set[str]:
         """The asserting keywords of a part."""
         return raw.keys() & ASSERTED[self.draft]
 
     def is_tame(self, raw: Json) -> bool:
-        part = raw.__class__ is dict and (id(raw) in self.parts or not self.whole)
-        return part and id(raw) not in self.wild
-
-    @property
-    def surely(self) -> bool:
-        """Return True if nothing can be refused and no instance has to be searched."""
-        known = not self.wild and not self.empty and self.sure.issuperset(self.parts)
-        return known and not self.is_nothing(self.root)
+        return id(raw) in self.parts and id(raw) not in self.wild
 
     def is_sure(self, raw: Raw) -> bool:
         """Return True if a part other than `false` surely has an instance."""
-        known = not self.whole and id(raw) not in self.parts
-        return known or id(raw) in self.sure
+        return id(raw) in self.sure
 
     def is_nothing(self, raw: Json) -> bool:
         """Return True if a part surely has no instance."""
         if raw.__class__ is not dict:
             return raw is False
-        if id(raw) in self.empty:
-            return True
         part = cast("Raw", raw)
         return "not" in part and allows_nothing(part, self.said(part))
 
@@ -88,7 +74,7 @@ class TameSchema:
         found, todo, seen = list[Json](), [raw], set[int]()
         while todo:
             part = todo.pop()
-            whole = any(id(part) in parts for parts in (self.wild, self.late, self.empty))
+            whole = id(part) in self.wild or id(part) in self.late
             below = None if whole else stands_for(part, self.targets)
             if below is None:
                 found.append(part)

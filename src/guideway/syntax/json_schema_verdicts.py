@@ -18,7 +18,6 @@ Verdict: TypeAlias = "bool | None"
 _DEEPEST: Final = 24  # schemas within schemas
 _MOST: Final = 2000  # schemas visited before the answer is None
 _BRANCHES: Final = frozenset(("then", "else"))  # checked with `if`
-_OPTIONS: Final = frozenset(("anyOf", "oneOf"))
 _NUMBER: Final = frozenset(("integer", "number"))
 UNTOLD: Final = frozenset(("",))
 """In place of the keywords of a schema that is not analysed: its verdict is None."""
@@ -140,19 +139,6 @@ class Verdicts:
             found = frozenset((named,) if named.__class__ is str else named)
             self._types[id(part)] = found
         return found
-
-    def clashes(self, part: Raw) -> bool:
-        """Return True if no branch of `anyOf` or `oneOf` allows a type of the schema."""
-        types, said = self.types(part), self.said_of(part)
-        types |= {"integer"} if "number" in types else types
-        return any(
-            types.isdisjoint(frozenset[str]().union(*map(self._admitted, part[name])))
-            for name in said & _OPTIONS
-        )
-
-    def _admitted(self, part: Any) -> frozenset[str]:
-        types = frozenset[str]() if self.resolved(part) is False else self.types(part)
-        return types | {"integer"} if "number" in types else types
 
     def holds(self, part: Any, value: Any, left: int = _DEEPEST) -> Verdict:
         part = self.resolved(part)
