@@ -47,6 +47,8 @@ class Searching:
         for root in self._roots:
             root.begin(began)
         unfinished = [root for root in self._roots if root.finish_reason is None]
+        for root in unfinished:
+            root.count()  # for the forward that reads the prompt
         self._searches = {root.number: search_for(root) for root in unfinished}
         self._plans = Plans(ensemble.device)
 
@@ -59,8 +61,6 @@ class Searching:
         states = States() if looked else None
         prompts = [self._roots[number].request.prompts for number in self._searches]
         begun = _Forward(*self._ensemble.prefill(prompts, states), states)
-        for number in self._searches:
-            self._roots[number].count()
         places = {number: place for place, number in enumerate(self._searches)}
         while numbers := self._begin():
             self._round(_selected(self._ensemble, begun, [places[n] for n in numbers]))
