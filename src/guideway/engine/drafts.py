@@ -9,6 +9,7 @@ from collections.abc import Iterator
 from collections.abc import Sequence as Listed
 from dataclasses import dataclass
 from functools import lru_cache
+from itertools import islice
 from typing import Final, Protocol, TypeAlias, final, runtime_checkable
 
 import numpy as np
@@ -109,15 +110,15 @@ class Lookup:
             before = np.concatenate([before, [BREAK], _array(row.request.prompt), text])
         held = row.position is not None
         while len(tokens) < most:
-            found = [*self._forced(walk)]
+            found = [*islice(self._forced(walk), most - len(tokens))]
             if not found and self._looks:
                 whole = np.concatenate([before, np.array(tokens, np.int64)])
-                found = [*_found(whole, walk, held=held)]
+                found = [*islice(_found(whole, walk, held=held), most - len(tokens))]
             if not found:
                 break
             tokens += [token for token, _ in found]
             origins += [origin for _, origin in found]
-        return Draft(tuple(tokens), tuple(origins)).cut(most)
+        return Draft(tuple(tokens), tuple(origins))
 
     def _forced(self, walk: "Walk") -> Iterator[tuple[int, Origin]]:
         spelled = self._spelled(walk.forced())
