@@ -32,10 +32,9 @@ from guideway.logits.mask import apply_mask, unpack, upload
 from guideway.logits.rescore import TextContext, rescore
 from guideway.logits.rows import Rows
 from guideway.logits.warp import Moment, Warps, warp
-from guideway.sampling.categorical import Categorical
-from guideway.sampling.greedy import Greedy
 from guideway.sampling.history import History, Rules
 from guideway.sampling.noise import bits, bits_of, coins, gumbel, gumbel_of, keys, shares, streams
+from guideway.sampling.sampler import Categorical, Greedy
 from guideway.sampling.settings import Sampling
 
 pytestmark = pytest.mark.gpu

@@ -18,8 +18,8 @@ from elsewhere import waits
 from guideway.constraints.compiled import CompiledConstraint
 from guideway.logits.mask import apply_mask, unpack
 from guideway.masks.forest import words
-from guideway.sampling.categorical import Categorical
 from guideway.sampling.noise import keys, streams
+from guideway.sampling.sampler import Categorical
 
 pytestmark = pytest.mark.gpu
 

@@ -6,9 +6,7 @@ import numpy as np
 import pytest
 import torch
 
-from guideway.sampling.categorical import Categorical
-from guideway.sampling.greedy import Greedy
-from guideway.sampling.sampler import Sampler
+from guideway.sampling.sampler import Categorical, Greedy, Sampler
 
 SAMPLERS = [Greedy(), Categorical()]
 

@@ -25,11 +25,9 @@ from guideway.logits.filters import surprises
 from guideway.logits.rows import LEAST, Rows
 from guideway.logits.transfer import send
 from guideway.logits.warp import Moment, Warps, Watch, warp
-from guideway.sampling.categorical import Categorical
-from guideway.sampling.greedy import Greedy
 from guideway.sampling.history import History
 from guideway.sampling.noise import coins, keys, streams
-from guideway.sampling.sampler import Sampler
+from guideway.sampling.sampler import Categorical, Greedy, Sampler
 from guideway.vocabulary.spellings import Vocabulary
 
 GREEDY: Final[Sampler] = Greedy()

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 import torch
 
-from guideway.sampling.categorical import Categorical
+from guideway.sampling.sampler import Categorical
 from guideway.sampling.watermarks.evidence import evidence
 from guideway.sampling.watermarks.scheme import Scheme, numbers, row_keys, tournament
 

@@ -14,8 +14,8 @@ from torch import Tensor
 
 from guideway.engine.search.base import Scores
 from guideway.engine.sequence import Sequence
-from guideway.sampling.categorical import Categorical
 from guideway.sampling.noise import coins, keys, stream
+from guideway.sampling.sampler import Categorical
 
 CATEGORICAL: Final = Categorical()
 
