@@ -9,6 +9,7 @@ from benchmarks.cold import cold
 from benchmarks.grammars import grammars
 from benchmarks.guidance import guidance
 from benchmarks.masks import masks
+from benchmarks.split import split
 from benchmarks.tables import tables
 from benchmarks.warpers import warpers
 from benchmarks.watermark import watermark
@@ -17,7 +18,7 @@ from guideway.errors import GuidewayError
 app = typer.Typer(
     help="Measure guideway, and print the figures.", no_args_is_help=True, add_completion=False
 )
-for command in (masks, cold, tables, warpers, guidance, watermark, grammars):
+for command in (masks, cold, tables, warpers, guidance, watermark, grammars, split):
     app.command()(command)
 
 
