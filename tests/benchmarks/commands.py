@@ -6,6 +6,7 @@ from collections.abc import Sequence
 import typer
 
 from benchmarks.cold import cold
+from benchmarks.generation import generation
 from benchmarks.grammars import grammars
 from benchmarks.guidance import guidance
 from benchmarks.masks import masks
@@ -18,7 +19,7 @@ from guideway.errors import GuidewayError
 app = typer.Typer(
     help="Measure guideway, and print the figures.", no_args_is_help=True, add_completion=False
 )
-for command in (masks, cold, tables, warpers, guidance, watermark, grammars, split):
+for command in (masks, cold, tables, warpers, guidance, watermark, grammars, split, generation):
     app.command()(command)
 
 

@@ -129,13 +129,15 @@ def _steps(ensemble: "Ensemble", prompts: "list[Prompts]", steps: int) -> Iterat
     ]
     batch = Batch.of(sequences, ensemble.device)
     while batch.rows:
-        batch = step(ensemble, batch)
+        _, batch = step(ensemble, batch)
         yield
 
 
 def _forwards(ensemble: "Ensemble", prompts: "list[Prompts]", steps: int) -> Iterator[None]:
     """The models' forwards and nothing else."""
-    caches = [each.prefill(prompts)[0] for each in ensemble.backbones]
+    from guideway.engine.prefixes import PrefixCache
+
+    caches = [each.prefill(prompts, PrefixCache(0))[0] for each in ensemble.backbones]
     for _ in range(steps):
         for place, backbone in enumerate(ensemble.backbones):
             caches[place] = _forward(backbone, caches[place], len(prompts))

@@ -62,6 +62,9 @@ def test_the_second_turn_of_a_talk_reads_its_new_words_alone():
     assert counting.read == [40, 4]  # the last token that was drawn has not been read
     after = gw.cache_info().prefixes
     assert (after.hits - before.hits, after.tokens - before.tokens) == (1, 49)
+    assert (first.stats.cached_tokens, second.stats.cached_tokens) == (0, 49)
+    known = own.generate([more, as_text(TALK[:1])], max_new_tokens=1)
+    assert [each.stats.cached_tokens for each in known] == [52, 0]
     gw.clear_cache()
     again = own.generate(more, max_new_tokens=4, seed=2, temperature=1.0)
     assert counting.read[-1] == 53

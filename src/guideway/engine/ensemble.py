@@ -58,12 +58,14 @@ class EnsembleCache:
         rows: rows of a context.
         sums: log-probability of each row's text so far, for leaves of GeDi pairs.
         last: logits of those leaves, for the next token.
+        known: after the prompts, how many tokens of each main context the prefix cache had.
     """
 
     caches: tuple[Any, ...]
     rows: int
     sums: Mapping[Leaf, Float[Tensor, "batch"]]
     last: Mapping[Leaf, Float[Tensor, "batch vocabulary"]]
+    known: tuple[int, ...] = ()
 
 
 @final
@@ -93,8 +95,11 @@ class Backbone:
 
     def prefill(
         self, prompts: Sequence[Prompts], prefixes: PrefixCache, states: States | None = None
-    ) -> tuple[Any, Logits]:
-        """Each row's prompts, equal ones once. `states` gets those of the first context."""
+    ) -> tuple[Any, Logits, tuple[int, ...]]:
+        """Each row's prompts, equal ones once; how many tokens of the first context were known.
+
+        `states` gets the hidden states of the first context.
+        """
         wanted = [
             (prompt[context], adapter)
             for context, adapter in zip(self.contexts, self.adapters, strict=True)
@@ -103,9 +108,9 @@ class Backbone:
         distinct = list(dict.fromkeys(wanted))
         tokens = [prompt for prompt, _ in distinct]
         adapters = [adapter for _, adapter in distinct]
-        shown = States()
+        shown, known = States(), [0] * len(distinct)
         if states is None and isinstance(self.model, CroppingModel) and self.model.crops:
-            cache, logits = self._prefill(self.model, distinct, prefixes)
+            cache, logits, known = self._prefill(self.model, distinct, prefixes)
         elif states is not None:
             cache, logits, shown = self._hidden().prefill_hidden(tokens, adapters, self.exits)
         else:
@@ -116,7 +121,8 @@ class Backbone:
             cache, logits = self.model.select(cache, rows), logits[:, rows]
         if states is not None:
             states.extend(shown[row] for row in rows[: len(prompts)])
-        return cache, self._split(logits, len(prompts))
+        counts = tuple(known[row] for row in rows[: len(prompts)])
+        return cache, self._split(logits, len(prompts)), counts
 
     def _read(self, rows: Sequence[Row]) -> tuple[Any, Float[Tensor, "heads batch vocabulary"]]:
         """Read prompts from their beginning."""
@@ -129,8 +135,8 @@ class Backbone:
 
     def _prefill(
         self, model: CroppingModel[Any], rows: Sequence[Row], prefixes: PrefixCache
-    ) -> tuple[Any, Float[Tensor, "heads batch vocabulary"]]:
-        """Read prompts from where those that were read before end."""
+    ) -> tuple[Any, Float[Tensor, "heads batch vocabulary"], list[int]]:
+        """Read prompts from where those that were read before end; tokens that were known."""
         known = [prefixes.find(model, adapter, prompt) for prompt, adapter in rows]
         found = [n for n, each in enumerate(known) if each is not None]
         missed = [n for n, each in enumerate(known) if each is None]
@@ -147,7 +153,7 @@ class Backbone:
             logits = torch.cat([logits, parts[1][1]], 1)[:, order]
         for n, (prompt, adapter) in enumerate(rows):
             prefixes.keep(model, adapter, prompt, model.select(cache, [n]))
-        return cache, logits
+        return cache, logits, [0 if each is None else each[1] for each in known]
 
     def extend(
         self, cache: Any, tokens: Int[Tensor, "batch new"], states: States | None = None
@@ -305,11 +311,13 @@ class Ensemble:
             each.prefill(prompts, self._prefixes, states if each is main else None)
             for each in self.backbones
         ]
-        logits = self._joined([part for _, part in made])
+        logits = self._joined([part for _, part, _ in made])
         zeros = torch.zeros(len(prompts), device=self.device)
         sums = dict.fromkeys(self._summed, zeros)
-        caches = tuple(cache for cache, _ in made)
-        return EnsembleCache(caches, len(prompts), sums, self._watched(logits)), logits
+        caches = tuple(cache for cache, _, _ in made)
+        pairs = zip(self.backbones, made, strict=True)
+        known = next((counts for each, (_, _, counts) in pairs if each.contexts[0] == 0), ())
+        return EnsembleCache(caches, len(prompts), sums, self._watched(logits), known), logits
 
     def extend(
         self,

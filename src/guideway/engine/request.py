@@ -103,6 +103,8 @@ class Stats:
         peak_memory: the most bytes used so far: of the device's memory on a GPU, else by the whole
             process (0 if the system does not report it).
         prompt_tokens: tokens of the prompt that the model read, with those of a chat template.
+        cached_tokens: those of them that the prefix cache had, so that they were not read again; 0
+            in a search.
         completion_tokens: tokens of the text, without end ids.
         forwards: calls of the model for this row; reading the prompt is one.
         drafted: tokens that speculation proposed (`engine.drafts`).
@@ -116,6 +118,7 @@ class Stats:
     mass_removed: float = 0.0
     peak_memory: int = 0
     prompt_tokens: int = 0
+    cached_tokens: int = 0
     completion_tokens: int = 0
     forwards: int = 0
     drafted: int = 0

@@ -46,6 +46,7 @@ class Sequence:
         closing: waiting for it now.
         lost: the greatest rank of the tokens that the budget removed from this step; −∞ if none.
         shortened: the budget has changed the text.
+        cached: tokens of the prompt that the prefix cache had.
         error: why it failed, or None.
     """
 
@@ -74,6 +75,7 @@ class Sequence:
         self._events = 0  # tokens in earlier events
         self._crowded = 0  # refusals of the cursor that are known
         self._mask_time = 0.0
+        self.cached = 0
         self._forwards = self._drafted = self._accepted = 0
         self._began = self._first = self._last = time.perf_counter()
 
@@ -262,6 +264,7 @@ class Sequence:
             mass_removed=sum(removed) / max(1, len(removed)),
             peak_memory=memory,
             prompt_tokens=len(self.request.prompt),
+            cached_tokens=self.cached,
             completion_tokens=count,
             forwards=self._forwards,
             drafted=self._drafted,

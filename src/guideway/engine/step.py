@@ -62,6 +62,8 @@ def step(ensemble: Ensemble, batch: Batch) -> tuple[list[Event], Batch]:
         torch.accelerator.synchronize()  # the draw would wait for the forward anyway
     seconds = time.perf_counter() - began
     events, accepted = _verified(ensemble, batch, cache, logits, sums, drafts)
+    for row, known in zip(rows, cache.known, strict=False):  # after the prompts only
+        row.cached = known
     for row, draft, right in zip(rows, drafts, accepted, strict=True):
         row.count(len(draft.tokens), right)
     if batch.speculation is not None:

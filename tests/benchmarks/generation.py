@@ -1,0 +1,503 @@
+"""Benchmark `generation`: forwards and seconds of whole texts, with drafts and without.
+
+Five parts, each a table:
+
+extraction  one row for each document of `extraction`: drafts beside none, and beside transformers'
+            `generate` with xgrammar's processor where that is installed. "cold" reads each document
+            in a session of its own, "warm" one after the other in one session.
+free        free text, where drafts are seldom right and must cost nothing
+draft       drafts of a fixed length by a model, beside the formula of Leviathan et al. (2023)
+chat        the second turn of a long chat beside its new words alone
+batch       16 constrained requests of different lengths at once
+
+Engines take turns on each document, and ratios are medians of the runs. Seconds of the processor
+count what the process used; other seconds depend on what else the machine does.
+"""
+
+import json
+import statistics
+import time
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any, Final, TypeAlias, final
+
+import typer
+
+from benchmarks.extraction.run import machine
+from benchmarks.extraction.tasks import Task, read_tasks
+from guideway.cli.console import busy, print_json, print_line
+from guideway.cli.models import open_model
+from guideway.cli.options import AsJson
+
+if TYPE_CHECKING:
+    from guideway.api.model import Model
+    from guideway.engine.speculation import Speculation
+
+Line: TypeAlias = dict[str, str | int | float]
+XGRAMMAR: Final = "transformers + xgrammar"
+GAMMA: Final = 3  # drafted tokens of `draft`
+REQUESTS: Final = 16
+QUESTION: Final = "Which of these texts is the shortest? Answer in one sentence."
+PROMPTS: Final = (
+    "The history of the lighthouse begins in the year in which",
+    "Dear Anna,\n\nthank you for your letter. The garden",
+    "How to bake bread without an oven:\n\n1.",
+)
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class Cost:
+    """The tokens of a text, and what they cost."""
+
+    tokens: int = 0
+    forwards: int = 0
+    seconds: float = 0.0
+    processor: float = 0.0
+
+    def __add__(self, other: "Cost") -> "Cost":
+        """The cost of both."""
+        return Cost(
+            self.tokens + other.tokens,
+            self.forwards + other.forwards,
+            self.seconds + other.seconds,
+            self.processor + other.processor,
+        )
+
+
+Engine: TypeAlias = Callable[[Any], Cost]
+
+
+def generation(
+    model: Annotated[str, typer.Option(help="What to load.")] = "smollm2-135m",
+    parts: Annotated[str, typer.Option(help="Which parts, with commas.")] = "",
+    runs: Annotated[int, typer.Option(help="Runs of each part.", min=1)] = 3,
+    documents: Annotated[int, typer.Option(help="Documents to extract.", min=1, max=10)] = 10,
+    tokens: Annotated[int, typer.Option(help="The longest text.", min=8)] = 256,
+    output: Annotated[Path | None, typer.Option(help="Write the figures here too.")] = None,
+    as_json: AsJson = False,
+) -> None:
+    """Forwards and seconds of whole texts: drafts, prefix cache, batches."""
+    chosen = parts.split(",") if parts else [*PARTS]
+    if unknown := {*chosen} - {*PARTS}:
+        raise typer.BadParameter(f"--parts has {sorted(unknown)}: it may have {[*PARTS]}")
+    opened = open_model(model)
+    figures: dict[str, Any] = {**machine(), "model": model, "runs": runs, "max_new_tokens": tokens}
+    for name in chosen:
+        with busy(name):
+            figures[name] = PARTS[name](opened, Size(runs, documents, tokens))
+        if not as_json:
+            print_line(f"\n{name}\n\n{table(figures[name])}")
+        if output is not None:
+            output.write_text(json.dumps(figures, indent=1) + "\n", "utf-8")
+    if as_json:
+        print_json(figures)
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class Size:
+    """How much is measured."""
+
+    runs: int
+    documents: int
+    tokens: int
+
+
+def table(lines: list[Line]) -> str:
+    """Lines as a Markdown table."""
+    names = [*dict.fromkeys(name for line in lines for name in line)]
+    rows = [names, ["---"] * len(names)]
+    for line in lines:
+        cells = [line.get(name, "–") for name in names]
+        rows.append([f"{cell:.3g}" if isinstance(cell, float) else str(cell) for cell in cells])
+    return "\n".join(f"| {' | '.join(row)} |" for row in rows)
+
+
+# --- extraction and free text: engines that take turns ------------------------------------------
+
+
+def extraction(model: "Model", size: Size) -> list[Line]:
+    """JSON of the documents, one row at a time."""
+    tasks = read_tasks()[: size.documents]
+    settings = {"max_new_tokens": size.tokens}
+
+    def ours(speculate: str) -> Engine:
+        def run(task: Task) -> Cost:
+            with model.session() as session:  # knows no earlier text
+                return held(session, task, speculate=speculate, **settings)
+
+        return run
+
+    for task in tasks:  # compiles the constraints
+        request(model, "", task.type, size.tokens)
+    peer = xgrammar_engine(model, tasks, size.tokens)
+    runs = list[Mapping[str, Cost]]()
+    for number in range(size.runs):
+        with model.session() as session:
+
+            def warm(task: Task, session: "Model" = session) -> Cost:
+                return held(session, task, **settings)
+
+            engines = {"off": ours("off"), "auto, cold": ours("auto"), "auto, warm": warm}
+            runs.append(in_turns({**engines, **peer}, tasks, number))
+    return compared(runs, ("off", XGRAMMAR))
+
+
+def held(model: "Model", task: Task, **settings: Any) -> Cost:
+    """The cost of one document."""
+    prompt = task.prompt(model.tokenizer)
+    return measured(lambda: model.generate(prompt, task.type, **settings))
+
+
+def free(model: "Model", size: Size) -> list[Line]:
+    """Free text, greedy and sampled."""
+    lines = list[Line]()
+    ways: dict[str, dict[str, Any]] = {"greedy": {}, "sampled": {"temperature": 1.0, "seed": 0}}
+    for way, settings in ways.items():
+
+        def ours(speculate: str, more: Mapping[str, Any] = settings) -> Engine:
+            def run(prompt: str) -> Cost:
+                with model.session() as session:
+                    arguments = {"max_new_tokens": size.tokens // 2, **more}
+                    return measured(
+                        lambda: session.generate(prompt, speculate=speculate, **arguments)
+                    )
+
+            return run
+
+        engines = {f"off, {way}": ours("off"), f"auto, {way}": ours("auto")}
+        runs = [in_turns(engines, [*PROMPTS], number) for number in range(size.runs)]
+        lines += compared(runs, (f"off, {way}",))
+    return lines
+
+
+def measured(work: Callable[[], Any]) -> Cost:
+    """The cost of one text."""
+    began, processor = time.perf_counter(), time.process_time()
+    result = work()
+    seconds, processor = time.perf_counter() - began, time.process_time() - processor
+    return Cost(len(result.log_allowed), result.stats.forwards, seconds, processor)
+
+
+def in_turns(engines: Mapping[str, Engine], documents: list[Any], number: int) -> dict[str, Cost]:
+    """Each document by all engines, one after the other; the first one changes."""
+    costs = dict.fromkeys(engines, Cost())
+    for place, document in enumerate(documents):
+        first = (number + place) % len(engines)
+        names = [*engines][first:] + [*engines][:first]
+        for name in names:
+            costs[name] += engines[name](document)
+    return costs
+
+
+def compared(runs: list[Mapping[str, Cost]], others: tuple[str, ...]) -> list[Line]:
+    """A line for each engine; how many times as fast as others it is."""
+
+    def middle(figure: Callable[[Mapping[str, Cost]], float]) -> float:
+        return statistics.median(map(figure, runs))
+
+    lines = list[Line]()
+    for name in runs[0]:
+        cost = runs[-1][name]
+        line: Line = {
+            "engine": name,
+            "tokens": cost.tokens,
+            "forwards": cost.forwards,
+            "tokens a forward": cost.tokens / cost.forwards,
+            "tokens a processor second": middle(lambda run: speed(run[name])),  # noqa: B023
+            "tokens a second": middle(lambda run: run[name].tokens / run[name].seconds),  # noqa: B023
+        }
+        for other in (each for each in others if each in runs[0]):
+            line[f"× {other}"] = middle(lambda run: speed(run[name]) / speed(run[other]))  # noqa: B023
+        lines.append(line)
+    return lines
+
+
+def speed(cost: Cost) -> float:
+    """Tokens a second of the processor."""
+    return cost.tokens / cost.processor
+
+
+def xgrammar_engine(model: "Model", tasks: list[Task], tokens: int) -> dict[str, Engine]:
+    """transformers' `generate` with xgrammar's processor; nothing where it is not installed."""
+    try:
+        import xgrammar  # pyright: ignore[reportMissingImports]
+        from xgrammar.contrib.hf import LogitsProcessor  # pyright: ignore[reportMissingImports]
+    except ImportError:
+        return {}
+    backend: Any = model.language_model
+    info = xgrammar.TokenizerInfo.from_huggingface(
+        model.tokenizer, vocab_size=backend.vocabulary.width
+    )
+    compiler = xgrammar.GrammarCompiler(info)
+    compiled = {task.name: compiler.compile_json_schema(task.type) for task in tasks}
+
+    def run(task: Task) -> Cost:
+        read = model.tokenizer(
+            task.prompt(model.tokenizer), return_tensors="pt", add_special_tokens=False
+        )
+        began, processor = time.perf_counter(), time.process_time()
+        found = backend.module.generate(
+            **read,
+            logits_processor=[LogitsProcessor(compiled[task.name])],
+            max_new_tokens=tokens,
+            do_sample=False,
+            pad_token_id=min(backend.vocabulary.eos_ids),
+        )
+        seconds, processor = time.perf_counter() - began, time.process_time() - processor
+        count = found.shape[1] - read["input_ids"].shape[1]
+        return Cost(count, count, seconds, processor)
+
+    return {XGRAMMAR: run}
+
+
+# --- drafts of a fixed length beside the formula ------------------------------------------------
+
+
+def draft(model: "Model", size: Size) -> list[Line]:
+    """The speed-up that a draft gives, and that of the formula with what was measured."""
+    import guideway as gw
+    from guideway.sampling.speculation import expected_speedup, expected_tokens
+
+    tasks = read_tasks()[: min(size.documents, 3)]
+    layers = getattr(model.language_model, "layers", 0)
+    answers = [json.dumps(task.expected) for task in read_tasks()]
+    drafts = {
+        f"exit_at({count})": model.exit_at(count) for count in sorted({layers * 2 // 3, layers - 2})
+    }
+    drafts["ngram of the answers"] = gw.ngram(answers, model)
+    verifying = forward_cost(model, size.tokens, 1 + GAMMA)
+    lines = list[Line]()
+    for name, small in drafts.items():
+        gains, watches = list[float](), list[Fixed]()
+        for _ in range(size.runs):
+            plain, drafted, watch = 0.0, 0.0, Fixed(model, small)
+            for task in tasks:
+                plain += decoding_seconds(model, task, size.tokens, None)
+                drafted += decoding_seconds(model, task, size.tokens, watch)
+            gains.append(plain / drafted)
+            watch.step = plain / watch.drawn
+            watches.append(watch)
+        rate = statistics.median(watch.rate for watch in watches)
+        cost = statistics.median(watch.cost for watch in watches)
+        gain = statistics.median(gains)
+        formula = expected_speedup(rate, GAMMA, cost)
+        whole = expected_tokens(rate, GAMMA) / (GAMMA * cost + verifying)
+        lines.append(
+            {
+                "draft": name,
+                "α": rate,
+                "c": cost,
+                f"forward of {1 + GAMMA} : 1": verifying,
+                "speed-up": gain,
+                "formula": formula,
+                "formula, forward as measured": whole,
+                "measured : that": gain / whole,
+            }
+        )
+    return lines
+
+
+@final
+class Fixed:
+    """Drafts of `GAMMA` tokens, whether they pay or not."""
+
+    def __init__(self, model: "Model", small: "Model") -> None:
+        """`small` drafts for `model`."""
+        self._model, self._small, self._drafter = model, small, None
+        self.step = self.seconds = 0.0
+        self.drawn = self.drafted = self.right = self.tried = 0
+
+    def begin(self) -> "Speculation":
+        """The drafts of a new text."""
+        from guideway.api.speculate import _drafter, drafting
+        from guideway.engine.ensemble import Ensemble
+        from guideway.engine.speculation import Costs, Rates, Speculation
+
+        self._drafter = _drafter(Ensemble(self._model.node), drafting(self._small))
+        made: Any = Speculation(self._drafter, Rates(), Costs())
+        made.drafts, made.judge = self.drafts, self.judge
+        return made
+
+    def drafts(self, rows: Any) -> Any:
+        """A draft for each row."""
+        from guideway.engine.drafts import NO_DRAFT
+
+        room = min(row.most - len(row.tokens) for row in rows)
+        if room < 1 or self._drafter is None:
+            return [NO_DRAFT] * len(rows)
+        began = time.process_time()
+        found = self._drafter.draft(rows, min(GAMMA, room))
+        self.seconds += time.process_time() - began
+        self.drafted += max(len(each.tokens) for each in found)
+        return found
+
+    def judge(self, rows: Any, drafts: Any, accepted: Any, seconds: float) -> None:
+        """Count what was right."""
+        for each, right in zip(drafts, accepted, strict=True):
+            self.right += right
+            self.tried += min(right + 1, len(each.tokens))
+
+    @property
+    def rate(self) -> float:
+        """α: how often a token was right, of those that were compared."""
+        return self.right / max(1, self.tried)
+
+    @property
+    def cost(self) -> float:
+        """c: a drafted token in steps without drafts."""
+        return self.seconds / max(1, self.drafted) / self.step
+
+
+def decoding_seconds(model: "Model", task: Task, tokens: int, watch: Fixed | None) -> float:
+    """Processor seconds after the first token."""
+    from guideway.engine.ensemble import Ensemble
+    from guideway.engine.loop import Decoding
+    from guideway.engine.prefixes import PrefixCache
+
+    asked = request(model, task.prompt(model.tokenizer), task.type, tokens)
+    speculation = None if watch is None else watch.begin()
+    ensemble = Ensemble(model.node, PrefixCache(0))
+    decoding = Decoding(ensemble, [asked], speculation=speculation)
+    events = iter(decoding)
+    next(events)
+    began = time.process_time()
+    for _ in events:
+        pass
+    seconds = time.process_time() - began
+    if watch is not None:
+        watch.drawn += len(decoding.completions[0].log_allowed) - 1
+    return seconds
+
+
+def request(model: "Model", prompt: Any, source: Any, tokens: int) -> Any:
+    """One row as the engine reads it; its constraint is compiled."""
+    from guideway.api.jobs import Call
+    from guideway.engine.ensemble import Ensemble
+
+    settings: dict[str, object] = {"max_new_tokens": tokens}
+    return Call(Ensemble(model.node), [prompt], False, source, None, settings).only_job().request
+
+
+def forward_cost(model: "Model", length: int, tokens: int, rounds: int = 9) -> float:
+    """A forward of so many tokens after `length` others, in forwards of one."""
+    import torch
+
+    backend: Any = model.language_model
+    cache, _ = backend.prefill([[1] * length])
+    times: dict[int, list[float]] = {1: [], tokens: []}
+    for count in [*times] * rounds:
+        new = torch.ones(1, count, dtype=torch.int64, device=backend.device)
+        began = time.process_time()
+        longer, _ = backend.extend(cache, new)
+        times[count].append(time.process_time() - began)
+        cache = backend.crop(longer, [count])
+    return min(times[tokens]) / min(times[1])
+
+
+# --- a chat's second turn -----------------------------------------------------------------------
+
+
+def chat(model: "Model", size: Size) -> list[Line]:
+    """Processor seconds to the first token of a second turn."""
+    texts = [task.messages[0]["content"] for task in read_tasks()]
+    first, at = "", 0
+    while len(model.tokenizer.encode(first)) < 4 * size.tokens:
+        first, at = f"{first}\n\n{texts[at % len(texts)]}", at + 1
+    times: dict[str, list[float]] = {"second turn": [], "its new words alone": [], "all again": []}
+    read: Line = {}
+    for _ in range(size.runs):
+        talk: list[dict[str, Any]] = [{"role": "user", "content": first}]
+        with model.session() as session:
+            answer = session.generate(talk, max_new_tokens=min(16, size.tokens))
+            talk += [answer.message, {"role": "user", "content": QUESTION}]
+            seconds, stats = first_token(session, talk)
+            times["second turn"].append(seconds)
+        new = stats.prompt_tokens - stats.cached_tokens
+        tail = request(model, talk, None, 1).prompt[-new:]
+        read = {"second turn": new, "its new words alone": new, "all again": stats.prompt_tokens}
+        for name, prompt in (
+            ("its new words alone", model.tokenizer.decode(tail)),
+            ("all again", talk),
+        ):
+            with model.session() as session:
+                times[name].append(first_token(session, prompt)[0])
+    alone = statistics.median(times["its new words alone"])
+    return [
+        {
+            "first token of": name,
+            "tokens read": read[name],
+            "ms": 1e3 * statistics.median(each),
+            "× new words": statistics.median(each) / alone,
+        }
+        for name, each in times.items()
+    ]
+
+
+def first_token(model: "Model", prompt: Any) -> tuple[float, Any]:
+    """Processor seconds to the first token."""
+    began = time.process_time()
+    result = model.generate(prompt, max_new_tokens=1)
+    return time.process_time() - began, result.stats
+
+
+# --- requests of different lengths --------------------------------------------------------------
+
+
+def batch(model: "Model", size: Size) -> list[Line]:
+    """Constrained requests of 8 to 160 tokens, all at once."""
+    import guideway as gw
+
+    longest = max(8, size.tokens * 5 // 8)
+    lengths = [8 + (longest - 8) * n // (REQUESTS - 1) for n in range(REQUESTS)]
+    prompts = [f"{PROMPTS[n % len(PROMPTS)]} {n}" for n in range(REQUESTS)]
+    source = gw.Regex(r"([A-Za-z]+[ ,.;:\n]{1,2})+")
+    each = [gw.Sampling(min_new_tokens=n, max_new_tokens=n) for n in lengths]
+
+    def ours(speculate: str) -> Engine:
+        def run(_: None) -> Cost:
+            with model.session() as session:
+                return several(
+                    lambda: session.generate(prompts, source, sampling=each, speculate=speculate)
+                )
+
+        return run
+
+    engines: dict[str, Engine] = {"padded batch, off": ours("off"), "padded batch": ours("auto")}
+    if hasattr(gw, "Engine"):
+        engines["engine"] = lambda _: several(lambda: [*joined(gw, model, prompts, source, each)])
+    runs = [in_turns(engines, [None], number) for number in range(size.runs)]
+    return compared(runs, ("padded batch, off", "padded batch"))
+
+
+def joined(
+    gw: Any, model: "Model", prompts: list[str], source: Any, settings: list[Any]
+) -> Iterator[Any]:
+    """The texts of continuous batching."""
+    with gw.Engine(model, max_batch=REQUESTS) as engine:
+        futures = [
+            engine.submit(prompt, source, sampling=each)
+            for prompt, each in zip(prompts, settings, strict=True)
+        ]
+        for future in futures:
+            yield future.result()
+
+
+def several(work: Callable[[], Any]) -> Cost:
+    """The cost of several texts; the forwards of the row that took most."""
+    began, processor = time.perf_counter(), time.process_time()
+    results = work()
+    seconds, processor = time.perf_counter() - began, time.process_time() - processor
+    tokens = sum(len(result.log_allowed) for result in results)
+    return Cost(tokens, max(result.stats.forwards for result in results), seconds, processor)
+
+
+PARTS: Final[Mapping[str, Callable[["Model", Size], list[Line]]]] = {
+    "extraction": extraction,
+    "free": free,
+    "draft": draft,
+    "chat": chat,
+    "batch": batch,
+}
