@@ -144,9 +144,9 @@ def test_most_names_need_no_search(said, most, monkeypatch):
     searched: list[Formula] = []
     can_end = json_members.can_end
 
-    def counted(ways, formula, extras):
+    def counted(ways, formula, extras, members):
         searched.append(formula)
-        return can_end(ways, formula, extras)
+        return can_end(ways, formula, extras, members)
 
     monkeypatch.setattr(json_members, "can_end", counted)
     vocabulary = gw.Vocabulary([bytes([byte]) for byte in range(256)])
@@ -164,9 +164,9 @@ def test_what_differs_by_a_key_that_nobody_names_needs_no_search(monkeypatch):
     searched: list[Formula] = []
     can_end = json_members.can_end
 
-    def counted(ways, formula, extras):
+    def counted(ways, formula, extras, members):
         searched.append(formula)
-        return can_end(ways, formula, extras)
+        return can_end(ways, formula, extras, members)
 
     monkeypatch.setattr(json_members, "can_end", counted)
     items = {"type": "object", "properties": {f"p{n}": {"type": "integer"} for n in range(20)}}
@@ -230,9 +230,9 @@ def test_of_many_names_that_need_others_all_are_looked_at_once(
 ) -> None:
     searches: list[Formula] = []
 
-    def counted(ways: object, said: Formula, extras: object) -> object:
+    def counted(ways: object, said: Formula, extras: object, members: object) -> object:
         searches.append(said)
-        return can_end(ways, said, extras)  # pyright: ignore[reportArgumentType]
+        return can_end(ways, said, extras, members)  # pyright: ignore[reportArgumentType]
 
     can_end = json_members.can_end
     monkeypatch.setattr(json_members, "can_end", counted)

@@ -11,6 +11,7 @@ from guideway.automata.least import (
     Consulted,
     Least,
     Ways,
+    Word,
     forgotten,
     head_of,
     known_capture,
@@ -332,6 +333,7 @@ def _entered(node: Expr) -> Iterable[Expr]:
 
 Arcs: TypeAlias = list[tuple[int, Expr]]
 
+_THOROUGHLY, _LONG = 20, 1000  # times the work of other questions
 _MET = 6  # fuel for an intersection, per operand: its derivatives take kilobytes
 _KEPT = 128  # linear forms kept after compiling: six of 1,879 schemas make more, up to 2,340
 _MOST_WAYS = 256  # single lines of an intersection; beyond that, whole derivatives are fewer
@@ -358,6 +360,7 @@ class Derivatives:
 
         mine, self._expr, self._spellable, self._fuel = ref(self), expr, spellable, fuel
         self._linear: dict[Expr, Arcs] = {}
+        self._learned: dict[Expr, Word] = {}  # texts that may not be the shortest
         self._captures = False  # True once a capture was derived
         self._least = Least(spellable, ways, fuel)
         self.living = Living(spellable, self._least, ways, fuel)
@@ -388,21 +391,43 @@ class Derivatives:
     def accepts(self, state: Expr) -> bool:
         return state.nullable
 
+    def refuel(self) -> None:
+        """Allow the work of one more question about shortest texts; beyond it they are longer."""
+        self._least.refuel()
+
+    def think_again(self) -> None:
+        """Forget texts that may be longer than the shortest, and allow much more work."""
+        self._least.forget()
+        self._least.refuel(_LONG)
+
+    def learn(self, state: Expr, text: bytes) -> None:
+        """Note that a text completes a state, so what is left of it completes the states after."""
+        for at, byte in enumerate(text, 1):
+            state = self.after(state, byte)
+            self._learned[state] = Word.of(text[at:])
+
     def shortest(self, state: Expr) -> bytes:
+        self._least.refuel(_THOROUGHLY)
         found = self._looking.word(state, THOROUGH) if state.looks else self._least.word(state)
         return text_of(found)
 
     def hoped(self, state: Expr) -> bytes:
         """`shortest` if it is found soon, else a text that may repeat captured text."""
-        return text_of(self._looking.hoped(state) if state.looks else self._least.word(state))
+        return text_of(self._looking.hoped(state) if state.looks else self._soon(state))
 
     def shortest_length(self, state: Expr) -> int:
         """Length of `shortest`; more than `least.LONGEST` if unknown or too long."""
         try:
-            word = self._looking.word(state) if state.looks else self._least.word(state)
+            word = self._looking.word(state) if state.looks else self._soon(state)
         except LimitError:
             word = None
         return LONGEST + 1 if word is None else word.length
+
+    def _soon(self, state: Expr) -> Word | None:
+        """The shortest text that was found or learned."""
+        word, learned = self._least.word(state), self._learned.get(state)
+        longer = learned is not None and (word is None or word.length >= learned.length)
+        return learned if longer else word
 
     def alive(self, state: Expr) -> bool:
         """Return True if the state has a text, ignoring repeated captures under lookahead."""
@@ -447,6 +472,7 @@ class Derivatives:
 
     def forget(self) -> None:
         self._linear.clear()
+        self._learned.clear()
         self._least.forget()
         self._inclusion.forget()
         self._passages.forget()

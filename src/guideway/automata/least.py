@@ -332,6 +332,9 @@ _LEVELS: Final = 8  # nested searches for missing parts
 _ASKED = 16  # questions about one missing part before a search waits for it
 _AT_ONCE = 64  # missing parts before a search waits for them; doubled if they did not suffice
 _CONSULTED = 4  # intersections that `consulted` may fail to answer
+_PORTIONS: Final = 8
+_MORE: Final = 8  # times the work where it did not suffice for any word
+_WORK: Final = 50_000  # parts of formulas by keys, looked at to shorten words: 50 ms
 _FREE = 8  # bytes of each word that cost no fuel
 
 # Strings, numbers and white space are the same expressions in every schema. Larger results, such as
@@ -373,6 +376,7 @@ class Least:
         self._shared = _shared if spellable == ALL_BYTES else WeakKeyDictionary[Expr, Found]()
         self._depth = 0  # of nested searches
         self._left_out: Word | None = None  # a part's word, too long to be written out
+        self._work, self._short = _WORK, False  # left, and whether it did not suffice
         self.consulted: Consulted | None = None
         self._patience = _CONSULTED
 
@@ -388,7 +392,12 @@ class Least:
         if expr in self._known:
             return self._known[expr]
         outer, self._left_out = self._left_out, None
+        work, short, self._short = _WORK, self._short, False
         word = self._found(expr)
+        while word is None and self._short:
+            self._work, self._short = work, False
+            word, work = self._found(expr), work * _MORE
+        self._short = self._short or short
         left_out, self._left_out = self._left_out, self._left_out or outer
         return Word.of(left_out.text) if word is None and left_out is not None else word
 
@@ -404,7 +413,9 @@ class Least:
             if not better and self._left_out is not None:
                 return found[expr]
             if not better:
-                self._known.update(found)
+                self._known.update(
+                    (k, v) for k, v in found.items() if v is not None or not self._short
+                )
                 if len(found) <= _MOST_SHARED:
                     regular = {node: word for node, word in found.items() if node.regular}
                     self._shared.update(regular)
@@ -448,7 +459,8 @@ class Least:
             return None
 
         shared, settled = self._shared, partial(self._is_settled, missing, guesses)
-        written = Answers(self._in_bytes(look), settled, self._kept)
+        pays = self._afford, self._portion
+        written = Answers(self._in_bytes(look), settled, self._kept, *pays, self._spellable)
         while stack:
             node = stack[-1]
             missing.clear()
@@ -469,7 +481,7 @@ class Least:
             return None
 
     def _is_settled(self, missing: dict[Expr, None], guesses: dict[Rule, Found]) -> bool:
-        return not missing and not guesses and self._left_out is None
+        return not (missing or guesses or self._short) and self._left_out is None
 
     def _met(
         self, rule: Rule, found: dict[Expr, Found], guesses: dict[Rule, Found], *, within: bool
@@ -537,6 +549,27 @@ class Least:
             return word
         self._left_out = word
         return None
+
+    def refuel(self, questions: int = 1) -> None:
+        """Allow the work of more questions."""
+        self._work, self._short = questions * _WORK, False
+
+    def _afford(self, work: int) -> bool:
+        """Pay for work that may shorten a word, or find one."""
+        self._work -= work
+        self._short = self._short or self._work <= 0
+        return self._work > 0
+
+    def _portion(self) -> Callable[[int], bool]:
+        left = self._work // _PORTIONS
+
+        def afford(work: int) -> bool:
+            nonlocal left
+            left -= work
+            self._short = self._short or left <= 0
+            return left > 0 and self._afford(work)
+
+        return afford
 
     def _in_bytes(self, look: _Asked) -> Callable[[Expr], bytes | None]:
         """`look` for templates, which use plain bytes."""

@@ -220,8 +220,12 @@ class Closing:
     def _row_of(self, state: State, groups: Groups, tokens_left: int) -> Row:
         left = tokens_left - 1
         fit = [g.tokens for g in groups.each if self._fits(g, groups, left)]
-        if not (fit or state.accepts):  # as after an item that must differ from others
-            fit = [min(groups.each, key=lambda group: self._length(group, groups)).tokens]
+        if not (fit or state.accepts):
+            rest = self._states.rest(state)
+            fit = [np.array(self._first(rest, tokens_left), np.int32)]
+            if not set(fit[0].tolist()) <= {t for g in groups.each for t in g.tokens.tolist()}:
+                # as after an item that must differ from others
+                fit = [min(groups.each, key=lambda group: self._length(group, groups)).tokens]
         return self._packed(state, np.concatenate([NONE, *fit]))
 
     def _packed(self, state: State, tokens: "NDArray[np.int32]") -> Row:
@@ -251,8 +255,19 @@ class Closing:
         stepped = [(t, self._rows.after(rest, t)) for t in asked]
         more = [t for t, s in stepped if s is not None and self.fits(s, tokens_left - 1)]
         if not (sure.size or more or needed == 0):
-            more = self._segmentation.first(self._machine.hoped(rest))
+            more = self._first(rest, tokens_left)
         return self._rows.pack(rest, np.concatenate([sure, np.array(more, np.int32)]))
+
+    def _first(self, rest: Expr, tokens_left: int) -> list[int]:
+        """The first token of a text that suffices, for whose rest enough is known to be left.
+
+        Without it a bound found in a hurry may be smaller than that after each token.
+        """
+        if self.distance(rest) > tokens_left:
+            self._machine.think_again()
+        text = self._machine.hoped(rest)
+        self._machine.learn(rest, text)
+        return self._segmentation.first(text)
 
     def _fits(self, group: Group, groups: Groups, tokens: int) -> bool:
         if group.most is not None and group.most <= tokens:

@@ -216,8 +216,9 @@ class CompiledConstraint:
         """Return a number of tokens that suffices to reach the end, without the end id.
 
         It is 0 if `accepts`. Otherwise some token leads to a smaller distance, except in a few
-        arrays of distinct arrays or objects. It may be too small if distinct keys or items must
-        also satisfy other constraints, and a bounded search does not decide them.
+        arrays of distinct arrays or objects. It may be larger than needed for objects with many
+        alternatives, whose shortest text takes long to find. It may be too small if distinct keys
+        or items must also satisfy other constraints, and a bounded search does not decide them.
 
         Raises:
             LimitError: the shortest text is longer than 16 MiB; or, with canonical tokens, the
@@ -226,6 +227,7 @@ class CompiledConstraint:
         if self._canonical is not None:
             return self._canonical.distance(state)
         with self._lock:
+            self._machine.refuel()
             return self._closing.distance(self._states.rest(state))
 
     def fits(self, state: DecodeState, tokens: int) -> bool:
@@ -236,6 +238,7 @@ class CompiledConstraint:
         if self._canonical is not None:
             return self._canonical.distance(state) <= tokens
         with self._lock:
+            self._machine.refuel()
             return self._closing.reaches(state, tokens)
 
     def mask_within(self, state: DecodeState, tokens_left: int) -> Row:
@@ -255,6 +258,7 @@ class CompiledConstraint:
             near = self._canonical.distance(state) <= tokens_left // 4
             return halved(state, mask, tokens_left, self._canonical.within, also_half=near)
         with self._lock:
+            self._machine.refuel()
             return self._closing.within(state, mask, tokens_left)
 
     def mask_without(self, state: DecodeState, token: int, tokens_left: int) -> Row:

@@ -27,7 +27,9 @@ from guideway.lowering.json_members_least import (
     Alone,
     Chosen,
     Estimate,
+    Needed,
     Ways,
+    Word,
     Words,
     can_end,
     key_of,
@@ -61,6 +63,8 @@ _EACH = 8  # cached answers to each
 
 _NONE: Extras = frozenset()
 
+_LOOK, _PAIR = 30, 300  # work of a look at a value, and of one with its rest
+
 Answer = TypeVar("Answer")
 Finding: TypeAlias = "Callable[[Extras, set[str]], Answer]"
 
@@ -85,14 +89,14 @@ class Standing(Generic[Answer]):
         `find` gets the used keys and a set to which it adds the keys it depends on. It is tried
         without used keys first, as most do not matter: a step took 3 s with hundreds of keys.
         """
-        found = self._told(question, extras)
-        if found is None and extras and self._told(question, _NONE) is None:
+        found = self.told(question, extras)
+        if found is None and extras and self.told(question, _NONE) is None:
             answer, looked = self._look(question, _NONE, find, stays)
             if answer is None or answer is self._no or looked.isdisjoint(extras):
                 return answer
         return self._look(question, extras, find, stays)[0] if found is None else found[0]
 
-    def _told(self, question: Hashable, extras: Extras) -> tuple[Answer] | None:
+    def told(self, question: Hashable, extras: Extras) -> tuple[Answer] | None:
         for then, looked, answer in self._found.get(question, ()):
             if then <= extras and (answer is self._no or looked.isdisjoint(extras - then)):
                 return (answer,)
@@ -142,6 +146,14 @@ class Reading(Protocol):
         """The place after a member."""
         ...
 
+    def is_dead(self, rest: Rest, key: int) -> bool:
+        """Return True if it is known that no member of a key can come."""
+        ...
+
+    def completions(self, spellable: int) -> Completions:
+        """The known completions."""
+        ...
+
 
 @final
 @by_value
@@ -159,22 +171,44 @@ class Shortest:
 
         A `oneOf` of fifty objects of 50 names took .2 s with all alternatives searched.
         """
-        place, found = self.reading.behind(rest.place, key), list[tuple[int, bytes, Rest]]()
-        estimate = self._estimate(place, least)
+        if self.reading.is_dead(rest, key):
+            return None
+        answers, place = Answers.of(least), self.reading.behind(rest.place, key)
+        best = self._named(rest, key, answers)
+        if best is not None and not answers.afford(size(rest.said)):
+            return best
+        estimate, found = self._estimate(place, least), list[tuple[int, bytes, Rest]]()
         for said, value in self.reading.after(rest.said, key).items():
+            if best is not None and not answers.afford(_PAIR):
+                break
             word = least(concat(self.reading.style.colon, self.value(value)))
             if word is not None:
                 bound = len(word) + estimate.undone(said) + len("}")
                 found.append((bound, word, Rest(place, rest.extras, said)))
-        best: bytes | None = None
         for bound, word, behind in sorted(found, key=itemgetter(0, 1)):
             if best is not None and bound > len(best):
                 break
             members = self.members(behind, least)
             if members is not None:
-                whole = word + b"".join(b"," + part for _, part in members) + b"}"
+                whole = _joined(word, members)
                 best = min(best or whole, whole, key=lambda one: (len(one), one))
         return best
+
+    def _named(self, rest: Rest, key: int, answers: Answers) -> bytes | None:
+        """The value of a name and a rest that suffice, if they are found soon."""
+        if key >= self.count:
+            return None
+        said = all_of(rest.said, leaf(Required(str(self.keys[key].name))))
+        place = key if self.reading.style.ordered else rest.place
+        first = self._first(Rest(place, rest.extras, said), answers, set())
+        if first is None:
+            return None
+        value = answers(concat(self.reading.style.colon, self.value(dict(first)[key])))
+        others = [one for one in first if one[0] != key]
+        members = self._written(others, rest.extras, answers, set())
+        if value is None or members is None:
+            return None
+        return _joined(value, self._listed(members))
 
     def begun(self, rest: Rest, key: int, least: Least, read: bytes) -> bytes | None:
         """The rest of a needed member whose key (of a class) begins with `read`, and the others."""
@@ -189,27 +223,77 @@ class Shortest:
 
     def members(self, rest: Rest, least: Least) -> list[tuple[int, bytes]] | None:
         """The shortest members that suffice, in order; None if none do."""
-        estimate = self._estimate(rest.place, least)
+        estimate, answers = self._estimate(rest.place, least), Answers.of(least)
         said = bounded(rest.said, rest.place, "{}", writes(least))
 
         def find(extras: Extras, looked: set[str]) -> Chosen | None:
-            def word(key: int, value: Formula, used: Extras) -> bytes | None:
-                colon = self.reading.style.colon
-                if key < self.count:
-                    return least(self.texts.member(key, colon, self.value(value)))
-                name = least(concat(QUOTE, self.texts.unused(key, used), QUOTE))
-                said = least(concat(colon, self.value(value)))
-                if name is None or said is None:
-                    return None
-                looked.add(key_of(name))
-                return name + said
+            word = self._word(least, looked)
+            first = self._first(Rest(rest.place, extras, said), answers, looked)
+            known = None if first is None else self._written(first, extras, least, looked)
+            if known is None:
+                return None
+            return least_members(estimate, word, known, said, extras, answers.afford)
 
-            return least_members(estimate, word, said, extras)
-
-        answers = Answers.of(least)
         standing = answers.recall(self.reading, partial(Standing[Chosen | None], None))
         found = standing.ask((rest.place, said), rest.extras, find, lambda _: answers.settled())
         return None if found is None else self._listed(found)
+
+    def _word(self, least: Least, looked: set[str]) -> Word:
+        """The shortest member of a key; adds the keys of classes to `looked`."""
+
+        def word(key: int, value: Formula, used: Extras) -> bytes | None:
+            colon = self.reading.style.colon
+            if key < self.count:
+                return least(self.texts.member(key, colon, self.value(value)))
+            name = least(concat(QUOTE, self.texts.unused(key, used), QUOTE))
+            said = least(concat(colon, self.value(value)))
+            if name is None or said is None:
+                return None
+            looked.add(key_of(name))
+            return name + said
+
+        return word
+
+    def _written(
+        self, members: Needed, extras: Extras, least: Least, looked: set[str]
+    ) -> Chosen | None:
+        """Members with their shortest texts; None if one has none."""
+        word, found = self._word(least, looked), list[tuple[int, bytes]]()
+        for key, value in members:
+            text = word(key, value, extras)
+            if text is None:
+                return None
+            extras = extras if key < self.count else extras | {key_of(text)}
+            found.append((key, text))
+        return tuple(found)
+
+    def _first(self, rest: Rest, answers: Answers, looked: set[str]) -> "Needed | None":
+        """The first members found that suffice; None also if the search takes too long."""
+        free, completions = (
+            self.reading.free(rest.place),
+            self.reading.completions(answers.spellable),
+        )
+        said = said_by_cases(self.keys)
+        way = completions.way(rest.said, sum(1 << key for key in free))
+        if way is not None:
+            case = tuple(way.atoms)
+            return [(key, said(case, key)) for key in way.keys]
+        word, afford = self._word(answers, looked), answers.portion()
+
+        def another(key: int, extras: Extras) -> "Extras | None":
+            text = answers(concat(QUOTE, self.texts.unused(key, extras), QUOTE))
+            if text is None:
+                return None
+            looked.add(name := key_of(text))
+            return extras | {name}
+
+        def lives(key: int, value: Formula) -> bool | None:
+            return word(key, value, _NONE) is not None if afford(_LOOK) else None
+
+        names, members = {str(self.keys[key].name): key for key in free}, Needed()
+        words = self._estimate(rest.place, answers).words
+        ways = Ways(words, said, names, lives, another, completions.keep)
+        return members if can_end(ways, rest.said, rest.extras, members) else None
 
     def words(self, free: list[int]) -> Words:
         """Access for the search where some names are free, the shortest keys first.
@@ -242,6 +326,10 @@ class Shortest:
         """Members in the first possible order."""
         ordered = self.reading.style.ordered
         return sorted(members) if ordered else sorted(members, key=itemgetter(1))
+
+
+def _joined(value: bytes, members: list[tuple[int, bytes]]) -> bytes:
+    return value + b"".join(b"," + part for _, part in members) + b"}"
 
 
 _REMEMBERED = 4096
@@ -542,6 +630,15 @@ class MembersTemplate:
             stays(look),
         )
 
+    def is_dead(self, rest: Rest, key: int) -> bool:
+        """Whether it is known that no member of a key can come."""
+        question = rest.said, self.behind(rest.place, key), key
+        return self._ending.told(question, rest.extras) == (False,)
+
+    def completions(self, spellable: int) -> Completions:
+        """The known completions."""
+        return self._completions[spellable]
+
     def _find_end(
         self, said: Formula, free: list[int], look: Look, extras: Extras, looked: set[str]
     ) -> bool | None:
@@ -562,7 +659,7 @@ class MembersTemplate:
             another,
             self._completions[look.spellable].keep,
         )
-        return can_end(ways, said, extras)
+        return can_end(ways, said, extras, Needed())
 
     def _free(self, place: int) -> int:
         used = (1 << max(place, 0)) - 1 if self.style.ordered else max(place, 0)

@@ -55,6 +55,14 @@ class _Way:
     rows: dict[Formula, int] = field(default_factory=dict[Formula, int])
     answers: dict[Formula, int] = field(default_factory=dict[Formula, int])
 
+    @property
+    def keys(self) -> list[int]:
+        """The numbers of the members."""
+        return [
+            *(key for key in range(self.mask.bit_length()) if self.mask >> key & 1),
+            *self.classes,
+        ]
+
 
 @final
 class Completions:
@@ -100,11 +108,15 @@ class Completions:
 
     def suffice(self, said: Formula, free: int) -> bool:
         """Return True if a known way completes an object, with names among the bits `free`."""
+        return self.way(said, free) is not None
+
+    def way(self, said: Formula, free: int) -> _Way | None:
+        """A known way that completes an object."""
         for way in self._ways[:_TRIED]:
             if not way.mask & ~free and self._answer(way, said) & 1:
                 self._serve(way)
-                return True
-        return False
+                return way
+        return None
 
     def with_members(
         self, said: Formula, free: dict[int, int], lives: Callable[[Formula], bool | None]

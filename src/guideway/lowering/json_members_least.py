@@ -3,8 +3,9 @@
 import json
 from collections import defaultdict
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, field, replace
-from heapq import heapify, heappop, heappush
+from dataclasses import dataclass, field
+from heapq import heappop, heappush
+from itertools import count
 from typing import Any, Final, NamedTuple, TypeAlias, final
 
 from guideway.errors import LimitError
@@ -35,14 +36,13 @@ from guideway.lowering.nodes import Expr
 from guideway.syntax.frozen import by_value
 
 MOST_LOOKED_AT = 1_000
-_IN_ORDER = 100  # sets visited in order of length for short formulas,
-_FEWEST = 8  # and for long ones,
-_WORK = 20_000  # as the time of a visit grows with the formula
+_IN_ORDER = 100  # sets visited in order of length
 _ALIKE = 32
 _MOST_KNOWN = 1 << 16  # formulas cached by an estimate, which lives as long as a constraint
-_NEXT_BEST = 32  # bytes that a member may be longer than the shortest of its key
 Chosen = tuple[tuple[int, bytes], ...]
 Word: TypeAlias = "Callable[[int, Formula, Extras], bytes | None]"
+Needed = list[tuple[int, Formula]]  # members by key and the formula of the value
+Afford: TypeAlias = Callable[[int], bool]
 _decode = json.JSONDecoder().raw_decode
 
 
@@ -65,15 +65,25 @@ class Words:
     listed: Callable[[Chosen], list[tuple[int, bytes]]]
 
 
-def least_members(estimate: "Estimate", word: Word, said: Formula, extras: Extras) -> Chosen | None:
-    """The shortest members that satisfy `said`; () if none are needed, None if none suffice."""
+def least_members(
+    estimate: "Estimate", word: Word, known: Chosen, said: Formula, extras: Extras, afford: Afford
+) -> Chosen:
+    """The shortest members that satisfy `said`; () if none are needed.
+
+    The shortest set is hard to find. Where `afford` refuses the work, the members `known` are
+    taken: they suffice, and may be longer.
+    """
     found: Chosen = ()
     for part in components(said):
-        members = _search(estimate, word, part, extras)
-        if members is None:
-            return None
-        found += members
+        shorter = _search(estimate, word, part, extras, _length(known), afford)
+        if shorter is None:
+            return known
+        found += shorter
     return found
+
+
+def _length(chosen: Chosen) -> int:
+    return sum(len(text) + 1 for _, text in chosen)
 
 
 def components(said: Formula) -> list[Formula]:
@@ -118,60 +128,51 @@ def _names(part: Formula) -> set[str] | None:
 @final
 @dataclass(frozen=True, slots=True, order=True)
 class _Try:
-    """A set of members: search rank, texts, total length, remaining formula and used keys."""
+    """A set of members: lower bound of the whole length, texts, remaining formula and used keys."""
 
-    rank: tuple[int, int]
+    bound: int
     texts: tuple[bytes, ...]
     serial: int
     length: int = field(compare=False)
     said: Formula = field(compare=False)
     extras: Extras = field(compare=False)
     chosen: Chosen = field(compare=False)
-    steps: "Iterator[tuple[int, bytes, Formula]] | None" = field(default=None, compare=False)
 
 
-def _search(estimate: "Estimate", word: Word, said: Formula, extras: Extras) -> Chosen | None:
-    """Search sets of members in order of length until one suffices.
+def _search(
+    estimate: "Estimate", word: Word, said: Formula, extras: Extras, longest: int, afford: Afford
+) -> Chosen | None:
+    """Search sets of members in order of length until one suffices, up to a length.
 
-    The shortest set is hard to find: after `patience` sets, those with the shortest estimated rest
-    come first, and a step as good as possible is taken at once. Of equally short results the
-    lexicographically least is taken, so it stays the same after its first bytes. With large
-    formulas the options of a disjunction are tried alone: of a `oneOf` of sixty objects, reading a
-    member of all of them took 1.3 s.
+    None if the work cannot be afforded. Of equally short results the lexicographically least is
+    taken, so it stays the same after its first bytes.
     """
-    words, parts = estimate.words, size(said)
-    patience = max(_FEWEST, min(_IN_ORDER, _WORK // parts))
-    options: tuple[Formula, ...] = (said,)
-    if parts * len(words.keys) > _WORK:
-        patience, options = 1, said.parts if isinstance(said, Some) else options
-    queue = [_Try((estimate.undone(one), 0), (), 0, 0, one, extras, ()) for one in options]
-    heapify(queue)
-    seen = _Seen()
-    serial, best, alike = 0, None, 0
+    words, serials = estimate.words, count()
+    work = size(said) * len(words.keys)
+    queue = [_Try(estimate.undone(said), (), 0, 0, said, extras, ())]
+    seen, best, alike = _Seen(), None, 0
     while queue:
         tried = heappop(queue)
-        if best is not None and (tried.rank > best.rank or alike == _ALIKE):
+        if best is not None and (tried.bound > best.bound or alike == _ALIKE):
             break
         alike += best is not None
         if words.may_close(tried.said):
             best = tried if best is None or tried.texts < best.texts else best
             continue
-        if tried.steps is None:
-            taken = frozenset(key for key, _ in tried.chosen if words.single(key))
-            if not seen.add(tried.said, taken, tried.extras):
-                continue
-            if seen.count == patience:
-                queue = [_promising(one, estimate) for one in queue]
-                heapify(queue)
-            tried = replace(tried, steps=_steps(estimate, word, tried))
-        serial = _extend(queue, tried, serial, estimate, hurried=seen.count >= patience)
+        taken = frozenset(key for key, _ in tried.chosen if words.single(key))
+        if not seen.add(tried.said, taken, tried.extras):
+            continue
+        if seen.count > _IN_ORDER or not afford(work):
+            break
+        for key, text, rest in _steps(estimate, word, tried):
+            length = tried.length + len(text) + 1
+            bound = length + estimate.undone(rest)
+            if bound <= longest:
+                more = tried.extras if words.single(key) else tried.extras | {key_of(text)}
+                chosen = (*tried.chosen, (key, text))
+                texts = tuple(text for _, text in words.listed(chosen))
+                heappush(queue, _Try(bound, texts, next(serials), length, rest, more, chosen))
         spend(1)
-        if best is None and serial > MOST_LOOKED_AT and paying():
-            raise LimitError(
-                f"the search for a valid object takes more than {MOST_LOOKED_AT} tries",
-                limit="tries",
-                given=MOST_LOOKED_AT,
-            )
     return None if best is None else best.chosen
 
 
@@ -195,32 +196,6 @@ class _Seen:
         known.append(extras)
         self.count += 1
         return True
-
-
-def _extend(
-    queue: list[_Try], tried: _Try, serial: int, estimate: "Estimate", *, hurried: bool
-) -> int:
-    """Push the sets with one more member, if hurried only up to a good one; return the serial."""
-    words, left = estimate.words, estimate.undone(tried.said)
-    for key, text, rest in tried.steps or ():
-        serial += 1
-        more = tried.extras if words.single(key) else tried.extras | {key_of(text)}
-        bound = estimate.undone(rest)
-        length = tried.length + len(text) + 1
-        rank = (bound, length) if hurried else (0, length + bound)
-        chosen = (*tried.chosen, (key, text))
-        texts = tuple(text for _, text in words.listed(chosen))
-        heappush(queue, _Try(rank, texts, serial, length, rest, more, chosen))
-        least = words.shortest(key)
-        if hurried and bound <= left - least and len(text) <= least + _NEXT_BEST:
-            heappush(queue, _promising(tried, estimate))
-            break
-    return serial
-
-
-def _promising(tried: _Try, estimate: "Estimate") -> _Try:
-    """The same set, ranked by its estimated rest."""
-    return replace(tried, rank=(estimate.undone(tried.said), tried.length))
 
 
 @final
@@ -272,9 +247,9 @@ class Estimate:
         if not isinstance(part, Leaf):
             return _Need(0, 0, 0)
         keys, shortest = self._asked_by(part), self.words.shortest
-        count = part.atom.count if isinstance(part.atom, AtLeast) else 1
+        times = part.atom.count if isinstance(part.atom, AtLeast) else 1
         least = min((shortest(key) for key in self.words.keys if keys >> key & 1), default=0)
-        return _Need(keys.bit_count(), keys, count * least)
+        return _Need(keys.bit_count(), keys, times * least)
 
 
 class _Need(NamedTuple):
@@ -360,14 +335,14 @@ def _is_named(part: Formula) -> bool:
 def size(said: Formula) -> int:
     """Count the distinct parts of a formula and the references to them."""
     found, todo = set[Formula](), [said]
-    count = 1
+    total = 1
     while todo:
         node = todo.pop()
         if node not in found:
             found.add(node)
-            count += len(node.parts)
+            total += len(node.parts)
             todo += node.parts
-    return count
+    return total
 
 
 def _parts(said: Formula) -> tuple[Formula, ...]:
@@ -398,16 +373,19 @@ class Ways:
     found: "Callable[[list[Case], set[int]], None]"
 
 
-def can_end(ways: Ways, said: Formula, extras: Extras) -> bool | None:
-    """Return True if some members complete the object; None if a value is not known yet."""
-    cases, keys = list[Case](), set[int]()
+def can_end(ways: Ways, said: Formula, extras: Extras, members: "Needed") -> bool | None:
+    """Return True if some members complete the object; None if a value is not known yet.
+
+    Adds the members that the first cases need which can hold.
+    """
+    cases = list[Case]()
 
     def accept(case: Case) -> bool | None:
-        more = set[int]()
+        more = Needed()
         found = _accepted(ways, case, extras, more)
         if found:
             cases.append(case)
-            keys.update(more)
+            members.extend(more)
         return found
 
     for part in components(said):
@@ -415,7 +393,10 @@ def can_end(ways: Ways, said: Formula, extras: Extras) -> bool | None:
             found = first_case(part, lambda case: _needed(ways, case), accept)
             if not found:
                 return found
-    ways.found(cases, keys)
+    keys = {key for key, _ in members}
+    others = (key for key in keys if not ways.words.single(key))
+    endless = all(ways.another(key, extras) == extras for key in others)
+    ways.found(cases, keys if endless else set())
     return True
 
 
@@ -433,119 +414,89 @@ def _needed(ways: Ways, case: Case) -> bool | None:
     return True
 
 
-def _accepted(ways: Ways, case: Case, extras: Extras, more: set[int]) -> bool | None:
-    """Check that atoms can all hold; adds the keys needed to `more`, where known."""
+def _accepted(ways: Ways, case: Case, extras: Extras, members: Needed) -> bool | None:
+    """Check that atoms can all hold; adds the members needed."""
     found = _needed(ways, case)
     if not found:
         return found
     if any(isinstance(atom, (Found, Unlike)) for atom in case):
-        return _lives_search(ways, all_of(*map(leaf, case)), extras, more)
-    taken = frozenset(ways.names[atom.name] for atom in case if isinstance(atom, Required))
+        return _lives_search(ways, all_of(*map(leaf, case)), extras, members)
+    taken = dict.fromkeys(ways.names[atom.name] for atom in case if isinstance(atom, Required))
+    members += ((key, ways.said(case, key)) for key in taken)
     low = max((atom.count for atom in case if isinstance(atom, AtLeast)), default=0)
     high = min((atom.count for atom in case if isinstance(atom, AtMost)), default=low)
     if low > high:
         return False
-    return _fill(ways, case, low - len(taken), taken, extras, more)
+    return _fill(ways, case, low, extras, members)
 
 
-def _fill(
-    ways: Ways,
-    case: Case,
-    missing: int,
-    taken: frozenset[int],
-    extras: Extras,
-    more: set[int],
-) -> bool | None:
-    """Check that `missing` more members can come."""
+def _fill(ways: Ways, case: Case, low: int, extras: Extras, members: Needed) -> bool | None:
+    """Add members until there are `low`."""
+    taken = {key for key, _ in members}
     for key in ways.words.keys:
-        if missing <= 0:
+        if len(members) >= low:
             break
-        found = key not in taken and ways.lives(key, ways.said(case, key))
+        value = ways.said(case, key)
+        found = key not in taken and ways.lives(key, value)
         if found is None:
             return None
         if found and ways.words.single(key):
-            missing -= 1
-            more.add(key)
+            members.append((key, value))
         elif found:
-            missing, extras = _more(ways, key, missing, extras)
-    return missing <= 0
-
-
-def _more(ways: Ways, key: int, missing: int, extras: Extras) -> tuple[int, Extras]:
-    """The number still missing after as many members of a class as exist."""
-    while missing > 0:
-        more = ways.another(key, extras)
-        if more is None:
-            break
-        missing, extras = (0 if more == extras else missing - 1), more
-    return missing, extras
+            more: Extras | None = extras
+            while len(members) < low and (more := ways.another(key, extras)) is not None:
+                members += [(key, value)] * (low - len(members) if more == extras else 1)
+                extras = more
+    return len(members) >= low
 
 
 @final
 @by_value
 class _LivesTry:
-    """Some members, the last (`key`, `value`) not yet checked to exist.
-
-    `others` are the classes used before it; None if keys of one may run out.
-    """
+    """Some members, the last not yet checked to exist."""
 
     said: Formula
     extras: Extras
-    taken: frozenset[int]
-    others: frozenset[int] | None
-    key: int | None
-    value: Formula
+    members: tuple[tuple[int, Formula], ...]
 
 
-def _lives_search(ways: Ways, said: Formula, extras: Extras, more: set[int]) -> bool | None:
+def _lives_search(ways: Ways, said: Formula, extras: Extras, members: Needed) -> bool | None:
     words = ways.words
     estimate = Estimate(words)
-    stack = [_LivesTry(said, extras, frozenset(), frozenset(), None, said)]
+    stack = [_LivesTry(said, extras, ())]
     seen: set[object] = set()
     while stack:
         tried = stack.pop()
         used: Extras | None = tried.extras
-        others = tried.others
-        if tried.key is not None:
-            lives = ways.lives(tried.key, tried.value)
+        if tried.members:
+            key, value = tried.members[-1]
+            lives = ways.lives(key, value)
             if lives is None:
                 return None
-            if not words.single(tried.key):
-                used = ways.another(tried.key, tried.extras)
-                others = others | {tried.key} if others is not None and used == extras else None
+            used = used if words.single(key) else ways.another(key, used)
             if not lives or used is None:
                 continue
         if words.may_close(tried.said):
-            more |= tried.taken | others if others is not None else frozenset()
+            members += tried.members
             return True
-        state = (tried.said, used, tried.taken)
+        taken = frozenset(key for key, _ in tried.members if words.single(key))
+        state = (tried.said, used, taken)
         if state in seen:
             continue
         seen.add(state)
         ahead = [
-            _LivesTry(
-                rest,
-                used,
-                tried.taken | {key} if words.single(key) else tried.taken,
-                others,
-                key,
-                value,
-            )
-            for key, value, rest in candidates(words, tried.said, tried.taken, estimate)
+            _LivesTry(rest, used, (*tried.members, (key, value)))
+            for key, value, rest in candidates(words, tried.said, taken, estimate)
         ]
         stack += sorted(ahead, key=lambda one: estimate.undone(one.said), reverse=True)
         spend(1)
         if len(seen) > MOST_LOOKED_AT and paying():
-            raise _too_many()
+            raise LimitError(
+                f"the search for a valid object takes more than {MOST_LOOKED_AT} tries",
+                limit="tries",
+                given=MOST_LOOKED_AT,
+            )
     return False
-
-
-def _too_many() -> LimitError:
-    return LimitError(
-        f"the search for a valid object takes more than {MOST_LOOKED_AT} tries",
-        limit="tries",
-        given=MOST_LOOKED_AT,
-    )
 
 
 @final

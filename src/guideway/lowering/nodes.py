@@ -520,6 +520,9 @@ class Answers:
         ask: tells the shortest text; None if there is none, or if it is not known yet.
         settled: whether no answer so far is to be mended, as those are that are not known yet.
         kept: what has been made of settled answers, for as long as they are known.
+        afford: pays for so much work to find or shorten a text; False if there is too much.
+        portion: the same for one search, which may take a part of what is left.
+        spellable: bits of the bytes of texts.
     """
 
     def __init__(
@@ -527,8 +530,12 @@ class Answers:
         ask: Least,
         settled: Callable[[], bool],
         kept: dict[Hashable, Any],
+        afford: Callable[[int], bool] = lambda work: True,
+        portion: Callable[[], Callable[[int], bool]] = lambda: lambda work: True,
+        spellable: int = (1 << 256) - 1,
     ) -> None:
         self._ask, self.settled, self._kept = ask, settled, kept
+        self.afford, self.portion, self.spellable = afford, portion, spellable
 
     def __call__(self, part: Expr) -> bytes | None:
         """The shortest text."""

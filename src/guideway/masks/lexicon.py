@@ -11,6 +11,7 @@ from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from heapq import heappop, heappush
 from itertools import takewhile
+from operator import itemgetter
 from typing import Final, TypeAlias, TypeGuard, final
 from weakref import WeakKeyDictionary
 
@@ -81,6 +82,7 @@ class Lexicon:
         self._small: dict[Expr, bool] = {}
         self._open: dict[Expr, bool] = {}
         self._counted = 0
+        self._down = np.array([b for b in range(255, -1, -1) if spellable >> b & 1], np.intp)
         self.lock = threading.Lock()
 
     def __len__(self) -> int:
@@ -226,12 +228,12 @@ class Lexicon:
             far = len(met) > _MET or self.parts > most
             if far or not all(self.expand(state, briefly=True) for state in alive):
                 return False, None
-            rows = [_NOWHERE if one == DEAD_END else self.rows[one].tolist() for one in states]
-            ways = dict[tuple[int, ...], int]()
-            for byte, target in enumerate(zip(*rows, strict=True)):
-                if self.spellable >> byte & 1:
-                    ways.setdefault(target, byte)
-            for target, byte in ways.items():
+            rows = [
+                _NOWHERE if one == DEAD_END else self.rows[one][self._down].tolist()
+                for one in states
+            ]
+            ways = dict(zip(zip(*rows, strict=False), self._down.tolist(), strict=False))
+            for target, byte in sorted(ways.items(), key=itemgetter(1)):
                 may_end = [None if state != DEAD_END else False for state in target]
                 if target not in words and _evaluated(asked, may_end) is not False:
                     words[target] = word + bytes((byte,))
@@ -470,6 +472,7 @@ _BEHIND: Final = 1 << 12  # successors of a state; an e-mail address has 2,013: 
 class Spans:
     def __init__(self) -> None:
         self._least: dict[int, int] = {}
+        self._far = set[int]()  # states with ends that take long to find
         self._farthest: dict[int, int | None] = {}
 
     def least(self, lexicon: Lexicon, state: int) -> int | None:
@@ -477,8 +480,10 @@ class Spans:
 
         Best first by `guess`: no end is among the nearest 256 of the 60,000 states of times.
         """
-        before, heap = {state: state}, [(0, 0, state)]
-        while heap and len(before) <= _SPANS_MET:
+        before, heap = {state: state}, [] if state in self._far else [(0, 0, state)]
+        for _ in range(_SPANS_MET):
+            if not heap:
+                break
             _, length, one = heappop(heap)
             if not lexicon.expand(one, briefly=True):
                 break
@@ -488,6 +493,7 @@ class Spans:
                 if target not in before:
                     before[target] = one
                     heappush(heap, (length + 1 + lexicon.guess(target), length + 1, target))
+        self._far.add(state)
         return None
 
     def least_bounded(self, lexicon: Lexicon, bounded: list[int]) -> int | None:

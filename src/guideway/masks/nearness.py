@@ -3,7 +3,6 @@
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from collections.abc import Set as AbstractSet
 from dataclasses import dataclass
-from functools import partial
 from math import inf
 from typing import Final, NamedTuple, TypeAlias, TypeVar, final
 from weakref import WeakKeyDictionary
@@ -24,6 +23,7 @@ from guideway.masks.verdicts import Known
 
 _DEEPEST: Final = 32  # nested nodes; each takes five Python frames
 _ENTERED: Final = 4  # nodes that one call of `at_most` enters,
+_BRIEFLY: Final = 2_000  # parts made in one call of `at_most`, 2 to 4 ms
 _SOUGHT: Final = 64  # or one for `headroom`, which enters all in the end
 _ROUGHLY: Final = 2  # factor for NAMED nodes, as the plain engine may find longer completions
 _OTHER: Final = -1  # a key that is no name, in place of a rank
@@ -31,6 +31,7 @@ _NEVER: Final = (-1, 0, 0)
 _FRAMES: Final = frozenset((at.OPENED, at.BEHIND, at.MEMBER, at.MEMBERS, at.KEY))
 
 _Way = TypeVar("_Way")
+Answer = TypeVar("Answer")
 
 
 @final
@@ -48,9 +49,7 @@ class Nearness:
     def at_most(self, macro: int) -> int | None:
         """Number of bytes that suffice to reach an end; None if not known."""
         self._begin(_ENTERED)
-        with while_there_is_room:
-            return self._macro(macro, 0)
-        return None
+        return _soon(lambda: self._macro(macro, 0), _BRIEFLY)
 
     def node(self, node: int) -> int | None:
         """Number of bytes that suffice for a node; None if not known."""
@@ -265,6 +264,19 @@ class Nearness:
         return _sum(key, _sum(value, self._node(names.fields[at.O_COLON], depth)))
 
 
+def _soon(ask: Callable[[], Answer | None], parts: int) -> Answer | None:
+    """An answer; None if it takes more than so many parts of automata, or space."""
+    found = list[Answer | None]()
+
+    def asked() -> bool:
+        with while_there_is_room:
+            found.append(ask())
+        return True
+
+    attempt(asked, parts)
+    return found[0] if found else None
+
+
 def _sum(first: int | None, second: int | None) -> int | None:
     return None if first is None or second is None else first + second
 
@@ -345,17 +357,20 @@ class Headroom:
         """
         if self._left == 0:
             return None
+        found = _soon(lambda: self._enough(macro), _FUEL)
+        self._left -= found is None
+        return None if found is None or found == inf else int(found) + self._off * self._passed()
+
+    def _enough(self, macro: int) -> float | None:
         parts = [
             part
             for node, stack in self._arena.configurations(macro)
             for part in self._stack(stack, node)
         ]
         self._todo += [part.node for part in parts if part.node not in self._most]
-        if self._arena.macro(macro)[1] or not attempt(partial(self._explore, _EACH), _FUEL):
-            self._left -= 1
+        if self._arena.macro(macro)[1] or not self._explore(_EACH):
             return None
-        found = max((self._most.get(part.node, inf) + part.more for part in parts), default=0)
-        return None if found == inf else int(found) + self._off * self._passed()
+        return max((self._most.get(part.node, inf) + part.more for part in parts), default=0)
 
     def within(self, macro: int) -> list[tuple[int, int]]:
         """The current lexical states, each with the bytes that suffice while it is not left."""
@@ -593,17 +608,17 @@ class Foresight:
 
     def enough(self, state: State) -> int | None:
         """Number of bytes that suffice to reach an end after any token; None if not known soon."""
-        with self._states.lock, while_there_is_room:
+        with self._states.lock:
             network = self._network(state)
             return None if network is None else self._headroom(network).enough(state.macro)
-        return None
 
     def staying(self, state: State) -> list[tuple[Row, int]]:
         """Rows of tokens that stay in a current lexical state, with the bytes that then suffice."""
         with self._states.lock, while_there_is_room:
             network = self._network(state)
             if network is not None:
-                found = self._headroom(network).within(state.macro)
+                headroom = self._headroom(network)
+                found = _soon(lambda: headroom.within(state.macro), _FUEL) or []
                 rows = [(network.gallery.staying(inside), most) for inside, most in found]
                 return [(row, most) for row, most in rows if row is not None]
         return []
