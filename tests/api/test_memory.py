@@ -184,7 +184,7 @@ def test_what_fits_is_the_longest_context_of_each_batch() -> None:
     ("source", "settings", "error", "said"),
     [
         (NOTES, {}, gw.SourceError, "context must be a whole number above 0, got None"),
-        (NOTES, {"context": 0}, gw.SourceError, "context must be"),
+        (KINDS["llama"](1), {"context": 0}, gw.SourceError, "context must be"),
         (NOTES, {"context": 8, "batch": 2.0}, gw.SourceError, "batch must be"),
         (NOTES, {"context": 8, "dtype": "flaot32"}, gw.ModelError, "did you mean 'float32'"),
         (NOTES | {"layer": 3}, {"context": 8}, gw.SourceError, "did you mean 'layers'"),

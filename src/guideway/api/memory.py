@@ -104,7 +104,7 @@ def memory(
         SourceError: an argument or a size is out of range.
     """
     plan, longest = planned(source, dtype)
-    return plan(*checked(batch, context or longest))
+    return plan(*checked(batch, longest if context is None else context))
 
 
 def checked(batch: object, context: object) -> tuple[int, int]:

@@ -52,7 +52,7 @@ def memory(
 
 
 def _bytes(written: str) -> int:
-    """A size as people write it: 24GB, 24 GiB, 80e9 is not one."""
+    """A size as people write it: 24GB, 24 GiB."""
     found = re.fullmatch(r"(\d+(?:\.\d+)?)\s*([kMGT]?)(i?)B?", written.strip(), re.IGNORECASE)
     if found is None:
         raise typer.BadParameter(f"--card must be a size such as 24GB or 24GiB, got {written!r}")
