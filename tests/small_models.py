@@ -9,6 +9,8 @@ from typing import Any
 
 import numpy as np
 import torch
+from tokenizers import Tokenizer
+from tokenizers.pre_tokenizers import ByteLevel
 from transformers.modeling_outputs import CausalLMOutputWithPast
 from transformers.models.auto.modeling_auto import AutoModelForCausalLM
 from transformers.models.auto.tokenization_auto import AutoTokenizer
@@ -17,12 +19,15 @@ from transformers.models.gpt2 import GPT2Config
 from transformers.models.llama import LlamaConfig
 from transformers.models.mistral import MistralConfig
 from transformers.models.qwen2 import Qwen2Config
+from transformers.tokenization_utils_tokenizers import PreTrainedTokenizerFast
 
 import guideway as gw
 from guideway.engine.backends.ngram import NgramModel
 from guideway.engine.backends.transformers import TransformersModel
 from guideway.engine.fake import FakeModel, Prefix
 from real_tokenizers import tokenizer_folder
+from small_tokenizers import BYTE_LEVEL, added, bpe
+from small_tokenizers import tokenizer as tokenizer_file
 
 (CACHE,) = {"cache", "past_key_values"} & {each.name for each in fields(CausalLMOutputWithPast)}
 """What this release of transformers calls a cache: the first from 5.24 on."""
@@ -101,6 +106,39 @@ def model(kind: str, layers: int = 2) -> Any:
         texts = np.random.default_rng(0).integers(0, 32, (40, 30)).tolist()
         return NgramModel.train([[*range(3, 24)] * 3, *texts], LETTERS)
     return TransformersModel(module(kind, layers), tokenizer(tokenizer_folder("gpt2")))
+
+
+@cache
+def tiny(kind: str = "llama", layers: int = 2, seed: int = 0, context: int = 512) -> Any:
+    """A language model of random weights over every byte, a few pairs of letters and an end id."""
+    pieces = [
+        *sorted(ByteLevel.alphabet()),
+        "th",
+        "he",
+        "in",
+        "er",
+        "an",
+        "Ġa",
+        '",',
+        '":',
+        "<eos>",
+    ]
+    merges = ["t h", "h e", "i n", "e r", "a n", "Ġ a", '" ,', '" :']
+    model = bpe({piece: place for place, piece in enumerate(pieces)}, merges)
+    ends = [added("<eos>", len(pieces) - 1)]
+    given = tokenizer_file(model, pre_tokenizer=BYTE_LEVEL, decoder=BYTE_LEVEL, added_tokens=ends)
+    config = KINDS[kind](layers)
+    sizes = {"vocab_size": len(pieces), "max_position_embeddings": context, "n_positions": context}
+    for name, size in sizes.items():
+        if hasattr(config, name):
+            setattr(config, name, size)
+    config.eos_token_id, config.bos_token_id, config.pad_token_id = len(pieces) - 1, None, None
+    torch.manual_seed(seed)
+    made = AutoModelForCausalLM.from_config(config).eval()
+    library = Tokenizer.from_str(given.decode())
+    return TransformersModel(
+        made, PreTrainedTokenizerFast(tokenizer_object=library, eos_token="<eos>")
+    )
 
 
 @cache

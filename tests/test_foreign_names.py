@@ -21,6 +21,7 @@ from tokenizers import Tokenizer
 from small_tokenizers import sentencepiece
 
 INTEGRATIONS = Path(__file__).resolve().parent.parent / "src" / "guideway" / "integrations"
+PAGED = "transformers.generation.continuous_batching"
 # What is called, and with which parameters; None where it is no call.
 CALLED: dict[str, tuple[str, ...] | None] = {
     # syntax: a grammar as Lark itself reads it
@@ -95,6 +96,50 @@ CALLED: dict[str, tuple[str, ...] | None] = {
         "use_cache",
         "logits_to_keep",
     ),
+    # engine.backends.transformers_paged, integrations.transformers_batching
+    f"{PAGED}.continuous_api.ContinuousBatchingManager": (
+        "model",
+        "generation_config",
+        "continuous_batching_config",
+    ),
+    f"{PAGED}.continuous_api.ContinuousBatchingManager._create_batch_processor": ("self",),
+    f"{PAGED}.continuous_api.ContinuousBatchingManager.add_request": (
+        "self",
+        "input_ids",
+        "request_id",
+        "max_new_tokens",
+        "streaming",
+        "eos_token_id",
+    ),
+    f"{PAGED}.continuous_api.ContinuousBatchingManager.cancel_request": ("self", "request_id"),
+    f"{PAGED}.continuous_api.ContinuousBatchingManager.is_running": ("self",),
+    f"{PAGED}.continuous_api.ContinuousBatchProcessor.prepare_next_batch": ("self",),
+    f"{PAGED}.continuous_api.ContinuousBatchProcessor.update_batch": ("self",),
+    f"{PAGED}.input_outputs.ContinuousBatchingIOs.get_model_kwargs": ("self",),
+    f"{PAGED}.scheduler.Scheduler.finish_request": ("self", "request_id"),
+    f"{PAGED}.cache.PagedAttentionCache": (
+        "config",
+        "continuous_batching_config",
+        "device",
+        "distributed_helper",
+        "dtype",
+    ),
+    f"{PAGED}.cb_logits_processors.ContinuousBatchingLogitsProcessor.fill_defaults": (
+        "self",
+        "int32_tensor",
+    ),
+    f"{PAGED}.cb_logits_processors.ContinuousBatchingLogitsProcessor.prepare_tensor_args": (
+        "self",
+        "requests_with_new_token",
+    ),
+    f"{PAGED}.cb_logits_processors.ContinuousBatchingLogitsProcessor.__call__": (
+        "self",
+        "scores",
+        "tensor_arg",
+    ),
+    f"{PAGED}.utils.find_head_dim": ("config",),
+    f"{PAGED}.utils.find_num_key_value_heads": ("config",),
+    "transformers.PreTrainedModel._supports_attention_backend": None,
     "transformers.utils.logging.is_progress_bar_enabled": (),
     "transformers.utils.logging.disable_progress_bar": (),
     "transformers.utils.logging.enable_progress_bar": (),
@@ -246,6 +291,52 @@ def test_the_processor_of_a_prefix_function_knows_its_rows() -> None:
 def test_a_cache_of_transformers_is_a_list_of_layers() -> None:
     cache = found("transformers.DynamicCache")()
     assert isinstance(cache.layers, list)
+
+
+BATCHES = {
+    "continuous_api.ContinuousBatchingManager.__init__": (
+        "self.continuous_batching_config =",
+        "self.distributed_helper =",
+        "self.logit_processor =",
+        "self.num_return_sequences =",
+        "self.batch_processor:",
+        "self.model =",
+    ),
+    "continuous_api.ContinuousBatchProcessor.__init__": (
+        "self.cache =",
+        "self.scheduler =",
+        "self.inputs_and_outputs =",
+    ),
+    "input_outputs.ContinuousBatchingIOs._setup_static_tensors": ("self.output_ids =",),
+    "input_outputs.ContinuousBatchingIOs.prepare_batch_tensors": ("self.requests_in_batch =",),
+    "scheduler.Scheduler.reset": ("self.block_new_requests =",),
+    "cache.PagedAttentionCache.__init__": ("self.cache_allocators:", "self.num_blocks ="),
+    "cache_allocators.CacheAllocator._before_cache_tensor_init": ("self.block_physical_stride =",),
+    "requests.RequestState": ("request_id:", "error:", "_eos_token_ids:"),
+    "requests.FutureRequestState": ('"state"', '"has_new_token"'),
+    "cb_logits_processors.ContinuousBatchingLogitsProcessorList.__init__": (
+        "self.logits_processor =",
+        "self.tensors_required =",
+        "self.do_processing =",
+    ),
+}
+
+
+@pytest.mark.parametrize("path", BATCHES)
+def test_continuous_batching_has_the_attributes_that_are_read(path: str) -> None:
+    source = inspect.getsource(found(f"{PAGED}.{path}"))
+    assert [name for name in BATCHES[path] if name not in source] == []
+
+
+def test_continuous_batching_has_the_settings_and_arguments_that_are_used() -> None:
+    config = found("transformers.generation.configuration_utils.ContinuousBatchingConfig")
+    assert {
+        *("page_size", "num_blocks", "max_batch_tokens", "max_requests_per_batch"),
+        *("max_blocks_per_request", "use_async_batching", "use_cuda_graph"),
+        *("auto_switch_to_flash", "cpu_offload_space", "cuda_graph_booleans"),
+    } <= {*dir(config)}
+    arguments = found(f"{PAGED}.input_outputs.PagedAttentionArgs").__annotations__
+    assert {"logits_indices", "read_index", "write_index", "cache", "is_causal"} <= {*arguments}
 
 
 def test_a_generation_config_has_what_is_read() -> None:

@@ -122,7 +122,7 @@ class Backbone:
         if states is not None:
             states.extend(shown[row] for row in rows[: len(prompts)])
         counts = tuple(known[row] for row in rows[: len(prompts)])
-        return cache, self._split(logits, len(prompts)), counts
+        return cache, self.split(logits, len(prompts)), counts
 
     def _read(self, rows: Sequence[Row]) -> tuple[Any, Float[Tensor, "heads batch vocabulary"]]:
         """Read prompts from their beginning."""
@@ -171,7 +171,7 @@ class Backbone:
         else:
             cache, one = self.model.extend(cache, read)
             logits = one[None]
-        return cache, self._split(logits, len(tokens))
+        return cache, self.split(logits, len(tokens))
 
     def without(self, leaf: Leaf) -> "Backbone | None":
         """The same without what `leaf` alone reads; None if that is everything."""
@@ -223,7 +223,8 @@ class Backbone:
             feature="hidden states",
         )
 
-    def _split(self, logits: Float[Tensor, "heads all *rest"], rows: int) -> Logits:
+    def split(self, logits: Float[Tensor, "heads all *rest"], rows: int) -> Logits:
+        """Logits of each leaf from those of a forward; each context has `rows` rows of them."""
         parts = dict[Leaf, Tensor]()
         for leaf, place, head in self.heads:
             part = logits[head, place * rows : (place + 1) * rows]
@@ -250,6 +251,7 @@ class Ensemble:
         contexts: contexts of the leaves, the main one first.
         backbones: the models with their contexts.
         vocabulary: that of the main context.
+        summed: leaves of GeDi pairs, which need the log-probability of the text so far.
     """
 
     def __init__(self, whole: Whole, prefixes: PrefixCache = SHARED) -> None:
@@ -274,7 +276,7 @@ class Ensemble:
         self.backbones = tuple(self._backbone(model) for model in self._models())
         terms = [term for each in walk(node) if isinstance(each, Guided) for term in each.terms]
         pairs = [term for term in terms if isinstance(term, GediTerm)]
-        self._summed = tuple({leaf for pair in pairs for leaf in (pair.wanted, pair.unwanted)})
+        self.summed = tuple({leaf for pair in pairs for leaf in (pair.wanted, pair.unwanted)})
         self.reads_texts = bool(terms)
         self._pace = Pace()
 
@@ -287,7 +289,7 @@ class Ensemble:
 
     def beside(self, leaf: Leaf) -> "Ensemble":
         """The ensemble without the parts that only `leaf` reads; its logits come from elsewhere."""
-        if leaf in self._summed:
+        if leaf in self.summed:
             raise UnsupportedError(
                 f"{leaf.name} is a model of a GeDi pair, so it cannot be the running model of "
                 "another loop",
@@ -313,7 +315,7 @@ class Ensemble:
         ]
         logits = self._joined([part for _, part, _ in made])
         zeros = torch.zeros(len(prompts), device=self.device)
-        sums = dict.fromkeys(self._summed, zeros)
+        sums = dict.fromkeys(self.summed, zeros)
         caches = tuple(cache for cache, _, _ in made)
         pairs = zip(self.backbones, made, strict=True)
         known = next((counts for each, (_, _, counts) in pairs if each.contexts[0] == 0), ())
@@ -380,7 +382,7 @@ class Ensemble:
         return {
             leaf: cache.sums[leaf][:, None]
             + _gained(cache.last[leaf], logits[leaf], tokens).cumsum(1)
-            for leaf in self._summed
+            for leaf in self.summed
         }
 
     def _models(self) -> list[LanguageModel[Any]]:
@@ -412,7 +414,7 @@ class Ensemble:
         }
 
     def _watched(self, logits: Logits) -> Logits:
-        return {leaf: logits[leaf] for leaf in self._summed} if self._summed else NO_SUMS
+        return {leaf: logits[leaf] for leaf in self.summed} if self.summed else NO_SUMS
 
 
 def _main(contexts: Sequence[Reading]) -> Reading:

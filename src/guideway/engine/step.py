@@ -74,12 +74,18 @@ def step(ensemble: Ensemble, batch: Batch) -> tuple[list[Event], Batch]:
         read = rows[place].tokens[: before[place] + accepted[place]]
         ensemble.keep(cache, place, rows[place].request.prompts, read)
     kept = [place for place in range(len(rows)) if place not in ended]
-    if not kept:
-        return events, replace(batch, rows=(), cache=None)
-    if len(kept) == len(rows):
-        return events, replace(batch, cache=cache)
-    rest = Batch.of([rows[place] for place in kept], ensemble.device, batch.speculation)
-    return events, replace(rest, cache=ensemble.select(cache, kept))
+    return events, rest(ensemble, replace(batch, cache=cache), kept)
+
+
+def rest(ensemble: Ensemble, batch: Batch, kept: list[int]) -> Batch:
+    """The batch of some rows of a batch that has a cache."""
+    if not kept or batch.cache is None:
+        return replace(batch, rows=(), cache=None)
+    if len(kept) == len(batch.rows):
+        return batch
+    rows = [batch.rows[place] for place in kept]
+    fewer = Batch.of(rows, ensemble.device, batch.speculation)
+    return replace(fewer, cache=ensemble.select(batch.cache, kept))
 
 
 def _verified(

@@ -1,0 +1,217 @@
+"""The laws of `Scheduler`: each row is what our own loop says of it alone, whatever joins or leaves
+beside it. Constraints, samplers, penalties, stop strings, watermarks and guidance are mixed."""
+
+from collections.abc import Callable
+from dataclasses import replace
+from functools import cache
+from typing import Any
+
+import pytest
+
+import guideway as gw
+import small_models
+from guideway.api.model import Model
+from guideway.engine.backends.transformers_paged import TransformersPages
+from guideway.engine.ensemble import Ensemble
+from guideway.engine.fake import FakeModel
+from guideway.engine.limits import checked
+from guideway.engine.loop import generate
+from guideway.engine.paged import FakePages, PagedRows, readable
+from guideway.engine.request import Completion, Request
+from guideway.engine.scheduling import Batches, Scheduler
+from guideway.engine.sequence import Sequence
+from guideway.errors import ModelError
+from guideway.sampling.settings import Sampling
+
+LIST = gw.Gbnf('root ::= item\nitem ::= [a-c]+ | "(" item ("," item)* ")"')
+PERSON = gw.JsonSchema(
+    {
+        "type": "object",
+        "properties": {
+            "name": {"type": "string"},
+            "age": {"type": "integer"},
+        },
+        "required": ["name", "age"],
+    },
+    key_order="declared",
+    whitespace="compact",
+)
+CASES: list[tuple[Any, dict[str, Any]]] = [
+    (None, {"max_new_tokens": 6}),
+    (gw.Regex("[a-z]{3,9}( [a-z]{1,4}){0,2}!"), {"max_new_tokens": 14}),
+    (PERSON, {"max_new_tokens": 30, "temperature": 1.0, "seed": 3}),
+    (LIST, {"max_new_tokens": 9, "temperature": 1.5, "seed": 1, "top_p": 0.9}),
+    (None, {"max_new_tokens": 8, "repetition_penalty": 1.3, "no_repeat_ngram_size": 2}),
+    (gw.Choice(["yes", "no", "perhaps"]), {"temperature": 2.0, "min_p": 0.01, "seed": 7}),
+    (gw.Text(), {"max_new_tokens": 10, "stop": ["e"], "temperature": 1.0, "seed": 2}),
+    (gw.Regex(".{40}"), {"max_new_tokens": 40, "mirostat_tau": 4.0, "seed": 5}),
+]
+
+
+def loaded(kind: str, layers: int = 2) -> Model:
+    backend = small_models.tiny(kind, layers)
+    return Model(backend, backend.tokenizer, name=f"{kind}-{layers}")
+
+
+BASE = loaded("llama")
+GUIDED = BASE + 0.7 * (loaded("qwen2") - loaded("llama", 3))
+FAKED = FakeModel.random(small_models.tiny().vocabulary)
+FAKE = Model(FAKED, small_models.tiny().tokenizer)
+MARKED = BASE.watermarked(gw.Watermark(key=1, delta=3.0))
+LENGTHS = gw.classifier(lambda texts: [len(text) / 99 for text in texts], alpha=2, top=20)
+
+
+def ensemble(model: Model) -> Ensemble:
+    return Ensemble(model.whole)
+
+
+def pages(*models: Model) -> Scheduler:
+    backends = [reading.model for model in models for reading in ensemble(model).contexts]
+    return PagedRows(TransformersPages([*dict.fromkeys(backends)], rows=3, chunk=16))
+
+
+def fakes() -> Scheduler:
+    return PagedRows(FakePages([FAKED], chunk=2))
+
+
+EVERY: dict[str, tuple[Callable[[], Scheduler], list[Model]]] = {
+    "batches": (Batches, [BASE]),
+    "batches of several expressions": (Batches, [GUIDED, BASE, FAKE]),
+    "pages": (lambda: pages(BASE), [BASE]),
+    "pages of a watermark": (lambda: pages(BASE), [MARKED, BASE]),
+    "pages of a classifier": (lambda: pages(BASE), [BASE + LENGTHS]),
+    "pages of an expression": (lambda: pages(GUIDED), [GUIDED, BASE, GUIDED.nucleus(0.5)]),
+    "pages of a fake": (fakes, [FAKE]),
+}
+
+
+@cache
+def requests(model: Model) -> list[Request]:
+    made = list[Request]()
+    whole = ensemble(model)
+    for place, (source, settings) in enumerate(CASES):
+        tokens = tuple((7 * place + n) % 26 for n in range(1, 34 - 3 * place))
+        constraint = None if source is None else gw.compile(source, whole.vocabulary)
+        made.append(
+            Request(
+                tokens,
+                constraint,
+                Sampling.of(settings),
+                others=(tokens,) * (len(whole.contexts) - 1),
+                free=source is None,
+                trace=place % 2,
+            )
+        )
+    return made
+
+
+@cache
+def alone(model: Model, place: int) -> Completion:
+    return generate(ensemble(model), [requests(model)[place]])[0]
+
+
+def row(model: Model, place: int) -> Sequence:
+    request, whole = requests(model)[place], ensemble(model)
+    made = Sequence(place, request, whole.vocabulary, checked(request, whole))
+    made.begin(0.0)
+    return made
+
+
+def drain(scheduler: Scheduler, rows: list[Sequence]) -> None:
+    left = [each for each in rows if each.finish_reason is None]
+    for _ in range(300):
+        if not left:
+            break
+        before = {each.number: each.steps for each in left}
+        events = scheduler.step()
+        assert {event.row for event in events} <= before.keys()
+        for each in left:
+            own = [event for event in events if event.row == each.number]
+            assert len(own) == each.steps - before[each.number] + (each.error is not None)
+            assert [event.finish_reason for event in own[-1:]] in ([], [each.finish_reason])
+        left = [each for each in left if each.finish_reason is None]
+    assert not left
+    assert not scheduler.step()
+
+
+def bare(done: Completion) -> Completion:
+    """Without what rounding changes."""
+    return replace(done, logprobs=(), log_allowed=(), log_end=0.0, trace=None)
+
+
+@pytest.mark.parametrize("name", EVERY)
+def test_a_row_gets_the_tokens_that_it_gets_alone(name: str):
+    make, models = EVERY[name]
+    scheduler = make()
+    rows = list[tuple[Model, int, Sequence]]()
+    for place in range(len(CASES)):
+        model = models[place % len(models)]
+        rows.append((model, place, row(model, place)))
+        scheduler.add(rows[-1][2], ensemble(model))
+        if place % 3:
+            scheduler.step()  # the next ones join rows that run
+    drain(scheduler, [each for _, _, each in rows])
+    for model, place, each in rows:
+        done, wanted = each.completion(0), alone(model, place)
+        assert bare(done) == bare(wanted), CASES[place]
+        assert done.logprobs == pytest.approx(wanted.logprobs, abs=1e-3)
+        assert (done.trace is None) == (wanted.trace is None)
+
+
+@pytest.mark.parametrize("name", EVERY)
+def test_a_row_that_was_removed_leaves_the_others_as_they_are(name: str):
+    make, (model, *_) = EVERY[name]
+    scheduler, rows = make(), [row(model, place) for place in range(4)]
+    for each in rows:
+        scheduler.add(each, ensemble(model))
+    scheduler.step()
+    scheduler.step()
+    for place in (0, 2):
+        if rows[place].finish_reason is None:
+            scheduler.remove(rows[place])
+    steps = rows[0].steps, rows[2].steps
+    drain(scheduler, [rows[1], rows[3]])
+    assert (rows[0].steps, rows[2].steps) == steps
+    for place in (1, 3):
+        assert bare(rows[place].completion(0)) == bare(alone(model, place))
+
+
+class Broken:
+    """A classifier that fails."""
+
+    def __init__(self) -> None:
+        self.fails = False
+
+    def __call__(self, texts: list[str]) -> list[float]:
+        if self.fails:
+            raise ModelError("the classifier is gone")
+        return [0.0] * len(texts)
+
+
+def test_an_error_of_a_batch_stays_in_its_rows():
+    broken = Broken()
+    guided = FAKE + gw.classifier(broken, alpha=1, top=3)
+    batches, fine, failing = Batches(), row(FAKE, 1), row(FAKE, 2)
+    batches.add(failing, ensemble(guided))
+    batches.add(fine, ensemble(FAKE))
+    batches.step()
+    broken.fails = True
+    drain(batches, [fine, failing])
+    assert isinstance(failing.error, ModelError)
+    assert bare(fine.completion(0)) == bare(alone(FAKE, 1))
+
+
+def test_readable_are_expressions_whose_models_read_the_same_tokens():
+    other = BASE + 0.1 * loaded("qwen2").prompted(lambda prompt: "Never. " + prompt)
+    for model, right in [
+        (BASE, True),
+        (GUIDED, True),
+        (MARKED, True),
+        (other, True),  # as long as the prompts are equal
+        (BASE + 0.1 * BASE.prompted(lambda prompt: "Never. " + prompt), False),
+        (BASE + 0.1 * BASE.exit_at(1), False),
+        (BASE + gw.gedi(loaded("qwen2"), loaded("llama", 3)), False),
+    ]:
+        assert readable(ensemble(model), row(model, 0)) == right, model
+    request = replace(requests(other)[0], others=((1,),))
+    assert not readable(ensemble(other), Sequence(0, request, ensemble(other).vocabulary, 5))
