@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Final
 
 if TYPE_CHECKING:
     from guideway.api.describe import describe
+    from guideway.api.engine import Engine
     from guideway.api.load import load
     from guideway.api.memory import Memory, memory
     from guideway.api.model import Model
@@ -81,6 +82,7 @@ __all__ = [
     "Classifier",
     "Comparison",
     "DeadEndError",
+    "Engine",
     "Gbnf",
     "GenerationInterrupted",
     "GuidewayError",
@@ -155,6 +157,7 @@ HOMES: Final = {
     "Classifier": "guideway.logits.classifier",
     "Comparison": "guideway.constraints.comparison",
     "DeadEndError": "guideway.errors",
+    "Engine": "guideway.api.engine",
     "Gbnf": "guideway.syntax.sources",
     "GenerationInterrupted": "guideway.errors",
     "GuidewayError": "guideway.errors",

@@ -121,15 +121,15 @@ class Call:
                 found.append(Failed(error, number))
         return found
 
-    def only_job(self) -> Job:
-        """The only row of a stream."""
+    def only_job(self, caller: str = "stream") -> Job:
+        """The only row of a stream, or of a request to an engine."""
         for job in self.jobs():
             if self.batch or not isinstance(job, Job) or _several(job.request.sampling):
                 break
             return job
         raise UnsupportedError(
-            "stream takes one prompt and generates one sequence; use generate for several",
-            feature="stream of several sequences",
+            f"{caller} takes one prompt and generates one sequence; use generate for several",
+            feature=f"{caller} of several sequences",
         )
 
     def retried(self, job: Job, result: Result, attempt: int) -> Job:

@@ -1,0 +1,437 @@
+"""`Engine`: requests that start, run and end beside one another, by continuous batching.
+
+    submit ─▶ prepare (a thread: prompt, compile) ─▶ waiting ─▶ steps (the engine's thread)
+                                                                    │
+    future ◀─ read the value (a thread) ◀───────────────────────────┘
+
+- The steps are those of a `Scheduler`: over a paged cache for models of transformers that have one,
+  else over batches. A text is the same as from `Model.generate`, in float32.
+- Compiling and validating never hold up a step. Errors of a request are those of its future.
+"""
+
+import asyncio
+import contextlib
+import threading
+import time
+from collections import deque
+from collections.abc import AsyncIterator, Callable
+from concurrent.futures import Future, ThreadPoolExecutor
+from dataclasses import dataclass, field
+from itertools import count
+from types import TracebackType
+from typing import TYPE_CHECKING, Any, Final, TypeVar, final, overload
+
+from guideway.api.arguments import StreamArguments
+from guideway.api.jobs import Call, Job
+from guideway.api.model import Model
+from guideway.api.prompts import Prompt, split_prompts
+from guideway.api.result import Part, Result
+from guideway.api.running import Manner, read_result
+from guideway.api.values import partial_value
+from guideway.engine.backends.transformers import TransformersModel
+from guideway.engine.backends.transformers_paged import TransformersPages
+from guideway.engine.ensemble import Ensemble
+from guideway.engine.limits import checked
+from guideway.engine.marking import check_markable
+from guideway.engine.memory import peak_memory
+from guideway.engine.paged import PagedRows, readable
+from guideway.engine.request import Event
+from guideway.engine.scheduling import Batches, Scheduler
+from guideway.engine.sequence import Sequence
+from guideway.errors import InvalidValueError, ModelError, SourceError, UnsupportedError
+
+if TYPE_CHECKING:
+    from typing_extensions import TypeForm, Unpack
+
+    from guideway.api.prompts import Untyped
+    from guideway.syntax.sources import Read, Written
+
+Value = TypeVar("Value")
+COMPILERS: Final = 2  # threads
+
+
+class EngineArguments(StreamArguments, total=False):
+    """The arguments of `Engine.submit` and `Engine.astream`."""
+
+    model: Model | None
+    retries: int
+
+
+@final
+@dataclass(slots=True, eq=False)
+class _Task:
+    """A request from `submit` to its result.
+
+    Attributes:
+        prepare: reads the arguments, and compiles the source.
+        heard: receives the events of a stream.
+        began: when it was submitted.
+        attempt: number of texts that a validator has refused.
+        first: the job of the first attempt.
+        job: the job that runs, with its row.
+    """
+
+    prepare: Callable[[], tuple[Call, Manner]]
+    heard: Callable[[Event], object] | None
+    future: Future[Any] = field(default_factory=Future[Any])
+    began: float = field(default_factory=time.perf_counter)
+    attempt: int = 0
+    call: Call | None = None
+    manner: Manner | None = None
+    first: Job | None = None
+    job: Job | None = None
+    row: Sequence | None = None
+
+    def settle(self, result: object = None, error: BaseException | None = None) -> None:
+        """Give the future its result or its error, unless it was cancelled."""
+        if self.future.set_running_or_notify_cancel():
+            if error is None:
+                self.future.set_result(result)
+            else:
+                self.future.set_exception(error)
+
+
+@final
+class Engine:
+    """Generates texts for many requests at once, in a thread of its own.
+
+    Requests join and leave between steps. Each has its own constraint, settings and expression, and
+    its text does not depend on the others. Close the engine when it is not needed any more; `with`
+    does.
+
+    Example:
+        >>> import guideway as gw
+        >>> from guideway.engine.fake import FakeModel
+        >>> vocabulary = gw.Vocabulary([bytes([b]) for b in range(256)] + [b"<eos>"], {256})
+        >>> model = gw.Model(FakeModel.random(vocabulary))
+        >>> with gw.Engine(model) as engine:
+        ...     number = engine.submit("How many? ", int, max_new_tokens=3, seed=1)
+        ...     answer = engine.submit("Well? ", gw.Choice(["yes", "no"]))
+        ...     print(number.result().value, answer.result().value)
+        367 no
+    """
+
+    def __init__(self, model: Model, *, max_batch: int = 32) -> None:
+        """Start the engine.
+
+        Args:
+            model: the model, or expression, of requests that name no other.
+            max_batch: the greatest number of requests that run at once; others wait.
+
+        Raises:
+            SourceError: an argument is of the wrong type or out of range.
+        """
+        if not isinstance(model, Model):  # pyright: ignore[reportUnnecessaryIsInstance]
+            raise SourceError(f"an engine needs a guideway.Model, not {type(model).__name__}")
+        if not isinstance(max_batch, int) or max_batch < 1:  # pyright: ignore[reportUnnecessaryIsInstance]
+            raise SourceError(f"max_batch is {max_batch!r}: it must be a count from 1")
+        self.model, self.max_batch = model, max_batch
+        self._changed = threading.Condition()
+        self._open = set[_Task]()  # without a result
+        self._waiting = deque[_Task]()
+        self._cancelled = list[_Task]()
+        self._closed = False
+        self._running: dict[int, tuple[_Task, Scheduler]] = {}  # by the number of the row
+        self._numbers = count()
+        self._ensembles = {model: Ensemble(model.whole)}
+        self._batches: Scheduler = Batches()
+        self._paged: dict[tuple[Any, ...], tuple[TransformersPages, Scheduler] | None] = {}
+        self._compilers = ThreadPoolExecutor(COMPILERS, "guideway-compile")
+        self._readers = ThreadPoolExecutor(1, "guideway-read")
+        self._thread = threading.Thread(target=self._run, name="guideway-engine", daemon=True)
+        self._thread.start()
+
+    @overload
+    def submit(
+        self,
+        prompt: Prompt,
+        source: "Written[Read] | None" = None,
+        **more: "Unpack[EngineArguments]",
+    ) -> "Future[Result[Read]]": ...
+    @overload
+    def submit(
+        self, prompt: Prompt, source: "TypeForm[Value]", **more: "Unpack[EngineArguments]"
+    ) -> "Future[Result[Value]]": ...
+    @overload
+    def submit(
+        self, prompt: Prompt, source: "Untyped", **more: "Unpack[EngineArguments]"
+    ) -> "Future[Result[Any]]": ...
+    def submit(self, prompt: Any, source: Any = None, **arguments: Any) -> Any:
+        """Generate a text, as `Model.generate` does; return at once.
+
+        Args:
+            prompt: a text or chat messages; one only.
+            source: what the text must be.
+            **arguments: those of `Model.generate`, without `progress`, `batch_size` and `on_error`;
+                and `model`, an expression for this request: another watermark, or guidance.
+
+        Returns:
+            A future of the `Result`. Its `cancel()` works at any time before the result is there;
+            the request then leaves at the next step.
+
+        Raises:
+            ModelError: the engine is closed. All other errors are those of the future.
+        """
+        return self._submit(prompt, source, arguments).future
+
+    @overload
+    def astream(
+        self,
+        prompt: Prompt,
+        source: "Written[Read] | None" = None,
+        **more: "Unpack[EngineArguments]",
+    ) -> "AsyncIterator[Part[Read]]": ...
+    @overload
+    def astream(
+        self, prompt: Prompt, source: "TypeForm[Value]", **more: "Unpack[EngineArguments]"
+    ) -> "AsyncIterator[Part[Value]]": ...
+    @overload
+    def astream(
+        self, prompt: Prompt, source: "Untyped", **more: "Unpack[EngineArguments]"
+    ) -> "AsyncIterator[Part[Any]]": ...
+    async def astream(
+        self, prompt: Any, source: Any = None, **arguments: Any
+    ) -> AsyncIterator[Part]:
+        """Generate a text and yield its parts, as `Model.astream` does.
+
+        Closing or dropping the iterator, or cancelling its task, cancels the request.
+        """
+        loop, events = asyncio.get_running_loop(), asyncio.Queue[Event | None]()
+
+        def heard(event: Event | None) -> None:
+            with contextlib.suppress(RuntimeError):  # the event loop is closed
+                loop.call_soon_threadsafe(events.put_nowait, event)
+
+        if arguments.get("retries"):
+            raise UnsupportedError(
+                "astream does not retry, because its parts were already shown: use submit",
+                feature="retries of a stream",
+            )
+        task = self._submit(prompt, source, arguments, heard)
+        task.future.add_done_callback(lambda _: heard(None))
+        text = last = ""
+        try:
+            while (event := await events.get()) is not None:
+                text, last = text + event.text, event.text
+                if event.finish_reason is None and task.job is not None:
+                    value = await asyncio.to_thread(partial_value, task.job.source, text)
+                    yield Part(last, text, value)
+            result = task.future.result()
+            yield Part(last, text, result.value, result)
+        finally:
+            task.future.cancel()
+
+    def close(self, *, cancel: bool = False) -> None:
+        """Take no more requests, and wait for those that there are; `cancel` cancels them."""
+        with self._changed:
+            self._closed = True
+            tasks = [*self._open] if cancel else []
+            self._changed.notify()
+        for task in tasks:
+            task.future.cancel()
+        self._thread.join()
+        self._compilers.shutdown()
+        self._readers.shutdown()
+
+    def __enter__(self) -> "Engine":
+        """Return the engine."""
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        traceback: TracebackType | None,
+    ) -> None:
+        """Close the engine; after an error, cancel its requests."""
+        self.close(cancel=kind is not None)
+
+    def _submit(
+        self,
+        prompt: Any,
+        source: Any,
+        arguments: dict[str, Any],
+        heard: Callable[[Event], object] | None = None,
+    ) -> _Task:
+        def prepare() -> tuple[Call, Manner]:
+            return self._read(prompt, source, **arguments)
+
+        task = _Task(prepare, heard)
+        with self._changed:
+            if self._closed:
+                raise ModelError("the engine is closed: it takes no more requests")
+            self._open.add(task)
+            self._compilers.submit(self._prepare, task)
+        task.future.add_done_callback(lambda _: self._done(task))
+        return task
+
+    def _read(
+        self,
+        prompt: Any,
+        source: Any,
+        *,
+        model: Any = None,
+        sampling: Any = None,
+        schema_in_prompt: bool = False,
+        retries: int = 0,
+        on_invalid: Any = "raise",
+        trace: bool | int = False,
+        heal: bool = False,
+        canonical: bool = False,
+        speculate: Any = "auto",
+        **settings: Any,
+    ) -> tuple[Call, Manner]:
+        """The call that the arguments of `submit` make."""
+        model = self.model if model is None else model
+        if not isinstance(model, Model):
+            raise SourceError(f"model is {model!r}: it must be a guideway.Model"[:300])
+        ensemble = self._ensembles.get(model) or Ensemble(model.whole)
+        self._ensembles[model] = ensemble
+        prompts = split_prompts(prompt)
+        if speculate not in ("auto", "off"):
+            raise UnsupportedError(
+                "an engine reads no drafts, because its forwards read other requests: "
+                "leave speculate out",
+                feature="speculation in an engine",
+            )
+        more = (sampling, settings, schema_in_prompt, trace, heal, canonical, speculate)
+        return Call(ensemble, *prompts, source, *more), Manner(retries, on_invalid)
+
+    def _prepare(self, task: _Task) -> None:
+        """Read the arguments and compile; in a thread of its own."""
+        try:
+            task.call, task.manner = task.prepare()
+            self._enqueue(task, task.call, task.call.only_job("submit"))
+        except Exception as error:  # noqa: BLE001  sources may run code of users
+            task.settle(error=error)
+
+    def _enqueue(self, task: _Task, call: Call, job: Job) -> None:
+        """Let a task wait for its turn."""
+        ensemble = call.ensemble
+        check_markable(ensemble.mark, [job.request])
+        most = checked(job.request, ensemble)
+        task.first = task.first or job
+        task.job, task.row = (
+            job,
+            Sequence(next(self._numbers), job.request, ensemble.vocabulary, most),
+        )
+        task.row.begin(time.perf_counter() if task.attempt else task.began)
+        with self._changed:
+            self._waiting.append(task)
+            self._changed.notify()
+
+    def _done(self, task: _Task) -> None:
+        """A future is done or cancelled."""
+        with self._changed:
+            self._open.discard(task)
+            self._cancelled.append(task)
+            self._changed.notify()
+
+    def _run(self) -> None:
+        """The loop of the engine's thread."""
+        try:
+            while self._admit():
+                schedulers = {id(each): each for _, each in self._running.values()}
+                for scheduler in schedulers.values():
+                    self._step(scheduler)
+        finally:  # nobody waits for ever, should there be an error in here
+            with self._changed:
+                self._closed, left = True, [*self._open]
+            for task in left:
+                task.settle(error=ModelError("the engine has stopped"))
+
+    def _admit(self) -> bool:
+        """Remove cancelled tasks and start waiting ones; False if the engine is closed and done."""
+        with self._changed:
+            while not (self._running or self._waiting or self._cancelled):
+                if self._closed and not self._open:
+                    return False
+                self._changed.wait()
+            for task in self._cancelled:
+                row = task.row
+                if row is not None and row.number in self._running:
+                    _, scheduler = self._running.pop(row.number)
+                    scheduler.remove(row)
+            self._cancelled.clear()
+            room = self.max_batch - len(self._running)
+            started = [self._waiting.popleft() for _ in range(min(room, len(self._waiting)))]
+        for task in started:
+            self._start(task)
+        return True
+
+    def _start(self, task: _Task) -> None:
+        """Let a task join the rows of its scheduler."""
+        call, row = task.call, task.row
+        if call is None or row is None or task.future.done():
+            return
+        if row.finish_reason is not None:  # an empty text
+            self._readers.submit(self._result, task)
+            return
+        try:
+            scheduler = self._scheduler(call.ensemble, row)
+            scheduler.add(row, call.ensemble)
+        except Exception as error:  # noqa: BLE001  whatever a model raises is its request's
+            task.settle(error=error)
+        else:
+            self._running[row.number] = task, scheduler
+
+    def _scheduler(self, ensemble: Ensemble, row: Sequence) -> Scheduler:
+        """The scheduler of a row: paged if all of its models can be."""
+        models = [backbone.model for backbone in ensemble.backbones]
+        wrapped = [model for model in models if isinstance(model, TransformersModel)]
+        if len(wrapped) < len(models) or not readable(ensemble, row):
+            return self._batches
+        key = tuple(models)
+        if key not in self._paged:
+            self._paged[key] = None
+            with contextlib.suppress(UnsupportedError):
+                pages = TransformersPages(wrapped, rows=self.max_batch)
+                self._paged[key] = pages, PagedRows(pages)
+        found = self._paged[key]
+        if found is None or len(row.request.prompt) + row.most > found[0].capacity:
+            return self._batches
+        return found[1]
+
+    def _step(self, scheduler: Scheduler) -> None:
+        """One step of a scheduler. If it fails, so do its tasks, and others get a new one."""
+        try:
+            events = scheduler.step()
+        except Exception as error:  # noqa: BLE001  the thread must go on
+            running = [*self._running.items()]
+            self._running = {n: each for n, each in running if each[1] is not scheduler}
+            for _, (task, each) in running:
+                if each is scheduler:
+                    task.settle(error=error)
+            if scheduler is self._batches:
+                self._batches = Batches()
+            paged = self._paged.items()
+            self._paged = {key: each for key, each in paged if not each or each[1] is not scheduler}
+            return
+        for event in events:
+            task = self._running[event.row][0]
+            if task.heard is not None:
+                task.heard(event)
+            if event.finish_reason is not None:
+                del self._running[event.row]
+                self._readers.submit(self._result, task)
+
+    def _result(self, task: _Task) -> None:
+        """Read the value of a text; ask again if a validator refuses it."""
+        call, manner, first, job, row = task.call, task.manner, task.first, task.job, task.row
+        if call is None or manner is None or first is None or job is None or row is None:
+            return
+        try:
+            done = row.completion(peak_memory(call.ensemble.device))
+            result = read_result(job, done, call.ensemble.vocabulary)
+            error = result.error
+            if isinstance(error, InvalidValueError):
+                error.result = result
+                if task.attempt < manner.retries:
+                    task.attempt += 1
+                    self._enqueue(task, call, call.retried(first, result, task.attempt))
+                    return
+                if manner.on_invalid == "return":
+                    error = None
+            task.settle(result, error)
+        except Exception as error:  # noqa: BLE001  validators are code of users
+            task.settle(error=error)
