@@ -23,6 +23,7 @@ EXTRAS: Final[Mapping[str, tuple[str, ...]]] = {
         "rich",
     ),
     "gguf": ("gguf",),
+    "quantize": ("torchao",),
     "cli": ("typer", "rich"),
 }
 """The modules that each extra of pyproject.toml installs and guideway imports."""

@@ -3,7 +3,7 @@
 import logging
 from pathlib import Path
 from time import perf_counter
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any, Final, Literal
 
 from guideway.api.model import Model
 from guideway.engine.backends.load import load as load_backend
@@ -20,6 +20,7 @@ def load(
     *,
     device: "str | torch.device | None" = None,
     dtype: "str | torch.dtype | None" = None,
+    quantize: "Literal['int8', 'int4'] | None" = None,
     name: str | None = None,
 ) -> Model:
     """Load a model, ready to generate.
@@ -36,14 +37,17 @@ def load(
         device: the device of the model ("cpu", "cuda", …). Default: a GPU if there is one.
         dtype: the type of the weights: a torch.dtype, or a name ("bf16", "fp16", "float32", …;
             "auto" for the checkpoint's own). Default: float32 on a CPU, "auto" on a GPU.
+        quantize: "int8" or "int4" packs the weights of linear layers; the rest keeps `dtype`. Needs
+            the extra "quantize". Texts differ from those of the full weights.
         name: the name of the model in printed expressions. Default: derived from `source`.
 
     Raises:
         ModelError: the model is missing, unreadable or incomplete. The message lists the places
-            that were searched, and explains how to provide the model by hand.
+            that were searched, and explains how to provide the model by hand. Also if the model
+            cannot be quantized, or torchao is not installed.
     """
     began = perf_counter()
-    backend = load_backend(source, tokenizer, device=device, dtype=dtype)
+    backend = load_backend(source, tokenizer, device=device, dtype=dtype, quantize=quantize)
     seconds = perf_counter() - began
     logger.info("loaded %s on %s in %.1f s", _name(source), backend.device, seconds)
     return Model(backend, backend.tokenizer, name=name or _name(source))

@@ -12,6 +12,7 @@ import torch
 from guideway.api.model import Model
 from guideway.engine.backends.footprint import config_of, skeleton, traced
 from guideway.engine.backends.load import precision_of
+from guideway.engine.backends.packed import parts_of
 from guideway.engine.ensemble import Ensemble
 from guideway.errors import SourceError, UnsupportedError, brief
 from guideway.syntax.names import did_you_mean
@@ -175,7 +176,8 @@ def _of_config(config: Any, module: Any, dtype: "torch.dtype | None") -> tuple[P
     weights = empty if dtype or module is None else module
     counts = Counter[int]()
     for each in weights.parameters():
-        counts[each.element_size()] += each.numel()
+        for part in parts_of(each):
+            counts[part.element_size()] += part.numel()
     parameters = sum(size * count for size, count in counts.items())
     formula = " + ".join(f"{count:,} × {bytes_of(size)}" for size, count in counts.items())
 

@@ -6,6 +6,7 @@ file "….gguf", or a hub id "owner/model" (the local cache, then the hub).
 
 import contextlib
 import difflib
+import logging as log
 import re
 from collections.abc import Generator
 from pathlib import Path
@@ -14,6 +15,7 @@ from typing import Any, Final
 import torch
 
 from guideway.engine.backends.builtin import NAME, builtin_folder
+from guideway.engine.backends.packed import checked, pack
 from guideway.engine.backends.transformers import TransformersModel
 from guideway.errors import ModelError, brief
 from guideway.extras import require
@@ -42,6 +44,7 @@ def load(
     *,
     device: str | torch.device | None = None,
     dtype: str | torch.dtype | None = None,
+    quantize: str | None = None,
 ) -> TransformersModel:
     """The model that `source` names.
 
@@ -51,20 +54,25 @@ def load(
         device: where it runs: a GPU if there is one, if not given.
         dtype: the type of the weights, or its name ("bf16", "float16", …; "auto": the checkpoint's
             own). If not given, float32 on a CPU and "auto" on a GPU.
+        quantize: "int8" or "int4" packs the weights of linear layers.
 
     Raises:
-        ModelError: it is not there, not readable, or not complete, saying what was tried.
+        ModelError: it is not there, not readable, or not complete, saying what was tried; or it
+            cannot be quantized.
         UnsupportedError: its tokenizer does not decode token by token.
     """
     if not isinstance(source, str | Path):
-        _check_unmoved(device, dtype)
+        _check_unmoved(device, dtype, quantize)
         return _given(source, tokenizer)
-    place = device_of(device)
+    place, kind = device_of(device), checked(quantize)
     precision = precision_of(dtype) or (torch.float32 if place.type == "cpu" else "auto")
     name, arguments = located(source)
     with quiet():
         module, read = _read(name, {**arguments, "dtype": precision}, arguments)
-    return TransformersModel(module.to(place), tokenizer or read)
+        module = module.to(place)
+        if kind is not None:
+            pack(module, kind)
+    return TransformersModel(module, tokenizer or read)
 
 
 def precision_of(given: object) -> torch.dtype | str | None:
@@ -80,8 +88,13 @@ def precision_of(given: object) -> torch.dtype | str | None:
     return DTYPES[name]
 
 
-def _check_unmoved(device: object, dtype: object) -> None:
-    """Refuse a device or a dtype for a model that is given as an object."""
+def _check_unmoved(device: object, dtype: object, quantize: object) -> None:
+    """Refuse a device, a dtype or quantization for a model that is given as an object."""
+    if quantize is not None:
+        raise ModelError(
+            "quantize is only for models that guideway loads, by a name or from a folder; this "
+            "model is an object"
+        )
     for name, given in (("device", device), ("dtype", dtype)):
         if given is not None:
             raise ModelError(
@@ -163,9 +176,11 @@ def _read(name: str, model: dict[str, Any], tokenizer: dict[str, Any]) -> tuple[
 
 @contextlib.contextmanager
 def quiet() -> Generator[None, None, None]:
-    """Without transformers' own progress bars and remarks; both are set back afterwards."""
+    """Without progress bars and remarks of transformers, set back afterwards, and of torchao."""
     from transformers.utils import logging
 
+    for name in ("torchao", "torch.utils._pytree"):  # transformers imports torchao, if it is there
+        log.getLogger(name).setLevel(log.ERROR)
     bars, level = logging.is_progress_bar_enabled(), logging.get_verbosity()
     logging.disable_progress_bar()
     logging.set_verbosity_error()

@@ -26,6 +26,7 @@ from jaxtyping import Float, Int
 from torch import Tensor, nn
 
 from guideway.engine.adapter import Adapter
+from guideway.engine.backends.packed import PackedLinear
 from guideway.errors import ModelError, UnsupportedError
 
 Hook = Callable[[nn.Module, tuple[Any, ...], Any], Any]
@@ -117,9 +118,8 @@ def prepare(module: nn.Module, adapter: Adapter) -> dict[str, Prepared]:
                 f"{type(module).__name__} it has {shape[0]} and {shape[1]}"
             )
         up = pair.up.to(weight.device, torch.float32) * pair.scale
-        prepared[name] = Prepared(
-            target, pair.down.to(weight.device, weight.dtype).T, up.to(weight.dtype).T
-        )
+        kind = target.precision if isinstance(target, PackedLinear) else weight.dtype
+        prepared[name] = Prepared(target, pair.down.to(weight.device, kind).T, up.to(kind).T)
     return prepared
 
 
