@@ -10,6 +10,7 @@ from benchmarks.generation import generation
 from benchmarks.grammars import grammars
 from benchmarks.guidance import guidance
 from benchmarks.masks import masks
+from benchmarks.requests import requests
 from benchmarks.split import split
 from benchmarks.tables import tables
 from benchmarks.warpers import warpers
@@ -19,7 +20,11 @@ from guideway.errors import GuidewayError
 app = typer.Typer(
     help="Measure guideway, and print the figures.", no_args_is_help=True, add_completion=False
 )
-for command in (masks, cold, tables, warpers, guidance, watermark, grammars, split, generation):
+COMMANDS = (
+    *(masks, cold, tables, warpers, guidance, watermark, grammars),
+    *(split, generation, requests),
+)
+for command in COMMANDS:
     app.command()(command)
 
 

@@ -1,0 +1,122 @@
+"""Benchmark `requests`: 16 constrained requests of 8 to 160 new tokens, by an engine and a batch.
+
+The prompts begin alike, as with a system prompt. The ways take turns, and the figures are medians.
+CPU seconds of the process are steadier than seconds where other programs run.
+"""
+
+import statistics
+import time
+from collections.abc import Callable
+from dataclasses import asdict, dataclass
+from typing import TYPE_CHECKING, Annotated, Any, Final, TypeAlias, final
+
+import typer
+
+from guideway.cli.console import busy, print_json, print_line
+from guideway.cli.models import open_model
+from guideway.cli.options import AsJson
+
+if TYPE_CHECKING:
+    import guideway as gw
+
+SYSTEM: Final = (
+    "You are a careful assistant. Read the text below, and answer with what it says only. Do not "
+    "add anything of your own, and write short sentences. Names are written as in the text, dates "
+    "as year, month and day, and numbers without units. If something is not known, say so.\n\n"
+)
+Run: TypeAlias = "Callable[[int], list[gw.Result]]"
+TOPICS: Final = ("a lighthouse", "the harbour", "an old map", "two bridges")
+LENGTHS: Final = (8, 10, 12, 14, 17, 21, 26, 31, 38, 46, 56, 68, 84, 104, 128, 160)
+HEAD: Final = (
+    f"{'way':10}{'tokens':>8}{'seconds':>9}{'CPU s':>8}{'tokens/s':>10}{'tokens/CPU s':>14}"
+)
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class Figure:
+    """Costs of all requests."""
+
+    way: str
+    tokens: int
+    seconds: float
+    cpu_seconds: float
+
+
+def calls(turn: int) -> list[tuple[str, Any, dict[str, Any]]]:
+    """Prompt, source and settings of each request; every other one is JSON, all are sampled."""
+    import guideway as gw
+
+    sources = (gw.Regex("[a-zA-Z ,.]*"), gw.JsonSchema({"items": {"type": "integer"}}))
+    made = list[tuple[str, Any, dict[str, Any]]]()
+    for place in range(len(LENGTHS)):
+        most = LENGTHS[place * 7 % len(LENGTHS)]
+        prompt = f"Session {turn}. {SYSTEM}Text {place}: {TOPICS[place % len(TOPICS)]}.\nAnswer: "
+        settings = {"min_new_tokens": most, "max_new_tokens": most, "seed": place, "top_p": 0.9}
+        made.append((prompt, sources[place % 2], settings))
+    return made
+
+
+def requests(
+    model: Annotated[str, typer.Option(help="What to load.")] = "smollm2-135m",
+    rounds: Annotated[int, typer.Option(help="How often each is measured.", min=1)] = 3,
+    as_json: AsJson = False,
+) -> None:
+    """Requests of different lengths: an engine beside a batch, with drafts and without."""
+    with busy("measuring"):
+        figures = measure(open_model(model), rounds)
+    if as_json:
+        print_json([asdict(figure) for figure in figures])
+        return
+    print_line(HEAD)
+    for each in figures:
+        per_second, per_cpu = each.tokens / each.seconds, each.tokens / each.cpu_seconds
+        print_line(
+            f"{each.way:10}{each.tokens:8}{each.seconds:9.2f}{each.cpu_seconds:8.2f}"
+            f"{per_second:10.1f}{per_cpu:14.1f}"
+        )
+
+
+def measure(model: "gw.Model", rounds: int) -> list[Figure]:
+    """The median costs of each way."""
+    import guideway as gw
+
+    def batch(turn: int, speculate: str) -> list["gw.Result"]:
+        prompts, sources, settings = map(list, zip(*calls(turn), strict=True))
+        more: dict[str, Any] = {"sampling": [gw.Sampling.of(each) for each in settings]}
+        return model.generate(prompts, sources, speculate=speculate, **more)
+
+    with gw.Engine(model, max_batch=len(LENGTHS)) as engine:
+
+        def futures(turn: int) -> list["gw.Result"]:
+            sent = [engine.submit(prompt, source, **more) for prompt, source, more in calls(turn)]
+            return [future.result() for future in sent]
+
+        ways: dict[str, Run] = {
+            "batch": lambda turn: batch(turn, "off"),
+            "drafts": lambda turn: batch(turn, "auto"),
+            "engine": futures,
+        }
+        engine.submit("a", max_new_tokens=1).result()  # allocates the cache, and tests it
+        figures = [timed(way, run, turn) for turn in range(rounds) for way, run in ways.items()]
+    return [_median([each for each in figures if each.way == way]) for way in ways]
+
+
+def timed(way: str, run: Run, turn: int) -> Figure:
+    """The costs of one run, without what earlier ones have read."""
+    import guideway as gw
+
+    gw.clear_cache()
+    began, cpu = time.perf_counter(), time.process_time()
+    results = run(turn)
+    seconds, cpu = time.perf_counter() - began, time.process_time() - cpu
+    return Figure(way, sum(len(result.tokens) for result in results), seconds, cpu)
+
+
+def _median(figures: list[Figure]) -> Figure:
+    return Figure(
+        figures[0].way,
+        figures[0].tokens,
+        statistics.median(each.seconds for each in figures),
+        statistics.median(each.cpu_seconds for each in figures),
+    )
