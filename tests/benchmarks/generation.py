@@ -438,9 +438,12 @@ def chat(model: "Model", size: Size) -> list[Line]:
 
 def first_token(model: "Model", prompt: Any) -> tuple[float, Any]:
     """Processor seconds to the first token."""
-    began = time.process_time()
-    result = model.generate(prompt, max_new_tokens=1)
-    return time.process_time() - began, result.stats
+    began, seconds = time.process_time(), 0.0
+    for part in model.stream(prompt, max_new_tokens=2):
+        seconds = seconds or time.process_time() - began
+        if part.result is not None:
+            return seconds, part.result.stats
+    raise RuntimeError("the stream has no last part")
 
 
 # --- requests of different lengths --------------------------------------------------------------
