@@ -200,10 +200,11 @@ class TransformersModel:
 
     @torch.inference_mode()
     def select(self, cache: TransformersCache, rows: Sequence[int]) -> TransformersCache:
-        """A copy of these rows."""
+        """A copy of these rows. That of all rows shares tensors, which plain layers never change."""
         index = torch.tensor(rows, device=self.device)
         past = _copied(cache.past)
-        past.reorder_cache(index)  # gathers: what is not there is dropped, what is twice is copied
+        if not self.crops or list(rows) != list(range(len(cache.lengths))):
+            past.reorder_cache(index)  # gathers: drops other rows, copies what is there twice
         attention = None if cache.attention is None else cache.attention[index]
         adapters = tuple(cache.adapters[row] for row in rows)
         selected = TransformersCache(past, attention, cache.lengths[index], adapters)
