@@ -200,7 +200,7 @@ class TransformersModel:
 
     @torch.inference_mode()
     def select(self, cache: TransformersCache, rows: Sequence[int]) -> TransformersCache:
-        """A copy of these rows. That of all rows shares tensors, which plain layers never change."""
+        """A copy of these rows. One of all rows shares tensors, which plain layers never change."""
         index = torch.tensor(rows, device=self.device)
         past = _copied(cache.past)
         if not self.crops or list(rows) != list(range(len(cache.lengths))):
