@@ -108,7 +108,7 @@ class Engine:
         ...     number = engine.submit("How many? ", int, max_new_tokens=3, seed=1)
         ...     answer = engine.submit("Well? ", gw.Choice(["yes", "no"]))
         ...     print(number.result().value, answer.result().value)
-        367 no
+        367 yes
     """
 
     def __init__(self, model: Model, *, max_batch: int = 32) -> None:
