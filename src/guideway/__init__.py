@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Final
 if TYPE_CHECKING:
     from guideway.api.describe import describe
     from guideway.api.engine import Engine
+    from guideway.api.heads import train_heads
     from guideway.api.load import load
     from guideway.api.memory import Memory, memory
     from guideway.api.model import Model
@@ -146,6 +147,7 @@ __all__ = [
     "tagged",
     "thinking",
     "tools",
+    "train_heads",
     "until",
     "warmup",
 ]
@@ -221,6 +223,7 @@ HOMES: Final = {
     "tagged": "guideway.syntax.regions",
     "thinking": "guideway.syntax.regions",
     "tools": "guideway.syntax.tools",
+    "train_heads": "guideway.api.heads",
     "until": "guideway.syntax.regions",
     "warmup": "guideway.constraints.caches",
 }

@@ -58,6 +58,10 @@ STUDIES = {
     ),
 }
 STUDIES_WITH_MODEL = {
+    "heads": (
+        {"train": 2, "test": 1, "tokens": 6},
+        ("off     1.00 tokens a forward, no drafts", "heads   ", "the letters are the same: True"),
+    ),
     "tools": (
         {"questions": ["What is the weather in Oslo?"]},
         ("What is the weather in Oslo?", "weather({'city': 'Oslo'", "}) = 18 degrees "),

@@ -406,7 +406,8 @@ class Model:
                 the text is the same. "forced": strings that the constraint forces. "lookup": also
                 what followed the last tokens in the prompt, the text, or earlier texts of this
                 model. "auto": "lookup", if the model's cache can forget tokens. A smaller `Model`,
-                or an early exit of this one (`exit_at`). "off": one forward for each token.
+                or an early exit of this one (`exit_at`). A folder of `guideway.train_heads`.
+                "off": one forward for each token.
             **settings: the settings as arguments, by the names of `Sampling`.
 
         Returns:

@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping
 from dataclasses import replace
+from pathlib import Path
 from types import MappingProxyType
 from typing import Any, Final, Literal, Protocol, TypeAlias, cast, final, runtime_checkable
 from weakref import WeakKeyDictionary
@@ -10,6 +11,7 @@ from guideway.engine.backends.transformers import TransformersModel
 from guideway.engine.draft_model import DraftModel, TextDraft
 from guideway.engine.drafts import Drafter, Lookup
 from guideway.engine.ensemble import Ensemble, reading
+from guideway.engine.heads import TENSORS, Heads, HeadsDraft
 from guideway.engine.model import LanguageModel
 from guideway.engine.speculation import Costs, Rates, Speculation
 from guideway.errors import SourceError, UnsupportedError
@@ -27,8 +29,8 @@ class Drafting(Protocol):
         ...
 
 
-Speculate: TypeAlias = Literal["auto", "off", "forced", "lookup"] | Drafting
-ALLOWED: Final = '"auto", "off", "forced", "lookup", or a guideway.Model that drafts'
+Speculate: TypeAlias = Literal["auto", "off", "forced", "lookup"] | Drafting | str | Path
+ALLOWED: Final = '"auto", "off", "forced", "lookup", a guideway.Model, or a folder of heads'
 LOOKS: Final[Mapping[object, bool]] = MappingProxyType(
     {"auto": True, "lookup": True, "forced": False}
 )
@@ -42,6 +44,7 @@ class _Memory:
         reader = ensemble.contexts[0].reader
         self.lookups = {looks: (Lookup(reader, looks=looks), Rates()) for looks in (False, True)}
         self.rates = WeakKeyDictionary[Ensemble, Rates]()
+        self.heads = dict[Path, tuple[int, Heads, Rates]]()  # by folder, with the time of its file
         self.costs = Costs()
 
 
@@ -50,9 +53,8 @@ _memories: Final = WeakKeyDictionary[Ensemble, _Memory]()
 
 def check_speculate(given: object) -> None:
     """Refuse what is no value of `speculate`, or names a draft that cannot be used."""
-    if isinstance(given, str) and (given == "off" or given in LOOKS):
-        return
-    drafting(given)
+    if not (isinstance(given, str) and (given == "off" or given in LOOKS)) and not _folder(given):
+        drafting(given)
 
 
 def speculation(ensemble: Ensemble, given: object) -> Speculation | None:
@@ -66,8 +68,11 @@ def speculation(ensemble: Ensemble, given: object) -> Speculation | None:
     if not ensemble.crops:
         raise _unforgetting(ensemble)
     memory = _memories.setdefault(ensemble, _Memory(ensemble))
-    if isinstance(given, str):
+    if isinstance(given, str) and given in LOOKS:
         return Speculation(*memory.lookups[LOOKS[given]], memory.costs)
+    if folder := _folder(given):
+        heads, rates = _heads(ensemble, memory, folder)
+        return Speculation(HeadsDraft(heads), rates, memory.costs)
     draft = drafting(given)
     rates = memory.rates.setdefault(draft, Rates())
     return Speculation(_drafter(ensemble, draft), rates, memory.costs)
@@ -86,6 +91,23 @@ def drafting(given: object) -> Ensemble:
     if not found.crops:
         raise _unforgetting(found)
     return found
+
+
+def _folder(given: object) -> Path | None:
+    """The folder that a text or path names; None if it names none."""
+    if isinstance(given, str | Path) and (folder := Path(given).expanduser()).is_dir():
+        return folder.resolve()
+    return None
+
+
+def _heads(ensemble: Ensemble, memory: _Memory, folder: Path) -> tuple[Heads, Rates]:
+    """The heads of a folder, read again only if its file changes."""
+    file = folder / TENSORS
+    changed = file.stat().st_mtime_ns if file.is_file() else 0
+    if memory.heads.get(folder, (None,))[0] != changed:
+        memory.heads[folder] = changed, Heads.load(folder, ensemble.main.hidden()), Rates()
+    _, heads, rates = memory.heads[folder]
+    return heads, rates
 
 
 def _drafter(ensemble: Ensemble, draft: Ensemble) -> Drafter:

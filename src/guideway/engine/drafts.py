@@ -5,7 +5,7 @@ same noise; as long as the drawn token is the drafted one, the next one can be d
 output is that without drafts, and a draft that is right saves a forward.
 """
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from collections.abc import Sequence as Listed
 from dataclasses import dataclass
 from functools import lru_cache
@@ -13,7 +13,9 @@ from itertools import islice
 from typing import Final, Protocol, TypeAlias, final, runtime_checkable
 
 import numpy as np
+from jaxtyping import Float
 from numpy.typing import NDArray
+from torch import Tensor
 
 from guideway.constraints.compiled import CompiledConstraint, DecodeState
 from guideway.engine.cursor import end_row, text_row
@@ -62,6 +64,15 @@ class Drafter(Protocol):
 
     def learn(self, text: Listed[int]) -> None:
         """Note the tokens of a text that is complete."""
+        ...
+
+
+@runtime_checkable
+class Seeing(Drafter, Protocol):
+    """A drafter that reads the model's last hidden states."""
+
+    def see(self, states: Mapping[int, Float[Tensor, "hidden"]]) -> None:
+        """Note the state after the last token that was read, by the number of the row."""
         ...
 
 

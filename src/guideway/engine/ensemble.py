@@ -112,7 +112,7 @@ class Backbone:
         if states is None and isinstance(self.model, CroppingModel) and self.model.crops:
             cache, logits, known = self._prefill(self.model, distinct, prefixes)
         elif states is not None:
-            cache, logits, shown = self._hidden().prefill_hidden(tokens, adapters, self.exits)
+            cache, logits, shown = self.hidden().prefill_hidden(tokens, adapters, self.exits)
         else:
             cache, logits = self._read(distinct)
         places = {each: place for place, each in enumerate(distinct)}
@@ -163,7 +163,7 @@ class Backbone:
             tokens = self.alignment.tokens(tokens)
         read = tokens.to(self.model.device).repeat(len(self.contexts), 1)
         if states is not None:
-            cache, logits, shown = self._hidden().extend_hidden(cache, read, self.exits)
+            cache, logits, shown = self.hidden().extend_hidden(cache, read, self.exits)
             states.extend(shown[: len(tokens)])
         elif self.varied:
             model = cast("VariedModel[Any]", self.model)
@@ -213,13 +213,14 @@ class Backbone:
         """The cache without the last tokens of each row, in every context."""
         return cast("CroppingModel[Any]", self.model).crop(cache, [*counts] * len(self.contexts))
 
-    def _hidden(self) -> HiddenModel[Any]:
+    def hidden(self) -> HiddenModel[Any]:
+        """The model, if it shows hidden states."""
         if isinstance(self.model, HiddenModel):
             return self.model
         name = type(self.model).__name__
         raise UnsupportedError(
-            f"{name} has no hidden states, which contrastive search needs; an expression uses "
-            "those of its first model",
+            f"{name} has no hidden states, which contrastive search and heads need; an expression "
+            "uses those of its first model",
             feature="hidden states",
         )
 

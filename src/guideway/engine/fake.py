@@ -177,6 +177,12 @@ class FakeModel:
         ]
         return longer, heads, torch.stack(states)
 
+    def output_rows(
+        self, tokens: Int[Tensor, "tokens"]
+    ) -> tuple[Float[Tensor, "tokens hidden"], Float[Tensor, "tokens"]]:
+        """Rows of the identity, for fakes whose hidden states are their logits."""
+        return torch.eye(self.vocabulary.width)[tokens], torch.zeros(len(tokens))
+
     def select(self, cache: tuple[FakeRow, ...], rows: Sequence[int]) -> tuple[FakeRow, ...]:
         """The prefixes of these rows."""
         return tuple(cache[row] for row in rows)

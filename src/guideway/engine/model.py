@@ -25,6 +25,7 @@ A `HiddenModel` also returns last hidden states, the input of the head:
 - There is one for each token of the prompt or of the new tokens, none for padding; it depends on
   the row's tokens so far and its adapter alone.
 - Cache and logits are bit for bit those without hidden states.
+- The product of such a state and the rows of the output embedding is greatest where the logits are.
 """
 
 from collections.abc import Sequence
@@ -148,4 +149,10 @@ class HiddenModel(VariedModel[Cache], Protocol[Cache]):
         Cache, Float[Tensor, "heads batch new vocabulary"], Float[Tensor, "batch new hidden"]
     ]:
         """`extend_varied`, with the hidden states after the new tokens."""
+        ...
+
+    def output_rows(
+        self, tokens: Int[Tensor, "tokens"]
+    ) -> tuple[Float[Tensor, "tokens hidden"], Float[Tensor, "tokens"]]:
+        """Rows of the output embedding for these tokens, and their biases, in float32."""
         ...

@@ -8,7 +8,9 @@ With α the share of drafted tokens of an origin that are right, γ drafted toke
 from collections.abc import Sequence as Listed
 from typing import Final, final
 
-from guideway.engine.drafts import NO_DRAFT, Draft, Drafter, Origin
+from torch import Tensor
+
+from guideway.engine.drafts import NO_DRAFT, Draft, Drafter, Origin, Seeing
 from guideway.engine.sequence import Sequence
 
 MOST: Final = 24  # drafted tokens that one forward reads in each row
@@ -86,6 +88,7 @@ class Speculation:
     def __init__(self, drafter: Drafter, rates: Rates, costs: Costs) -> None:
         """`rates` and `costs` are shared by all texts of a model."""
         self._drafter, self._rates, self._costs = drafter, rates, costs
+        self.sees = isinstance(drafter, Seeing)  # drafts need hidden states
 
     def drafts(self, rows: Listed[Sequence]) -> list[Draft]:
         """A draft for each row."""
@@ -101,9 +104,17 @@ class Speculation:
         return [draft.cut(length) for draft in drafts]
 
     def judge(
-        self, rows: Listed[Sequence], drafts: Listed[Draft], accepted: Listed[int], seconds: float
+        self,
+        rows: Listed[Sequence],
+        drafts: Listed[Draft],
+        accepted: Listed[int],
+        seconds: float,
+        states: Listed[Tensor] = (),
     ) -> None:
-        """Learn from a forward that took so many seconds."""
+        """Learn from a forward that took so many seconds, and from its hidden states."""
+        if isinstance(self._drafter, Seeing):
+            read = zip(rows, accepted, states, strict=False)  # after prompts, there are no states
+            self._drafter.see({row.number: state[right] for row, right, state in read})
         longest = max(len(draft.tokens) for draft in drafts)
         self._costs.note(len(rows) * (1 + longest), seconds)
         for row, draft, right in zip(rows, drafts, accepted, strict=True):

@@ -11,7 +11,7 @@ from torch import Tensor
 
 from guideway.engine.drafts import NO_DRAFT, Draft
 from guideway.engine.draw import Drawn, Plan, draw
-from guideway.engine.ensemble import Ensemble, EnsembleCache, Logits
+from guideway.engine.ensemble import Ensemble, EnsembleCache, Logits, States
 from guideway.engine.marking import Marking
 from guideway.engine.request import Event
 from guideway.engine.sequence import Sequence
@@ -53,11 +53,11 @@ def step(ensemble: Ensemble, batch: Batch) -> tuple[list[Event], Batch]:
     Returns an event for each token, and the batch of the rows that go on; a row may fail.
     """
     rows, before = batch.rows, [len(row.tokens) for row in batch.rows]
-    drafts = [NO_DRAFT] * len(rows)
+    drafts, states = [NO_DRAFT] * len(rows), States()
     if batch.speculation is not None and batch.cache is not None:
         drafts = batch.speculation.drafts(rows)
     began = time.perf_counter()
-    cache, logits, sums = forward(ensemble, batch, drafts)
+    cache, logits, sums = forward(ensemble, batch, drafts, states)
     if batch.speculation is not None and ensemble.device.type != "cpu":
         torch.accelerator.synchronize()  # the draw would wait for the forward anyway
     seconds = time.perf_counter() - began
@@ -67,7 +67,7 @@ def step(ensemble: Ensemble, batch: Batch) -> tuple[list[Event], Batch]:
     for row, draft, right in zip(rows, drafts, accepted, strict=True):
         row.count(len(draft.tokens), right)
     if batch.speculation is not None:
-        batch.speculation.judge(rows, drafts, accepted, seconds)
+        batch.speculation.judge(rows, drafts, accepted, seconds, states)
     cache = _accepted(ensemble, cache, logits, sums, accepted)
     ended = {place for place, row in enumerate(rows) if row.finish_reason is not None}
     for place in ended:
@@ -210,11 +210,12 @@ def plan_of(rows: abc.Sequence[Sequence], device: torch.device) -> Plan:
 
 
 def forward(
-    ensemble: Ensemble, batch: Batch, drafts: abc.Sequence[Draft]
+    ensemble: Ensemble, batch: Batch, drafts: abc.Sequence[Draft], states: States
 ) -> tuple[EnsembleCache, Logits, Mapping[Leaf, Tensor]]:
     """The logits of each leaf after the prompts, or after each row's last token and its draft.
 
-    [batch, tokens, vocabulary]; and the sums of GeDi pairs, [batch, tokens].
+    [batch, tokens, vocabulary]; and the sums of GeDi pairs, [batch, tokens]. `states` gets hidden
+    states if drafts need them, but not those of prompts, which the prefix cache does not keep.
     """
     if batch.cache is None:
         cache, logits = ensemble.prefill([row.request.prompts for row in batch.rows])
@@ -226,5 +227,6 @@ def forward(
     longest = max(map(len, read))
     padded = [[*tokens, *tokens[-1:] * (longest - len(tokens))] for tokens in read]
     tokens = torch.tensor(padded, device=ensemble.device)
-    cache, logits = ensemble.extend(batch.cache, tokens)
+    sees = batch.speculation is not None and batch.speculation.sees
+    cache, logits = ensemble.extend(batch.cache, tokens, states if sees else None)
     return cache, logits, ensemble.sums(batch.cache, logits, tokens)

@@ -186,6 +186,19 @@ class TransformersModel:
             longer, heads = self.extend_varied(cache, tokens, exits)
         return longer, heads, states[-1][: len(tokens)]
 
+    def output_rows(
+        self, tokens: Int[Tensor, "tokens"]
+    ) -> tuple[Float[Tensor, "tokens hidden"], Float[Tensor, "tokens"]]:
+        """Rows of the output embedding for these tokens, and their biases, in float32."""
+        head = self.module.get_output_embeddings()
+        weight, bias = getattr(head, "weight", None), getattr(head, "bias", None)
+        if not isinstance(weight, Tensor) or not weight.is_floating_point() or weight.ndim != 2:
+            name = type(self.module).__name__
+            raise UnsupportedError(f"heads cannot use the output of {name}", feature=name)
+        index = tokens.to(weight.device)
+        rows = weight.detach()[index].float()
+        return rows, rows.new_zeros(len(rows)) if bias is None else bias.detach()[index].float()
+
     @torch.inference_mode()
     def extend_varied(
         self, cache: TransformersCache, tokens: Int[Tensor, "batch new"], exits: Sequence[int]
