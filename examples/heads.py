@@ -5,6 +5,9 @@ Run: python examples/heads.py        It takes a few minutes, and shows its progr
 You will see how many tokens a forward gives without drafts, with lookup, and with three blockwise
 heads (Stern et al. 2018), which were trained on letters that the model wrote before. The letters of
 the test are about other things. They are the same with and without drafts.
+
+Measured with `main(train=30, test=3, tokens=40)` on one core: 24 seconds of training, 1.15 tokens a
+forward with lookup (16 of 56 drafted tokens right), 1.35 with heads (31 of 70).
 """
 
 import sys
