@@ -1,15 +1,18 @@
 """The prefix cache: what was read before is not read again, and nothing else changes."""
 
+import copy
 import gc
 import threading
 from collections.abc import Iterator, Sequence
 from typing import Any
 
 import pytest
+import torch
 
 import guideway as gw
 from guideway.engine.adapter import Adapter
 from guideway.engine.backends.ngram import NgramModel
+from guideway.engine.backends.transformers import TransformersModel
 from guideway.engine.fake import FakeModel
 from guideway.engine.prefixes import LEAST, PrefixCache
 from small_models import LETTERS, model, noise
@@ -184,3 +187,18 @@ def test_a_session_keeps_what_it_has_read():
         assert counting.read == [40, 2, 40]
     session.generate(as_text([*TALK, 7, 8]), max_new_tokens=1)  # it still works
     assert counting.read == [40, 2, 40, 42]
+
+
+def test_what_was_read_with_other_weights_is_read_again():
+    shared = model("llama")
+    assert isinstance(shared, TransformersModel)
+    trained = TransformersModel(copy.deepcopy(shared.module), shared.tokenizer)
+    own = gw.Model(trained)
+    talk = "a b c d e f g h i j k l m n o p q r s t u v"
+    first = texts(own, [talk])
+    with torch.no_grad():
+        for parameter in trained.module.parameters():
+            parameter.mul_(1.5)
+    found = texts(own, [talk])
+    gw.clear_cache()
+    assert found == texts(own, [talk]) != first

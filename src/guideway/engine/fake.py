@@ -188,6 +188,7 @@ class FakeModel:
         return tuple(cache[row] for row in rows)
 
     crops = True
+    version = 0
 
     def crop(self, cache: tuple[FakeRow, ...], counts: Sequence[int]) -> tuple[FakeRow, ...]:
         """The prefixes without their last tokens."""

@@ -28,7 +28,7 @@ A `HiddenModel` also returns last hidden states, the input of the head:
 - The product of such a state and the rows of the output embedding is greatest where the logits are.
 """
 
-from collections.abc import Sequence
+from collections.abc import Hashable, Sequence
 from typing import Protocol, TypeVar, runtime_checkable
 
 import torch
@@ -84,6 +84,11 @@ class CroppingModel(LanguageModel[Cache], Protocol[Cache]):
     @property
     def crops(self) -> bool:
         """False if this cache cannot: layers with a sliding window, or recurrent ones."""
+        ...
+
+    @property
+    def version(self) -> Hashable:
+        """Changes when the weights change: a cache of other weights is of no use."""
         ...
 
     def crop(self, cache: Cache, counts: Sequence[int]) -> Cache:

@@ -7,7 +7,7 @@ Texts are kept until their memory exceeds a limit; the least recently used ones 
 
 import threading
 from collections import OrderedDict
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Hashable, Sequence
 from dataclasses import dataclass
 from itertools import count
 from typing import Any, Final, final
@@ -29,6 +29,7 @@ class _Text:
     """A text that a model has read with an adapter: its tokens, and a cache of one row."""
 
     model: Callable[[], CroppingModel[Any] | None]
+    version: Hashable
     adapter: Any
     tokens: NDArray[np.int64]
     cache: Any
@@ -67,13 +68,14 @@ class PrefixCache:
         It is shorter than `tokens`, so that logits after them can be had; None if it is too short
         to be useful.
         """
-        wanted = np.array(tokens[:-1], np.int64)
+        wanted, version = np.array(tokens[:-1], np.int64), model.version
         best: tuple[int, int, _Text] | None = None
         with self._lock:
             for number, text in [*self._texts.items()]:
-                if text.model() is None:
+                own = text.model()
+                if own is None or (own is model and text.version != version):
                     del self._texts[number]
-                elif text.model() is model and text.adapter is adapter:
+                elif own is model and text.adapter is adapter:
                     length = _common(text.tokens, wanted)
                     if length >= LEAST and (best is None or length > best[0]):
                         best = length, number, text
@@ -94,13 +96,13 @@ class PrefixCache:
         size = model.nbytes(cache)
         if size > self._most or len(tokens) < LEAST:
             return
-        ids = np.array(tokens, np.int64)
+        ids, version = np.array(tokens, np.int64), model.version
         with self._lock:
             for number, text in [*self._texts.items()]:
                 same = text.model() is model and text.adapter is adapter
                 if same and _common(text.tokens, ids) == len(text.tokens):
                     del self._texts[number]
-            self._texts[next(self._numbers)] = _Text(ref(model), adapter, ids, cache, size)
+            self._texts[next(self._numbers)] = _Text(ref(model), version, adapter, ids, cache, size)
             while self._bytes() > self._most:
                 self._texts.popitem(last=False)
 

@@ -120,6 +120,7 @@ class NgramModel:
         return tuple(cache[row] for row in rows)
 
     crops = True
+    version = 0
 
     def crop(self, cache: tuple[Context, ...], counts: Sequence[int]) -> tuple[Context, ...]:
         """The texts without their last tokens."""

@@ -12,7 +12,7 @@
 import contextlib
 import copy
 import inspect
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Hashable, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any, cast, final
@@ -103,6 +103,12 @@ class TransformersModel:
     def device(self) -> torch.device:
         """Device of prompts and logits."""
         return self.module.device
+
+    @property
+    def version(self) -> Hashable:
+        """The parameters and how often each was written, for example by an optimizer."""
+        each = self.module.parameters()
+        return tuple((id(one), 0 if one.is_inference() else one._version) for one in each)
 
     @property
     def layers(self) -> int:
