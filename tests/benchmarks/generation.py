@@ -334,7 +334,7 @@ class Fixed:
         self.drafted += max(len(each.tokens) for each in found)
         return found
 
-    def judge(self, rows: Any, drafts: Any, accepted: Any, seconds: float) -> None:
+    def judge(self, rows: Any, drafts: Any, accepted: Any, *_: Any) -> None:
         """Count what was right."""
         for each, right in zip(drafts, accepted, strict=True):
             self.right += right
