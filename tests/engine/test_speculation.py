@@ -83,11 +83,15 @@ def both(own: gw.Model, source: Any, draft: Any, **settings: Any) -> list[gw.Res
     return found
 
 
-@pytest.mark.parametrize("source", SOURCES)
-@pytest.mark.parametrize("how", SETTINGS)
-@pytest.mark.parametrize(
-    "draft", ["forced", "lookup", "auto", "model", "other model", "expression"]
-)
+DRAFTS = ["forced", "lookup", "auto", "model", "other model", "expression"]
+CASES = [  # every pair of them, in a third of all combinations
+    each
+    for each in itertools.product(SOURCES, SETTINGS, DRAFTS)
+    if ([*SOURCES].index(each[0]) + [*SETTINGS].index(each[1]) + DRAFTS.index(each[2])) % 3 == 0
+]
+
+
+@pytest.mark.parametrize(("source", "how", "draft"), CASES)
 def test_a_draft_changes_nothing(source: str, how: str, draft: str):
     own = fake()
     given: Any = draft
