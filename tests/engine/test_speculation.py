@@ -287,3 +287,17 @@ def test_searches_count_their_forwards(how: dict[str, Any]):
     more = {} if "num_beams" in how else {"seed": 1, "temperature": 1.0}
     found = fake().generate("x", gw.Regex("[ab]{5}"), max_new_tokens=8, **how, **more)
     assert found.stats.forwards in (len(found.tokens), len(found.tokens) + 1)  # an end may be read
+
+
+@pytest.mark.parametrize(
+    "vocabulary", [BYTES, gw.Vocabulary(BYTES.tokens[:257], {256})], ids=["same", "other"]
+)
+def test_a_draft_whose_context_is_full_drafts_nothing(vocabulary: gw.Vocabulary):
+    def logits(prefix: tuple[int, ...]) -> torch.Tensor:
+        assert len(prefix) <= 30
+        return torch.arange(float(vocabulary.width)).roll(len(prefix))
+
+    draft = gw.Model(FakeModel(vocabulary, logits, context=30))
+    both(fake(), None, draft, seed=1, temperature=1.0)
+    long = fake().generate("x" * 40, max_new_tokens=5, speculate=draft)
+    assert long.stats.drafted == 0

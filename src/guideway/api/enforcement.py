@@ -57,7 +57,7 @@ from guideway.syntax.tools import Tools
 from guideway.syntax.written import parts_of
 
 Standing: TypeAlias = OneOf["exact", "merged", "inert", "annotation", "names", "unused"]
-"""What becomes of a part:
+"""How a part is treated:
 
     exact       enforced as it stands
     merged      intersected with the keywords around it, and enforced with them
@@ -218,7 +218,7 @@ class _Listing:
         if not first <= self._draft <= last:
             return self._silent(name)
         if "$ref" in raw and self._draft <= 7 and name != "$ref":
-            return "inert", f"in draft {self._draft}, what stands beside $ref is not read"
+            return "inert", f"in draft {self._draft}, keywords beside $ref are ignored"
         why = _why_inert(raw, name)
         if why:
             return "inert", why

@@ -38,7 +38,7 @@ LOOKS: Final[Mapping[object, bool]] = MappingProxyType(
 
 @final
 class _Memory:
-    """What a model's earlier calls showed: the acceptance of drafts, and the times of forwards."""
+    """Measurements of a model's earlier calls: acceptance of drafts, and times of forwards."""
 
     def __init__(self, ensemble: Ensemble) -> None:
         reader = ensemble.contexts[0].reader
@@ -67,7 +67,9 @@ def speculation(ensemble: Ensemble, given: object) -> Speculation | None:
         return None
     if not ensemble.crops:
         raise _unforgetting(ensemble)
-    memory = _memories.setdefault(ensemble, _Memory(ensemble))
+    if ensemble not in _memories:
+        _memories[ensemble] = _Memory(ensemble)
+    memory = _memories[ensemble]
     if isinstance(given, str) and given in LOOKS:
         return Speculation(*memory.lookups[LOOKS[given]], memory.costs)
     if folder := _folder(given):

@@ -19,14 +19,14 @@ from guideway.vocabulary.spellings import Vocabulary, prepared
 @final
 @dataclass(frozen=True, slots=True)
 class PrefixInfo:
-    """What models have read and need not read again.
+    """The prefix cache: texts that models do not read again.
 
     Attributes:
         texts: number of texts that are kept.
         bytes: their memory.
         most_bytes: memory above which the least recently used text is dropped.
-        hits: prompts of which the beginning was found.
-        misses: prompts of which it was not.
+        hits: prompts that begin like a kept text.
+        misses: other prompts.
         tokens: tokens that were not read again.
     """
 
@@ -43,7 +43,7 @@ class Prefixes(Protocol):
     """The cache of prefixes; it comes with the first model."""
 
     def info(self) -> PrefixInfo:
-        """What is kept."""
+        """Return the counts."""
         ...
 
     def clear(self) -> None:

@@ -34,6 +34,11 @@ class _Reader:
         self._cache: EnsembleCache | None = None
         self._read = dict[int, list[int]]()
 
+    def has_room(self, texts: dict[int, list[int]], more: int) -> bool:
+        """Return True if the texts fit into the model's context with more tokens."""
+        context = self.ensemble.contexts[0].model.context
+        return context is None or max(map(len, texts.values())) + more <= context
+
     def read(self, texts: dict[int, list[int]]) -> Logits:
         """Logits after each text; the keys tell the rows of one call from those of the next."""
         ensemble = self.ensemble
@@ -108,6 +113,8 @@ class DraftModel:
         began = time.perf_counter()
         ensemble = self._reader.ensemble
         texts = {row.number: [*row.request.prompt, *row.tokens] for row in rows}
+        if not self._reader.has_room(texts, most):
+            return [NO_DRAFT] * len(rows)
         logits = self._reader.read(texts)
         batch = Batch.of([row.fork() for row in rows], ensemble.device)
         going = [n for n, row in enumerate(rows) if row.most - len(row.tokens) > 1]
@@ -147,7 +154,7 @@ class TextDraft:
         began = time.perf_counter()
         ensemble = self._reader.ensemble
         texts = {row.number: self._text(row) for row in rows}
-        if not all(texts.values()):
+        if not all(texts.values()) or not self._reader.has_room(texts, most):
             return [NO_DRAFT] * len(rows)
         logits = self._best(self._reader.read(texts))
         drafted = [list[int]() for _ in rows]

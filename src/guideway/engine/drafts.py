@@ -181,7 +181,7 @@ class Walk:
 
 
 def _found(tokens: NDArray[np.int64], walk: Walk, *, held: bool) -> Iterator[tuple[int, Origin]]:
-    """What followed the longest end of `tokens` that came before, as far as it is allowed."""
+    """The allowed tokens after the earlier place that shares the longest ending with `tokens`."""
     places = np.flatnonzero(tokens[:-1] == tokens[-1])[-CANDIDATES:]
     following = tokens[places + 1]
     row = walk.allowed()
