@@ -58,9 +58,12 @@ GUIDED = BASE + 0.7 * (loaded("qwen2") - loaded("llama", 3))
 FAKED = FakeModel.random(small_models.tiny().vocabulary)
 FAKE = Model(FAKED, small_models.tiny().tokenizer)
 MARKED = BASE.watermarked(gw.Watermark(key=1, delta=3.0))
+TWICE = FAKE + 0.5 * FAKE.unprompted()
+PAIR = FAKE + gw.gedi(FAKE, Model(FakeModel.random(FAKED.vocabulary, 1)), 1.5)
 LENGTHS = gw.classifier(lambda texts: [len(text) / 99 for text in texts], alpha=2, top=20)
 
 
+@cache
 def ensemble(model: Model) -> Ensemble:
     return Ensemble(model.whole)
 
@@ -77,6 +80,7 @@ def fakes() -> Scheduler:
 EVERY: dict[str, tuple[Callable[[], Scheduler], list[Model]]] = {
     "batches": (Batches, [BASE]),
     "batches of several expressions": (Batches, [GUIDED, BASE, FAKE]),
+    "batches of several contexts": (Batches, [BASE - 0.4 * BASE.exit_at(1), TWICE, PAIR]),
     "pages": (lambda: pages(BASE), [BASE]),
     "pages of a watermark": (lambda: pages(BASE), [MARKED, BASE]),
     "pages of a classifier": (lambda: pages(BASE), [BASE + LENGTHS]),
@@ -215,3 +219,23 @@ def test_readable_are_expressions_whose_models_read_the_same_tokens():
         assert readable(ensemble(model), row(model, 0)) == right, model
     request = replace(requests(other)[0], others=((1,),))
     assert not readable(ensemble(other), Sequence(0, request, ensemble(other).vocabulary, 5))
+
+
+def test_rows_that_join_later_share_a_forward():
+    vocabulary = gw.Vocabulary([b"a", b"b", b"<eos>"], {2})
+    fake = FakeModel(vocabulary, lambda prefix: [float(len(prefix) % 3), 1.5, -99.0])
+    extended = list[int]()
+    extend = fake.extend_varied
+
+    def watched(cache: Any, tokens: Any, exits: Any) -> Any:
+        extended.append(len(tokens))
+        return extend(cache, tokens, exits)
+
+    fake.extend_varied = watched
+    whole, batches = Ensemble.of(fake), Batches()
+    for number in range(3):
+        request = Request((0,) * (number + 1), sampling=Sampling.of({"max_new_tokens": 9}))
+        batches.add(Sequence(number, request, vocabulary, 9), whole)
+        batches.step()
+    batches.step()
+    assert extended == [1, 2, 3]

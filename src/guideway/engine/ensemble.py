@@ -209,6 +209,18 @@ class Backbone:
             read = (*prompts[context], *text)
             prefixes.keep(model, adapter, read, model.select(cache, [number * count + place]))
 
+    def concat(self, caches: Sequence[Any], counts: Sequence[int]) -> Any:
+        """The rows of several caches: all of the first context, then those of the next."""
+        model, contexts = cast("CroppingModel[Any]", self.model), range(len(self.contexts))
+        begins = [len(contexts) * sum(counts[:n]) for n in range(len(counts))]
+        order = [
+            begin + context * count + row
+            for context in contexts
+            for begin, count in zip(begins, counts, strict=True)
+            for row in range(count)
+        ]
+        return model.select(model.concat(caches), order)
+
     def crop(self, cache: Any, counts: Sequence[int]) -> Any:
         """The cache without the last tokens of each row, in every context."""
         return cast("CroppingModel[Any]", self.model).crop(cache, [*counts] * len(self.contexts))
@@ -363,6 +375,18 @@ class Ensemble:
         """Return True if the caches of all models can forget the last tokens."""
         models = (each.model for each in self.backbones)
         return all(isinstance(each, CroppingModel) and each.crops for each in models)
+
+    def concat(self, caches: Sequence[EnsembleCache]) -> EnsembleCache:
+        """A cache with the rows of all of these; the models must crop."""
+        counts = [cache.rows for cache in caches]
+        owns = zip(*(cache.caches for cache in caches), strict=True)
+        pairs = zip(self.backbones, owns, strict=True)
+        return EnsembleCache(
+            tuple(each.concat(own, counts) for each, own in pairs),
+            sum(counts),
+            {leaf: torch.cat([cache.sums[leaf] for cache in caches]) for leaf in self.summed},
+            {leaf: torch.cat([cache.last[leaf] for cache in caches]) for leaf in self.summed},
+        )
 
     def crop(self, cache: EnsembleCache, counts: Sequence[int]) -> EnsembleCache:
         """The caches without the last `counts[row]` tokens; `sums` and `last` stay."""

@@ -1,9 +1,10 @@
 """Schedulers: rows that join and leave between steps, so that no row waits for a batch to end.
 
-`Batches` runs any expression: rows that join together are one batch, with a forward of its own.
+`Batches` runs any expression: a batch, and one forward, for the rows of each.
 `engine.paged` reads all rows in one forward, with models that have a paged cache.
 """
 
+from dataclasses import replace
 from typing import Protocol, final, runtime_checkable
 
 from guideway.engine.ensemble import Ensemble
@@ -42,10 +43,11 @@ class Scheduler(Protocol):
 
 @final
 class Batches:
-    """A scheduler over any models: one batch, and one forward, for each group that joined.
+    """A scheduler over any models.
 
-    Rows of different lengths cannot join a batch that runs: its cache is a rectangle. So rows that
-    join one by one cost one forward each. A prompt is read in one piece, and all rows wait for it.
+    Rows that join are one batch for a step, which reads their prompts; then they join the batch of
+    their expression. Models whose cache cannot be joined (`CroppingModel`) keep a batch, and a
+    forward, for each group. A prompt is read in one piece, and all rows wait for it.
 
     Example:
         >>> from guideway.engine.fake import FakeModel
@@ -99,5 +101,22 @@ class Batches:
             events += taken
             if after.rows:
                 running.append((ensemble, after))
-        self._running = running
+        self._running = _joined(running)
         return events
+
+
+def _joined(running: list[tuple[Ensemble, Batch]]) -> list[tuple[Ensemble, Batch]]:
+    """One batch for each expression whose models can join rows."""
+    batches = dict[Ensemble, list[Batch]]()
+    for ensemble, batch in running:
+        batches.setdefault(ensemble, []).append(batch)
+    joined = list[tuple[Ensemble, Batch]]()
+    for ensemble, own in batches.items():
+        caches = [batch.cache for batch in own if batch.cache is not None]
+        if len(own) > 1 and len(caches) == len(own) and ensemble.crops:
+            rows = [row for batch in own for row in batch.rows]
+            whole = replace(Batch.of(rows, ensemble.device), cache=ensemble.concat(caches))
+            joined.append((ensemble, whole))
+        else:
+            joined += [(ensemble, batch) for batch in own]
+    return joined
