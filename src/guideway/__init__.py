@@ -32,10 +32,11 @@ if TYPE_CHECKING:
     from guideway.api.result import Part, Result
     from guideway.api.watermark import Watermark
     from guideway.automata.budget import Budget
+    from guideway.constraints.batch import fill_bitmask
     from guideway.constraints.caches import CacheInfo, cache_info, clear_cache, warmup
     from guideway.constraints.comparison import Comparison
     from guideway.constraints.compile import compile
-    from guideway.constraints.compiled import Matcher, fill_bitmask
+    from guideway.constraints.matcher import Matcher
     from guideway.errors import (
         DeadEndError,
         GenerationInterrupted,
@@ -170,7 +171,7 @@ HOMES: Final = {
     "Lark": "guideway.syntax.lark_source",
     "Lexicon": "guideway.logits.classifier_sources",
     "LimitError": "guideway.errors",
-    "Matcher": "guideway.constraints.compiled",
+    "Matcher": "guideway.constraints.matcher",
     "Memory": "guideway.api.memory",
     "Model": "guideway.api.model",
     "ModelError": "guideway.errors",
@@ -202,7 +203,7 @@ HOMES: Final = {
     "dexperts": "guideway.api.recipes",
     "dola": "guideway.api.recipes",
     "expected_speedup": "guideway.sampling.speculation",
-    "fill_bitmask": "guideway.constraints.compiled",
+    "fill_bitmask": "guideway.constraints.batch",
     "fudge": "guideway.logits.classifier_sources",
     "gedi": "guideway.api.recipes",
     "grammar": "guideway.syntax.shipped_sources",

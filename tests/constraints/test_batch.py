@@ -11,8 +11,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import guideway as gw
-from guideway.constraints import compiled as batch
-from guideway.errors import GuidewayError, LimitError, UnsupportedError
+from guideway.constraints import batch
+from guideway.errors import GuidewayError, LimitError, SourceError, UnsupportedError
 
 TOKENS = [b"a", b"b", b"ab", b"c", b"<eos>"]
 VOCABULARY = gw.Vocabulary(TOKENS, {4}, width=40)
@@ -40,9 +40,11 @@ def one_by_one(matchers: Sequence[gw.Matcher | None]) -> np.ndarray:
 TEXTS = st.lists(st.tuples(st.integers(0, 3), st.lists(st.integers(0, 4), max_size=4)), max_size=9)
 
 
-@given(TEXTS, st.sampled_from([0.0, 10.0]))
-def test_a_batch_is_its_rows(texts: list[tuple[int, list[int]]], alone: float) -> None:
-    matchers: list[gw.Matcher | None] = [*matchers_after(texts), None]
+@given(TEXTS, st.sampled_from([0.0, 10.0]), st.sampled_from([None, 1, 3]), st.booleans(), st.data())
+def test_a_batch_is_its_rows(texts, alone: float, threads: int | None, late: bool, data) -> None:
+    matchers: list[gw.Matcher | None] = data.draw(st.permutations([*matchers_after(texts), None]))
+    for constraint in CONSTRAINTS[: data.draw(st.integers(0, 4))]:
+        constraint.forget()
     for bitmask in (
         np.zeros((len(matchers), 2), np.int32),
         np.zeros((len(matchers), 2), np.uint32),
@@ -50,7 +52,7 @@ def test_a_batch_is_its_rows(texts: list[tuple[int, list[int]]], alone: float) -
     ):
         with pytest.MonkeyPatch.context() as patch:
             patch.setattr(batch, "ALONE", alone)
-            gw.fill_bitmask(matchers, bitmask)
+            assert gw.fill_bitmask(matchers, bitmask, threads, 60 if late else None) == []
         assert (np.asarray(bitmask).view(np.int32) == one_by_one(matchers)).all()
 
 
@@ -104,6 +106,62 @@ def test_what_fails_in_another_thread_is_raised_here(monkeypatch) -> None:
     matchers = [first, *(gw.Matcher(Broken(meeting)) for _ in range(2))]
     with pytest.raises(GuidewayError, match="no mask"):
         gw.fill_bitmask(matchers, np.zeros((3, 2), np.int32))
+
+
+class Held(Slow):
+    """A constraint whose masks wait until they are released."""
+
+    def __init__(self) -> None:
+        self.released, self.times = threading.Event(), 0
+
+    def mask(self, state: int) -> np.ndarray:
+        self.times += 1
+        assert self.released.wait(timeout=10)
+        return np.array([6, 0], np.uint32)
+
+
+@pytest.mark.parametrize("threads", [None, 1])
+def test_late_rows_are_reported_and_others_are_not_held_up(monkeypatch, threads) -> None:
+    monkeypatch.setattr(batch, "_pools", {})
+    held = [Held(), Held()]
+    slow = [gw.Matcher(one) for one in held]
+    matchers = [slow[0], slow[0].fork(), slow[1], *matchers_after([(0, []), (1, [0])])]
+    expected = one_by_one([None, None, None, *matchers[3:]])[3:]
+    bitmask = np.full((5, 2), -1, np.int32)
+    CONSTRAINTS[1].forget()
+    while gw.fill_bitmask(matchers, bitmask, threads, 0.01) != [0, 1, 2]:
+        pass
+    assert not bitmask[:3].any()  # no token is allowed
+    assert (bitmask[3:] == expected).all()
+    assert gw.fill_bitmask(matchers, bitmask, threads, 0) == [0, 1, 2]
+    held[0].released.set()
+    assert gw.fill_bitmask(matchers[:2], bitmask, threads) == []
+    assert bitmask[:2].tolist() == [[6, 0], [6, 0]]
+    assert gw.fill_bitmask(matchers, bitmask, threads, 0)[-1] == 2
+    held[1].released.set()
+    slow[1].fill_next_token_bitmask(bitmask, 2)  # waits
+    assert bitmask[2].tolist() == [6, 0]
+    assert held[1].times == 2  # beside the loop once, and here
+
+
+def test_a_row_that_fails_after_the_deadline_is_raised_when_it_is_asked_for(monkeypatch) -> None:
+    class Failing(Held):
+        def mask(self, state: int) -> np.ndarray:
+            super().mask(state)
+            raise GuidewayError("no mask")
+
+    held = Failing()
+    matchers, bitmask = [gw.Matcher(held)], np.zeros((1, 2), np.int32)
+    assert gw.fill_bitmask(matchers, bitmask, deadline=0.0) == [0]
+    held.released.set()
+    with pytest.raises(GuidewayError, match="no mask"):
+        gw.fill_bitmask(matchers, bitmask)
+
+
+@pytest.mark.parametrize("given", [{"threads": 0}, {"threads": 1.5}, {"deadline": -1.0}])
+def test_wrong_threads_and_deadlines_are_refused(given) -> None:
+    with pytest.raises(SourceError, match="must be"):
+        gw.fill_bitmask([], np.zeros((1, 2), np.int32), **given)
 
 
 @pytest.mark.parametrize(

@@ -1,16 +1,10 @@
-"""Compiled constraints: states, masks, and the mutable cursor."""
+"""Compiled constraints: states and masks."""
 
 import math
-import os
-import time
-from collections.abc import Callable, Iterable, Iterator, Sequence
-from concurrent.futures import ThreadPoolExecutor
+from collections.abc import Callable, Iterable, Sequence
 from functools import cached_property
 from operator import index
-from typing import Any, Final, Protocol, Self, SupportsIndex, TypeAlias, final
-
-import numpy as np
-from numpy.typing import NDArray
+from typing import Any, Self, SupportsIndex, TypeAlias, final
 
 from guideway.automata.budget import Budget, Meter
 from guideway.automata.decided import Decisions
@@ -22,8 +16,6 @@ from guideway.constraints.comparison import Comparison, Language, equal, include
 from guideway.constraints.special_tokens import checked_lead, read_text, resolve
 from guideway.constraints.tables import MOST_STATES, Tables, build_tables
 from guideway.errors import (
-    LimitError,
-    SourceError,
     TokenRejected,
     UnsupportedError,
     brief,
@@ -34,7 +26,7 @@ from guideway.lowering.fuel import metered
 from guideway.lowering.nodes import Expr
 from guideway.lowering.sources import lower_source
 from guideway.lowering.special import shown, unmarked
-from guideway.masks.forest import Held, Row, count, track, unpack, words
+from guideway.masks.forest import Held, Row, count, track, unpack
 from guideway.masks.rows import Rows
 from guideway.masks.states import State, States
 from guideway.syntax.regions import Special
@@ -437,246 +429,3 @@ class CompiledConstraint:
         what += f" ({spelling!r})" if spelling else ", which spells no text,"
         said = f"{what} is not allowed here; allowed are {count(allowed)} tokens such as {likely}"
         return TokenRejected(said, token=token, spelling=spelling)
-
-
-class Bitmask(Protocol):
-    """int32[batch, ceil(width / 32)], a numpy array or a CPU tensor of torch."""
-
-    def __len__(self) -> int:
-        """Number of rows."""
-        ...
-
-    def __getitem__(self, row: int, /) -> object:
-        """One row, sharing memory."""
-        ...
-
-
-@final
-class Matcher:
-    """A mutable cursor in a text under one constraint.
-
-    Example:
-        >>> import guideway as gw
-        >>> vocabulary = gw.Vocabulary([b"a", b"b", b"<eos>"], eos_ids={2})
-        >>> matcher = gw.Matcher(gw.compile(gw.Regex("ab"), vocabulary))
-        >>> matcher.accept_token(1), matcher.accept_token(0), matcher.accept_token(1)
-        (False, True, True)
-        >>> matcher.rollback(1)
-        >>> matcher.accept_token(1) and matcher.accept_token(2) and matcher.is_terminated()
-        True
-    """
-
-    def __init__(self, constraint: CompiledConstraint) -> None:
-        """Place the cursor before the first token.
-
-        Raises:
-            SourceError: `constraint` is not a compiled constraint.
-        """
-        if not hasattr(constraint, "mask"):
-            raise SourceError(
-                f"a Matcher needs a compiled constraint, not {brief(constraint)}; write "
-                "guideway.Matcher(guideway.compile(source, vocabulary))"
-            )
-        self.constraint = constraint
-        self._history: list[DecodeState] = [constraint.start()]
-        self._tokens: list[int] = []
-
-    def __repr__(self) -> str:
-        """The constraint, and the number of tokens accepted."""
-        return one_line(f"Matcher({self.constraint!r}, {len(self._tokens)} tokens)")
-
-    @property
-    def state(self) -> DecodeState:
-        """The current decode state."""
-        return self._history[-1]
-
-    def accept_token(self, token: int) -> bool:
-        """Accept `token`. Return False and change nothing if it is not allowed."""
-        if self.is_terminated():
-            return False
-        try:
-            self._history.append(self.constraint.advance(self.state, token))
-        except TokenRejected:
-            return False
-        self._tokens.append(token)
-        return True
-
-    def fill_next_token_bitmask(self, bitmask: Bitmask, row: int = 0) -> None:
-        """Write the mask of the next token into `bitmask[row]`.
-
-        Args:
-            bitmask: int32[batch, ceil(width / 32)]; numpy, or torch on the CPU.
-            row: index in the batch.
-
-        Raises:
-            UnsupportedError: the bitmask is on another device, or has another shape or type.
-            LimitError: the bitmask has no such row.
-        """
-        rows = len(bitmask)
-        if not -rows <= row < rows:
-            raise LimitError(
-                f"a bitmask of {rows} rows has no row {row}",
-                limit="row",
-                given=row,
-                needed=rows - 1,
-            )
-        target = as_array(bitmask[row])
-        mask = self.constraint.mask(self.state)
-        if target.shape != mask.shape or target.dtype.str[1:] not in ("i4", "u4"):
-            raise UnsupportedError(
-                f"a row of the bitmask is {target.dtype}{list(target.shape)}; for a vocabulary of "
-                f"width {self.constraint.vocabulary.width} it must be int32[{len(mask)}]",
-                feature="bitmask",
-            )
-        target.view(np.uint32)[:] = mask
-
-    def rollback(self, tokens: int = 1) -> None:
-        """Undo the last `tokens` accepted tokens.
-
-        Raises:
-            LimitError: fewer were accepted, or the number is negative.
-        """
-        most = len(self._history) - 1
-        if not 0 <= tokens <= most:
-            raise LimitError(
-                f"rollback({tokens}): the matcher has accepted {most} tokens",
-                limit="rollback",
-                given=tokens,
-                needed=most,
-            )
-        del self._history[len(self._history) - tokens :]
-        del self._tokens[len(self._tokens) - tokens :]
-
-    def fork(self) -> Self:
-        """Return an independent cursor at the same place."""
-        other = type(self)(self.constraint)
-        other._history, other._tokens = list(self._history), list(self._tokens)
-        return other
-
-    __copy__ = fork
-
-    def __deepcopy__(self, memo: dict[int, Any]) -> Self:
-        """As `fork`: constraints and states are immutable."""
-        return self.fork()
-
-    def __reduce__(self) -> tuple[Any, ...]:
-        """The constraint, and the tokens that were accepted.
-
-        Raises:
-            UnsupportedError: as pickling the constraint.
-        """
-        return _at, (self.constraint, tuple(self._tokens))
-
-    def reset(self) -> None:
-        """Return to the start of the text."""
-        del self._history[1:]
-        self._tokens.clear()
-
-    def is_terminated(self) -> bool:
-        """Return whether an end id was accepted, or no token can follow."""
-        return self.state.ended or not self.constraint.mask(self.state).any()
-
-
-def _at(constraint: CompiledConstraint, tokens: tuple[int, ...]) -> Matcher:
-    matcher = Matcher(constraint)
-    for token in tokens:
-        matcher.accept_token(token)
-    return matcher
-
-
-def as_array(row: object) -> NDArray[np.generic]:
-    """A bitmask on the CPU, or a row of one, as a numpy array of the same memory."""
-    device = getattr(row, "device", "cpu")
-    if str(device) != "cpu":
-        raise UnsupportedError(
-            f"the bitmask is on {device}: allocate it on the CPU and copy it over",
-            feature=f"bitmask on {device}",
-        )
-    return np.asarray(row)
-
-
-ALONE: Final = 1e-3  # seconds
-Group = list[tuple[int, Matcher]]
-
-_pools: dict[int, ThreadPoolExecutor] = {}
-
-
-def fill_bitmask(matchers: Sequence[Matcher | None], bitmask: Bitmask) -> None:
-    """Write the mask of each matcher's next token into its row of `bitmask`.
-
-    Example:
-        >>> import guideway as gw, numpy as np
-        >>> vocabulary = gw.Vocabulary([b"a", b"b", b"<eos>"], eos_ids={2})
-        >>> matchers = [gw.Matcher(gw.compile(gw.Choice([text]), vocabulary)) for text in "ab"]
-        >>> bitmask = np.zeros((3, 1), np.int32)
-        >>> gw.fill_bitmask([*matchers, None], bitmask)
-        >>> bitmask.tolist()
-        [[1], [2], [-1]]
-
-    Args:
-        matchers: one for each row, from the first; None allows every token.
-        bitmask: int32[batch, ceil(width / 32)]; numpy, or torch on the CPU.
-
-    Raises:
-        UnsupportedError: the bitmask is on another device, or has another shape or type.
-        LimitError: the bitmask has fewer rows than there are matchers.
-    """
-    rows = _rows(bitmask, len(matchers))
-    groups: dict[int, Group] = {}
-    for row, matcher in enumerate(matchers):
-        if matcher is None:
-            rows[row] = 0xFFFFFFFF
-            continue
-        width = matcher.constraint.vocabulary.width
-        if rows.shape[1] != words(width):
-            raise UnsupportedError(
-                f"a row of the bitmask has {rows.shape[1]} words; for a vocabulary of width "
-                f"{width} it must have {words(width)}",
-                feature="bitmask",
-            )
-        groups.setdefault(id(matcher.constraint), []).append((row, matcher))
-    queue = iter([*groups.values()])  # threads may take from it
-    if not _fill(queue, rows, time.perf_counter() + ALONE):
-        helpers = min(len(groups), _cores()) - 1
-        helping = [_threads().submit(_fill, queue, rows) for _ in range(helpers)]
-        _fill(queue, rows)
-        for helper in helping:
-            helper.result()
-
-
-def _fill(queue: Iterator[Group], rows: NDArray[np.uint32], until: float = float("inf")) -> bool:
-    """Fill the rows of one group after another; return True if none is left."""
-    for group in queue:
-        for row, matcher in group:
-            rows[row] = matcher.constraint.mask(matcher.state)
-        if time.perf_counter() > until:
-            return False
-    return True
-
-
-def _rows(bitmask: Bitmask, count: int) -> NDArray[np.uint32]:
-    array = as_array(bitmask)
-    if array.ndim != 2 or array.dtype.str[1:] not in ("i4", "u4"):
-        raise UnsupportedError(
-            f"a bitmask must be int32[batch, words], not {array.dtype}{list(array.shape)}",
-            feature="bitmask",
-        )
-    if len(array) < count:
-        raise LimitError(
-            f"a bitmask of {len(array)} rows is too small for {count} matchers",
-            limit="rows",
-            given=len(array),
-            needed=count,
-        )
-    return array.view(np.uint32)
-
-
-def _cores() -> int:
-    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
-
-
-def _threads() -> ThreadPoolExecutor:
-    process = os.getpid()  # a forked process has none of its parent's threads
-    return _pools.get(process) or _pools.setdefault(
-        process, ThreadPoolExecutor(_cores(), "guideway-masks")
-    )

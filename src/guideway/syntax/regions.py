@@ -442,7 +442,7 @@ def thinking(item: object, begin: object = "<think>", end: object = "</think>") 
     Args:
         item: any source: a type, a schema, `guideway.tools(...)`.
         begin: the mark before the thoughts; None if the chat template has written it.
-        end: the mark after the thoughts.
+        end: the mark after the thoughts: a string, a source, or the id of a special token.
     """
     return Thinking(source(item), _mark(begin), _mark(end))
 
@@ -451,7 +451,9 @@ def _mark(given: object) -> Source:
     """The special token of this name if there is one, or the text."""
     if given is None:
         return Literal("")
-    return Special(given, required=False) if isinstance(given, str) else source(given)
+    if isinstance(given, str | int):
+        return Special(given, required=isinstance(given, int))
+    return source(given)
 
 
 @overload
