@@ -5,6 +5,7 @@ from collections.abc import Sequence
 
 import typer
 
+from benchmarks.batches import batches
 from benchmarks.cold import cold
 from benchmarks.generation import generation
 from benchmarks.grammars import grammars
@@ -21,7 +22,7 @@ app = typer.Typer(
     help="Measure guideway, and print the figures.", no_args_is_help=True, add_completion=False
 )
 COMMANDS = (
-    *(masks, cold, tables, warpers, guidance, watermark, grammars),
+    *(masks, batches, cold, tables, warpers, guidance, watermark, grammars),
     *(split, generation, requests),
 )
 for command in COMMANDS:

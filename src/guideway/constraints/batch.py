@@ -95,8 +95,10 @@ def _copy_known(
             continue
         job = matcher.late
         if job is None or state not in job.rows:
-            job = jobs.setdefault(id(constraint), Job(constraint))
-            job.add(state)
+            job = jobs.get(id(constraint))
+            if job is None:
+                job = jobs[id(constraint)] = Job(constraint)
+            job.rows[state] = None
         waiting.append((row, matcher, job))
     return waiting
 

@@ -36,21 +36,16 @@ class Bitmask(Protocol):
 class Job:
     """Masks of one constraint to compute, in one thread as they share a lock."""
 
-    __slots__ = ("_constraint", "_states", "done", "error", "rows")
+    __slots__ = ("_constraint", "done", "error", "rows")
 
     def __init__(self, constraint: CompiledConstraint) -> None:
-        self._constraint, self._states = constraint, list[DecodeState]()
+        self._constraint = constraint
         self.rows, self.done = dict[DecodeState, Row | None](), Event()
         self.error: Exception | None = None
 
-    def add(self, state: DecodeState) -> None:
-        if state not in self.rows:
-            self.rows[state] = None
-            self._states.append(state)
-
     def run(self) -> None:
         try:
-            for state in self._states:
+            for state in self.rows:
                 self.rows[state] = self._constraint.mask(state)
         except Exception as error:  # noqa: BLE001  raised where the mask is needed
             self.error = error

@@ -1,0 +1,191 @@
+"""Benchmark `batches`: the masks of a batch of 256 rows, beside llguidance's parallel filler.
+
+Both engines run in one process and take turns. Rows stand at different places of the texts of
+`mask_cases` that all engines take. A batch is filled three times:
+
+cold     the constraints were just compiled; their cursors were moved there without masks
+warm     new cursors at the same places, as when a server decodes other texts
+again    the same cursors, which have not moved
+"""
+
+import json
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import asdict, dataclass
+from importlib import import_module
+from importlib.util import find_spec
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any, Final, final
+
+import numpy as np
+import typer
+
+from guideway.cli.console import busy, print_json, print_line
+from guideway.cli.options import AsJson
+
+if TYPE_CHECKING:
+    from benchmarks.mask_cases import Case
+    from guideway.vocabulary.backend import Backend
+    from guideway.vocabulary.spellings import Vocabulary
+
+STAGES: Final = ("cold", "warm", "again")
+BATCHES: Final = {"person": ("person",), "order": ("order",), "all schemas": ()}
+HEAD: Final = f"{'schemas':13}{'engine':12}" + "".join(
+    f"{stage + ' ' + unit:>12}" for stage in STAGES for unit in ("ms", "cpu")
+)
+
+Place = tuple[int, tuple[int, ...]]
+"""The number of a case, and the first tokens of one of its texts."""
+Fill = Callable[[], object]
+Begin = Callable[[Sequence["Case"], Sequence[Place]], Callable[[], Fill]]
+"""Compiles schemas; the result moves new cursors to the places, and returns what fills them."""
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class Figure:
+    """Milliseconds of one engine and batch by stage, wall clock and CPU: the median of rounds."""
+
+    schemas: str
+    engine: str
+    wall: dict[str, float]
+    cpu: dict[str, float]
+
+
+def batches(
+    tokenizer: Annotated[
+        Path | None,
+        typer.Option(help="A tokenizer.json, or its folder; the built-in model's if not given."),
+    ] = None,
+    rows: Annotated[int, typer.Option(help="Rows of the batch.", min=1)] = 256,
+    rounds: Annotated[int, typer.Option(help="How often the schemas are compiled.", min=1)] = 9,
+    as_json: AsJson = False,
+) -> None:
+    """Masks of a batch: gw.fill_bitmask, and llguidance's parallel filler where it is installed."""
+    from benchmarks.mask_cases import CASES
+    from benchmarks.mask_engines import opened
+    from guideway.constraints.caches import warmup
+
+    with busy("measuring"):
+        backend, vocabulary = opened(tokenizer)
+        engines: dict[str, Begin] = {"guideway": _guideway(vocabulary, rows)}
+        if find_spec("llguidance"):
+            engines["llguidance"] = _llguidance(backend, rows)
+        warmup()
+        taken = [case for case in CASES if all(_takes(e, case, backend) for e in engines.values())]
+        figures = [
+            figure
+            for name, titles in BATCHES.items()
+            for cases in ([case for case in taken if case[0] in titles or not titles],)
+            for figure in measure(name, cases, backend, engines, rounds)
+        ]
+    if as_json:
+        print_json([asdict(one) for one in figures])
+        return
+    print_line(HEAD)
+    for one in figures:
+        times = "".join(f"{one.wall[s]:12.2f}{one.cpu[s]:12.2f}" for s in STAGES)
+        print_line(f"{one.schemas:13}{one.engine:12}{times}")
+
+
+def measure(
+    name: str, cases: "Sequence[Case]", backend: "Backend", engines: dict[str, Begin], rounds: int
+) -> list[Figure]:
+    """The figures of each engine for one batch."""
+    places = prefixes(cases, backend)
+    times: dict[str, dict[str, list[tuple[float, float]]]] = {
+        engine: {stage: [] for stage in STAGES} for engine in engines
+    }
+    for turn in range(rounds):
+        marked = [(t, {**s, "$comment": f"{t}, round {turn}"}, v) for t, s, v in cases]
+        order = list(engines) if turn % 2 else [*engines][::-1]
+        begun = {engine: engines[engine](marked, places) for engine in order}
+        fills = {engine: begin() for engine, begin in begun.items()}
+        for stage in STAGES:
+            for engine in order:
+                if stage == "warm":
+                    fills[engine] = begun[engine]()
+                wall, cpu = time.perf_counter(), time.process_time()
+                fills[engine]()
+                seconds = time.perf_counter() - wall, time.process_time() - cpu
+                times[engine][stage].append(seconds)
+    return [
+        Figure(
+            name,
+            engine,
+            *(
+                {s: 1e3 * float(np.median([t[unit] for t in listed[s]])) for s in STAGES}
+                for unit in (0, 1)
+            ),
+        )
+        for engine, listed in times.items()
+    ]
+
+
+def _takes(engine: Begin, case: "Case", backend: "Backend") -> bool:
+    try:
+        engine([case], prefixes([case], backend))()
+    except ValueError:
+        return False
+    return True
+
+
+def prefixes(cases: "Sequence[Case]", backend: "Backend") -> list[Place]:
+    """All places of the texts, in an order that mixes the schemas."""
+    found = [
+        (number, tuple(tokens[:length]))
+        for number, (_, _, values) in enumerate(cases)
+        for value in values
+        for tokens in (backend.encode(json.dumps(value, ensure_ascii=False)) or [],)
+        for length in range(len(tokens) + 1)
+    ]
+    return [found[place] for place in np.random.default_rng(0).permutation(len(found))]
+
+
+def _guideway(vocabulary: "Vocabulary", rows: int) -> Begin:
+    from guideway.constraints.batch import fill_bitmask
+    from guideway.constraints.compile import compile as compile_source
+    from guideway.constraints.matcher import Matcher
+    from guideway.syntax.json_schema_source import JsonSchema
+
+    bitmask = np.zeros((rows, -(-vocabulary.width // 32)), np.int32)
+
+    def begin(cases: "Sequence[Case]", places: Sequence[Place]) -> Callable[[], Fill]:
+        constraints = [compile_source(JsonSchema(schema), vocabulary) for _, schema, _ in cases]
+
+        def moved() -> Fill:
+            matchers = list[Matcher | None]()
+            for row in range(rows):
+                number, tokens = places[row % len(places)]
+                matchers.append(matcher := Matcher(constraints[number]))
+                if not matcher.accept_tokens(tokens):
+                    raise ValueError(cases[number])
+            return lambda: fill_bitmask(matchers, bitmask)
+
+        return moved
+
+    return begin
+
+
+def _llguidance(backend: "Backend", rows: int) -> Begin:
+    library, fills = import_module("llguidance"), import_module("llguidance.numpy")
+    tokenizer, executor = library.LLTokenizer(backend.tokenizer.to_str()), library.LLExecutor()
+    bitmask = fills.allocate_token_bitmask(rows, tokenizer.vocab_size)
+
+    def begin(cases: "Sequence[Case]", places: Sequence[Place]) -> Callable[[], Fill]:
+        grammars = [json.dumps({"grammars": [{"json_schema": schema}]}) for _, schema, _ in cases]
+        compiled = [library.LLMatcher(tokenizer, grammar) for grammar in grammars]
+
+        def moved() -> Fill:
+            matchers: list[tuple[Any, int]] = []
+            for row in range(rows):
+                number, tokens = places[row % len(places)]
+                matcher = compiled[number].deep_copy()
+                if not matcher.consume_tokens(list(tokens)):
+                    raise ValueError(cases[number])
+                matchers.append((matcher, row))
+            return lambda: fills.fill_next_token_bitmask_par(executor, matchers, bitmask)
+
+        return moved
+
+    return begin
