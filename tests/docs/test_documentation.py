@@ -7,7 +7,8 @@ The blocks of a page run from top to bottom, in one module and in an empty folde
     ```console                 `$ python a.py` and `$ guideway …`, each with what it prints
 
 What is printed is standard output, standard error and warnings, and the last line of a traceback.
-`...` stands for anything. Other blocks, `sh` among them, do not run. A page that needs a model runs
+`...` stands for anything. Other blocks do not run: `sh`, and `py` for
+Python that needs a package which these tests do not have. A page that needs a model runs
 on the built-in one.
 """
 

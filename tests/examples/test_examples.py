@@ -50,6 +50,8 @@ LONG = {"chat", "reasoning"}  # half of the time of all
 WITH_PACKAGE = {
     "safe_generation": ("profanity_check", ("safe: 0% rude", "Answer(action=", "Refusal(action=")),
 }
+# These need a package with an environment of its own: tests/engines runs them.
+IN_ENGINES = {"many_texts"}
 # Longer ones that measure something: here in a small size, by the arguments of their `main`.
 STUDIES = {
     "proxy_tuning": (
@@ -100,15 +102,16 @@ def printed(name: str, capsys: pytest.CaptureFixture[str]) -> str:
 def test_every_example_is_run_here_and_says_what_you_will_see() -> None:
     files = {path.stem: path for path in EXAMPLES.glob("*.py")}
     studies = {*STUDIES, *STUDIES_WITH_MODEL}
-    assert set(files) == {*WITHOUT_MODEL, *WITH_MODEL, *WITH_PACKAGE, *studies}
+    assert set(files) == {*WITHOUT_MODEL, *WITH_MODEL, *WITH_PACKAGE, *IN_ENGINES, *studies}
     for name, path in files.items():
         text = path.read_text(encoding="utf-8")
         module = ast.parse(text)
         docstring = ast.get_docstring(module) or ""
         assert "You will see" in docstring
         assert f"python examples/{name}.py" in docstring
-        assert ("[examples]" in docstring) == bool(imported(module) - OWN - sys.stdlib_module_names)
-        assert len(text.splitlines()) <= (130 if name in studies else 60)
+        extra = "[ray]" if name in IN_ENGINES else "[examples]"
+        assert (extra in docstring) == bool(imported(module) - OWN - sys.stdlib_module_names)
+        assert len(text.splitlines()) <= (130 if name in {*studies, *IN_ENGINES} else 60)
 
 
 def imported(module: ast.Module) -> set[str]:

@@ -1,0 +1,41 @@
+"""Run the tests of an engine in an environment of its own.
+
+Run: python tests/engines/run.py NAME [pytest arguments]
+
+The environment is `.engines/NAME` in the checkout; it is made by the first run. These tests are for
+every night, not for each change: the packages are large.
+"""
+
+import os
+import subprocess
+import sys
+import venv
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parents[2]
+ENGINES: dict[str, tuple[list[str], list[str]]] = {  # packages, tests
+    "ray": (["torch==2.13.0", "{root}[ray]"], ["tests/engines/test_ray.py"]),
+}
+TESTING = ["pytest", "pytest-cov", "pytest-randomly", "hypothesis"]
+
+
+def main(name: str, *arguments: str) -> int:
+    """Make the environment if there is none, and run the tests there."""
+    packages, tests = ENGINES[name]
+    folder = ROOT / ".engines" / name
+    python = folder / ("Scripts" if os.name == "nt" else "bin") / "python"
+    if not (folder / "complete").exists():
+        venv.create(folder, clear=True, with_pip=True)
+        listed = [package.format(root=ROOT) for package in packages]
+        for group in (listed[:1], [*listed[1:], *TESTING]):
+            subprocess.run([python, "-m", "pip", "install", "-q", *group], check=True)
+        (folder / "complete").touch()
+    command = [python, "-m", "pytest", "--no-cov", *tests, *arguments]
+    environment = {**os.environ, "PYTHONPATH": str(ROOT / "src")}
+    return subprocess.run(command, cwd=ROOT, env=environment, check=False).returncode
+
+
+if __name__ == "__main__":
+    if len(sys.argv) < 2 or sys.argv[1] not in ENGINES:
+        sys.exit(f"usage: python tests/engines/run.py {'|'.join(ENGINES)} [pytest arguments]")
+    sys.exit(main(*sys.argv[1:]))

@@ -1,0 +1,76 @@
+"""Real Ray: two actors, one of which is killed; all rows are there, and equal those of one process.
+
+Run: python tests/engines/run.py ray
+"""
+
+import os
+import runpy
+import signal
+from pathlib import Path
+from typing import Any
+
+import pytest
+from pydantic import BaseModel
+
+import guideway as gw
+from guideway.engine.fake import FakeModel
+from guideway.integrations.ray import Extract, failed
+
+ray: Any = pytest.importorskip("ray", reason="needs ray: python tests/engines/run.py ray")
+EXAMPLE = Path(__file__).resolve().parents[2] / "examples/many_texts.py"
+
+
+class Item(BaseModel):
+    name: str
+    count: int | None = None
+    tags: list[str]
+
+
+def fake() -> gw.Model:
+    vocabulary = gw.Vocabulary([bytes([b]) for b in range(256)] + [b"<eos>"], {256})
+    return gw.Model(FakeModel.random(vocabulary))
+
+
+@pytest.fixture(scope="module", autouse=True)
+def cluster() -> Any:
+    ray.init(num_cpus=2, include_dashboard=False, log_to_driver=False)
+    yield
+    ray.shutdown()
+
+
+def test_two_actors_lose_nothing_when_one_dies(tmp_path: Path) -> None:
+    mark = str(tmp_path / "died")
+
+    def prompt(row: dict[str, Any]) -> str:
+        if row["n"] == 37 and not os.path.exists(mark):  # noqa: PTH110  pickled by Ray
+            open(mark, "w").close()  # noqa: PTH123
+            os.kill(os.getpid(), signal.SIGKILL)
+        if row["n"] == 11:
+            raise KeyError("no text")
+        return row["body"]
+
+    rows = [{"body": f"row {n}: ", "n": n} for n in range(48)]
+    settings: dict[str, Any] = {"max_new_tokens": 60, "temperature": 1.0, "seed": 1}
+    extracted = ray.data.from_items(rows).map_batches(
+        Extract,
+        fn_constructor_kwargs={"model": fake, "source": Item, "prompt": prompt, **settings},
+        compute=ray.data.ActorPoolStrategy(size=2),
+        batch_size=8,
+    )
+    found = sorted(extracted.take_all(), key=lambda row: row["n"])
+    assert Path(mark).exists()
+    assert [row["n"] for row in found] == [*range(48)]
+    assert [row["n"] for row in found if failed(row)] == [11]
+    assert "KeyError" in found[11]["error"]
+    alone = fake()
+    for row in found[::5]:
+        expected = alone.generate(row["body"], Item, **settings)
+        assert row["text"] == expected.text
+        assert Item(**row["value"]) == expected.value
+
+
+def test_the_example(capsys: pytest.CaptureFixture[str]) -> None:
+    main = runpy.run_path(str(EXAMPLE))["main"]
+    found = main([f"Ship {n} sails. " for n in range(7)], fake, batch=2, dies_at=3)
+    assert len(found) == 8
+    assert "8 of 8 rows, 1 failed: SourceError: prompt raised ValueError" in capsys.readouterr().out
