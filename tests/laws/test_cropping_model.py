@@ -1,4 +1,4 @@
-"""The laws of `CroppingModel`: the fake, n-grams, transformers whose caches keep all columns."""
+"""The laws of `CroppingModel`: the fake, n-grams, llama.cpp, transformers that keep all columns."""
 
 import random
 
@@ -6,12 +6,12 @@ import pytest
 import torch
 
 from guideway.engine.backends.transformers import TransformersModel
-from small_models import KINDS, model
+from small_models import KINDS, LLAMA_CPP, model
 
 PROMPTS = [[5, 6, 7], [8], [9, 10, 11, 12, 13, 14, 15, 16]]
 EVERY = ["fake", "ngram", *(kind for kind in KINDS if kind not in ("mistral", "gemma3"))]
 
-every = pytest.mark.parametrize("kind", EVERY)
+every = pytest.mark.parametrize("kind", [*EVERY, LLAMA_CPP])
 
 
 def alone(kind: str, rows: list[list[int]]) -> torch.Tensor:

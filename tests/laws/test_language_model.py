@@ -1,10 +1,10 @@
-"""The laws of `LanguageModel`, on every implementation: the fake one, n-grams, and transformers
-with random weights, of different kinds (rotary and absolute positions, sliding windows)."""
+"""The laws of `LanguageModel`, on every implementation: the fake one, n-grams, transformers with
+random weights, of different kinds (rotary and absolute positions, sliding windows), llama.cpp."""
 
 import pytest
 import torch
 
-from small_models import KINDS, model
+from small_models import KINDS, LLAMA_CPP, model
 
 PROMPTS = [[5, 6, 7], [8], [9, 10, 11, 12, 13, 14, 15, 16]]
 
@@ -14,7 +14,7 @@ def last(prefixes: list[list[int]], kind: str) -> torch.Tensor:
     return torch.cat([model(kind).prefill([prefix])[1] for prefix in prefixes])
 
 
-every = pytest.mark.parametrize("kind", ["fake", "ngram", *KINDS])
+every = pytest.mark.parametrize("kind", ["fake", "ngram", *KINDS, LLAMA_CPP])
 
 
 @every

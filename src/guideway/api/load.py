@@ -21,6 +21,7 @@ def load(
     device: "str | torch.device | None" = None,
     dtype: "str | torch.dtype | None" = None,
     quantize: "Literal['int8', 'int4'] | None" = None,
+    backend: "Literal['transformers', 'llama.cpp'] | None" = None,
     name: str | None = None,
 ) -> Model:
     """Load a model, ready to generate.
@@ -39,18 +40,23 @@ def load(
             "auto" for the checkpoint's own). Default: float32 on a CPU, "auto" on a GPU.
         quantize: "int8" or "int4" packs the weights of linear layers; the rest keeps `dtype`. Needs
             the extra "quantize". Texts differ from those of the full weights.
+        backend: "transformers", or "llama.cpp" for a `.gguf` file or the built-in model: weights
+            stay as the file packs them (extra "llama-cpp"). Default: "llama.cpp" for a `.gguf` file
+            if it is installed and neither `dtype` nor `quantize` is given, else "transformers".
         name: the name of the model in printed expressions. Default: derived from `source`.
 
     Raises:
         ModelError: the model is missing, unreadable or incomplete. The message lists the places
             that were searched, and explains how to provide the model by hand. Also if the model
-            cannot be quantized, or torchao is not installed.
+            cannot be quantized, or torchao or llama-cpp-python is not installed.
     """
     began = perf_counter()
-    backend = load_backend(source, tokenizer, device=device, dtype=dtype, quantize=quantize)
+    loaded = load_backend(
+        source, tokenizer, device=device, dtype=dtype, quantize=quantize, backend=backend
+    )
     seconds = perf_counter() - began
-    logger.info("loaded %s on %s in %.1f s", _name(source), backend.device, seconds)
-    return Model(backend, backend.tokenizer, name=name or _name(source))
+    logger.info("loaded %s on %s in %.1f s", _name(source), loaded.device, seconds)
+    return Model(loaded, loaded.tokenizer, name=name or _name(source))
 
 
 def _name(source: object) -> str:

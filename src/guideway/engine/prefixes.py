@@ -86,8 +86,7 @@ class PrefixCache:
             self._hits += 1
             self._tokens += best[0]
         length, _, text = best
-        whole = model.select(text.cache, [0]) if length == len(text.tokens) else text.cache
-        return model.crop(whole, [len(text.tokens) - length]), length
+        return model.crop(model.select(text.cache, [0]), [len(text.tokens) - length]), length
 
     def keep(
         self, model: CroppingModel[Any], adapter: Any, tokens: Sequence[int], cache: Any

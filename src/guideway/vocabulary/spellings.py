@@ -151,7 +151,7 @@ class Vocabulary:
             )
         table, folder = open_table(source)
         ends = ends_beside(folder, table.ids) if eos is None else named_ends(eos, table.ids)
-        return cls._of(table, ends, width)
+        return cls.of_table(table, ends, width)
 
     @classmethod
     def from_transformers(
@@ -174,10 +174,11 @@ class Vocabulary:
             LimitError: a token is longer than 65,535 bytes, or the width more than 2**24.
         """
         table = read_table(Backend.of(fast_backend(tokenizer)))
-        return cls._of(table, ends_of(tokenizer, generation_config, table.added), width)
+        return cls.of_table(table, ends_of(tokenizer, generation_config, table.added), width)
 
     @classmethod
-    def _of(cls, table: TokenTable, ends: Collection[int], width: int | None) -> Self:
+    def of_table(cls, table: TokenTable, ends: Collection[int], width: int | None) -> Self:
+        """The vocabulary of tokens that were read and tested, with its trie from the cache."""
         made = cls(
             table.tokens, ends, width=width, lead=table.lead, special=table.special, loss=table.loss
         )

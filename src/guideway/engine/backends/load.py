@@ -1,7 +1,8 @@
-"""Load a `TransformersModel` by name or object.
+"""Load a model by name or object.
 
 Names are the built-in model "smollm2-135m", a folder with a transformers checkpoint, a llama.cpp
-file "….gguf", or a hub id "owner/model" (the local cache, then the hub).
+file "….gguf", or a hub id "owner/model" (the local cache, then the hub). transformers runs all of
+them, llama.cpp the files.
 """
 
 import contextlib
@@ -14,11 +15,12 @@ from typing import Any, Final
 
 import torch
 
-from guideway.engine.backends.builtin import NAME, builtin_folder
+from guideway.engine.backends.builtin import NAME, builtin_folder, packaged_file
+from guideway.engine.backends.llama_cpp import LlamaCppModel
 from guideway.engine.backends.packed import checked, pack
 from guideway.engine.backends.transformers import TransformersModel
 from guideway.errors import ModelError, brief
-from guideway.extras import require
+from guideway.extras import EXTRAS, installed, require
 from guideway.logits.transfer import device_of
 from guideway.syntax.names import did_you_mean
 
@@ -31,6 +33,7 @@ DTYPES: Final = {
     "auto": "auto",
 }
 """Names for the type of the weights; "auto" is the checkpoint's own, as in transformers."""
+BACKENDS: Final = ("transformers", "llama.cpp")
 BY_HAND: Final = (
     "To provide it by hand, put its config.json, tokenizer.json, tokenizer_config.json and "
     "*.safetensors into a folder and load that folder, or load a .gguf file. The built-in model "
@@ -45,7 +48,8 @@ def load(
     device: str | torch.device | None = None,
     dtype: str | torch.dtype | None = None,
     quantize: str | None = None,
-) -> TransformersModel:
+    backend: str | None = None,
+) -> TransformersModel | LlamaCppModel:
     """The model that `source` names.
 
     Args:
@@ -55,12 +59,24 @@ def load(
         dtype: the type of the weights, or its name ("bf16", "float16", …; "auto": the checkpoint's
             own). If not given, float32 on a CPU and "auto" on a GPU.
         quantize: "int8" or "int4" packs the weights of linear layers.
+        backend: "transformers" or "llama.cpp". If not given, "llama.cpp" for a .gguf file where it
+            is installed and neither `dtype` nor `quantize` asks for other weights.
 
     Raises:
         ModelError: it is not there, not readable, or not complete, saying what was tried; or it
-            cannot be quantized.
+            cannot be quantized, or the backend cannot run it.
         UnsupportedError: its tokenizer does not decode token by token.
     """
+    if backend is not None and backend not in BACKENDS:
+        raise ModelError(
+            f'backend is {brief(backend)}: it must be "transformers", "llama.cpp" or None'
+            f"{did_you_mean(str(backend), BACKENDS)}"
+        )
+    is_file = isinstance(source, str | Path) and str(source).endswith(".gguf")
+    if backend is None and is_file and dtype is None and quantize is None and tokenizer is None:
+        backend = "llama.cpp" if all(map(installed, EXTRAS["llama-cpp"])) else None
+    if backend == "llama.cpp":
+        return _by_llama_cpp(source, device, tokenizer=tokenizer, dtype=dtype, quantize=quantize)
     if not isinstance(source, str | Path):
         _check_unmoved(device, dtype, quantize)
         return _given(source, tokenizer)
@@ -73,6 +89,24 @@ def load(
         if kind is not None:
             pack(module, kind)
     return TransformersModel(module, tokenizer or read)
+
+
+def _by_llama_cpp(source: Any, device: str | torch.device | None, **others: Any) -> LlamaCppModel:
+    """A .gguf file by llama.cpp, as it is."""
+    for name, given in others.items():
+        if given is not None:
+            raise ModelError(
+                f'{name} is not for backend="llama.cpp": a .gguf file has its tokenizer and its '
+                'type of weights; choose another file, or the backend "transformers"'
+            )
+    if source == NAME:
+        source = packaged_file()
+    if not isinstance(source, str | Path) or not str(source).endswith(".gguf"):
+        raise ModelError(
+            f'backend="llama.cpp" runs .gguf files and the built-in model {NAME!r}, not '
+            f"{brief(source)}"
+        )
+    return LlamaCppModel(source, device=device)
 
 
 def precision_of(given: object) -> torch.dtype | str | None:
