@@ -13,6 +13,7 @@ if TYPE_CHECKING:
     from guideway.api.describe import describe
     from guideway.api.engine import Engine
     from guideway.api.heads import train_heads
+    from guideway.api.lint import lint
     from guideway.api.load import load
     from guideway.api.memory import Memory, memory
     from guideway.api.model import Model
@@ -132,6 +133,7 @@ __all__ = [
     "gedi",
     "grammar",
     "heal",
+    "lint",
     "load",
     "maximum",
     "memory",
@@ -208,6 +210,7 @@ HOMES: Final = {
     "gedi": "guideway.api.recipes",
     "grammar": "guideway.syntax.shipped_sources",
     "heal": "guideway.vocabulary.healing",
+    "lint": "guideway.api.lint",
     "load": "guideway.api.load",
     "maximum": "guideway.api.recipes",
     "memory": "guideway.api.memory",

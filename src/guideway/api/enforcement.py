@@ -154,7 +154,7 @@ _ABOUT: Final = {
         *("dependentSchemas", "unevaluatedProperties"),
     ),
 }
-_KIND: Final = {name: kind for kind, names in _ABOUT.items() for name in names}
+ABOUT_ONE_TYPE: Final = {name: kind for kind, names in _ABOUT.items() for name in names}
 # Keywords that have no effect without one of these others.
 _NEEDS: Final = {
     **dict.fromkeys(("then", "else"), ("if",)),
@@ -244,7 +244,7 @@ def _why_inert(raw: Mapping[str, Json], name: str) -> str:
     needed = _NEEDS.get(name, ())
     if needed and not any(other in raw for other in needed):
         return f"it has no effect without {' or '.join(needed)}"
-    kind = _KIND.get(name)
+    kind = ABOUT_ONE_TYPE.get(name)
     types = Keywords(raw, "").types()
     if kind == "number" and "integer" in types:
         return ""

@@ -17,6 +17,7 @@ from guideway.cli.exits import EXITS, NO_MODEL, REFUSED
 from guideway.cli.explain import explain
 from guideway.cli.generate import choose, extract, generate
 from guideway.cli.grammars import grammars
+from guideway.cli.lint import lint
 from guideway.cli.memory import memory
 from guideway.cli.warmup import warmup
 from guideway.errors import GuidewayError, ModelError
@@ -30,7 +31,7 @@ app = typer.Typer(
     pretty_exceptions_enable=False,
     context_settings={"help_option_names": ["-h", "--help"]},
 )
-for command in (extract, generate, choose, detect, explain, grammars, memory, warmup):
+for command in (extract, generate, choose, detect, explain, grammars, lint, memory, warmup):
     app.command(epilog=EXITS)(command)
 
 
