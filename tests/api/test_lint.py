@@ -58,7 +58,7 @@ def fake(monkeypatch):
             validator = Draft202012Validator(pruned(json.loads(text), dropped))
             return lambda given: validator.is_valid(json.loads(given))
 
-        monkeypatch.setitem(trials.TRIED, "xgrammar", ("pytest", "pytest", lambda: engine))
+        monkeypatch.setitem(trials.TRIED, "xgrammar", ("pytest", lambda: engine))
 
     return install
 
@@ -91,7 +91,7 @@ def test_oneof_read_as_anyof_is_enforced_partly(monkeypatch) -> None:
         validator = Draft202012Validator(json.loads(text.replace("oneOf", "anyOf")))
         return lambda given: validator.is_valid(json.loads(given))
 
-    monkeypatch.setitem(trials.TRIED, "xgrammar", ("pytest", "pytest", lambda: engine))
+    monkeypatch.setitem(trials.TRIED, "xgrammar", ("pytest", lambda: engine))
     for branches, verdict in (
         ([INTEGER, {"type": "number"}], "partly"),
         ([INTEGER, {"type": "string"}], "enforced"),
@@ -137,7 +137,7 @@ def test_an_engine_that_refuses_everything_leaves_the_table(fake) -> None:
 def test_a_text_rejected_for_another_reason_says_nothing(monkeypatch) -> None:
     """An engine without a comma in arrays rejects [0,0], but not because of uniqueItems."""
     engine = lambda schema: lambda text: "," not in text  # noqa: E731
-    monkeypatch.setitem(trials.TRIED, "xgrammar", ("pytest", "pytest", lambda: engine))
+    monkeypatch.setitem(trials.TRIED, "xgrammar", ("pytest", lambda: engine))
     schema = {"type": "array", "items": INTEGER, "uniqueItems": True}
     found = {one.place: one for one in gw.lint(schema, "xgrammar")}
     assert not found["/uniqueItems"].tried
@@ -153,7 +153,8 @@ def test_a_text_rejected_for_another_reason_says_nothing(monkeypatch) -> None:
         ("xgrammar", {"type": "integer", "multipleOf": 3}, "/multipleOf", "partly"),
         ("xgrammar", {"allOf": [{"type": "string"}, {"minLength": 1}]}, "/allOf", "dropped"),
         ("xgrammar", {**OBJECT, "anyOf": [{"required": ["a"]}]}, "/properties", "dropped"),
-        ("xgrammar", {**OBJECT, "anyOf": [{"required": ["a"]}]}, "/anyOf", "enforced"),
+        ("xgrammar", {**OBJECT, "anyOf": [{"required": ["a"]}]}, "/anyOf", "dropped"),
+        ("xgrammar", {"anyOf": [INTEGER, {"type": "null"}]}, "/anyOf", "enforced"),
         ("xgrammar", {"minimum": 3}, "/minimum", "dropped"),
         ("outlines", {**OBJECT, "required": ["c"]}, "/required", "dropped"),
         ("llguidance", {"not": INTEGER}, "/not", "refused"),
@@ -228,7 +229,7 @@ def test_the_command_prints_what_is_not_enforced(capsys, tmp_path, fake) -> None
 
 def test_the_command_silences_what_libraries_print(capfd, fake, monkeypatch) -> None:
     fake()
-    made = trials.TRIED["xgrammar"][2]
+    made = trials.TRIED["xgrammar"][1]
 
     def noisy():
         engine = made()
@@ -239,5 +240,5 @@ def test_the_command_silences_what_libraries_print(capfd, fake, monkeypatch) -> 
 
         return compiled
 
-    monkeypatch.setitem(trials.TRIED, "xgrammar", ("pytest", "pytest", noisy))
+    monkeypatch.setitem(trials.TRIED, "xgrammar", ("pytest", noisy))
     assert printed(capfd, '{"type": "string"}', "-e", "xgrammar").err == ""

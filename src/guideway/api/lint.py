@@ -24,7 +24,6 @@ from guideway.syntax.sources import PythonType, source
 Verdict: TypeAlias = OneOf["enforced", "partly", "refused", "dropped", "unknown"]
 ENGINES: Final = ("xgrammar", "llguidance", "outlines", "openai", "gemini", "llama.cpp")
 _VERDICTS: Final[tuple[Verdict, ...]] = ("enforced", "partly", "refused", "dropped")
-_NUMBERS: Final = ("minimum", "maximum", "exclusiveMinimum", "exclusiveMaximum", "multipleOf")
 
 _COMBINED: Final = frozenset(("anyOf", "oneOf", "allOf", "$ref"))
 _SHAPES: Final = frozenset(("properties", "required", "additionalProperties", "items"))
@@ -147,31 +146,24 @@ def _conditions(site: Site, raw: Mapping[str, Any]) -> Iterator[str]:
     keyword, value = site.keyword, raw[site.keyword]
     if keyword == "format":
         yield str(value)
+    declared, required = set(raw.get("properties", ())), set(raw.get("required", ()))
     tests = {
         "lookaround": keyword == "pattern" and any(look in value for look in ("(?=", "(?!", "(?<")),
         "unanchored": keyword == "pattern" and not (value[:1] == "^" and value[-1:] == "$"),
-        "length": keyword == "pattern" and bool(raw.keys() & {"minLength", "maxLength"}),
-        "pattern": keyword in ("minLength", "maxLength")
-        and bool(raw.keys() & {"pattern", "format"}),
-        "number": keyword in _NUMBERS and raw.get("type") != "integer",
+        "length": not raw.keys().isdisjoint(("minLength", "maxLength")),
+        "pattern": not raw.keys().isdisjoint(("pattern", "format")),
+        "number": raw.get("type") != "integer",
         "list": isinstance(value, list),
-        "several": keyword in ("allOf", "patternProperties") and len(value) > 1,
-        "remote": keyword == "$ref" and not str(value).startswith("#"),
-        "siblings": bool(raw.keys() & ABOUT_ONE_TYPE),
-        "combined": keyword not in _COMBINED and bool(raw.keys() & _COMBINED),
+        "several": isinstance(value, list | dict) and len(cast("list[Any]", value)) > 1,
+        "remote": not str(raw.get("$ref", "#")).startswith("#"),
+        "siblings": not raw.keys().isdisjoint(ABOUT_ONE_TYPE),
+        "combined": keyword not in _COMBINED and not raw.keys().isdisjoint(_COMBINED),
         "untyped": keyword in ABOUT_ONE_TYPE.keys() - _SHAPES and "type" not in raw,
         "false": value is False,
         "true": value is True,
         "root": site.place.count("/") == 1,
-        **(_objects(keyword, raw) if keyword in ("properties", "required") else {}),
-    }
-    yield from (name for name, holds in tests.items() if holds)
-
-
-def _objects(keyword: str, raw: Mapping[str, Any]) -> dict[str, bool]:
-    declared, required = set(raw.get("properties", ())), set(raw.get("required", ()))
-    return {
-        "undeclared": keyword == "required" and not required <= declared,
+        "undeclared": not required <= declared,
         "open": raw.get("additionalProperties") is not False,
         "optional": not declared <= required,
     }
+    yield from (name for name, holds in tests.items() if holds)

@@ -10,7 +10,7 @@ import copy
 import json
 import re
 from collections.abc import Callable, Mapping
-from functools import cache, lru_cache
+from functools import cache, lru_cache, partial
 from importlib import import_module
 from importlib.metadata import version
 from typing import Any, Final, NamedTuple, cast
@@ -57,7 +57,7 @@ Verdicts = dict[Site, tuple[str, str]]
 
 def try_engine(engine: str, root: Json, sites: list[Site]) -> tuple[str, Verdicts]:
     """The version of an engine, and the verdicts on what can be tried; nothing if not installed."""
-    module, package, made = TRIED.get(engine, ("", "", None))
+    module, made = TRIED.get(engine, ("", None))
     if made is None or not installed(module) or len(sites) > _MOST:
         return "", {}
     compiles = _remembering(made())
@@ -70,7 +70,7 @@ def try_engine(engine: str, root: Json, sites: list[Site]) -> tuple[str, Verdict
             if verdict is None and (alone := _tried(compiles, *_alone(taken, site))):
                 verdict = alone[0], f"{alone[1]} by itself"
             verdicts.update({} if verdict is None else {site: verdict})
-    return f"{package} {version(package)}", verdicts
+    return f"{module.replace('_', '-')} {version(module)}", verdicts
 
 
 def _remembering(engine: Engine) -> Callable[[str], Accepts | str]:
@@ -171,12 +171,8 @@ def _violations(strict: str, loose: str) -> list[str]:
 @lru_cache(8)
 def _compiled(schema: str) -> CompiledConstraint:
     source = JsonSchema(schema, key_order="declared", whitespace="compact", spelling="plain")
-    return compile_source(source, _bytes(), budget=Budget.untrusted())
-
-
-@cache
-def _bytes() -> Vocabulary:
-    return Vocabulary([bytes([byte]) for byte in range(256)])
+    vocabulary = Vocabulary([bytes([byte]) for byte in range(256)])  # equal ones share caches
+    return compile_source(source, vocabulary, budget=Budget.untrusted())
 
 
 def _llguidance() -> Engine:
@@ -187,14 +183,13 @@ def _llguidance() -> Engine:
         matcher = library.LLMatcher(tokenizer, library.LLMatcher.grammar_from_json_schema(schema))
         if matcher.is_error():
             raise ValueError(matcher.get_error())
-
-        def accepts(text: str) -> bool:
-            cursor, given = matcher.deep_copy(), list(text.encode())
-            return bool(cursor.try_consume_tokens(given) == len(given) and cursor.is_accepting())
-
-        return accepts
+        return lambda text: _ends(matcher.deep_copy(), list(text.encode()))
 
     return engine
+
+
+def _ends(matcher: Any, text: list[int]) -> bool:
+    return bool(matcher.try_consume_tokens(text) == len(text) and matcher.is_accepting())
 
 
 def _xgrammar() -> Engine:
@@ -205,29 +200,25 @@ def _xgrammar() -> Engine:
 
     def engine(schema: str) -> Accepts:
         grammar = compiler.compile_json_schema(schema, strict_mode=False)
-
-        def accepts(text: str) -> bool:
-            matcher = library.GrammarMatcher(grammar)
-            return bool(matcher.accept_string(text) and matcher.is_completed())
-
-        return accepts
+        begin = partial(library.GrammarMatcher, grammar)
+        return lambda text: bool((new := begin()).accept_string(text) and new.is_completed())
 
     return engine
 
 
 def _outlines() -> Engine:
-    library = import_module("outlines_core.json_schema")
+    regex_of = import_module("outlines_core.json_schema").build_regex_from_schema
 
     def engine(schema: str) -> Accepts:
-        pattern = re.compile(library.build_regex_from_schema(schema))
-        return lambda text: pattern.fullmatch(text) is not None
+        pattern = re.compile(regex_of(schema))
+        return lambda text: bool(pattern.fullmatch(text))
 
     return engine
 
 
-TRIED: Final[dict[str, tuple[str, str, Callable[[], Engine]]]] = {
-    "llguidance": ("llguidance", "llguidance", _llguidance),
-    "xgrammar": ("xgrammar", "xgrammar", _xgrammar),
-    "outlines": ("outlines_core", "outlines-core", _outlines),
+TRIED: Final[dict[str, tuple[str, Callable[[], Engine]]]] = {
+    "llguidance": ("llguidance", _llguidance),
+    "xgrammar": ("xgrammar", _xgrammar),
+    "outlines": ("outlines_core", _outlines),
 }
-"""Module, package and maker of the engines that can be tried."""
+"""Module and maker of the engines that can be tried."""

@@ -11,7 +11,6 @@ from typing import Annotated, Final
 import typer
 
 from guideway.cli.console import print_json, print_line
-from guideway.cli.options import Resources
 from guideway.cli.sources import read_source
 
 _WIDTH: Final = 36  # characters of the column of places, at least
@@ -31,7 +30,6 @@ def lint(
             "All if not given.",
         ),
     ] = None,
-    resources: Resources = None,
     everything: Annotated[
         bool, typer.Option("--all", help="Also list the keywords that an engine enforces.")
     ] = False,
@@ -45,7 +43,7 @@ def lint(
     """
     from guideway.api import lint as linter
 
-    source = read_source(schema, resources)
+    source = read_source(schema)
     with _quiet():
         found = linter.lint(source, engine or None)
     if as_json:
