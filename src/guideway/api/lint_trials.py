@@ -15,16 +15,19 @@ from importlib import import_module
 from importlib.metadata import version
 from typing import Any, Final, NamedTuple, cast
 
-from guideway.automata.budget import Budget
+from guideway.automata.budget import Budget, Meter
 from guideway.constraints.compile import compile as compile_source
 from guideway.constraints.compiled import CompiledConstraint
 from guideway.errors import GuidewayError, brief
 from guideway.extras import installed
+from guideway.lowering.fuel import metered
 from guideway.syntax.json_schema_source import JsonSchema
 from guideway.syntax.json_text import Json
 from guideway.vocabulary.spellings import Vocabulary
 
 _MOST: Final = 200  # keywords; others have the verdict of the table
+_FEW: Final = 40  # keywords that are tried in the whole schema; of more, each by itself
+_SEARCHED: Final = 60_000  # parts of automata for one text, about a second
 _NAMES: Final = ("$defs", "definitions", "$schema")
 
 Accepts = Callable[[str], bool]
@@ -66,7 +69,7 @@ def try_engine(engine: str, root: Json, sites: list[Site]) -> tuple[str, Verdict
     taken = _without(root, refused)
     for site in [] if isinstance(compiles(json.dumps(taken)), str) else sites:
         if not any(site.within(other) for other in refused):
-            verdict = _tried(compiles, taken, site)
+            verdict = _tried(compiles, taken, site) if len(sites) <= _FEW else None
             if verdict is None and (alone := _tried(compiles, *_alone(taken, site))):
                 verdict = alone[0], f"{alone[1]} by itself"
             verdicts.update({} if verdict is None else {site: verdict})
@@ -160,7 +163,8 @@ def _violations(strict: str, loose: str) -> list[str]:
     outer = json.loads(loose)
     both = {**outer, "allOf": [*outer.get("allOf", ()), {"not": inner}]}
     try:
-        text = _compiled(json.dumps(both)).example()
+        with metered(Meter(Budget(fuel=_SEARCHED)).tick, fresh=True):
+            text = _compiled(json.dumps(both)).example()
         plain = json.dumps(json.loads(text), ensure_ascii=False, separators=(",", ":"))
         fits, misses = _compiled(loose).matches, _compiled(strict).matches
         return [each for each in (plain, text) if fits(each) and not misses(each)]
