@@ -8,6 +8,7 @@ from typing import Any, Final, Literal, Protocol, TypeAlias, cast, final, runtim
 from weakref import WeakKeyDictionary
 
 from guideway.engine.backends.transformers import TransformersModel
+from guideway.engine.captured import captures
 from guideway.engine.draft_model import DraftModel, TextDraft
 from guideway.engine.drafts import Drafter, Lookup
 from guideway.engine.ensemble import Ensemble, reading
@@ -58,12 +59,12 @@ def check_speculate(given: object) -> None:
 
 
 def speculation(ensemble: Ensemble, given: object) -> Speculation | None:
-    """Drafts for a batch of a model; None without any.
+    """Drafts for a batch of a model; None without any, or if "auto" captures steps instead.
 
     Raises:
         UnsupportedError: the cache of a model cannot forget tokens that were refused.
     """
-    if given == "off" or (given == "auto" and not ensemble.crops):
+    if given == "off" or (given == "auto" and (captures(ensemble) or not ensemble.crops)):
         return None
     if not ensemble.crops:
         raise _unforgetting(ensemble)

@@ -360,10 +360,11 @@ class CompiledConstraint:
         """
         return equal(self._language, self._other(other), self._fuel())
 
-    def tables(self, most_states: int = MOST_STATES) -> Tables:
+    def tables(self, most_states: int = MOST_STATES, lead: bytes | None = None) -> Tables:
         """Return the whole constraint as arrays, for loops on a GPU.
 
         The constraint must be finite: without unbounded nesting and without open sets of keys.
+        Texts begin with `lead`, as in `start`.
 
         Raises:
             LimitError: the automaton of bytes has more than `most_states` states, or the tables
@@ -375,7 +376,7 @@ class CompiledConstraint:
                 "tables do not support canonical=True, because the next tokens depend on the last",
                 feature="tables of canonical tokens",
             )
-        start = concat(literal(self.vocabulary.lead), self._expr)
+        start = concat(literal(checked_lead(lead, self._spelled)), self._expr)
         return build_tables(start, self._spelled, self._budget, most_states)
 
     def held(self) -> Held:

@@ -43,7 +43,7 @@ class Alignment:
 
     def logits(self, given: Float[Tensor, "*batch other"]) -> Float[Tensor, "*batch vocabulary"]:
         """The logits in the main vocabulary's ids, −∞ for ids that the other one does not have."""
-        ids = _placed(self.ids, given.device)
+        ids = placed(self.ids, given.device)
         size = ids.shape[0]
         if self.straight and given.shape[-1] >= size:
             row = given[..., :size]
@@ -66,7 +66,7 @@ class Alignment:
         """Translate tokens of the main vocabulary; a missing special token is a ModelError."""
         if self.straight:
             return given
-        found = _placed(self.ids, given.device)[given]
+        found = placed(self.ids, given.device)[given]
         if bool((found < 0).any()):
             token = int(given[found < 0][0])
             raise ModelError(f"token {token} of the main model does not exist in another model")
@@ -74,7 +74,7 @@ class Alignment:
 
 
 @lru_cache(64)
-def _placed(ids: Int[Tensor, "vocabulary"], device: torch.device) -> Int[Tensor, "vocabulary"]:
+def placed(ids: Int[Tensor, "vocabulary"], device: torch.device) -> Int[Tensor, "vocabulary"]:
     """The ids where they are needed at each step, brought there once."""
     return ids.to(device)
 

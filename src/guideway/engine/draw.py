@@ -7,7 +7,7 @@ transfer.
 """
 
 import math
-from collections.abc import Sequence
+from collections.abc import Hashable, Sequence
 from dataclasses import dataclass, replace
 from functools import lru_cache
 from typing import Final, cast, final
@@ -51,6 +51,23 @@ class Plan:
     streams: Int[Tensor, "batch"]
     random: tuple[bool, ...]
     held: bool
+
+    @property
+    def kind(self) -> Hashable | None:
+        """What a captured draw depends on beside `numbers`; None if the host has a say in it."""
+        groups, random = self.warps.groups, set(self.random)
+        stages = groups[0].stages if groups else ()
+        names = {stage.name for stage in stages}
+        mixed = len(random) > 1 or any(group.rows is not None for group in groups)
+        if mixed or self.penalties.stages or "mirostat" in names:
+            return None
+        return self.held, *random, *((stage.name, stage.kind) for stage in stages)
+
+    @property
+    def numbers(self) -> list[Tensor]:
+        """What differs between plans of one kind."""
+        stages = (stage for group in self.warps.groups for stage in group.stages)
+        return [self.streams, *(number for stage in stages for number in stage.numbers)]
 
     @classmethod
     def of(
@@ -115,7 +132,7 @@ def draw(
         marking: watermark of this step.
     """
     spread = Spread.of(rows, allowed, held=plan.held)
-    values, reported, total, kept = spread.values, spread.reported, spread.total, spread.kept
+    values = spread.values
     if watch is not None:
         watch("constraint", values)
 
@@ -124,16 +141,16 @@ def draw(
     def note(name: str, row: Tensor) -> None:
         told.append((name, row))
 
+    key, ceilings = plan.streams, plan.streams  # nobody reads them
+    if any(plan.random):
+        key = keys(plan.streams, send([*steps], rows.values.device))
+        ceilings = send([each.ceiling for each in histories], rows.values.device)
+
     def drawn(values: Tensor) -> list[list[float]]:
         told.clear()
         row = plan.penalties.apply(values, histories, watch and note)
-        tokens, left, bits = _choose(row, plan, histories, steps, watch and note, marking)
-        chosen = (reported.gather(1, tokens[:, None])[:, 0] - total).clamp(min=LEAST)
-        # −∞ if nothing may be drawn, or if the temperature made a logit infinite.
-        chosen = torch.where(left.isfinite(), chosen, -math.inf)
-        # One transfer; ids are exact in float64 up to 2^53.
-        stacked = torch.stack([each.double() for each in (tokens, chosen, kept, total, bits)])
-        return cast("list[list[float]]", stacked.tolist())  # pyright: ignore[reportUnknownMemberType]
+        made = choose(spread, row, plan, key, ceilings, watch and note, marking)
+        return cast("list[list[float]]", made.tolist())  # pyright: ignore[reportUnknownMemberType]
 
     back = drawn(values)
     if not all(log > -math.inf for log in back[1]) and (moved := centred(values)) is not None:
@@ -141,23 +158,47 @@ def draw(
     if watch is not None:
         for stage in told:
             watch(*stage)
-    errors = dict[int, GuidewayError]()
-    for place, step in enumerate(steps):
-        if (error := logits_error(back[3][place], step)) is not None:
-            errors[place] = error
-        elif not back[1][place] > -math.inf:
-            possible = rows.values[place][rows.support[place] & allowed[place]] > -math.inf
-            filtered = bool(possible.any())
-            errors[place] = _dead_end(values[place], histories[place], step, filtered=filtered)
+
+    def failed(place: int, step: int) -> GuidewayError | None:
+        error = logits_error(back[3][place], step)
+        if error is not None or back[1][place] > -math.inf:
+            return error
+        possible = rows.values[place][rows.support[place] & allowed[place]] > -math.inf
+        return _dead_end(values[place], histories[place], step, filtered=bool(possible.any()))
+
+    found = {place: failed(place, step) for place, step in enumerate(steps)}
+    errors = {place: error for place, error in found.items() if error is not None}
     surprise = [None if math.isnan(each) else each for each in back[4]]
     return Drawn([int(token) for token in back[0]], back[1], back[2], surprise, errors)
 
 
-def _choose(
+def choose(
+    spread: Spread,
     row: Float[Tensor, "batch vocabulary"],
     plan: Plan,
-    histories: Sequence[History],
-    steps: Sequence[int],
+    key: Int[Tensor, "batch"],
+    ceilings: Tensor,
+    watch: Watch | None,
+    marking: Marking | None,
+) -> Float[Tensor, "5 batch"]:
+    """Draw from rows after the penalties, without asking the host for anything.
+
+    Returns the token, its log-probability, the logs of the allowed and of the whole mass, and the
+    surprise or NaN, in float64, in which ids are exact up to 2^53. The log-probability is −∞ if
+    nothing may be drawn, or if the temperature made a logit infinite.
+    """
+    tokens, left, bits = _drawn(row, plan, key, ceilings, watch, marking)
+    found = spread.reported.gather(1, tokens[:, None])[:, 0] - spread.total
+    found = torch.where(left.isfinite(), found.clamp(min=LEAST), -math.inf)
+    each = (tokens, found, spread.kept, spread.total, bits)
+    return torch.stack([one.double() for one in each])  # one transfer
+
+
+def _drawn(
+    row: Float[Tensor, "batch vocabulary"],
+    plan: Plan,
+    key: Int[Tensor, "batch"],
+    ceilings: Tensor,
     watch: Watch | None,
     marking: Marking | None,
 ) -> tuple[Int[Tensor, "batch"], Float[Tensor, "batch"], Float[Tensor, "batch"]]:
@@ -168,8 +209,6 @@ def _choose(
         row = late(marking, row, None, plan.streams, watch)
         tokens = GREEDY.draw(row, plan.streams)
         return tokens, row.gather(1, tokens[:, None])[:, 0], nothing
-    key = keys(plan.streams, send([*steps], row.device))
-    ceilings = send([each.ceiling for each in histories], row.device)
     warped = warp(row, plan.warps, Moment(coins(key), ceilings), watch)
     warped = replace(warped, row=late(marking, warped.row, warped.ids, key, watch))
     noise = key if marking is None else marking.noise(key)

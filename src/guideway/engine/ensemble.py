@@ -9,7 +9,8 @@ all others have.
 """
 
 import copy
-from collections.abc import Mapping, Sequence
+from collections import OrderedDict
+from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Final, TypeAlias, cast, final
 
@@ -18,7 +19,13 @@ from jaxtyping import Float, Int
 from torch import Tensor
 
 from guideway.engine.alignment import Alignment, aligned
-from guideway.engine.model import CroppingModel, HiddenModel, LanguageModel, VariedModel
+from guideway.engine.model import (
+    CroppingModel,
+    HiddenModel,
+    LanguageModel,
+    StaticModel,
+    VariedModel,
+)
 from guideway.engine.pace import Pace
 from guideway.engine.prefixes import SHARED, PrefixCache
 from guideway.engine.prompt import PromptReader
@@ -173,6 +180,19 @@ class Backbone:
             logits = one[None]
         return cache, self.split(logits, len(tokens))
 
+    def decode(self, memory: Any, tokens: Int[Tensor, "batch"]) -> Logits:
+        """`extend` by one token, in the memory of a static model."""
+        if self.alignment is not None:
+            tokens = self.alignment.tokens(tokens[:, None])[:, 0]
+        model = cast("StaticModel[Any, Any]", self.model)
+        return self.split(
+            model.decode(memory, tokens.repeat(len(self.contexts)))[None], len(tokens)
+        )
+
+    def places(self, rows: Sequence[int], count: int) -> list[int]:
+        """These of `count` rows, in every context."""
+        return [place * count + row for place in range(len(self.contexts)) for row in rows]
+
     def without(self, leaf: Leaf) -> "Backbone | None":
         """The same without what `leaf` alone reads; None if that is everything."""
         heads = [head for head in self.heads if head[0] != leaf]
@@ -188,8 +208,7 @@ class Backbone:
 
     def select(self, cache: Any, rows: Sequence[int], count: int) -> Any:
         """These of `count` rows, in every context."""
-        places = range(len(self.contexts))
-        return self.model.select(cache, [place * count + row for place in places for row in rows])
+        return self.model.select(cache, self.places(rows, count))
 
     def keep(
         self,
@@ -238,7 +257,7 @@ class Backbone:
 
     def split(self, logits: Float[Tensor, "heads all *rest"], rows: int) -> Logits:
         """Logits of each leaf from those of a forward; each context has `rows` rows of them."""
-        parts = dict[Leaf, Tensor]()
+        parts: dict[Leaf, Tensor] = {}
         for leaf, place, head in self.heads:
             part = logits[head, place * rows : (place + 1) * rows]
             parts[leaf] = part if self.alignment is None else self.alignment.logits(part)
@@ -265,6 +284,7 @@ class Ensemble:
         backbones: the models with their contexts.
         vocabulary: that of the main context.
         summed: leaves of GeDi pairs, which need the log-probability of the text so far.
+        frames: captured steps that no batch uses now (`engine.captured`); None if capturing failed.
     """
 
     def __init__(self, whole: Whole, prefixes: PrefixCache = SHARED) -> None:
@@ -292,6 +312,7 @@ class Ensemble:
         self.summed = tuple({leaf for pair in pairs for leaf in (pair.wanted, pair.unwanted)})
         self.reads_texts = bool(terms)
         self._pace = Pace()
+        self.frames: OrderedDict[Hashable, Any] | None = OrderedDict()
 
     @classmethod
     def of(cls, model: "LanguageModel[Any] | Ensemble") -> "Ensemble":
@@ -311,6 +332,7 @@ class Ensemble:
         made = copy.copy(self)
         fewer = (backbone.without(leaf) for backbone in self.backbones)
         made.backbones = tuple(backbone for backbone in fewer if backbone is not None)
+        made.frames = OrderedDict()
         return made
 
     def prefill(
@@ -353,6 +375,22 @@ class Ensemble:
         sums = {leaf: each[:, -1] for leaf, each in self.sums(cache, logits, tokens).items()}
         last = {leaf: row[:, -1] for leaf, row in self._watched(logits).items()}
         return EnsembleCache(tuple(c for c, _ in made), cache.rows, sums, last), logits
+
+    @property
+    def is_static(self) -> bool:
+        """Return True if all models can decode in fixed memory, on one device, the same ids."""
+        return self.crops and not any(
+            each.varied
+            or not isinstance(each.model, StaticModel)
+            or each.model.device != self.device  # pyright: ignore[reportUnknownMemberType]
+            or (each.alignment is not None and not each.alignment.straight)
+            for each in self.backbones
+        )
+
+    def decode(self, memories: Sequence[Any], tokens: Int[Tensor, "batch"]) -> Logits:
+        """Logits after one more token in each row, [batch, vocabulary], in fixed memory."""
+        pairs = zip(self.backbones, memories, strict=True)
+        return self._joined([each.decode(own, tokens) for each, own in pairs])
 
     @property
     def main(self) -> Backbone:

@@ -4,10 +4,11 @@ Each row has its own constraint, settings and end. Streaming uses the same loop.
 """
 
 import time
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from collections.abc import Sequence as Requests
 from typing import Any, final
 
+from guideway.engine.captured import captured
 from guideway.engine.ensemble import Ensemble
 from guideway.engine.limits import checked
 from guideway.engine.marking import check_markable
@@ -66,12 +67,20 @@ class Decoding:
         batch = Batch.of(going, self._ensemble.device, self._speculation)
         while batch.rows:
             check_stop()
+            if (launched := captured(self._ensemble, batch)) is not None:
+                yield from self._told(launched)
+                batch = launched.batch
+                continue
             events, batch = step(self._ensemble, batch)
-            for event in events:
-                error = self._rows[event.row].error
-                if error is not None and event.finish_reason is not None:
-                    self._on_error(event.row, error)
-                yield event
+            yield from self._told(events)
+
+    def _told(self, events: Iterable[Event]) -> Iterator[Event]:
+        """The events; errors of rows are reported before them."""
+        for event in events:
+            error = self._rows[event.row].error
+            if error is not None and event.finish_reason is not None:
+                self._on_error(event.row, error)
+            yield event
 
     @property
     def completions(self) -> list[Completion]:

@@ -33,6 +33,7 @@ from guideway.logits.expr import (
 from guideway.logits.filters import dot, min_p, top_p
 from guideway.logits.rescore import TextContext, gedi_log_probs, rescore
 from guideway.logits.rows import LEAST, Rows, both
+from guideway.logits.transfer import asks
 from guideway.vocabulary.spellings import Vocabulary
 
 NodeWatch: TypeAlias = Callable[[str, Tensor, Tensor | None], None]
@@ -276,7 +277,7 @@ def _farthest(of: Rows, among: Sequence[Rows]) -> Rows:
     room = torch.empty_like(first), torch.empty_like(first)
     distances = [jensen_shannon(of.values, each.values, first, room) for each in among]
     chosen = torch.stack(distances).argmax(0)
-    if chosen.device.type != "cpu":  # where to ask which they are would be to wait
+    if not asks(chosen.device):
         picked = chosen, torch.arange(len(of.values), device=of.values.device)
         values = torch.stack([each.values for each in among])[picked]
         return Rows(values, torch.stack([each.support for each in among])[picked])

@@ -16,7 +16,7 @@ from jaxtyping import Float, Int
 from numpy.typing import NDArray
 from torch import Tensor
 
-from guideway.logits.transfer import send
+from guideway.logits.transfer import asks, send
 
 BOUND: Final = 1e9
 
@@ -132,7 +132,7 @@ def banned_if_others(
     """Set marked tokens to −∞ in the rows where another token remains."""
     result = banned(row, marks)
     empty = result.amax(1) == -math.inf
-    if row.device.type == "cpu" and not bool(empty.any()):  # elsewhere, to ask is to wait
+    if asks(row.device) and not bool(empty.any()):
         return result
     return torch.where(empty[:, None], row, result)
 

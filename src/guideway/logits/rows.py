@@ -8,12 +8,14 @@ infinitely.
 
 import math
 from dataclasses import dataclass, replace
-from functools import lru_cache
+from functools import cache
 from typing import Final, final
 
 import torch
 from jaxtyping import Bool, Float
 from torch import Tensor
+
+from guideway.logits.transfer import asks
 
 LEAST: Final = -1e30  # with coefficients up to 1e6, sums of a hundred terms stay finite in float32
 
@@ -43,7 +45,7 @@ class Rows:
     def of(cls, logits: Float[Tensor, "batch vocabulary"]) -> "Rows":
         """Log-probabilities of a model's logits, which may have −∞."""
         logits = logits.float()
-        if logits.device.type == "cpu":  # on a GPU, the check would make the host wait
+        if asks(logits.device):
             logs = logits.log_softmax(1)
             # Nothing is excluded, NaN, or so large that differences would be infinite.
             if bool((logs.amin(1) > LEAST).all()):
@@ -120,7 +122,7 @@ def log_mass(values: Float[Tensor, "batch vocabulary"]) -> Float[Tensor, "batch"
     return (highest - values.softmax(1).amax(1).log()).where(highest > -math.inf, highest)
 
 
-@lru_cache(8)
+@cache  # never freed, because captured graphs read it
 def _everything(width: int, device: torch.device) -> Bool[Tensor, "1 vocabulary"]:
     return torch.ones(1, width, dtype=torch.bool, device=device)
 

@@ -22,6 +22,11 @@ def device_of(wanted: str | torch.device | None) -> torch.device:
     return place
 
 
+def asks(device: torch.device) -> bool:
+    """Return True if the host may read numbers at no cost: on a CPU, and not while compiling."""
+    return device.type == "cpu" and not torch.compiler.is_compiling()
+
+
 def send(values: Any, device: torch.device, dtype: torch.dtype | None = None) -> Tensor:
     """Numbers, an array or a CPU tensor as a tensor on `device`, without waiting."""
     made = torch.as_tensor(values, dtype=dtype)

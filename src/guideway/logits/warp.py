@@ -5,7 +5,7 @@ are skipped. After top-k and top-H, the other stages and the draw process the fe
 """
 
 import math
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Hashable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Final, TypeAlias, final
 
@@ -60,11 +60,15 @@ class Stage:
     Attributes:
         run: maps rows, the moment and token ids (None: all) to rows.
         narrow: maps rows to the few kept tokens; None if they may be many.
+        numbers: the parameters of the rows that `run` reads.
+        kind: what else determines the computation.
     """
 
     name: str
     run: Callable[[Tensor, Moment, Tensor | None], Tensor]
     narrow: Callable[[Tensor], Narrow] | None = None
+    numbers: tuple[Tensor, ...] = ()
+    kind: tuple[Hashable, ...] = ()
 
 
 @final
@@ -202,17 +206,15 @@ def _filter(
 
     def make(name: str, column: Column, device: torch.device, exempt: Tensor) -> Stage:
         parameter = _numbers(column, off, device, kind)
-        return Stage(name, lambda row, moment, ids: function(row, parameter))
+        return Stage(name, lambda row, moment, ids: function(row, parameter), numbers=(parameter,))
 
     return make
 
 
 def _temperature(name: str, column: Column, device: torch.device, exempt: Tensor) -> Stage:
     heats = [1.0 if value is None else min(max(value, COLDEST), HOTTEST) for value in column]
-    if len(set(heats)) == 1:
-        return Stage(name, lambda row, moment, ids: row / heats[0])
     divisor = _numbers(heats, 1.0, device)[:, None]
-    return Stage(name, lambda row, moment, ids: row / divisor)
+    return Stage(name, lambda row, moment, ids: row / divisor, numbers=(divisor,))
 
 
 def _top_k(name: str, column: Column, device: torch.device, exempt: Tensor) -> Stage:
@@ -225,6 +227,8 @@ def _top_k(name: str, column: Column, device: torch.device, exempt: Tensor) -> S
         name,
         lambda row, moment, ids: top_k(row, k, most=most),
         (lambda row: narrow_top_k(row, each, most=most)) if few else None,
+        (k,),
+        (most, few, each is None),
     )
 
 
@@ -235,6 +239,8 @@ def _top_h(name: str, column: Column, device: torch.device, exempt: Tensor) -> S
         name,
         lambda row, moment, ids: top_h(row, share),
         (lambda row: narrow_top_h(row, share)) if few else None,
+        (share,),
+        (few,),
     )
 
 
@@ -249,7 +255,7 @@ def _xtc(name: str, column: Column, device: torch.device, exempt: Tensor) -> Sta
         tokens = torch.arange(row.shape[1], device=row.device)[None] if ids is None else ids
         return xtc(row, tossed, torch.isin(tokens, exempt), most=most)
 
-    return Stage(name, run)
+    return Stage(name, run, numbers=(chance, threshold), kind=(most,))
 
 
 def _mirostat(name: str, column: Column, device: torch.device, exempt: Tensor) -> Stage:
@@ -262,7 +268,7 @@ def _mirostat(name: str, column: Column, device: torch.device, exempt: Tensor) -
             row = mirostat(row, moment.ceilings.masked_fill(mode != 2, math.inf))
         return row
 
-    return Stage(name, run)
+    return Stage(name, run, numbers=(mode,), kind=(1 in column, 2 in column))
 
 
 MAKERS: Final[Mapping[str, Maker]] = {

@@ -8,7 +8,7 @@ shifts need a mask.
 """
 
 from collections.abc import Sequence
-from functools import lru_cache
+from functools import cache
 from typing import Final
 
 import torch
@@ -124,7 +124,7 @@ def _shift(bits: Int[Tensor, "*shape"], by: int) -> Int[Tensor, "*shape"]:
     return (bits >> by).bitwise_and_((1 << (64 - by)) - 1)
 
 
-@lru_cache(8)
+@cache  # never freed, because captured graphs read it
 def _weyl(width: int, device: torch.device) -> Int[Tensor, "vocabulary"]:
     return torch.arange(1, width + 1, dtype=torch.int64, device=device) * signed(WEYL)
 

@@ -22,6 +22,7 @@ import torch
 from jaxtyping import Bool, Float, Int
 from torch import Tensor
 from torch.nn import functional
+from transformers.cache_utils import Cache, DynamicCache, StaticLayer
 
 from guideway.engine.adapter import Adapter
 from guideway.engine.backends.variants import (
@@ -34,6 +35,7 @@ from guideway.engine.backends.variants import (
     varied,
 )
 from guideway.errors import ModelError, UnsupportedError
+from guideway.logits.transfer import send
 from guideway.vocabulary.spellings import Vocabulary
 
 
@@ -53,6 +55,22 @@ class TransformersCache:
     attention: Bool[Tensor, "batch length"] | None
     lengths: Int[Tensor, "batch"]
     adapters: tuple[Adapter | None, ...]
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class StaticMemory:
+    """Keys and values of a batch in tensors that never move.
+
+    Attributes:
+        past: transformers' static layers, which count the columns that were read.
+        attention: 1 for columns that are tokens, 0 for padding.
+        lengths: how many tokens each row has.
+    """
+
+    past: Any
+    attention: Int[Tensor, "batch length"]
+    lengths: Int[Tensor, "batch"]
 
 
 @final
@@ -106,9 +124,15 @@ class TransformersModel:
 
     @property
     def version(self) -> Hashable:
-        """The parameters and how often each was written, for example by an optimizer."""
-        each = self.module.parameters()
-        return tuple((id(one), 0 if one.is_inference() else one._version) for one in each)
+        """The parameters, where they are, and how often an optimizer or another wrote them."""
+        return tuple(
+            (
+                id(each),
+                each.data_ptr() if type(each) is torch.nn.Parameter else 0,  # not of packed ones
+                0 if each.is_inference() else each._version,
+            )
+            for each in self.module.parameters()
+        )
 
     @property
     def layers(self) -> int:
@@ -294,6 +318,70 @@ class TransformersModel:
         adapters = tuple(adapter for cache in caches for adapter in cache.adapters)
         lengths = torch.cat([cache.lengths for cache in caches])
         return TransformersCache(past, attention, lengths, adapters)
+
+    def columns(self, cache: TransformersCache) -> int:
+        """The tokens of each row of a cache, with padding."""
+        return cache.past.get_seq_length()
+
+    @torch.inference_mode()
+    def allocate(self, cache: TransformersCache, rows: int, length: int) -> StaticMemory:
+        """Memory for so many rows of `length` tokens, of the types that `cache` has."""
+        layers = list[Any]()
+        for layer in cache.past.layers:
+            layers.append(StaticLayer(max_cache_len=length))
+            shapes = [each[:1].expand(rows, -1, -1, -1) for each in (layer.keys, layer.values)]
+            layers[-1].lazy_initialization(*shapes)
+        attention = torch.ones(rows, length, dtype=torch.int64, device=self.device)
+        return StaticMemory(Cache(layers=layers), attention, attention[:, 0].clone())
+
+    @torch.inference_mode()
+    def load(self, memory: StaticMemory, cache: TransformersCache, rows: Sequence[int]) -> None:
+        """Copy these rows of a cache; columns beyond are hidden, as they are not read yet."""
+        index = send([*rows], self.device)
+        columns = cache.past.get_seq_length()
+        for layer, given in zip(memory.past.layers, cache.past.layers, strict=True):
+            for name in ("keys", "values"):
+                into, read = getattr(layer, name), getattr(given, name)
+                into.zero_()  # numbers that are hidden must be numbers
+                into[:, :, :columns].copy_(read.index_select(0, index))
+            layer.cumulative_length.fill_(columns)
+        memory.attention.fill_(1)
+        if cache.attention is not None:
+            memory.attention[:, :columns].copy_(cache.attention.index_select(0, index))
+        memory.lengths.copy_(cache.lengths.index_select(0, index))
+
+    def decode(
+        self, memory: StaticMemory, tokens: Int[Tensor, "batch"]
+    ) -> Float[Tensor, "batch vocabulary"]:
+        """The logits after one more token in each row."""
+        arguments: dict[str, Any] = {"attention_mask": memory.attention, self._past: memory.past}
+        if "position_ids" in self._accepted:
+            # Rows that have ended read on, beyond the last position that a model may have.
+            last = memory.attention.shape[1] if self.context is None else self.context
+            arguments["position_ids"] = memory.lengths.clamp(max=last - 1)[:, None]
+        output = self.module(tokens[:, None], use_cache=True, **arguments)
+        memory.lengths.add_(1)
+        return output.logits[:, -1].float()
+
+    @torch.inference_mode()
+    def rewind(self, memory: StaticMemory, count: int) -> None:
+        """Forget the last tokens of all rows."""
+        for layer in memory.past.layers:
+            layer.cumulative_length.sub_(count)
+        memory.lengths.sub_(count)
+
+    @torch.inference_mode()
+    def thaw(self, memory: StaticMemory, rows: Sequence[int], less: int) -> TransformersCache:
+        """A cache of these rows, without their last `less` tokens."""
+        index, past = send([*rows], self.device), cast("Any", DynamicCache())
+        columns = int(memory.past.get_seq_length()) - less
+        for number, layer in enumerate(memory.past.layers):
+            kept = [each[:, :, :columns][index] for each in (layer.keys, layer.values)]
+            past.update(*kept, number)
+        attention = memory.attention[:, :columns][index] > 0
+        lengths = memory.lengths[index] - less
+        padded = None if bool(attention.all()) else attention
+        return TransformersCache(past, padded, lengths, (None,) * len(rows))
 
     def nbytes(self, cache: TransformersCache) -> int:
         """The bytes of keys and values."""
