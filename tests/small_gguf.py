@@ -1,4 +1,5 @@
-"""A .gguf file with random weights: a llama of two layers, with SmolLM's kind of tokenizer."""
+"""A .gguf file with random weights: a llama of two layers, with SmolLM's kind of tokenizer, or with
+that of SentencePiece."""
 
 from pathlib import Path
 from typing import Any
@@ -19,13 +20,19 @@ PIECES = [
     *sorted(ByteLevel.alphabet()),
     *(merge.replace(" ", "") for merge in MERGES),
 ]
+SPM = [
+    *("<unk>", "<s>", "</s>"),
+    *(f"<0x{byte:02X}>" for byte in range(256)),
+    *("▁", *"abcdefghijklmnopqrstuvwxyz0123456789"),
+    *("▁t", "th", "▁th", "he", "▁the", "in", "▁in", "er", "12"),
+]
 
 
-def write(path: Path, seed: int = 0, *, pre: str = "smollm") -> Path:
+def write(path: Path, seed: int = 0, *, spm: bool = False) -> Path:
     """The file; the same weights for the same seed."""
     from gguf import GGUFWriter
 
-    noise = np.random.default_rng(seed)
+    noise, pieces = np.random.default_rng(seed), SPM if spm else PIECES
     writer: Any = GGUFWriter(path, "llama")
     writer.add_context_length(CONTEXT)
     writer.add_embedding_length(DIM)
@@ -36,12 +43,17 @@ def write(path: Path, seed: int = 0, *, pre: str = "smollm") -> Path:
     writer.add_rope_dimension_count(HEAD)
     writer.add_rope_freq_base(10_000.0)
     writer.add_layer_norm_rms_eps(1e-5)
-    writer.add_vocab_size(len(PIECES))
-    writer.add_tokenizer_model("gpt2")
-    writer.add_tokenizer_pre(pre)
-    writer.add_token_list(PIECES)
-    writer.add_token_types([3] * len(SPECIAL) + [1] * (len(PIECES) - len(SPECIAL)))
-    writer.add_token_merges(MERGES)
+    writer.add_vocab_size(len(pieces))
+    writer.add_tokenizer_model("llama" if spm else "gpt2")
+    writer.add_tokenizer_pre("default" if spm else "smollm")
+    writer.add_token_list(pieces)
+    if spm:
+        writer.add_token_types([2, 3, 3, *[6] * 256, *[1] * (len(SPM) - 259)])
+        writer.add_token_scores([-float(place) for place in range(len(SPM))])
+        writer.add_add_bos_token(True)
+    else:
+        writer.add_token_types([3] * len(SPECIAL) + [1] * (len(PIECES) - len(SPECIAL)))
+        writer.add_token_merges(MERGES)
     writer.add_bos_token_id(1)
     writer.add_eos_token_id(2)
     writer.add_unk_token_id(0)
@@ -55,7 +67,7 @@ def write(path: Path, seed: int = 0, *, pre: str = "smollm") -> Path:
     def norm(name: str) -> None:
         writer.add_tensor(f"{name}.weight", np.ones(DIM, np.float32))
 
-    matrix("token_embd", len(PIECES), DIM)
+    matrix("token_embd", len(pieces), DIM)
     norm("output_norm")
     for block in ("blk.0", "blk.1"):
         norm(f"{block}.attn_norm")

@@ -10,6 +10,7 @@ from benchmarks.cold import cold
 from benchmarks.generation import generation
 from benchmarks.grammars import grammars
 from benchmarks.guidance import guidance
+from benchmarks.llama_cpp import llama_cpp
 from benchmarks.masks import masks
 from benchmarks.requests import requests
 from benchmarks.split import split
@@ -23,7 +24,7 @@ app = typer.Typer(
 )
 COMMANDS = (
     *(masks, batches, cold, tables, warpers, guidance, watermark, grammars),
-    *(split, generation, requests),
+    *(split, generation, requests, llama_cpp),
 )
 for command in COMMANDS:
     app.command()(command)

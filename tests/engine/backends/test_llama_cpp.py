@@ -22,6 +22,7 @@ from guideway.engine.backends import llama_cpp as backend
 from guideway.engine.backends.builtin import NAME
 from guideway.engine.backends.gguf import convert
 from guideway.engine.backends.llama_cpp import LlamaCppModel
+from guideway.engine.backends.llama_cpp_tokenizer import LlamaCppTokenizer
 from guideway.engine.backends.load import load
 from guideway.engine.model import CroppingModel, LanguageModel
 from guideway.errors import LimitError, ModelError, SourceError, UnsupportedError
@@ -193,6 +194,39 @@ def test_logits_are_those_of_transformers(models: Models):
     _, logits = models.theirs.extend(cache, new)
     _, expected = models.ours.extend(other, new)
     torch.testing.assert_close(logits, expected, atol=1e-3, rtol=1e-3)
+
+
+@with_llama_cpp
+def test_a_tokenizer_of_sentencepiece(tmp_path: Path):
+    made = LlamaCppModel(small_gguf.write(tmp_path / "spm.gguf", spm=True))
+    vocabulary, tokenizer = made.vocabulary, made.tokenizer
+    assert (vocabulary.lead, vocabulary.eos_ids) == (b" ", {2})
+    assert vocabulary.tokens[:4] == (None, None, None, b"\x00")
+    assert vocabulary.tokens[small_gguf.SPM.index("▁the")] == b" the"
+    for text in ("the thin 12", "  in", "€\n", "x"):
+        ids = tokenizer.encode(text)
+        assert ids[0] == 1
+        spelled = b"".join(vocabulary.tokens[token] or b"" for token in ids)
+        assert spelled == b" " + text.encode()
+    model = gw.Model(made, tokenizer)
+    assert model.generate("", gw.Choice(["the in", "12"]), max_new_tokens=8).text in (
+        "the in",
+        "12",
+    )
+    assert model.generate("the", gw.Regex(" ?[a-z]{5}"), max_new_tokens=8).text
+
+
+@with_llama_cpp
+def test_a_tokenizer_that_spells_something_else(models: Models, monkeypatch: pytest.MonkeyPatch):
+    piece = LlamaCppTokenizer.piece
+    wrong = small_gguf.PIECES.index("th")
+
+    def shifted(self: LlamaCppTokenizer, token: int, *, special: bool = False) -> bytes:
+        return b"ht" if token == wrong else piece(self, token, special=special)
+
+    monkeypatch.setattr(LlamaCppTokenizer, "piece", shifted)
+    with pytest.raises(ModelError, match=r"spell .*, but must spell"):
+        models.theirs.tokenizer.vocabulary()
 
 
 CALLS: dict[str, dict[str, Any]] = {

@@ -30,22 +30,13 @@ from guideway.errors import LimitError, ModelError, brief
 from guideway.extras import require
 
 logger: Final = logging.getLogger(__name__)
-BATCH: Final = 512
-"""Tokens that llama.cpp reads at once; between two batches an interrupt is seen."""
-CELLS: Final = 4096
-"""Tokens that a new context has room for."""
-ROWS: Final = 256
-"""Sequences of a context: llama.cpp's own limit."""
-STATES: Final = 16
-"""The same for recurrent models, which take the memory of all sequences at once."""
-LATE: Final = 64
-"""Forwards after which an unused sequence is parked."""
-LEAST: Final = 16
-"""Tokens that prompts have in common at least, for them to be read once."""
-
-
-_heard: Final = deque[str](maxlen=4)
-"""The last lines that llama.cpp logged."""
+BATCH: Final = 512  # tokens that llama.cpp reads at once; interrupts come between batches
+CELLS: Final = 4096  # tokens that a new context has room for
+ROWS: Final = 256  # sequences of a context, llama.cpp's own limit
+STATES: Final = 16  # the same for recurrent models, whose memory is for all sequences at once
+LATE: Final = 64  # forwards after which an unused sequence is parked
+LEAST: Final = 16  # common tokens of prompts that are worth a forward of their own
+_heard: Final = deque[str](maxlen=4)  # the last lines that llama.cpp logged
 
 
 @cache
@@ -86,14 +77,9 @@ def _free(weights: Weights, context: Any) -> None:
 
 @final
 class _Sequence:
-    """Keys and values of a text.
+    """Keys and values of `length` tokens, which the texts of `rows` begin.
 
-    Attributes:
-        number: its number in the context; None if it is parked or lost.
-        length: its tokens.
-        state: its keys and values while it is parked.
-        used: when it was used last, in forwards.
-        rows: the rows that begin it.
+    `number` is that in the context, or None if they are in `state` (parked) or nowhere (lost).
     """
 
     __slots__ = ("__weakref__", "_freed", "length", "number", "rows", "state", "used")
@@ -110,17 +96,11 @@ class _Sequence:
 
 @final
 class Row:
-    """A text that was read.
-
-    Attributes:
-        tokens: the whole text.
-        sequence: begins with the text, unless it was lost.
-    """
+    """A text that was read: all of its tokens, and a sequence that begins with them."""
 
     __slots__ = ("__weakref__", "sequence", "tokens")
 
     def __init__(self, tokens: tuple[int, ...], sequence: _Sequence) -> None:
-        """A row of a cache."""
         self.tokens, self.sequence = tokens, sequence
         sequence.rows.add(self)
 
@@ -179,11 +159,9 @@ class LlamaCppModel:
         self._library = library = _loaded()[0]
         self.path, self._place, self._exact = Path(path).expanduser(), device, exact
         self._weights = self._opened(self.path, device)
-        pointer = self._weights.pointer
-        recurrent = library.llama_model_is_recurrent(pointer) or library.llama_model_is_hybrid(
-            pointer
-        )
-        self.device, self.crops = torch.device("cpu"), not recurrent
+        pointer, self.device = self._weights.pointer, torch.device("cpu")
+        kinds = library.llama_model_is_recurrent, library.llama_model_is_hybrid
+        self.crops = not any(is_kind(pointer) for is_kind in kinds)
         self.context: int | None = library.llama_model_n_ctx_train(pointer) or None
         self.tokenizer = LlamaCppTokenizer(self._weights)
         self.vocabulary = self.tokenizer.vocabulary()
@@ -250,7 +228,8 @@ class LlamaCppModel:
     def crop(self, cache: LlamaCppCache, counts: Sequence[int]) -> LlamaCppCache:
         """The rows without their last tokens."""
         pairs = zip(cache, counts, strict=True)
-        return tuple(Row(row.tokens[: len(row.tokens) - n], row.sequence) for row, n in pairs)
+        with self._lock:  # another thread may look at the rows of the same sequence
+            return tuple(Row(row.tokens[: len(row.tokens) - n], row.sequence) for row, n in pairs)
 
     def concat(self, caches: Sequence[LlamaCppCache]) -> LlamaCppCache:
         """All rows."""
@@ -291,6 +270,12 @@ class LlamaCppModel:
         settings.n_threads = settings.n_threads_batch = torch.get_num_threads()
         if self._exact:
             settings.type_k = settings.type_v = self._library.GGML_TYPE_F32
+        if (
+            self._exact
+            or str(self._place) == "cpu"
+            or not self._library.llama_supports_gpu_offload()
+        ):
+            # Slow for few tokens on a CPU: 2.7 times as long for 16 after 2,000 (AVX2).
             settings.flash_attn_type = self._library.LLAMA_FLASH_ATTN_TYPE_DISABLED
         return settings
 

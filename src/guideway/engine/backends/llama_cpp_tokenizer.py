@@ -18,8 +18,7 @@ from guideway.vocabulary.tokenizer_json import TokenTable
 
 UNKNOWN, UNUSED, CONTROL, USER_DEFINED = 1, 2, 8, 16  # enum llama_token_attr
 NAMED: Final = ("bos", "eos", "pad")
-FILLS: Final = ("pad", "rep", "sep")
-"""Tokens between files of code, which llama.cpp counts among the ends of a text."""
+FILLS: Final = ("pad", "rep", "sep")  # between files of code; ends of a text to llama.cpp
 
 
 @final
