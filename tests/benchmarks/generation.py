@@ -321,7 +321,7 @@ class Fixed:
         made.drafts, made.judge = self.drafts, self.judge
         return made
 
-    def drafts(self, rows: Any) -> Any:
+    def drafts(self, rows: Any, *_: Any) -> Any:
         """A draft for each row."""
         from guideway.engine.drafts import NO_DRAFT
 

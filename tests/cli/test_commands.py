@@ -673,3 +673,14 @@ def test_memory_prints_what_a_model_needs_and_what_fits(
     assert "--card must be a size such as 24GB" in capsys.readouterr().err
     assert status("memory", str(tmp_path / "none")) == 3
     assert "ModelError" in capsys.readouterr().err
+
+
+def test_bench_runs_the_benchmarks_of_a_checkout(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    monkeypatch.setattr(sys, "path", [*sys.path])
+    assert status("bench", "generation", "--help") == 0
+    assert "--documents" in capsys.readouterr().out
+    monkeypatch.setattr("guideway.cli.bench.ROOT", tmp_path)
+    assert status("bench", "generation") == 1
+    assert "pip install -e" in capsys.readouterr().err

@@ -12,6 +12,7 @@ from typing import Annotated, NoReturn
 import typer
 
 from guideway import __version__
+from guideway.cli.bench import bench
 from guideway.cli.detect import detect
 from guideway.cli.exits import EXITS, NO_MODEL, REFUSED
 from guideway.cli.explain import explain
@@ -33,6 +34,8 @@ app = typer.Typer(
 )
 for command in (extract, generate, choose, detect, explain, grammars, lint, memory, warmup):
     app.command(epilog=EXITS)(command)
+PASSED_ON = {"allow_extra_args": True, "ignore_unknown_options": True}
+app.command(add_help_option=False, context_settings=PASSED_ON)(bench)
 
 
 def _show_version(wanted: bool) -> None:
