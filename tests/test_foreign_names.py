@@ -117,6 +117,11 @@ CALLED: dict[str, tuple[str, ...] | None] = {
     f"{PAGED}.continuous_api.ContinuousBatchProcessor.update_batch": ("self",),
     f"{PAGED}.input_outputs.ContinuousBatchingIOs.get_model_kwargs": ("self",),
     f"{PAGED}.scheduler.Scheduler.finish_request": ("self", "request_id"),
+    f"{PAGED}.cache.PagedAttentionCache.count_new_complete_blocks": (
+        "self",
+        "state",
+        "request_len",
+    ),
     f"{PAGED}.cache.PagedAttentionCache": (
         "config",
         "continuous_batching_config",
@@ -306,14 +311,22 @@ BATCHES = {
         "self.cache =",
         "self.scheduler =",
         "self.inputs_and_outputs =",
+        "self.max_batch_tokens =",
     ),
     "input_outputs.ContinuousBatchingIOs._setup_static_tensors": ("self.output_ids =",),
     "input_outputs.ContinuousBatchingIOs.prepare_batch_tensors": ("self.requests_in_batch =",),
-    "scheduler.Scheduler.reset": ("self.block_new_requests =",),
-    "cache.PagedAttentionCache.__init__": ("self.cache_allocators:", "self.num_blocks ="),
+    "scheduler.Scheduler.reset": ("self.block_new_requests =", "self.active_requests:"),
+    "cache.PagedAttentionCache.__init__": (
+        *("self.cache_allocators:", "self.num_blocks =", "self.use_prefix_sharing ="),
+    ),
     "cache_allocators.CacheAllocator._before_cache_tensor_init": ("self.block_physical_stride =",),
-    "requests.RequestState": ("request_id:", "error:", "_eos_token_ids:"),
-    "requests.FutureRequestState": ('"state"', '"has_new_token"'),
+    "requests.RequestState": (
+        *("request_id:", "error:", "_eos_token_ids:"),
+        *("tokens_to_process:", "generated_tokens:", "position_offset:"),
+    ),
+    "requests.FutureRequestState": (
+        *('"state"', '"has_new_token"', '"complete_blocks"', '"query_length"'),
+    ),
     "cb_logits_processors.ContinuousBatchingLogitsProcessorList.__init__": (
         "self.logits_processor =",
         "self.tensors_required =",

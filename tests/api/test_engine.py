@@ -13,8 +13,11 @@ from pydantic import BaseModel, Field, field_validator
 
 import guideway as gw
 import small_models
+from guideway.api.engine import EngineStats
 from guideway.api.model import Model
+from guideway.engine.cursor import Held
 from guideway.engine.fake import FakeModel
+from guideway.engine.speculation import Speculation
 
 
 class Person(BaseModel):
@@ -52,6 +55,13 @@ REQUESTS: list[tuple[str, Any, dict[str, Any]]] = [
 ]
 
 
+@pytest.fixture(name="paged")
+def _paged(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Paged caches where they can be, as on a GPU."""
+    if getattr(request, "param", True):
+        monkeypatch.setattr("guideway.api.engine.BATCHED", frozenset())
+
+
 @pytest.fixture(name="engine")
 def _engine() -> Iterator[gw.Engine]:
     with gw.Engine(BASE, max_batch=4) as engine:
@@ -65,6 +75,8 @@ def same(ours: gw.Result, theirs: gw.Result) -> None:
     assert ours.log_z == pytest.approx(theirs.log_z, abs=1e-2)
 
 
+@pytest.mark.usefixtures("paged")
+@pytest.mark.parametrize("paged", [True, False], indirect=True)
 @pytest.mark.parametrize("model", [BASE, GUIDED, MARKED, FAKE, EXIT], ids=str)
 def test_a_request_gets_what_generate_gives(model: Model):
     asked = [each for each in REQUESTS if model is not FAKE or each[0]]
@@ -74,6 +86,27 @@ def test_a_request_gets_what_generate_gives(model: Model):
             same(future.result(60), model.generate(prompt, source, **more))
 
 
+@pytest.mark.usefixtures("paged")
+@pytest.mark.parametrize("speculate", ["off", "forced", OTHER], ids=str)
+def test_drafts_change_no_text(engine: gw.Engine, speculate: Any, monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setattr(
+        Speculation, "_length", lambda self, rows, odds, drafting=0: max(map(len, odds))
+    )
+    for model in (BASE, EXIT):
+        futures = [
+            engine.submit(prompt, source, model=model, speculate=speculate, **more)
+            for prompt, source, more in REQUESTS
+        ]
+        for (prompt, source, more), future in zip(REQUESTS, futures, strict=True):
+            result = future.result(60)
+            same(result, model.generate(prompt, source, **more))
+            assert speculate != "off" or not result.stats.drafted
+    assert bool(engine.stats.drafted) == (speculate != "off")
+    with pytest.raises(gw.SourceError):
+        engine.submit("a", speculate="often").result(60)
+
+
+@pytest.mark.usefixtures("paged")
 def test_requests_of_one_engine_may_have_expressions_of_their_own(engine: gw.Engine):
     models = [BASE, GUIDED, MARKED, FAKE, GUIDED]
     asked = [(model, *REQUESTS[place]) for place, model in enumerate(models)]
@@ -147,6 +180,7 @@ def test_cancelling_works_at_any_time_and_makes_room():
             first.result()
 
 
+@pytest.mark.usefixtures("paged")
 def test_cancelling_frees_the_pages():
     with gw.Engine(BASE, max_batch=2) as engine:
         futures = [engine.submit(SYSTEM, None, max_new_tokens=300) for _ in range(4)]
@@ -157,6 +191,81 @@ def test_cancelling_frees_the_pages():
         ((pages, rows),) = engine._paged.values()
         assert not rows._rows
         assert not pages._processor.scheduler.active_requests
+
+
+class Late:
+    """A mask that takes as long as the test wants."""
+
+    def __init__(self, monkeypatch: pytest.MonkeyPatch, after: bytes) -> None:
+        self.go, self.begun, self.mask = threading.Event(), threading.Event(), Held.row
+        self.after = after
+        monkeypatch.setattr(Held, "row", self.row())
+
+    def row(self) -> Any:
+        def row(held: Held) -> Any:
+            if held._constraint.forced_bytes(held._state, 9) == self.after:
+                self.begun.set()
+                assert self.go.wait(60)
+            return self.mask(held)
+
+        return row
+
+
+@pytest.mark.usefixtures("paged")
+@pytest.mark.parametrize("model", [BASE, FAKE], ids=str)
+@pytest.mark.parametrize("after", [b"abcd", b"cd"])
+def test_a_late_mask_holds_its_own_row_only(
+    monkeypatch: pytest.MonkeyPatch, model: Model, after: bytes
+):
+    others = REQUESTS[1:4]
+    wanted = [model.generate(prompt, source, **more) for prompt, source, more in others]
+    late = Late(monkeypatch, after)
+    with gw.Engine(model) as engine:
+        held = engine.submit("a", gw.Regex("abcd"), speculate="off")
+        assert late.begun.wait(60)
+        futures = [engine.submit(prompt, source, **more) for prompt, source, more in others]
+        for future, want in zip(futures, wanted, strict=True):
+            same(future.result(60), want)
+        assert not held.done()
+        late.go.set()
+        assert held.result(60).text == "abcd"
+        again = engine.submit("a", gw.Regex("abcd"), speculate="off")
+        assert again.result(60).text == "abcd"
+
+
+def test_a_late_row_can_be_cancelled(monkeypatch: pytest.MonkeyPatch):
+    late = Late(monkeypatch, b"abcd")
+    with gw.Engine(FAKE) as engine:
+        held = engine.submit("a", gw.Regex("abcd"))
+        assert late.begun.wait(60)
+        assert held.cancel()
+        assert engine.submit("a", gw.Regex("!!")).result(60).text == "!!"
+        late.go.set()
+
+
+def test_an_engine_counts_what_it_does(engine: gw.Engine):
+    assert engine.stats == EngineStats()
+    with pytest.raises(gw.SourceError):
+        engine.submit("a", gw.Regex("(")).result(60)
+    results = [
+        engine.submit(prompt, source, speculate="off", **more).result(60)
+        for prompt, source, more in REQUESTS
+    ]
+    together = [engine.submit(f"{SYSTEM}{n}", max_new_tokens=9) for n in range(4)]
+    results += [future.result(60) for future in together]
+    wait_for(lambda: engine.stats.finished == len(results))
+    stats = engine.stats
+    assert (stats.running, stats.waiting) == (0, 0)
+    for name in ("prompt_tokens", "cached_tokens", "completion_tokens", "drafted", "accepted"):
+        assert getattr(stats, name) == sum(getattr(each.stats, name) for each in results), name
+    for name in ("queue_time", "time_to_first_token", "time_per_output_token"):
+        total = sum(getattr(each.stats, name) for each in results)
+        assert getattr(stats, name) == pytest.approx(total / len(results)), name
+    assert all(0 < each.stats.queue_time <= each.stats.time_to_first_token for each in results)
+    assert stats.cached_tokens > 0
+    assert 0 < stats.forwards < sum(each.stats.forwards for each in results)
+    assert stats.tokens_per_forward == stats.completion_tokens / stats.forwards
+    assert stats.tokens_per_second > 0
 
 
 def test_compiling_holds_up_nobody(monkeypatch: pytest.MonkeyPatch):

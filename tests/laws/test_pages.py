@@ -9,8 +9,10 @@ import pytest
 import torch
 
 import small_models
+from fake_pages import FakePages
 from guideway.engine.backends.transformers_paged import TransformersPages
-from guideway.engine.paged import Due, FakePages, Pages
+from guideway.engine.drafts import NO_DRAFT, Draft
+from guideway.engine.paged import Due, Pages
 
 SHARED = [*range(5, 45)]  # a whole block, and a part of the next one
 
@@ -41,8 +43,9 @@ EVERY = {
 class Texts:
     """Texts that check each of their logits, and end after so many tokens."""
 
-    def __init__(self, pages: Pages, models: Sequence[Any]) -> None:
-        self.pages, self.models = pages, models
+    def __init__(self, pages: Pages, models: Sequence[Any], *, drafts: bool = False) -> None:
+        self.pages, self.models, self.drafts = pages, models, drafts
+        self.drafted = 0
         self.width = min(model.vocabulary.width for model in models)
         self.texts: dict[int, list[int]] = {}
         self.left: dict[int, int] = {}
@@ -52,37 +55,68 @@ class Texts:
         self.texts[text], self.left[text] = [each % self.width for each in prompt], most
         self.pages.add(text, self.texts[text])
 
-    def choose(self, due: Sequence[int], logits: Due) -> list[int | None]:
-        assert len({*due}) == len(due) > 0
-        assert {*due} <= self.left.keys()
-        assert {*logits} == {*self.models}
-        for model, rows in logits.items():
-            plain = model.prefill([self.texts[text] for text in due])[1]
-            torch.testing.assert_close(rows, plain, atol=1e-4, rtol=1e-4)
-        chosen = list[int | None]()
-        for text in due:
+    def step(self) -> None:
+        if self.drafts:
+            self.pages.step(self.choose, self.draft)
+        else:
+            self.pages.step(self.choose)
+
+    def draft(self, begun: Sequence[int]) -> list[Draft]:
+        """Some tokens of each text: right ones, and a wrong one behind them."""
+        assert {*begun} <= self.counts.keys() & self.left.keys()
+        return [self.guess(text) for text in begun]
+
+    def guess(self, text: int) -> Draft:
+        count = (text + self.counts[text]) % 4
+        guessed = list[int]()
+        for _ in range(count):
+            guessed.append(self.following([*self.texts[text], *guessed]))
+        return Draft((*guessed, 3)) if count else NO_DRAFT
+
+    def following(self, text: list[int]) -> int:
+        return int(self.models[0].prefill([text])[1][0, : self.width].argmax())
+
+    def choose(self, due: Due) -> list[list[int] | None]:
+        assert len({*due.texts}) == len(due.texts) > 0
+        assert {*due.texts} <= self.left.keys()
+        assert {*due.logits} == {*self.models}
+        self.drafted += sum(len(draft.tokens) for draft in due.drafted)
+        read = [
+            [*self.texts[text], *draft.tokens[:count]]
+            for text, draft in zip(due.texts, due.drafted, strict=True)
+            for count in range(1 + len(draft.tokens))
+        ]
+        assert due.read >= len(read)
+        for model, rows in due.logits.items():
+            torch.testing.assert_close(rows, model.prefill(read)[1], atol=1e-4, rtol=1e-4)
+        return [self.taken(*each) for each in zip(due.texts, due.drafted, strict=True)]
+
+    def taken(self, text: int, draft: Draft) -> list[int] | None:
+        tokens = list[int]()
+        for guessed in (*draft.tokens, None):
             self.counts[text] = self.counts.get(text, 0) + 1
             self.left[text] -= 1
             if not self.left[text]:
                 del self.left[text]
-                chosen.append(None)
-                continue
-            token = int(logits[self.models[0]][list(due).index(text), : self.width].argmax())
-            self.texts[text].append(token)
-            chosen.append(token)
-        return chosen
+                return None
+            tokens.append(self.following([*self.texts[text], *tokens]))
+            if tokens[-1] != guessed:
+                break
+        self.texts[text] += tokens
+        return tokens
 
     def run(self, steps: int = 200) -> None:
         for _ in range(steps):
             if not self.left:
                 return
-            self.pages.step(self.choose)
+            self.step()
         raise AssertionError(f"texts that starve: {self.left}")
 
 
+@pytest.mark.parametrize("drafts", [False, True])
 @pytest.mark.parametrize("kind", EVERY)
-def test_each_text_has_the_logits_of_a_forward_of_its_own(kind: str):
-    texts = Texts(*EVERY[kind]())
+def test_each_text_has_the_logits_of_a_forward_of_its_own(kind: str, drafts: bool):
+    texts = Texts(*EVERY[kind](), drafts=drafts)
     draw = random.Random(0)
     asked = {}
     for text in range(7):
@@ -90,18 +124,19 @@ def test_each_text_has_the_logits_of_a_forward_of_its_own(kind: str):
         asked[text] = draw.randint(1, 6)
         texts.add(text, prompt, asked[text])
         if text % 2:
-            texts.pages.step(texts.choose)  # the next ones join texts that run
+            texts.step()  # the next ones join texts that run
     texts.run()
     assert texts.counts == asked
+    assert bool(texts.drafted) == (drafts and kind not in ("sliding", "both"))
 
 
 @pytest.mark.parametrize("kind", EVERY)
 def test_a_text_that_was_removed_does_not_come_again(kind: str):
-    texts = Texts(*EVERY[kind]())
+    texts = Texts(*EVERY[kind](), drafts=kind in ("llama", "fake"))
     for text in range(3):
         texts.add(text, SHARED[: 20 + text], 4)
     for _ in range(6):
-        texts.pages.step(texts.choose)
+        texts.step()
     for text in (1, 2):
         if text in texts.left:
             texts.pages.remove(text)
@@ -114,5 +149,5 @@ def test_a_text_that_was_removed_does_not_come_again(kind: str):
 def test_nothing_is_chosen_without_a_text():
     for kind in ("fake", "llama"):
         pages, _ = EVERY[kind]()
-        pages.step(lambda texts, due: pytest.fail("a text that nobody added"))
+        pages.step(lambda due: pytest.fail("a text that nobody added"))
         assert pages.capacity >= 64

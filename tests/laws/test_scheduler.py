@@ -1,6 +1,8 @@
 """The laws of `Scheduler`: each row is what our own loop says of it alone, whatever joins or leaves
 beside it. Constraints, samplers, penalties, stop strings, watermarks and guidance are mixed."""
 
+import gc
+import weakref
 from collections.abc import Callable
 from dataclasses import replace
 from functools import cache
@@ -10,16 +12,19 @@ import pytest
 
 import guideway as gw
 import small_models
+from fake_pages import FakePages
 from guideway.api.model import Model
+from guideway.api.speculate import speculation
 from guideway.engine.backends.transformers_paged import TransformersPages
 from guideway.engine.ensemble import Ensemble
 from guideway.engine.fake import FakeModel
 from guideway.engine.limits import checked
 from guideway.engine.loop import generate
-from guideway.engine.paged import FakePages, PagedRows, readable
+from guideway.engine.paged import PagedRows, readable
 from guideway.engine.request import Completion, Request
 from guideway.engine.scheduling import Batches, Scheduler
 from guideway.engine.sequence import Sequence
+from guideway.engine.speculation import Speculation
 from guideway.errors import ModelError
 from guideway.sampling.settings import Sampling
 
@@ -87,6 +92,15 @@ EVERY: dict[str, tuple[Callable[[], Scheduler], list[Model]]] = {
     "pages of an expression": (lambda: pages(GUIDED), [GUIDED, BASE, GUIDED.nucleus(0.5)]),
     "pages of a fake": (fakes, [FAKE]),
 }
+DRAFTS: dict[str, Any] = {
+    "batches": "auto",
+    "batches of several expressions": "forced",
+    "batches of several contexts": "auto",
+    "pages": "auto",
+    "pages of a watermark": loaded("llama", 1),
+    "pages of an expression": "forced",
+    "pages of a fake": Model(FAKED, small_models.tiny().tokenizer),
+}
 
 
 @cache
@@ -143,15 +157,24 @@ def bare(done: Completion) -> Completion:
     return replace(done, logprobs=(), log_allowed=(), log_end=0.0, trace=None)
 
 
-@pytest.mark.parametrize("name", EVERY)
-def test_a_row_gets_the_tokens_that_it_gets_alone(name: str):
+@pytest.mark.parametrize(
+    ("name", "speculate"), [*((name, "off") for name in EVERY), *DRAFTS.items()], ids=str
+)
+def test_a_row_gets_the_tokens_that_it_gets_alone(
+    name: str, speculate: Any, monkeypatch: pytest.MonkeyPatch
+):
+    def longest(self: Speculation, rows: int, odds: list[Any], drafting: float = 0) -> int:
+        return min(5, max(map(len, odds)))
+
+    monkeypatch.setattr(Speculation, "_length", longest)  # whatever a forward takes
     make, models = EVERY[name]
     scheduler = make()
     rows = list[tuple[Model, int, Sequence]]()
+    drafts = {model: speculation(ensemble(model), speculate) for model in models}
     for place in range(len(CASES)):
         model = models[place % len(models)]
         rows.append((model, place, row(model, place)))
-        scheduler.add(rows[-1][2], ensemble(model))
+        scheduler.add(rows[-1][2], ensemble(model), drafts[model])
         if place % 3:
             scheduler.step()  # the next ones join rows that run
     drain(scheduler, [each for _, _, each in rows])
@@ -160,6 +183,8 @@ def test_a_row_gets_the_tokens_that_it_gets_alone(name: str):
         assert bare(done) == bare(wanted), CASES[place]
         assert done.logprobs == pytest.approx(wanted.logprobs, abs=1e-3)
         assert (done.trace is None) == (wanted.trace is None)
+    counts = [each.completion(0).stats for _, _, each in rows]
+    assert (sum(stats.accepted for stats in counts) > 0) == (speculate != "off")
 
 
 @pytest.mark.parametrize("name", EVERY)
@@ -239,3 +264,42 @@ def test_rows_that_join_later_share_a_forward():
         batches.step()
     batches.step()
     assert extended == [1, 2, 3]
+
+
+def test_a_long_prompt_is_read_in_parts_beside_other_rows(monkeypatch: pytest.MonkeyPatch):
+    """It reads as much as alone, and the other row goes on in each step."""
+    monkeypatch.setattr("guideway.engine.scheduling.PART", 32)
+    monkeypatch.setattr("guideway.engine.ahead.PATIENCE", 60)
+    backend = small_models.tiny()
+    read = list[int]()
+    hook = backend.module.get_input_embeddings().register_forward_hook(
+        lambda module, given, output: read.append(given[0].numel())
+    )
+    whole, batches = Ensemble.of(backend), Batches()
+    short = Request((1, 2, 3), sampling=Sampling.of({"max_new_tokens": 12}))
+    long = Request(
+        tuple(n % 26 for n in range(1, 131)), sampling=Sampling.of({"max_new_tokens": 3})
+    )
+    rows = [Sequence(n, each, whole.vocabulary, 12 - 9 * n) for n, each in enumerate([short, long])]
+    batches.add(rows[0], whole)
+    batches.step()
+    batches.add(rows[1], whole)
+    for _ in range(4):
+        assert [event.row for event in batches.step()] == [0]
+    drain(batches, rows)
+    hook.remove()
+    assert sum(read) == 3 + 11 + 130 + 2
+    assert max(read) == 32
+    for each in rows:
+        assert bare(each.completion(0)) == bare(generate(whole, [each.request])[0])
+
+
+def test_an_expression_that_is_gone_is_not_kept():
+    batches, whole = Batches(), Ensemble.of(FakeModel.random(FAKED.vocabulary))
+    batches.add(Sequence(0, Request((1,)), whole.vocabulary, 3), whole)
+    while batches.step():
+        pass
+    gone = weakref.ref(whole)
+    del whole
+    gc.collect()
+    assert gone() is None

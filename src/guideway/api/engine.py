@@ -5,7 +5,7 @@
     future ◀─ read the value (a thread) ◀───────────────────────────┘
 
 - The steps are those of a `Scheduler`: over a paged cache for models of transformers that have one,
-  else over batches. A text is the same as from `Model.generate`, in float32.
+  on a GPU; else over batches. A text is the same as from `Model.generate`, in float32.
 - Compiling and validating never hold up a step. Errors of a request are those of its future.
 """
 
@@ -16,7 +16,8 @@ import time
 from collections import deque
 from collections.abc import AsyncIterator, Callable
 from concurrent.futures import Future, ThreadPoolExecutor
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
+from functools import lru_cache
 from itertools import count
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, Final, TypeVar, final, overload
@@ -27,6 +28,7 @@ from guideway.api.model import Model
 from guideway.api.prompts import Prompt, split_prompts
 from guideway.api.result import Part, Result
 from guideway.api.running import Manner, read_result
+from guideway.api.speculate import speculation
 from guideway.api.values import partial_value
 from guideway.engine.backends.transformers import TransformersModel
 from guideway.engine.backends.transformers_paged import TransformersPages
@@ -38,6 +40,7 @@ from guideway.engine.paged import PagedRows, readable
 from guideway.engine.request import Event
 from guideway.engine.scheduling import Batches, Scheduler
 from guideway.engine.sequence import Sequence
+from guideway.engine.speculation import Speculation
 from guideway.errors import InvalidValueError, ModelError, SourceError, UnsupportedError
 
 if TYPE_CHECKING:
@@ -48,6 +51,8 @@ if TYPE_CHECKING:
 
 Value = TypeVar("Value")
 COMPILERS: Final = 2  # threads
+EXPRESSIONS: Final = 64  # whose requests share forwards
+BATCHED: Final = frozenset({"cpu"})  # where paged attention compares all rows with one another
 
 
 class EngineArguments(StreamArguments, total=False):
@@ -55,6 +60,51 @@ class EngineArguments(StreamArguments, total=False):
 
     model: Model | None
     retries: int
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class EngineStats:
+    """What an engine has done so far; means and sums are over texts that have ended.
+
+    Attributes:
+        running: requests that are generated now.
+        waiting: requests that are compiled, or wait for a place.
+        finished: requests with a result.
+        queue_time, time_to_first_token, time_per_output_token: means of those of `result.stats`.
+        prompt_tokens, cached_tokens, completion_tokens, drafted, accepted: sums of these.
+        forwards: calls of the model; each is for all requests that run.
+        tokens_per_forward: tokens of all requests for each of them.
+        tokens_per_second: tokens of all requests in a second of steps.
+    """
+
+    running: int = 0
+    waiting: int = 0
+    finished: int = 0
+    queue_time: float = 0.0
+    time_to_first_token: float = 0.0
+    time_per_output_token: float = 0.0
+    prompt_tokens: int = 0
+    cached_tokens: int = 0
+    completion_tokens: int = 0
+    drafted: int = 0
+    accepted: int = 0
+    forwards: int = 0
+    tokens_per_forward: float = 0.0
+    tokens_per_second: float = 0.0
+
+
+def _ensemble(model: Model) -> Ensemble:
+    return Ensemble(model.whole)
+
+
+def _drafts(ensemble: Ensemble, given: object) -> Speculation | None:
+    """Drafts; an engine captures no steps, so "auto" is a lookup where it can be."""
+    return speculation(ensemble, "lookup" if given == "auto" and ensemble.crops else given)
+
+
+MEANS: Final = ("queue_time", "time_to_first_token", "time_per_output_token")
+SUMS: Final = ("prompt_tokens", "cached_tokens", "completion_tokens", "drafted", "accepted")
 
 
 @final
@@ -133,7 +183,10 @@ class Engine:
         self._closed = False
         self._running: dict[int, tuple[_Task, Scheduler]] = {}  # by the number of the row
         self._numbers = count()
-        self._ensembles = {model: Ensemble(model.whole)}
+        self._stats, self._texts = EngineStats(), 0  # all are sums
+        self._spent = 0, 0.0  # tokens, and seconds of steps
+        self._ensemble = lru_cache(EXPRESSIONS)(_ensemble)
+        self._speculation = lru_cache(EXPRESSIONS)(_drafts)
         self._batches: Scheduler = Batches()
         self._paged: dict[tuple[Any, ...], tuple[TransformersPages, Scheduler] | None] = {}
         self._compilers = ThreadPoolExecutor(COMPILERS, "guideway-compile")
@@ -221,6 +274,22 @@ class Engine:
         finally:
             task.future.cancel()
 
+    @property
+    def stats(self) -> EngineStats:
+        """What the engine has done so far."""
+        with self._changed:
+            running, waiting = len(self._running), len(self._open) - len(self._running)
+            stats, (tokens, seconds) = self._stats, self._spent
+        texts, forwards = max(1, self._texts), max(1, stats.forwards)
+        return replace(
+            stats,
+            **{name: getattr(stats, name) / texts for name in MEANS},
+            running=running,
+            waiting=max(0, waiting),
+            tokens_per_forward=tokens / forwards,
+            tokens_per_second=tokens / (seconds or 1),
+        )
+
     def close(self, *, cancel: bool = False) -> None:
         """Take no more requests, and wait for those that there are; `cancel` cancels them."""
         with self._changed:
@@ -285,17 +354,10 @@ class Engine:
         model = self.model if model is None else model
         if not isinstance(model, Model):
             raise SourceError(f"model is {model!r}: it must be a guideway.Model"[:300])
-        ensemble = self._ensembles.get(model) or Ensemble(model.whole)
-        self._ensembles[model] = ensemble
-        prompts = split_prompts(prompt)
-        if speculate not in ("auto", "off"):
-            raise UnsupportedError(
-                "an engine reads no drafts, because its forwards read other requests: "
-                "leave speculate out",
-                feature="speculation in an engine",
-            )
         more = (sampling, settings, schema_in_prompt, trace, heal, canonical, speculate)
-        return Call(ensemble, *prompts, source, *more), Manner(retries, on_invalid)
+        call = Call(self._ensemble(model), *split_prompts(prompt), source, *more)
+        self._speculation(call.ensemble, speculate)  # a draft that cannot be used is refused here
+        return call, Manner(retries, on_invalid)
 
     def _prepare(self, task: _Task) -> None:
         """Read the arguments and compile; in a thread of its own."""
@@ -322,10 +384,16 @@ class Engine:
 
     def _done(self, task: _Task) -> None:
         """A future is done or cancelled."""
+        self._count(finished=not (task.future.cancelled() or task.future.exception()))
         with self._changed:
             self._open.discard(task)
             self._cancelled.append(task)
             self._changed.notify()
+
+    def _count(self, **more: Any) -> None:
+        with self._changed:
+            sums = {name: getattr(self._stats, name) + each for name, each in more.items()}
+            self._stats = replace(self._stats, **sums)
 
     def _run(self) -> None:
         """The loop of the engine's thread."""
@@ -368,15 +436,19 @@ class Engine:
             self._readers.submit(self._result, task)
             return
         try:
+            drafts = self._speculation(call.ensemble, call.speculate)
             scheduler = self._scheduler(call.ensemble, row)
-            scheduler.add(row, call.ensemble)
+            scheduler.add(row, call.ensemble, drafts)
+            row.admit(time.perf_counter())
         except Exception as error:  # noqa: BLE001  whatever a model raises is its request's
             task.settle(error=error)
         else:
             self._running[row.number] = task, scheduler
 
     def _scheduler(self, ensemble: Ensemble, row: Sequence) -> Scheduler:
-        """The scheduler of a row: paged if all of its models can be."""
+        """The scheduler of a row: paged if all of its models can be, and batches are no faster."""
+        if ensemble.device.type in BATCHED and ensemble.crops:
+            return self._batches
         models = [backbone.model for backbone in ensemble.backbones]
         wrapped = [model for model in models if isinstance(model, TransformersModel)]
         if len(wrapped) < len(models) or not readable(ensemble, row):
@@ -394,6 +466,7 @@ class Engine:
 
     def _step(self, scheduler: Scheduler) -> None:
         """One step of a scheduler. If it fails, so do its tasks, and others get a new one."""
+        began, before = time.perf_counter(), scheduler.forwards
         try:
             events = scheduler.step()
         except Exception as error:  # noqa: BLE001  the thread must go on
@@ -407,6 +480,10 @@ class Engine:
             paged = self._paged.items()
             self._paged = {key: each for key, each in paged if not each or each[1] is not scheduler}
             return
+        tokens, seconds = self._spent
+        tokens += sum(event.token is not None for event in events)
+        self._spent = tokens, seconds + time.perf_counter() - began
+        self._count(forwards=scheduler.forwards - before)
         for event in events:
             task = self._running[event.row][0]
             if task.heard is not None:
@@ -423,6 +500,8 @@ class Engine:
         try:
             done = row.completion(peak_memory(call.ensemble.device))
             result = read_result(job, done, call.ensemble.vocabulary)
+            self._texts += 1
+            self._count(**{name: getattr(done.stats, name) for name in (*MEANS, *SUMS)})
             error = result.error
             if isinstance(error, InvalidValueError):
                 error.result = result

@@ -24,6 +24,7 @@ from guideway.engine.backends.progress import Progress, shown
 from guideway.engine.loop import Decoding
 from guideway.engine.request import Completion
 from guideway.engine.search.loop import Searching
+from guideway.engine.stopping import awaited
 from guideway.errors import GenerationInterrupted, GuidewayError, InvalidValueError, SourceError
 from guideway.lowering.special import beginning
 from guideway.vocabulary.spellings import Vocabulary
@@ -167,6 +168,7 @@ class _Batch:
             [jobs[n].request for n in drawn],
             lambda row, error: self._fail(drawn[row], error),
             speculation(self._call.ensemble, self._call.speculate),
+            shares=awaited(),
         )
         searching = Searching(
             self._call.ensemble,

@@ -43,10 +43,13 @@ class _Memory:
 
     def __init__(self, ensemble: Ensemble) -> None:
         reader = ensemble.contexts[0].reader
-        self.lookups = {looks: (Lookup(reader, looks=looks), Rates()) for looks in (False, True)}
+        self.costs = Costs()
+        self.lookups = {
+            looks: Speculation(Lookup(reader, looks=looks), Rates(), self.costs)
+            for looks in (False, True)
+        }
         self.rates = WeakKeyDictionary[Ensemble, Rates]()
         self.heads = dict[Path, tuple[int, Heads, Rates]]()  # by folder, with the time of its file
-        self.costs = Costs()
 
 
 _memories: Final = WeakKeyDictionary[Ensemble, _Memory]()
@@ -61,6 +64,8 @@ def check_speculate(given: object) -> None:
 def speculation(ensemble: Ensemble, given: object) -> Speculation | None:
     """Drafts for a batch of a model; None without any, or if "auto" captures steps instead.
 
+    All batches share those of a lookup.
+
     Raises:
         UnsupportedError: the cache of a model cannot forget tokens that were refused.
     """
@@ -69,10 +74,10 @@ def speculation(ensemble: Ensemble, given: object) -> Speculation | None:
     if not ensemble.crops:
         raise _unforgetting(ensemble)
     if ensemble not in _memories:
-        _memories[ensemble] = _Memory(ensemble)
+        _memories.setdefault(ensemble, _Memory(ensemble))
     memory = _memories[ensemble]
     if isinstance(given, str) and given in LOOKS:
-        return Speculation(*memory.lookups[LOOKS[given]], memory.costs)
+        return memory.lookups[LOOKS[given]]
     if folder := _folder(given):
         heads, rates = _heads(ensemble, memory, folder)
         return Speculation(HeadsDraft(heads), rates, memory.costs)

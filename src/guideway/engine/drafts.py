@@ -129,6 +129,7 @@ class Lookup:
                 break
             tokens += [token for token, _ in found]
             origins += [origin for _, origin in found]
+        walk.allowed()  # the mask of the step, if all are right
         return Draft(tuple(tokens), tuple(origins))
 
     def _forced(self, walk: "Walk") -> Iterator[tuple[int, Origin]]:

@@ -159,7 +159,7 @@ class Backbone:
             cache = model.select(model.concat([cache, parts[1][0]]), order)
             logits = torch.cat([logits, parts[1][1]], 1)[:, order]
         for n, (prompt, adapter) in enumerate(rows):
-            prefixes.keep(model, adapter, prompt, model.select(cache, [n]))
+            prefixes.keep(model, adapter, prompt, cache, n, len(rows))
         return cache, logits, [0 if each is None else each[1] for each in known]
 
     def extend(
@@ -226,7 +226,8 @@ class Backbone:
             text = cast("list[int]", own.tolist())  # pyright: ignore[reportUnknownMemberType]
         for number, (context, adapter) in enumerate(zip(self.contexts, self.adapters, strict=True)):
             read = (*prompts[context], *text)
-            prefixes.keep(model, adapter, read, model.select(cache, [number * count + place]))
+            rows = len(self.contexts) * count
+            prefixes.keep(model, adapter, read, cache, number * count + place, rows)
 
     def concat(self, caches: Sequence[Any], counts: Sequence[int]) -> Any:
         """The rows of several caches: all of the first context, then those of the next."""

@@ -4,11 +4,11 @@ Each row has its own constraint, settings and end. Streaming uses the same loop.
 """
 
 import time
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from collections.abc import Sequence as Requests
 from typing import Any, final
 
-from guideway.engine.captured import captured
+from guideway.engine.captured import captured, captures
 from guideway.engine.ensemble import Ensemble
 from guideway.engine.limits import checked
 from guideway.engine.marking import check_markable
@@ -16,6 +16,7 @@ from guideway.engine.memory import peak_memory
 from guideway.engine.model import LanguageModel
 from guideway.engine.request import Completion, Event, OnError, Request, raise_error
 from guideway.engine.sequence import Sequence
+from guideway.engine.sharing import shared
 from guideway.engine.speculation import Speculation
 from guideway.engine.step import Batch, step
 from guideway.engine.stopping import check_stop
@@ -44,10 +45,17 @@ class Decoding:
         requests: Requests[Request],
         on_error: OnError = raise_error,
         speculation: Speculation | None = None,
+        *,
+        shares: bool = False,
     ) -> None:
-        """Check the requests. If `on_error` returns, other rows continue."""
+        """Check the requests. If `on_error` returns, other rows continue.
+
+        With `shares`, batches that run in other threads at the same time share forwards with this,
+        unless steps are captured.
+        """
         self._ensemble = ensemble = Ensemble.of(model)
         self._on_error, self._speculation = on_error, speculation
+        self._shares = shares and not captures(ensemble)
         check_markable(ensemble.mark, requests)
         self._rows = [
             Sequence(number, request, ensemble.vocabulary, checked(request, ensemble))
@@ -62,25 +70,25 @@ class Decoding:
             if row.finish_reason is not None:
                 yield row.event()
         going = [row for row in self._rows if row.finish_reason is None]
-        if not going:
+        for event in self._run(going) if going else ():
+            error = self._rows[event.row].error
+            if error is not None and event.finish_reason is not None:
+                self._on_error(event.row, error)
+            yield event
+
+    def _run(self, going: list[Sequence]) -> Iterator[Event]:
+        if self._shares:
+            yield from shared(self._ensemble).run(self._ensemble, going, self._speculation)
             return
         batch = Batch.of(going, self._ensemble.device, self._speculation)
         while batch.rows:
             check_stop()
             if (launched := captured(self._ensemble, batch)) is not None:
-                yield from self._told(launched)
+                yield from launched
                 batch = launched.batch
                 continue
             events, batch = step(self._ensemble, batch)
-            yield from self._told(events)
-
-    def _told(self, events: Iterable[Event]) -> Iterator[Event]:
-        """The events; errors of rows are reported before them."""
-        for event in events:
-            error = self._rows[event.row].error
-            if error is not None and event.finish_reason is not None:
-                self._on_error(event.row, error)
-            yield event
+            yield from events
 
     @property
     def completions(self) -> list[Completion]:

@@ -1,28 +1,65 @@
 """Rows over a paged cache: one forward reads parts of new prompts and the last token of all others.
 
-    pages ─▶ logits of the texts whose next token is due ─▶ step.take ─▶ tokens ─▶ pages
+    drafts ─▶ pages ─▶ logits of the texts that can go on ─▶ step.verified ─▶ tokens ─▶ pages
 
 `Pages` is the protocol of such a cache; `engine.backends.transformers_paged` has transformers'.
-What happens between logits and tokens is that of every other loop (`engine.step.take`).
+What happens between logits and tokens is that of every other loop (`engine.step.verified`).
 """
 
-from collections.abc import Callable, Mapping
+import time
+from collections.abc import Callable, Container, Mapping
 from collections.abc import Sequence as Texts
+from dataclasses import dataclass
+from itertools import accumulate
 from typing import Any, Protocol, TypeAlias, final, runtime_checkable
 
 import torch
 from jaxtyping import Float
 from torch import Tensor
 
+from guideway.engine.ahead import Ahead
+from guideway.engine.drafts import NO_DRAFT, Draft
 from guideway.engine.ensemble import NO_SUMS, Backbone, Ensemble, EnsembleCache
 from guideway.engine.model import LanguageModel
 from guideway.engine.request import Event
 from guideway.engine.sequence import Sequence
-from guideway.engine.step import Batch, take
+from guideway.engine.speculation import Speculation
+from guideway.engine.step import Batch, verified
 
-Due: TypeAlias = Mapping[LanguageModel[Any], Float[Tensor, "texts vocabulary"]]
-Choose: TypeAlias = Callable[[Texts[int], Due], Texts[int | None]]
-"""Maps texts and each model's logits of their next token to these tokens; None ends a text."""
+Tokens: TypeAlias = Texts[int]
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class Due:
+    """The texts that can go on after a forward.
+
+    Attributes:
+        texts: their numbers.
+        drafted: for each, the draft that was read after its last token.
+        logits: of each model, after the last token of a text and after each drafted one; then those
+            of the next text.
+        known: for each, the tokens of its prompt that were in shared pages, so that they were not
+            read.
+        read: the number of tokens that the forward has read, those of other texts included.
+    """
+
+    texts: tuple[int, ...]
+    drafted: tuple[Draft, ...]
+    logits: Mapping[LanguageModel[Any], Float[Tensor, "tokens vocabulary"]]
+    known: tuple[int, ...]
+    read: int
+
+
+Choose: TypeAlias = Callable[[Due], Texts[Tokens | None]]
+"""Gives each text the drafted tokens that are right and one more; None ends it."""
+Drafted: TypeAlias = Callable[[Texts[int]], Texts[Draft]]
+"""Guesses of the next tokens of texts that came to `Choose` before."""
+
+
+def undrafted(texts: Texts[int]) -> list[Draft]:
+    """No guesses."""
+    return [NO_DRAFT] * len(texts)
 
 
 @runtime_checkable  # the tests check annotations
@@ -35,6 +72,7 @@ class Pages(Protocol):
       The logits are those of the models after that text alone (in float32, up to rounding).
     - Every text comes to `choose` after finitely many steps, and again after each of its tokens.
     - A text that ended or was removed does not come again, and its pages are free.
+    - A drafted token that is not chosen is forgotten. Pages need not read what is drafted.
     """
 
     @property
@@ -50,8 +88,8 @@ class Pages(Protocol):
         """Forget a text."""
         ...
 
-    def step(self, choose: Choose) -> None:
-        """Run the models once, if there is a text."""
+    def step(self, choose: Choose, draft: Drafted = undrafted, held: Container[int] = ()) -> None:
+        """Run the models once, if there is a text; `held` ones that were chosen before wait."""
         ...
 
 
@@ -80,100 +118,106 @@ class PagedRows:
     def __init__(self, pages: Pages) -> None:
         """No rows yet."""
         self._pages = pages
-        self._rows: dict[int, tuple[Sequence, Ensemble]] = {}
-        self._batches: dict[Ensemble, Batch] = {}
+        self._rows: dict[int, tuple[Sequence, Ensemble, Speculation | None]] = {}
+        self._joining = list[Sequence]()
+        self._ahead = Ahead()
+        self.forwards = 0
 
-    def add(self, row: Sequence, ensemble: Ensemble) -> None:
-        """Let a row join."""
-        self._rows[row.number] = row, ensemble
-        self._pages.add(row.number, row.request.prompt)
+    def add(
+        self, row: Sequence, ensemble: Ensemble, speculation: Speculation | None = None
+    ) -> None:
+        """Let a row join when its mask is there."""
+        self._rows[row.number] = row, ensemble, speculation
+        self._joining.append(row)
 
     def remove(self, row: Sequence) -> None:
         """Forget a row."""
         del self._rows[row.number]
-        self._pages.remove(row.number)
+        if row in self._joining:
+            self._joining.remove(row)
+        else:
+            self._pages.remove(row.number)
 
     def step(self) -> list[Event]:
         """Run the models once."""
-        moved = list[Sequence]()
+        events, held, began = list[Event](), self._held(), 0.0
 
-        def choose(texts: Texts[int], due: Due) -> list[int | None]:
-            moved.extend(self._rows[text][0] for text in texts)
-            self._take(texts, due)
-            return [None if row.finish_reason else row.tokens[-1] for row in moved]
+        def draft(texts: Texts[int]) -> list[Draft]:
+            nonlocal began
+            drafts = [NO_DRAFT] * len(texts)
+            for (_, speculation), places in self._groups(texts).items():
+                if speculation is not None:
+                    found = speculation.drafts([self._rows[texts[place]][0] for place in places])
+                    for place, each in zip(places, found, strict=True):
+                        drafts[place] = each
+            began = time.perf_counter()
+            return drafts
 
-        self._pages.step(choose)
+        def choose(due: Due) -> list[Tokens | None]:
+            seconds = time.perf_counter() - began
+            self.forwards += 1
+            rows = [self._rows[text][0] for text in due.texts]
+            before = [len(row.tokens) for row in rows]
+            for row, known in zip(rows, due.known, strict=True):
+                row.cached = known
+            for group, places in self._groups(due.texts).items():
+                events.extend(self._take(*group, due, places, seconds))
+            pairs = zip(rows, before, strict=True)
+            return [None if row.finish_reason else row.tokens[count:] for row, count in pairs]
+
+        self._pages.step(choose, draft, held)
+        if held and not events:
+            self._ahead.wait()
         self._rows = {n: each for n, each in self._rows.items() if not each[0].finish_reason}
-        return [row.event() for row in moved]
+        return events
 
-    def _take(self, texts: Texts[int], due: Due) -> None:
-        """A token more in each of these rows, those of one ensemble together."""
-        groups: dict[Ensemble, list[int]] = {}
+    def _held(self) -> set[int]:
+        """The rows whose masks are late; others that wait to join do so."""
+        held, numbers = set[int](), [*self._rows]
+        for (_, speculation), places in self._groups(numbers).items():
+            rows = [self._rows[numbers[place]][0] for place in places]
+            held |= {rows[place].number for place in self._ahead.late(rows, speculation)}
+        for row in self._joining:
+            if row.number not in held:
+                self._pages.add(row.number, row.request.prompt)
+        self._joining = [row for row in self._joining if row.number in held]
+        return held
+
+    def _groups(self, texts: Texts[int]) -> dict[tuple[Ensemble, Speculation | None], list[int]]:
+        """The places of texts by their expression and drafts."""
+        groups = dict[tuple[Ensemble, Speculation | None], list[int]]()
         for place, text in enumerate(texts):
-            groups.setdefault(self._rows[text][1], []).append(place)
-        batches, self._batches = self._batches, {}
-        for ensemble, places in groups.items():
-            rows = tuple(self._rows[texts[place]][0] for place in places)
-            batch = batches.get(ensemble)
-            if batch is None or batch.rows != rows:
-                batch = Batch.of(rows, ensemble.device)
-            self._batches[ensemble] = batch
-            index = torch.tensor(places, device=ensemble.device)
-            logits = {
-                leaf: row
-                for backbone in ensemble.backbones
-                for leaf, row in backbone.split(due[backbone.model][None, index], len(rows)).items()
-            }
-            cache = EnsembleCache((), len(rows), NO_SUMS, NO_SUMS)
-            take(ensemble, cache, logits, batch, [*range(len(rows))])
-            for row in rows:
-                row.count(0, 0)
+            groups.setdefault(self._rows[text][1:], []).append(place)
+        return groups
 
-
-@final
-class FakePages:
-    """Pages without a cache, for tests: models read each text anew, and prompts in chunks.
-
-    Example:
-        >>> from guideway.engine.fake import FakeModel
-        >>> from guideway.vocabulary.spellings import Vocabulary
-        >>> vocabulary = Vocabulary([b"a", b"b", b"<eos>"], eos_ids={2})
-        >>> model = FakeModel.table(vocabulary, [[0, 1, 0], [0, 0, 1], [0, 0, 0]])
-        >>> pages = FakePages([model], chunk=2)
-        >>> pages.add(7, [1, 0, 0])
-        >>> for _ in range(3):
-        ...     pages.step(lambda texts, due: print(texts, due[model].tolist()) or [1])
-        [7] [[0.0, 1.0, 0.0]]
-        [7] [[0.0, 0.0, 1.0]]
-    """
-
-    def __init__(
-        self, models: Texts[LanguageModel[Any]], *, chunk: int = 4, capacity: int = 1 << 20
-    ) -> None:
-        """Pages of these models that read at most `chunk` tokens of a prompt in a step."""
-        self.capacity, self._models, self._chunk = capacity, models, chunk
-        self._texts: dict[int, list[int]] = {}
-        self._unread: dict[int, int] = {}
-
-    def add(self, text: int, prompt: Texts[int]) -> None:
-        """Add a text."""
-        self._texts[text], self._unread[text] = [*prompt], len(prompt)
-
-    def remove(self, text: int) -> None:
-        """Forget a text."""
-        del self._texts[text], self._unread[text]
-
-    def step(self, choose: Choose) -> None:
-        """Read a part of each text; choose where it is at its end."""
-        for text, unread in self._unread.items():
-            self._unread[text] = max(0, unread - self._chunk)
-        due = [text for text, unread in self._unread.items() if not unread]
-        if not due:
-            return
-        prompts = [self._texts[text] for text in due]
-        logits = {model: model.prefill(prompts)[1] for model in self._models}
-        for text, token in zip(due, choose(due, logits), strict=True):
-            if token is None:
-                self.remove(text)
-            else:
-                self._texts[text].append(token)
+    def _take(
+        self,
+        ensemble: Ensemble,
+        speculation: Speculation | None,
+        due: Due,
+        places: list[int],
+        seconds: float,
+    ) -> list[Event]:
+        """A token more in each of these rows, and more where a draft was right."""
+        rows = [self._rows[due.texts[place]][0] for place in places]
+        drafts = [due.drafted[place] for place in places]
+        ends = [*accumulate(1 + len(draft.tokens) for draft in due.drafted)]
+        longest = 1 + max(len(draft.tokens) for draft in drafts)
+        columns = [  # of a row whose draft is shorter, the last one comes again
+            [min(ends[place] - 1 - len(draft.tokens) + n, ends[place] - 1) for n in range(longest)]
+            for place, draft in zip(places, drafts, strict=True)
+        ]
+        index = torch.tensor(columns, device=ensemble.device)
+        logits = {
+            leaf: part
+            for each in ensemble.backbones
+            for leaf, part in each.split(due.logits[each.model][None, index], len(rows)).items()
+        }
+        batch = Batch.of(rows, ensemble.device)
+        cache = EnsembleCache((), len(rows), NO_SUMS, NO_SUMS)
+        events, accepted = verified(ensemble, batch, cache, logits, NO_SUMS, drafts)
+        for row, draft, right in zip(rows, drafts, accepted, strict=True):
+            row.count(len(draft.tokens), right)
+        if speculation is not None:
+            speculation.judge(rows, drafts, accepted, seconds, tokens=due.read)
+        return events

@@ -89,11 +89,19 @@ class PrefixCache:
         return model.crop(model.select(text.cache, [0]), [len(text.tokens) - length]), length
 
     def keep(
-        self, model: CroppingModel[Any], adapter: Any, tokens: Sequence[int], cache: Any
+        self,
+        model: CroppingModel[Any],
+        adapter: Any,
+        tokens: Sequence[int],
+        cache: Any,
+        row: int = 0,
+        rows: int = 1,
     ) -> None:
-        """Keep a cache of one row, instead of texts that begin this one."""
-        size = model.nbytes(cache)
-        if size > self._most or len(tokens) < LEAST:
+        """Keep one row of a cache of `rows`, instead of texts that begin this one."""
+        if len(tokens) < LEAST or model.nbytes(cache) > self._most * rows:
+            return
+        cache = model.select(cache, [row])
+        if (size := model.nbytes(cache)) > self._most:
             return
         ids, version = np.array(tokens, np.int64), model.version
         with self._lock:

@@ -96,6 +96,7 @@ class Stats:
 
     Attributes:
         time_to_first_token: from the call to the first token, with the prompt's forward pass.
+        queue_time: the part of it before an engine took the request, compiling included; else 0.
         time_per_output_token: mean time between two tokens after the first; 0 for one token.
         tokens_per_second: tokens of this row per second of its whole time.
         mask_time: time spent in the constraint, all steps together.
@@ -123,6 +124,7 @@ class Stats:
     forwards: int = 0
     drafted: int = 0
     accepted: int = 0
+    queue_time: float = 0.0
 
 
 @final

@@ -47,6 +47,7 @@ class Sequence:
         lost: the greatest rank of the tokens that the budget removed from this step; −∞ if none.
         shortened: the budget has changed the text.
         cached: tokens of the prompt that the prefix cache had.
+        queued: seconds before an engine took it.
         error: why it failed, or None.
     """
 
@@ -75,7 +76,7 @@ class Sequence:
         self._events = 0  # tokens in earlier events
         self._crowded = 0  # refusals of the cursor that are known
         self._mask_time = 0.0
-        self.cached = 0
+        self.cached, self.queued = 0, 0.0
         self._forwards = self._drafted = self._accepted = 0
         self._began = self._first = self._last = time.perf_counter()
 
@@ -87,6 +88,10 @@ class Sequence:
         self._began = self._first = self._last = now
         if not self.vocabulary.eos_ids and self._cursor.over:
             self.finish_reason = "stop"
+
+    def admit(self, now: float) -> None:
+        """Note that an engine takes it."""
+        self.queued = now - self._began
 
     @property
     def constrained(self) -> bool:
@@ -269,6 +274,7 @@ class Sequence:
             forwards=self._forwards,
             drafted=self._drafted,
             accepted=self._accepted,
+            queue_time=self.queued,
         )
 
     def _kept(self, taken: bool, rank: float = math.inf) -> bool:

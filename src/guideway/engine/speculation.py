@@ -7,10 +7,11 @@ With α the share of drafted tokens of an origin that are right, γ drafted toke
 
 from collections.abc import Sequence as Listed
 from typing import Final, final
+from weakref import WeakKeyDictionary
 
 from torch import Tensor
 
-from guideway.engine.drafts import NO_DRAFT, Draft, Drafter, Origin, Seeing
+from guideway.engine.drafts import NO_DRAFT, Draft, Drafter, Lookup, Origin, Seeing
 from guideway.engine.sequence import Sequence
 
 MOST: Final = 24  # drafted tokens that one forward reads in each row
@@ -89,16 +90,26 @@ class Speculation:
         """`rates` and `costs` are shared by all texts of a model."""
         self._drafter, self._rates, self._costs = drafter, rates, costs
         self.sees = isinstance(drafter, Seeing)  # drafts need hidden states
+        self._prepared = WeakKeyDictionary[Sequence, tuple[int, Draft]]()  # by steps of the row
 
-    def drafts(self, rows: Listed[Sequence]) -> list[Draft]:
-        """A draft for each row."""
-        room = min(row.most - len(row.tokens) for row in rows)
-        most = min(MOST, room)
+    def prepare(self, row: Sequence) -> None:
+        """Draft for a row before its step, if no model is needed for that."""
+        if isinstance(self._drafter, Lookup):
+            self._prepared[row] = row.steps, self._drafter.draft([row], MOST)[0]
+
+    def drafts(self, rows: Listed[Sequence], room: int = MOST) -> list[Draft]:
+        """A draft of at most `room` tokens for each row."""
+        most = min(MOST, room, max(row.most - len(row.tokens) for row in rows))
         if self._drafter.seconds:
             most = self._length(len(rows), [[self._rates.rate(("model", 0))] * most] * len(rows))
         if most < 1:
             return [NO_DRAFT] * len(rows)
-        drafts = self._drafter.draft(rows, most)
+        prepared = [self._prepared.pop(row, (-1, NO_DRAFT)) for row in rows]
+        pairs = zip(rows, prepared, strict=True)
+        if all(row.steps == steps for row, (steps, _) in pairs):
+            drafts = [draft.cut(most) for _, draft in prepared]
+        else:
+            drafts = self._drafter.draft(rows, most)
         odds = [[self._rates.rate(origin) for origin in draft.origins] for draft in drafts]
         length = self._length(len(rows), odds, drafting=0.0)
         return [draft.cut(length) for draft in drafts]
@@ -108,15 +119,20 @@ class Speculation:
         rows: Listed[Sequence],
         drafts: Listed[Draft],
         accepted: Listed[int],
-        seconds: float,
+        seconds: float | None,
         states: Listed[Tensor] = (),
+        tokens: int | None = None,
     ) -> None:
-        """Learn from a forward that took so many seconds, and from its hidden states."""
+        """Learn from a forward of so many seconds, and from its hidden states.
+
+        `seconds` is None if it has read prompts, `tokens` if each row has read as many.
+        """
         if isinstance(self._drafter, Seeing):
             read = zip(rows, accepted, states, strict=False)  # after prompts, there are no states
             self._drafter.see({row.number: state[right] for row, right, state in read})
-        longest = max(len(draft.tokens) for draft in drafts)
-        self._costs.note(len(rows) * (1 + longest), seconds)
+        if seconds is not None:
+            longest = max(len(draft.tokens) for draft in drafts)
+            self._costs.note(tokens or len(rows) * (1 + longest), seconds)
         for row, draft, right in zip(rows, drafts, accepted, strict=True):
             self._rates.note(draft, right)
             if row.finish_reason is not None:

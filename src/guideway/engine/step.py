@@ -15,7 +15,7 @@ from guideway.engine.ensemble import Ensemble, EnsembleCache, Logits, States
 from guideway.engine.marking import Marking
 from guideway.engine.request import Event
 from guideway.engine.sequence import Sequence
-from guideway.engine.speculation import Speculation
+from guideway.engine.speculation import MOST, Speculation
 from guideway.engine.trace import Recorder
 from guideway.logits.evaluate import Step, evaluate
 from guideway.logits.expr import Leaf
@@ -55,19 +55,20 @@ def step(ensemble: Ensemble, batch: Batch) -> tuple[list[Event], Batch]:
     rows, before = batch.rows, [len(row.tokens) for row in batch.rows]
     drafts, states = [NO_DRAFT] * len(rows), States()
     if batch.speculation is not None and batch.cache is not None:
-        drafts = batch.speculation.drafts(rows)
+        drafts = batch.speculation.drafts(rows, _room(ensemble, rows))
     began = time.perf_counter()
     cache, logits, sums = forward(ensemble, batch, drafts, states)
     if batch.speculation is not None and ensemble.device.type != "cpu":
         torch.accelerator.synchronize()  # the draw would wait for the forward anyway
     seconds = time.perf_counter() - began
-    events, accepted = _verified(ensemble, batch, cache, logits, sums, drafts)
+    events, accepted = verified(ensemble, batch, cache, logits, sums, drafts)
     for row, known in zip(rows, cache.known, strict=False):  # after the prompts only
         row.cached = known
     for row, draft, right in zip(rows, drafts, accepted, strict=True):
         row.count(len(draft.tokens), right)
     if batch.speculation is not None:
-        batch.speculation.judge(rows, drafts, accepted, seconds, states)
+        known = None if batch.cache is None else seconds  # a prompt is longer than a draft
+        batch.speculation.judge(rows, drafts, accepted, known, states)
     cache = _accepted(ensemble, cache, logits, sums, accepted)
     ended = {place for place, row in enumerate(rows) if row.finish_reason is not None}
     for place in ended:
@@ -77,18 +78,29 @@ def step(ensemble: Ensemble, batch: Batch) -> tuple[list[Event], Batch]:
     return events, rest(ensemble, replace(batch, cache=cache), kept)
 
 
+def _room(ensemble: Ensemble, rows: abc.Sequence[Sequence]) -> int:
+    """The tokens that every row can still read, because shorter drafts are padded."""
+    room = [MOST]
+    for row in rows:
+        for reading, prompt in zip(ensemble.contexts, row.request.prompts, strict=True):
+            if (limit := reading.model.context) is not None:
+                room.append(limit - len(prompt) - len(row.tokens))
+    return min(room)
+
+
 def rest(ensemble: Ensemble, batch: Batch, kept: list[int]) -> Batch:
-    """The batch of some rows of a batch that has a cache."""
-    if not kept or batch.cache is None:
+    """The batch of some rows of a batch."""
+    if not kept:
         return replace(batch, rows=(), cache=None)
     if len(kept) == len(batch.rows):
         return batch
     rows = [batch.rows[place] for place in kept]
     fewer = Batch.of(rows, ensemble.device, batch.speculation)
-    return replace(fewer, cache=ensemble.select(batch.cache, kept))
+    cache = batch.cache
+    return replace(fewer, cache=None if cache is None else ensemble.select(cache, kept))
 
 
-def _verified(
+def verified(
     ensemble: Ensemble,
     batch: Batch,
     cache: EnsembleCache,

@@ -22,6 +22,11 @@ def check_stop() -> None:
         raise asyncio.CancelledError
 
 
+def awaited() -> bool:
+    """Return True in a thread of `in_thread`."""
+    return _stop.get() is not None
+
+
 async def in_thread(
     function: Callable[Given, Made], *args: Given.args, **more: Given.kwargs
 ) -> Made:

@@ -3,7 +3,6 @@ out. `tests/laws/test_pages.py` compares the logits, `tests/test_foreign_names.p
 
 import inspect
 import threading
-from collections.abc import Sequence
 from typing import Any
 
 import pytest
@@ -26,12 +25,13 @@ class Reading:
     def count(self, module: Any, given: tuple[torch.Tensor, ...], output: Any) -> None:
         self.read += given[0].numel()
 
-    def choose(self, texts: Sequence[int], due: Due) -> list[int | None]:
-        for text in texts:
+    def choose(self, due: Due) -> list[list[int] | None]:
+        for text in due.texts:
             self.left[text] -= 1
         self.left = {text: left for text, left in self.left.items() if left}
-        rows = due[self.model].argmax(1).tolist()
-        return [row if text in self.left else None for text, row in zip(texts, rows, strict=True)]
+        rows = due.logits[self.model].argmax(1).tolist()
+        pairs = zip(due.texts, rows, strict=True)
+        return [[row] if text in self.left else None for text, row in pairs]
 
     def run(self, prompts: dict[int, list[int]], most: int) -> int:
         """The number of tokens read for these prompts and `most` steps of each."""
@@ -112,7 +112,7 @@ def test_a_forward_in_another_thread_is_not_touched():
 
     pages.add(0, [*range(50)])
     hook = model.module.get_input_embeddings().register_forward_hook(beside)
-    pages.step(lambda texts, due: [None])
+    pages.step(lambda due: [None])
     hook.remove()
     found.append(model.prefill([prompt])[1])
     assert len(found) == 2

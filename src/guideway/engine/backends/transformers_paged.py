@@ -14,7 +14,7 @@ checks each of them. A model is used only if its logits agree with those of a pl
 
 import inspect
 import logging
-from collections.abc import Sequence
+from collections.abc import Container, Sequence
 from typing import Any, Final, TypeAlias, final
 
 import torch
@@ -22,8 +22,9 @@ from jaxtyping import Float
 from torch import Tensor
 
 from guideway.engine.backends.transformers import TransformersModel
+from guideway.engine.drafts import NO_DRAFT, Draft
 from guideway.engine.model import LanguageModel
-from guideway.engine.paged import Choose, Due
+from guideway.engine.paged import Choose, Drafted, Due, Tokens, undrafted
 from guideway.errors import UnsupportedError
 
 PAGE: Final = 32  # tokens of a block; only whole blocks are shared
@@ -96,6 +97,7 @@ class TransformersPages:
         finally:
             log.disabled = False
         self.capacity: int = self._processor.cache.num_blocks * PAGE
+        self._known = dict[str, int]()  # tokens of each text that it found in shared blocks
         self._probe()
 
     def add(self, text: int, prompt: Sequence[int]) -> None:
@@ -104,36 +106,84 @@ class TransformersPages:
 
     def remove(self, text: int) -> None:
         """Forget a text, at the next step."""
+        self._known.pop(str(text), None)
         self._manager.cancel_request(str(text))
         self._processor.scheduler.block_new_requests = False
 
     @torch.no_grad()
-    def step(self, choose: Choose) -> None:
+    def step(self, choose: Choose, draft: Drafted = undrafted, held: Container[int] = ()) -> None:
         """One forward of each model over a batch."""
-        processor = self._processor
-        if not processor.prepare_next_batch():
+        processor, active = self._processor, self._processor.scheduler.active_requests
+        waiting = {name: active.pop(name) for name in [*active] if int(name) in held}
+        guesses = self._drafted(draft)
+        prepared = processor.prepare_next_batch()
+        active.update(waiting)
+        if not prepared:
             return
         inputs = processor.inputs_and_outputs
         arguments: Arguments = dict(inputs.get_model_kwargs())
         # During a forward, transformers writes it into the model's configuration, where forwards in
         # other threads read it. The default is the same: causal without a mask only.
         del arguments["is_causal"]
-        due = [each.state.request_id for each in inputs.requests_in_batch if each.has_new_token]
-        arguments["logits_indices"] = arguments["logits_indices"][: len(due)]
-        logits: Due = {
+        read, due, wanted = 0, list[Any](), list[int]()
+        for each in inputs.requests_in_batch:
+            read += each.query_length
+            name = each.state.request_id
+            self._known.setdefault(name, each.state.position_offset - each.query_length)
+            if each.has_new_token:
+                due.append(each)
+                guess = guesses.get(id(each.state), NO_DRAFT)
+                wanted += range(read - 1 - len(guess.tokens), read)
+        device = self._models[0].device
+        arguments["logits_indices"] = torch.tensor(wanted, dtype=torch.int64, device=device)
+        logits: dict[LanguageModel[Any], Tensor] = {
             model: self._forward(model, cache, arguments)
             for model, cache in zip(self._models, self._caches, strict=True)
         }
-        tokens = choose([int(text) for text in due], logits) if due else ()
-        if due:
-            given = torch.tensor([token or 0 for token in tokens])
-            inputs.output_ids[0, : len(due)].copy_(given)
+        texts = tuple(int(each.state.request_id) for each in due)
+        drafted = tuple(guesses.get(id(each.state), NO_DRAFT) for each in due)
+        known = tuple(self._known[each.state.request_id] for each in due)
+        tokens = choose(Due(texts, drafted, logits, known, read)) if due else ()
+        for place, (each, guess, own) in enumerate(zip(due, drafted, tokens, strict=True)):
+            inputs.output_ids[0, place] = own[-1] if own else 0
+            if guess.tokens:
+                self._forget(each, len(guess.tokens), own[:-1] if own else ())
         processor.update_batch()
-        for text, token in zip(due, tokens, strict=True):
-            if token is None:
-                processor.scheduler.finish_request(text)
+        for each, own in zip(due, tokens, strict=True):
+            if own is None:
+                del self._known[each.state.request_id]
+                processor.scheduler.finish_request(each.state.request_id)
                 # transformers sets it when it takes blocks from a text, until another one ends.
                 processor.scheduler.block_new_requests = False
+
+    def _drafted(self, draft: Drafted) -> dict[int, Draft]:
+        """Let texts read drafted tokens after their last one; the drafts, by the state's id.
+
+        Half of a forward is kept for prompts. A window that slides forgets what it writes over, so
+        nothing that is read there can be taken back.
+        """
+        guesses = dict[int, Draft]()
+        if not self._processor.cache.use_prefix_sharing:
+            return guesses
+        active = self._processor.scheduler.active_requests  # also what was removed just now
+        known = (active[name] for name in self._known if name in active)
+        states = [each for each in known if each.generated_tokens]
+        room = max(0, self._processor.max_batch_tokens - len(states)) // 2
+        found = draft([int(each.request_id) for each in states]) if states else ()
+        for state, each in zip(states, found, strict=True):
+            guesses[id(state)] = guess = each.cut(room)
+            state.tokens_to_process = [state.generated_tokens[-1], *guess.tokens]
+            room -= len(guess.tokens)
+        return guesses
+
+    def _forget(self, read: Any, guessed: int, right: Tokens) -> None:
+        """Go back to the last drafted token that was right; later ones are written over."""
+        state = read.state
+        state.position_offset -= read.query_length
+        length = read.query_length - guessed + len(right)
+        read.complete_blocks = self._processor.cache.count_new_complete_blocks(state, length)
+        state.position_offset += length
+        state.generated_tokens += right
 
     def _forward(
         self, model: TransformersModel, cache: Any, arguments: Arguments
@@ -175,8 +225,8 @@ class TransformersPages:
             expected = {model: model.prefill([prompt])[1][0] for model in self._models}
             seen = dict[LanguageModel[Any], Tensor]()
 
-            def keep(due: Sequence[int], logits: Due, seen: Any = seen) -> list[None]:
-                seen |= {model: rows[0] for model, rows in logits.items()}
+            def keep(due: Due, seen: Any = seen) -> list[None]:
+                seen |= {model: rows[0] for model, rows in due.logits.items()}
                 return [None]
 
             self.add(-1 - text, prompt)  # numbers that no text has
