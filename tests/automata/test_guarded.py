@@ -14,7 +14,6 @@ from guideway.automata.derivative import Derivatives
 from guideway.automata.least import LONGEST
 from guideway.constraints.compiled import CompiledConstraint
 from guideway.errors import LimitError
-from guideway.lowering.aheads import looking, passed
 from guideway.lowering.expr import (
     ANYTHING,
     EMPTY,
@@ -26,6 +25,8 @@ from guideway.lowering.expr import (
     complement,
     concat,
     literal,
+    looking,
+    passed,
     repeat,
     stop,
 )

@@ -16,8 +16,7 @@ from guideway.automata.derivative import Derivatives
 from guideway.constraints.compiled import CompiledConstraint
 from guideway.lowering.json_members import MembersTemplate
 from guideway.lowering.json_objects import ObjectTemplate
-from guideway.lowering.json_schema import Lowering, told_apart
-from guideway.lowering.json_tame import TameLowering
+from guideway.lowering.json_schema import Lowering, TameLowering, told_apart
 from guideway.masks.objects import MemberNodes
 from guideway.syntax.json_schema_tame import _Check
 

@@ -2,7 +2,7 @@
 
 import json
 
-from guideway.lowering.json_alike import Alike
+from guideway.lowering.json_meaning import Alike
 from guideway.syntax.json_schema import parse_json_schema
 from guideway.syntax.json_schema_source import JsonSchema
 from json_parts import PARTS

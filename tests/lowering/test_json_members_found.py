@@ -7,7 +7,8 @@ import pytest
 import guideway as gw
 from guideway.automata.derivative import Derivatives
 from guideway.constraints.compiled import CompiledConstraint
-from guideway.lowering import json_members, json_members_found
+from guideway.lowering import json_members
+from guideway.lowering import json_members_least as json_members_found
 from guideway.lowering.expr import ALL_BYTES, ANYTHING, EPSILON, literal
 from guideway.lowering.json_exclusive import Unlike
 from guideway.lowering.json_formulas import (

@@ -13,8 +13,10 @@ from guideway.errors import LimitError
 from guideway.lowering import (
     json_cases,
     json_members,
-    json_members_found,
     json_progress,
+)
+from guideway.lowering import (
+    json_members_least as json_members_found,
 )
 from guideway.lowering import (
     json_members_least as json_members_lives,

@@ -19,8 +19,7 @@ from guideway.lowering.expr import (
     literal,
     repeat,
 )
-from guideway.lowering.lark import lower_lark
-from guideway.lowering.lark_contextual import Places, ReadLine, lower_lark_contextual
+from guideway.lowering.lark import Places, ReadLine, lower_lark, lower_lark_contextual
 from guideway.lowering.lark_terminals import firsts, one_word
 from guideway.lowering.nodes import Concat
 from guideway.lowering.sources import lower_source
@@ -270,7 +269,7 @@ def test_texts_that_are_long_and_deep_are_read():
 
 def test_answers_are_the_same_after_all_is_forgotten(monkeypatch):
     monkeypatch.setattr("guideway.lowering.lark_plans.REMEMBERED", 0)
-    monkeypatch.setattr("guideway.lowering.lark_contextual.REMEMBERED", 0)
+    monkeypatch.setattr("guideway.lowering.lark.REMEMBERED", 0)
     text = GRAMMARS[1]
     assert accepted(lowered(text), "abc", 3) == parsed(lark.Lark(text, parser="lalr"), "abc", 3)
 

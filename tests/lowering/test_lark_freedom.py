@@ -6,7 +6,7 @@ from lark.indenter import PythonIndenter
 
 from guideway.errors import GuidewayError
 from guideway.lowering.expr import ALL_BYTES
-from guideway.lowering.lark_contextual import freedom
+from guideway.lowering.lark import freedom
 from guideway.lowering.lark_plans import Automaton, Frame, always_completed
 from guideway.lowering.lark_scanners import Scanners
 from guideway.syntax.lark_errors import END, LarkTable

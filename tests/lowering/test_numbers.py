@@ -14,10 +14,10 @@ from guideway.automata.derivative import Derivatives
 from guideway.errors import LimitError, UnsupportedError
 from guideway.lowering.expr import EMPTY
 from guideway.lowering.nodes import Expr
-from guideway.lowering.number_ranges import exponents
 from guideway.lowering.numbers import (
     all_but,
     exactly,
+    exponents,
     lower_numbers,
     lower_other_numbers,
     multiples,

@@ -1,6 +1,6 @@
 """A table of what was made: it holds so many, and begins anew when it is full."""
 
-from guideway.lowering.recalled import Recalled
+from guideway.lowering.json_objects import Recalled
 
 
 def test_what_was_kept_is_found_until_the_table_is_full() -> None:

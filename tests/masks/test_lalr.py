@@ -10,7 +10,7 @@ import pytest
 import guideway as gw
 from guideway.automata.derivative import Derivatives
 from guideway.errors import GuidewayError
-from guideway.lowering.lark_contextual import Places
+from guideway.lowering.lark import Places
 from guideway.masks import gallery, network, verdicts
 from guideway.masks.arena import Arena
 from guideway.masks.forest import unpack

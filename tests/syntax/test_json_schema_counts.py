@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 
 from guideway.syntax.json_schema_counts import Counts
-from guideway.syntax.json_schema_tame_tree import ASSERTED
+from guideway.syntax.json_schema_parts import ASSERTED
 from guideway.syntax.json_schema_verdicts import UNTOLD, Verdicts
 
 WRONG: Any = {"minimum": "a"}

@@ -1,6 +1,6 @@
 """What a late part needs is told only where all in it is what it can be."""
 
-from guideway.syntax.json_schema_later import needs_of_late
+from guideway.syntax.json_schema_verdicts import needs_of_late
 
 
 def test_patterns_that_are_no_object_are_left_to_who_reads_all():

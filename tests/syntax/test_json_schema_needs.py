@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from guideway.syntax.json_schema_needs import needs
+from guideway.syntax.json_schema_verdicts import needs
 
 TEXT = {"type": "string"}
 

@@ -8,8 +8,8 @@ import pytest
 from guideway.lowering.formats import lower_format
 from guideway.lowering.regex import lower_regex
 from guideway.lowering.regular import contains
-from guideway.syntax.json_schema_strings import has_string, satisfies, strings
 from guideway.syntax.json_schema_tree import FORMATS
+from guideway.syntax.json_schema_verdicts import has_string, satisfies, strings
 from guideway.syntax.regex import parse_regex
 
 LETTERS = "az09:/.@-TPDZ"

@@ -10,12 +10,11 @@ from guideway.automata.derivative import Derivatives
 from guideway.errors import GuidewayError, SourceError, UnsupportedError
 from guideway.lowering.expr import EMPTY
 from guideway.lowering.json_schema import lower_json_schema
-from guideway.syntax import json_schema_crowds, json_schema_tame
+from guideway.syntax import json_schema_counts, json_schema_tame
 from guideway.syntax.json_schema import parse_json_schema
+from guideway.syntax.json_schema_parts import TameSchema, Targets
 from guideway.syntax.json_schema_source import JsonSchema
 from guideway.syntax.json_schema_tame import read_tame
-from guideway.syntax.json_schema_tame_tree import TameSchema
-from guideway.syntax.json_schema_targets import Targets
 from guideway.syntax.json_text import Json, read_json
 
 DRAFT_4 = {"$schema": "http://json-schema.org/draft-04/schema#"}
@@ -341,13 +340,13 @@ def test_what_is_within_others_is_not_looked_at_anew_from_each_of_them(
     deep: Json = True
     for _ in range(3000):
         deep = {"not": deep}
-    calls, look = [0], json_schema_crowds.schemas_at
+    calls, look = [0], json_schema_counts.schemas_at
 
     def counted(*given: Any) -> Any:
         calls[0] += 1
         return look(*given)
 
-    monkeypatch.setattr(json_schema_crowds, "schemas_at", counted)
+    monkeypatch.setattr(json_schema_counts, "schemas_at", counted)
     assert read_tame(deep, strict=False) is not None
     assert 0 < calls[0] < 110_000
 

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from guideway.syntax.json_schema_tame_graph import Instances, has_loop, reaching
+from guideway.syntax.json_schema_parts import Instances, has_loop, reaching
 
 PARTS: list[dict[str, Any]] = [{} for _ in range(6)]
 NUMBERS = st.integers(0, len(PARTS) - 1)

@@ -11,9 +11,9 @@ import pytest
 from guideway.automata.derivative import Derivatives
 from guideway.lowering.expr import EMPTY
 from guideway.lowering.json_schema import Lowering
+from guideway.syntax.json_schema_parts import ASSERTED
 from guideway.syntax.json_schema_source import JsonSchema
 from guideway.syntax.json_schema_tame import read_tame
-from guideway.syntax.json_schema_tame_tree import ASSERTED
 from guideway.syntax.json_schema_verdicts import UNTOLD, Instance, Verdicts
 from guideway.syntax.json_text import read_json
 

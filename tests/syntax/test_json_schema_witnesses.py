@@ -6,8 +6,8 @@ from typing import Any
 import pytest
 
 from guideway.syntax import json_schema_witnesses
-from guideway.syntax.json_schema_crowds import Crowds
-from guideway.syntax.json_schema_tame_tree import ASSERTED
+from guideway.syntax.json_schema_counts import Crowds
+from guideway.syntax.json_schema_parts import ASSERTED
 from guideway.syntax.json_schema_verdicts import UNTOLD, Verdicts
 from guideway.syntax.json_schema_witnesses import Witnesses
 

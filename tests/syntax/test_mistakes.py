@@ -13,7 +13,7 @@ from tokenizers import Tokenizer
 import guideway as gw
 from guideway import GuidewayWarning, SourceError
 from guideway.engine.fake import FakeModel
-from guideway.syntax.json_schema_silent import check_keywords
+from guideway.syntax.json_schema_source import check_keywords
 from guideway.syntax.sources import Literal, source
 from small_tokenizers import byte_level
 

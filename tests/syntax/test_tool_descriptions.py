@@ -12,7 +12,7 @@ from pydantic import BaseModel, Field
 from transformers.utils.chat_template_utils import get_json_schema
 
 import guideway as gw
-from guideway.syntax.tool_descriptions import as_mapping, read_descriptions
+from guideway.syntax.tools import as_mapping, read_descriptions
 from tool_samples import PLAIN
 
 CITY = {

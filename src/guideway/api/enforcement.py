@@ -16,8 +16,14 @@ from typing import Literal as OneOf
 
 from guideway.syntax.gbnf import Grammar, parse_gbnf
 from guideway.syntax.json_schema import parse_json_schema
-from guideway.syntax.json_schema_resources import JSON_TEXT, LATEST, READ, Draft, find_draft
-from guideway.syntax.json_schema_resources import parts_of as schema_parts
+from guideway.syntax.json_schema_resources import (
+    JSON_TEXT,
+    LATEST,
+    READ,
+    Draft,
+    find_draft,
+    schemas_in,
+)
 from guideway.syntax.json_schema_source import Formats, JsonSchema
 from guideway.syntax.json_schema_tree import FORMATS, Address, Keywords, kind_of, read_pattern
 from guideway.syntax.json_text import Json, extend, read_json, show
@@ -204,7 +210,7 @@ class _Listing:
                     place = extend(pointer, name)
                     shown = f"{self._uri}#{place}" if self._uri else place
                     yield Enforced(shown, name, *self._found(raw, name, used))
-                todo.extend(reversed(list(schema_parts(pointer, raw))))
+                todo.extend(reversed(list(schemas_in(pointer, raw))))
 
     def _found(self, raw: Mapping[str, Json], name: str, used: bool) -> tuple[Standing, str]:
         if used or name not in READ:

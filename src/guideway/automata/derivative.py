@@ -20,7 +20,6 @@ from guideway.automata.least import (
     text_of,
 )
 from guideway.errors import GuidewayError, LimitError
-from guideway.lowering.aheads import looking, parts, passed
 from guideway.lowering.expr import (
     ALL_BYTES,
     ANYTHING,
@@ -34,6 +33,9 @@ from guideway.lowering.expr import (
     capture,
     complement,
     concat,
+    looking,
+    parts,
+    passed,
     repeat,
 )
 from guideway.lowering.nodes import (

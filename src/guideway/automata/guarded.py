@@ -11,10 +11,18 @@ from typing import Final, TypeAlias, cast, final
 
 from guideway.automata.least import NOTHING, Ways, Word, has_read, nearest, options_of
 from guideway.errors import LimitError
-from guideway.lowering.aheads import looking
-from guideway.lowering.expr import ANYTHING, EPSILON, UNSURE, ahead, both, concat, superfluous
+from guideway.lowering.expr import (
+    ANYTHING,
+    EPSILON,
+    UNSURE,
+    ahead,
+    both,
+    concat,
+    looking,
+    superfluous,
+)
 from guideway.lowering.fuel import paying
-from guideway.lowering.lark_contextual import Place, Places
+from guideway.lowering.lark import Place, Places
 from guideway.lowering.lark_plans import Frame
 from guideway.lowering.lark_scanners import DONE, FIRST, Control, Pushdown
 from guideway.lowering.nodes import (

@@ -9,8 +9,7 @@ from typing import Any, Final, NamedTuple, Protocol, TypeAlias, assert_never, fi
 from weakref import WeakKeyDictionary
 
 from guideway.errors import GuidewayError, LimitError
-from guideway.lowering.aheads import looking, parts
-from guideway.lowering.expr import ALL_BYTES, EPSILON, alt, capture, concat
+from guideway.lowering.expr import ALL_BYTES, EPSILON, alt, capture, concat, looking, parts
 from guideway.lowering.nodes import (
     Ahead,
     Alt,

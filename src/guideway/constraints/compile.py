@@ -27,8 +27,7 @@ from guideway.lowering.special import shown
 from guideway.masks.lexicon import shared_lexicon
 from guideway.masks.network import succeed_large
 from guideway.masks.rows import Rows
-from guideway.syntax.json_schema_silent import check_keywords
-from guideway.syntax.json_schema_source import JsonSchema
+from guideway.syntax.json_schema_source import JsonSchema, check_keywords
 from guideway.syntax.json_text import pause, resume
 from guideway.syntax.mistakes import vocabulary_of
 from guideway.syntax.sources import Source, source

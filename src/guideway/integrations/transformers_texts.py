@@ -28,7 +28,7 @@ from guideway.integrations.prefixes import Outside, Prefixes
 from guideway.integrations.transformers_call import Call, running_call
 from guideway.integrations.transformers_settings import check_settings
 from guideway.masks.forest import Row, pack
-from guideway.syntax.pickled import check_pickled
+from guideway.syntax.source import check_pickled
 from guideway.vocabulary.spellings import Vocabulary
 
 Asked: TypeAlias = Row | Outside | None

@@ -11,8 +11,8 @@ from guideway.lowering.fuel import spend
 from guideway.lowering.nodes import Expr, Rule
 from guideway.lowering.regular import parts_of
 from guideway.lowering.unicode import character, inverse, union
-from guideway.syntax.frozen import by_identity
 from guideway.syntax.gbnf import Alternative, Atom, Characters, Grammar, Item, Name, Terminal, Word
+from guideway.syntax.source import by_identity
 
 
 @final

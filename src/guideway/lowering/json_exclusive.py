@@ -3,7 +3,7 @@
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 from itertools import combinations
-from typing import Final, Protocol, TypeAlias, final
+from typing import Final, Protocol, TypeAlias, TypeVar, final
 
 from guideway.errors import UnsupportedError
 from guideway.lowering.fuel import spend
@@ -38,8 +38,8 @@ from guideway.lowering.json_formulas import (
     shorter,
 )
 from guideway.lowering.nodes import Expr
-from guideway.syntax.frozen import by_value
 from guideway.syntax.json_schema_tree import KINDS, Address, Document, Kind, Objects, Schema
+from guideway.syntax.source import by_value
 
 _FEW: Final = 4  # denied values that are expanded
 _LEVELS: Final = 64  # levels of nesting above which values cost fuel
@@ -164,6 +164,7 @@ def exactly(value: Exact) -> Formula:
     return all_of(*each, *required, matching(Beside(frozenset(members), ()), FALSE))
 
 
+_Member = TypeVar("_Member", bound="str | Exact")
 Scalars: TypeAlias = "frozenset[Exact] | None"  # None: any
 _DEPTH = 8
 _MOST_KNOWN = 1 << 14
@@ -289,7 +290,7 @@ class Outlines:
             for group in schema.any_of + schema.one_of:
                 kinds &= frozenset[Kind]().union(*map(self._kinds, group))
             scalars = _common(scalars, _scalars(schema))
-            closed = _common_names(closed, self._closed(schema))
+            closed = _common(closed, self._closed(schema))
             members.update(dict.fromkeys(schema.objects.required, ()))
             for name, part in schema.objects.properties.items():
                 declared[name] = (*declared.get(name, ()), part)
@@ -392,15 +393,9 @@ def _or_nested(values: frozenset[Exact]) -> Scalars:
     return None if any(kind in ("array", "object") for kind, _ in values) else values
 
 
-def _common(first: Scalars, second: Scalars) -> Scalars:
-    if first is None or second is None:
-        return second if first is None else first
-    return first & second
-
-
-def _common_names(
-    first: frozenset[str] | None, second: frozenset[str] | None
-) -> frozenset[str] | None:
+def _common(
+    first: "frozenset[_Member] | None", second: "frozenset[_Member] | None"
+) -> "frozenset[_Member] | None":
     if first is None or second is None:
         return second if first is None else first
     return first & second

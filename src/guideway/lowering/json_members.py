@@ -22,10 +22,10 @@ from guideway.lowering.json_formulas import (
     leaf,
 )
 from guideway.lowering.json_keysets import KeyClass, Keysets, said_by_cases
-from guideway.lowering.json_members_found import Completions
 from guideway.lowering.json_members_least import (
     Alone,
     Chosen,
+    Completions,
     Estimate,
     Needed,
     Ways,
@@ -42,6 +42,7 @@ from guideway.lowering.json_objects import (
     Extras,
     KeyTexts,
     Member,
+    Recalled,
     Rest,
     among,
     asks,
@@ -54,9 +55,8 @@ from guideway.lowering.json_objects import (
 from guideway.lowering.json_progress import Judge, Pairs, Progress
 from guideway.lowering.json_text import QUOTE, JsonStyle
 from guideway.lowering.nodes import Answers, Expr, Least, Look
-from guideway.lowering.recalled import Recalled
 from guideway.lowering.regular import SOMETHING
-from guideway.syntax.frozen import by_value
+from guideway.syntax.source import by_value
 
 _MOST = 1 << 16  # cached questions
 _EACH = 8  # cached answers to each

@@ -3,7 +3,7 @@
 import json
 from collections.abc import Callable, Hashable, Iterable, Sequence
 from functools import cached_property
-from typing import Final, TypeAlias, cast, final
+from typing import Final, TypeAlias, TypeVar, cast, final
 from weakref import WeakKeyDictionary
 
 from guideway.lowering.expr import (
@@ -43,9 +43,33 @@ from guideway.lowering.json_keysets import KeyClass, Keysets, KeyTrie, Unnamed
 from guideway.lowering.json_progress import now, unlike_member
 from guideway.lowering.json_text import QUOTE, JsonStyle, Spelling, words_of
 from guideway.lowering.nodes import Alt, Call, Concat, Expr, Least, Look, Rule
-from guideway.lowering.recalled import Recalled
 from guideway.lowering.regular import SOMETHING, derivative, soon_endless, surely_open
-from guideway.syntax.frozen import by_identity, by_value
+from guideway.syntax.source import by_identity, by_value
+
+Key = TypeVar("Key")
+Made = TypeVar("Made")
+
+
+@final
+class Recalled(dict[Key, Made]):
+    """A dictionary that is read with `get`, filled with `keep`, and cleared when it is full.
+
+    >>> table = Recalled[int, str](most=1)
+    >>> table.keep(3, "a"), table.keep(4, "b"), table.get(3), table.get(4)
+    ('a', 'b', None, 'b')
+    """
+
+    __slots__ = ("_most",)
+
+    def __init__(self, most: int) -> None:
+        self._most = most
+
+    def keep(self, key: Key, made: Made) -> Made:
+        """Keep what was made for a key, and give it back."""
+        if len(self) >= self._most:
+            self.clear()
+        self[key] = made
+        return made
 
 
 def room(place: int, brackets: str, spelled: Callable[[str], bool]) -> int | None:
@@ -389,7 +413,7 @@ def is_endless_object(value: Expr) -> bool:
 def endless_options(value: Expr) -> list[Expr]:
     """The options of a value with surely infinitely many values, if any.
 
-    >>> from guideway.lowering.number_ranges import PLAIN_INTEGER
+    >>> from guideway.lowering.numbers import PLAIN_INTEGER
     >>> from guideway.lowering.expr import byte_set, literal
     >>> len(endless_options(PLAIN_INTEGER)), len(endless_options(byte_set(b"0123456789")))
     (1, 0)

@@ -10,8 +10,8 @@ from guideway.lowering.expr import ANYTHING, EPSILON, ahead, alt, complement, co
 from guideway.lowering.lark_terminals import Named, Rivals, Terminal, one_word, shortest_beginnings
 from guideway.lowering.nodes import Expr
 from guideway.lowering.preferred import Exit
-from guideway.syntax.frozen import by_identity
 from guideway.syntax.lark_errors import END, LarkGrammar, LarkTable
+from guideway.syntax.source import by_identity
 
 MANY_STRINGS: Final = 16  # more rivals become one guard
 _MANY_REGEXES: Final = 32  # 490 like /[a-z]+1x?/, one guard each, took 15 s to be refused

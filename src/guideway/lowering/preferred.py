@@ -47,7 +47,6 @@ from guideway.lowering.unicode import (
     literal_points,
     word_points,
 )
-from guideway.syntax.frozen import by_value
 from guideway.syntax.regex_tree import (
     Alternation,
     Anchor,
@@ -65,6 +64,7 @@ from guideway.syntax.regex_tree import (
     nodes_of,
 )
 from guideway.syntax.regex_tree import Sequence as Parts
+from guideway.syntax.source import by_value
 
 MANY_WORDS: Final = 32
 MOST_SOLVED: Final = 64  # states: larger automata keep the pattern's own form where it is right

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from guideway.lowering.expr import ALL_BYTES, ANYTHING, EPSILON, byte_set
-from guideway.lowering.lark_contextual import Freedom, Place, Places, ReadLine
+from guideway.lowering.lark import Freedom, Place, Places, ReadLine
 from guideway.lowering.lark_plans import Frame
 from guideway.lowering.lark_scanners import Way
 from guideway.lowering.lark_terminals import firsts, one_word

@@ -15,7 +15,7 @@ from guideway.lowering.json_members import MembersTemplate
 from guideway.lowering.json_objects import Rest
 from guideway.lowering.json_schema import lower_json_schema
 from guideway.lowering.json_text import alternatives_in, words_of
-from guideway.lowering.lark_contextual import Place, Places, ReadLine
+from guideway.lowering.lark import Place, Places, ReadLine
 from guideway.lowering.nodes import (
     Ahead,
     Alt,

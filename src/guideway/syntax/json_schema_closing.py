@@ -21,8 +21,8 @@ from itertools import chain
 from typing import Any, Final, TypeAlias, TypeGuard, cast, final
 
 from guideway.errors import GuidewayError, warn
-from guideway.syntax.json_schema_resources import LATEST, find_draft, parts_of
-from guideway.syntax.json_schema_targets import Targets
+from guideway.syntax.json_schema_parts import Targets
+from guideway.syntax.json_schema_resources import LATEST, find_draft, schemas_in
 from guideway.syntax.json_text import read_json, write_deep, write_plain
 
 Raw: TypeAlias = "dict[str, Any]"
@@ -151,7 +151,7 @@ class _Closing:
             raw = todo.pop()
             if _is_raw(raw) and id(raw) not in self._kept:
                 self._kept.add(id(raw))
-                todo += (part for at, part in parts_of("", raw) if not at.startswith(_DEFINED))
+                todo += (part for at, part in schemas_in("", raw) if not at.startswith(_DEFINED))
                 todo.append(self._targets.get(raw.get("$ref")))
                 if not self._is_known(raw):
                     self._lost = next(str(raw[name]) for name in _REFERENCES if name in raw)

@@ -252,7 +252,7 @@ class Catalogue:
             if isinstance(raw, dict):
                 resource = self._entered(around, pointer, raw)
                 self._name(resource, pointer, raw)
-                todo += [(resource, at, part) for at, part in parts_of(pointer, raw)]
+                todo += [(resource, at, part) for at, part in schemas_in(pointer, raw)]
 
     def _entered(self, around: Resource, pointer: str, raw: dict[str, Json]) -> Resource:
         """The resource that begins here, or `around`."""
@@ -342,7 +342,7 @@ def _anchors(raw: dict[str, Json], draft: Draft) -> Iterator[str]:
             yield name
 
 
-def parts_of(pointer: str, raw: dict[str, Json]) -> Iterator[tuple[str, Json]]:
+def schemas_in(pointer: str, raw: dict[str, Json]) -> Iterator[tuple[str, Json]]:
     """Direct subschemas with their pointers."""
     if raw.keys().isdisjoint(_PLACES):
         return

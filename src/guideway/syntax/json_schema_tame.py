@@ -7,34 +7,225 @@ also finds parts that surely have an instance, without any search.
 """
 
 from collections.abc import Callable
+from decimal import Decimal
 from typing import Any, Final, TypeAlias, final
 
 from guideway.errors import GuidewayError
-from guideway.syntax.json_schema_clashes import exclude_each_other
-from guideway.syntax.json_schema_crowds import Crowds
-from guideway.syntax.json_schema_later import (
+from guideway.syntax.json_schema_counts import Crowds
+from guideway.syntax.json_schema_parts import (
+    ASSERTED,
+    BELOW,
+    GROUPS,
+    PLACED,
+    Instances,
+    TameSchema,
+    Targets,
+    has_loop,
+    holds_reference,
+    is_plain,
+    is_plain_pattern,
+    is_shallow,
+    reaching,
+    schemas_at,
+    stands_for,
+)
+from guideway.syntax.json_schema_resources import LATEST, Draft, find_draft
+from guideway.syntax.json_schema_tree import FORMATS, OF_SCALARS, TYPES, factor_of
+from guideway.syntax.json_schema_verdicts import (
     DEPENDENT,
     LATE,
+    UNTOLD,
+    VALUED,
+    Raw,
+    Said,
+    Verdicts,
     allows_nothing,
+    exclude_each_other,
     most_dependent,
+    needs,
     needs_of_late,
 )
-from guideway.syntax.json_schema_needs import Raw, Said, needs
-from guideway.syntax.json_schema_resources import LATEST, Draft, find_draft
-from guideway.syntax.json_schema_shapes import Shape, in_force
-from guideway.syntax.json_schema_tame_graph import Instances, has_loop, reaching
-from guideway.syntax.json_schema_tame_holding import Holding, Lowers
-from guideway.syntax.json_schema_tame_tree import ASSERTED, TameSchema, stands_for
-from guideway.syntax.json_schema_tame_values import (
-    BELOW,
-    PLACED,
-    is_plain_pattern,
-    schemas_at,
-)
-from guideway.syntax.json_schema_targets import Targets, holds_reference, is_plain
-from guideway.syntax.json_schema_verdicts import UNTOLD, Verdicts
 from guideway.syntax.json_schema_witnesses import Witnesses
 from guideway.syntax.json_text import Json
+
+Lowers = Callable[[str], bool]
+_MOST_MEETING: Final = 256  # branches of a late part
+_KNOWN_TYPES: Final = frozenset(TYPES)
+_KNOWN_FORMATS: Final = frozenset(FORMATS)
+_NUMBERS: Final = frozenset((int, Decimal))
+
+
+@final
+class Holding:
+    """Checks values, and appends subschemas to `below`; `lowers` checks patterns.
+
+    >>> found = []
+    >>> holding = Holding(2020, False, lambda pattern: True, found)
+    >>> part = {"items": {}, "type": "text"}
+    >>> holding.may_hold(part, {"items"}), holding.may_hold(part, {"type"}), found
+    (True, False, [{}])
+    """
+
+    def __init__(self, draft: Draft, strict: bool, lowers: Lowers, below: list[Any]) -> None:
+        self._draft, self._strict, self._lowers, self._todo = draft, strict, lowers, below
+
+    def may_hold(self, raw: Raw, said: Said) -> bool:
+        """Return True if these are keywords of tame parts with valid values."""
+        for name in said:
+            check = _CHECKS.get(name)
+            if check is None or not check(self, raw[name]):
+                return False
+        return True
+
+    def may_hold_wilder(self, name: str, value: Any) -> bool:
+        """Check a keyword of any part, references excepted."""
+        check = _CHECKS.get(name) or _WILDER.get(name)
+        return check is not None and check(self, value)
+
+    def type(self, value: Any) -> bool:
+        if value.__class__ is str:
+            return value in _KNOWN_TYPES
+        return value.__class__ is list and len(value) > 0 and all(map(self.is_type, value))
+
+    def is_type(self, name: Any) -> bool:
+        return name.__class__ is str and name in _KNOWN_TYPES
+
+    def values(self, value: Any) -> bool:
+        return value.__class__ is list and len(value) > 0 and is_shallow(value)
+
+    def count(self, value: Any) -> bool:
+        return value.__class__ is int and value >= 0
+
+    def number(self, value: Any) -> bool:
+        return value.__class__ in _NUMBERS
+
+    def bound(self, value: Any) -> bool:
+        """Check an exclusive bound: a boolean in draft 4."""
+        return value.__class__ is bool if self._draft == 4 else value.__class__ in _NUMBERS
+
+    def multiple(self, value: Any) -> bool:
+        return value.__class__ in _NUMBERS and value > 0 and factor_of(Decimal(value)) is not None
+
+    def pattern(self, value: Any) -> bool:
+        return value.__class__ is str and self._lowers(value)
+
+    def format(self, value: Any) -> bool:
+        return value.__class__ is str and (not self._strict or value in _KNOWN_FORMATS)
+
+    def names(self, value: Any) -> bool:
+        return value.__class__ is list and all(name.__class__ is str for name in value)
+
+    def schema(self, value: Any) -> bool:
+        self._todo.append(value)
+        return value.__class__ is not list
+
+    def schemas(self, value: Any) -> bool:
+        if value.__class__ is list and value:
+            self._todo.extend(value)
+            return True
+        return False
+
+    def items(self, value: Any) -> bool:
+        """Check `items`: a schema, or before 2020-12 a list of schemas."""
+        if value.__class__ is list:
+            return self._draft < LATEST and self.schemas(value)
+        return self.schema(value)
+
+    def members(self, value: Any) -> bool:
+        if value.__class__ is dict:
+            self._todo.extend(value.values())
+            return True
+        return False
+
+    def branches(self, value: Any) -> bool:
+        return self.schemas(value) and len(value) <= _MOST_MEETING
+
+    def patterns(self, value: Any) -> bool:
+        return self.members(value) and all(map(self._lowers, value))
+
+    def lists(self, value: Any) -> bool:
+        return value.__class__ is dict and all(map(self.names, value.values()))
+
+    def conditions(self, value: Any) -> bool:
+        """Check `dependencies`: lists of names, or schemas, by name."""
+        return value.__class__ is dict and all(
+            self.names(part) or (part.__class__ is not list and self.schema(part))
+            for part in value.values()
+        )
+
+
+_CHECKS: Final[dict[str, Callable[[Holding, Any], bool]]] = {
+    "type": Holding.type,
+    "enum": Holding.values,
+    "const": lambda check, value: is_shallow(value),
+    **dict.fromkeys(("minItems", "maxItems", "minLength", "maxLength"), Holding.count),
+    **dict.fromkeys(("minimum", "maximum"), Holding.number),
+    **dict.fromkeys(("exclusiveMinimum", "exclusiveMaximum"), Holding.bound),
+    "pattern": Holding.pattern,
+    "format": Holding.format,
+    "required": Holding.names,
+    "properties": Holding.members,
+    "additionalProperties": Holding.schema,
+    "items": Holding.items,
+    "prefixItems": Holding.schemas,
+    "additionalItems": Holding.schema,
+    "multipleOf": Holding.multiple,
+}
+_WILDER: Final[dict[str, Callable[[Holding, Any], bool]]] = {
+    **dict.fromkeys(("anyOf", "oneOf", "allOf"), Holding.branches),
+    **dict.fromkeys(("not", "if", "then", "else", "propertyNames", "contains"), Holding.schema),
+    **dict.fromkeys(
+        ("minProperties", "maxProperties", "minContains", "maxContains"), Holding.count
+    ),
+    "patternProperties": Holding.patterns,
+    "dependencies": Holding.conditions,
+    "dependentRequired": Holding.lists,
+    "dependentSchemas": Holding.members,
+}
+
+
+_GROUPED: Final = frozenset(GROUPS)
+_IDLE: Final = frozenset(("additionalItems", "propertyNames"))
+
+
+@final
+class Shape:
+    """Facts about a list of keywords.
+
+    Attributes:
+        said: its asserting keywords.
+        is_type: `type` is the only one.
+        group: the only one if it is in `GROUPS`, else "".
+        is_late: one is in `LATE`.
+        may_be_idle: one may have no effect, see `in_force`.
+        may_be_sure: not for `enum` and `const` together, or with keywords of arrays or objects.
+    """
+
+    __slots__ = ("group", "is_late", "is_type", "may_be_idle", "may_be_sure", "said")
+
+    def __init__(self, said: Said) -> None:
+        self.said = frozenset(said)
+        self.is_type = said == {"type"}
+        self.group = next(iter(said), "") if len(said) == 1 and said <= _GROUPED else ""
+        self.is_late = not said.isdisjoint(LATE)
+        self.may_be_idle = not said.isdisjoint(_IDLE)
+        valued = not said.isdisjoint(VALUED)
+        self.may_be_sure = not (valued and (said >= VALUED or not said <= OF_SCALARS))
+
+
+def in_force(raw: Raw, shape: Shape) -> Shape:
+    """The shape without keywords that have no effect.
+
+    These are `additionalItems` without a list of items, and `propertyNames` that allow all strings,
+    which generators of schemas write for every dictionary.
+    """
+    idle = set[str]()
+    if raw.get("items").__class__ is not list:
+        idle.add("additionalItems")
+    if raw.get("propertyNames") in ({"type": "string"}, {}):
+        idle.add("propertyNames")
+    return shape if shape.said.isdisjoint(idle) else Shape(shape.said - idle)
+
 
 MOST_BRANCHES: Final = 24  # as in `json_cases`; GeoJSON has 9: 5 ms, 15 ms with a limit of 8
 # Costs in states of automata: 25 to 35 µs for a part of `oneOf`, a late or a wild part, and 80 µs

@@ -1,18 +1,434 @@
-"""Decide whether a partly known instance satisfies a schema: True, False or None (unknown).
+"""What a JSON Schema says of its instances before it is lowered: types, strings, needs, clashes."""
 
-Instances are JSON values with `Instance` (any instance of another schema) inside. True and False
-hold for every choice of those. Keywords are checked one by one; None if that does not decide.
-"""
-
-from collections.abc import Callable, Hashable, Iterable
+import re
+from collections.abc import Callable, Hashable, Iterable, Iterator
+from collections.abc import Set as AbstractSet
 from dataclasses import dataclass
 from decimal import Decimal
+from functools import lru_cache
+from itertools import chain, combinations, pairwise, permutations
 from typing import Any, Final, TypeAlias, final
 
-from guideway.syntax.json_schema_needs import Raw
-from guideway.syntax.json_schema_strings import satisfies
-from guideway.syntax.json_schema_tree import kind_of
-from guideway.syntax.regex_finding import finds
+from guideway.syntax.json_schema_tree import FORMATS, kind_of
+from guideway.syntax.regex_finding import finds, parsed, samples
+from guideway.syntax.regex_tree import Anchor, Group, Sequence, Text
+
+_MOST_PATTERNS: Final = 3  # whose samples are concatenated
+_LONGEST: Final = 256
+ABOUT_STRINGS: Final = ("minLength", "maxLength", "pattern", "format")
+
+_URI: Final = r"[a-z]+:(?:///?)?[a-z]+(?:/[a-z0-9]+)*"
+_DATE: Final = r"[12]\d\d\d-(?:0[1-9]|1[0-2])-(?:0[1-9]|1\d|2[0-8])"
+_TIME: Final = r"(?:0\d|1\d|2[0-3]):[0-5]\d:[0-5]\dZ"
+_HOST: Final = r"[a-z]{1,63}(?:\.[a-z]{1,63}){0,2}"  # at most 253 characters
+_SURELY: Final = {
+    name: (re.compile(pattern), example)
+    for name, pattern, example in (
+        ("date", _DATE, "2000-01-01"),
+        ("date-time", f"{_DATE}T{_TIME}", "2000-01-01T00:00:00Z"),
+        ("time", _TIME, "00:00:00Z"),
+        ("duration", r"P\d+D", "P1D"),
+        *((f"{kind}email", f"[a-z]{{1,64}}@{_HOST}", "a@a.aa") for kind in ("", "idn-")),
+        *((f"{kind}hostname", _HOST, "a.aa") for kind in ("", "idn-")),
+        ("ipv4", r"\d(?:\.\d){3}", "0.0.0.0"),
+        ("ipv6", r"::[0-9a-f]?", "::"),
+        *((name, _URI, "http://a/a") for name in ("uri", "iri")),
+        *((f"{name}-reference", f"{_URI}|[a-z/]*", "a") for name in ("uri", "iri")),
+        ("uri-template", "[a-z]*", "a"),
+        ("json-pointer", "(?:/[a-z]*)*", "/a"),
+        ("relative-json-pointer", r"\d", "0"),
+        ("uuid", "[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}", "-".join(
+            "0" * length for length in (8, 4, 4, 4, 12)
+        )),
+        ("regex", "[a-z]*", "a"),
+    )
+}  # fmt: skip
+
+
+_WITHIN: Final = {
+    name: re.compile(pattern)
+    for name, pattern in (
+        ("date", r"[\d-]{10}"),
+        ("date-time", r"[\d-]{10}[Tt][\dZz.:+-]+"),
+        ("time", r"[\dZz.:+-]+"),
+        ("duration", "P.+"),
+        *((f"{kind}email", ".+@.+") for kind in ("", "idn-")),
+        ("hostname", "[A-Za-z0-9.-]+"),
+        ("ipv4", r"[\d.]+"),
+        ("ipv6", r"[\da-fA-F.]*:[\da-fA-F:.]*"),
+        *((name, ".+:.*") for name in ("uri", "iri")),
+        ("json-pointer", "(?:/.*)?"),
+        ("relative-json-pointer", r"\d.*"),
+        ("uuid", r"[\da-fA-F-]{36}"),
+    )
+}
+
+
+def satisfies(name: str, held: Any, text: str) -> bool | None:
+    """Check a string keyword; None if unknown.
+
+    >>> [satisfies("format", "date", text) for text in ("2000-01-01", "2000-02-29", "a")]
+    [True, None, False]
+    """
+    match name:
+        case "minLength":
+            return len(text) >= held
+        case "maxLength":
+            return len(text) <= held
+        case "pattern":
+            return finds(held, text)
+        case _:
+            if held not in FORMATS or _SURELY[held][0].fullmatch(text) is not None:
+                return True
+            return None if held not in _WITHIN or _WITHIN[held].fullmatch(text) else False
+
+
+def strings(parts: Iterable[dict[str, Any]]) -> Iterator[str]:
+    """A few strings that satisfy the string keywords of all `parts`, which are well formed.
+
+    >>> next(strings([{"pattern": "^a+$"}, {"minLength": 3}]))
+    'aaa'
+    >>> list(strings([{"pattern": "^a"}, {"pattern": "^b"}]))
+    []
+    """
+    said = _said(parts)
+    least = max((held for name, held in said if name == "minLength"), default=0)
+    for text in _tried(said, least) if least <= _LONGEST else ():
+        if all(satisfies(name, held, text) for name, held in said):
+            yield text
+
+
+def has_string(part: dict[str, Any]) -> bool:
+    """Return True if a string is found that satisfies the string keywords of a schema."""
+    return _has_string(_said((part,)))
+
+
+def is_string(part: dict[str, Any], text: str) -> bool:
+    """Return True if a text certainly satisfies the string keywords of a schema."""
+    return all(satisfies(name, held, text) for name, held in _said((part,)))
+
+
+def _said(parts: Iterable[dict[str, Any]]) -> tuple[tuple[str, Any], ...]:
+    found = [(name, part[name]) for part in parts for name in ABOUT_STRINGS if name in part]
+    return tuple(dict.fromkeys(found))
+
+
+@lru_cache(maxsize=1024)
+def _has_string(said: tuple[tuple[str, Any], ...]) -> bool:
+    return any(True for _ in strings([{name: held} for name, held in said]))
+
+
+def _tried(said: tuple[tuple[str, Any], ...], least: int) -> Iterator[str]:
+    patterns = [held for name, held in said if name == "pattern"]
+    begun = (_SURELY[held][1] for name, held in said if name == "format" and held in FORMATS)
+    found = (text for pattern in patterns for text in samples(pattern))
+    for text in chain(begun, found, _in_a_row(patterns)):
+        yield text
+        for more in {1, max(least - len(text), 0)} - {0}:
+            yield from (text + "a" * more, "a" * more + text)
+    for pattern in patterns if least else ():
+        yield from samples(pattern, least)
+    yield from ("a" * max(least, 1), "0" * max(least, 1), "-" * least)
+
+
+def _in_a_row(patterns: list[str]) -> Iterator[str]:
+    """Samples of all patterns, concatenated in every order."""
+    if 1 < len(patterns) <= _MOST_PATTERNS:
+        for row in permutations(patterns):
+            yield "".join(next(samples(pattern), "") for pattern in row)
+
+
+Raw: TypeAlias = "dict[str, Any]"
+Said: TypeAlias = AbstractSet[str]
+"""The asserting keywords of a schema."""
+
+VALUED: Final = frozenset(("enum", "const"))
+_TYPES: Final[dict[type, set[str]]] = {
+    str: {"string"},
+    bool: {"boolean"},
+    int: {"integer", "number"},
+    type(None): {"null"},
+}
+_LOWER: Final = frozenset(("minimum", "exclusiveMinimum"))
+_UPPER: Final = frozenset(("maximum", "exclusiveMaximum"))
+_BOUNDS: Final = _LOWER | _UPPER
+_NUMBERS: Final = frozenset((int, Decimal))
+_OPEN_OR_FEWER: Final = frozenset(("exclusiveMinimum", "exclusiveMaximum", "multipleOf"))
+_MANY: Final = 1 << 62
+# A sequence of repeated character classes, with outer anchors only: it always matches some text.
+_ANY_LENGTH: Final = re.compile(
+    r"\^?(?:(?:[A-Za-z0-9 _:@/,;-]|\\[dws.]|\[(?:[a-z0-9_.-]|A-Z)+\])"
+    r"(?:[*+?]|\{\d+(?:,\d*)?\})?)*\$?"
+)
+
+
+def needs(raw: Raw, said: Said) -> list[Any] | None:
+    """Subschemas that must have instances for a schema to have one; None if that is not known.
+
+    The schema is well formed, without references and combining keywords. `said` are its asserting
+    keywords.
+
+    >>> needs({"type": "array", "items": False, "minItems": 1}, {"type", "items", "minItems"})
+    [False]
+    """
+    if not said.isdisjoint(VALUED):
+        return _valued(raw, said)
+    types: Any = raw.get("type")
+    return (_JUDGES[types] if types.__class__ is str else _any_type)(raw, said)
+
+
+def _any_type(raw: Raw, said: Said) -> list[Any] | None:
+    if "type" not in raw:
+        return []
+    found = [_JUDGES[name](raw, said) for name in raw["type"]]
+    return [] if [] in found else next((needed for needed in found if needed), None)
+
+
+def _valued(raw: Raw, said: Said) -> list[Any] | None:
+    """`needs` for `enum` or `const`, alone or with types and string keywords."""
+    if len(said) == 1:
+        return []
+    if not said <= {"type", *VALUED, *ABOUT_STRINGS}:
+        return None
+    values = raw["enum"] if "enum" in said else [raw["const"]]
+    if not said.isdisjoint(ABOUT_STRINGS):
+        values = [value for value in values if value.__class__ is str and is_string(raw, value)]
+    given = raw.get("type", "string")
+    types = {given} if given.__class__ is str else set(given)
+    return [] if any(types & _TYPES.get(value.__class__, set()) for value in values) else None
+
+
+def _surely(raw: Raw, said: Said) -> list[Any]:
+    return []
+
+
+def _string(raw: Raw, said: Said) -> list[Any] | None:
+    if "pattern" in said:
+        plain = len(said) == 2 and _ANY_LENGTH.fullmatch(raw["pattern"])
+        return [] if plain or has_string(raw) else None
+    if "format" in said:
+        return [] if len(said) == 2 or has_string(raw) else None
+    return [] if raw.get("minLength", 0) <= raw.get("maxLength", _MANY) else None
+
+
+def _number(raw: Raw, said: Said) -> list[Any] | None:
+    """`needs` for numbers; in draft 4, exclusive bounds are booleans."""
+    bounds = [raw[name] for name in said & _BOUNDS]
+    if "multipleOf" not in said and all(bound.__class__ in _NUMBERS for bound in bounds):
+        low = max((raw[name] for name in said & _LOWER), default=None)
+        high = min((raw[name] for name in said & _UPPER), default=None)
+        if low is not None and high is not None and low < high:
+            return []
+    return _integer(raw, said)
+
+
+def _integer(raw: Raw, said: Said) -> list[Any] | None:
+    if said.isdisjoint(_LOWER) or said.isdisjoint(_UPPER):
+        return []
+    closed = "minimum" in said and "maximum" in said and said.isdisjoint(_OPEN_OR_FEWER)
+    low = raw["minimum"] if closed else None
+    return [] if low.__class__ is int and low <= raw["maximum"] else None
+
+
+def _array(raw: Raw, said: Said) -> list[Any] | None:
+    low = raw.get("minItems", 0)
+    if low > raw.get("maxItems", low):
+        return None
+    rest: Any = raw.get("items", True)
+    prefix: list[Any] = raw["prefixItems"] if "prefixItems" in said else []
+    if rest.__class__ is list:
+        prefix, rest = rest, raw["additionalItems"] if "additionalItems" in said else True
+    needed = prefix[:low] if low <= len(prefix) else [*prefix, rest]
+    return [part for part in needed if part is not True]
+
+
+def _object(raw: Raw, said: Said) -> list[Any] | None:
+    if "required" not in said:
+        return []
+    properties, others = raw.get("properties", {}), raw.get("additionalProperties", True)
+    needed = (properties.get(name, others) for name in raw["required"])
+    return [part for part in needed if part is not True]
+
+
+_JUDGES: Final[dict[str, Callable[[Raw, Said], "list[Any] | None"]]] = {
+    "null": _surely,
+    "boolean": _surely,
+    "string": _string,
+    "integer": _integer,
+    "number": _number,
+    "array": _array,
+    "object": _object,
+}
+
+
+_COUNTS: Final = frozenset(("minProperties", "maxProperties"))
+_NEEDS: Final = frozenset(("dependentRequired", "dependencies"))
+_BRANCHED: Final = frozenset(("anyOf", "oneOf"))
+DEPENDENT: Final = _NEEDS | {"dependentSchemas"}
+"""Keywords by which the presence of a name requires something."""
+
+_OF_KEYS: Final = _COUNTS | _NEEDS | _BRANCHED | {"not", "patternProperties"}
+LATE: Final = _OF_KEYS | {"uniqueItems"}
+"""Keywords that tame parts may not have and late ones may."""
+
+_OF_OBJECTS: Final = frozenset(("type", "required", "properties", "additionalProperties"))
+_MOST_FRESH: Final = 8
+SaidOf = Callable[[Any], AbstractSet[str]]
+
+
+def allows_nothing(raw: Raw, said: AbstractSet[str]) -> bool:
+    """Return True for `{"not": {}}`, a common way to write `false`."""
+    return said == {"not"} and (raw["not"] is True or raw["not"] == {})
+
+
+def needs_of_late(raw: Raw, said: AbstractSet[str], said_of: SaidOf) -> list[Any] | None:
+    """Parts that need instances for a late part to have one; None if the part is not late.
+
+    `said` are its asserting keywords, `said_of` those of another schema. The values of keywords
+    that tame parts may have are checked before.
+
+    >>> later = {"uniqueItems": True, "items": {"type": "null"}}
+    >>> needs_of_late(later, set(later), lambda part: set(part))
+    []
+    >>> needs_of_late({**later, "minItems": 2}, {*later, "minItems"}, lambda part: set(part))
+    """
+    late = said & LATE
+    if late == {"uniqueItems"}:
+        free = raw.get("minItems", 0) <= 1 and said.isdisjoint(VALUED)
+        few = raw["uniqueItems"] is False or free
+        return needs(raw, said - late) if raw["uniqueItems"].__class__ is bool and few else None
+    if "uniqueItems" in late or not said <= _OF_OBJECTS | late or not _is_plain(raw, late, said_of):
+        return None
+    return _needs_of_object(raw, late)
+
+
+def most_dependent(raw: Raw, said: AbstractSet[str]) -> int:
+    """The greatest number of entries in a dependency keyword."""
+    return max((len(_mapped(raw[name])) for name in said & DEPENDENT), default=0)
+
+
+def _is_plain(raw: Raw, late: AbstractSet[str], said_of: SaidOf) -> bool:
+    """Return True if the late keywords of an object are well formed and none interact."""
+    counts = (raw[name] for name in late & _COUNTS)
+    lists = [part for name in late & _NEEDS for part in _mapped(raw[name])]
+    return (
+        all(count.__class__ is int and count >= 0 for count in counts)
+        and all(map(_is_names, lists))
+        and len(late & _BRANCHED) < 2
+        and all(_is_list(raw[name]) for name in late & _BRANCHED)
+        and all(_asks_for_names(part, said_of) for part in _conditions(raw, late))
+        and ("patternProperties" not in late or _are_apart(raw))
+    )
+
+
+def _mapped(value: Any) -> list[Any]:
+    """Values of an object, or [None] for anything else."""
+    return list(value.values()) if value.__class__ is dict else [None]
+
+
+def _is_list(value: Any) -> bool:
+    return value.__class__ is list and 1 <= len(value) <= 8
+
+
+def _is_names(value: Any) -> bool:
+    return value.__class__ is list and all(name.__class__ is str for name in value)
+
+
+def _conditions(raw: Raw, late: AbstractSet[str]) -> list[Any]:
+    """Schemas that apply to the object itself."""
+    found = [part for name in late & _BRANCHED for part in raw[name]]
+    return [*found, raw["not"]] if "not" in late else found
+
+
+def _asks_for_names(part: Any, said_of: SaidOf) -> bool:
+    """Return True if a schema has no keyword but `required`."""
+    return part.__class__ is dict and said_of(part) == {"required"} and _is_names(part["required"])
+
+
+# Patterns
+
+
+def _are_apart(raw: Raw) -> bool:
+    """Return True if at most one schema applies to each key."""
+    patterns = raw["patternProperties"]
+    if patterns.__class__ is not dict:
+        return False
+    names = list(raw.get("properties", {}))
+    if not names and len(patterns) == 1:
+        return True
+    starts = [(beginning(pattern), False) for pattern in patterns]
+    every = sorted([*starts, *((name, True) for name in names)])
+    # Sorted, a text is followed by those that begin with it.
+    return all(start for start, _ in starts) and not any(
+        after.startswith(start) for (start, named), (after, _) in pairwise(every) if not named
+    )
+
+
+@lru_cache(maxsize=1024)
+def beginning(text: str) -> str:
+    """A prefix of all keys that match a well-formed pattern; "" if none is evident.
+
+    >>> beginning("^x-[a-z]+$"), beginning("x-"), beginning("^(a|b)"), beginning("^((x-)y)$")
+    ('x-', '', '', 'x-')
+    """
+    body = parsed(text).body
+    parts = body.items if isinstance(body, Sequence) else ()
+    if len(parts) < 2 or not isinstance(parts[0], Anchor) or parts[0].kind != "text start":
+        return ""
+    first = parts[1]
+    while isinstance(first, Group | Sequence):
+        inside = (first.item,) if isinstance(first, Group) else first.items
+        first = inside[0] if inside else None
+    return first.text if isinstance(first, Text) and not first.mode.ignore_case else ""
+
+
+# Witnesses
+
+
+def _needs_of_object(raw: Raw, late: AbstractSet[str]) -> list[Any] | None:
+    types = raw.get("type", "object")
+    if types != "object" and (types.__class__ is str or "object" not in types):
+        return None
+    declared = set(raw.get("required", ()))
+    branches = [part["required"] for name in late & _BRANCHED for part in raw[name]]
+    for chosen in branches or [()]:
+        names = _enough(raw, declared.union(chosen))
+        if _fits(raw, late, names, branches):
+            return _values(raw, names)
+    return None
+
+
+def _enough(raw: Raw, names: set[str]) -> set[str]:
+    """Add names up to `minProperties`, if possible."""
+    missing = min(raw.get("minProperties", 0) - len(names), _MOST_FRESH)
+    if raw.get("additionalProperties") is False or "patternProperties" in raw:
+        others = [name for name in raw.get("properties", {}) if name not in names]
+    else:
+        others = [f"new {number}" for number in range(missing)]
+    return names.union(others[: max(missing, 0)])
+
+
+def _fits(raw: Raw, late: AbstractSet[str], names: set[str], branches: list[list[str]]) -> bool:
+    """Return True if an object with these names satisfies all keywords, its values aside."""
+    if "oneOf" in late and sum(names.issuperset(branch) for branch in branches) != 1:
+        return False
+    if "not" in late and names.issuperset(raw["not"]["required"]):
+        return False
+    needed = (raw[keyword].get(name, ()) for keyword in late & _NEEDS for name in names)
+    if not all(names.issuperset(others) for others in needed):
+        return False
+    patterned = "patternProperties" in late and not names.issubset(raw.get("properties", {}))
+    return not patterned and raw.get("minProperties", 0) <= len(names) <= raw.get(
+        "maxProperties", len(names)
+    )
+
+
+def _values(raw: Raw, names: set[str]) -> list[Any]:
+    """Schemas of the values of these names."""
+    properties, others = raw.get("properties", {}), raw.get("additionalProperties", True)
+    found = (properties.get(name, others) for name in sorted(names))
+    return [part for part in found if part is not True]
+
 
 Verdict: TypeAlias = "bool | None"
 _DEEPEST: Final = 24  # schemas within schemas
@@ -371,3 +787,119 @@ _ABOUT: Final[dict[str, str]] = {
     **dict.fromkeys(("minProperties", "maxProperties"), "object"),
     **dict.fromkeys(("dependencies", "dependentRequired", "dependentSchemas"), "object"),
 }
+
+
+Resolve: TypeAlias = Callable[[Any], Any]
+Known: TypeAlias = "frozenset[tuple[str, object]]"
+
+_DEPTH: Final = 4
+_KINDS: Final = {
+    **{name: name for name in ("null", "boolean", "number", "string", "array", "object")},
+    "integer": "number",
+}
+_OBJECTS: Final = frozenset(("object",))
+
+
+def exclude_each_other(branches: list[Any], resolve: Resolve) -> bool:
+    """Return True if no value satisfies two of the branches; False if unknown.
+
+    `resolve` follows references; keywords of its result apply, but their values may be malformed.
+
+    >>> a, b = ({"properties": {"t": {"const": t}}, "required": ["t"]} for t in "ab")
+    >>> plain = {"type": "null"}
+    >>> exclude_each_other([{**a, "type": "object"}, {**b, "type": "object"}, plain], lambda x: x)
+    True
+    >>> exclude_each_other([a, b], lambda x: x)  # both allow 1
+    False
+    """
+    return are_told_apart(branches, resolve) or all(
+        apart(one, other, resolve) for one, other in combinations(branches, 2)
+    )
+
+
+def are_told_apart(branches: list[Any], resolve: Resolve) -> bool:
+    """Return True if all branches are objects that a required member's listed values tell apart."""
+    parts = [resolve(branch) for branch in branches]
+    if not all(part.__class__ is dict and _kinds(part) == _OBJECTS for part in parts):
+        return False
+    for name in set[str].intersection(*map(_required, parts)):
+        listed = [_listed(resolve(_properties(part).get(name))) for part in parts]
+        if len(frozenset[Any]().union(*listed)) == sum(map(len, listed)) and all(listed):
+            return True
+    return False
+
+
+def _listed(part: Any) -> Known:
+    """Listed scalars of a schema; empty if unknown."""
+    return (_listed_scalars(part) if part.__class__ is dict else None) or frozenset()
+
+
+def apart(one: Any, other: Any, resolve: Resolve, depth: int = _DEPTH) -> bool:
+    """Return True if two schemas surely exclude each other."""
+    one, other = resolve(one), resolve(other)
+    if one is False or other is False:
+        return True
+    if one.__class__ is not dict or other.__class__ is not dict:
+        return False
+    shared = _kinds(one) & _kinds(other)
+    if not shared:
+        return True
+    known, others = _listed_scalars(one), _listed_scalars(other)
+    if known is not None and others is not None:
+        return known.isdisjoint(others)
+    if known is not None or others is not None:
+        shared &= {kind for kind, _ in known or others or ()}
+    return not shared or (shared == _OBJECTS and _objects_apart(one, other, resolve, depth))
+
+
+def _kinds(raw: Raw) -> frozenset[str]:
+    types: Any = raw.get("type")
+    names: Any = [types] if types.__class__ is str else types
+    if names.__class__ is not list:
+        return frozenset(_KINDS.values())
+    return frozenset(_KINDS[name] for name in names if name.__class__ is str and name in _KINDS)
+
+
+def _listed_scalars(raw: Raw) -> "Known | None":
+    """Scalars that `enum` or `const` list; None without these or with arrays or objects."""
+    listed = raw["enum"] if raw.get("enum").__class__ is list else None
+    if "const" in raw:
+        listed = [raw["const"]]
+    if listed is None:
+        return None
+    found = {(_kind(value), value) for value in listed if value.__class__ not in (list, dict)}
+    return frozenset(found) if len(found) == len(listed) else None
+
+
+def _kind(value: Any) -> str:
+    if value is None or value.__class__ is bool:
+        return "null" if value is None else "boolean"
+    return "number" if value.__class__ in (int, Decimal) else "string"
+
+
+def _objects_apart(one: Raw, other: Raw, resolve: Resolve, depth: int) -> bool:
+    needed, more = _required(one), _required(other)
+    if not (_lets_in(one, more) and _lets_in(other, needed)):
+        return True
+    mine, theirs = _properties(one), _properties(other)
+    return depth > 0 and any(
+        apart(mine[name], theirs[name], resolve, depth - 1)
+        for name in needed & more
+        if name in mine and name in theirs
+    )
+
+
+def _required(raw: Raw) -> set[str]:
+    names: Any = raw.get("required")
+    return {n for n in names if n.__class__ is str} if names.__class__ is list else set()
+
+
+def _properties(raw: Raw) -> dict[str, Any]:
+    found: Any = raw.get("properties")
+    return found if found.__class__ is dict else {}
+
+
+def _lets_in(raw: Raw, names: set[str]) -> bool:
+    """Return False if the schema forbids one of these members."""
+    closed = raw.get("additionalProperties") is False and "patternProperties" not in raw
+    return not closed or names <= _properties(raw).keys()

@@ -14,9 +14,16 @@ from itertools import islice
 from math import lcm
 from typing import Any, Final, final
 
-from guideway.syntax.json_schema_needs import VALUED, Raw
-from guideway.syntax.json_schema_strings import strings
-from guideway.syntax.json_schema_verdicts import UNTOLD, Instance, Verdicts, identity, parts_of
+from guideway.syntax.json_schema_verdicts import (
+    UNTOLD,
+    VALUED,
+    Instance,
+    Raw,
+    Verdicts,
+    identity,
+    parts_of,
+    strings,
+)
 from guideway.syntax.regex_finding import finds
 
 _MOST_WAYS: Final = 24

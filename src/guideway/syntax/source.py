@@ -1,11 +1,14 @@
-"""Source texts: files, positions, and errors that point into them."""
+"""What all sources share: they are frozen values that can be pickled."""
 
+import pickle
 import re
+import sys
 from collections.abc import Callable
+from dataclasses import dataclass, field
 from json import detect_encoding
 from os import PathLike
 from pathlib import Path
-from typing import cast, final
+from typing import TypeVar, cast, dataclass_transform, final
 
 from guideway.errors import LimitError, SourceError, UnsupportedError, brief
 
@@ -104,3 +107,40 @@ def decode_json(content: bytes, what: str) -> str:
         return content.decode(detect_encoding(content)).removeprefix(MARK)
     except UnicodeDecodeError as error:
         raise SourceError(f"{what} cannot be decoded: {error}") from None
+
+
+_Class = TypeVar("_Class")
+
+
+@dataclass_transform(eq_default=False, frozen_default=True, field_specifiers=(field,))
+def by_identity(cls: type[_Class]) -> type[_Class]:
+    """A dataclass with slots and weak references, equal only to itself."""
+    return dataclass(slots=True, eq=False, weakref_slot=True)(cls)
+
+
+@dataclass_transform(eq_default=True, frozen_default=True, field_specifiers=(field,))
+def by_value(cls: type[_Class]) -> type[_Class]:
+    """A dataclass with slots, equal and hashed by its fields."""
+    return dataclass(slots=True, unsafe_hash=True)(cls)
+
+
+def check_pickled(value: object, what: str) -> None:
+    """Refuse an object that neither pickle nor a loaded cloudpickle supports.
+
+    pickle stores types and functions by reference, so they must be in a module. Ray and joblib use
+    cloudpickle, which stores local ones too.
+    """
+    library = sys.modules.get("cloudpickle")
+    problem: Exception | None = None
+    for dumps in (pickle.dumps, *([] if library is None else [library.dumps])):
+        try:
+            dumps(value)
+        except Exception as error:  # noqa: BLE001  pickling calls the user's code
+            problem = problem or error
+        else:
+            return
+    raise UnsupportedError(
+        f"{what} {brief(value)} cannot be pickled ({problem}): define it at the top level of a "
+        "module that the other process can import",
+        feature="pickle",
+    ) from problem

@@ -34,8 +34,7 @@ from guideway.errors import SourceError, brief, one_line
 from guideway.syntax.json_style import KeyOrder, Spelling, Style, Whitespace, WhitespaceName
 from guideway.syntax.mistakes import check_literal, instead
 from guideway.syntax.names import did_you_mean
-from guideway.syntax.pickled import check_pickled
-from guideway.syntax.source import MARK
+from guideway.syntax.source import MARK, check_pickled
 
 Dialect = OneOf["python", "ecma"]
 DIALECTS: tuple[Dialect, ...] = ("python", "ecma")
