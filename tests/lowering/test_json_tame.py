@@ -53,7 +53,6 @@ LATE: list[Any] = [
     {"not": {"required": ["a"]}},
     {"not": {"required": ["value", "next"]}, "required": ["value"]},
     {"dependentRequired": {"value": ["next"]}, "properties": {"a": TEXT}},
-    {**NODE, "minProperties": 3},
     {"minProperties": 1, "maxProperties": 2, "properties": {"a": TEXT}},
     {"properties": {"x": {"uniqueItems": True, "items": {"not": {"required": ["a"]}}}}},
     {"items": {"uniqueItems": True, "items": {"patternProperties": {"^a": WORDS}}}},
@@ -69,6 +68,7 @@ EITHER = {"oneOf": [
 ]}  # fmt: skip
 LATE += [EITHER, {"type": "object", **EITHER}, {"items": EITHER, "properties": {"next": EITHER}}]
 SCHEMAS += [
+    {**NODE, "minProperties": 3},
     {"oneOf": [{"const": "a"}, {"enum": [1, None]}, {"type": "object", "required": ["a"]}]},
     {"items": {"multipleOf": 3}, "properties": {"value": {"type": "integer", "multipleOf": 0.5}}},
     {"oneOf": [{"type": "object", "properties": {"a": WORDS}, "required": ["a"]},

@@ -15,7 +15,6 @@ from guideway.syntax.json_schema_verdicts import (
     Raw,
     Verdicts,
     apart,
-    are_told_apart,
 )
 
 _MOST: Final = 256  # a quarter of the limit of lowering
@@ -25,12 +24,7 @@ _SINGLE: Final = frozenset(("required", "properties", "prefixItems", "minPropert
 _TWICE: Final = frozenset(
     ("additionalProperties", "items", "additionalItems", "propertyNames", "contains")
 )
-_MOST_LISTS: Final = 8  # of `allOf` within others
-_ALL_OF: Final = {"allOf"}
-_MANY: Final = PLACED | {"$ref", "contains"}
-_TESTS: Final = frozenset(("type", "properties", "required"))
 _MOST_COMPARED: Final = 20_000  # pairs of branches in a document: 10 µs each
-_MOST_CONSTANTS: Final = 64  # tests of one member
 _Count = tuple[int, int]
 
 
@@ -52,22 +46,7 @@ class Counts:
 
     def few(self, part: Raw) -> bool:
         """Return True if every member and item has few alternatives."""
-        return self._is_one(part, _MOST_LISTS) or self._count(part, _DEEPEST)[0] <= _MOST
-
-    def _is_one(self, part: Raw, left: int) -> bool:
-        """Return True for nested `allOf` without any choice: the usual case."""
-        found = self._ones.get(id(part))
-        if found is None:
-            found = self._judge.said_of(part) == _ALL_OF and all(
-                one.__class__ is dict
-                and (
-                    self._judge.said_of(one).isdisjoint(_MANY)
-                    or (left and self._is_one(one, left - 1))
-                )
-                for one in map(self._judge.resolved, part["allOf"])
-            )
-            self._ones[id(part)] = found
-        return found
+        return self._count(part, _DEEPEST)[0] <= _MOST
 
     def _count(self, part: Any, left: int) -> _Count:
         """Alternatives of a part and of its negation."""
@@ -95,8 +74,6 @@ class Counts:
     def _group(self, part: Raw, name: str, left: int) -> _Count:
         if name in ("if", "then", "else"):
             return self._condition(part, left) if name == "if" else (1, 0)
-        if name == "allOf":
-            return self._all_of(part[name], left)
         branches = [self._judge.targets[part[name]]] if name == "$ref" else schemas_at(part, name)
         found = [self._count(branch, left) for branch in branches]
         holds, denied = [one for one, _ in found], [other for _, other in found]
@@ -107,51 +84,22 @@ class Counts:
                 return self._one_of(branches, found)
             case "not":
                 return denied[0], holds[0]
+            case "allOf":
+                return prod(holds), sum(denied)
             case _:
                 depends = name != "$ref"
                 return prod(one + depends for one in holds), sum(denied)
 
-    def _all_of(self, branches: list[Any], left: int) -> _Count:
-        """Conditions that test one member for constants count as a sum: at most one applies."""
-        told: defaultdict[str, list[Raw]] = defaultdict(list)
-        found: list[_Count] = []
-        for branch in map(self._judge.resolved, branches):
-            name = self._tested(branch)
-            if name is None:
-                found.append(self._count(branch, left))
-            else:
-                told[name].append(branch)
-        for tests in told.values():
-            counts = [self._count(test, left) for test in tests]
-            few = 1 < len(counts) <= _MOST_CONSTANTS
-            held = (1 + sum(one for one, _ in counts), sum(other for _, other in counts))
-            found += [held] if few else counts
-        return prod(one for one, _ in found), sum(other for _, other in found)
-
-    def _tested(self, part: Any) -> str | None:
-        """The member that an `if` compares with constants, if it tests nothing else."""
-        said = self._judge.said_of(part) if part.__class__ is dict else UNTOLD
-        test: Any = self._judge.resolved(part["if"]) if said == {"if", "then"} else True
-        if test.__class__ is not dict or not self._judge.said_of(test) <= _TESTS:
-            return None
-        members: Any = test.get("properties")
-        if members.__class__ is not dict or len(members) != 1:
-            return None
-        name, held = next(iter(members.items()))
-        listed = held.__class__ is dict and not VALUED.isdisjoint(self._judge.said_of(held))
-        return name if listed else None
-
     def _one_of(self, branches: list[Any], found: list[_Count]) -> _Count:
         others = [1] * len(found)
         more = 0
-        if not are_told_apart(branches, self._plain):
-            self._compared += len(found) ** 2
-            many = self._compared > _MOST_COMPARED
-            for one, other in combinations(range(len(found)), 2):
-                if many or not apart(branches[one], branches[other], self._plain):
-                    others[one] *= found[other][1]
-                    others[other] *= found[one][1]
-                    more += found[one][0] * found[other][0]
+        self._compared += len(found) ** 2
+        many = self._compared > _MOST_COMPARED
+        for one, other in combinations(range(len(found)), 2):
+            if many or not apart(branches[one], branches[other], self._plain):
+                others[one] *= found[other][1]
+                others[other] *= found[one][1]
+                more += found[one][0] * found[other][0]
         holds = sum(one[0] * denied for one, denied in zip(found, others, strict=True))
         return holds, prod(denied for _, denied in found) + more
 

@@ -6,69 +6,22 @@ from collections.abc import Set as AbstractSet
 from dataclasses import dataclass
 from decimal import Decimal
 from functools import lru_cache
-from itertools import chain, combinations, pairwise, permutations
+from itertools import chain, combinations, permutations
 from typing import Any, Final, TypeAlias, final
 
 from guideway.syntax.json_schema_tree import FORMATS, kind_of
-from guideway.syntax.regex_finding import finds, parsed, samples
-from guideway.syntax.regex_tree import Anchor, Group, Sequence, Text
+from guideway.syntax.regex_finding import finds, samples
 
 _MOST_PATTERNS: Final = 3  # whose samples are concatenated
 _LONGEST: Final = 256
 ABOUT_STRINGS: Final = ("minLength", "maxLength", "pattern", "format")
 
-_URI: Final = r"[a-z]+:(?:///?)?[a-z]+(?:/[a-z0-9]+)*"
-_DATE: Final = r"[12]\d\d\d-(?:0[1-9]|1[0-2])-(?:0[1-9]|1\d|2[0-8])"
-_TIME: Final = r"(?:0\d|1\d|2[0-3]):[0-5]\d:[0-5]\dZ"
-_HOST: Final = r"[a-z]{1,63}(?:\.[a-z]{1,63}){0,2}"  # at most 253 characters
-_SURELY: Final = {
-    name: (re.compile(pattern), example)
-    for name, pattern, example in (
-        ("date", _DATE, "2000-01-01"),
-        ("date-time", f"{_DATE}T{_TIME}", "2000-01-01T00:00:00Z"),
-        ("time", _TIME, "00:00:00Z"),
-        ("duration", r"P\d+D", "P1D"),
-        *((f"{kind}email", f"[a-z]{{1,64}}@{_HOST}", "a@a.aa") for kind in ("", "idn-")),
-        *((f"{kind}hostname", _HOST, "a.aa") for kind in ("", "idn-")),
-        ("ipv4", r"\d(?:\.\d){3}", "0.0.0.0"),
-        ("ipv6", r"::[0-9a-f]?", "::"),
-        *((name, _URI, "http://a/a") for name in ("uri", "iri")),
-        *((f"{name}-reference", f"{_URI}|[a-z/]*", "a") for name in ("uri", "iri")),
-        ("uri-template", "[a-z]*", "a"),
-        ("json-pointer", "(?:/[a-z]*)*", "/a"),
-        ("relative-json-pointer", r"\d", "0"),
-        ("uuid", "[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}", "-".join(
-            "0" * length for length in (8, 4, 4, 4, 12)
-        )),
-        ("regex", "[a-z]*", "a"),
-    )
-}  # fmt: skip
-
-
-_WITHIN: Final = {
-    name: re.compile(pattern)
-    for name, pattern in (
-        ("date", r"[\d-]{10}"),
-        ("date-time", r"[\d-]{10}[Tt][\dZz.:+-]+"),
-        ("time", r"[\dZz.:+-]+"),
-        ("duration", "P.+"),
-        *((f"{kind}email", ".+@.+") for kind in ("", "idn-")),
-        ("hostname", "[A-Za-z0-9.-]+"),
-        ("ipv4", r"[\d.]+"),
-        ("ipv6", r"[\da-fA-F.]*:[\da-fA-F:.]*"),
-        *((name, ".+:.*") for name in ("uri", "iri")),
-        ("json-pointer", "(?:/.*)?"),
-        ("relative-json-pointer", r"\d.*"),
-        ("uuid", r"[\da-fA-F-]{36}"),
-    )
-}
-
 
 def satisfies(name: str, held: Any, text: str) -> bool | None:
     """Check a string keyword; None if unknown.
 
-    >>> [satisfies("format", "date", text) for text in ("2000-01-01", "2000-02-29", "a")]
-    [True, None, False]
+    >>> satisfies("maxLength", 2, "abc"), satisfies("format", "date", "2000-01-01")
+    (False, None)
     """
     match name:
         case "minLength":
@@ -78,9 +31,7 @@ def satisfies(name: str, held: Any, text: str) -> bool | None:
         case "pattern":
             return finds(held, text)
         case _:
-            if held not in FORMATS or _SURELY[held][0].fullmatch(text) is not None:
-                return True
-            return None if held not in _WITHIN or _WITHIN[held].fullmatch(text) else False
+            return None if held in FORMATS else True  # `lowering.formats` knows them
 
 
 def strings(parts: Iterable[dict[str, Any]]) -> Iterator[str]:
@@ -103,11 +54,6 @@ def has_string(part: dict[str, Any]) -> bool:
     return _has_string(_said((part,)))
 
 
-def is_string(part: dict[str, Any], text: str) -> bool:
-    """Return True if a text certainly satisfies the string keywords of a schema."""
-    return all(satisfies(name, held, text) for name, held in _said((part,)))
-
-
 def _said(parts: Iterable[dict[str, Any]]) -> tuple[tuple[str, Any], ...]:
     found = [(name, part[name]) for part in parts for name in ABOUT_STRINGS if name in part]
     return tuple(dict.fromkeys(found))
@@ -120,9 +66,8 @@ def _has_string(said: tuple[tuple[str, Any], ...]) -> bool:
 
 def _tried(said: tuple[tuple[str, Any], ...], least: int) -> Iterator[str]:
     patterns = [held for name, held in said if name == "pattern"]
-    begun = (_SURELY[held][1] for name, held in said if name == "format" and held in FORMATS)
     found = (text for pattern in patterns for text in samples(pattern))
-    for text in chain(begun, found, _in_a_row(patterns)):
+    for text in chain(found, _in_a_row(patterns)):
         yield text
         for more in {1, max(least - len(text), 0)} - {0}:
             yield from (text + "a" * more, "a" * more + text)
@@ -188,11 +133,9 @@ def _valued(raw: Raw, said: Said) -> list[Any] | None:
     """`needs` for `enum` or `const`, alone or with types and string keywords."""
     if len(said) == 1:
         return []
-    if not said <= {"type", *VALUED, *ABOUT_STRINGS}:
+    if not said <= {"type", *VALUED}:
         return None
     values = raw["enum"] if "enum" in said else [raw["const"]]
-    if not said.isdisjoint(ABOUT_STRINGS):
-        values = [value for value in values if value.__class__ is str and is_string(raw, value)]
     given = raw.get("type", "string")
     types = {given} if given.__class__ is str else set(given)
     return [] if any(types & _TYPES.get(value.__class__, set()) for value in values) else None
@@ -272,7 +215,6 @@ LATE: Final = _OF_KEYS | {"uniqueItems"}
 """Keywords that tame parts may not have and late ones may."""
 
 _OF_OBJECTS: Final = frozenset(("type", "required", "properties", "additionalProperties"))
-_MOST_FRESH: Final = 8
 SaidOf = Callable[[Any], AbstractSet[str]]
 
 
@@ -317,7 +259,7 @@ def _is_plain(raw: Raw, late: AbstractSet[str], said_of: SaidOf) -> bool:
         and len(late & _BRANCHED) < 2
         and all(_is_list(raw[name]) for name in late & _BRANCHED)
         and all(_asks_for_names(part, said_of) for part in _conditions(raw, late))
-        and ("patternProperties" not in late or _are_apart(raw))
+        and ("patternProperties" not in late or _has_one_pattern(raw))
     )
 
 
@@ -345,44 +287,10 @@ def _asks_for_names(part: Any, said_of: SaidOf) -> bool:
     return part.__class__ is dict and said_of(part) == {"required"} and _is_names(part["required"])
 
 
-# Patterns
-
-
-def _are_apart(raw: Raw) -> bool:
+def _has_one_pattern(raw: Raw) -> bool:
     """Return True if at most one schema applies to each key."""
     patterns = raw["patternProperties"]
-    if patterns.__class__ is not dict:
-        return False
-    names = list(raw.get("properties", {}))
-    if not names and len(patterns) == 1:
-        return True
-    starts = [(beginning(pattern), False) for pattern in patterns]
-    every = sorted([*starts, *((name, True) for name in names)])
-    # Sorted, a text is followed by those that begin with it.
-    return all(start for start, _ in starts) and not any(
-        after.startswith(start) for (start, named), (after, _) in pairwise(every) if not named
-    )
-
-
-@lru_cache(maxsize=1024)
-def beginning(text: str) -> str:
-    """A prefix of all keys that match a well-formed pattern; "" if none is evident.
-
-    >>> beginning("^x-[a-z]+$"), beginning("x-"), beginning("^(a|b)"), beginning("^((x-)y)$")
-    ('x-', '', '', 'x-')
-    """
-    body = parsed(text).body
-    parts = body.items if isinstance(body, Sequence) else ()
-    if len(parts) < 2 or not isinstance(parts[0], Anchor) or parts[0].kind != "text start":
-        return ""
-    first = parts[1]
-    while isinstance(first, Group | Sequence):
-        inside = (first.item,) if isinstance(first, Group) else first.items
-        first = inside[0] if inside else None
-    return first.text if isinstance(first, Text) and not first.mode.ignore_case else ""
-
-
-# Witnesses
+    return patterns.__class__ is dict and len(patterns) == 1 and not raw.get("properties")
 
 
 def _needs_of_object(raw: Raw, late: AbstractSet[str]) -> list[Any] | None:
@@ -392,20 +300,10 @@ def _needs_of_object(raw: Raw, late: AbstractSet[str]) -> list[Any] | None:
     declared = set(raw.get("required", ()))
     branches = [part["required"] for name in late & _BRANCHED for part in raw[name]]
     for chosen in branches or [()]:
-        names = _enough(raw, declared.union(chosen))
+        names = declared.union(chosen)
         if _fits(raw, late, names, branches):
             return _values(raw, names)
     return None
-
-
-def _enough(raw: Raw, names: set[str]) -> set[str]:
-    """Add names up to `minProperties`, if possible."""
-    missing = min(raw.get("minProperties", 0) - len(names), _MOST_FRESH)
-    if raw.get("additionalProperties") is False or "patternProperties" in raw:
-        others = [name for name in raw.get("properties", {}) if name not in names]
-    else:
-        others = [f"new {number}" for number in range(missing)]
-    return names.union(others[: max(missing, 0)])
 
 
 def _fits(raw: Raw, late: AbstractSet[str], names: set[str], branches: list[list[str]]) -> bool:
@@ -620,7 +518,7 @@ class Verdicts:
         if about in ("object", "array"):
             look = self._of_object if about == "object" else self._of_array
             return look(name, part, value, left)
-        return (satisfies if about == "string" else _of_number)(name, part[name], value)
+        return satisfies(name, part[name], value) if about == "string" else None
 
     def _named(self, name: str, part: Raw, value: Any) -> Verdict:
         """Check `type`, `enum` or `const`."""
@@ -655,7 +553,7 @@ class Verdicts:
             case "uniqueItems":
                 return part[name] is False or len(value) < 2 or None
             case "contains":
-                return self._contains(part, value, left)
+                return None
             case "minContains" | "maxContains":
                 return True  # checked with `contains`
             case _:
@@ -675,16 +573,6 @@ class Verdicts:
         if "prefixItems" in self.said_of(part):
             before = part["prefixItems"]
         return [(place, held) for place in range(len(before), length)]
-
-    def _contains(self, part: Raw, value: "list[Any]", left: int) -> Verdict:
-        said = self.said_of(part)
-        low = part["minContains"] if "minContains" in said else 1
-        high = part["maxContains"] if "maxContains" in said else len(value)
-        answers = [self.holds(part["contains"], one_, left) for one_ in value]
-        least, most = answers.count(True), len(value) - answers.count(False)
-        if least >= low and most <= high:
-            return True
-        return False if most < low or least > high else None
 
     def _of_object(self, name: str, part: Raw, value: "dict[str, Any]", left: int) -> Verdict:
         held = part[name]
@@ -741,23 +629,6 @@ def _rank(name: str) -> int:
     return 0 if name in _NAMED else 1 if name in _COUNTED else 2 if name in _ABOUT else 3
 
 
-def _of_number(name: str, held: Any, value: "int | Decimal") -> Verdict:
-    if held.__class__ is bool:
-        return None
-    match name:
-        case "minimum":
-            return value >= held
-        case "maximum":
-            return value <= held
-        case "exclusiveMinimum":
-            return value > held
-        case "exclusiveMaximum":
-            return value < held
-        case _:
-            both_whole = value.__class__ is int and held.__class__ is int
-            return value % held == 0 if both_whole else None
-
-
 def _same(one: Any, other: Any) -> Verdict:
     """Return whether two JSON values are equal; `one` may contain Instance."""
     if isinstance(one, Instance):
@@ -812,26 +683,7 @@ def exclude_each_other(branches: list[Any], resolve: Resolve) -> bool:
     >>> exclude_each_other([a, b], lambda x: x)  # both allow 1
     False
     """
-    return are_told_apart(branches, resolve) or all(
-        apart(one, other, resolve) for one, other in combinations(branches, 2)
-    )
-
-
-def are_told_apart(branches: list[Any], resolve: Resolve) -> bool:
-    """Return True if all branches are objects that a required member's listed values tell apart."""
-    parts = [resolve(branch) for branch in branches]
-    if not all(part.__class__ is dict and _kinds(part) == _OBJECTS for part in parts):
-        return False
-    for name in set[str].intersection(*map(_required, parts)):
-        listed = [_listed(resolve(_properties(part).get(name))) for part in parts]
-        if len(frozenset[Any]().union(*listed)) == sum(map(len, listed)) and all(listed):
-            return True
-    return False
-
-
-def _listed(part: Any) -> Known:
-    """Listed scalars of a schema; empty if unknown."""
-    return (_listed_scalars(part) if part.__class__ is dict else None) or frozenset()
+    return all(apart(one, other, resolve) for one, other in combinations(branches, 2))
 
 
 def apart(one: Any, other: Any, resolve: Resolve, depth: int = _DEPTH) -> bool:

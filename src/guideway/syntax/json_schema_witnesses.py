@@ -9,9 +9,7 @@ decides whether it satisfies the whole schema, other branches and `not` included
 """
 
 from collections.abc import Hashable, Iterator
-from decimal import Decimal
 from itertools import islice
-from math import lcm
 from typing import Any, Final, final
 
 from guideway.syntax.json_schema_verdicts import (
@@ -31,8 +29,6 @@ _MOST_MADE: Final = 12  # values of one choice of branches
 _MOST_TRIED: Final = 200
 _MOST_TRIED_ALL: Final = 5_000  # in a document; 50 µs each
 _MOST_LOOKS_ALL: Final = 200_000  # schema visits in a document; 1 µs each, 7,500 in real schemas
-_MOST_AMENDED: Final = 4
-_MOST_NEAR: Final = 10**15
 _DEEPEST: Final = 3  # nesting of candidates
 _PLAIN: Final[tuple[Any, ...]] = ({}, "", None, 0, True, [])
 _SAMPLES: Final[dict[str, Any]] = {
@@ -44,18 +40,11 @@ _SAMPLES: Final[dict[str, Any]] = {
     "array": [],
     "object": {},
 }
-_NUMBERS: Final = frozenset(("integer", "number"))
-_BOUNDS: Final = ("minimum", "maximum", "exclusiveMinimum", "exclusiveMaximum", "multipleOf")
-_DEPENDENCIES: Final = frozenset(("dependencies", "dependentRequired", "dependentSchemas"))
 _GROUPS: Final = frozenset(("anyOf", "oneOf", "allOf", "not", "if", "then", "else", "$ref"))
 _OF_OBJECTS: Final = frozenset(("properties", "required", "additionalProperties", "minProperties"))
-_MERGED: Final = frozenset(
-    ("type", "properties", "required", "additionalProperties", "allOf", "$ref")
-)
 _OF_MEMBERS: Final = frozenset(("properties", "patternProperties", "additionalProperties"))
 _FRESH: Final = ("a", "b", "c", "d")
 _NOTHING: Final = object()
-_NONE: Final[Raw] = {}
 
 
 @final
@@ -66,7 +55,6 @@ class Witnesses:
         self._judge = judge
         self._tried = 0  # without the first candidate of each part
         self._looks = 0  # schema visits, also on the way to candidates
-        self._together: dict[tuple[int, ...], list[Raw] | None] = {}  # by the schemas' ids
         self._plain = False  # True: candidates are plain JSON, without Instance
 
     def needs(self, part: Raw) -> "list[Raw] | None":
@@ -81,9 +69,6 @@ class Witnesses:
         """
         self._looks += self._judge.looked
         self._judge.looked, self._plain = 0, False
-        members = self._needs_of_members([part], _DEEPEST)
-        if members is not None:
-            return members
         tried = set[Hashable]()  # a third of the candidates are duplicates
         for value in self._candidates(part):
             key = identity(value)
@@ -100,122 +85,19 @@ class Witnesses:
         """Return True when the document's budget of candidates or schema visits is spent."""
         return self._tried > _MOST_TRIED_ALL or self._looks > _MOST_LOOKS_ALL
 
-    def _needs_of_members(self, roots: list[Any], left: int) -> "list[Raw] | None":
-        """`needs` for schemas that only describe members; a third of the time of a search."""
-        way, needed = self._of_members(roots), list[Raw]()
-        if way is None:
-            return None
-        about = [
-            (part.get("properties", _NONE), part.get("additionalProperties", True)) for part in way
-        ]
-        for name in dict.fromkeys(name for part in way for name in part.get("required", ())):
-            said = self._said_by_all(about, name)
-            if len(said) == 1 and False not in said.values():
-                needed += said.values()
-            elif said:
-                together = self._needs_of_meeting(said, left)
-                if together is None:
-                    return None
-                needed += together
-        return needed
-
-    def _needs_of_meeting(self, said: dict[int, Any], left: int) -> "list[Raw] | None":
-        """`needs` of one member with several schemas, by their ids."""
-        key, members = tuple(said), [*said.values()]
-        if key not in self._together:
-            found = self._needs_of_members(members, left - 1) if left else None
-            if found is None:
-                value = self._meeting(members)
-                found = None if value is _NOTHING else parts_of(value)
-            self._together[key] = found
-        return self._together[key]
-
-    def _said_by_all(self, about: list[tuple[Raw, Any]], name: str) -> dict[int, Any]:
-        found: dict[int, Any] = {}
-        for members, others in about:
-            held = members.get(name, others)
-            if held is not True:
-                held = self._judge.resolved(held)
-                if held is False or (held is not True and self._judge.said_of(held)):
-                    found[id(held)] = held
-        return found
-
-    def _said(self, part: Any) -> "set[str] | frozenset[str]":
-        return frozenset() if part is False else self._judge.said_of(part)
-
-    def _meeting(self, members: list[Any]) -> Any:
-        for part in members:
-            listed: list[Any] = part["enum"] if "enum" in self._said(part) else []
-            for value in listed[:_MOST_MADE]:
-                if self._all_hold(members, value):
-                    return value
-        return self._value(members, _DEEPEST)
-
-    def _of_members(self, roots: list[Any]) -> "list[Raw] | None":
-        """Parts reached by `allOf` and `$ref`; None if one does more than describe members."""
-        todo, found = [*roots], dict[int, Raw]()
-        while todo:
-            part: Any = self._judge.resolved(todo.pop())
-            if part.__class__ is not dict:
-                if part is False:
-                    return None
-            elif id(part) not in found:
-                said = self._judge.said_of(part)
-                if not said <= _MERGED or "object" not in part.get("type", ("object",)):
-                    return None
-                found[id(part)] = part
-                self._looks += 1
-                if self._looks > _MOST_LOOKS_ALL:
-                    return None
-                todo += part["allOf"] if "allOf" in said else ()
-                if "$ref" in said:
-                    todo.append(self._judge.targets[part["$ref"]])
-        return [*found.values()]
-
     def _candidates(self, part: Raw) -> Iterator[Any]:
         """Candidates for a part, cheap ones first."""
         denied = False
         for plain in (False, True):
             self._plain = plain
             for way in islice(self._ways([part]), _MOST_WAYS):
-                for value in islice(self._made(way, part, _DEEPEST), _MOST_MADE):
-                    yield value
-                    yield from self._amended(way, part, value)
+                yield from islice(self._made(way, part, _DEEPEST), _MOST_MADE)
                 if not denied:
                     yield from self._denying(part)
                 denied = True
         if not denied:
             yield from self._denying(part)
         yield from _PLAIN
-
-    def _amended(self, way: list[Raw], whole: Raw, value: Any) -> Iterator[Any]:
-        """Candidates that add what conditions require of the previous one."""
-        for _ in range(_MOST_AMENDED):
-            known = set(map(id, way))
-            more = [part for part in self._asked(way, value) if id(part) not in known]
-            if not more:
-                return
-            way = [*way, *more]
-            value = next(self._made(way, whole, _DEEPEST), _NOTHING)
-            if value is _NOTHING:
-                return
-            yield value
-
-    def _asked(self, way: list[Raw], value: Any) -> list[Raw]:
-        """Schemas that conditions and dependencies apply to a value."""
-        branches: list[Any] = []
-        for part in way:
-            said = self._judge.said_of(part)
-            if "if" in said:
-                found = self._judge.holds(part["if"], value)
-                branches.append(part.get("then" if found else "else", True))
-            for name in said & _DEPENDENCIES if value.__class__ is dict else ():
-                branches += [
-                    held for key, held in part[name].items() if key in value and held is not True
-                ]
-        named = [{"required": one} for one in branches if one.__class__ is list]
-        others = [one for one in branches if one.__class__ is not list]
-        return [*named, *next(self._ways(others), list[Raw]())]
 
     def _denying(self, part: Raw) -> Iterator[Any]:
         """Objects with a member that fails a branch of `not` or `oneOf`."""
@@ -287,8 +169,6 @@ class Witnesses:
             yield from self._arrays(way, left)
         if telling and "string" in types:
             yield from strings(way)
-        if telling and not types.isdisjoint(_NUMBERS):
-            yield from _numbers(telling)
 
     def _types(self, way: list[Raw]) -> frozenset[str]:
         found = self._judge.types(True)
@@ -357,17 +237,6 @@ class Witnesses:
 
     def _all_hold(self, parts: list[Any], value: Any) -> bool:
         return all(self._judge.holds(part, value) for part in parts)
-
-
-def _numbers(parts: list[Raw]) -> Iterator[Any]:
-    """Numbers at the bounds, near them, and at multiples near them."""
-    named = [part[name] for part in parts for name in _BOUNDS if name in part]
-    near = [one for one in named if one.__class__ is int]
-    near += [round(one) for one in named if one.__class__ is Decimal and abs(one) < _MOST_NEAR]
-    steps = [part["multipleOf"] for part in parts if part.get("multipleOf").__class__ is int]
-    common = lcm(*steps)
-    for one in dict.fromkeys((0, *near)):
-        yield from (one, one + 1, one - 1, one - one % common, one - one % -common)
 
 
 def _said_of_member(part: Raw, name: str) -> list[Any]:
