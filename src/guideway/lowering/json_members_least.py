@@ -333,15 +333,12 @@ def least_members(
     """
     found: Chosen = ()
     for part in components(said):
-        shorter = _search(estimate, word, part, extras, _length(known), afford)
+        longest = sum(len(text) + 1 for _, text in known)
+        shorter = _search(estimate, word, part, extras, longest, afford)
         if shorter is None:
             return known
         found += shorter
     return found
-
-
-def _length(chosen: Chosen) -> int:
-    return sum(len(text) + 1 for _, text in chosen)
 
 
 def components(said: Formula) -> list[Formula]:

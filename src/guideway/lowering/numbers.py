@@ -45,30 +45,16 @@ PLAIN_NUMBER = concat(SIGN, alt(concat(WHOLE, FRACTION), concat(NONZERO, FRACTIO
 PLAIN_INTEGER = alt(literal("0"), concat(SIGN, NONZERO, DIGITS))
 
 
-def exponent_range(
-    low: int | None, high: int | None, plain: bool
-) -> tuple[int | None, int | None] | None:
-    """Clip a range of exponents to those that can be written; None if it is empty."""
-    if plain:  # up to three digits
-        low = -999 if low is None else max(low, -999)
-        high = 999 if high is None else min(high, 999)
-    return None if low is not None and high is not None and low > high else (low, high)
-
-
 @lru_cache(maxsize=4096)
 def exponents(low: int | None, high: int | None, plain: bool = False) -> Expr:
     """`e` and an integer from `low` to `high` (None: no bound); digits are lazy."""
-    ends = exponent_range(low, high, plain)
-    if ends is None:
+    if plain:  # up to three digits
+        low = -999 if low is None else max(low, -999)
+        high = 999 if high is None else min(high, 999)
+    if low is not None and high is not None and low > high:
         return EMPTY
-    return concat(EXPONENT_MARK, shifts(*ends, plain))
-
-
-@lru_cache(maxsize=4096)
-def shifts(low: int | None, high: int | None, plain: bool) -> Rule:
-    """`exponents` without its letter, for a non-empty range."""
     make = partial(_shifts, low, high, plain)
-    return Rule("exponent", regular=True, inhabited=True, make=make)
+    return concat(EXPONENT_MARK, Rule("exponent", regular=True, inhabited=True, make=make))
 
 
 def _shifts(low: int | None, high: int | None, plain: bool) -> Expr:
@@ -207,7 +193,6 @@ class _Form(NamedTuple):
 
 _AT_ONCE: Final = 4  # digits of a bound between lazy rules
 _POINT: Final = literal(".")
-_RANGES_ZERO: Final = literal("0")
 _NONE: Final = _Edge((), exclusive=False)
 _REPR: Final = 16  # digits after the point in the `repr` of a double
 _ALL: Final = Bound(Decimal(0), exclusive=True)
@@ -350,8 +335,8 @@ def _free_fraction(form: _Form) -> Expr:
 def _free_digits(form: _Form) -> Expr:
     if form.places is None:
         return repeat(DIGIT, 1)
-    some = concat(DIGIT, repeat(DIGIT, 0, form.places - 1)) if form.places else _RANGES_ZERO
-    return concat(some, repeat(_RANGES_ZERO))
+    some = concat(DIGIT, repeat(DIGIT, 0, form.places - 1)) if form.places else _ZERO
+    return concat(some, repeat(_ZERO))
 
 
 @lru_cache(maxsize=4096)
@@ -377,9 +362,9 @@ def _fraction(low: _Edge | None, high: _Edge | None, form: _Form) -> Expr:
     if low is high is None:
         return _free_digits(form)
     if form.places == 0 or (low is None and high is not None and not high.digits):
-        return repeat(_RANGES_ZERO, 1) if _may_end(low, high) else EMPTY  # zeros change nothing
+        return repeat(_ZERO, 1) if _may_end(low, high) else EMPTY  # zeros change nothing
     if low is not None and not low.digits and form.places is None and not (high and high.digits):
-        return concat(repeat(_RANGES_ZERO), NONZERO, repeat(DIGIT)) if high is None else EMPTY
+        return concat(repeat(_ZERO), NONZERO, repeat(DIGIT)) if high is None else EMPTY
     return _steps(low, high, 0, partial(_behind, form=form.after()))
 
 
@@ -485,9 +470,6 @@ def is_far(value: Decimal) -> bool:
     return value == BEYOND or abs(value.adjusted()) > FARTHEST
 
 
-ZEROS = repeat(literal("0"))
-SHIFTED_DIGITS = 16  # most digits after the point in `repr` of a double
-
 _MOST_MET = 1 << 16  # remainders of several factors in a search: .15 s
 _MOST_POWERS = 12  # powers of ten tried: 2^10 divides 10^10
 _MINUS = literal("-")
@@ -510,7 +492,8 @@ def lower_numbers(numbers: Numbers, *, plain: bool = False) -> Expr:
     if lower is not None or upper is not None:
         places = min((max(0, -_exponent(factor)) for factor in factors), default=None)
         parts.append(_range(lower, upper, places, plain, digits))
-        factors = [factor for factor in factors if factor != _unit(places)]
+        unit = None if places is None else Decimal((0, (1,), -places))
+        factors = [factor for factor in factors if factor != unit]
     elif digits:
         parts.append(PLAIN_INTEGER if plain else concat(SIGN, WHOLE))
     elif Decimal(1) in factors and not plain:
@@ -518,10 +501,6 @@ def lower_numbers(numbers: Numbers, *, plain: bool = False) -> Expr:
         factors.remove(Decimal(1))
     parts += [multiples(factor, plain=plain) for factor in factors]
     return reduce(both, parts) if parts else PLAIN_NUMBER if plain else ANY_NUMBER
-
-
-def _unit(places: int | None) -> Decimal | None:
-    return None if places is None else Decimal((0, (1,), -places))
 
 
 def _factors(numbers: Numbers) -> list[Decimal]:
@@ -643,7 +622,7 @@ def exactly(value: Decimal, *, plain: bool = False) -> Expr:
 def _spelled(whole: str, fraction: str, plain: bool) -> Expr:
     if not fraction:
         return concat(literal(whole), EPSILON if plain else ZERO_FRACTION)
-    return concat(literal(f"{whole}.{fraction}"), EPSILON if plain else ZEROS)
+    return concat(literal(f"{whole}.{fraction}"), EPSILON if plain else repeat(_ZERO))
 
 
 def one_of(values: Iterable[Decimal], *, plain: bool = False) -> Expr:
@@ -678,8 +657,8 @@ def _integers() -> Expr:
     """Integers: exponents cover all digits of the fraction, or drop only zeros."""
     behind = EMPTY  # n digits of a fraction, then zeros: the exponent is at least n
     before = EMPTY  # n zeros at the end: the exponent is at least -n
-    for count in range(SHIFTED_DIGITS, 0, -1):
-        behind = concat(DIGIT, alt(concat(ZEROS, exponents(count, None)), behind))
+    for count in range(_REPR, 0, -1):
+        behind = concat(DIGIT, alt(concat(repeat(_ZERO), exponents(count, None)), behind))
         ended = concat(ZERO_FRACTION, exponents(-count, -1))
         before = concat(literal("0"), alt(ended, before))
     free = concat(ZERO_FRACTION, alt(exponents(0, None), EPSILON))
