@@ -213,6 +213,20 @@ def test_a_name_is_there_and_takes_what_it_is_given(path: str) -> None:
         assert set(required) <= {*parameters}
 
 
+# engine.backends.few_rows, engine.backends.packed: on a CPU
+OPERATIONS = {
+    "mkldnn._linear_pointwise": "X W B attr scalars algorithm",
+    "aten._weight_int8pack_mm": "self mat2 scales",
+    "aten._weight_int4pack_mm_for_cpu": "self mat2 qGroupSize qScaleAndZeros",
+}
+
+
+@pytest.mark.parametrize("name", OPERATIONS)
+def test_an_operation_of_torch_takes_what_it_is_given(name: str) -> None:
+    schema = found(f"torch.ops.{name}.default")._schema
+    assert [each.name for each in schema.arguments] == OPERATIONS[name].split()
+
+
 @pytest.mark.parametrize("function", LOCALS)
 def test_a_running_generate_has_the_variables_that_are_read(function: str) -> None:
     names = {*LOCALS[function]}

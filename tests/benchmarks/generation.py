@@ -1,10 +1,11 @@
 """Benchmark `generation`: forwards and seconds of whole texts, with drafts and without.
 
-Five parts, each a table:
+Six parts, each a table:
 
 extraction  one row for each document of `extraction`: drafts beside none, and beside transformers'
             `generate` with xgrammar's processor where that is installed. "cold" reads each document
             in a session of its own, "warm" one after the other in one session.
+rows        forwards of a few tokens, beside the same weights in torch's linear layers
 free        free text, where drafts are seldom right and must cost nothing
 draft       drafts of a fixed length by a model, beside the formula of Leviathan et al. (2023)
 chat        the second turn of a long chat beside its new words alone
@@ -14,12 +15,14 @@ Engines take turns on each document, and ratios are medians of the runs. Seconds
 count what the process used; other seconds depend on what else the machine does.
 """
 
+import copy
 import json
 import statistics
 import time
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
+from types import SimpleNamespace
 from typing import TYPE_CHECKING, Annotated, Any, Final, TypeAlias, final
 
 import typer
@@ -228,6 +231,7 @@ def xgrammar_engine(model: "Model", tasks: list[Task], tokens: int) -> dict[str,
     except ImportError:
         return {}
     backend: Any = model.language_model
+    module = usual(backend.module)
     info = xgrammar.TokenizerInfo.from_huggingface(
         model.tokenizer, vocab_size=backend.vocabulary.width
     )
@@ -239,7 +243,7 @@ def xgrammar_engine(model: "Model", tasks: list[Task], tokens: int) -> dict[str,
             task.prompt(model.tokenizer), return_tensors="pt", add_special_tokens=False
         )
         began, processor = time.perf_counter(), time.process_time()
-        found = backend.module.generate(
+        found = module.generate(
             **read,
             logits_processor=[LogitsProcessor(compiled[task.name])],
             max_new_tokens=tokens,
@@ -251,6 +255,46 @@ def xgrammar_engine(model: "Model", tasks: list[Task], tokens: int) -> dict[str,
         return Cost(count, count, seconds, processor)
 
     return {XGRAMMAR: run}
+
+
+def usual(module: Any) -> Any:
+    """The same weights in the layers that transformers makes."""
+    from torch import nn
+
+    made: Any = copy.deepcopy(module, {id(each): each for each in module.parameters()})
+    for each in made.modules():
+        if isinstance(each, nn.Linear):
+            each.__class__ = nn.Linear
+    return made
+
+
+def rows(model: "Model", size: Size) -> list[Line]:
+    """Milliseconds of a forward. Both take turns; the figure is one that a tenth of them beats."""
+    import torch
+
+    backend: Any = model.language_model
+    layers = {"usual layers": usual(backend.module), "guideway": backend.module}
+    cache, _ = backend.prefill([[1] * size.tokens])
+    lines = list[Line]()
+    for count in (1, 2, 4, 6, 8, 12, 16, 24, 48):
+        new = torch.ones(1, count, dtype=torch.int64, device=backend.device)
+        costs: dict[str, list[tuple[float, float]]] = {name: [] for name in layers}
+        for name, module in [*layers.items()] * (10 * size.runs):
+            backend.module = module
+            cost = measured(lambda new=new: extended(backend, cache, new))
+            costs[name].append((cost.seconds, cost.processor))
+        line: Line = {"tokens": count}
+        for place, unit in enumerate(("ms", "processor ms")):
+            for name, each in costs.items():
+                line[f"{name}, {unit}"] = 1e3 * sorted(one[place] for one in each)[size.runs]
+        lines.append(line)
+    return lines
+
+
+def extended(backend: Any, cache: Any, new: Any) -> Any:
+    """A forward, as `measured` reads it."""
+    backend.extend(cache, new)
+    return SimpleNamespace(log_allowed=new[0], stats=SimpleNamespace(forwards=1))
 
 
 # --- drafts of a fixed length beside the formula ------------------------------------------------
@@ -499,6 +543,7 @@ def several(work: Callable[[], Any]) -> Cost:
 
 PARTS: Final[Mapping[str, Callable[["Model", Size], list[Line]]]] = {
     "extraction": extraction,
+    "rows": rows,
     "free": free,
     "draft": draft,
     "chat": chat,

@@ -16,6 +16,7 @@ from typing import Any, Final
 import torch
 
 from guideway.engine.backends.builtin import NAME, builtin_folder, packaged_file
+from guideway.engine.backends.few_rows import prepare_few_rows
 from guideway.engine.backends.llama_cpp import LlamaCppModel
 from guideway.engine.backends.packed import checked, pack
 from guideway.engine.backends.transformers import TransformersModel
@@ -88,6 +89,8 @@ def load(
         module = module.to(place)
         if kind is not None:
             pack(module, kind)
+        elif place.type == "cpu":
+            prepare_few_rows(module)
     return TransformersModel(module, tokenizer or read)
 
 
