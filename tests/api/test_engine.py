@@ -365,10 +365,12 @@ def test_after_an_error_of_a_step_the_engine_goes_on():
 
 
 def test_a_closed_engine_takes_nothing_more():
+    before = {*threading.enumerate()}
     engine = gw.Engine(FAKE)
     last = engine.submit("a", int, max_new_tokens=3)
     engine.close()
     assert last.done()
+    wait_for(lambda: {*threading.enumerate()} <= before)
     with pytest.raises(gw.ModelError, match="closed"):
         engine.submit("a")
     engine.close()

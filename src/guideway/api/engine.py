@@ -299,6 +299,8 @@ class Engine:
         for task in tasks:
             task.future.cancel()
         self._thread.join()
+        self._batches = Batches()  # caches are freed, and threads end
+        self._paged.clear()
         self._compilers.shutdown()
         self._readers.shutdown()
 

@@ -467,7 +467,8 @@ class Model:
     async def agenerate(self, prompt: Any, source: Any = None, **arguments: Any) -> Any:
         """Run `generate` in a thread, so that the event loop continues.
 
-        Calls that run at the same time on one model share forwards; the texts do not change.
+        Calls that run at the same time on one model share forwards, unless a GPU runs captured
+        steps; the texts do not change.
         If the task is cancelled, the generation ends after its current step.
         """
         return await in_thread(self.generate, prompt, source, **arguments)

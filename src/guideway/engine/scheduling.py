@@ -31,7 +31,7 @@ class Scheduler(Protocol):
     - Every row has events after finitely many steps, until it ends; then the scheduler forgets it.
     - An error of a row is kept in the row; `step` raises only if no row can go on.
     - A removed row has no more events. Rows are added and removed between steps only.
-    - A row whose mask takes long misses steps, and no other row waits for it.
+    - A row whose mask takes long misses steps; rows of other constraints do not wait for it.
 
     Attributes:
         forwards: how often the models ran.
