@@ -187,20 +187,6 @@ def test_other_beginnings_of_python_are_free(start):
     assert spacer(text, start=start, postlex=PythonIndenter) is not None
 
 
-def test_stacks_get_shorter_where_only_what_is_below_a_state_says_so():
-    # Behind "1" a `b` is only ever the beginning of an `a`, behind "2" the other way round.
-    rules = 'start: "1" a | "2" b\na: b "x" | "p"\nb: a "y" | "q"'
-    for some in (rules, rules + ' | "r"'):
-        grammar = read_lark(Lark(some))
-        assert grammar.table is not None
-        assert always_completed(grammar, grammar.table, frozenset({"Q"}))
-        assert not always_completed(grammar, grammar.table, frozenset({"X"}))
-    # Two ways out of one state.
-    grammar = read_lark(Lark('start: a a a | "x" | "q"\na: b "z" | "p"\nb: a b "z" | "n"'))
-    assert grammar.table is not None
-    assert always_completed(grammar, grammar.table, frozenset({"X"}))
-
-
 @pytest.mark.parametrize(
     "line",
     [

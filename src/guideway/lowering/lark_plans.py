@@ -610,14 +610,7 @@ class _Plan:
                 if not rules:
                     return False
                 waiting[state] = rules
-        if self._ranked(waiting):
-            return True
-        return _empties(
-            {
-                state: [self._behind(state, rule) for rule in rules]
-                for state, rules in waiting.items()
-            }
-        )
+        return self._ranked(waiting)
 
     def _ranked(self, waiting: Mapping[int, Sequence[str]]) -> bool:
         """Sufficient check by entry symbols only: replacements of states end."""
@@ -636,11 +629,6 @@ class _Plan:
                 return False
             todo = left
         return True
-
-    def _behind(self, state: int, rule: str) -> set[int]:
-        """The states that may replace this one when a rule of one symbol is completed."""
-        rows = [self._table.gotos[under] for under in self._before(state)]
-        return {row[rule] for row in rows if rule in row}
 
     @cached_property
     def _readable(self) -> Sequence[int]:
@@ -673,26 +661,3 @@ class _Plan:
             after = self._table.shifts[state].get(symbol)
             state = self._table.gotos[state][symbol] if after is None else after
         return state
-
-
-def _empties(ways: Mapping[int, Sequence[set[int]]]) -> bool:
-    """Return True if each key has an option that leads, in finitely many steps, out of the keys."""
-    missing: list[int] = []
-    waiting: dict[int, list[tuple[int, int]]] = {}
-    done: list[int] = []
-    for key, options in ways.items():
-        for option in options:
-            left = option & ways.keys()
-            for each in left:
-                waiting.setdefault(each, []).append((key, len(missing)))
-            missing.append(len(left))
-            if not left:
-                done.append(key)
-    found = set(done)
-    for key in done:  # grows
-        for after, number in waiting.get(key, ()):
-            missing[number] -= 1
-            if not missing[number] and after not in found:
-                found.add(after)
-                done.append(after)
-    return len(found) == len(ways)
