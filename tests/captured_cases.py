@@ -80,8 +80,12 @@ class Counted:
     """A strategy that runs steps as they are; it counts what it captures and launches."""
 
     def __init__(self) -> None:
-        self.frames = self.launches = 0
-        self.strategy = Strategy(self.capture, lambda work: work)
+        self.frames = self.launches = self.fused = 0
+        self.strategy = Strategy(self.capture, self.fuse)
+
+    def fuse(self, work: Any) -> Any:
+        self.fused += 1
+        return work
 
     def capture(self, work: Any, device: torch.device) -> Any:
         self.frames += 1

@@ -42,7 +42,7 @@ ONLY = Counted()  # frames are kept as long as the models, and count where they 
 
 @pytest.fixture
 def counted(monkeypatch: pytest.MonkeyPatch) -> Counted:
-    ONLY.frames = ONLY.launches = 0
+    ONLY.frames = ONLY.launches = ONLY.fused = 0
     monkeypatch.setitem(STRATEGIES, "cpu", ONLY.strategy)
     return ONLY
 
@@ -123,6 +123,16 @@ def test_a_frame_serves_other_settings_and_constraints_of_its_size(counted: Coun
     frames = counted.frames
     both(own, gw.Choice(["0987654321 0987654321"]), temperature=1.3, seed=2)
     assert counted.frames == frames
+
+
+def test_the_draw_of_a_frame_that_is_used_much_is_compiled_once(
+    counted: Counted, monkeypatch: pytest.MonkeyPatch
+):
+    own = gw.Model(model("one").language_model)
+    monkeypatch.setattr(captured, "FUSED", 10)
+    for turn in range(4):  # captured, captured again with a compiled draw, and kept
+        own.generate("x", gw.Choice(["12345 67890 12345"]), max_new_tokens=20)
+        assert (counted.frames, counted.fused) == ((1, 0) if not turn else (2, 1))
 
 
 def test_what_rows_have_read_is_kept_for_later_prompts(counted: Counted):

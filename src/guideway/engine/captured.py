@@ -224,8 +224,8 @@ class Captured:
         self._key = size, length, shape, tuple(model.version for model in self._models), stream
         frames = cast("OrderedDict[Hashable, Frame]", ensemble.frames)
         frame = frames.pop(self._key, None)
-        fuse = frame is not None and frame.steps > FUSED
-        if frame is not None and frame.fused == fuse:
+        fuse = frame is not None and charts is not None and frame.steps > FUSED
+        if frame is not None and (frame.fused or not fuse):
             return frame
         try:
             board = None if charts is None else Board(ensemble, charts, plan)
