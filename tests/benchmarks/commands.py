@@ -6,6 +6,7 @@ from collections.abc import Sequence
 import typer
 
 from benchmarks.batches import batches
+from benchmarks.captured import captured
 from benchmarks.cold import cold
 from benchmarks.generation import generation
 from benchmarks.grammars import grammars
@@ -24,7 +25,7 @@ app = typer.Typer(
 )
 COMMANDS = (
     *(masks, batches, cold, tables, warpers, guidance, watermark, grammars),
-    *(split, generation, requests, llama_cpp),
+    *(split, generation, requests, llama_cpp, captured),
 )
 for command in COMMANDS:
     app.command()(command)

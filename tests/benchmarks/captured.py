@@ -1,0 +1,190 @@
+"""Benchmark `captured`: steps of `generate` as CUDA graphs, step by step, and by transformers.
+
+For each size of batch: free text, a constraint with tables, a recursive one with masks of the host,
+guidance by three models (copies, which share no batch), and a watermark, all drawn at a
+temperature. A step is the time between two tokens of the longest row. "step by step" is the same
+call without graphs, "transformers" its own `generate` with a static cache, which it compiles on a
+GPU. Bandwidth is the share of a copy's that reading the weights of all models once a step takes.
+
+On a CPU nothing is captured: steps run as they are, and figures say nothing.
+"""
+
+import os
+import statistics
+import time
+from collections.abc import Callable, Iterator, Mapping
+from copy import copy
+from dataclasses import asdict, dataclass
+from typing import TYPE_CHECKING, Annotated, Any, Final, final
+
+import typer
+
+from guideway.cli.console import busy, print_json, print_line
+from guideway.cli.models import open_model
+from guideway.cli.options import AsJson
+
+if TYPE_CHECKING:
+    from guideway.api.model import Model
+
+BATCHES: Final = (1, 32, 256)
+PROMPT: Final = "The history of the lighthouse begins in the year in which"
+HEAD: Final = (
+    f"{'rows':>5} {'text':13}{'captured, ms':>13}{'step by step':>14}{'× free':>8}{'bandwidth':>11}"
+)
+ITEMS: Final = [{"type": "string", "minLength": 8}, {"$ref": "#/$defs/lists"}]
+LISTS: Final = {"type": "array", "items": {"anyOf": ITEMS}, "minItems": 1}
+NESTED: Final = {"$ref": "#/$defs/lists", "$defs": {"lists": LISTS}}
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class Figure:
+    """Milliseconds of a step.
+
+    Attributes:
+        captured: by captured steps; of transformers, its own.
+        plain: step by step; of transformers, none.
+        overhead: `captured` in times of free text in the same batch.
+        bandwidth: share of the device's bandwidth.
+    """
+
+    rows: int
+    text: str
+    captured: float
+    plain: float | None
+    overhead: float
+    bandwidth: float
+
+
+def captured(
+    model: Annotated[str, typer.Option(help="What to load.")] = "smollm2-135m",
+    batch: Annotated[
+        list[int] | None, typer.Option(help="Rows of a batch; several times for several.", min=1)
+    ] = None,
+    tokens: Annotated[int, typer.Option(help="Tokens of each text.", min=18)] = 128,
+    rounds: Annotated[int, typer.Option(help="How often each is measured.", min=1)] = 3,
+    as_json: AsJson = False,
+) -> None:
+    """Steps as CUDA graphs beside steps one by one, and transformers' own generate."""
+    own = open_model(model)
+    with busy("measuring"):
+        figures = [
+            each for rows in batch or BATCHES for each in measured(own, rows, tokens, rounds)
+        ]
+    if as_json:
+        print_json([asdict(figure) for figure in figures])
+        return
+    print_line(HEAD)
+    for each in figures:
+        plain = "" if each.plain is None else f"{each.plain:.3f}"
+        print_line(
+            f"{each.rows:5} {each.text:13}{each.captured:13.3f}{plain:>14}{each.overhead:8.3f}"
+            f"{each.bandwidth:11.1%}"
+        )
+
+
+def texts(model: "Model") -> "Mapping[str, tuple[Model, Any]]":
+    """Models and sources, by what is measured."""
+    import guideway as gw
+
+    expert, anti = (gw.Model(copy(model.language_model), model.tokenizer) for _ in range(2))
+    return {
+        "free": (model, None),
+        "tables": (model, gw.Regex(r"([A-Za-z]{1,12}[ ,.;:]{1,2})+")),
+        "host masks": (model, gw.JsonSchema(NESTED)),
+        "guidance": (gw.dexperts(model, expert, anti), None),
+        "watermark": (model.watermarked(gw.Watermark(key=1)), None),
+    }
+
+
+def measured(model: "Model", rows: int, tokens: int, rounds: int) -> Iterator[Figure]:
+    """The lines of one size of batch."""
+    from guideway.engine.capture import STRATEGIES, Strategy
+
+    backend: Any = model.language_model
+    weights = sum(each.nbytes for each in backend.module.parameters())
+    floor = 1e3 * weights / bandwidth(backend.device)
+    kind, free = backend.device.type, 0.0
+    had = STRATEGIES.get(kind)
+    STRATEGIES.setdefault(kind, Strategy(lambda work, _: work, lambda work: work))
+    try:
+        for name, (own, source) in texts(model).items():
+            made, plain = in_turns(lambda: step(own, source, rows, tokens), rounds)  # noqa: B023
+            free = free or made
+            share = floor * len(own._ensemble.backbones) / made
+            yield Figure(rows, name, made, plain, made / free, share)
+    finally:
+        if had is None:
+            del STRATEGIES[kind]
+    times = [theirs(model, rows, tokens) for _ in range(rounds + 1)][1:]
+    made = statistics.median(times)
+    yield Figure(rows, "transformers", made, None, made / free, floor / made)
+
+
+def in_turns(work: Callable[[], float], rounds: int) -> tuple[float, float]:
+    """Milliseconds with and without captured steps; the first round captures."""
+    times: dict[str, list[float]] = {"on": [], "off": []}
+    before = os.environ.get("GUIDEWAY_CAPTURE")
+    try:
+        for turn in range(-1, rounds):
+            for how, found in times.items():
+                os.environ["GUIDEWAY_CAPTURE"] = how
+                made = work()
+                if turn >= 0:
+                    found.append(made)
+    finally:
+        os.environ.pop("GUIDEWAY_CAPTURE")
+        if before is not None:
+            os.environ["GUIDEWAY_CAPTURE"] = before
+    return statistics.median(times["on"]), statistics.median(times["off"])
+
+
+def step(model: "Model", source: Any, rows: int, tokens: int) -> float:
+    """Milliseconds between two tokens of the longest row."""
+    found = model.generate(
+        [PROMPT] * rows,
+        source,
+        batch_size=rows,
+        max_new_tokens=tokens,
+        temperature=1.0,
+        seed=1,
+        speculate="off",
+    )
+    longest = max(found, key=lambda each: each.stats.forwards)
+    return 1e3 * longest.stats.time_per_output_token
+
+
+def theirs(model: "Model", rows: int, tokens: int) -> float:
+    """Milliseconds of a token in transformers' generate, its share of the prompt included."""
+    import torch
+
+    backend: Any = model.language_model
+    prompt = torch.tensor([model.tokenizer.encode(PROMPT)] * rows, device=backend.device)
+    began = time.perf_counter()
+    made = backend.module.generate(
+        prompt,
+        attention_mask=torch.ones_like(prompt),
+        max_new_tokens=tokens,
+        do_sample=True,
+        top_k=0,
+        cache_implementation="static",
+        pad_token_id=0,
+    )
+    made.tolist()
+    return 1e3 * (time.perf_counter() - began) / (made.shape[1] - prompt.shape[1])
+
+
+def bandwidth(device: Any) -> float:
+    """Bytes a second that a copy reads and writes."""
+    import torch
+
+    given = torch.zeros(
+        1 << (30 if device.type == "cuda" else 24), dtype=torch.uint8, device=device
+    )
+    taken, times = torch.empty_like(given), list[float]()
+    for _ in range(5):
+        began = time.perf_counter()
+        taken.copy_(given)
+        int(taken[0])  # waits
+        times.append(time.perf_counter() - began)
+    return 2 * len(given) / min(times)
