@@ -17,10 +17,11 @@ import pytest
 
 pytest.importorskip("vllm")
 
+sys.path.insert(0, str(Path(__file__).parent))
+
 import jsonschema
 import openai
-
-from guideway.engine.backends.builtin import builtin_folder
+from random_model import model
 
 SCHEMA = {
     "type": "object",
@@ -53,7 +54,7 @@ HOSTILE = [
 
 
 @pytest.fixture(scope="module")
-def client() -> Iterator[openai.OpenAI]:
+def client(tmp_path_factory: pytest.TempPathFactory) -> Iterator[openai.OpenAI]:
     with socket.socket() as taken:
         taken.bind(("127.0.0.1", 0))
         port = taken.getsockname()[1]
@@ -62,7 +63,9 @@ def client() -> Iterator[openai.OpenAI]:
         "VLLM_CPU_OMP_THREADS_BIND": "nobind",
         "OMP_NUM_THREADS": "1",
     }
-    command = [str(Path(sys.executable).parent / "vllm"), "serve", str(builtin_folder())]
+    folder, load_format = model(tmp_path_factory.mktemp("model"))
+    command = [str(Path(sys.executable).parent / "vllm"), "serve", folder]
+    command += ["--load-format", load_format, "--max-num-batched-tokens", "256"]
     command += ["--structured-outputs-config.backend", "guideway"]
     command += ["--logits-processors", "guideway.integrations.vllm:GuidewayV1"]
     command += ["--enable-auto-tool-choice", "--tool-call-parser", "hermes"]

@@ -181,9 +181,9 @@ def _validate(params: Any, model_config: Any, tokenizer: Any) -> None:
             raise refuse(f"guideway does not support structured outputs with {why}")
     outputs._backend = NAME
     read = library("vllm.v1.structured_output.request", _USER).get_structured_output_key
-    kind, spec = read(outputs)
     try:
+        kind, spec = read(outputs)
         compiler = _compiler(tokenizer, model_config.get_vocab_size())
         compiler.compile({kind.name.lower(): spec}, params.all_stop_token_ids or None)
-    except GuidewayError as error:
+    except (GuidewayError, RecursionError) as error:
         raise refuse(f"{NAME}: {error}") from None
