@@ -6,7 +6,7 @@ states lie beside something that is counted, closed or escaped, where mistakes w
 
 import random
 from collections.abc import Callable, Iterator
-from functools import cache
+from functools import cache, lru_cache
 from typing import Any
 
 import numpy as np
@@ -42,6 +42,7 @@ class Both:
         self.fast = gw.compile(source, words, **options)
         expr = concat(literal(words.lead), self.fast._expr)
         self.plain = Rows(Derivatives(expr, words.spellable), words, gw.Budget())
+        self._rows: dict[Any, np.ndarray] = {}
         self.begin = (self.fast.start(), expr)
         self.words = words
 
@@ -57,8 +58,15 @@ class Both:
             at = self.after(at, byte)
             yield at
 
+    def row(self, rest: Expr) -> np.ndarray:
+        """The mask of the plain engine."""
+        key = self.plain, rest
+        if key not in self._rows:
+            self._rows[key] = self.plain.row(rest)
+        return self._rows[key]
+
     def check(self, at: Any) -> np.ndarray:
-        fast, plain = self.fast.mask(at[0]), self.plain.row(at[1])
+        fast, plain = self.fast.mask(at[0]), self.row(at[1])
         differing = unpack(fast ^ plain)[:5].tolist()
         assert not differing, [self.words.tokens[token] for token in differing]
         return fast
@@ -98,13 +106,14 @@ def compared(
     """
     spellable = words.spellable
     plain = Rows(Derivatives(expr, spellable, fuel), words, gw.Budget())
+    masks = lru_cache(1024)(plain.row)
     fast = States(expr, Derivatives(expr, spellable), words, budget or gw.Budget())
     dice, count = random.Random(seed), 0
     for _ in range(texts):
         state: Any = fast.start(b"")
         rest: Any = expr
         for _ in range(tokens):
-            row = unpack(plain.row(rest)).tolist()
+            row = unpack(masks(rest)).tolist()
             assert unpack(fast.mask(state)).tolist() == row
             assert state.accepts == rest.nullable
             count += 1

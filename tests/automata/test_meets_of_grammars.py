@@ -7,14 +7,7 @@ import lark
 import pytest
 
 import guideway as gw
-from guideway.automata.derivative import Derivatives
 from guideway.errors import GuidewayError, LimitError
-from guideway.lowering.expr import (
-    ANYTHING,
-    alt,
-    literal,
-    repeat,
-)
 from guideway.lowering.sources import lower_source
 from lark_samples import ERRORS, Blocks, OutOfFuelError, accepted, by_chance, parsed, short_strings
 
@@ -67,16 +60,6 @@ def test_indented_lines_meet_regexes(regex: str, denied: bool) -> None:
     source = grammar - gw.Regex(regex) if denied else grammar & gw.Regex(regex)
     expr = lower_source(source)
     assert accepted(expr, "ab:\n ", 6) | accepted(expr, "(a)\n#", 5) == expected
-
-
-def test_of_two_that_are_no_counts_one_may_be_within_the_other() -> None:
-    is_within = Derivatives(ANYTHING)._inclusion.is_within
-    less, more = literal("ab"), repeat(alt(literal("a"), literal("b")))
-    assert is_within(less, more)
-    assert not is_within(more, less)
-    assert not is_within(ANYTHING, more)
-    assert is_within(more, ANYTHING)
-    assert not is_within(literal("ab" * 200), more)  # it is not looked further
 
 
 def test_all_short_strings_are_told_apart() -> None:

@@ -120,7 +120,7 @@ def _plain(schema: Schema, vocabulary: Vocabulary) -> Begin:
 class PlainText:
     """The plain engine: a state is an expression."""
 
-    def __init__(self, expr: Expr, machine: Derivatives, rows: Rows[Expr]) -> None:
+    def __init__(self, expr: Expr, machine: Derivatives, rows: Rows) -> None:
         self._state, self._machine, self._rows = expr, machine, rows
 
     def mask(self) -> object:

@@ -3,7 +3,7 @@
 from hypothesis import given
 from hypothesis import strategies as st
 
-from guideway.constraints.remembered import Remembered
+from guideway.constraints.compile import Remembered
 
 
 class Sized:

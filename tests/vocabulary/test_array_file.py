@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from guideway.vocabulary.array_file import Record, packed, unpacked
+from guideway.vocabulary.cache import Record, packed, unpacked
 
 ARRAYS = st.dictionaries(
     st.text(max_size=5),

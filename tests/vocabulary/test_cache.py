@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from guideway.vocabulary import cache, tokenizer_json
-from guideway.vocabulary.array_file import packed, unpacked
+from guideway.vocabulary.cache import packed, unpacked
 from guideway.vocabulary.spellings import Vocabulary
 from guideway.vocabulary.trie import FlatTrie
 from small_tokenizers import byte_level, sentencepiece, unigram, word_piece

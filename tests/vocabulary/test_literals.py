@@ -2,9 +2,8 @@
 
 import pytest
 
-from guideway.vocabulary.bounded import remember
-from guideway.vocabulary.cutter import NONE, Literals
-from guideway.vocabulary.utf8 import parts, span
+from guideway.vocabulary.cutter import NONE, Literals, parts, span
+from guideway.vocabulary.splitting import remember
 
 
 def test_one_that_began_before_is_matched_in_the_place_of_another() -> None:

@@ -18,6 +18,14 @@ VOCABULARIES = st.lists(
 )
 
 
+def prefix_of(trie: Trie, node: int) -> bytes:
+    spelling = bytearray()
+    while node:
+        spelling.append(int(trie.byte[node]))
+        node = int(trie.parent[node])
+    return bytes(reversed(spelling))
+
+
 def prefixes_of(tokens: list[bytes | None]) -> dict[bytes, list[int]]:
     """Each prefix of a token, with the ids that are spelled exactly so."""
     table: dict[bytes, list[int]] = {b"": []}
@@ -32,9 +40,9 @@ def prefixes_of(tokens: list[bytes | None]) -> dict[bytes, list[int]]:
 @given(VOCABULARIES)
 def test_nodes_are_the_prefixes_breadth_first_in_byte_order(tokens: list[bytes | None]) -> None:
     trie = Trie.build(tokens)
-    paths = [trie.path(node) for node in range(len(trie))]
+    paths = [prefix_of(trie, node) for node in range(len(trie))]
     assert paths == sorted(prefixes_of(tokens), key=lambda prefix: (len(prefix), prefix))
-    assert [trie.path(int(parent)) for parent in trie.parent[1:]] == [
+    assert [prefix_of(trie, int(parent)) for parent in trie.parent[1:]] == [
         path[:-1] for path in paths[1:]
     ]
     assert trie.parent[0] == -1
@@ -48,7 +56,7 @@ def test_levels_hold_the_prefixes_of_one_length(tokens: list[bytes | None]) -> N
     assert offsets[-1] == len(trie)
     for length, (low, high) in enumerate(itertools.pairwise(offsets)):
         assert low < high
-        assert {len(trie.path(node)) for node in range(low, high)} == {length}
+        assert {len(prefix_of(trie, node)) for node in range(low, high)} == {length}
 
 
 @given(VOCABULARIES)
@@ -59,7 +67,7 @@ def test_every_node_holds_the_ids_spelled_so_duplicates_included(
     table = prefixes_of(tokens)
     for node in range(len(trie)):
         low, high = trie.token_offsets[node], trie.token_offsets[node + 1]
-        assert trie.token_ids[low:high].tolist() == table[trie.path(node)]
+        assert trie.token_ids[low:high].tolist() == table[prefix_of(trie, node)]
     for prefix, ids in table.items():
         assert trie.ids(prefix).tolist() == ids
 
@@ -69,10 +77,10 @@ def test_children_are_the_prefixes_one_byte_longer(tokens: list[bytes | None], t
     trie = Trie.build(tokens)
     table = prefixes_of(tokens)
     for node in range(len(trie)):
-        path = trie.path(node)
+        path = prefix_of(trie, node)
         low, high = trie.first_child[node], trie.first_child[node + 1]
         children = sorted(p for p in table if len(p) == len(path) + 1 and p.startswith(path))
-        assert [trie.path(child) for child in range(low, high)] == children
+        assert [prefix_of(trie, child) for child in range(low, high)] == children
         for byte in tail:
             child = trie.child(node, byte)
             assert (child >= 0) == (path + bytes([byte]) in table)
@@ -83,7 +91,7 @@ def test_children_are_the_prefixes_one_byte_longer(tokens: list[bytes | None], t
 def test_a_subtree_holds_the_tokens_that_begin_so(tokens: list[bytes | None]) -> None:
     trie = Trie.build(tokens)
     for node in range(len(trie)):
-        path = trie.path(node)
+        path = prefix_of(trie, node)
         expected = [i for i, token in enumerate(tokens) if token and token.startswith(path)]
         assert sorted(trie.subtree_tokens(node).tolist()) == expected
 

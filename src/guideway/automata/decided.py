@@ -5,7 +5,7 @@ from functools import cached_property
 from typing import final
 
 from guideway.automata.derivative import Derivatives
-from guideway.lowering.expr import ALL_BYTES, EMPTY, alt, concat, repeat
+from guideway.lowering.expr import EMPTY, alt, concat, repeat
 from guideway.lowering.nodes import Alt, Call, Concat, Expr, Repeat, Rule
 from guideway.lowering.regular import surely_endless
 
@@ -26,14 +26,12 @@ MOST_BYTES = 1 << 22
 class Decisions:
     """Answers by search; `fuel` is called with the number of parts made, and may raise."""
 
-    def __init__(
-        self, fuel: Callable[[int], None] = lambda made: None, spellable: int = ALL_BYTES
-    ) -> None:
-        self.fuel, self._spellable = fuel, spellable
+    def __init__(self, fuel: Callable[[int], None] = lambda made: None) -> None:
+        self.fuel = fuel
 
     @cached_property
     def machine(self) -> Derivatives:
-        return Derivatives(EMPTY, self._spellable, self.fuel)
+        return Derivatives(EMPTY, fuel=self.fuel)
 
     def contains(self, expr: Expr, text: bytes) -> bool:
         for byte in text:

@@ -5,7 +5,7 @@ from functools import cached_property
 from typing import TypeAlias, assert_never, final
 from weakref import ref
 
-from guideway.automata.guarded import THOROUGH, Inclusion, Looking, Passages
+from guideway.automata.guarded import THOROUGH, Looking, Passages
 from guideway.automata.least import (
     LONGEST,
     Consulted,
@@ -345,6 +345,10 @@ _MOST_WAYS = 256  # single lines of an intersection; beyond that, whole derivati
 class Derivatives:
     """The recognizer of an expression, restricted to `spellable` bytes; `living` caches emptiness.
 
+    States are immutable and hashable, and every returned state can reach an accepting one. The arcs
+    of a state are disjoint and agree with `step`, except arcs to `unsure` states. `blurred` drops
+    what only single steps need, so that many states share their arcs.
+
     >>> from guideway.lowering.expr import literal, repeat
     >>> machine = Derivatives(repeat(literal("ab"), 1, 2))
     >>> machine.accepts(machine.start()), machine.shortest(machine.start())
@@ -368,13 +372,8 @@ class Derivatives:
         self.living = Living(spellable, self._least, ways, fuel)
 
     @cached_property
-    def _inclusion(self) -> Inclusion:
-        return Inclusion(self._disjoint, self.living.check, self._fuel)
-
-    @cached_property
     def _passages(self) -> Passages:
-        within = self._inclusion.is_within
-        return Passages(self._disjoint, self.living, self.unfold, within, self._fuel)
+        return Passages(self._disjoint, self.living, self.unfold, self._fuel)
 
     @cached_property
     def _looking(self) -> Looking:
@@ -476,7 +475,6 @@ class Derivatives:
         self._linear.clear()
         self._learned.clear()
         self._least.forget()
-        self._inclusion.forget()
         self._passages.forget()
         self._looking.forget()
         self.living.forget()

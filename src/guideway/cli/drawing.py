@@ -11,7 +11,7 @@ may never end, so the lines are an iterator.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import MISSING, Field, dataclass, fields, is_dataclass
+from dataclasses import MISSING, dataclass, fields, is_dataclass
 from typing import Any, Final, TypeAlias, final
 
 from guideway.automata.derivative import Derivatives
@@ -91,7 +91,7 @@ def _look_into(part: Any) -> tuple[str, list[Child]]:
     shown = [f for f in fields(part) if f.repr and f.name not in HIDDEN]
     for field in shown:
         value = getattr(part, field.name)
-        if _is_default(field, value):
+        if field.default is not MISSING and field.default == value:
             continue
         if _is_node(value):
             children.append((field.name, value))
@@ -112,10 +112,6 @@ def _show_scalar(value: object) -> str:
 
 def _is_node(value: object) -> bool:
     return is_dataclass(value) and not isinstance(value, type)
-
-
-def _is_default(field: Field[Any], value: object) -> bool:
-    return field.default is not MISSING and field.default == value
 
 
 def _is_box(value: object) -> bool:

@@ -17,10 +17,8 @@ from guideway.cli.detect import detect
 from guideway.cli.exits import EXITS, NO_MODEL, REFUSED
 from guideway.cli.explain import explain
 from guideway.cli.generate import choose, extract, generate
-from guideway.cli.grammars import grammars
 from guideway.cli.lint import lint
-from guideway.cli.memory import memory
-from guideway.cli.warmup import warmup
+from guideway.cli.tools import grammars, memory, warmup
 from guideway.errors import GuidewayError, ModelError
 
 app = typer.Typer(

@@ -20,10 +20,10 @@ from guideway.lowering.special import mark, split_marks
 from guideway.masks.forest import Held, Row, has, held_rows, pack
 from guideway.masks.rows import Rows
 from guideway.masks.states import State
-from guideway.vocabulary.bounded import remember
 from guideway.vocabulary.cutter import NOWHERE, Cutter
 from guideway.vocabulary.merges import Ids
 from guideway.vocabulary.spellings import Vocabulary
+from guideway.vocabulary.splitting import remember
 
 Route: TypeAlias = tuple[int, ...]
 
@@ -63,7 +63,7 @@ class Routes:
     """Routes of one constraint. Not thread safe; its owner locks."""
 
     def __init__(
-        self, machine: Derivatives, rows: Rows[Expr], vocabulary: Vocabulary, cutter: Cutter
+        self, machine: Derivatives, rows: Rows, vocabulary: Vocabulary, cutter: Cutter
     ) -> None:
         self._machine, self._rows = machine, rows
         self._vocabulary, self._cutter = vocabulary, cutter
@@ -291,7 +291,7 @@ class TokenGraph:
     """The states reachable by tokens, and the distance of each to an accepting state."""
 
     def __init__(
-        self, start: Expr, machine: Derivatives, rows: Rows[Expr], vocabulary: Vocabulary
+        self, start: Expr, machine: Derivatives, rows: Rows, vocabulary: Vocabulary
     ) -> None:
         self._machine, self._rows, self._vocabulary = machine, rows, vocabulary
         self._start = start
@@ -442,9 +442,7 @@ class ListedStates:
 class ExploredStates(ListedStates):
     """The states of one constraint, from a graph built beforehand."""
 
-    def __init__(
-        self, expr: Expr, graph: TokenGraph, rows: Rows[Expr], vocabulary: Vocabulary
-    ) -> None:
+    def __init__(self, expr: Expr, graph: TokenGraph, rows: Rows, vocabulary: Vocabulary) -> None:
         super().__init__({}, vocabulary, threading.RLock())
         self._expr, self._graph, self._rows = expr, graph, rows
 
@@ -487,7 +485,7 @@ class CanonicalStates(ListedStates):
         self,
         expr: Expr,
         machine: Derivatives,
-        rows: Rows[Expr],
+        rows: Rows,
         vocabulary: Vocabulary,
         cutter: Cutter,
     ) -> None:

@@ -5,14 +5,14 @@ from dataclasses import dataclass
 from functools import cached_property, partial
 from itertools import chain
 from operator import itemgetter
-from typing import Final, Protocol, final
+from typing import Final, final
 
 import numpy as np
 from numpy.typing import NDArray
 
 from guideway.automata.derivative import Derivatives
 from guideway.automata.least import CERTAIN, LONGEST, VAGUE, Doubts
-from guideway.constraints.canonical import TokenGraph
+from guideway.constraints.canonical import ListedStates, TokenGraph
 from guideway.constraints.special_tokens import Segmentation, too_few
 from guideway.lowering.nodes import Expr
 from guideway.masks.forest import Row, pack, unpack
@@ -133,12 +133,6 @@ _MANY: Final = 512  # tokens tried one by one near the end of a budget: 30 to 45
 _FEW: Final = 64  # tokens tried one by one: a millisecond each
 
 
-class Rests(Protocol):
-    """Source of the language after a state."""
-
-    def rest(self, state: State) -> Expr: ...
-
-
 @final
 class Closing:
     """Token limits of one constraint. Not thread safe; its owner locks."""
@@ -146,8 +140,8 @@ class Closing:
     def __init__(
         self,
         machine: Derivatives,
-        states: Rests,
-        rows: Rows[Expr],
+        states: States | ListedStates,
+        rows: Rows,
         vocabulary: Vocabulary,
         graph: TokenGraph | None,
     ) -> None:

@@ -221,7 +221,7 @@ class _Conflict:
                 schema = type_source(source) if isinstance(source, PythonType) else source
                 return _within(around, explain_conflict(schema, self._dead))
             meeting = _meeting(source)
-            parts = meeting or _inner(source)
+            parts = meeting or (() if isinstance(source, Inverse) else parts_of(source))
             empty = next((part for part in parts if self._empty(part)), None)
             if empty is None:
                 return _within(around, self._between(source, meeting))
@@ -306,7 +306,3 @@ def _meeting(source: Source) -> tuple[Source, ...]:
         else:
             found.append(part)
     return tuple(found)
-
-
-def _inner(source: Source) -> tuple[Source, ...]:
-    return () if isinstance(source, Inverse) else parts_of(source)

@@ -2,6 +2,7 @@
 
 import logging
 import sys
+import threading
 from collections.abc import Callable
 from functools import reduce
 from threading import Lock
@@ -15,7 +16,6 @@ from guideway.automata.least import LONGEST
 from guideway.constraints.canonical import TokenGraph
 from guideway.constraints.comparison import conflict, placed, undecided
 from guideway.constraints.compiled import CompiledConstraint
-from guideway.constraints.remembered import Remembered
 from guideway.constraints.special_tokens import checked_lead, resolve
 from guideway.constraints.trials import Trials, trials, wide_part
 from guideway.errors import GuidewayError, LimitError, ModelError, SourceError, UnsatisfiableError
@@ -25,7 +25,6 @@ from guideway.lowering.nodes import And, Expr, Not
 from guideway.lowering.sources import lower_source
 from guideway.lowering.special import shown
 from guideway.masks.lexicon import shared_lexicon
-from guideway.masks.network import succeed_large
 from guideway.masks.rows import Rows
 from guideway.syntax.json_schema_source import JsonSchema, check_keywords
 from guideway.syntax.json_text import pause, resume
@@ -98,7 +97,65 @@ class Key:
         return isinstance(other, Key) and self.parts == other.parts
 
 
-remembered: Remembered[Key, CompiledConstraint] = Remembered(64, 512 << 20)
+@final
+class Remembered:
+    """A bounded LRU dictionary, thread safe; `hits` and `misses` count look-ups.
+
+    Constraints grow while they are used, so their sizes are measured again now and then.
+    """
+
+    def __init__(self, most: int, most_bytes: int) -> None:
+        self.most, self.most_bytes = most, most_bytes
+        self.hits = self.misses = 0
+        self._sizes: dict[Key, int] = {}  # when last measured
+        # Not an OrderedDict, which hashes each key again when it grows.
+        self._kept: dict[Key, CompiledConstraint] = {}
+        self._lock = threading.Lock()
+
+    def __len__(self) -> int:
+        return len(self._kept)
+
+    def bytes(self) -> int:
+        with self._lock:
+            return sum(value.size() for value in self._kept.values())
+
+    def get(self, key: Key) -> CompiledConstraint | None:
+        with self._lock:
+            found = self._kept.get(key)
+            if found is None:
+                self.misses += 1
+                return None
+            self.hits += 1
+            self._kept[key] = self._kept.pop(key)
+            if self.hits % self.most == 0:
+                self._sizes = {kept: value.size() for kept, value in self._kept.items()}
+                self._shrink()
+            return found
+
+    def put(self, key: Key, value: CompiledConstraint) -> None:
+        with self._lock:
+            used = next(reversed(self._kept), key)  # it may have grown since
+            self._kept.pop(key, None)
+            self._kept[key] = value
+            for last in (used, key):
+                self._sizes[last] = self._kept[last].size()
+            self._shrink()
+
+    def clear(self) -> None:
+        with self._lock:
+            self._kept.clear()
+            self._sizes.clear()
+            self.hits = self.misses = 0
+
+    def _shrink(self) -> None:
+        used = sum(self._sizes.values())
+        while len(self._kept) > 1 and (len(self._kept) > self.most or used > self.most_bytes):
+            dropped = next(iter(self._kept))
+            del self._kept[dropped]
+            used -= self._sizes.pop(dropped)
+
+
+remembered: Final = Remembered(64, 512 << 20)
 """The least recently used constraints are dropped first."""
 
 
@@ -175,7 +232,6 @@ def _remembered(
         try:
             made = _compile(*parts)
         except GuidewayError as error:
-            succeed_large(vocabulary)  # keep the finished tables for other constraints
             if isinstance(error, LimitError):
                 raise placed(what, error) from None
             raise

@@ -398,7 +398,7 @@ class CompiledConstraint:
             self._states.forget()
 
     @cached_property
-    def _rows(self) -> Rows[Expr]:
+    def _rows(self) -> Rows:
         """The masks of the plain engine, which only token limits use."""
         return Rows(self._machine, self._spelled, self._budget)
 

@@ -16,7 +16,7 @@ import re
 from collections.abc import Callable, Iterator
 from decimal import Decimal
 from functools import lru_cache, partial
-from itertools import accumulate, chain
+from itertools import accumulate
 from typing import Any, Final, NamedTuple, TypeAlias, final
 from urllib.parse import unquote
 
@@ -164,9 +164,6 @@ _NAMED: Final = ("type", "pattern", "format")
 _LENGTHS: Final = ("minLength", "maxLength")
 _LISTS: Final = ("allOf", "anyOf", "oneOf")
 _PARTS: Final = ("not", "if", "then", "else")
-_ABOUT: Final = ('"pattern"', 'Length"')
-_ENOUGH: Final = ('"not"', '"if"', '"contains"', *_LOOKAROUND)
-_MEETING: Final = ('Of"', '"propertyNames"', '"format"', '"$ref"')
 _MEETING_WORDS: Final = frozenset(("allOf", "oneOf", "$ref", *_LENGTHS))
 _SAYING: Final = _MEETING_WORDS | {*_NAMED[1:], *_LISTS, *_PARTS}
 _DENYING: Final = ("not", "if")
@@ -175,18 +172,14 @@ _SPEAKING: Final = frozenset(
     (*_LISTS, *_NAMED[1:], "not", "if", "patternProperties", "propertyNames", "contains")
 )
 _HOLDING: Final = (dict, list)
-_SPELLED: Final = re.compile(r"\\u00(?:24|[4-7])")
+# Patterns of keys, long texts, and escaped letters or $, which may be in a keyword.
+_TRIED: Final = re.compile(
+    r'"patternP|Length"\s*:\s*\d{4}|Length"\s*:\s*\d[\d.]*[eE]|\\u00(?:24|[4-7])'
+)
 _PATTERN: Final = re.compile(r'"pattern"\s*:\s*("(?:[^"\\]|\\.)*")')
-_FAR: Final = 4096  # characters from which on stepping through them takes long
-_LONG: Final = re.compile(r'"m(in|ax)Length"\s*:\s*(?:\d{4}|\d[\d.]*[eE])')
 _FORMATTED: Final = re.compile(r'"format"\s*:\s*"([^"]*)"')
+_FAR: Final = 4096  # characters from which on stepping through them takes long
 _STRING: Final = b'"'
-_DECODER: Final = json.JSONDecoder()
-# Each begins with one literal character, which `re` finds ten times as fast as a class, and takes
-# all of a string, so that many asterisks in one match once.
-_REPEATING_KEYS: Final = [
-    re.compile(sign + r'(?:[^"\\]|\\.)*"(\s*:)?') for sign in (r"\*", r"\+", r"\{\d")
-]
 # In the order in which the place names them.
 _TOLD: Final = ("pattern", *_LISTS, *_PARTS, "format")
 
@@ -246,40 +239,9 @@ def _speaking(root: Any) -> Iterator[dict[str, Any]]:
 
 def _may_meet(text: str) -> bool:
     """Return True if the parts may need trials, from the text alone: 135 kB take a millisecond."""
-    if _SPELLED.search(text) is not None:  # an escaped letter or $, maybe in a keyword
-        return True
-    strings = any(word in text for word in _ABOUT) and _strings_may_meet(text)
-    return strings or ('"patternProperties"' in text and _keys_may_meet(text))
-
-
-def _strings_may_meet(text: str) -> bool:
     patterns = [str(json.loads(one)) for one in {*_PATTERN.findall(text)}]
-    formats = {*_FORMATTED.findall(text)}
-    if (patterns or formats) and _may_be_far(text):
-        return True
-    if not patterns or not _is_hard([*patterns, *map(_as_pattern, formats)]):
-        return False
-    if any(word in text for word in _ENOUGH) or _is_wide(patterns):
-        return True
-    return len(patterns) + len(formats) > 1 and any(word in text for word in _MEETING)
-
-
-def _may_be_far(text: str) -> bool:
-    """Return True if long texts may be required; maxLength does so only under negation."""
-    bounds = {found[1] for found in _LONG.finditer(text)}
-    return "in" in bounds or ("ax" in bounds and any(f'"{word}"' in text for word in _TELLING))
-
-
-def _keys_may_meet(text: str) -> bool:
-    found = chain.from_iterable(keys.finditer(text) for keys in _REPEATING_KEYS)
-    return _is_hard([*{_key_at(text, one.start()) for one in found if one[1]}])
-
-
-def _key_at(text: str, place: int) -> str:
-    begins = text.rindex('"', 0, place)
-    while text[begins - 1] == "\\":  # an escaped quote: the key begins further left
-        begins = text.rindex('"', 0, begins)
-    return str(_DECODER.raw_decode(text, begins)[0])
+    met = [*patterns, *map(_as_pattern, {*_FORMATTED.findall(text)})]
+    return _TRIED.search(text) is not None or (bool(patterns) and _is_hard(met))
 
 
 def _repeating(patterns: Any) -> list[str]:

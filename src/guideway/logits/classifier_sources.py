@@ -22,7 +22,6 @@ spaces have long "words".
 """
 
 import copy
-import difflib
 import re
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Final, Literal, TypeAlias, cast, final, get_args
@@ -34,6 +33,7 @@ from torch import Tensor
 
 from guideway.errors import ModelError, SourceError, UnsupportedError
 from guideway.logits.classifier import ROUNDING, Classifier, ClassifierTerm, Rest, numbers, shown
+from guideway.syntax.names import did_you_mean
 
 
 def find_label(label: object, names: Sequence[object], classifier: str) -> int:
@@ -57,8 +57,7 @@ def find_label(label: object, names: Sequence[object], classifier: str) -> int:
         return names.index(label)
     if str(label) in spelled:
         return spelled.index(str(label))
-    near = difflib.get_close_matches(str(label), spelled, 1)
-    hint = f"; did you mean {near[0]!r}?" if near else ""
+    hint = did_you_mean(str(label), spelled)
     raise ModelError(f"{classifier} has no label {label!r}: it has {shown}{hint}")
 
 

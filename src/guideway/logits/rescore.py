@@ -164,7 +164,7 @@ def rescore(
     lists = [ids for ids in chosen if ids]
     if not due:
         return rows
-    texts = [_open(contexts[row], term) for row in due]
+    texts = [OpenText.of(contexts[row], window=term.window, prompt=term.prompt) for row in due]
     against = term.rest == "keep" or within is not None
     judged = _judged(texts, lists, term, vocabulary, rows.values.device, against=against)
     others = _others(_rows(rows, due), term, None if within is None else within[due])
@@ -253,10 +253,6 @@ def _candidates(rows: Rows, term: ClassifierTerm, least: int) -> list[list[int]]
     host = torch.cat([counts[:, None], ids], 1)  # one transfer
     lists = cast("list[list[int]]", host.tolist())  # pyright: ignore[reportUnknownMemberType]
     return [row[1 : 1 + row[0]] for row in lists]
-
-
-def _open(context: TextContext, term: ClassifierTerm) -> OpenText:
-    return OpenText.of(context, window=term.window, prompt=term.prompt)
 
 
 def _judged(

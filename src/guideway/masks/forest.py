@@ -1,7 +1,7 @@
 """The trie of a vocabulary, packed masks, and memory of all caches."""
 
 import threading
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from math import prod
 from mmap import ACCESS_COPY, mmap
@@ -45,16 +45,9 @@ def pack(ids: "NDArray[np.int32] | Iterable[int]", width: int) -> Row:
     """
     members = np.zeros(words(width) * 32, np.bool_)
     members[np.asarray(ids if isinstance(ids, np.ndarray) else list(ids), np.int64)] = True
-    row = packed(members)
+    row = np.packbits(members, bitorder="little").view("<u4").astype(np.uint32, copy=False)
     row.flags.writeable = False
     return row
-
-
-def packed(members: "NDArray[np.bool_]") -> Row:
-    found = np.zeros(words(len(members)), "<u4")
-    bits = np.packbits(members, bitorder="little")
-    found.view(np.uint8)[: len(bits)] = bits
-    return found.astype(np.uint32, copy=False)
 
 
 def unpack(row: Row) -> NDArray[np.int64]:
@@ -273,6 +266,15 @@ class Cache(Protocol):
     def forget(self) -> None: ...
 
 
+@final
+@dataclass(frozen=True, slots=True, eq=False)
+class _Shared:
+    """A cache of the process."""
+
+    held: Callable[[], Held]
+    forget: Callable[[], None]
+
+
 _tracked: "WeakSet[Cache]" = WeakSet()
 _shared: list[Cache] = []
 _lock = threading.Lock()
@@ -284,10 +286,10 @@ def track(cache: Cache) -> None:
         _tracked.add(cache)
 
 
-def track_shared(cache: Cache) -> None:
+def track_shared(held: Callable[[], Held], forget: Callable[[], None]) -> None:
     """Count a cache of the process, permanently."""
     with _lock:
-        _shared.append(cache)
+        _shared.append(_Shared(held, forget))
 
 
 def tracked() -> list[Cache]:

@@ -77,17 +77,9 @@ def sealed(row: Row) -> Row:
     return own.view()
 
 
-@final
-class _Shared:
-    def held(self) -> Held:
-        return total([shelf.held() for shelf in [*_shelves]])
-
-    def forget(self) -> None:
-        """Do nothing: a new gallery has a new shelf."""
-
-
 _shelves: "WeakSet[Shelf]" = WeakSet()
-track_shared(_Shared())
+# A new gallery has a new shelf, so there is nothing to forget.
+track_shared(lambda: total([shelf.held() for shelf in [*_shelves]]), lambda: None)
 
 
 DRAWN: Final = (at.NEED_PICTURE, at.NEED_EXITS, at.NEED_COUNT, at.NEED_TRIE)  # by galleries
@@ -347,20 +339,16 @@ class Gallery:
         return number
 
 
-@final
-class _GalleryShared:
-    def held(self) -> Held:
-        with _lock:
-            return Held(state_bytes=sum(one.nbytes for one in _galleries.values()))
-
-    def forget(self) -> None:
-        with _lock:
-            _galleries.clear()
-
-
 _galleries: "WeakKeyDictionary[Vocabulary, Gallery]" = WeakKeyDictionary()
 _lock = threading.Lock()
-track_shared(_GalleryShared())
+
+
+def _held() -> Held:
+    with _lock:
+        return Held(state_bytes=sum(one.nbytes for one in _galleries.values()))
+
+
+track_shared(_held, _galleries.clear)
 
 
 def shared_gallery(vocabulary: Vocabulary, lexicon: Lexicon) -> Gallery:

@@ -19,9 +19,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from guideway.automata.derivative import Derivatives
-from guideway.lowering.expr import ALL_BYTES, EMPTY, EPSILON, UNSURE, concat, literal, repeat
+from guideway.lowering.expr import ALL_BYTES, EMPTY, EPSILON, UNSURE, both, concat, literal, repeat
 from guideway.lowering.fuel import spend, spend_beside
-from guideway.lowering.json_text import QUOTE
+from guideway.lowering.json_text import PLAIN_CHARACTERS, QUOTE
 from guideway.lowering.nodes import Alt, And, Bytes, Concat, Expr, Not, Repeat, Unsure, operands
 from guideway.lowering.regular import surely_open
 from guideway.masks.forest import Held, track_shared, untouched
@@ -38,7 +38,7 @@ from guideway.masks.kernels.layout import (
     SPLITTING,
 )
 from guideway.masks.kernels.record_layout import FARTHEST
-from guideway.masks.records import Records, holds
+from guideway.masks.records import Records, holds, readable
 
 MOST_STATES: Final = 1 << 19  # 1 KB each
 _WORTH_COUNTING: Final = 4
@@ -76,11 +76,8 @@ class Lexicon:
         self._machine = Derivatives(EMPTY, spellable)
         self._states: dict[Expr, int] = {}
         self._irregular: dict[int, Expr] = {}
-        self._codes: dict[Expr, bool] = {}
-        self._alive: dict[Expr, bool] = {}
         self._holding: dict[Expr, bool] = {}
-        self._small: dict[Expr, bool] = {}
-        self._open: dict[Expr, bool] = {}
+        self._answers: dict[tuple[int, Expr], bool] = {}
         self._counted = 0
         self._down = np.array([b for b in range(255, -1, -1) if spellable >> b & 1], np.intp)
         self.lock = threading.Lock()
@@ -191,22 +188,23 @@ class Lexicon:
     def alive(self, expr: Expr) -> bool:
         if expr.inhabited and self.spellable == ALL_BYTES:  # needs no records
             return True
-        return self._asked(at.IS_ALIVE, expr, self._alive)
+        return self._asked(at.IS_ALIVE, expr)
 
     def is_small(self, expr: Expr) -> bool:
         """Return True if texts of ASCII characters reach few states; escapes add few others."""
-        return self._asked(at.IS_SMALL, expr, self._small)
+        return self._asked(at.IS_SMALL, expr)
 
     def is_open(self, expr: Expr) -> bool:
         """Return True if every prefix of a text surely has infinitely many continuations."""
-        return surely_open(expr) or self._asked(at.IS_OPEN, expr, self._open)
+        return surely_open(expr) or self._asked(at.IS_OPEN, expr)
 
-    def _asked(self, what: int, expr: Expr, known: dict[Expr, bool]) -> bool:
+    def _asked(self, what: int, expr: Expr) -> bool:
         """Ask the kernels about a regular expression, once."""
-        found = known.get(expr)
+        found = self._answers.get((what, expr))
         if found is None:
             with self.lock:
-                found = known[expr] = self.records.ask(what, self.records.record(expr)) == 1
+                found = self.records.ask(what, self.records.record(expr)) == 1
+                self._answers[what, expr] = found
                 self.count_anew()  # searches pay for what they do
         return found
 
@@ -255,7 +253,7 @@ class Lexicon:
 
     def countable(self, item: Expr) -> bool:
         """Return True if repetitions of `item` can be counted: no text is a prefix of another."""
-        return self._asked(at.IS_CODE, item, self._codes)
+        return self._asked(at.IS_CODE, item)
 
 
 def _taken_apart(root: Expr) -> tuple[list[Expr], list[tuple[int, ...]]]:
@@ -303,27 +301,16 @@ def _bytes_of(members: int) -> "np.typing.NDArray[np.bool_]":
     return np.unpackbits(packed, bitorder="little").view(np.bool_)
 
 
-@final
-class _Shared:
-    def held(self) -> Held:
-        with _lock:
-            shared = list(_lexicons.values())
-        return Held(states=sum(map(len, shared)), state_bytes=sum(one.nbytes for one in shared))
-
-    def forget(self) -> None:
-        with _lock:
-            _lexicons.clear()
-
-
 _lexicons: dict[int, Lexicon] = {}
 _lock = threading.Lock()
-track_shared(_Shared())
 
 
-def large_lexicon(spellable: int) -> Lexicon | None:
-    with _lock:
-        found = _lexicons.get(spellable)
-        return found if found is not None and found.is_large() else None
+def _held() -> Held:
+    shared = list(_lexicons.values())
+    return Held(states=sum(map(len, shared)), state_bytes=sum(one.nbytes for one in shared))
+
+
+track_shared(_held, _lexicons.clear)
 
 
 def shared_lexicon(spellable: int) -> Lexicon:
@@ -443,6 +430,25 @@ def _string_end(
         return None
     whole = concat(*parts, QUOTE)
     return (whole, rest) if lexicon.is_small(whole) else None
+
+
+def bounded_fields(
+    rest: Expr, count: Repeat, tail: Expr, lexicon: Lexicon
+) -> tuple[int, int, int, int] | None:
+    """Fields of a BOUNDED node: a pattern with its count, and the byte that ends it.
+
+    Return None if there is no single such byte, or a character may begin with it.
+    """
+    closing = tail.head if isinstance(tail, Concat) else tail
+    between = lexicon.state(repeat(count.item))
+    lexicon.expand(between)
+    if not isinstance(closing, Bytes) or lexicon.begins(between, closing.members):
+        return None
+    if count.item in PLAIN_CHARACTERS:
+        lexicon.spells_plainly(between)
+    unit = concat(both(rest, repeat(count.item)), closing)
+    low, high = readable(count.low, count.high)
+    return lexicon.state(unit), low, high, between
 
 
 def run_of(expr: Expr) -> tuple[bytes, Expr]:

@@ -1,8 +1,6 @@
 """Bounds of the bytes to an end."""
 
-from collections.abc import Callable, Iterable, Iterator, Mapping
-from collections.abc import Set as AbstractSet
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable, Iterator
 from math import inf
 from typing import Final, NamedTuple, TypeAlias, TypeVar, final
 from weakref import WeakKeyDictionary
@@ -19,7 +17,6 @@ from guideway.masks.lexicon import shared_spans
 from guideway.masks.network import Network
 from guideway.masks.objects import UNLIKE, FrameNames
 from guideway.masks.states import State, States
-from guideway.masks.verdicts import Known
 
 _DEEPEST: Final = 32  # nested nodes; each takes five Python frames
 _ENTERED: Final = 4  # nodes that one call of `at_most` enters,
@@ -301,21 +298,6 @@ class _Part(NamedTuple):
     passed: int = 0
 
 
-@final
-@dataclass(frozen=True, slots=True, eq=False)
-class _Start:
-    """Results for the initial nodes of a seed: fields of `Headroom`, and `least` of `Nearness`."""
-
-    parts: Mapping[int, list[_Part]]
-    most: Mapping[int, float]
-    frames: Mapping[int, int]
-    keys: Mapping[int, float]
-    off: int
-    around: AbstractSet[int]
-    least: Mapping[int, int]
-
-
-_starts: "WeakKeyDictionary[Known, _Start]" = WeakKeyDictionary()
 _counts: "WeakKeyDictionary[Gallery, dict[frozenset[int], int]]" = WeakKeyDictionary()
 
 
@@ -331,24 +313,6 @@ class Headroom:
         self._todo: list[int] = []
         self._new: list[int] = []
         self._off, self._around, self._left = 0, set[int](), _ASKED
-        begun = self._network.begun
-        start = _starts.get(begun)
-        if start is None:
-            start = _starts[begun] = self._started(begun)
-        self._begin(start)
-
-    def _started(self, begun: Known) -> _Start:
-        self._todo += begun.told
-        self._explore(_MOST)
-        known, parts = self._near.known, self._parts
-        least = {node: known[node] for node in parts if node in known}
-        return _Start(parts, self._most, self._frames, self._keys, self._off, self._around, least)
-
-    def _begin(self, start: _Start) -> None:
-        self._parts, self._most, self._frames = {**start.parts}, {**start.most}, {**start.frames}
-        self._keys = {**start.keys}
-        self._off, self._around = start.off, {*start.around}
-        self._near.known.update(start.least)
 
     def enough(self, macro: int) -> int | None:
         """Number of bytes that suffice to reach an end after any token; None if not known (yet).
@@ -630,7 +594,7 @@ class Foresight:
         """
         codes = np.zeros(len(tokens), np.uint32)
         with self._states.lock:
-            network = self._states.reader(state)
+            network = state.reader()
             if network is None or network.marks.any:
                 return None
             if len(tokens) > _MANY and not _leads_to_few(network, state.macro):
@@ -649,7 +613,7 @@ class Foresight:
         return {code: near.at_most(code >> 2) for code in met}
 
     def _network(self, state: State) -> Network | None:
-        network = None if state.ended else self._states.reader(state)
+        network = None if state.ended else state.reader()
         return network if network is self._states.network else None
 
     def _nearness(self, network: Network) -> Nearness:

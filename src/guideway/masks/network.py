@@ -41,8 +41,8 @@ from guideway.masks.lexicon import (
     SEARCHED,
     Lengths,
     Lexicon,
+    bounded_fields,
     expand,
-    large_lexicon,
     lexeme_of,
     run_of,
     shared_lexicon,
@@ -55,7 +55,7 @@ from guideway.masks.objects import (
     is_marked,
     last_value,
 )
-from guideway.masks.records import bounded_fields, counted_apart, readable
+from guideway.masks.records import counted_apart, readable
 from guideway.masks.verdicts import SHORT, Known, Verdicts
 from guideway.syntax.json_schema_source import JsonSchema
 from guideway.syntax.json_schema_tree import TYPES
@@ -113,7 +113,7 @@ class Network:
         self._run, (self._row, self._spare) = run, np.empty((2, gallery.words), np.uint32)
         self.arena = Arena(seed.plan)
         self._shelf, self._lengths = seed.shelf, dict[int, Lengths]()
-        self.begun, self._known = seed.known, seed.known.copy()
+        self._known = seed.known.copy()
         self.states, self._entered = dict[int, Any](), list[int]()  # for states.py, by `marks.key`
         self.marks, self._captures = Marks(self.arena), list[tuple[Capture, bool]]()
         self._members, self._listed = dict[MembersTemplate, MemberNodes](), list[MemberNodes]()
@@ -430,13 +430,6 @@ def succeed(vocabulary: Vocabulary, lexicon: Lexicon) -> None:
         gallery = shared_gallery(vocabulary, following)
         with _lock:
             _seed(gallery)
-
-
-def succeed_large(vocabulary: Vocabulary) -> None:
-    """`succeed` after a compilation that asks for no mask."""
-    large = large_lexicon(vocabulary.spellable)
-    if large is not None:
-        succeed(vocabulary, large)
 
 
 def _seed(gallery: Gallery) -> Seed:

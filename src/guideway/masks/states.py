@@ -3,7 +3,7 @@
 import sys
 import threading
 from collections import deque
-from collections.abc import Collection, Iterator
+from collections.abc import Iterator
 from functools import cached_property
 from typing import Any, Final, final
 
@@ -25,7 +25,6 @@ from guideway.vocabulary.spellings import Vocabulary
 
 ALL: Final = sys.maxsize  # tokens
 PLAIN: Final = -1  # macro state of states of the plain engine
-UNTIED: Final = -2  # macro state of states whose network is gone
 
 
 @final
@@ -33,8 +32,8 @@ class State:
     """A position in a text. Equal states are the same object.
 
     Attributes:
-        network: None for the plain engine or if UNTIED.
-        macro: macro state, PLAIN or UNTIED.
+        network: None for the plain engine.
+        macro: macro state, or PLAIN.
         text: number of the text read of the current items (`marks`).
         hits, seen: cache hits, and those when the cache was last trimmed.
         enough: number of tokens known to suffice for an end after any next token.
@@ -84,10 +83,6 @@ class State:
             raise GuidewayError("a state of another engine")
         return self.network
 
-    def tie(self, equal: "State") -> None:
-        """Give an UNTIED state the network of an equal one."""
-        self.network, self.macro, self.text = equal.network, equal.macro, equal.text
-
     def let_go(self) -> None:
         """Forget the successors, to break reference cycles."""
         self.token, self.next, self._others = -1, None, None
@@ -115,43 +110,8 @@ class State:
             state = state._before
         return state, steps[::-1]
 
-    def way_to_tie(self) -> "tuple[State, list[tuple[int, State]]]":
-        """As `way`, from the last state that is not UNTIED or has a known rest."""
-        steps: list[tuple[int, State]] = []
-        state = self
-        while state.macro == UNTIED and state._rest is None and state._before is not None:
-            steps.append((state._by, state))
-            state = state._before
-        return state, steps[::-1]
-
-    def copy(self) -> "State":
-        made = State(None, UNTIED, self.accepts, self._rest)
-        made.row, made.hits, made.seen = self.row, self.hits, self.seen
-        made.enough = self.enough
-        return made
-
-    def lead_on(self, other: "State", copies: "dict[State, State]") -> None:
-        """Copy the successors and the way of `other`, replacing states by their copies."""
-        self.next = None if other.next is None else copies.get(other.next, other.next)
-        self.token = other.token
-        others = other._others
-        if others is not None:
-            others = {token: copies.get(state, state) for token, state in others.items()}
-        before = other._before
-        self._others, self._by = others, other._by
-        self._before = None if before is None else copies.get(before, before)
-
-
-def copied(states: Collection[State]) -> dict[State, State]:
-    """UNTIED copies of states, without change for those without a network."""
-    copies = {state: state if state.network is None else state.copy() for state in states}
-    for state, copy in copies.items():
-        copy.lead_on(state, copies)
-    return copies
-
 
 _MOST_STARTS = 256  # cached initial states: empty, or the healed end of a prompt
-_MOST_COPIES: Final = 1 << 17  # states, about 30 MB
 
 _DOUBTS: Final = 4  # tokens of a mask that kernels cannot decide before they are no longer asked
 
@@ -170,13 +130,12 @@ class States:
         self.beside = dict[type, Any]()
         self._plain_states: dict[Expr, State] = {}
         self._known: dict[int, State] = {}  # states of the network
-        self._kept: list[State] = []  # copies of states of outgrown networks
         self._with_rows: deque[State] = deque()  # states with rows outside a shelf
         self._misses = 0
         self._renew()
 
     @cached_property
-    def _plain(self) -> Rows[Expr]:
+    def _plain(self) -> Rows:
         return Rows(self._machine, self._vocabulary, self._budget)
 
     def _renew(self) -> None:
@@ -185,30 +144,16 @@ class States:
         self._network = new_network(self._expr, self._machine, self._gallery)
         self._known, self._starts = self._network.states, dict[bytes, State]()
         self.beside = {}
-        self._drop_copies()
-
-    def _drop_copies(self) -> None:
-        for state in self._kept:
-            state.let_go()
-        self._kept = []
 
     def _outgrow(self) -> None:
-        """Start a new network with copies of the old states: re-reading a token would take 2 ms."""
-        known, starts = [*self._known.values(), *self._kept], self._starts
+        """Start a new network; states that are still held stay in the old one."""
         for state in self._with_rows:
             state.row = None
         self._with_rows.clear()
-        if len(known) > _MOST_COPIES:
-            self._renew()
-            return
-        copies = copied(known)
-        self._kept = []
+        for state in self._known.values():
+            state.let_go()
+        self._known.clear()
         self._renew()
-        self._starts = {lead: copies.get(state, state) for lead, state in starts.items()}
-        self._kept = [*copies.values()]
-        for state, copy in copies.items():
-            if copy is not state:
-                state.let_go()
 
     def __del__(self) -> None:
         """Break reference cycles: 3 of 4 objects waited for the garbage collector."""
@@ -216,7 +161,6 @@ class States:
             for state in states.values():
                 state.let_go()
             states.clear()
-        self._drop_copies()
 
     def start(self, lead: bytes) -> State:
         """The state of a text that begins with `lead`."""
@@ -332,10 +276,6 @@ class States:
                 after.know_rest(rest)
             return state.known_rest()
 
-    def reader(self, state: State) -> Network | None:
-        with self.lock:
-            return state.network or self._tied(state)
-
     @property
     def network(self) -> Network:
         return self._network
@@ -346,9 +286,9 @@ class States:
             return Held(
                 rows=rows,
                 row_bytes=self.size() - nbytes,
-                states=len(self._known) + len(self._kept),
+                states=len(self._known),
                 state_bytes=nbytes,
-                hits=sum(state.hits for state in (*self._known.values(), *self._kept)),
+                hits=sum(state.hits for state in self._known.values()),
                 misses=self._misses,
             )
 
@@ -374,7 +314,7 @@ class States:
     def _reached(self, state: State, token: int) -> State | None:
         if token >= len(self._tokens) or not self._tokens[token]:
             return None
-        network = state.network or self._tied(state)
+        network = state.reader()
         if network is None:
             return self._reached_plainly(state, token, self._network)
         code = network.read(state.macro, token, state.text)
@@ -393,18 +333,6 @@ class States:
     def _reached_plainly(self, state: State, token: int, network: Network) -> State | None:
         rest = self._read_plainly(state, token)
         return None if rest is None else self._enter(network, rest)
-
-    def _tied(self, state: State) -> Network | None:
-        """Network of a state; an UNTIED one is replayed in the current network."""
-        if state.macro == UNTIED:
-            before, steps = state.way_to_tie()
-            if before.macro == UNTIED:
-                before.tie(self._enter(self._network, before.known_rest()))
-            for token, after in steps:
-                found = self._reached(before, token)
-                after.tie(found or self._enter(self._network, self.rest(after)))
-                before = after
-        return state.reader()
 
     def _read_plainly(self, state: State, token: int) -> Expr | None:
         """Expression after a token; the plain engine keeps all texts of a capture, kernels one."""
@@ -461,7 +389,7 @@ class States:
         return row
 
     def _fill(self, state: State) -> tuple[Row, bool]:
-        network = state.network or self._tied(state)
+        network = state.reader()
         if network is None:
             return self._plain.row(self.rest(state)), False
         row, unsure, shelved = network.fill(state.macro)

@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Mapping
 from functools import partial
-from typing import Final, Protocol, final
+from typing import Final, final
 
 from guideway.automata.derivative import Derivatives
 from guideway.errors import LimitError
@@ -14,6 +14,7 @@ from guideway.masks.arena import Arena
 from guideway.masks.kernels import layout as at
 from guideway.masks.kernels.layout import NULLABLE, SHARED
 from guideway.masks.kernels.macros import FUTILE
+from guideway.masks.lalr import LalrNodes
 from guideway.masks.lexicon import Lexicon
 
 SHORT: Final = 256  # places of a search before the plain engine is asked,
@@ -26,16 +27,6 @@ _ABOVE: Final = 8  # most nodes above a TOOK
 _DEEPEST: Final = 1024  # expressions of a stack
 
 
-class Automaton(Protocol):
-    """Expressions for the nodes of a Lark automaton."""
-
-    def pushed(self, below: Frame | None, state: int, margin: int) -> Frame: ...
-
-    def taken(self, took: list[int], stack: Frame) -> Expr: ...
-
-    def lined(self, line: list[int], took: list[int], stack: Frame) -> Expr: ...
-
-
 @final
 class Verdicts:
     """The verdicts of one network; `exprs` by node index, `automata` by table."""
@@ -45,7 +36,7 @@ class Verdicts:
         arena: Arena,
         lexicon: Lexicon,
         exprs: list[Expr],
-        automata: Mapping[int, Automaton],
+        automata: Mapping[int, LalrNodes],
         machine: Derivatives,
     ) -> None:
         self._automata = automata

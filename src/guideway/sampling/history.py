@@ -207,12 +207,8 @@ def _finishers(vocabulary: Vocabulary, data: bytes, *, within: bool) -> Ids:
     trie = vocabulary.trie
     if not within:
         return trie.ids(data).astype(np.int64)
-    node = 0
-    for byte in data:
-        node = trie.child(node, byte)
-        if node < 0:
-            return NONE
-    return trie.subtree_tokens(node).astype(np.int64)
+    node = trie.node(data)
+    return NONE if node < 0 else trie.subtree_tokens(node).astype(np.int64)
 
 
 def _ids(tokens: Iterator[int]) -> Ids:

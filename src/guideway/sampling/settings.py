@@ -13,7 +13,6 @@ Type checkers read the settings as keyword arguments from the typed dicts, which
 `Sampling.of` reads the arguments. A test compares the names and types.
 """
 
-import difflib
 import math
 import re
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
@@ -45,9 +44,8 @@ def preset(name: object) -> tuple[float, float]:
     plain = str(name).lower().replace("_", " ").replace("-", " ")
     if plain in PRESETS:
         return PRESETS[plain]
-    near = difflib.get_close_matches(plain, PRESETS, 1)
-    hint = f"did you mean {near[0]!r}?" if near else f"there are {', '.join(PRESETS)}"
-    raise UnsupportedError(f"there is no preset {name!r}; {hint}", feature=str(name))
+    hint = did_you_mean(plain, PRESETS) or f"; there are {', '.join(PRESETS)}"
+    raise UnsupportedError(f"there is no preset {name!r}{hint}", feature=str(name))
 
 
 ORDERS: Final[dict[str, tuple[str, ...]]] = {
@@ -80,10 +78,9 @@ def read_order(given: str | Iterable[str], on: Collection[str]) -> tuple[str, ..
     order = list[str]()
     for name in given:
         if name not in STAGES:
-            near = difflib.get_close_matches(name, STAGES, 1)
-            hint = f"did you mean {near[0]!r}?" if near else f"there are {', '.join(STAGES)}"
+            hint = did_you_mean(name, STAGES) or f"; there are {', '.join(STAGES)}"
             raise UnsupportedError(
-                f"order has {name!r}, which is not a stage; {hint}", feature="order"
+                f"order has {name!r}, which is not a stage{hint}", feature="order"
             )
         if name in order:
             raise UnsupportedError(f"order names {name!r} twice", feature="order")
@@ -261,14 +258,6 @@ RANGES: Final[Mapping[str, Check]] = {
     "resample_below": FRACTION,
     "critic": (callable, "a function from a text to a number"),
 }
-OPTIONAL: Final = {
-    "do_sample", "temperature", "top_k", "top_p", "min_p", "typical_p", "epsilon_cutoff",
-    "eta_cutoff", "top_h", "top_n_sigma", "xtc_probability", "mirostat_mode", "repetition_penalty",
-    "presence_penalty", "frequency_penalty", "flat_penalty", "no_repeat_ngram_size",
-    "bad_words_ids", "logit_bias", "dry_multiplier", "seed", "length_penalty", "early_stopping",
-    "diversity_penalty", "penalty_alpha", "best_of", "best_by", "max_attempts", "particles",
-    "resample_below", "critic",
-}  # fmt: skip
 
 
 # Names of transformers that are refused, with what to write instead.
@@ -591,6 +580,7 @@ class Sampling:
 
 
 NAMES: Final = tuple(field.name for field in fields(Sampling))
+OPTIONAL: Final = frozenset(field.name for field in fields(Sampling) if field.default is None)
 
 
 def _unknown(name: str, also: Iterable[str]) -> UnsupportedError:

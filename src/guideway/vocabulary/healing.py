@@ -79,7 +79,7 @@ def across(vocabulary: Vocabulary, taken: tuple[int, ...]) -> tuple[int, ...]:
         (0, 1, 3)
     """
     data = b"".join(_spelling(token, vocabulary) or b"" for token in taken)
-    node = _node(data, vocabulary)
+    node = vocabulary.trie.node(data)
     longer: list[int] = vocabulary.trie.subtree_tokens(node).tolist() if node >= 0 else []
     return tuple(sorted({taken[0], *longer}))
 
@@ -92,15 +92,5 @@ def _spelling(token: int, vocabulary: Vocabulary) -> bytes | None:
 
 def _goes_on(data: bytes, vocabulary: Vocabulary) -> bool:
     """Return True if a token begins with `data` and is longer."""
-    trie, node = vocabulary.trie, _node(data, vocabulary)
+    trie, node = vocabulary.trie, vocabulary.trie.node(data)
     return node >= 0 and bool(trie.first_child[node] < trie.first_child[node + 1])
-
-
-def _node(data: bytes, vocabulary: Vocabulary) -> int:
-    """The node of the beginning of tokens that is `data`, -1 if no token begins so."""
-    trie, node = vocabulary.trie, 0
-    for byte in data:
-        node = trie.child(node, byte)
-        if node < 0:
-            break
-    return node

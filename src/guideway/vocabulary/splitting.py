@@ -32,12 +32,23 @@ import unicodedata
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import lru_cache
-from typing import Any, Final, Literal, TypeAlias, final
+from typing import Any, Final, Literal, TypeAlias, TypeVar, final
 
 import numpy as np
 
 from guideway.errors import UnsupportedError, brief
-from guideway.vocabulary.bounded import remember
+
+Key = TypeVar("Key")
+Value = TypeVar("Value")
+
+
+def remember(memory: dict[Key, Value], key: Key, value: Value, most: int) -> Value:
+    """Store a value; clear the memory first if it has `most` entries."""
+    if len(memory) >= most:
+        memory.clear()
+    memory[key] = value
+    return value
+
 
 NO_SORT: Final = -1
 

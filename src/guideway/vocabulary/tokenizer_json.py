@@ -31,9 +31,8 @@ from numpy.typing import NDArray
 
 from guideway.errors import ModelError
 from guideway.extras import installed
-from guideway.vocabulary.array_file import Record
 from guideway.vocabulary.backend import AddedToken, Backend, Config, checked_count, no_panic
-from guideway.vocabulary.cache import WORTH_BYTES, kept
+from guideway.vocabulary.cache import WORTH_BYTES, Record, kept
 from guideway.vocabulary.decoding import Decoding, read_decoding
 from guideway.vocabulary.self_check import check
 from guideway.vocabulary.trie import check_longest

@@ -201,10 +201,6 @@ class FlatTrie:
         """The number of nodes, the root not included."""
         return len(self.byte)
 
-    def breadth_first(self) -> NDArray[np.int64]:
-        """The nodes by depth, those of a depth in the order of their prefixes."""
-        return np.argsort(self.depth, kind="stable")
-
 
 def check_longest(longest: int) -> None:
     """Refuse tokens of more than 65,535 bytes."""
@@ -278,7 +274,7 @@ class Trie:
     @classmethod
     def of_flat(cls, flat: FlatTrie) -> Self:
         """The same tree, renumbered."""
-        order = flat.breadth_first()
+        order = np.argsort(flat.depth, kind="stable")
         depth = flat.depth[order]
         levels = np.append(0, 1 + np.cumsum(np.bincount(depth, minlength=1)))
         parents = [np.full(1, -1, np.int64)]
@@ -295,14 +291,15 @@ class Trie:
         held = flat.token_offsets[order + 1] - starts
         places = np.append(0, np.cumsum(held))
         return cls(
-            byte=_frozen(np.append(np.zeros(1, np.uint8), flat.byte[order])),
-            parent=_indices(parent),
-            first_child=_indices(1 + np.append(0, np.cumsum(children))),
-            token_offsets=_indices(np.append(0, places)),
-            token_ids=_indices(
-                flat.token_ids[np.arange(places[-1]) + np.repeat(starts - places[:-1], held)]
+            byte=_read_only(np.append(np.zeros(1, np.uint8), flat.byte[order]), np.uint8),
+            parent=_read_only(parent, np.int32),
+            first_child=_read_only(1 + np.append(0, np.cumsum(children)), np.int32),
+            token_offsets=_read_only(np.append(0, places), np.int32),
+            token_ids=_read_only(
+                flat.token_ids[np.arange(places[-1]) + np.repeat(starts - places[:-1], held)],
+                np.int32,
             ),
-            level_offsets=_indices(levels),
+            level_offsets=_read_only(levels, np.int32),
         )
 
     def __len__(self) -> int:
@@ -315,13 +312,14 @@ class Trie:
         place = self.byte[low:high].tobytes().find(byte)
         return -1 if place < 0 else low + place
 
-    def path(self, node: int) -> bytes:
-        """The prefix of a node."""
-        spelling = bytearray()
-        while node:
-            spelling.append(int(self.byte[node]))
-            node = int(self.parent[node])
-        return bytes(reversed(spelling))
+    def node(self, prefix: bytes) -> int:
+        """The node of a prefix, -1 if no token begins so."""
+        node = 0
+        for byte in prefix:
+            node = self.child(node, byte)
+            if node < 0:
+                break
+        return node
 
     def subtree_tokens(self, node: int) -> Indices:
         """Ids of all tokens with the prefix of `node`, shortest first."""
@@ -334,11 +332,9 @@ class Trie:
 
     def ids(self, spelling: bytes) -> Indices:
         """The ids whose spelling is exactly this, ascending; empty where there is none."""
-        node = 0
-        for byte in spelling:
-            node = self.child(node, byte)
-            if node < 0:
-                return self.token_ids[:0]
+        node = self.node(spelling)
+        if node < 0:
+            return self.token_ids[:0]
         return self.token_ids[self.token_offsets[node] : self.token_offsets[node + 1]]
 
     def prefixes(self, data: bytes, at: int = 0) -> list[int]:
@@ -356,14 +352,3 @@ class Trie:
             if self.token_offsets[node] < self.token_offsets[node + 1]:
                 lengths.append(place + 1 - at)
         return lengths
-
-
-def _frozen(array: Bytes) -> Bytes:
-    array.flags.writeable = False
-    return array
-
-
-def _indices(array: NDArray[np.integer]) -> Indices:
-    narrow = array.astype(np.int32)
-    narrow.flags.writeable = False
-    return narrow

@@ -23,7 +23,7 @@ from torch import Tensor
 
 from guideway.engine.backends.ngram_tables import Level, Tables, estimate
 from guideway.errors import LimitError, ModelError
-from guideway.vocabulary.array_file import Record, packed, unpacked
+from guideway.vocabulary.cache import Record, packed, unpacked
 from guideway.vocabulary.spellings import Vocabulary
 
 Context = tuple[int, ...]

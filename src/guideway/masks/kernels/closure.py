@@ -417,7 +417,8 @@ def _step_lexical(context: Context, node: int, state: int, stack: int, byte: int
     if kind == at.COUNTED:
         return _step_counted(context, node, state, stack)
     if kind == at.BOUNDED:
-        return _step_bounded(context, node, state, stack, byte)
+        after = after_byte(context, node, state, byte)
+        return close(context, after, stack) if after > at.DEAD else after
     if kind == at.LINE:
         return _step_line(context, node, state, stack, byte)
     after = node_of(context, at.LEXEME, state, 0, 0, 0, 0)
@@ -435,12 +436,6 @@ def _step_counted(context: Context, node: int, state: int, stack: int) -> int:
         low, high = max(low - 1, 0), high - 1 if high > 0 else high
     after = node_of(context, at.COUNTED, state, low, high, between, 0)
     return close(context, after, stack) if after >= 0 else after
-
-
-@once
-def _step_bounded(context: Context, node: int, state: int, stack: int, byte: int) -> int:
-    after = after_byte(context, node, state, byte)
-    return close(context, after, stack) if after > at.DEAD else after
 
 
 @once

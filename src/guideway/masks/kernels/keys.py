@@ -295,11 +295,6 @@ BEGUN_ESCAPE = 1 << 26  # after a backslash: phase 1
 
 
 @inner
-def _hex_digit(byte: int) -> int:
-    return byte - 0x30 if byte < 0x3A else (byte & 0xDF) - 0x37
-
-
-@inner
 def _short_escape(byte: int) -> int:
     """The character of a two-character escape, by its second."""
     if byte == 0x6E:
@@ -323,7 +318,7 @@ def read_escape(escape: int, byte: int) -> tuple[int, int]:
         return (2 << 26, -1) if byte == 0x75 else (0, _short_escape(byte))
     if phase in (6, 7):
         return escape + (1 << 26), -1
-    digits = ((escape & 0xFFFF) << 4) | _hex_digit(byte)
+    digits = ((escape & 0xFFFF) << 4) | (byte - 0x30 if byte < 0x3A else (byte & 0xDF) - 0x37)
     if phase not in (5, 11):
         return ((escape >> 16) << 16) + (1 << 26) | digits, -1
     if phase == 11:

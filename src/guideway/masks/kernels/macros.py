@@ -22,7 +22,6 @@ from guideway.masks.kernels.pictures import is_lead
 from guideway.masks.kernels.verdicts import ASKING, SURE, judge_found, keep_living, place_of
 from guideway.masks.kernels.views import (
     Context,
-    Sets,
     Words,
     inner,
     int32s,
@@ -201,7 +200,8 @@ def _read_on(context: Context, place: int) -> int:
         begin(context)
         code = close(context, node, stack)
         return _note(context, place) if code == at.OK else code
-    if context[at.SEARCH_BYTE] == 0 and _reads_key(context, node):
+    nodes = int32s(context, at.NODE)
+    if context[at.SEARCH_BYTE] == 0 and nodes[nodes[node * 6 + 1] * 6] == at.KEY:
         code = _closed_key(context, node, stack)
         if code != at.OK:
             return code
@@ -226,12 +226,6 @@ def _over_bytes(context: Context, node: int, stack: int, place: int) -> int:
         if code != at.OK:
             return code
     return at.OK
-
-
-@inner
-def _reads_key(context: Context, node: int) -> bool:
-    nodes = int32s(context, at.NODE)
-    return nodes[nodes[node * 6 + 1] * 6] == at.KEY
 
 
 @inner
@@ -358,14 +352,9 @@ def set_first(context: Context, macro: int) -> None:
 
 
 @inner
-def _lead(first: Sets, place: int, byte: int) -> bool:
-    return (first[place + (byte >> 6)] >> np.uint64(byte & 63)) & np.uint64(1) != 0
-
-
-@inner
 def step(context: Context, macro: int, byte: int) -> int:
     """The macro state after one more byte; 0 if none."""
-    if not _lead(uint64s(context, at.FIRST), macro * 4, byte):
+    if not is_lead(uint64s(context, at.FIRST), macro * 4, byte):
         return 0
     key = ((macro << 9) | (context[at.BLUR] << 8) | byte) + 1
     place = step_place(context, key)
