@@ -17,6 +17,7 @@ from guideway.lowering.nodes import Expr
 from guideway.masks.forest import unpack
 from guideway.vocabulary.trie import Trie
 from real_tokenizers import real_vocabulary
+from shares import one_in
 from toys import ALPHABET, distinct, expressions, nested
 
 SMALL = gw.Vocabulary(
@@ -128,7 +129,7 @@ def test_where_the_vocabulary_lacks_bytes_no_state_is_a_dead_end(source: gw.Rege
     assert compare(constraint, constraint.tables())
 
 
-@pytest.mark.parametrize("name", ["smollm2", "llama3"])
+@pytest.mark.parametrize("name", ["smollm2", pytest.param("llama3", marks=pytest.mark.slow)])
 def test_real_vocabularies_have_few_classes(name: str) -> None:
     constraint = gw.compile(gw.Regex("[0-9]{4}-[0-9][0-9]"), real_vocabulary(name))
     tables = constraint.tables()
@@ -190,6 +191,7 @@ def test_more_memory_than_the_budget_allows_is_refused() -> None:
 
 
 @pytest.mark.untraced
+@one_in(4)
 @given(
     st.lists(st.lists(st.integers(0, 3), min_size=256, max_size=256), min_size=3, max_size=3),
     st.lists(st.binary(max_size=4), max_size=20),

@@ -101,11 +101,12 @@ def _walk(constraint: CompiledConstraint, dice: random.Random, steps: int) -> li
     return states
 
 
+@pytest.mark.parametrize("walks", [3, pytest.param(8, marks=pytest.mark.slow)])
 @pytest.mark.parametrize("name", SOURCES)
-def test_behind_each_token_so_many_suffice(name: str) -> None:
+def test_behind_each_token_so_many_suffice(name: str, walks: int) -> None:
     constraint, dice = gw.compile(SOURCES[name], VOCABULARY), random.Random(name)
     known = steps = 0
-    for _ in range(8):
+    for _ in range(walks):
         for state in _walk(constraint, dice, 30):
             if state.ended:
                 continue
