@@ -1,7 +1,7 @@
 """Formulas about objects made shorter: they hold of the same objects, and of fewer cases."""
 
 import json
-from itertools import product
+from itertools import islice, product
 from typing import Any
 
 import pytest
@@ -103,7 +103,7 @@ def formulas() -> st.SearchStrategy[Formula]:
 
 
 @given(formulas())
-@settings(max_examples=600)
+@settings(max_examples=300)
 def test_it_holds_of_the_same_objects(said):
     made = Clauses(impossible).shortened(said)
     assert [holds_of(made, one) for one in OBJECTS] == [holds_of(said, one) for one in OBJECTS]
@@ -189,7 +189,8 @@ SCHEMAS: tuple[dict[str, Any], ...] = (
 def test_instances_are_those_of_the_validators(schema):
     engine = machine(schema, whitespace="compact")
     names = sorted({"a", "b", "c", *schema.get("properties", ())})[:4]
-    for values in product(("none", "x", None, {}, {"a": 1}, {"a": 2}), repeat=len(names)):
+    every = product(("none", "x", None, {}, {"a": 1}, {"a": 2}), repeat=len(names))
+    for values in islice(every, 0, None, 5):  # 5 and 6 have no common factor
         value = {n: one for n, one in zip(names, values, strict=True) if one != "none"}
         assert matches(engine, json.dumps(value, separators=(",", ":"))) == verdict(
             schema, value

@@ -20,7 +20,7 @@ TEXTS = [json.dumps(value) for value in VALUES]
 @pytest.mark.parametrize(
     "seeds",
     [
-        range(60),
+        range(30),
         *(pytest.param(range(n, n + 500), marks=pytest.mark.slow) for n in range(1000, 5000, 500)),
     ],
     ids=str,
