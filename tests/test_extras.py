@@ -19,7 +19,8 @@ CORE = {name for name, home in guideway.HOMES.items() if home.split(".")[1] in S
     "apply_token_bitmask_inplace",
     "describe",
 }
-MODULES = {"llama-cpp-python": "llama_cpp"}  # packages with modules of another name
+# Packages with modules of another name.
+MODULES = {"prometheus-client": "prometheus_client", "llama-cpp-python": "llama_cpp"}
 OTHERS = ("platformdirs", "interegular", "huggingface_hub", "click", "regex", "packaging")
 
 NAMES = """

@@ -26,6 +26,7 @@ EXTRAS: Final[Mapping[str, tuple[str, ...]]] = {
     "gguf": ("gguf",),
     "llama-cpp": ("llama_cpp",),
     "quantize": ("torchao",),
+    "server": ("fastapi", "uvicorn", "prometheus_client"),
     "cli": ("typer", "rich"),
 }
 """The modules that each extra of pyproject.toml installs and guideway imports."""

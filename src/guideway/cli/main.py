@@ -18,6 +18,7 @@ from guideway.cli.exits import EXITS, NO_MODEL, REFUSED
 from guideway.cli.explain import explain
 from guideway.cli.generate import choose, extract, generate
 from guideway.cli.lint import lint
+from guideway.cli.serve import serve
 from guideway.cli.tools import grammars, memory, warmup
 from guideway.errors import GuidewayError, ModelError
 
@@ -30,7 +31,7 @@ app = typer.Typer(
     pretty_exceptions_enable=False,
     context_settings={"help_option_names": ["-h", "--help"]},
 )
-for command in (extract, generate, choose, detect, explain, grammars, lint, memory, warmup):
+for command in (extract, generate, choose, detect, explain, grammars, lint, memory, serve, warmup):
     app.command(epilog=EXITS)(command)
 PASSED_ON = {"allow_extra_args": True, "ignore_unknown_options": True}
 app.command(add_help_option=False, context_settings=PASSED_ON)(bench)

@@ -1,0 +1,148 @@
+"""`guideway serve`: a server for OpenAI's clients."""
+
+import ipaddress
+import os
+from pathlib import Path
+from typing import Annotated, Final
+
+import typer
+
+from guideway.cli.console import print_line
+from guideway.cli.models import open_model
+
+KEYS: Final = "GUIDEWAY_API_KEYS"
+DRAIN: Final = 30  # seconds that running requests have after a signal
+
+
+def serve(
+    model: Annotated[
+        str, typer.Argument(help="A built-in name, a Hub id, a folder or a .gguf file.")
+    ],
+    host: Annotated[str, typer.Option(help="The address to listen at.")] = "127.0.0.1",
+    port: Annotated[int, typer.Option(help="The port to listen at.", min=0, max=65535)] = 8000,
+    name: Annotated[
+        str | None, typer.Option(help="What clients call the model. Default: MODEL.")
+    ] = None,
+    api_key: Annotated[
+        list[str] | None,
+        typer.Option(
+            help="A key that clients must send, or @FILE with a key in each line; may be repeated. "
+            f"The variable {KEYS} has keys too, with commas between them."
+        ),
+    ] = None,
+    expert: Annotated[
+        list[str] | None,
+        typer.Option(help="NAME=MODEL: another model for `guidance`; may be repeated."),
+    ] = None,
+    watermark: Annotated[
+        list[str] | None,
+        typer.Option(help="ID=@FILE: a watermark and the file of its key; may be repeated."),
+    ] = None,
+    tools: Annotated[
+        str, typer.Option(help="The format in which the model calls tools: hermes, llama3, …")
+    ] = "hermes",
+    thinking: Annotated[
+        bool, typer.Option("--thinking", help="The model reasons between <think> and </think>.")
+    ] = False,
+    max_tokens: Annotated[int, typer.Option(help="Tokens of a text, at most.", min=1)] = 1024,
+    max_batch: Annotated[int, typer.Option(help="Texts that run at once.", min=1)] = 16,
+    queue: Annotated[
+        int, typer.Option(help="Texts that wait beyond those; more get 429.", min=0)
+    ] = 64,
+    timeout: Annotated[float, typer.Option(help="Seconds of a request, at most.", min=1)] = 300.0,
+    cors: Annotated[
+        list[str] | None,
+        typer.Option(help="An origin that browsers may send requests from; may be repeated."),
+    ] = None,
+    log_level: Annotated[str, typer.Option(help="debug, info, warning or error.")] = "info",
+) -> None:
+    """Serve MODEL to every client that speaks OpenAI's protocol."""
+    from guideway.extras import require
+
+    require("server", "guideway serve")
+    keys = read_keys(api_key or [], os.environ.get(KEYS, ""))
+    if not keys and not is_local(host):
+        raise typer.BadParameter(
+            f"{host} can be reached from elsewhere: give an --api-key, or listen at 127.0.0.1"
+        )
+    import uvicorn
+
+    import guideway
+    from guideway.server import Limits, Names, create_app
+
+    whole = open_model(model)
+    experts = {key: open_model(value) for key, value in pairs("--expert", expert)}
+    marks = {
+        key: guideway.Watermark(key=secret(value)) for key, value in pairs("--watermark", watermark)
+    }
+    names = Names(
+        models=experts,
+        watermarks=marks,
+        tools=tools,
+        thinking=("<think>", "</think>") if thinking else None,
+    )
+    limits = Limits(tokens=max_tokens, queue=queue, timeout=timeout)
+    served = name or Path(model).name
+    with guideway.Engine(whole, max_batch=max_batch) as engine:
+        app = create_app(
+            engine, name=served, keys=keys, names=names, limits=limits, origins=cors or []
+        )
+        for line in greeting(served, host, port, keyed=bool(keys), limits=limits, batch=max_batch):
+            print_line(line)
+        uvicorn.run(app, host=host, port=port, log_level=log_level, timeout_graceful_shutdown=DRAIN)
+        engine.close(cancel=True)
+
+
+def read_keys(given: list[str], variable: str) -> list[str]:
+    """Keys as options, from files, and from the environment.
+
+    >>> read_keys(["a"], "b, c")
+    ['a', 'b', 'c']
+    """
+    found = list[str]()
+    for key in given:
+        found += Path(key[1:]).read_text().splitlines() if key.startswith("@") else [key]
+    found += variable.split(",")
+    return [key.strip() for key in found if key.strip()]
+
+
+def is_local(host: str) -> bool:
+    """Whether only this machine can reach an address.
+
+    >>> is_local("127.0.0.1"), is_local("localhost"), is_local("0.0.0.0")
+    (True, True, False)
+    """
+    try:
+        return ipaddress.ip_address(host).is_loopback
+    except ValueError:
+        return host == "localhost"
+
+
+def pairs(option: str, given: list[str] | None) -> list[tuple[str, str]]:
+    """NAME=VALUE of an option that may be repeated."""
+    found = [each.partition("=") for each in given or []]
+    for name, equals, value in found:
+        if not (name and equals and value):
+            raise typer.BadParameter(f"{option} needs NAME=VALUE, not {name!r}")
+    return [(name, value) for name, _, value in found]
+
+
+def secret(written: str) -> int:
+    """The key of a watermark: a number in a file, so that it is in no list of processes."""
+    text = Path(written.removeprefix("@")).read_text().strip() if written[:1] == "@" else ""
+    if not text.isdigit():
+        raise typer.BadParameter("--watermark needs ID=@FILE, and a number in the file")
+    return int(text)
+
+
+def greeting(
+    name: str, host: str, port: int, *, keyed: bool, limits: object, batch: int
+) -> list[str]:
+    """What is printed at the start: the model, the address, the limits, and a line to try."""
+    address = f"http://{host}:{port}/v1"
+    key = ' -H "Authorization: Bearer $KEY"' if keyed else ""
+    body = f'{{"model": "{name}", "messages": [{{"role": "user", "content": "Hello"}}]}}'
+    return [
+        f"{name} at {address}, {batch} texts at once, {limits}",
+        f"curl {address}/chat/completions{key} -H 'Content-Type: application/json' -d '{body}'",
+    ]

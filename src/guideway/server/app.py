@@ -1,0 +1,140 @@
+"""The application: routes, limits, errors, streams.
+
+    request ─▶ Guard (key, size) ─▶ read (protocol, reading) ─▶ try the source (compiling)
+                                                                     │
+    answer or events ◀─ answers ◀─ Engine (searches: Model) ◀────────┘
+
+A request that its client leaves is cancelled at the next step, streamed or not.
+"""
+
+import contextlib
+import hmac
+import logging
+from collections.abc import AsyncGenerator, Awaitable, Callable, Sequence
+from typing import Final, final
+
+from fastapi import FastAPI, Request, Response
+from starlette.types import ASGIApp, Message, Receive, Scope, Send
+
+from guideway.api.engine import Engine
+from guideway.errors import GuidewayError
+from guideway.server.refusals import Refusal, as_refusal
+from guideway.server.routes import Routes
+from guideway.server.serving import Server
+from guideway.server.settings import Limits, Names
+
+logger = logging.getLogger("guideway.server")
+OPEN: Final = ("/health",)
+
+
+@final
+class Guard:
+    """Checks key and size of a request before anything reads it."""
+
+    def __init__(self, app: ASGIApp, keys: Sequence[str], limits: Limits) -> None:
+        self.app, self.limits = app, limits
+        self._keys = [key.encode() for key in keys]
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Answer 401 or 413, or hand the request on."""
+        if scope["type"] != "http":
+            await self.app(scope, receive, send)
+            return
+        headers = dict(scope["headers"])
+        if self._keys and scope["path"] not in OPEN and not self._known(headers):
+            refusal = Refusal(401, "the API key is missing or wrong", "authentication_error")
+            await refusal.answer()(scope, receive, send)
+            return
+        limit, seen = self.limits.body, 0
+
+        async def counted() -> Message:
+            nonlocal seen
+            message = await receive()
+            seen += len(message.get("body", b""))
+            if seen > limit:
+                raise _too_large(limit)
+            return message
+
+        length = headers.get(b"content-length", b"0")
+        if not length.isdigit() or int(length) > limit:
+            await _too_large(limit).answer()(scope, receive, send)
+            return
+        await self.app(scope, counted, send)
+
+    def _known(self, headers: dict[bytes, bytes]) -> bool:
+        given = headers.get(b"authorization", b"").removeprefix(b"Bearer ")
+        found = [hmac.compare_digest(given, key) for key in self._keys]  # all of them, always
+        return any(found)
+
+
+def _too_large(limit: int) -> Refusal:
+    return Refusal(413, f"the request is larger than {limit} bytes", "invalid_request_error")
+
+
+def create_app(
+    engine: Engine,
+    *,
+    name: str = "guideway",
+    keys: Sequence[str] = (),
+    names: Names | None = None,
+    limits: Limits | None = None,
+    origins: Sequence[str] = (),
+) -> FastAPI:
+    """Return the server as a FastAPI application, for uvicorn or Ray Serve.
+
+    Args:
+        engine: generates all texts; the application does not close it.
+        name: what clients call the model.
+        keys: API keys; without one, everybody may use the server.
+        names: models, classifiers and watermarks that requests may name.
+        limits: limits of requests.
+        origins: origins that browsers may send requests from (CORS).
+
+    Example:
+        >>> import guideway as gw
+        >>> from guideway.server import create_app  # doctest: +SKIP
+        >>> app = create_app(gw.Engine(gw.load("smollm2-135m")))  # doctest: +SKIP
+    """
+    server = Server(engine, name, names or Names(), limits or Limits())
+
+    @contextlib.asynccontextmanager
+    async def lifespan(_: FastAPI) -> AsyncGenerator[None]:
+        yield
+        server.compilers.close()
+
+    app = FastAPI(title="guideway", docs_url=None, redoc_url=None, lifespan=lifespan)
+    app.state.server = server
+    app.add_middleware(Guard, keys=keys, limits=server.limits)
+    if origins:
+        from starlette.middleware.cors import CORSMiddleware
+
+        app.add_middleware(
+            CORSMiddleware, allow_origins=[*origins], allow_methods=["*"], allow_headers=["*"]
+        )
+    _add_errors(app, server)
+    Routes(server).add_to(app)
+    return app
+
+
+def _add_errors(app: FastAPI, server: Server) -> None:
+    """Every error has OpenAI's form, and none has a stack trace."""
+
+    async def refused(_: Request, error: Exception) -> Response:
+        refusal = as_refusal(error)
+        server.metrics.refused.labels(refusal.kind).inc()
+        if refusal.status >= 500:
+            logger.error("a request has failed", exc_info=error)
+        return refusal.answer()
+
+    for kind in (GuidewayError, Refusal, Exception, 404, 405):
+        app.add_exception_handler(kind, refused)
+
+    @app.middleware("http")
+    async def counted(
+        request: Request, following: Callable[[Request], Awaitable[Response]]
+    ) -> Response:
+        response = await following(request)
+        route = request.scope.get("route")
+        path = getattr(route, "path", "other")
+        server.metrics.requests.labels(path, str(response.status_code)).inc()
+        return response

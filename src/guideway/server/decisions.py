@@ -1,0 +1,96 @@
+"""Answers of `/v1/decisions`: probabilities of given answers, without a text.
+
+The model reads the input and a question, and the exact probabilities of the answers, of several
+tokens each, are those of `Model.choose`.
+"""
+
+import json
+from typing import Any
+
+from guideway.api.model import Model
+from guideway.server.protocol import ChoiceQuestion, DecisionRequest, Predicate, Question, Score
+from guideway.server.reading import Reader, conversation
+
+PREDICATE = {"yes": True, "no": False}
+
+
+def decide(model: Model, asked: DecisionRequest) -> list[dict[str, Any]]:
+    """The answers of all questions, in order."""
+    messages = conversation(asked.input, None)
+    return [_answer(model, messages, question) for question in asked.questions]
+
+
+def decided_tokens(reader: Reader, asked: DecisionRequest) -> dict[str, Any]:
+    """The tokens of the input, which each question reads; no token is generated."""
+    count = len(reader.tokens(conversation(asked.input, None)))
+    return {
+        "input_tokens": count,
+        "input_tokens_details": {"cached_tokens": 0, "cache_write_tokens": 0},
+        "output_tokens": 0,
+        "output_tokens_details": {"reasoning_tokens": 0},
+        "total_tokens": count,
+    }
+
+
+def _answer(model: Model, messages: list[Any], question: Question) -> dict[str, Any]:
+    text = _text(question.instructions)
+    match question:
+        case Predicate():
+            asked = f"Is this true? {text}\nAnswer yes or no."
+            found = model.choose(_with(messages, asked), list(PREDICATE))
+            answer: dict[str, Any] = {"probability": found["yes"]}
+        case ChoiceQuestion():
+            labels = [_label(option.value) for option in question.choices]
+            about = [option.description for option in question.choices]
+            found = model.choose(_with(messages, _listed(text, labels, about)), labels)
+            shares = [
+                {"value": option.value, "probability": found[label]}
+                for option, label in zip(question.choices, labels, strict=True)
+            ]
+            best = max(shares, key=lambda share: share["probability"])
+            answer = {
+                "choice": best["value"],
+                "confidence": best["probability"],
+                "probabilities": shares,
+            }
+        case Score():
+            labels = [level.label for level in question.levels]
+            about = [level.description for level in question.levels]
+            found = model.choose(_with(messages, _listed(text, labels, about)), labels)
+            shares = [
+                {"value": n, "label": label, "probability": found[label]}
+                for n, label in enumerate(labels)
+            ]
+            answer = {
+                "score": sum(n * found[label] for n, label in enumerate(labels)),
+                "confidence": max(found.values()),
+                "probabilities": shares,
+            }
+    return {"type": question.type, "name": question.name, **answer}
+
+
+def _label(value: str | bool) -> str:
+    return value if isinstance(value, str) else str(value).lower()
+
+
+def _text(instructions: str | list[dict[str, Any]]) -> str:
+    if isinstance(instructions, str):
+        return instructions
+    parts = [each.get("text", json.dumps(each.get("data"))) for each in instructions]
+    return "\n".join(parts)
+
+
+def _listed(text: str, labels: list[str], about: list[str | None]) -> str:
+    lines = [
+        f"- {label}: {more}" if more else f"- {label}"
+        for label, more in zip(labels, about, strict=True)
+    ]
+    return "\n".join((text, "Answer with one of these:", *lines))
+
+
+def _with(messages: list[Any], question: str) -> list[Any]:
+    """The messages with a question, in the last turn of the user."""
+    if messages and messages[-1].get("role") == "user" and isinstance(messages[-1]["content"], str):
+        last = {"role": "user", "content": f"{messages[-1]['content']}\n\n{question}"}
+        return [*messages[:-1], last]
+    return [*messages, {"role": "user", "content": question}]

@@ -1,0 +1,316 @@
+"""The requests of the server: OpenAI's, with the fields of vLLM, SGLang, llama.cpp and our own.
+
+A field is read, or accepted because the protocol gives it no effect on the text (`Ignored`), or
+refused by name. Nothing is dropped.
+
+Source: the types of openai-python 3.57; https://docs.vllm.ai/en/stable/features/structured_outputs
+"""
+
+from typing import Annotated, Any, Literal, TypeAlias
+
+from pydantic import BaseModel, ConfigDict, Field
+
+from guideway.errors import UnsupportedError
+
+Schema: TypeAlias = dict[str, Any] | bool
+Weighted: TypeAlias = tuple[float, str]
+Stop: TypeAlias = Annotated[str, Field(max_length=256)]
+
+
+class Strict(BaseModel):
+    """A part of a request: unknown fields are errors."""
+
+    model_config = ConfigDict(extra="forbid", allow_inf_nan=False)
+
+
+class Ignored(Strict):
+    """Fields of OpenAI that say who asks, or how it is billed and stored, not what is generated."""
+
+    user: str | None = None
+    metadata: dict[str, str] | None = None
+    store: bool | None = None
+    service_tier: str | None = None
+    safety_identifier: str | None = None
+    prompt_cache_key: str | None = None
+    prompt_cache_options: dict[str, Any] | None = None
+    prompt_cache_retention: str | None = None
+
+
+class Guided(Strict):
+    """An expression over models of the server: `base + Σ weight · model`."""
+
+    base: str
+    plus: Annotated[list[Weighted], Field(max_length=8)] = []
+
+
+class Structured(Strict):
+    """vLLM's `structured_outputs`."""
+
+    json_: Annotated[Schema | str | None, Field(alias="json")] = None
+    regex: str | None = None
+    choice: Annotated[list[str] | None, Field(max_length=10_000)] = None
+    grammar: str | None = None
+    json_object: bool | None = None
+    whitespace_pattern: None = None
+    structural_tag: None = None
+
+
+class Common(Ignored):
+    """What all requests that generate have in common."""
+
+    model: str = ""
+    stream: bool | None = None
+    temperature: Annotated[float | None, Field(ge=0, le=5)] = None
+    top_p: Annotated[float | None, Field(gt=0, le=1)] = None
+    # vLLM, SGLang and llama.cpp
+    top_k: int | None = None
+    min_p: float | None = None
+    repetition_penalty: float | None = None
+    min_tokens: Annotated[int | None, Field(ge=0)] = None
+    structured_outputs: Structured | None = None
+    guided_json: Schema | str | None = None
+    guided_regex: str | None = None
+    guided_choice: list[str] | None = None
+    guided_grammar: str | None = None
+    regex: str | None = None
+    ebnf: str | None = None
+    json_schema: Schema | str | None = None
+    grammar: str | None = None
+    # guideway's own
+    guidance: Guided | None = None
+    classifier: str | None = None
+    watermark: str | None = None
+    speculate: Literal["auto", "off"] = "auto"
+    exactness: str | None = None
+    num_beams: Annotated[int | None, Field(ge=1, le=16)] = None
+    best_of: Annotated[int | None, Field(ge=1, le=16)] = None
+    schema_in_prompt: bool = False
+
+
+class StreamOptions(Strict):
+    """Options of a stream."""
+
+    include_usage: bool | None = None
+    include_obfuscation: bool | None = None
+
+
+class Generating(Common):
+    """Chat and text completions."""
+
+    n: Annotated[int | None, Field(ge=1, le=8)] = None
+    seed: int | None = None
+    stop: Stop | Annotated[list[Stop], Field(max_length=16)] | None = None
+    max_tokens: Annotated[int | None, Field(ge=1)] = None
+    presence_penalty: Annotated[float | None, Field(ge=-2, le=2)] = None
+    frequency_penalty: Annotated[float | None, Field(ge=-2, le=2)] = None
+    logit_bias: Annotated[dict[int, float] | None, Field(max_length=1024)] = None
+    stream_options: StreamOptions | None = None
+
+
+class NamedSchema(Strict):
+    """The schema of a `response_format`, with its name."""
+
+    name: str = ""
+    description: str | None = None
+    schema_: Annotated[Schema, Field(alias="schema")] = True
+    strict: bool | None = None
+
+
+class TextFormat(Strict):
+    """Any text."""
+
+    type: Literal["text"]
+
+
+class ObjectFormat(Strict):
+    """Any JSON object."""
+
+    type: Literal["json_object"]
+    schema_: Annotated[Schema | None, Field(alias="schema")] = None  # llama.cpp
+
+
+class SchemaFormat(Strict):
+    """JSON of a schema."""
+
+    type: Literal["json_schema"]
+    json_schema: NamedSchema
+
+
+class GrammarFormat(Strict):
+    """Text of a Lark grammar or of a regex."""
+
+    type: Literal["grammar"]
+    grammar: str
+    syntax: Literal["lark", "regex", "gbnf"] = "lark"
+
+
+ResponseFormat: TypeAlias = Annotated[
+    TextFormat | ObjectFormat | SchemaFormat | GrammarFormat, Field(discriminator="type")
+]
+
+
+class ChatRequest(Generating):
+    """`POST /v1/chat/completions`."""
+
+    messages: Annotated[list[dict[str, Any]], Field(min_length=1, max_length=1024)]
+    max_completion_tokens: Annotated[int | None, Field(ge=1)] = None
+    logprobs: bool | None = None
+    top_logprobs: Annotated[int | None, Field(ge=0, le=20)] = None
+    response_format: ResponseFormat | None = None
+    tools: Annotated[list[dict[str, Any]] | None, Field(max_length=128)] = None
+    tool_choice: str | dict[str, Any] | None = None
+    parallel_tool_calls: bool | None = None
+    modalities: list[Literal["text"]] | None = None
+    prediction: dict[str, Any] | None = None  # a hint: lookup drafts from the prompt anyway
+
+
+class CompletionRequest(Generating):
+    """`POST /v1/completions`."""
+
+    prompt: str | Annotated[list[str], Field(min_length=1, max_length=64)]
+    logprobs: Annotated[int | None, Field(ge=0, le=20)] = None
+    echo: Literal[False] | None = None
+    response_format: ResponseFormat | None = None
+
+
+class ResponseText(Strict):
+    """`text` of the Responses API."""
+
+    class Json(Strict):
+        """JSON of a schema."""
+
+        type: Literal["json_schema"]
+        name: str = ""
+        description: str | None = None
+        schema_: Annotated[Schema, Field(alias="schema")]
+        strict: bool | None = None
+
+    format: Annotated[
+        TextFormat | ObjectFormat | Json | GrammarFormat | None, Field(discriminator="type")
+    ] = None
+
+
+class ResponsesRequest(Common):
+    """`POST /v1/responses`: without state, so each request has the whole conversation."""
+
+    input: str | Annotated[list[dict[str, Any]], Field(min_length=1, max_length=1024)]
+    instructions: str | None = None
+    max_output_tokens: Annotated[int | None, Field(ge=1)] = None
+    text: ResponseText | None = None
+    tools: Annotated[list[dict[str, Any]] | None, Field(max_length=128)] = None
+    tool_choice: str | dict[str, Any] | None = None
+    parallel_tool_calls: bool | None = None
+    top_logprobs: Literal[0] | None = None
+    truncation: Literal["disabled"] | None = None
+    include: Annotated[list[str], Field(max_length=0)] | None = None
+    background: Literal[False] | None = None
+    stream_options: StreamOptions | None = None
+
+
+class Option(Strict):
+    """A choice, or a level of a score."""
+
+    value: str | bool
+    description: str | None = None
+
+
+class Level(Strict):
+    """A level of a score, from the lowest."""
+
+    label: str
+    description: str | None = None
+
+
+class Predicate(Strict):
+    """How probable is it that a statement about the input is true?"""
+
+    type: Literal["predicate"]
+    instructions: str | list[dict[str, Any]]
+    name: str | None = None
+
+
+class ChoiceQuestion(Strict):
+    """Which of the options?"""
+
+    type: Literal["choice"]
+    instructions: str | list[dict[str, Any]]
+    choices: Annotated[list[Option], Field(min_length=2, max_length=255)]
+    name: str | None = None
+
+
+class Score(Strict):
+    """Which of the ordered levels?"""
+
+    type: Literal["score"]
+    instructions: str | list[dict[str, Any]]
+    levels: Annotated[list[Level], Field(min_length=2, max_length=255)]
+    name: str | None = None
+
+
+Question: TypeAlias = Annotated[Predicate | ChoiceQuestion | Score, Field(discriminator="type")]
+
+
+class DecisionRequest(Ignored):
+    """`POST /v1/decisions`."""
+
+    model: str = ""
+    input: str | Annotated[list[dict[str, Any]], Field(min_length=1, max_length=1024)]
+    questions: Annotated[list[Question], Field(min_length=1, max_length=64)]
+
+
+class DetectRequest(Strict):
+    """`POST /v1/detect`: is a watermark of the server in a text?"""
+
+    watermark: str
+    text: str
+    model: str = ""
+    structured_outputs: Structured | None = None
+
+
+class TokenizeRequest(Strict):
+    """`POST /v1/tokenize`: the tokens of a text, or of chat messages in their template."""
+
+    model: str = ""
+    prompt: str | None = None
+    messages: Annotated[list[dict[str, Any]] | None, Field(max_length=1024)] = None
+
+
+class ExplainRequest(Strict):
+    """`POST /v1/explain`: what a source means, without generating."""
+
+    model: str = ""
+    structured_outputs: Structured
+
+
+REFUSED = {
+    "audio": "only text is generated",
+    "modalities": 'only ["text"] is generated',
+    "functions": "write tools",
+    "function_call": "write tool_choice",
+    "web_search_options": "the server opens nothing",
+    "moderation": "use a classifier",
+    "previous_response_id": "the server keeps no conversation: send all messages",
+    "conversation": "the server keeps no conversation: send all messages",
+    "prompt": "the server keeps no prompts",
+    "reasoning_effort": "the chat template decides",
+    "reasoning": "the chat template decides",
+    "chat_template": "templates of clients are code",
+    "chat_template_kwargs": "the server's template is used as it is",
+    "ignore_eos": "a text ends where its constraint or the model ends it",
+    "suffix": "the model reads from left to right",
+    "max_tool_calls": "the server calls no tool",
+}
+"""Fields that are refused, with the reason or what to write instead."""
+
+
+def check_refused(body: dict[str, Any], known: type[BaseModel]) -> None:
+    """Refuse the first field that the server cannot honour, by name.
+
+    Raises:
+        UnsupportedError: such a field is there, and is not null.
+    """
+    for name, value in body.items():
+        if name in REFUSED and name not in known.model_fields and value is not None:
+            raise UnsupportedError(
+                f"{name} is not supported: {REFUSED[name]}", feature=name, place=f"/{name}"
+            )

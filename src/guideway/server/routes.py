@@ -1,0 +1,159 @@
+"""The routes, one method each."""
+
+import asyncio
+from dataclasses import asdict
+from typing import Any, final
+
+from fastapi import FastAPI, Request, Response
+from fastapi.responses import JSONResponse
+
+from guideway.errors import SourceError
+from guideway.server import answers, protocol
+from guideway.server.decisions import decide, decided_tokens
+from guideway.server.events import ChatEvents, ResponseEvents, TextEvents
+from guideway.server.explaining import explained
+from guideway.server.reading import read_structured
+from guideway.server.refusals import Refusal
+from guideway.server.serving import Server
+
+Body = dict[str, Any]
+
+
+@final
+class Routes:
+    """The routes of a server."""
+
+    def __init__(self, server: Server) -> None:
+        """Answer for this server."""
+        self.server = server
+
+    def add_to(self, app: FastAPI) -> None:
+        """Add all routes to an application."""
+        for path, handler in (
+            ("/health", self.health),
+            ("/metrics", self.metrics),
+            ("/v1/models", self.models),
+        ):
+            app.add_api_route(path, handler, methods=["GET"], response_model=None)
+        for path, handler in (
+            ("/v1/chat/completions", self.chat),
+            ("/v1/completions", self.completions),
+            ("/v1/responses", self.responses),
+            ("/v1/decisions", self.decisions),
+            ("/v1/systemone", self.decisions),
+            ("/v1/detect", self.detect),
+            ("/v1/tokenize", self.tokenize),
+            ("/v1/explain", self.explain),
+            ("/v1/embeddings", self.embeddings),
+        ):
+            app.add_api_route(path, handler, methods=["POST"], response_model=None)
+
+    async def health(self) -> Body:
+        """`GET /health`."""
+        return {"status": "ok", "open": self.server.open}
+
+    async def metrics(self) -> Response:
+        """`GET /metrics`."""
+        return Response(self.server.metrics.text(), media_type="text/plain; version=0.0.4")
+
+    async def models(self) -> Body:
+        """`GET /v1/models`."""
+        own = {"id": self.server.name, "object": "model", "created": self.server.started}
+        return {"object": "list", "data": [{**own, "owned_by": "guideway"}]}
+
+    async def chat(self, request: Request) -> Response:
+        """`POST /v1/chat/completions`."""
+        asked = await self.server.read(request, protocol.ChatRequest)
+        one = self.server.reader.chat(asked)
+        await self.server.check(one.source)
+        head = answers.Head(answers.new_id("chatcmpl"), "chat.completion", self.server.name)
+        texts, top = self.server.spread(one, asked.n or 1), None
+        if asked.logprobs:
+            top = asked.top_logprobs or 0
+        if asked.stream:
+            return await self.server.stream(
+                request,
+                texts,
+                ChatEvents(head, self.server.names.thinking, one, asked.stream_options),
+            )
+        results = await self.server.results(request, texts)
+        choices = [
+            answers.chat_choice(
+                n, result, answers.read_reply(result, one.custom, self.server.names.thinking), top
+            )
+            for n, result in enumerate(results)
+        ]
+        return JSONResponse(head.of(choices, usage=answers.usage(results, 1)))
+
+    async def completions(self, request: Request) -> Response:
+        """`POST /v1/completions`."""
+        asked = await self.server.read(request, protocol.CompletionRequest)
+        prompts = [asked.prompt] if isinstance(asked.prompt, str) else asked.prompt
+        read = [self.server.reader.completion(asked, prompt) for prompt in prompts]
+        await self.server.check(read[0].source)
+        head = answers.Head(answers.new_id("cmpl"), "text_completion", self.server.name)
+        texts = [text for one in read for text in self.server.spread(one, asked.n or 1)]
+        if asked.stream:
+            return await self.server.stream(request, texts, TextEvents(head, asked.stream_options))
+        results = await self.server.results(request, texts)
+        choices = [answers.text_choice(n, each, asked.logprobs) for n, each in enumerate(results)]
+        return JSONResponse(head.of(choices, usage=answers.usage(results[:: asked.n or 1])))
+
+    async def responses(self, request: Request) -> Response:
+        """`POST /v1/responses`."""
+        asked = await self.server.read(request, protocol.ResponsesRequest)
+        one = self.server.reader.responses(asked)
+        await self.server.check(one.source)
+        head = answers.Head(answers.new_id("resp"), "response", self.server.name)
+        body = asked.model_dump(mode="json", by_alias=True, exclude_unset=True)
+        if asked.stream:
+            return await self.server.stream(
+                request, [one], ResponseEvents(head, self.server.names.thinking, one, body)
+            )
+        (result,) = await self.server.results(request, [one])
+        reply = answers.read_reply(result, one.custom, self.server.names.thinking)
+        return JSONResponse(answers.response(head, body, result, reply))
+
+    async def decisions(self, request: Request) -> Response:
+        """`POST /v1/decisions`."""
+        asked = await self.server.read(request, protocol.DecisionRequest)
+        model = self.server.reader.model_of(asked.model)
+        with self.server.admitted(1):
+            work = asyncio.to_thread(decide, model, asked)
+            found = await self.server.attended(request, work)
+        read = await asyncio.to_thread(decided_tokens, self.server.reader, asked)
+        return JSONResponse({"model": self.server.name, "answers": found, "usage": read})
+
+    async def detect(self, request: Request) -> Response:
+        """`POST /v1/detect`."""
+        asked = await self.server.read(request, protocol.DetectRequest)
+        mark = self.server.reader.watermark(asked.watermark)
+        source = read_structured(asked.structured_outputs or protocol.Structured())
+        await self.server.check(source)
+        model = self.server.reader.model_of(asked.model)
+        found = await asyncio.to_thread(mark.detect, asked.text, model, source)
+        return JSONResponse({"object": "detection", **asdict(found)})
+
+    async def tokenize(self, request: Request) -> Response:
+        """`POST /v1/tokenize`."""
+        asked = await self.server.read(request, protocol.TokenizeRequest)
+        self.server.reader.model_of(asked.model)
+        given = [each for each in (asked.prompt, asked.messages) if each is not None]
+        if len(given) != 1:
+            raise SourceError("give either prompt or messages")
+        tokens = await asyncio.to_thread(self.server.reader.tokens, given[0])
+        return JSONResponse({"tokens": tokens, "count": len(tokens)})
+
+    async def explain(self, request: Request) -> Response:
+        """`POST /v1/explain`."""
+        asked = await self.server.read(request, protocol.ExplainRequest)
+        source = read_structured(asked.structured_outputs)
+        if source is None:
+            raise SourceError("structured_outputs has no source", place="/structured_outputs")
+        await self.server.check(source)
+        told = await asyncio.to_thread(explained, source, self.server.reader.model_of(asked.model))
+        return JSONResponse(told)
+
+    async def embeddings(self) -> Body:
+        """`POST /v1/embeddings`, which is refused."""
+        raise Refusal(400, "embeddings are not supported: the models generate", "unsupported")

@@ -1,0 +1,224 @@
+"""What all routes share: reading a body, trying a source, running texts, streams."""
+
+import asyncio
+import contextlib
+import json
+import logging
+import time
+from collections.abc import AsyncGenerator, AsyncIterator, Awaitable
+from dataclasses import replace
+from typing import Any, TypeVar, cast, final
+
+from fastapi import Request, Response
+from fastapi.responses import StreamingResponse
+from pydantic import BaseModel, ValidationError
+from pydantic_core import from_json
+
+from guideway.api.engine import Engine
+from guideway.api.result import Part, Result
+from guideway.errors import SourceError, UnsupportedError
+from guideway.server import protocol
+from guideway.server.compiling import Compilers
+from guideway.server.events import Events
+from guideway.server.metrics import Metrics
+from guideway.server.reading import Asked, Reader
+from guideway.server.refusals import Refusal, as_refusal
+from guideway.server.settings import Limits, Names
+from guideway.syntax.sources import Source
+
+logger = logging.getLogger("guideway.server")
+Read = TypeVar("Read", bound=BaseModel)
+
+
+@final
+class Server:
+    """What the routes share."""
+
+    def __init__(self, engine: Engine, name: str, names: Names, limits: Limits) -> None:
+        self.engine, self.name, self.names, self.limits = engine, name, names, limits
+        self.reader = Reader(engine.model, name, names, limits)
+        self.metrics = Metrics()
+        self.compilers = Compilers(
+            engine.model.vocabulary, seconds=limits.compiling, memory=limits.memory
+        )
+        self.open = 0
+        self.started = int(time.time())
+
+    async def read(self, request: Request, kind: type[Read]) -> Read:
+        """The body of a request."""
+        try:
+            body: Any = from_json(await request.body())
+        except ValueError as error:
+            raise SourceError(f"the body is not JSON: {error}") from None
+        if not isinstance(body, dict):
+            raise SourceError("the body must be a JSON object")
+        if _depth(body) > self.limits.depth:
+            raise SourceError(f"the body is nested deeper than {self.limits.depth}")
+        protocol.check_refused(cast("dict[str, Any]", body), kind)
+        try:
+            return kind.model_validate(body)
+        except ValidationError as error:
+            # Of the kinds that a field may have, the one that fits most.
+            first = max(error.errors(include_url=False), key=lambda each: len(each["loc"]))
+            place = "".join(f"/{part}" for part in first["loc"] if "constrained" not in str(part))
+            raise SourceError(first["msg"], place=place) from None
+
+    async def check(self, source: Source | None) -> None:
+        """Try the source of a request; refuse one that is too expensive."""
+        if source is None:
+            return
+        began = time.perf_counter()
+        await self.compilers.check(source)
+        self.metrics.compiling.observe(time.perf_counter() - began)
+
+    @contextlib.contextmanager
+    def admitted(self, count: int) -> Any:
+        """Count the texts of a request; 429 if too many wait."""
+        most = self.engine.max_batch + self.limits.queue
+        if self.open + count > most:
+            refusal = Refusal(429, f"{self.open} texts are running or waiting", "rate_limit_error")
+            refusal.headers["Retry-After"] = "1"
+            raise refusal
+        self.open += count
+        self.metrics.running.set(self.open)
+        try:
+            yield
+        finally:
+            self.open -= count
+            self.metrics.running.set(self.open)
+
+    def spread(self, asked: Asked, count: int) -> list[Asked]:
+        """`n` texts of one request: each has a seed of its own."""
+        seed = asked.settings.get("seed")
+        if seed is None:
+            return [asked] * count
+        return [replace(asked, settings={**asked.settings, "seed": seed + n}) for n in range(count)]
+
+    async def result(self, asked: Asked) -> Result[Any]:
+        """Generate one text."""
+        arguments: dict[str, Any] = {**asked.settings, **asked.more, "on_invalid": "return"}
+        generate: Any = asked.model.agenerate
+        submit: Any = self.engine.submit
+        if asked.search:
+            made = await generate(asked.prompt, asked.source, **arguments)
+        else:
+            future = submit(asked.prompt, asked.source, model=asked.model, **arguments)
+            made = await asyncio.wrap_future(future)
+        self.metrics.count(made)
+        return made
+
+    async def results(self, request: Request, asked: list[Asked]) -> list[Result[Any]]:
+        """Generate texts beside one another; cancel them if the client goes away."""
+        with self.admitted(len(asked)):
+            everything = asyncio.gather(*map(self.result, asked))
+            return await self.attended(request, everything)
+
+    async def attended(self, request: Request, work: Awaitable[Any]) -> Any:
+        """The result of `work`, unless the client leaves or the time is over."""
+        task = asyncio.ensure_future(work)
+        gone = asyncio.ensure_future(_gone(request))
+        try:
+            done, _ = await asyncio.wait(
+                {task, gone}, timeout=self.limits.timeout, return_when=asyncio.FIRST_COMPLETED
+            )
+            if task in done:
+                return task.result()
+            if gone in done:
+                raise Refusal(499, "the client has gone", "client_closed_request")
+            raise _timeout(self.limits.timeout)
+        finally:
+            for each in (task, gone):
+                each.cancel()
+            await asyncio.gather(task, gone, return_exceptions=True)
+
+    async def parts(self, asked: Asked) -> AsyncIterator[Part[Any]]:
+        """Stream one text."""
+        arguments: dict[str, Any] = {**asked.settings, **asked.more, "on_invalid": "return"}
+        stream = self.engine.astream(asked.prompt, asked.source, model=asked.model, **arguments)
+        async with contextlib.aclosing(stream):  # pyright: ignore[reportArgumentType]
+            async for part in stream:
+                yield part
+                if part.result is not None:
+                    self.metrics.count(part.result)
+
+    async def stream(self, request: Request, asked: list[Asked], events: Events) -> Response:
+        """Server-sent events of texts that grow beside one another.
+
+        Errors before the first token are errors of the request; later ones are events.
+        """
+        if any(each.search for each in asked):
+            raise UnsupportedError("a search does not stream", feature="stream of a search")
+        until = asyncio.get_running_loop().time() + self.limits.timeout
+        async with contextlib.AsyncExitStack() as opened:
+            opened.enter_context(self.admitted(len(asked)))
+            parts = merged([self.parts(each) for each in asked])
+            opened.push_async_callback(parts.aclose)
+            first = await self.attended(request, anext(parts))
+            kept = opened.pop_all()
+
+        async def body() -> AsyncIterator[str]:
+            try:
+                async with kept, asyncio.timeout_at(until):
+                    for event in (*events.first(len(asked)), *events.part(*first)):
+                        yield event
+                    async for number, part in parts:
+                        for event in events.part(number, part):
+                            yield event
+                    for event in events.last():
+                        yield event
+            except TimeoutError:
+                yield failed(_timeout(self.limits.timeout))
+            except Exception as error:
+                refusal = as_refusal(error)
+                if refusal.status >= 500:
+                    logger.exception("a stream has failed")
+                yield failed(refusal)
+
+        return StreamingResponse(body(), media_type="text/event-stream")
+
+
+def failed(refusal: Refusal) -> str:
+    """The event of an error in a stream."""
+    return f"data: {json.dumps(refusal.body)}\n\n"
+
+
+async def merged(
+    streams: list[AsyncIterator[Part[Any]]],
+) -> AsyncGenerator[tuple[int, Part[Any]]]:
+    """The parts of several streams as they come, with the number of each stream."""
+    queue = asyncio.Queue[tuple[int, Part[Any]] | None]()
+
+    async def forward(number: int, stream: AsyncIterator[Part[Any]]) -> None:
+        async for part in stream:
+            queue.put_nowait((number, part))
+
+    everything = asyncio.gather(*(forward(n, each) for n, each in enumerate(streams)))
+    everything.add_done_callback(lambda _: queue.put_nowait(None))
+    try:
+        while (found := await queue.get()) is not None:
+            yield found
+        await everything
+    finally:
+        everything.cancel()
+        await asyncio.gather(everything, return_exceptions=True)
+
+
+def _timeout(seconds: float) -> Refusal:
+    return Refusal(503, f"the request takes more than {seconds:g} seconds", "timeout_error")
+
+
+async def _gone(request: Request) -> None:
+    """Return when the client has closed the connection."""
+    while (await request.receive())["type"] != "http.disconnect":
+        pass
+
+
+def _depth(value: Any) -> int:
+    """How deep lists and objects are nested."""
+    depth = 0
+    level: list[Any] = [value]
+    while level:
+        depth += 1
+        inside: list[Any] = [each.values() if isinstance(each, dict) else each for each in level]
+        level = [one for each in inside for one in each if isinstance(one, dict | list)]
+    return depth

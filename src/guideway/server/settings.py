@@ -1,0 +1,53 @@
+"""What an operator sets: limits of requests, keys, and names for models and watermarks."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, final
+
+if TYPE_CHECKING:
+    from guideway.api.model import Model
+    from guideway.api.watermark import Watermark
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class Limits:
+    """Limits of requests; beyond them a request gets a 4xx with the limit in its message.
+
+    Attributes:
+        body: bytes of a request.
+        depth: nesting of its JSON.
+        tokens: the greatest `max_tokens`, and the default of requests that give none.
+        queue: requests that wait beyond those that run; more get 429.
+        timeout: seconds after which a request ends with 503.
+        compiling: seconds that a source may take to compile.
+        memory: bytes that compiling one source may take.
+    """
+
+    body: int = 2 << 20
+    depth: int = 64
+    tokens: int = 1024
+    queue: int = 64
+    timeout: float = 300.0
+    compiling: float = 2.0
+    memory: int = 1 << 30
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class Names:
+    """What requests may name.
+
+    Attributes:
+        models: models of `guidance`, by name; they share the tokenizer of the engine's model.
+        classifiers: expressions of one classifier each, which are added to the model.
+        watermarks: watermarks by the id of their key.
+        tools: the format in which the model calls tools (`guideway.tools`).
+        thinking: the marks around the model's reasoning, which becomes `reasoning_content`.
+    """
+
+    models: "Mapping[str, Model]" = field(default_factory=dict[str, "Model"])
+    classifiers: "Mapping[str, Model]" = field(default_factory=dict[str, "Model"])
+    watermarks: "Mapping[str, Watermark]" = field(default_factory=dict[str, "Watermark"])
+    tools: str = "hermes"
+    thinking: tuple[str, str] | None = None

@@ -1,0 +1,355 @@
+"""The server: answers equal `generate`, every field is honoured or refused, hostile requests cost
+nothing."""
+
+import asyncio
+import json
+import time
+from collections.abc import Iterator
+from typing import Any
+
+import jsonschema
+import pytest
+
+import guideway as gw
+from guideway.server import create_app
+from guideway.server.settings import Limits
+from server.served import PERSON, TALK, TOOL, Client, model, served
+
+CHAT = "/v1/chat/completions"
+FORMAT = {"type": "json_schema", "json_schema": {"name": "person", "schema": PERSON}}
+DATE = {"syntax": "regex", "definition": r"\d{4}-\d\d"}
+
+
+@pytest.fixture(scope="module")
+def client() -> Iterator[Client]:
+    found, engine = served()
+    yield found
+    assert found.app.state.server.open == 0
+    found.app.state.server.compilers.close()
+    engine.close(cancel=True)
+
+
+def test_a_chat_is_what_generate_gives(client: Client) -> None:
+    settings = {"temperature": 0.8, "top_p": 0.9, "seed": 3}
+    answer = client.ok(CHAT, messages=TALK, response_format=FORMAT, max_tokens=90, **settings)
+    expected = model().generate(TALK, PERSON, max_new_tokens=90, **settings)
+    (choice,) = answer["choices"]
+    assert choice["message"]["content"] == expected.text
+    assert choice["finish_reason"] == expected.finish_reason
+    jsonschema.validate(json.loads(expected.text), PERSON)
+    assert answer["usage"]["completion_tokens"] == expected.stats.completion_tokens
+    assert answer["usage"]["prompt_tokens"] == expected.stats.prompt_tokens
+
+
+@pytest.mark.parametrize(
+    ("fields", "source"),
+    [
+        ({"structured_outputs": {"json": PERSON}}, PERSON),
+        ({"guided_json": json.dumps(PERSON)}, PERSON),
+        ({"structured_outputs": {"regex": "[ab]{3}"}}, gw.Regex("[ab]{3}")),
+        ({"structured_outputs": {"choice": ["yes", "no"]}}, gw.Choice(["yes", "no"])),
+        ({"structured_outputs": {"grammar": 'start: "a" /b+/'}}, gw.Lark('start: "a" /b+/')),
+        ({"ebnf": 'root ::= "a" "b"*'}, gw.Gbnf('root ::= "a" "b"*')),
+        ({"grammar": 'root ::= "a" | "b"'}, gw.Gbnf('root ::= "a" | "b"')),
+        ({"response_format": {"type": "json_object"}}, {"type": "object"}),
+        ({"response_format": {"type": "grammar", "grammar": 'start: "x"'}}, gw.Choice(["x"])),
+    ],
+)
+def test_sources_of_all_clients(client: Client, fields: dict[str, Any], source: Any) -> None:
+    answer = client.ok(CHAT, messages=TALK, seed=1, max_tokens=99, **fields)
+    expected = model().generate(TALK, source, temperature=1.0, seed=1, max_new_tokens=99)
+    assert answer["choices"][0]["message"]["content"] == expected.text
+
+
+def test_a_stream_is_the_answer_in_parts(client: Client) -> None:
+    body = {"messages": TALK, "seed": 5, "max_tokens": 60, "response_format": FORMAT, "n": 2}
+    whole = client.ok(CHAT, **body)
+    *chunks, usage, done = client.events(CHAT, stream_options={"include_usage": True}, **body)
+    assert done == "[DONE]"
+    assert usage["choices"] == []
+    assert usage["usage"]["completion_tokens"] == whole["usage"]["completion_tokens"]
+    for number, choice in enumerate(whole["choices"]):
+        own = [c["choices"][0] for c in chunks if c["choices"][0]["index"] == number]
+        assert own[0]["delta"]["role"] == "assistant"
+        text = "".join(each["delta"].get("content", "") for each in own)
+        assert text == choice["message"]["content"]
+        assert own[-1]["finish_reason"] == choice["finish_reason"]
+
+
+@pytest.mark.parametrize("stream", [False, True])
+@pytest.mark.parametrize(
+    "choice", ["required", {"type": "function", "function": {"name": "person"}}]
+)
+def test_a_required_tool_is_called(client: Client, choice: Any, stream: bool) -> None:
+    body = {"messages": TALK, "tools": [TOOL], "tool_choice": choice, "seed": 2, "max_tokens": 200}
+    if stream:
+        chunks = [event["choices"][0] for event in client.events(CHAT, **body)[:-1]]
+        parts = [call for each in chunks for call in each["delta"].get("tool_calls", ())]
+        named = [part for part in parts if "id" in part]
+        text = "".join(part["function"]["arguments"] for part in parts if part["index"] == 0)
+        assert named[0]["function"]["name"] == "person"
+        assert chunks[-1]["finish_reason"] == "tool_calls"
+    else:
+        (answer,) = client.ok(CHAT, **body)["choices"]
+        assert answer["message"]["content"] is None
+        assert answer["finish_reason"] == "tool_calls"
+        text = answer["message"]["tool_calls"][0]["function"]["arguments"]
+    jsonschema.validate(json.loads(text), PERSON)
+
+
+def test_tools_beside_a_schema_are_either(client: Client) -> None:
+    body = {"messages": TALK, "tools": [TOOL], "max_tokens": 200, "response_format": FORMAT}
+    for seed in range(4):
+        message = client.ok(CHAT, seed=seed, **body)["choices"][0]["message"]
+        calls = message.get("tool_calls")
+        text = calls[0]["function"]["arguments"] if calls else message["content"]
+        jsonschema.validate(json.loads(text), PERSON)
+
+
+def test_a_custom_tool_gets_a_text_of_its_grammar(client: Client) -> None:
+    custom = {"name": "date", "format": {"type": "grammar", "grammar": DATE}}
+    body = {"messages": TALK, "tool_choice": "required", "max_tokens": 99, "seed": 1}
+    tools = [{"type": "custom", "custom": custom}]
+    (call,) = client.ok(CHAT, tools=tools, **body)["choices"][0]["message"]["tool_calls"]
+    assert call["type"] == "custom"
+    assert call["custom"]["name"] == "date"
+    assert gw.compile(gw.Regex("[0-9]{4}-[0-9]{2}"), model().vocabulary).matches(
+        call["custom"]["input"]
+    )
+    flat = [{"type": "custom", "name": "date", "format": {"type": "grammar", **DATE}}]
+    made = client.ok(
+        "/v1/responses", input="Who?", tools=flat, tool_choice="required", max_output_tokens=99
+    )
+    assert [item["type"] for item in made["output"]] == ["custom_tool_call"]
+
+
+def test_logprobs_are_the_model_s(client: Client) -> None:
+    body = {"messages": TALK, "seed": 5, "max_tokens": 60, "response_format": FORMAT}
+    answer = client.ok(CHAT, logprobs=True, top_logprobs=3, **body)
+    content = answer["choices"][0]["logprobs"]["content"]
+    expected = model().generate(TALK, PERSON, temperature=1.0, seed=5, max_new_tokens=60)
+    assert [each["logprob"] for each in content] == pytest.approx(list(expected.logprobs))
+    assert {len(each["top_logprobs"]) for each in content} == {3}
+
+
+def test_text_completions(client: Client) -> None:
+    body = {"prompt": ["One", "Two"], "max_tokens": 5, "seed": 3, "n": 2}
+    answer = client.ok("/v1/completions", **body)
+    expected = [
+        model().generate(prompt, temperature=1.0, seed=seed, max_new_tokens=5).text
+        for prompt in ("One", "Two")
+        for seed in (3, 4)
+    ]
+    assert [each["text"] for each in answer["choices"]] == expected
+    parts = client.events("/v1/completions", **body)[:-1]
+    for number, text in enumerate(expected):
+        own = [c["choices"][0]["text"] for c in parts if c["choices"][0]["index"] == number]
+        assert "".join(own) == text
+
+
+def test_responses_and_their_events(client: Client) -> None:
+    form = {"format": {"type": "json_schema", "name": "p", "schema": PERSON, "strict": True}}
+    body = {"input": TALK, "instructions": "Be short.", "max_output_tokens": 80, "text": form}
+    made = client.ok("/v1/responses", temperature=0, **body)
+    text = made["output"][0]["content"][0]["text"]
+    jsonschema.validate(json.loads(text), PERSON)
+    assert made["status"] in ("completed", "incomplete")
+    events = client.events("/v1/responses", temperature=0, **body)
+    assert [each["sequence_number"] for each in events] == [*range(len(events))]
+    deltas = [e["delta"] for e in events if e["type"] == "response.output_text.delta"]
+    assert "".join(deltas) == text
+    assert events[-1]["response"]["output"][0]["content"] == made["output"][0]["content"]
+
+
+def test_decisions_are_the_probabilities_of_choose(client: Client) -> None:
+    questions = [
+        {"type": "predicate", "instructions": "It is warm", "name": "warm"},
+        {
+            "type": "choice",
+            "instructions": "Colour?",
+            "choices": [{"value": "red"}, {"value": True}],
+        },
+        {
+            "type": "score",
+            "instructions": "Stars?",
+            "levels": [{"label": "low"}, {"label": "high"}],
+        },
+    ]
+    first, second, third = client.ok("/v1/decisions", input="Hot.", questions=questions)["answers"]
+    asked = [{"role": "user", "content": "Hot.\n\nIs this true? It is warm\nAnswer yes or no."}]
+    assert first["probability"] == pytest.approx(model().choose(asked, ["yes", "no"])["yes"])
+    assert first["name"] == "warm"
+    assert sum(each["probability"] for each in second["probabilities"]) == pytest.approx(1)
+    assert {type(each["value"]) for each in second["probabilities"]} == {str, bool}
+    assert third["score"] == pytest.approx(third["probabilities"][1]["probability"])
+
+
+def test_guidance_and_watermarks_by_name(client: Client) -> None:
+    guidance = {"base": "fake", "plus": [[0.5, "expert"]]}
+    body = {"messages": TALK, "max_tokens": 60, "seed": 1}
+    answer = client.ok(CHAT, guidance=guidance, watermark="w", **body)
+    mark = gw.Watermark(key=5)
+    guided: Any = (model() + 0.5 * model(2)).watermarked(mark)
+    expected = guided.generate(TALK, temperature=1.0, seed=1, max_new_tokens=60)
+    text = answer["choices"][0]["message"]["content"]
+    assert text == expected.text
+    found = client.ok("/v1/detect", watermark="w", text="abcdefghijklmnopqrstuvwxyz" * 2)
+    assert 0 <= found["p"] <= 1
+    for field in ({"watermark": "x"}, {"guidance": {"base": "x"}}, {"classifier": "x"}):
+        refused = client.post(CHAT, **body, **field)
+        assert refused.status_code == 400
+        assert "'x'" in refused.json()["error"]["message"]
+
+
+def test_explain_and_tokenize(client: Client) -> None:
+    told = client.ok("/v1/explain", structured_outputs={"json": PERSON})
+    assert {each["part"] for each in told["enforced"]} >= {"properties", "maxLength"}
+    assert jsonschema.validate(json.loads(told["example"]), PERSON) is None
+    assert client.ok("/v1/tokenize", prompt="ab")["tokens"] == [97, 98]
+
+
+BAD: list[tuple[dict[str, Any], int, str]] = [
+    ({"foo": 1}, 400, "foo"),
+    ({"messages": []}, 400, "messages"),
+    ({"messages": [{"role": "user", "content": [{"type": "image_url"}]}]}, 400, "text parts"),
+    ({"model": "gpt-6"}, 404, "gpt-6"),
+    ({"reasoning_effort": "high"}, 400, "reasoning_effort"),
+    ({"n": 100}, 400, "8"),
+    ({"max_tokens": 10**9}, 400, "300"),
+    ({"temperature": -1}, 400, "temperature"),
+    ({"logit_bias": {"99999": 1}}, 400, "99999"),
+    ({"structured_outputs": {"regex": "("}}, 400, "not closed"),
+    ({"structured_outputs": {"regex": "a", "choice": ["b"]}}, 400, "2 constraints"),
+    ({"structured_outputs": {"json": {"$ref": "http://a/b"}}}, 400, "fetches nothing"),
+    (
+        {"structured_outputs": {"json": {"type": "string", "minLength": 9}}, "max_tokens": 2},
+        400,
+        "11",
+    ),
+    ({"tools": [{"type": "web_search"}]}, 400, "web_search"),
+    ({"tools": [TOOL], "tool_choice": {"type": "function", "function": {"name": "x"}}}, 400, "x"),
+    ({"stop": ["a" * 300]}, 400, "256"),
+    ({"stream": True, "num_beams": 2}, 400, "search"),
+]
+
+
+@pytest.mark.parametrize(("fields", "status", "told"), BAD, ids=[next(iter(b[0])) for b in BAD])
+def test_what_is_wrong_is_said(
+    client: Client, fields: dict[str, Any], status: int, told: str
+) -> None:
+    answer = client.post(CHAT, **{"messages": TALK, **fields})
+    assert answer.status_code == status, answer.text
+    error = answer.json()["error"]
+    assert set(error) == {"message", "type", "param", "code"}
+    assert told in error["message"] + str(error["param"])
+
+
+@pytest.mark.parametrize("content", [b"", b"[1]", b"{", b'{"a":' + b"[" * 9000, b"\xff{}"])
+def test_a_body_that_is_no_json_object(client: Client, content: bytes) -> None:
+    answer = client.send("POST", CHAT, content=content)
+    assert answer.status_code == 400
+    assert "JSON" in answer.json()["error"]["message"]
+
+
+def test_an_expensive_source_costs_its_own_request() -> None:
+    found, engine = served(limits=Limits(compiling=0.001))
+    answer = found.post(CHAT, messages=TALK, response_format=FORMAT)
+    assert answer.status_code == 400
+    assert "takes more than 0.001 seconds" in answer.json()["error"]["message"]
+    assert found.app.state.server.compilers.killed == 1
+    assert found.post(CHAT, messages=TALK, max_tokens=2).status_code == 200
+    found.app.state.server.compilers.close()
+    engine.close(cancel=True)
+
+
+def test_keys_and_sizes() -> None:
+    found, engine = served(keys=["one", "two"], limits=Limits(body=200))
+    assert found.get("/v1/models").json()["data"][0]["id"] == "fake"
+    assert Client(found.app, "two").get("/v1/models").status_code == 200
+    for wrong in ("", "three", "on"):
+        refused = Client(found.app, wrong).get("/v1/models")
+        assert refused.status_code == 401
+        assert "key" in refused.json()["error"]["message"]
+    assert Client(found.app).get("/health").status_code == 200
+    assert found.post(CHAT, messages=TALK, user="u" * 300).status_code == 413
+
+    async def chunks() -> Any:
+        for _ in range(50):
+            yield b"[" * 100
+
+    assert found.send("POST", CHAT, content=chunks()).status_code == 413
+    engine.close(cancel=True)
+
+
+def test_too_many_are_told_to_wait() -> None:
+    engine = gw.Engine(model(), max_batch=1)
+    found = Client(create_app(engine, limits=Limits(queue=1)))
+    refused = found.post(CHAT, messages=TALK, n=3, max_tokens=2)
+    assert refused.status_code == 429
+    assert refused.headers["retry-after"] == "1"
+    assert found.post(CHAT, messages=TALK, n=2, max_tokens=2).status_code == 200
+    engine.close(cancel=True)
+
+
+@pytest.mark.parametrize("stream", [False, True])
+def test_a_client_that_goes_away_stops_its_text(stream: bool) -> None:
+    engine = gw.Engine(model(), max_batch=1)
+    app = create_app(engine, limits=Limits(tokens=100_000))
+    body = json.dumps({"messages": TALK, "max_tokens": 100_000, "stream": stream}).encode()
+
+    async def leave() -> None:
+        sent = [{"type": "http.request", "body": body, "more_body": False}]
+        came = asyncio.Event()
+
+        async def receive() -> Any:
+            if sent:
+                return sent.pop()
+            await (came.wait() if stream else asyncio.sleep(0.05))
+            return {"type": "http.disconnect"}
+
+        async def send(message: Any) -> None:
+            if message["type"] == "http.response.body":
+                came.set()
+
+        scope = {"type": "http", "method": "POST", "path": CHAT, "headers": [], "query_string": b""}
+        await app(scope, receive, send)
+
+    asyncio.run(asyncio.wait_for(leave(), 30))
+    assert app.state.server.open == 0
+    until = time.monotonic() + 10
+    while engine._running and time.monotonic() < until:
+        time.sleep(0.01)
+    assert not engine._running
+    engine.close(cancel=True)
+
+
+def test_metrics_count_what_was_asked(client: Client) -> None:
+    client.ok(CHAT, messages=TALK, max_tokens=3)
+    text = client.get("/metrics").text
+    assert 'guideway_requests_total{route="/v1/chat/completions",status="200"}' in text
+    assert "guideway_generated_tokens_total" in text
+
+
+def test_reasoning_is_apart_from_the_answer() -> None:
+    from guideway.server.settings import Names
+
+    found, engine = served(names=Names(thinking=("<", ">")), limits=Limits(compiling=30))
+    body = {"messages": TALK, "structured_outputs": {"choice": ["yes", "no"]}, "max_tokens": 30}
+    message = found.ok(CHAT, seed=1, **body)["choices"][0]["message"]
+    assert message["content"] in ("yes", "no")
+    assert ">" not in message["reasoning_content"]
+    chunks = [event["choices"][0]["delta"] for event in found.events(CHAT, seed=1, **body)[:-1]]
+    for name in ("content", "reasoning_content"):
+        assert "".join(chunk.get(name, "") for chunk in chunks) == message[name]
+    found.app.state.server.compilers.close()
+    engine.close(cancel=True)
+
+
+def test_a_request_that_takes_too_long_ends() -> None:
+    engine = gw.Engine(model())
+    found = Client(create_app(engine, limits=Limits(timeout=0.2, tokens=100_000)))
+    for stream in (False, True):
+        answer = found.post(CHAT, messages=TALK, max_tokens=100_000, stream=stream)
+        assert "0.2 seconds" in answer.text
+    assert found.app.state.server.open == 0
+    engine.close(cancel=True)
