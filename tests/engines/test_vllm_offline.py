@@ -47,6 +47,7 @@ SCHEMA: dict[str, Any] = {
 }
 # xgrammar#858: with anyOf beside properties, any JSON passed.
 SIBLINGS: dict[str, Any] = {
+    "type": "object",
     "properties": {"a": {"enum": [1, 2]}, "b": {"const": 3}, "c": {"const": 4}},
     "required": ["a"],
     "anyOf": [{"required": ["b"]}, {"required": ["c"]}],
