@@ -16,7 +16,7 @@ class Sized:
 
 @given(st.lists(st.tuples(st.integers(0, 5), st.integers(0, 6)), max_size=40))
 def test_the_last_ones_asked_for_are_kept_within_both_bounds(calls: list[tuple[int, int]]) -> None:
-    memory: Remembered[int, Sized] = Remembered(most=3, most_bytes=10)
+    memory: Remembered = Remembered(most=3, most_bytes=10)
     model: list[tuple[int, int]] = []  # the most recent last
     hits = 0
     for key, size in calls:
@@ -37,7 +37,7 @@ def test_the_last_ones_asked_for_are_kept_within_both_bounds(calls: list[tuple[i
 
 
 def test_what_grew_is_noticed_when_it_was_asked_for_a_few_times() -> None:
-    memory: Remembered[str, Sized] = Remembered(most=2, most_bytes=10)
+    memory: Remembered = Remembered(most=2, most_bytes=10)
     grown = Sized(1)
     memory.put("a", Sized(1))
     memory.put("b", grown)
@@ -50,7 +50,7 @@ def test_what_grew_is_noticed_when_it_was_asked_for_a_few_times() -> None:
 
 
 def test_cleared_it_counts_anew() -> None:
-    memory: Remembered[str, Sized] = Remembered(most=2, most_bytes=10)
+    memory: Remembered = Remembered(most=2, most_bytes=10)
     memory.put("a", Sized(1))
     memory.get("a")
     memory.clear()
@@ -59,7 +59,7 @@ def test_cleared_it_counts_anew() -> None:
 
 
 def test_putting_again_replaces() -> None:
-    memory: Remembered[str, Sized] = Remembered(most=2, most_bytes=10)
+    memory: Remembered = Remembered(most=2, most_bytes=10)
     memory.put("a", Sized(1))
     memory.put("a", Sized(2))
     assert memory.bytes() == 2

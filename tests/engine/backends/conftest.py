@@ -7,4 +7,6 @@ from guideway.engine.backends.transformers import TransformersModel
 @pytest.fixture(scope="session")
 def smollm2() -> TransformersModel:
     """The built-in model."""
-    return load("smollm2-135m", device="cpu")
+    model = load("smollm2-135m", device="cpu", backend="transformers")
+    assert isinstance(model, TransformersModel)
+    return model

@@ -41,7 +41,9 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def packed(request: pytest.FixtureRequest, folder: Path) -> TransformersModel:
     pytest.importorskip("torchao")
     kind, dtype = request.param
-    return load(folder, device="cpu", quantize=kind, dtype=dtype)
+    model = load(folder, device="cpu", quantize=kind, dtype=dtype)
+    assert isinstance(model, TransformersModel)
+    return model
 
 
 def near(found: torch.Tensor, expected: torch.Tensor) -> None:
