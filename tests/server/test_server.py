@@ -295,7 +295,8 @@ def test_too_many_are_told_to_wait() -> None:
 def test_a_client_that_goes_away_stops_its_text(stream: bool) -> None:
     engine = gw.Engine(model(), max_batch=1)
     app = create_app(engine, limits=Limits(tokens=100_000))
-    body = json.dumps({"messages": TALK, "max_tokens": 100_000, "stream": stream}).encode()
+    most = {"max_tokens": 100_000, "min_tokens": 100_000}  # the model must not end the text
+    body = json.dumps({"messages": TALK, "stream": stream, **most}).encode()
 
     async def leave() -> None:
         sent = [{"type": "http.request", "body": body, "more_body": False}]
@@ -349,7 +350,8 @@ def test_a_request_that_takes_too_long_ends() -> None:
     engine = gw.Engine(model())
     found = Client(create_app(engine, limits=Limits(timeout=0.2, tokens=100_000)))
     for stream in (False, True):
-        answer = found.post(CHAT, messages=TALK, max_tokens=100_000, stream=stream)
+        most = {"max_tokens": 100_000, "min_tokens": 100_000}  # the model must not end the text
+        answer = found.post(CHAT, messages=TALK, stream=stream, **most)
         assert "0.2 seconds" in answer.text
     assert found.app.state.server.open == 0
     engine.close(cancel=True)

@@ -122,7 +122,7 @@ def _add_errors(app: FastAPI, server: Server) -> None:
     async def refused(_: Request, error: Exception) -> Response:
         refusal = as_refusal(error)
         server.metrics.refused.labels(refusal.kind).inc()
-        if refusal.status >= 500:
+        if refusal.status == 500:
             logger.error("a request has failed", exc_info=error)
         return refusal.answer()
 

@@ -170,7 +170,7 @@ class Server:
                 yield failed(_timeout(self.limits.timeout))
             except Exception as error:
                 refusal = as_refusal(error)
-                if refusal.status >= 500:
+                if refusal.status == 500:
                     logger.exception("a stream has failed")
                 yield failed(refusal)
 
