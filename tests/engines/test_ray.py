@@ -31,6 +31,22 @@ def fake() -> gw.Model:
     return gw.Model(FakeModel.random(vocabulary))
 
 
+def chatting() -> gw.Model:
+    """A model of bytes with a chat template."""
+
+    class Tokenizer:
+        chat_template = "some"
+
+        def apply_chat_template(self, messages: object, **how: Any) -> str:
+            return str(messages)
+
+        def encode(self, text: str, **how: Any) -> list[int]:
+            return list(text.encode())
+
+    vocabulary = gw.Vocabulary([bytes([b]) for b in range(256)] + [b"<eos>"], {256})
+    return gw.Model(FakeModel.random(vocabulary), Tokenizer())
+
+
 @pytest.fixture(scope="module", autouse=True)
 def cluster() -> Any:
     ray.init(num_cpus=2, include_dashboard=False, log_to_driver=False)
@@ -71,6 +87,6 @@ def test_two_actors_lose_nothing_when_one_dies(tmp_path: Path) -> None:
 
 def test_the_example(capsys: pytest.CaptureFixture[str]) -> None:
     main = runpy.run_path(str(EXAMPLE))["main"]
-    found = main([f"Ship {n} sails. " for n in range(7)], fake, batch=2, dies_at=3)
+    found = main([f"Ship {n} sails. " for n in range(7)], chatting, batch=2, dies_at=3)
     assert len(found) == 8
     assert "8 of 8 rows, 1 failed: SourceError: prompt raised ValueError" in capsys.readouterr().out
