@@ -65,7 +65,7 @@ class EngineArguments(StreamArguments, total=False):
 @final
 @dataclass(frozen=True, slots=True)
 class EngineStats:
-    """What an engine has done so far; means and sums are over texts that have ended.
+    """Counts and times of an engine. Means and sums cover the texts that have ended.
 
     Attributes:
         running: requests that are generated now.
@@ -276,7 +276,7 @@ class Engine:
 
     @property
     def stats(self) -> EngineStats:
-        """What the engine has done so far."""
+        """The counts and times up to now."""
         with self._changed:
             running, waiting = len(self._running), len(self._open) - len(self._running)
             stats, (tokens, seconds) = self._stats, self._spent

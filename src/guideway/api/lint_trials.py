@@ -42,7 +42,7 @@ class Site(NamedTuple):
     keyword: str
 
     def within(self, other: "Site") -> bool:
-        """Whether it is the other one, or in a schema below that."""
+        """Return True if `other` is this site, or contains it."""
         return f"{self.place}/".startswith(f"{other.place}/")
 
     def schema(self, root: Json) -> dict[str, Any]:

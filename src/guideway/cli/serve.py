@@ -107,7 +107,7 @@ def read_keys(given: list[str], variable: str) -> list[str]:
 
 
 def is_local(host: str) -> bool:
-    """Whether only this machine can reach an address.
+    """Return True for a loopback address, which other machines cannot reach.
 
     >>> is_local("127.0.0.1"), is_local("localhost"), is_local("0.0.0.0")
     (True, True, False)
@@ -138,7 +138,7 @@ def secret(written: str) -> int:
 def greeting(
     name: str, host: str, port: int, *, keyed: bool, limits: object, batch: int
 ) -> list[str]:
-    """What is printed at the start: the model, the address, the limits, and a line to try."""
+    """Return the lines to print at the start: model, address, limits, and an example request."""
     address = f"http://{host}:{port}/v1"
     key = ' -H "Authorization: Bearer $KEY"' if keyed else ""
     body = f'{{"model": "{name}", "messages": [{{"role": "user", "content": "Hello"}}]}}'

@@ -52,7 +52,7 @@ FUSED: Final = 2_000  # steps of a frame after which it is worth seconds to comp
 
 @final
 class Board:
-    """What a whole step reads and writes beside the models."""
+    """The memory of a whole step, apart from that of the models."""
 
     def __init__(self, ensemble: Ensemble, charts: list[Tables], plan: Plan) -> None:
         """Room for charts of these sizes, and a plan of this kind."""

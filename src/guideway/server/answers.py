@@ -1,5 +1,6 @@
 """Results as OpenAI's objects: chat completions, text completions, responses, and their streams."""
 
+import math
 import time
 import uuid
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -118,8 +119,6 @@ def _spelled(text: str, logprob: float) -> dict[str, Any]:
 
 
 def _log(probability: float) -> float:
-    import math
-
     return math.log(probability) if probability > 0 else -9999.0
 
 
