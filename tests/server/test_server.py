@@ -257,6 +257,8 @@ def test_an_expensive_source_costs_its_own_request() -> None:
     assert answer.status_code == 400
     assert "takes more than 0.001 seconds" in answer.json()["error"]["message"]
     assert found.app.state.server.compilers.killed == 1
+    found.app.state.server.compilers.seconds = 30
+    assert found.post(CHAT, messages=TALK, response_format=FORMAT, max_tokens=90).status_code == 200
     assert found.post(CHAT, messages=TALK, max_tokens=2).status_code == 200
     found.app.state.server.compilers.close()
     engine.close(cancel=True)

@@ -116,7 +116,7 @@ class Compilers:
     """
 
     def __init__(
-        self, vocabulary: Vocabulary, *, seconds: float, memory: int, count: int = 1
+        self, vocabulary: Vocabulary, *, seconds: float, memory: int, count: int = 2
     ) -> None:
         """Start `count` processes."""
         self.vocabulary, self.seconds, self.memory, self.killed = vocabulary, seconds, memory, 0
@@ -139,6 +139,8 @@ class Compilers:
                 self._known.popitem(last=False)
         self._known.move_to_end(key)
         error = await asyncio.shield(self._known[key])
+        if isinstance(error, LimitError) and error.limit == "time":
+            self._known.pop(key, None)  # another try may find the machine less busy
         if error is not None:
             raise error
 
