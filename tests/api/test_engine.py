@@ -328,6 +328,24 @@ def test_a_stream_has_the_parts_of_a_text():
         same(found[-1].result, wanted[-1].result)
 
 
+def test_the_parts_of_a_stream_have_the_steps_of_the_trace():
+    async def parts(engine: gw.Engine, source: Any, more: Any) -> list[gw.Part]:
+        return [part async for part in engine.astream("n: ", source, trace=2, **more)]
+
+    with gw.Engine(FAKE) as engine:
+        for source, most in ((int, 6), (None, 40)):
+            more = {"max_new_tokens": most, "temperature": 1.0, "seed": 3}
+            for found in (
+                asyncio.run(parts(engine, source, more)),
+                [*FAKE.stream("n: ", source, trace=2, **more)],
+            ):
+                steps = [step for part in found for step in part.steps]
+                assert found[-1].result is not None
+                assert tuple(steps) == found[-1].result.trace
+                assert len(steps) >= len(found[-1].result.tokens) > 1
+            assert not any(part.steps for part in FAKE.stream("n: ", source, **more))
+
+
 def test_a_stream_that_is_dropped_ends_its_request():
     async def some(engine: gw.Engine) -> None:
         stream = engine.astream("a", None, max_new_tokens=100_000)

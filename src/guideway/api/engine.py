@@ -262,15 +262,15 @@ class Engine:
             )
         task = self._submit(prompt, source, arguments, heard)
         task.future.add_done_callback(lambda _: heard(None))
-        text = last = ""
+        text, last = "", Event(0, None, "")
         try:
             while (event := await events.get()) is not None:
-                text, last = text + event.text, event.text
+                text, last = text + event.text, event
                 if event.finish_reason is None and task.job is not None:
                     value = await asyncio.to_thread(partial_value, task.job.source, text)
-                    yield Part(last, text, value)
+                    yield Part(event.text, text, value, steps=event.steps)
             result = task.future.result()
-            yield Part(last, text, result.value, result)
+            yield Part(last.text, text, result.value, result, last.steps)
         finally:
             task.future.cancel()
 

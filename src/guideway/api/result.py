@@ -136,12 +136,14 @@ class Part(Generic[Value_co]):
         value: the value of the text so far: a partial object for types and schemas, the text for
             all other sources.
         result: the whole result in the last part, None before.
+        steps: the steps of this part, if `trace` was set; `result.trace` has all of them.
     """
 
     delta: str
     text: str
     value: Value_co | None
     result: Result[Value_co] | None = None
+    steps: tuple[TracedStep, ...] = ()
 
     def __str__(self) -> str:
         """The new text."""

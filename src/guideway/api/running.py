@@ -290,13 +290,14 @@ def stream(call: Call, on_invalid: Wrong) -> Iterator[Part]:
             for event in decoding:
                 text += event.text
                 if event.finish_reason is None:
-                    yield Part(event.text, text, partial_value(job.source, text))
+                    value = partial_value(job.source, text)
+                    yield Part(event.text, text, value, steps=event.steps)
                     continue
                 result = read()
                 if raises and result.error is not None:
                     raise result.error
                 _log([result], time.perf_counter() - began)
-                yield Part(event.text, text, result.value, result)
+                yield Part(event.text, text, result.value, result, event.steps)
         except KeyboardInterrupt:
             raise GenerationInterrupted([read()]) from None
 

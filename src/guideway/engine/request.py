@@ -81,12 +81,14 @@ class Event:
         token: the token drawn, None for an end id or an interruption.
         text: new whole characters that cannot become part of a stop string.
         finish_reason: why the row ends with this event, None if it continues.
+        steps: the traced steps since the last event, if the request asks for a trace.
     """
 
     row: int
     token: int | None
     text: str
     finish_reason: FinishReason | None = None
+    steps: tuple[TracedStep, ...] = ()
 
 
 @final

@@ -71,6 +71,7 @@ class Sequence:
         self._transcript = Transcript(request.joint, request.sampling.stops, expected=request.held)
         self._logprobs: list[float] = []
         self._trace: list[TracedStep] = []
+        self._traced = 0  # steps in earlier events
         self._log_allowed: list[float] = []
         self._log_end = 0.0
         self._events = 0  # tokens in earlier events
@@ -236,7 +237,8 @@ class Sequence:
         token = self.tokens[-1] if len(self.tokens) > self._events else None
         self._events = len(self.tokens)
         text = self._transcript.take(final=self.finish_reason is not None)
-        return Event(self.number, token, text, self.finish_reason)
+        steps, self._traced = tuple(self._trace[self._traced :]), len(self._trace)
+        return Event(self.number, token, text, self.finish_reason, steps)
 
     def fail(self, error: GuidewayError) -> None:
         """End here, because of an error of this row alone."""
