@@ -1,6 +1,8 @@
 """Sources by the names of requests: what each form allows, and what is refused by name."""
 
+import itertools
 import json
+import re
 from typing import Any
 
 import pytest
@@ -99,6 +101,58 @@ def test_each_kind_of_request(request_: Any, texts: list[str], others: list[str]
     assert [constraint.matches(text) for text in others] == [False] * len(others)
 
 
+TEXTS = ["".join(letters) for n in range(6) for letters in itertools.product("<bf>", repeat=n)]
+
+
+@pytest.mark.parametrize("stops", [False, True])
+@pytest.mark.parametrize("required", [False, True])
+@pytest.mark.parametrize(
+    "excludes", [["b"], ["f", "bb"], ["bb<"], ["b<"], ["bb<f", "<b"], ["<f>"], ["<f>b"], ["<f>f"]]
+)
+@pytest.mark.parametrize("triggers", [["<f>"], ["<f", "<b>"]])
+def test_free_text_around_tags_has_no_excluded_text(
+    triggers: list[str], excludes: list[str], required: bool, stops: bool
+):
+    """Against a scanner that reads a text from the left, over all short texts."""
+    begins = ["<f>", "<b>"][: len(triggers)]
+    one = {"type": "regex", "pattern": "b|ff"}
+    form = {
+        "type": "triggered_tags",
+        "triggers": triggers,
+        "excludes": excludes,
+        "tags": [tag(begin, one, "") for begin in begins],
+        "at_least_one": required,
+        "stop_after_first": stops,
+    }
+
+    def scanned(text: str) -> bool:
+        free, tags, place = "", 0, 0
+        while place < len(text):
+            free, place = free + text[place], place + 1
+            if any(map(free.endswith, excludes)):
+                return False
+            begun = [t for t in triggers if free.endswith(t)]
+            if not begun:
+                continue
+            rest = text[place - len(begun[0]) :]
+            found = re.match(f"(?:{'|'.join(begins)})(?:b|ff)", rest)
+            if found is None:
+                return False
+            place += found.end() - len(begun[0])
+            free, tags = "", tags + 1
+            if stops:
+                return place == len(text)
+        return tags >= required
+
+    try:
+        constraint = gw.compile(read_request(formed(form)), BYTES)
+    except gw.UnsatisfiableError:
+        assert not any(map(scanned, TEXTS))
+        return
+    for text in TEXTS:
+        assert constraint.matches(text) == scanned(text), text
+
+
 def test_a_token_of_a_structural_tag_is_one_id():
     token = {"type": "token", "token": "<tool>"}
     constraint = gw.compile(read_request(formed(tag(token, schema({"const": 1}), ""))), BYTES)
@@ -111,7 +165,8 @@ def test_a_token_of_a_structural_tag_is_one_id():
         (formed({"type": "dispatch", "rules": []}), gw.UnsupportedError, "'dispatch'; known are"),
         (formed(schema(SCHEMA) | {"style": "qwen_xml"}), gw.UnsupportedError, "style = 'qwen_xml'"),
         (formed({"type": "any_text", "max_tokens": 3}), gw.UnsupportedError, "max_tokens = 3"),
-        (formed(TRIGGERED | {"excludes": ["x"]}), gw.UnsupportedError, "excludes"),
+        (formed(TRIGGERED | {"excludes": "x"}), gw.SourceError, "a list of strings"),
+        (formed({"type": "any_text", "excludes": "x"}), gw.SourceError, "a list of strings"),
         (formed(TRIGGERED | {"triggers": ["<", "<f"]}), gw.SourceError, "exactly one trigger"),
         (formed({"type": "or", "elements": []}), gw.SourceError, "empty"),
         (formed(tag(3, schema(True), "")), gw.SourceError, "begin or end"),

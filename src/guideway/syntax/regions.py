@@ -218,33 +218,48 @@ class Tag(Composed[Value_co]):
 class Regions(Composed[list[Read]]):
     """Free text with `at_least` to `at_most` tags in it (None: any number).
 
-    `stop_after_first`: the text ends with the first tag.
+    Attributes:
+        stop_after_first: the text ends with the first tag.
+        excludes: texts that the free text up to a trigger, or after the last tag, does not contain.
     """
 
     tags: tuple[Tag[Read], ...]
     at_least: int = 0
     at_most: int | None = None
     stop_after_first: bool = False
+    excludes: tuple[str, ...] = ()
 
     @property
     def spelled_out(self) -> Source:
         """Free text up to a trigger and its tag, several times, then free text."""
         triggers = tuple(tag.trigger for tag in self.tags)
-        free = Until(Either(triggers), include=False)
-        if len(triggers) > 1 and _are_apart(triggers):
+        excluded = tuple(map(Literal, self.excludes))
+        free = Until(Either(triggers), include=False, others=excluded)
+        if len(triggers) > 1 and _are_apart((*triggers, *excluded)):
             # Equivalent, with one free text for all tags.
             begun = [Sequence((t.trigger, *t.behind(n))) for n, t in enumerate(self.tags)]
             each: Source = Sequence((free, Either(tuple(begun))))
         else:
             each = Either(
                 tuple(
-                    Sequence((Until(tag.trigger, others=triggers), *tag.behind(number)))
+                    Sequence((self._up_to(tag.trigger), *tag.behind(number)))
                     for number, tag in enumerate(self.tags)
                 )
             )
         if self.stop_after_first:
             return each if self.at_least else Either((free, each))
         return Sequence((Repetition(each, self.at_least, self.at_most), free))
+
+    def _up_to(self, trigger: Source) -> Source:
+        """Free text that ends with the trigger."""
+        others = (*(tag.trigger for tag in self.tags), *map(Literal, self.excludes))
+        begun: Source = Until(trigger, others=others)
+        for text in self.excludes:  # `Until` allows a text that ends where its stop does
+            if isinstance(trigger, Literal) and (
+                text.endswith(trigger.text) or trigger.text.endswith(text)
+            ):
+                begun &= ~(Text() + text)
+        return begun
 
 
 @final
