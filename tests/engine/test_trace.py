@@ -1,5 +1,6 @@
 """Traces: each stage as it was, small, and only where asked for."""
 
+import json
 import math
 
 import pytest
@@ -168,3 +169,64 @@ def test_a_share_of_nothing_is_no_negative_zero():
     result = fruit().generate("a", max_new_tokens=1, trace=1)
     assert "removed 0.0%" in str(result.trace[0])
     assert str(result.stats.mass_removed) == "0.0"
+
+
+def test_a_step_tells_the_state_of_the_constraint_and_whether_it_left_a_choice():
+    steps = fruit().generate("a", gw.Regex("ab(ab)*[cd]"), seed=3, trace=1).trace
+    assert [step.forced for step in steps[:2]] == [True, True]
+    assert steps[0].state.forced == b"ab"
+    for step in steps:
+        choices = {"a": "b", "b": "acd", "c": "", "d": ""}
+        before = steps[steps.index(step) - 1].text if step is not steps[0] else None
+        allowed = "a" if before is None else choices[before]
+        assert step.state.allowed == len(allowed)
+        assert step.forced == (len(allowed) == 1)
+        assert not step.state.accepts
+    again = fruit().generate("a", gw.Regex("a*"), max_new_tokens=4, trace=1).trace
+    assert [step.state.number for step in again] == [0] * len(again)  # a loop
+    assert again[0].state.accepts
+    free = fruit().generate("a", max_new_tokens=1, trace=1).trace[0]
+    assert (free.state, free.forced) == (None, False)
+
+
+def test_drafted_tokens_are_those_that_took_no_forward():
+    result = fruit().generate("a", gw.Regex("abcdefg[ab]"), trace=1, seed=1)
+    drafted = sum(step.drafted for step in result.trace)
+    assert drafted == result.stats.accepted > 0
+    assert drafted == len(result.tokens) - result.stats.forwards
+    plain = fruit().generate("a", gw.Regex("abcdefg[ab]"), trace=1, seed=1, speculate="off")
+    assert not any(step.drafted for step in plain.trace)
+
+
+@pytest.mark.parametrize("source", [None, gw.Regex("[a-g]*")])
+def test_colours_are_those_that_detection_counts(source):
+    mark = gw.Watermark(key=7, gamma=0.5, delta=1.0)
+    result = (
+        flat()
+        .watermarked(mark)
+        .generate("a", source, seed=1, trace=1, max_new_tokens=60, temperature=1.0)
+    )
+    found = mark.detect(result.tokens, flat(), source)
+    colours = [step.green for step in result.trace if step.token not in WORDS.eos_ids]
+    seen = set[tuple[int, int]]()
+    counted = 0
+    for n, colour in enumerate(colours):
+        if colour is not None and (pair := result.tokens[n - 1 : n + 1]) not in seen:
+            seen.add(pair)
+            counted += colour
+    assert counted == round(found.green_fraction * found.counted)
+    assert len(seen) == found.counted
+    assert flat().generate("a", trace=1, max_new_tokens=1).trace[0].green is None
+
+
+def test_a_record_is_json_with_the_names_of_the_attributes():
+    recorder = Recorder(WORDS, 3)
+    recorder.watch("model", torch.zeros(1, 9))
+    recorder.watch("nothing", torch.full((1, 9), -math.inf))
+    record = recorder.step(0, 7, -1.0, -math.inf).record
+    read = json.loads(json.dumps(record, allow_nan=False))
+    assert read["mass_removed"] == 1
+    assert read["text"] == "\\xc3"
+    assert [stage["moved"] for stage in read["stages"]] == [None, None]
+    first = {"token": 0, "text": "a", "probability": pytest.approx(1 / 9)}
+    assert read["stages"][0]["top"][0] == first

@@ -8,7 +8,7 @@ the noise of the draw.
 from collections.abc import Sequence as Rows
 from dataclasses import dataclass
 from functools import lru_cache
-from typing import final
+from typing import cast, final
 
 import torch
 from jaxtyping import Bool, Float, Int
@@ -124,6 +124,15 @@ class Marking:
             after = biased(row, self._green(ids), ends, self.scheme.delta)
         return torch.where(self.marked[:, None], after, row)
 
+    def colours(self, tokens: Rows[int]) -> list[bool | None]:
+        """Whether the token that each row drew is green; None where a token has no colour."""
+        if not self.scheme.colours:
+            return [None] * len(tokens)
+        ids = send([*tokens], self.contexts.device, torch.int64)[:, None]
+        coloured = self.marked & ~torch.isin(ids[:, 0], self.ends)
+        green = self._green(ids)[:, 0]
+        return [g if c else None for g, c in zip(_bools(green), _bools(coloured), strict=True)]
+
     def own_ends(
         self,
         row: Float[Tensor, "batch choices"],
@@ -201,6 +210,10 @@ def _told(row: Tensor, ids: Tensor | None, watch: Watch | None, width: int) -> T
     if watch is not None:
         watch("watermark", row if ids is None else widened((row, ids), width))
     return row
+
+
+def _bools(each: Bool[Tensor, "batch"]) -> list[bool]:
+    return cast("list[bool]", each.tolist())  # pyright: ignore[reportUnknownMemberType]
 
 
 @lru_cache(8)

@@ -17,18 +17,21 @@ ranks: the budget has changed the text if it removed a token of a rank that is n
 import copy
 import math
 import time
-from typing import final
+from typing import Final, final
 
 from guideway.constraints.compiled import CompiledConstraint, DecodeState
 from guideway.engine.cursor import Choices, Cursor, Free, Held
 from guideway.engine.request import Completion, Event, FinishReason, Request, Stats
-from guideway.engine.trace import TracedStep
+from guideway.engine.trace import Standing, TracedStep
 from guideway.engine.transcript import Transcript
 from guideway.errors import GuidewayError
 from guideway.logits.rescore import TextContext
 from guideway.masks.forest import Row
+from guideway.masks.forest import count as count_tokens
 from guideway.sampling.history import History, Rules
 from guideway.vocabulary.spellings import Vocabulary
+
+FORCED: Final = 128  # bytes of a forced string that the trace shows
 
 
 @final
@@ -72,6 +75,7 @@ class Sequence:
         self._logprobs: list[float] = []
         self._trace: list[TracedStep] = []
         self._traced = 0  # steps in earlier events
+        self._states: dict[DecodeState, int] = {}  # numbers of those seen by the trace
         self._log_allowed: list[float] = []
         self._log_end = 0.0
         self._events = 0  # tokens in earlier events
@@ -187,7 +191,7 @@ class Sequence:
         other = copy.copy(self)
         other.tokens = [*self.tokens]
         other._logprobs, other._log_allowed = [*self._logprobs], [*self._log_allowed]
-        other._trace = [*self._trace]
+        other._trace, other._states = [*self._trace], {**self._states}
         other._cursor, other._transcript = copy.copy(self._cursor), self._transcript.fork()
         return other
 
@@ -227,6 +231,16 @@ class Sequence:
     def position(self) -> tuple[CompiledConstraint, DecodeState] | None:
         """The constraint and its state; None in free text."""
         return self._cursor.position
+
+    @property
+    def standing(self) -> Standing | None:
+        """The state of the constraint for the trace; None in free text."""
+        if self.position is None:
+            return None
+        constraint, state = self.position
+        number = self._states.setdefault(state, len(self._states))
+        forced = constraint.forced_bytes(state, FORCED)
+        return Standing(number, count_tokens(self._cursor.row()), self._cursor.accepts, forced)
 
     def note(self, step: TracedStep) -> None:
         """Keep what the stages of the last step did."""

@@ -114,7 +114,9 @@ def verified(
     going = list(range(len(rows)))
     for column in range(1 + max(len(draft.tokens) for draft in drafts)):
         here = replace(cache, sums={leaf: each[:, column] for leaf, each in sums.items()})
-        take(ensemble, here, {leaf: row[:, column] for leaf, row in logits.items()}, batch, going)
+        here_logits = {leaf: row[:, column] for leaf, row in logits.items()}
+        guesses = [each.tokens[column] if column < len(each.tokens) else None for each in drafts]
+        take(ensemble, here, here_logits, batch, going, guesses)
         events += [rows[place].event() for place in going]
         going = [place for place in going if _right(rows[place], drafts[place], column)]
         for place in going:
@@ -125,9 +127,14 @@ def verified(
 
 
 def take(
-    ensemble: Ensemble, cache: EnsembleCache, logits: Logits, batch: Batch, places: list[int]
+    ensemble: Ensemble,
+    cache: EnsembleCache,
+    logits: Logits,
+    batch: Batch,
+    places: list[int],
+    guesses: abc.Sequence[int | None] = (),
 ) -> None:
-    """Draw a token for each of some rows, and append it."""
+    """Draw a token for each of some rows, and append it; the trace compares it with `guesses`."""
     rows, plan = batch.rows, batch.plan
     while places:  # more than once only where a limit refuses a token: it is drawn again
         going = [rows[place] for place in places]
@@ -140,7 +147,8 @@ def take(
         fine = [n for n in range(len(going)) if n not in drawn.errors]
         refused = [n for n in fine if not going[n].take(*drawn.choice(n))]
         if recorder is not None:
-            _note(recorder, drawn, going, {*fine} - {*refused})
+            drafted = [guesses[n] if guesses else None for n in places]
+            _note(recorder, drawn, going, {*fine} - {*refused}, drafted)
         places = [places[n] for n in refused]
 
 
@@ -191,7 +199,7 @@ def _drawn(
     watch, nodes = (None, None) if recorder is None else (recorder.watch, recorder.watch_node)
     marking = ensemble.mark and Marking.of(ensemble.mark, rows, ensemble.vocabulary, device)
     state = Step(logits, allowed, ensemble.vocabulary, sums, texts, nodes)
-    return draw(
+    drawn = draw(
         evaluate(ensemble.node, state),
         allowed,
         plan,
@@ -200,20 +208,33 @@ def _drawn(
         watch,
         marking,
     )
+    if recorder is not None and marking is not None:
+        recorder.greens = marking.colours(drawn.tokens)
+    return drawn
 
 
 def _recorder(ensemble: Ensemble, rows: list[Sequence]) -> Recorder | None:
     """A recorder if one of the rows wants to be traced."""
     count = max(row.request.trace for row in rows)
-    return Recorder(ensemble.vocabulary, count) if count else None
+    if not count:
+        return None
+    standings = [row.standing if row.request.trace else None for row in rows]
+    return Recorder(ensemble.vocabulary, count, standings)
 
 
-def _note(recorder: Recorder, drawn: Drawn, rows: list[Sequence], taken: set[int]) -> None:
+def _note(
+    recorder: Recorder,
+    drawn: Drawn,
+    rows: list[Sequence],
+    taken: set[int],
+    guesses: list[int | None],
+) -> None:
     """Keep the step in each row that wants it and took its token."""
     for place, row in enumerate(rows):
         if row.request.trace and place in taken:
             token, logprob, log_allowed, _ = drawn.choice(place)
-            row.note(recorder.step(place, token, logprob, log_allowed))
+            drafted = token == guesses[place]
+            row.note(recorder.step(place, token, logprob, log_allowed, drafted=drafted))
 
 
 def plan_of(rows: abc.Sequence[Sequence], device: torch.device) -> Plan:

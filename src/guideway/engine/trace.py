@@ -7,12 +7,15 @@ Kept of each stage are its most probable tokens, its entropy, and the Kullback-L
 nats from its input: for a node of an expression its first part (in a sum, the sum before the term),
 else the previous stage. That of the constraint is −log of the mass it left. Filters of an
 expression are shown with all tokens that they keep.
+
+`TracedStep.record` is the step as JSON: the server streams it, and the view of tokens in notebooks
+and in the playground reads it.
 """
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
-from typing import cast, final
+from dataclasses import asdict, dataclass
+from typing import Any, cast, final
 
 import torch
 from jaxtyping import Float
@@ -53,6 +56,25 @@ class Stage:
 
 @final
 @dataclass(frozen=True, slots=True)
+class Standing:
+    """The state of a constraint before a token.
+
+    Attributes:
+        number: the states of a text are numbered as it first reaches them; a number comes again
+            where the text returns to a state.
+        allowed: the count of tokens that may come next, end ids included.
+        accepts: whether the text may end here.
+        forced: the bytes with which every continuation begins, 128 at most.
+    """
+
+    number: int
+    allowed: int
+    accepts: bool
+    forced: bytes
+
+
+@final
+@dataclass(frozen=True, slots=True)
 class TracedStep:
     """One step of one row.
 
@@ -62,6 +84,11 @@ class TracedStep:
         logprob: its reported log-probability.
         mass_removed: the share of probability that the constraint removed.
         stages: the stages in order.
+        state: the state of the constraint before the token; None without a constraint.
+        forced: whether the constraint left no other text than this token's.
+        drafted: whether a draft had proposed it, so that it took no forward of its own.
+        green: whether a watermark of green lists counts it as green; None without one, and where
+            the token is not marked.
     """
 
     token: int
@@ -69,6 +96,27 @@ class TracedStep:
     logprob: float
     mass_removed: float
     stages: tuple[Stage, ...]
+    state: Standing | None = None
+    forced: bool = False
+    drafted: bool = False
+    green: bool | None = None
+
+    @property
+    def record(self) -> dict[str, Any]:
+        """The step as JSON, by the names of its attributes; infinite `moved` are null.
+
+        >>> record = TracedStep(7, "a", -0.5, 0.0, (), Standing(0, 2, True, b"a")).record
+        >>> record["text"], record["state"]["forced"], record["stages"]
+        ('a', 'a', [])
+        """
+        made = asdict(self)
+        made["stages"] = [*made["stages"]]
+        for stage in made["stages"]:
+            if stage["moved"] == math.inf:
+                stage["moved"] = None
+        if self.state is not None:
+            made["state"]["forced"] = self.state.forced.decode(errors="backslashreplace")
+        return made
 
     def __str__(self) -> str:
         """A line for each stage."""
@@ -93,9 +141,16 @@ class Recorder:
       constraint: 'a' 1.000 (entropy 0.000, moved 0.693)
     """
 
-    def __init__(self, vocabulary: Vocabulary, count: int) -> None:
-        """A recorder of the `count` most probable tokens."""
-        self._vocabulary, self._count = vocabulary, count
+    def __init__(
+        self, vocabulary: Vocabulary, count: int, standings: Sequence[Standing | None] = ()
+    ) -> None:
+        """A recorder of the `count` most probable tokens, with the state of each row.
+
+        Attributes:
+            greens: the colour of the token that each row drew.
+        """
+        self._vocabulary, self._count, self._standings = vocabulary, count, standings
+        self.greens: Sequence[bool | None] = ()
         self._before: Tensor | None = None
         self._stages: list[list[Stage]] = []
         self._named = {token: name for name, token in vocabulary.special.items()}
@@ -138,11 +193,27 @@ class Recorder:
             step = None if moved is None else moved[place]
             self._stages[place].append(Stage(name, tuple(found), spread, step))
 
-    def step(self, place: int, token: int, logprob: float, log_allowed: float) -> TracedStep:
+    def step(
+        self, place: int, token: int, logprob: float, log_allowed: float, *, drafted: bool = False
+    ) -> TracedStep:
         """The recorded stages of a row, with the token drawn."""
-        removed = 0.0 - math.expm1(min(log_allowed, 0.0))  # not −0
-        stages = tuple(self._stages[place])
-        return TracedStep(token, self._spell(token), logprob, removed, stages)
+        standing = self._standings[place] if self._standings else None
+        return TracedStep(
+            token,
+            self._spell(token),
+            logprob,
+            mass_removed=0.0 - math.expm1(min(log_allowed, 0.0)),  # not −0
+            stages=tuple(self._stages[place]),
+            state=standing,
+            forced=standing is not None and self._is_forced(token, standing),
+            drafted=drafted,
+            green=self.greens[place] if self.greens else None,
+        )
+
+    def _is_forced(self, token: int, standing: Standing) -> bool:
+        tokens = self._vocabulary.tokens
+        spelling = tokens[token] if token < len(tokens) else None
+        return standing.allowed == 1 or bool(spelling and standing.forced.startswith(spelling))
 
     def _first(self) -> Sequence[Stage]:
         return self._stages[0] if self._stages else ()
