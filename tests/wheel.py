@@ -87,7 +87,8 @@ def look_into(sdist: Path, wheel: Path) -> None:
     """Check that files which are no modules are there."""
     with zipfile.ZipFile(wheel) as archive:
         packed = set(archive.namelist())
-    assert {"guideway/py.typed", "guideway/grammars/json.lark"} <= packed, sorted(packed)
+    data = {"py.typed", "grammars/json.lark", "api/tokens.js", "server/page/index.html"}
+    assert {f"guideway/{name}" for name in data} <= packed, sorted(packed)
     with tarfile.open(sdist) as archive:
         sources = {name.partition("/")[2] for name in archive.getnames()}
     assert {"README.md", "LICENSE", "CHANGELOG.md", "tests/run.py"} <= sources, sorted(sources)

@@ -1,7 +1,9 @@
 """What results show of themselves: one line, HTML, counts, log messages."""
 
 import html.parser
+import json
 import logging
+import math
 from typing import Any
 
 import numpy as np
@@ -9,6 +11,7 @@ import pytest
 from pydantic import BaseModel
 
 import guideway as gw
+from guideway.api import notebook
 from guideway.api.result import Result
 from guideway.engine.fake import FakeModel
 from guideway.engine.request import Stats
@@ -64,35 +67,50 @@ def test_a_repr_says_what_matters():
 
 
 class Read(html.parser.HTMLParser):
-    """The text, and the titles of spans, of HTML whose tags are balanced."""
+    """The visible text, and the data of the view, of HTML whose tags are balanced."""
 
     def __init__(self, source: str) -> None:
         super().__init__()
-        self.text, self.titles, self.open = "", list[str](), list[str]()
+        self.text, self.scripts, self.open = "", list[str](), list[tuple[str, Any]]()
         self.feed(source)
         self.close()
         assert not self.open
+        self.data = json.loads(self.scripts[0])
 
     def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
-        self.open.append(tag)
-        self.titles += [value or "" for name, value in attrs if name == "title"]
+        assert tag in ("guideway-tokens", "pre", "small", "script")
+        assert not [value for name, value in attrs if name == "src" or name.startswith("on")]
+        self.open.append((tag, attrs))
 
     def handle_endtag(self, tag: str) -> None:
-        assert self.open.pop() == tag
+        assert self.open.pop()[0] == tag
 
     def handle_data(self, data: str) -> None:
-        self.text += data
+        if self.open and self.open[-1][0] == "script":
+            self.scripts.append(data)
+        else:
+            self.text += data
 
 
-@pytest.mark.parametrize("source", [None, gw.Regex("<script>[&\"'<>]{5}</script>")])
-def test_html_has_the_tokens_escaped_and_what_became_of_them(source: Any):
-    made = MODEL.generate("x", source, max_new_tokens=40, seed=3)
+@pytest.mark.parametrize("trace", [0, 2])
+@pytest.mark.parametrize(
+    "source", [None, gw.Regex("</script><script>[&\"'<>]{5}<!--</guideway-tokens>")]
+)
+def test_html_has_the_tokens_escaped_and_what_became_of_them(source: Any, trace: int):
+    made = MODEL.generate("x", source, max_new_tokens=60, seed=3, trace=trace)
     read = Read(made._repr_html_())
-    assert read.text.startswith("".join(made.pieces))
-    assert len(read.titles) == len(made.tokens)
-    assert all("probability" in title for title in read.titles)
-    assert "<script>" not in made._repr_html_()
+    assert read.text.startswith(made.text)
     assert f"{len(made.tokens)} tokens" in read.text
+    assert read.scripts[1:] == [notebook._code()]
+    steps = read.data["steps"]
+    assert [step["token"] for step in steps][: len(made.tokens)] == [*made.tokens]
+    if trace:
+        assert steps == json.loads(json.dumps([step.record for step in made.trace]))
+    else:
+        assert [step["text"] for step in steps] == [*made.pieces]
+        assert [math.log1p(-step["mass_removed"]) for step in steps] == pytest.approx(
+            [*made.log_allowed][: len(steps)], abs=1e-6
+        )
 
 
 def test_html_of_an_error_says_it():

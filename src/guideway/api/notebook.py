@@ -1,35 +1,31 @@
-"""Generated tokens as HTML, for notebooks: each is shaded by what the constraint removed.
+"""Generated tokens as HTML, for notebooks: the view of `tokens.js`, which the playground has too.
 
-Everything that the model wrote is escaped. The colours are translucent, so they are readable on
-light and dark pages.
+Everything that the model wrote is escaped, and nothing is loaded. Where scripts do not run, as in a
+notebook that is not trusted, the text is shown without the view.
 """
 
-import math
+import json
 from collections.abc import Iterable, Sequence
+from functools import cache
 from html import escape
+from importlib.resources import files
+
+from guideway.engine.trace import TracedStep
 
 
-def tokens_html(
-    pieces: Sequence[str],
-    logprobs: Sequence[float],
-    log_allowed: Sequence[float],
-    facts: Iterable[str],
-) -> str:
-    """Tokens with their probabilities as tooltips, and a line of facts.
-
-    Darker means more probability removed by the constraint, or in free text less probable tokens.
-    """
-    held = any(log_allowed)
-    shown = list[str]()
-    for piece, logprob, allowed in zip(pieces, logprobs, log_allowed, strict=False):
-        probability, removed = math.exp(min(logprob, 0.0)), -math.expm1(min(allowed, 0.0))
-        shade = removed if held else 1 - probability
-        shown.append(
-            f'<span style="background: rgba(220, 60, 30, {0.6 * shade:.2f})" '
-            f'title="probability {probability:.3g}, removed {removed:.1%}">{escape(piece)}</span>'
-        )
-    shade = "probability removed by the constraint" if held else "improbable tokens"
-    told = escape(", ".join([*facts, f"shade: {shade}"]))
+def tokens_html(text: str, steps: Sequence[TracedStep], facts: Iterable[str]) -> str:
+    """The view of the steps of a text, with a line of facts."""
+    listed = [*facts]
+    data = {"steps": [step.record for step in steps], "facts": listed}
+    inert = json.dumps(data, allow_nan=False).replace("<", "\\u003c")  # no tag can begin
+    told = escape(", ".join(listed))
     return (
-        f'<div><pre style="white-space: pre-wrap">{"".join(shown)}</pre><small>{told}</small></div>'
+        f'<guideway-tokens><pre style="white-space: pre-wrap">{escape(text)}</pre>'
+        f'<small>{told}</small><script type="application/json">{inert}</script></guideway-tokens>'
+        f"<script>{_code()}</script>"
     )
+
+
+@cache
+def _code() -> str:
+    return files("guideway.api").joinpath("tokens.js").read_text(encoding="utf-8")

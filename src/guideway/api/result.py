@@ -1,6 +1,6 @@
 """The results of a generation: `Result`, and `Part` while a text is streamed."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Generic, final
 
@@ -8,7 +8,7 @@ from typing_extensions import TypeVar
 
 from guideway.api.notebook import tokens_html
 from guideway.engine.request import FinishReason, Population, Stats
-from guideway.engine.trace import TracedStep
+from guideway.engine.trace import TracedStep, removed
 from guideway.errors import GuidewayError, InvalidValueError, brief, one_line
 from guideway.syntax.tools import ToolCall
 
@@ -115,14 +115,24 @@ class Result(Generic[Value_co]):
         return one_line(f"Result({shown}, {how}, {len(self.tokens)} tokens)")
 
     def _repr_html_(self) -> str:
-        """The tokens in a notebook, shaded by the probability that the constraint removed."""
+        """The tokens in a notebook: with `trace`, each shows what every stage did to it."""
         facts = [
             f"{len(self.tokens)} tokens",
             f"{self.stats.tokens_per_second:.1f} per second",
             f"finish_reason {self.finish_reason!r}",
             *([] if self.error is None else [f"error: {brief(self.error)}"]),
         ]
-        return tokens_html(self.pieces, self.logprobs, self.log_allowed, facts)
+        return tokens_html(self.text, self._steps(), facts)
+
+    def _steps(self) -> Sequence[TracedStep]:
+        """The trace; without one, the tokens with what is known of them."""
+        if self.trace is not None:
+            return self.trace
+        drawn = zip(self.tokens, self.pieces, self.logprobs, self.log_allowed, strict=False)
+        return [
+            TracedStep(token, piece, logprob, removed(allowed), ())
+            for token, piece, logprob, allowed in drawn
+        ]
 
 
 @final

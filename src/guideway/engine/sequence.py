@@ -22,7 +22,7 @@ from typing import Final, final
 from guideway.constraints.compiled import CompiledConstraint, DecodeState
 from guideway.engine.cursor import Choices, Cursor, Free, Held
 from guideway.engine.request import Completion, Event, FinishReason, Request, Stats
-from guideway.engine.trace import Standing, TracedStep
+from guideway.engine.trace import Standing, TracedStep, removed
 from guideway.engine.transcript import Transcript
 from guideway.errors import GuidewayError
 from guideway.logits.rescore import TextContext
@@ -276,13 +276,13 @@ class Sequence:
 
     def _stats(self, memory: int) -> Stats:
         count, whole = len(self.tokens), self._last - self._began
-        removed = [0.0 - math.expm1(min(kept, 0.0)) for kept in self._log_allowed]  # not −0
+        lost = [removed(kept) for kept in self._log_allowed]
         return Stats(
             time_to_first_token=self._first - self._began,
-            time_per_output_token=(self._last - self._first) / max(1, len(removed) - 1),
+            time_per_output_token=(self._last - self._first) / max(1, len(lost) - 1),
             tokens_per_second=count / whole if whole else 0.0,
             mask_time=self._mask_time,
-            mass_removed=sum(removed) / max(1, len(removed)),
+            mass_removed=sum(lost) / max(1, len(lost)),
             peak_memory=memory,
             prompt_tokens=len(self.request.prompt),
             cached_tokens=self.cached,

@@ -128,6 +128,15 @@ class TracedStep:
         return "\n".join(lines)
 
 
+def removed(log_allowed: float) -> float:
+    """The share of probability that a constraint removed, of the log of what it left.
+
+    >>> removed(math.log(0.25)), removed(0.0)
+    (0.75, 0.0)
+    """
+    return 0.0 - math.expm1(min(log_allowed, 0.0))  # not −0
+
+
 @final
 class Recorder:
     """Records the stages of one step of some rows.
@@ -202,7 +211,7 @@ class Recorder:
             token,
             self._spell(token),
             logprob,
-            mass_removed=0.0 - math.expm1(min(log_allowed, 0.0)),  # not −0
+            mass_removed=removed(log_allowed),
             stages=tuple(self._stages[place]),
             state=standing,
             forced=standing is not None and self._is_forced(token, standing),

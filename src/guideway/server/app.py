@@ -18,13 +18,14 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from guideway.api.engine import Engine
 from guideway.errors import GuidewayError
+from guideway.server.page import FILES, add_page
 from guideway.server.refusals import Refusal, as_refusal
 from guideway.server.routes import Routes
 from guideway.server.serving import Server
 from guideway.server.settings import Limits, Names
 
 logger = logging.getLogger("guideway.server")
-OPEN: Final = ("/health",)
+OPEN: Final = ("/health", *FILES)  # without a key
 
 
 @final
@@ -113,6 +114,7 @@ def create_app(
         )
     _add_errors(app, server)
     Routes(server).add_to(app)
+    add_page(app)
     return app
 
 

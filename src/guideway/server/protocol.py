@@ -94,6 +94,12 @@ class StreamOptions(Strict):
     include_obfuscation: bool | None = None
 
 
+class Trace(Strict):
+    """What each stage did at each token, in `guideway.trace` of a choice or a chunk."""
+
+    alternatives: Annotated[int, Field(ge=1, le=20)] = 5
+
+
 class Generating(Common):
     """Chat and text completions."""
 
@@ -105,6 +111,7 @@ class Generating(Common):
     frequency_penalty: Annotated[float | None, Field(ge=-2, le=2)] = None
     logit_bias: Annotated[dict[int, float] | None, Field(max_length=1024)] = None
     stream_options: StreamOptions | None = None
+    trace: Trace | None = None
 
 
 class NamedSchema(Strict):

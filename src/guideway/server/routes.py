@@ -15,6 +15,7 @@ from guideway.server.explaining import explained
 from guideway.server.reading import read_structured
 from guideway.server.refusals import Refusal
 from guideway.server.serving import Server
+from guideway.server.traces import add_traces, traced, with_traces
 
 Body = dict[str, Any]
 
@@ -59,23 +60,27 @@ class Routes:
     async def models(self) -> Body:
         """`GET /v1/models`."""
         own = {"id": self.server.name, "object": "model", "created": self.server.started}
-        return {"object": "list", "data": [{**own, "owned_by": "guideway"}]}
+        names = self.server.names
+        more = {
+            "models": [*names.models],
+            "classifiers": [*names.classifiers],
+            "watermarks": [*names.watermarks],
+            "max_tokens": self.server.limits.tokens,
+        }
+        return {"object": "list", "data": [{**own, "owned_by": "guideway", "guideway": more}]}
 
     async def chat(self, request: Request) -> Response:
         """`POST /v1/chat/completions`."""
         asked = await self.server.read(request, protocol.ChatRequest)
-        one = self.server.reader.chat(asked)
+        one = traced(self.server.reader.chat(asked), asked.trace)
         await self.server.check(one.source)
         head = answers.Head(answers.new_id("chatcmpl"), "chat.completion", self.server.name)
         texts, top = self.server.spread(one, asked.n or 1), None
         if asked.logprobs:
             top = asked.top_logprobs or 0
         if asked.stream:
-            return await self.server.stream(
-                request,
-                texts,
-                ChatEvents(head, self.server.names.thinking, one, asked.stream_options),
-            )
+            events = ChatEvents(head, self.server.names.thinking, one, asked.stream_options)
+            return await self.server.stream(request, texts, with_traces(events, asked.trace))
         results = await self.server.results(request, texts)
         choices = [
             answers.chat_choice(
@@ -83,20 +88,23 @@ class Routes:
             )
             for n, result in enumerate(results)
         ]
+        add_traces(choices, results, asked.trace)
         return JSONResponse(head.of(choices, usage=answers.usage(results, 1)))
 
     async def completions(self, request: Request) -> Response:
         """`POST /v1/completions`."""
         asked = await self.server.read(request, protocol.CompletionRequest)
         prompts = [asked.prompt] if isinstance(asked.prompt, str) else asked.prompt
-        read = [self.server.reader.completion(asked, prompt) for prompt in prompts]
+        read = [traced(self.server.reader.completion(asked, each), asked.trace) for each in prompts]
         await self.server.check(read[0].source)
         head = answers.Head(answers.new_id("cmpl"), "text_completion", self.server.name)
         texts = [text for one in read for text in self.server.spread(one, asked.n or 1)]
         if asked.stream:
-            return await self.server.stream(request, texts, TextEvents(head, asked.stream_options))
+            events = with_traces(TextEvents(head, asked.stream_options), asked.trace)
+            return await self.server.stream(request, texts, events)
         results = await self.server.results(request, texts)
         choices = [answers.text_choice(n, each, asked.logprobs) for n, each in enumerate(results)]
+        add_traces(choices, results, asked.trace)
         return JSONResponse(head.of(choices, usage=answers.usage(results[:: asked.n or 1])))
 
     async def responses(self, request: Request) -> Response:
