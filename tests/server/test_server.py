@@ -5,6 +5,7 @@ import asyncio
 import json
 import time
 from collections.abc import Iterator
+from itertools import chain
 from typing import Any
 
 import jsonschema
@@ -12,7 +13,7 @@ import pytest
 
 import guideway as gw
 from guideway.server import create_app
-from guideway.server.settings import Limits
+from guideway.server.settings import Limits, Names
 from server.served import PERSON, TALK, TOOL, Client, model, served
 
 CHAT = "/v1/chat/completions"
@@ -20,13 +21,22 @@ FORMAT = {"type": "json_schema", "json_schema": {"name": "person", "schema": PER
 DATE = {"syntax": "regex", "definition": r"\d{4}-\d\d"}
 
 
-@pytest.fixture(scope="module")
-def client() -> Iterator[Client]:
-    found, engine = served()
+def opened(**more: Any) -> Iterator[Client]:
+    found, engine = served(**more)
     yield found
     assert found.app.state.server.open == 0
     found.app.state.server.compilers.close()
     engine.close(cancel=True)
+
+
+@pytest.fixture(scope="module")
+def client() -> Iterator[Client]:
+    yield from opened()
+
+
+@pytest.fixture(scope="module")
+def thinker() -> Iterator[Client]:
+    yield from opened(names=Names(thinking=("<think>", "</think>")))
 
 
 def test_a_chat_is_what_generate_gives(client: Client) -> None:
@@ -97,6 +107,24 @@ def test_a_required_tool_is_called(client: Client, choice: Any, stream: bool) ->
     jsonschema.validate(json.loads(text), PERSON)
 
 
+def test_arguments_grow_in_streams(client: Client) -> None:
+    body = {"messages": TALK, "tools": [TOOL], "tool_choice": "required", "max_tokens": 250}
+    for seed in range(3):
+        (whole,) = client.ok(CHAT, seed=seed, **body)["choices"]
+        expected = [each["function"]["arguments"] for each in whole["message"]["tool_calls"]]
+        chunks = [event["choices"][0] for event in client.events(CHAT, seed=seed, **body)[:-1]]
+        parts = [call for each in chunks for call in each["delta"].get("tool_calls", ())]
+        begun = [part for part in parts if "id" in part]
+        assert [part["function"] for part in begun] == [
+            {"name": "person", "arguments": ""} for _ in expected
+        ]
+        assert len({part["id"] for part in begun}) == len(expected)
+        for number, text in enumerate(expected):
+            own = [each["function"]["arguments"] for each in parts if each["index"] == number]
+            assert len(own) > 10
+            assert "".join(own) == text
+
+
 def test_tools_beside_a_schema_are_either(client: Client) -> None:
     body = {"messages": TALK, "tools": [TOOL], "max_tokens": 200, "response_format": FORMAT}
     for seed in range(4):
@@ -132,6 +160,54 @@ def test_logprobs_are_the_model_s(client: Client) -> None:
     assert {len(each["top_logprobs"]) for each in content} == {3}
 
 
+def test_logprobs_come_in_streams(client: Client) -> None:
+    body = {"messages": TALK, "seed": 5, "max_tokens": 60, "response_format": FORMAT}
+    body |= {"logprobs": True, "top_logprobs": 2}
+    (whole,) = client.ok(CHAT, **body)["choices"]
+    chunks = [event["choices"][0] for event in client.events(CHAT, **body)[:-1]]
+    parts = [each["logprobs"]["content"] for each in chunks if each["logprobs"]]
+    assert len(parts) > 5
+    assert [token for part in parts for token in part] == whole["logprobs"]["content"]
+    assert bytes(b for token in chain(*parts) for b in token["bytes"]).decode() == "".join(
+        each["delta"].get("content", "") for each in chunks
+    )
+
+    body = {"prompt": "One", "max_tokens": 9, "seed": 3, "logprobs": 2, "n": 2}
+    choices = client.ok("/v1/completions", **body)["choices"]
+    events = client.events("/v1/completions", **body)[:-1]
+    for number, choice in enumerate(choices):
+        told = [event["choices"][0] for event in events]
+        parts = [each["logprobs"] for each in told if each["index"] == number and each["logprobs"]]
+        for name, values in choice["logprobs"].items():
+            assert [*chain(*(part[name] for part in parts))] == values
+
+
+def test_logprobs_of_guidance_are_those_of_the_expression(client: Client) -> None:
+    guided: Any = model() + 0.5 * model(2)
+    expected = guided.generate(TALK, int, temperature=1.0, seed=5, max_new_tokens=3)
+    guidance = {"base": "fake", "plus": [[0.5, "expert"]]}
+    body = {"messages": TALK, "seed": 5, "max_tokens": 3, "top_logprobs": 20, "logprobs": True}
+    number = {"json": {"type": "integer"}}
+    answer = client.ok(CHAT, guidance=guidance, structured_outputs=number, **body)
+    content = answer["choices"][0]["logprobs"]["content"]
+    assert [each["logprob"] for each in content] == pytest.approx(list(expected.logprobs))
+    for each in content:  # a token that is among the best has the same number there
+        top = {one["token"]: one["logprob"] for one in each["top_logprobs"]}
+        assert top.get(each["token"], each["logprob"]) == pytest.approx(each["logprob"], abs=1e-4)
+        assert max(top.values()) >= each["logprob"] - 1e-4
+
+
+def test_the_end_of_a_text_is_none_of_its_logprobs(client: Client) -> None:
+    body = {"messages": TALK, "max_tokens": 200, "logprobs": True}
+    for seed in range(8):
+        (choice,) = client.ok(CHAT, seed=seed, **body)["choices"]
+        content = choice["logprobs"]["content"]
+        assert "<eos>" not in {each["token"] for each in content}
+        if choice["finish_reason"] == "stop":
+            return
+    pytest.fail("no text has ended")
+
+
 def test_text_completions(client: Client) -> None:
     body = {"prompt": ["One", "Two"], "max_tokens": 5, "seed": 3, "n": 2}
     answer = client.ok("/v1/completions", **body)
@@ -159,6 +235,87 @@ def test_responses_and_their_events(client: Client) -> None:
     deltas = [e["delta"] for e in events if e["type"] == "response.output_text.delta"]
     assert "".join(deltas) == text
     assert events[-1]["response"]["output"][0]["content"] == made["output"][0]["content"]
+
+
+def replayed(events: list[Any]) -> list[Any]:
+    """The items of a response by its events, which must come in the order of the protocol."""
+    assert [each["sequence_number"] for each in events] == [*range(len(events))]
+    kinds = [each["type"] for each in events]
+    assert kinds[:2] == ["response.created", "response.in_progress"]
+    items, opened, text, field = list[Any](), "", "", ""
+    for event in events[2:-1]:
+        *_, what, how = event["type"].split(".")
+        assert event["output_index"] == len(items) - (what != "output_item" or how != "added")
+        if (what, how) == ("output_item", "added"):
+            assert not opened
+            assert event["item"]["status"] == "in_progress"
+            opened, text = event["item"]["id"], ""
+            items.append(event["item"])
+        elif what == "output_item":
+            assert event["item"]["id"] == opened
+            inside = event["item"].get("content") or [{}]
+            assert text in (event["item"].get(field), inside[0].get("text"))
+            items[-1], opened = event["item"], ""
+        elif how == "delta":
+            assert event["item_id"] == opened
+            text += event["delta"]
+        elif what != "content_part":
+            field = {"function_call_arguments": "arguments", "custom_tool_call_input": "input"}.get(
+                what, "text"
+            )
+            assert event[field] == text
+    assert not opened
+    return items
+
+
+def without_ids(value: Any) -> Any:
+    if isinstance(value, list):
+        return [without_ids(each) for each in value]
+    if isinstance(value, dict):
+        return {k: without_ids(v) for k, v in value.items() if k not in ("id", "call_id")}
+    return value
+
+
+@pytest.mark.parametrize(
+    ("fields", "kinds"),
+    [
+        ({}, ["message"]),
+        ({"text": {"format": {"type": "json_schema", "name": "p", "schema": PERSON}}}, ["message"]),
+        ({"tools": [{"type": "function", **TOOL["function"]}]}, ["function_call"]),
+        (
+            {"tools": [{"type": "custom", "name": "date", "format": {"type": "grammar", **DATE}}]},
+            ["custom_tool_call"],
+        ),
+        ({"include": ["message.output_text.logprobs"], "top_logprobs": 2}, ["message"]),
+    ],
+    ids=["text", "schema", "function", "custom", "logprobs"],
+)
+@pytest.mark.parametrize("thinks", [False, True])
+def test_events_of_a_response_are_its_items(
+    client: Client, thinker: Client, fields: dict[str, Any], kinds: list[str], thinks: bool
+) -> None:
+    found = thinker if thinks else client
+    need = {"tool_choice": "required"} if "tools" in fields else {}
+    body = {"input": TALK, "temperature": 0, "max_output_tokens": 250, **fields, **need}
+    made = found.ok("/v1/responses", **body)
+    events = found.events("/v1/responses", **body)
+    items = replayed(events)
+    assert events[-1]["type"] == f"response.{made['status']}"
+    assert items == events[-1]["response"]["output"]
+    assert without_ids(items) == without_ids(made["output"])
+    made["usage"]["input_tokens_details"] = events[-1]["response"]["usage"]["input_tokens_details"]
+    assert events[-1]["response"]["usage"] == made["usage"]
+    told = {item["type"] for item in items}
+    assert told == {*kinds} | ({"reasoning"} if thinks else set())
+    reasoning = made["usage"]["output_tokens_details"]["reasoning_tokens"]
+    assert (reasoning > 0) == thinks
+    if "include" in fields:
+        traced = items[-1]["content"][0]["logprobs"]
+        sent = [each["logprobs"] for each in events if each["type"].endswith("output_text.delta")]
+        assert [*chain(*sent)] == traced
+        spelled = bytes(b for each in traced for b in each["bytes"])
+        assert spelled.decode(errors="replace") == items[-1]["content"][0]["text"]
+        assert {len(each["top_logprobs"]) for each in traced} <= {2}
 
 
 def test_decisions_are_the_probabilities_of_choose(client: Client) -> None:
@@ -333,19 +490,14 @@ def test_metrics_count_what_was_asked(client: Client) -> None:
     assert "guideway_generated_tokens_total" in text
 
 
-def test_reasoning_is_apart_from_the_answer() -> None:
-    from guideway.server.settings import Names
-
-    found, engine = served(names=Names(thinking=("<", ">")), limits=Limits(compiling=30))
+def test_reasoning_is_apart_from_the_answer(thinker: Client) -> None:
     body = {"messages": TALK, "structured_outputs": {"choice": ["yes", "no"]}, "max_tokens": 30}
-    message = found.ok(CHAT, seed=1, **body)["choices"][0]["message"]
+    message = thinker.ok(CHAT, seed=1, **body)["choices"][0]["message"]
     assert message["content"] in ("yes", "no")
-    assert ">" not in message["reasoning_content"]
-    chunks = [event["choices"][0]["delta"] for event in found.events(CHAT, seed=1, **body)[:-1]]
+    assert "</think>" not in message["reasoning_content"]
+    chunks = [event["choices"][0]["delta"] for event in thinker.events(CHAT, seed=1, **body)[:-1]]
     for name in ("content", "reasoning_content"):
         assert "".join(chunk.get(name, "") for chunk in chunks) == message[name]
-    found.app.state.server.compilers.close()
-    engine.close(cancel=True)
 
 
 def test_a_request_that_takes_too_long_ends() -> None:

@@ -1,18 +1,18 @@
-"""Server-sent events of the three APIs, from the parts of a stream.
-
-Beside tools, the text is held back until it is known whether it is a call: calls come whole.
-"""
+"""Server-sent events of the three APIs, from the parts of a stream."""
 
 import json
-from collections.abc import Iterator, Mapping
-from typing import Any, Protocol, final
+from collections import defaultdict
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any, Final, Protocol, final
 
 from guideway.api.result import Part, Result
+from guideway.engine.trace import TracedStep
 from guideway.server import answers
-from guideway.server.answers import Head, Reply
+from guideway.server.answers import Head
 from guideway.server.protocol import StreamOptions
 from guideway.server.reading import Asked
-from guideway.syntax.tools import tools_of
+from guideway.server.refusals import Refusal
+from guideway.server.replies import Delta, Growth, Reply
 
 DONE = "data: [DONE]\n\n"
 
@@ -32,6 +32,10 @@ class Events(Protocol):
         """After all texts."""
         ...
 
+    def failed(self, refusal: Refusal) -> str:
+        """For an error, after which nothing comes."""
+        ...
+
 
 def _data(body: Mapping[str, Any]) -> str:
     return f"data: {json.dumps(body, ensure_ascii=False, separators=(',', ':'))}\n\n"
@@ -41,10 +45,12 @@ def _data(body: Mapping[str, Any]) -> str:
 class TextEvents:
     """Chunks of a text completion."""
 
-    def __init__(self, head: Head, options: StreamOptions | None) -> None:
-        """Stream with usage if the options say so."""
-        self.head, self._results = head, list[Result[Any]]()
+    def __init__(self, head: Head, asked: Asked, options: StreamOptions | None, each: int) -> None:
+        """Stream with usage if the options say so; `each` is the number of texts of a prompt."""
+        self.head, self._results, self._each = head, dict[int, Result[Any]](), each
         self._usage = options is not None and bool(options.include_usage)
+        self._form, self._logprobs = asked.form, asked.logprobs
+        self._starts = defaultdict[int, int](int)
 
     def first(self, count: int) -> Iterator[str]:
         """Nothing: text completions have no roles."""
@@ -54,33 +60,39 @@ class TextEvents:
         """The new text; with the last part, the reason of the end."""
         ended = None if part.result is None else answers.reason(part.result)
         if part.result is not None:
-            self._results.append(part.result)
-        choice = {"index": number, "text": part.delta, "logprobs": None, "finish_reason": ended}
+            self._results[number] = part.result
+        told = None
+        if self._logprobs is not None and part.steps:
+            told = self._logprobs.text(part.steps, self._starts[number])
+            self._starts[number] += sum(map(len, told["tokens"]))
+        choice = {"index": number, "text": part.delta, "logprobs": told, "finish_reason": ended}
         yield _data(self.head.of([choice]))
 
     def last(self) -> Iterator[str]:
         """The usage, and the end."""
         if self._usage:
-            yield _data(self.head.of([], usage=answers.usage(self._results)))
+            results = [self._results[number] for number in sorted(self._results)]
+            yield _data(self.head.of([], usage=answers.usage(results, self._form, self._each)))
         yield DONE
+
+    def failed(self, refusal: Refusal) -> str:
+        """The error."""
+        return _data(refusal.body)
 
 
 @final
 class ChatEvents:
     """Chunks of a chat completion."""
 
-    def __init__(
-        self,
-        head: Head,
-        thinking: tuple[str, str] | None,
-        asked: Asked,
-        options: StreamOptions | None,
-    ) -> None:
+    def __init__(self, head: Head, asked: Asked, options: StreamOptions | None) -> None:
         """Stream with usage if the options say so."""
         self.head = Head(head.id, "chat.completion.chunk", head.model, head.created)
-        self._splitter = Splitter(asked, thinking)
+        self._asked, self._form = asked, asked.form
         self._usage = options is not None and bool(options.include_usage)
         self._results = list[Result[Any]]()
+        self._grown = defaultdict[int, Growth](Growth)
+        self._traces = defaultdict[int, list[TracedStep]](list)
+        self._sent = defaultdict[int, int](int)  # steps of the traces in earlier chunks
 
     def first(self, count: int) -> Iterator[str]:
         """The role of each text."""
@@ -88,156 +100,157 @@ class ChatEvents:
             yield self._chunk(number, {"role": "assistant", "content": ""})
 
     def part(self, number: int, part: Part[Any]) -> Iterator[str]:
-        """The new text, and in the end calls and the reason."""
-        for name, text in self._splitter.deltas(number, part):
-            yield self._chunk(number, {name: text})
+        """The new text and calls; in the end the reason."""
+        self._traces[number] += part.steps
         result = part.result
-        if result is None:
-            return
-        self._results.append(result)
-        reply = self._splitter.reply(result)
-        for delta in answers.call_deltas(reply.calls):
-            yield self._chunk(number, {"tool_calls": [delta]})
-        yield self._chunk(number, {}, answers.reason(result, reply))
+        reply = self._form.begun(part.text) if result is None else self._form.reply(result)
+        for delta in self._grown[number].more(reply):
+            yield self._chunk(number, _chat_delta(delta))
+        if result is not None:
+            self._results.append(result)
+            yield self._chunk(number, {}, answers.reason(result, reply))
 
     def last(self) -> Iterator[str]:
         """The usage, and the end."""
         if self._usage:
-            yield _data(self.head.of([], usage=answers.usage(self._results, 1)))
+            counted = answers.usage(self._results, self._form, len(self._results))
+            yield _data(self.head.of([], usage=counted))
         yield DONE
 
+    def failed(self, refusal: Refusal) -> str:
+        """The error."""
+        return _data(refusal.body)
+
     def _chunk(self, number: int, delta: Mapping[str, Any], ended: str | None = None) -> str:
-        choice = {"index": number, "delta": delta, "logprobs": None, "finish_reason": ended}
+        """A chunk, with the log-probabilities of all tokens since the last one."""
+        trace = self._traces[number]
+        traced = answers.traced(self._asked, trace, self._sent[number]) or None
+        self._sent[number], told = len(trace), answers.chat_logprobs(traced)
+        choice = {"index": number, "delta": delta, "logprobs": told, "finish_reason": ended}
         return _data(self.head.of([choice]))
 
 
-@final
-class Splitter:
-    """Splits texts that grow into content and reasoning; holds texts back that may be calls."""
-
-    def __init__(self, asked: Asked, thinking: tuple[str, str] | None) -> None:
-        """Split texts of one request."""
-        self.custom, self.thinking = asked.custom, thinking
-        source = asked.source
-        self._calls = bool(asked.custom) or (source is not None and bool(tools_of(source)))
-        self._sent: dict[int, dict[str, int]] = {}
-
-    def reply(self, result: Result[Any]) -> Reply:
-        """The reply in the end."""
-        return answers.read_reply(result, self.custom, self.thinking)
-
-    def deltas(self, number: int, part: Part[Any]) -> Iterator[tuple[str, str]]:
-        """(field, new text) of a part."""
-        if part.result is not None:
-            reply = self.reply(part.result)
-            whole = {"reasoning_content": reply.reasoning or "", "content": reply.content or ""}
-        else:
-            reasoning, content = self._split(part.text)
-            whole = {"reasoning_content": reasoning, "content": "" if self._calls else content}
-        sent = self._sent.setdefault(number, {})
-        for name, text in whole.items():
-            if len(text) > sent.get(name, 0):
-                yield name, text[sent.get(name, 0) :]
-                sent[name] = len(text)
-
-    def _split(self, text: str) -> tuple[str, str]:
-        if self.thinking is None:
-            return "", text
-        begin, end = self.thinking
-        before, found, after = text.partition(end)
-        if found:
-            return before.removeprefix(begin), after
-        # The end of the text may become a mark.
-        kept = next((n for n in range(len(end) - 1, 0, -1) if before.endswith(end[:n])), 0)
-        before = before[: len(before) - kept]
-        return ("" if begin.startswith(before) else before.removeprefix(begin)), ""
+def _chat_delta(delta: Delta) -> dict[str, Any]:
+    """A part of a reply as the `delta` of a chunk."""
+    if delta.kind != "call":
+        return {delta.kind: delta.text}
+    if delta.call is not None:
+        return {"tool_calls": [{"index": delta.number, **delta.call}]}
+    return {"tool_calls": [{"index": delta.number, delta.key[0]: {delta.key[1]: delta.text}}]}
 
 
 @final
 class ResponseEvents:
-    """Events of the Responses API."""
+    """Events of the Responses API: each item is added, grows, and is done before the next one."""
 
-    def __init__(
-        self,
-        head: Head,
-        thinking: tuple[str, str] | None,
-        asked: Asked,
-        body: Mapping[str, Any],
-    ) -> None:
+    def __init__(self, head: Head, asked: Asked, body: Mapping[str, Any]) -> None:
         """Stream one response."""
         self.head, self.body = head, body
-        self._splitter = Splitter(asked, thinking)
+        self._asked, self._form = asked, asked.form
         self._number = 0
-        self._open = False
-        self._item = {
-            "item_id": f"msg_{head.id}",
-            "output_index": 0,
-            "content_index": 0,
-        }
+        self._opened = 0  # items that were added
+        self._grown = Growth()
+        self._trace = list[TracedStep]()
+        self._sent = 0  # steps of the trace in earlier events
 
     def first(self, count: int) -> Iterator[str]:
         """The response, without output."""
-        made = answers.response(self.head, self.body, None, None)
+        made = answers.response(self.head, self.body)
         yield self._event("response.created", response=made)
         yield self._event("response.in_progress", response=made)
 
     def part(self, number: int, part: Part[Any]) -> Iterator[str]:
-        """The new text, and in the end all items."""
-        for name, text in self._splitter.deltas(number, part):
-            if name == "content":
-                yield from self._opened()
-                more = {"delta": text, "logprobs": list[Any]()}
-                yield self._event("response.output_text.delta", **self._item, **more)
-        if part.result is None:
+        """The new text; in the end the whole response."""
+        self._trace += part.steps
+        result = part.result
+        reply = self._form.begun(part.text) if result is None else self._form.reply(result)
+        deltas = [*self._grown.more(reply)]
+        reply = self._grown.named(reply)
+        items = answers.items_of(reply, self.head.id, "completed", self._traced())
+        for delta in deltas:
+            place = _place(delta, reply)
+            yield from self._open(place, items)
+            yield self._delta(delta.text, place, items[place])
+        if result is None:
             return
-        reply = self._splitter.reply(part.result)
-        made = answers.response(self.head, self.body, part.result, reply)
-        yield from self._closed(reply, made)
-        kind = "incomplete" if made["status"] == "incomplete" else "completed"
-        yield self._event(f"response.{kind}", response=made)
+        status = answers.status_of(result)
+        items = answers.items_of(reply, self.head.id, status, self._traced())
+        yield from self._open(len(items) - 1, items)
+        yield from self._close(len(items) - 1, items[-1])
+        counted = answers.usage([result], self._form, 1)
+        made = answers.response(self.head, self.body, result, items, counted)
+        yield self._event(f"response.{status}", response=made)
 
     def last(self) -> Iterator[str]:
         """Nothing: the last event was the whole response."""
         yield from ()
 
-    def _opened(self) -> Iterator[str]:
-        """The message and its part, before their first text."""
-        if self._open:
-            return
-        self._open = True
-        item = {"id": self._item["item_id"], "type": "message", "role": "assistant"}
-        empty: dict[str, Any] = {**item, "status": "in_progress", "content": []}
-        yield self._event("response.output_item.added", output_index=0, item=empty)
-        part: dict[str, Any] = {
-            "type": "output_text",
-            "text": "",
-            "annotations": [],
-            "logprobs": [],
-        }
-        yield self._event("response.content_part.added", **self._item, part=part)
+    def failed(self, refusal: Refusal) -> str:
+        """The error, as an event and as clients raise it."""
+        error = refusal.body["error"]
+        told = {name: error[name] for name in ("message", "code", "param")}
+        return self._event("error", **told, error=error)
 
-    def _closed(self, reply: Reply, made: Mapping[str, Any]) -> Iterator[str]:
-        """The end of the message, and the calls."""
-        if self._open:
-            text = {"text": reply.content or "", "logprobs": list[Any]()}
-            yield self._event("response.output_text.done", **self._item, **text)
-            part = {"type": "output_text", "annotations": [], **text}
-            yield self._event("response.content_part.done", **self._item, part=part)
-        for number, item in enumerate(made["output"]):
-            at = {"output_index": number}
-            if item["type"].endswith("_call"):
-                name = (
-                    "function_call_arguments" if "arguments" in item else "custom_tool_call_input"
-                )
-                key = "arguments" if "arguments" in item else "input"
-                begun = {**item, key: "", "status": "in_progress"}
-                yield self._event("response.output_item.added", **at, item=begun)
-                named = {**at, "item_id": item["id"]}
-                yield self._event(f"response.{name}.delta", **named, delta=item[key])
-                yield self._event(f"response.{name}.done", **named, **{key: item[key]})
-            yield self._event("response.output_item.done", **at, item=item)
+    def _traced(self, since: int = 0) -> list[dict[str, Any]]:
+        return answers.traced(self._asked, self._trace, since) or []
+
+    def _open(self, place: int, items: Sequence[Mapping[str, Any]]) -> Iterator[str]:
+        """Add the items up to this one; each is done before the next one."""
+        while self._opened <= place:
+            if self._opened:
+                yield from self._close(self._opened - 1, items[self._opened - 1])
+            item, at = items[self._opened], {"output_index": self._opened}
+            field = _FIELDS[item["type"]][1]
+            empty = list[Any]() if field == "content" else ""
+            begun = {**item, field: empty, "status": "in_progress"}
+            yield self._event("response.output_item.added", **at, item=begun)
+            if field == "content":
+                part = {**item["content"][0], "text": ""}
+                more = {"item_id": item["id"], **at, "content_index": 0}
+                yield self._event("response.content_part.added", **more, part=part)
+            self._opened += 1
+
+    def _delta(self, text: str, place: int, item: Mapping[str, Any]) -> str:
+        """New text of an item, with the log-probabilities of all tokens since the last one."""
+        kind, field = _FIELDS[item["type"]]
+        more: dict[str, Any] = {"content_index": 0} if field == "content" else {}
+        if item["type"] == "message":
+            more["logprobs"] = self._traced(self._sent)
+            self._sent = len(self._trace)
+        at = {"output_index": place, "item_id": item["id"]}
+        return self._event(f"response.{kind}.delta", **at, **more, delta=text)
+
+    def _close(self, place: int, item: Mapping[str, Any]) -> Iterator[str]:
+        """The end of an item."""
+        kind, field = _FIELDS[item["type"]]
+        at = {"output_index": place, "item_id": item["id"]}
+        if field == "content":
+            part, at = item["content"][0], {**at, "content_index": 0}
+            told = {name: part[name] for name in ("text", "logprobs") if name in part}
+            yield self._event(f"response.{kind}.done", **at, **told)
+            yield self._event("response.content_part.done", **at, part=part)
+        else:
+            yield self._event(f"response.{kind}.done", **at, **{field: item[field]})
+        yield self._event("response.output_item.done", output_index=place, item=item)
 
     def _event(self, kind: str, **more: Any) -> str:
         body = {"type": kind, "sequence_number": self._number, **more}
         self._number += 1
         return f"event: {kind}\n{_data(body)}"
+
+
+_FIELDS: Final = {
+    "reasoning": ("reasoning_text", "content"),
+    "message": ("output_text", "content"),
+    "function_call": ("function_call_arguments", "arguments"),
+    "custom_tool_call": ("custom_tool_call_input", "input"),
+}
+"""The events of the kinds of items, and the fields that grow."""
+
+
+def _place(delta: Delta, reply: Reply) -> int:
+    """The item that a part belongs to, in the order of `answers.items_of`."""
+    before = int(reply.reasoning is not None)
+    if delta.kind == "call":
+        return before + int(reply.content is not None) + delta.number
+    return before if delta.kind == "content" else 0

@@ -6,7 +6,7 @@ refused by name. Nothing is dropped.
 Source: the types of openai-python 3.57; https://docs.vllm.ai/en/stable/features/structured_outputs
 """
 
-from typing import Annotated, Any, Literal, TypeAlias
+from typing import Annotated, Any, Final, Literal, TypeAlias
 
 from pydantic import BaseModel, ConfigDict, Field
 
@@ -14,6 +14,7 @@ from guideway.errors import UnsupportedError
 
 Schema: TypeAlias = dict[str, Any] | bool
 Weighted: TypeAlias = tuple[float, str]
+LOGPROBS: Final = "message.output_text.logprobs"  # in `include`
 Stop: TypeAlias = Annotated[str, Field(max_length=256)]
 
 
@@ -91,7 +92,7 @@ class StreamOptions(Strict):
     """Options of a stream."""
 
     include_usage: bool | None = None
-    include_obfuscation: bool | None = None
+    include_obfuscation: Literal[False] | None = None  # chunks are not padded
 
 
 class Trace(Strict):
@@ -207,9 +208,9 @@ class ResponsesRequest(Common):
     tools: Annotated[list[dict[str, Any]] | None, Field(max_length=128)] = None
     tool_choice: str | dict[str, Any] | None = None
     parallel_tool_calls: bool | None = None
-    top_logprobs: Literal[0] | None = None
+    top_logprobs: Annotated[int | None, Field(ge=0, le=20)] = None
     truncation: Literal["disabled"] | None = None
-    include: Annotated[list[str], Field(max_length=0)] | None = None
+    include: list[Literal["message.output_text.logprobs"]] | None = None
     background: Literal[False] | None = None
     stream_options: StreamOptions | None = None
 

@@ -1,7 +1,7 @@
 """A request as arguments of the engine: prompt, source, settings and expression."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, replace
 from typing import Any, Final, TypeAlias, cast, final
 
 from guideway.api.jobs import read_prompts
@@ -10,7 +10,9 @@ from guideway.api.prompts import Prompt
 from guideway.api.watermark import Watermark
 from guideway.engine.ensemble import Ensemble
 from guideway.errors import SourceError, UnsupportedError, brief
+from guideway.server.logprobs import Logprobs
 from guideway.server.protocol import (
+    LOGPROBS,
     ChatRequest,
     Common,
     CompletionRequest,
@@ -24,6 +26,7 @@ from guideway.server.protocol import (
     Structured,
 )
 from guideway.server.refusals import Refusal
+from guideway.server.replies import CLOSED, OPENED, Form
 from guideway.server.settings import Limits, Names
 from guideway.syntax.json_schema_source import JsonSchema, bare_schema
 from guideway.syntax.lark_source import Lark
@@ -38,10 +41,9 @@ from guideway.syntax.sources import (
     Text,
 )
 from guideway.syntax.sources import Sequence as InOrder
+from guideway.syntax.tool_formats import FORMATS
 from guideway.syntax.tools import tools as tools_source
 
-OPENED: Final = "<custom_tool_call>"
-CLOSED: Final = "</custom_tool_call>"
 SEARCHES: Final = ("exactness", "num_beams", "best_of")
 AnyFormat: TypeAlias = Any
 
@@ -57,7 +59,8 @@ class Asked:
         model: the expression.
         settings: by the names of `guideway.Sampling`.
         more: other arguments of `submit`.
-        custom: names of the custom tools, whose input is a capture of the same name.
+        form: how the text is read.
+        logprobs: writes the log-probabilities, if they are asked for.
         search: whether a search runs, which an engine does not do.
     """
 
@@ -65,8 +68,9 @@ class Asked:
     source: Source | None
     model: Model
     settings: Mapping[str, Any]
-    more: Mapping[str, Any] = field(default_factory=dict[str, Any])
-    custom: tuple[str, ...] = ()
+    more: Mapping[str, Any]
+    form: Form
+    logprobs: Logprobs | None = None
     search: bool = False
 
 
@@ -83,22 +87,23 @@ class Reader:
         """Read a chat completion."""
         most = asked.max_completion_tokens or asked.max_tokens
         form = read_format(asked.response_format)
-        return self._chat(asked, asked.messages, form, most, asked.tools)
+        top = (asked.top_logprobs or 0) if asked.logprobs else None
+        return self._chat(asked, asked.messages, form, most, asked.tools, top)
 
     def responses(self, asked: ResponsesRequest) -> Asked:
         """Read a request of the Responses API."""
         form = None if asked.text is None else read_format(asked.text.format)
         messages = conversation(asked.input, asked.instructions)
         tools = None if asked.tools is None else [as_chat_tool(tool) for tool in asked.tools]
-        return self._chat(asked, messages, form, asked.max_output_tokens, tools)
+        top = (asked.top_logprobs or 0) if LOGPROBS in (asked.include or ()) else None
+        return self._chat(asked, messages, form, asked.max_output_tokens, tools, top)
 
     def completion(self, asked: CompletionRequest, prompt: str) -> Asked:
         """Read a text completion of one prompt."""
         source = _one(asked, read_format(asked.response_format))
         settings = self._settings(asked, asked.max_tokens)
-        if asked.logprobs is not None:
-            settings = {**settings, **_traced(asked.logprobs)}
-        return self._asked(asked, prompt, source, settings)
+        form = Form(self.model.vocabulary)
+        return self._asked(asked, prompt, source, settings, form, asked.logprobs)
 
     def model_of(self, name: str) -> Model:
         """The engine's model, if a request means it."""
@@ -122,25 +127,24 @@ class Reader:
         form: Source | None,
         most: int | None,
         tools: list[dict[str, Any]] | None,
+        top: int | None,
     ) -> Asked:
-        source, custom = _one(asked, form), ()
+        source, read = _one(asked, form), Form(self.model.vocabulary, self.names.thinking)
         if tools and asked.tool_choice != "none":
-            source, custom, told = self._tools(asked, tools, source)
+            source, read, told = self._tools(asked, tools, source, read)
             messages = [*told, *messages]
         if self.names.thinking is not None:
             source = thinking(source or Text(), *self.names.thinking)
-        settings = self._settings(asked, most)
-        if isinstance(asked, ChatRequest) and asked.logprobs:
-            settings = {**settings, **_traced(asked.top_logprobs or 0)}
-        return self._asked(asked, messages, source, settings, custom)
+        return self._asked(asked, messages, source, self._settings(asked, most), read, top)
 
     def _tools(
         self,
         asked: ChatRequest | ResponsesRequest,
         given: list[dict[str, Any]],
         answer: Source | None,
-    ) -> tuple[Source, tuple[str, ...], list[dict[str, Any]]]:
-        """The replies with calls, the names of custom tools, and what the model is told of them."""
+        read: Form,
+    ) -> tuple[Source, Form, list[dict[str, Any]]]:
+        """The replies with calls, how they are read, and what the model is told of them."""
         choice: Any = asked.tool_choice or "auto"
         wanted = _named(choice)
         custom = {each["name"]: each for tool in given if (each := _custom(tool)) is not None}
@@ -160,20 +164,22 @@ class Reader:
             custom = {}
         free = choice == "auto"
         parallel = asked.parallel_tool_calls is not False
-        replies = list[Source]()
+        replies, marks = list[Source](), list[object]([OPENED])
         if functions:
             # Beside a schema, the answer in words is replaced by that of the schema.
             some = "required" if free and (answer is not None or custom) else choice
-            form = self.names.tools
-            replies.append(tools_source(functions, form, some, parallel=parallel))
+            called = tools_source(functions, self.names.tools, some, parallel=parallel)
+            read = replace(read, tools=called)
+            replies.append(called)
+            marks += [] if (mark := FORMATS[called.format].trigger) is None else [mark]
         replies += [_call(name, tool) for name, tool in custom.items()]
         if free and answer is not None:
             replies.append(answer)
         elif free and custom:
-            replies.append(until(OPENED, include=False))
+            replies.append(until(*marks, include=False))
         told = [{"role": "system", "content": _told(custom)}] if custom else []
         source = replies[0] if len(replies) == 1 else Either(tuple(replies))
-        return source, tuple(custom), told
+        return source, replace(read, custom=tuple(custom), mixed=len(replies) > 1), told
 
     def _asked(
         self,
@@ -181,16 +187,18 @@ class Reader:
         prompt: Prompt,
         source: Source | None,
         settings: Mapping[str, Any],
-        custom: tuple[str, ...] = (),
+        form: Form,
+        top: int | None,
     ) -> Asked:
-        settings = dict(settings)
         more: dict[str, Any] = {
             "schema_in_prompt": asked.schema_in_prompt,
             "speculate": asked.speculate,
-            "trace": settings.pop("trace", False),
+            "trace": 0 if top is None else max(1, top),
         }
         search = any(name in settings for name in SEARCHES)
-        return Asked(prompt, source, self._expression(asked), settings, more, custom, search)
+        logprobs = None if top is None else Logprobs(form.vocabulary, top)
+        model = self._expression(asked)
+        return Asked(prompt, source, model, settings, more, form, logprobs, search)
 
     def _settings(self, asked: Common, most: int | None) -> dict[str, Any]:
         """The settings by our names; OpenAI's default is to sample at temperature 1."""
@@ -353,10 +361,6 @@ def _only(found: Sequence[Source]) -> Source | None:
     if len(found) > 1:
         raise SourceError(f"the request has {len(found)} constraints; give one of them")
     return found[0] if found else None
-
-
-def _traced(top: int) -> dict[str, Any]:
-    return {"trace": max(1, top)}
 
 
 def _named(choice: object) -> str | None:

@@ -14,6 +14,7 @@ from guideway.server.events import ChatEvents, ResponseEvents, TextEvents
 from guideway.server.explaining import explained
 from guideway.server.reading import read_structured
 from guideway.server.refusals import Refusal
+from guideway.server.replies import new_id
 from guideway.server.serving import Server
 from guideway.server.traces import add_traces, traced, with_traces
 
@@ -74,22 +75,15 @@ class Routes:
         asked = await self.server.read(request, protocol.ChatRequest)
         one = traced(self.server.reader.chat(asked), asked.trace)
         await self.server.check(one.source)
-        head = answers.Head(answers.new_id("chatcmpl"), "chat.completion", self.server.name)
-        texts, top = self.server.spread(one, asked.n or 1), None
-        if asked.logprobs:
-            top = asked.top_logprobs or 0
+        head = answers.Head(new_id("chatcmpl"), "chat.completion", self.server.name)
+        texts = self.server.spread(one, asked.n or 1)
         if asked.stream:
-            events = ChatEvents(head, self.server.names.thinking, one, asked.stream_options)
-            return await self.server.stream(request, texts, with_traces(events, asked.trace))
+            events = with_traces(ChatEvents(head, one, asked.stream_options), asked.trace)
+            return await self.server.stream(request, texts, events)
         results = await self.server.results(request, texts)
-        choices = [
-            answers.chat_choice(
-                n, result, answers.read_reply(result, one.custom, self.server.names.thinking), top
-            )
-            for n, result in enumerate(results)
-        ]
+        choices = [answers.chat_choice(n, result, one) for n, result in enumerate(results)]
         add_traces(choices, results, asked.trace)
-        return JSONResponse(head.of(choices, usage=answers.usage(results, 1)))
+        return JSONResponse(head.of(choices, usage=answers.usage(results, one.form, len(results))))
 
     async def completions(self, request: Request) -> Response:
         """`POST /v1/completions`."""
@@ -97,30 +91,33 @@ class Routes:
         prompts = [asked.prompt] if isinstance(asked.prompt, str) else asked.prompt
         read = [traced(self.server.reader.completion(asked, each), asked.trace) for each in prompts]
         await self.server.check(read[0].source)
-        head = answers.Head(answers.new_id("cmpl"), "text_completion", self.server.name)
+        head = answers.Head(new_id("cmpl"), "text_completion", self.server.name)
         texts = [text for one in read for text in self.server.spread(one, asked.n or 1)]
+        one, each = read[0], asked.n or 1
         if asked.stream:
-            events = with_traces(TextEvents(head, asked.stream_options), asked.trace)
+            events = with_traces(TextEvents(head, one, asked.stream_options, each), asked.trace)
             return await self.server.stream(request, texts, events)
         results = await self.server.results(request, texts)
-        choices = [answers.text_choice(n, each, asked.logprobs) for n, each in enumerate(results)]
+        choices = [answers.text_choice(n, result, one.logprobs) for n, result in enumerate(results)]
         add_traces(choices, results, asked.trace)
-        return JSONResponse(head.of(choices, usage=answers.usage(results[:: asked.n or 1])))
+        return JSONResponse(head.of(choices, usage=answers.usage(results, one.form, each)))
 
     async def responses(self, request: Request) -> Response:
         """`POST /v1/responses`."""
         asked = await self.server.read(request, protocol.ResponsesRequest)
         one = self.server.reader.responses(asked)
         await self.server.check(one.source)
-        head = answers.Head(answers.new_id("resp"), "response", self.server.name)
+        head = answers.Head(new_id("resp"), "response", self.server.name)
         body = asked.model_dump(mode="json", by_alias=True, exclude_unset=True)
         if asked.stream:
-            return await self.server.stream(
-                request, [one], ResponseEvents(head, self.server.names.thinking, one, body)
-            )
-        (result,) = await self.server.results(request, [one])
-        reply = answers.read_reply(result, one.custom, self.server.names.thinking)
-        return JSONResponse(answers.response(head, body, result, reply))
+            events = ResponseEvents(head, one, body)
+            return await self.server.stream(request, [one], events)
+        results = await self.server.results(request, [one])
+        result = results[0]
+        traced = answers.traced(one, result.trace or ()) or []
+        status, counted = answers.status_of(result), answers.usage(results, one.form, 1)
+        items = answers.items_of(one.form.reply(result), head.id, status, traced)
+        return JSONResponse(answers.response(head, body, result, items, counted))
 
     async def decisions(self, request: Request) -> Response:
         """`POST /v1/decisions`."""

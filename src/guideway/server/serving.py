@@ -2,7 +2,6 @@
 
 import asyncio
 import contextlib
-import json
 import logging
 import time
 from collections.abc import AsyncGenerator, AsyncIterator, Awaitable
@@ -167,19 +166,14 @@ class Server:
                     for event in events.last():
                         yield event
             except TimeoutError:
-                yield failed(_timeout(self.limits.timeout))
+                yield events.failed(_timeout(self.limits.timeout))
             except Exception as error:
                 refusal = as_refusal(error)
                 if refusal.status == 500:
                     logger.exception("a stream has failed")
-                yield failed(refusal)
+                yield events.failed(refusal)
 
         return StreamingResponse(body(), media_type="text/event-stream")
-
-
-def failed(refusal: Refusal) -> str:
-    """The event of an error in a stream."""
-    return f"data: {json.dumps(refusal.body)}\n\n"
 
 
 async def merged(

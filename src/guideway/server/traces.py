@@ -16,6 +16,7 @@ from guideway.engine.trace import TracedStep
 from guideway.server.events import ChatEvents, Events, TextEvents
 from guideway.server.protocol import Trace
 from guideway.server.reading import Asked
+from guideway.server.refusals import Refusal
 
 
 def traced(one: Asked, asked: Trace | None) -> Asked:
@@ -73,3 +74,7 @@ class _Traced:
     def last(self) -> Iterator[str]:
         """The last events."""
         return self._events.last()
+
+    def failed(self, refusal: Refusal) -> str:
+        """The error."""
+        return self._events.failed(refusal)
