@@ -17,6 +17,7 @@ from lark.indenter import PythonIndenter
 from pydantic import AnyUrl, Secret, TypeAdapter
 from pydantic_core import core_schema
 from tokenizers import Tokenizer
+from torch import ones
 
 from small_tokenizers import sentencepiece
 
@@ -87,7 +88,34 @@ CALLED: dict[str, tuple[str, ...] | None] = {
     "transformers.PreTrainedModel.get_decoder": None,
     "transformers.PreTrainedModel.get_output_embeddings": None,
     "transformers.PreTrainedConfig.get_text_config": None,
+    # engine.backends.transformers, engine.backends.growing: caches
     "transformers.DynamicCache.reorder_cache": ("self", "beam_idx"),
+    "transformers.cache_utils.Cache": ("layers",),
+    "transformers.cache_utils.DynamicLayer": (),
+    "transformers.cache_utils.DynamicLayer.update": ("self", "key_states", "value_states"),
+    "transformers.cache_utils.DynamicLayer.get_mask_sizes": ("self", "query_length"),
+    "transformers.cache_utils.DynamicLayer.get_seq_length": ("self",),
+    "transformers.cache_utils.StaticLayer": ("max_cache_len",),
+    "transformers.cache_utils.StaticLayer.lazy_initialization": (
+        "self",
+        "key_states",
+        "value_states",
+    ),
+    # engine.backends.grouped_attention
+    "transformers.integrations.sdpa_attention.sdpa_attention_forward": (
+        "module",
+        "query",
+        "key",
+        "value",
+        "attention_mask",
+        "dropout",
+        "scaling",
+        "position_bias",
+    ),
+    "transformers.masking_utils.sdpa_mask": None,
+    "transformers.masking_utils.AttentionMaskInterface.register": ("key", "value"),
+    "transformers.modeling_utils.AttentionInterface.register": ("key", "value"),
+    "transformers.PreTrainedModel.set_attn_implementation": ("self", "attn_implementation"),
     "transformers.models.llama.modeling_llama.LlamaForCausalLM.forward": (
         "self",
         "input_ids",
@@ -310,6 +338,19 @@ def test_the_processor_of_a_prefix_function_knows_its_rows() -> None:
 def test_a_cache_of_transformers_is_a_list_of_layers() -> None:
     cache = found("transformers.DynamicCache")()
     assert isinstance(cache.layers, list)
+
+
+def test_a_layer_of_a_static_cache_counts_its_columns_in_a_tensor() -> None:
+    layer, columns = (
+        found("transformers.cache_utils.StaticLayer")(max_cache_len=4),
+        ones(1, 1, 2, 3),
+    )
+    layer.lazy_initialization(columns, columns)
+    layer.update(columns, columns)
+    assert layer.cumulative_length.tolist() == layer.get_seq_length() == 2
+    layer.cumulative_length.sub_(1)
+    keys, _ = layer.update(columns[:, :, :1] * 5, columns[:, :, :1])
+    assert keys[0, 0, :, 0].tolist() == [1, 5, 0, 0]
 
 
 BATCHES = {

@@ -258,13 +258,14 @@ def xgrammar_engine(model: "Model", tasks: list[Task], tokens: int) -> dict[str,
 
 
 def usual(module: Any) -> Any:
-    """The same weights in the layers that transformers makes."""
+    """The same weights in the layers, and with the attention, that transformers makes."""
     from torch import nn
 
     made: Any = copy.deepcopy(module, {id(each): each for each in module.parameters()})
     for each in made.modules():
         if isinstance(each, nn.Linear):
             each.__class__ = nn.Linear
+    made.set_attn_implementation("sdpa")
     return made
 
 
@@ -276,12 +277,20 @@ def rows(model: "Model", size: Size) -> list[Line]:
     layers = {"usual layers": usual(backend.module), "guideway": backend.module}
     cache, _ = backend.prefill([[1] * size.tokens])
     lines = list[Line]()
+
+    def extended(new: Any) -> Any:
+        """A forward, as `measured` reads it."""
+        nonlocal cache
+        longer, _ = backend.extend(cache, new)
+        cache = backend.crop(longer, [new.shape[1]])
+        return SimpleNamespace(log_allowed=new[0], stats=SimpleNamespace(forwards=1))
+
     for count in (1, 2, 4, 6, 8, 12, 16, 24, 48):
         new = torch.ones(1, count, dtype=torch.int64, device=backend.device)
         costs: dict[str, list[tuple[float, float]]] = {name: [] for name in layers}
         for name, module in [*layers.items()] * (10 * size.runs):
             backend.module = module
-            cost = measured(lambda new=new: extended(backend, cache, new))
+            cost = measured(lambda new=new: extended(new))
             costs[name].append((cost.seconds, cost.processor))
         line: Line = {"tokens": count}
         for place, unit in enumerate(("ms", "processor ms")):
@@ -289,12 +298,6 @@ def rows(model: "Model", size: Size) -> list[Line]:
                 line[f"{name}, {unit}"] = 1e3 * sorted(one[place] for one in each)[size.runs]
         lines.append(line)
     return lines
-
-
-def extended(backend: Any, cache: Any, new: Any) -> Any:
-    """A forward, as `measured` reads it."""
-    backend.extend(cache, new)
-    return SimpleNamespace(log_allowed=new[0], stats=SimpleNamespace(forwards=1))
 
 
 # --- drafts of a fixed length beside the formula ------------------------------------------------

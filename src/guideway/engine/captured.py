@@ -221,7 +221,7 @@ class Captured:
         if ensemble.device.type == "cuda":
             stream = torch.cuda.current_stream(ensemble.device).cuda_stream
         shape = None if charts is None else (plan.kind, sizes(charts))
-        self._key = size, length, shape, tuple(model.version for model in self._models), stream
+        self._key = size, length, shape, tuple(model.version() for model in self._models), stream
         frames = cast("OrderedDict[Hashable, Frame]", ensemble.frames)
         frame = frames.pop(self._key, None)
         fuse = frame is not None and charts is not None and frame.steps > FUSED

@@ -188,7 +188,10 @@ class FakeModel:
         return tuple(cache[row] for row in rows)
 
     crops = True
-    version = 0
+
+    def version(self) -> int:
+        """Always the same: its weights do not change."""
+        return 0
 
     def crop(self, cache: tuple[FakeRow, ...], counts: Sequence[int]) -> tuple[FakeRow, ...]:
         """The prefixes without their last tokens."""

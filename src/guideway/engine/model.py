@@ -94,9 +94,11 @@ class CroppingModel(LanguageModel[Cache], Protocol[Cache]):
         """False if this cache cannot: layers with a sliding window, or recurrent ones."""
         ...
 
-    @property
     def version(self) -> Hashable:
-        """Changes when the weights change or move: a cache of other weights is of no use."""
+        """Changes when the weights change or move: a cache of other weights is of no use.
+
+        No property, because it takes a millisecond, and `isinstance` reads properties.
+        """
         ...
 
     def crop(self, cache: Cache, counts: Sequence[int]) -> Cache:

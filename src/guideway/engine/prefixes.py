@@ -68,7 +68,7 @@ class PrefixCache:
         It is shorter than `tokens`, so that logits after them can be had; None if it is too short
         to be useful.
         """
-        wanted, version = np.array(tokens[:-1], np.int64), model.version
+        wanted, version = np.array(tokens[:-1], np.int64), model.version()
         best: tuple[int, int, _Text] | None = None
         with self._lock:
             for number, text in [*self._texts.items()]:
@@ -103,7 +103,7 @@ class PrefixCache:
         cache = model.select(cache, [row])
         if (size := model.nbytes(cache)) > self._most:
             return
-        ids, version = np.array(tokens, np.int64), model.version
+        ids, version = np.array(tokens, np.int64), model.version()
         with self._lock:
             for number, text in [*self._texts.items()]:
                 same = text.model() is model and text.adapter is adapter

@@ -139,8 +139,6 @@ class LlamaCppModel:
         crops: True if its cache can forget the last tokens: it has no recurrent layers.
     """
 
-    version = 0
-
     def __init__(
         self, path: str | Path, *, device: str | torch.device | None = None, exact: bool = False
     ) -> None:
@@ -224,6 +222,10 @@ class LlamaCppModel:
     def select(self, cache: LlamaCppCache, rows: Sequence[int]) -> LlamaCppCache:
         """These rows."""
         return tuple(cache[row] for row in rows)
+
+    def version(self) -> int:
+        """Always the same: its weights do not change."""
+        return 0
 
     def crop(self, cache: LlamaCppCache, counts: Sequence[int]) -> LlamaCppCache:
         """The rows without their last tokens."""

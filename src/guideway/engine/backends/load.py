@@ -17,6 +17,7 @@ import torch
 
 from guideway.engine.backends.builtin import NAME, builtin_folder, packaged_file
 from guideway.engine.backends.few_rows import prepare_few_rows
+from guideway.engine.backends.grouped_attention import prepare_grouped_attention
 from guideway.engine.backends.llama_cpp import LlamaCppModel
 from guideway.engine.backends.packed import checked, pack
 from guideway.engine.backends.transformers import TransformersModel
@@ -91,7 +92,10 @@ def load(
             pack(module, kind)
         elif place.type == "cpu":
             prepare_few_rows(module)
-    return TransformersModel(module, tokenizer or read)
+    model = TransformersModel(module, tokenizer or read)
+    if place.type == "cpu" and model.crops:
+        prepare_grouped_attention(module)
+    return model
 
 
 def _by_llama_cpp(source: Any, device: str | torch.device | None, **others: Any) -> LlamaCppModel:

@@ -120,7 +120,10 @@ class NgramModel:
         return tuple(cache[row] for row in rows)
 
     crops = True
-    version = 0
+
+    def version(self) -> int:
+        """Always the same: its weights do not change."""
+        return 0
 
     def crop(self, cache: tuple[Context, ...], counts: Sequence[int]) -> tuple[Context, ...]:
         """The texts without their last tokens."""

@@ -1,7 +1,7 @@
 """A transformers model with its tokenizer as a `LanguageModel`.
 
 - The cache is transformers' own, with an attention mask (None if no row is padded) and the number
-  of real tokens of each row.
+  of real tokens of each row. Layers that can forget tokens have room ahead (`GrowingLayer`).
 - Prompts are padded on the left and masked; positions count real tokens only.
 - The vocabulary is as wide as the logits of a forward pass, whatever the configuration says.
 - Adapters and exits use the hooks of `variants`. The blocks are checked at the first exit.
@@ -22,9 +22,10 @@ import torch
 from jaxtyping import Bool, Float, Int
 from torch import Tensor
 from torch.nn import functional
-from transformers.cache_utils import Cache, DynamicCache, StaticLayer
+from transformers.cache_utils import Cache, StaticLayer
 
 from guideway.engine.adapter import Adapter
+from guideway.engine.backends.growing import GrowingLayer
 from guideway.engine.backends.variants import (
     Prepared,
     blocks_of,
@@ -122,7 +123,6 @@ class TransformersModel:
         """Device of prompts and logits."""
         return self.module.device
 
-    @property
     def version(self) -> Hashable:
         """The parameters, where they are, and how often an optimizer or another wrote them."""
         return tuple(
@@ -194,6 +194,8 @@ class TransformersModel:
         starts = lengths - longest  # negative: the first token, not the first column, is at 0
         last = [longest - 1] * len(counts)
         past, heads = self._forward(tokens, cache, starts, exits, last=last)
+        if self.crops:
+            past = _mapped(past, lambda tensor: tensor)
         return replace(cache, past=past, lengths=lengths), heads
 
     @torch.inference_mode()
@@ -243,11 +245,15 @@ class TransformersModel:
 
     @torch.inference_mode()
     def select(self, cache: TransformersCache, rows: Sequence[int]) -> TransformersCache:
-        """A copy of these rows. One of all rows shares tensors, which plain layers never change."""
+        """A copy of these rows. One of all rows shares tensors, as long as they can be shared."""
         index = torch.tensor(rows, device=self.device)
-        past = _copied(cache.past)
-        if not self.crops or list(rows) != list(range(len(cache.lengths))):
+        if not self.crops:
+            past = _copied(cache.past)
             past.reorder_cache(index)  # gathers: drops other rows, copies what is there twice
+        elif [*rows] == [*range(len(cache.lengths))]:
+            past = Cache(layers=[layer.copy() for layer in cache.past.layers])
+        else:
+            past = _mapped(cache.past, lambda tensor: tensor.index_select(0, index))
         attention = None if cache.attention is None else cache.attention[index]
         adapters = tuple(cache.adapters[row] for row in rows)
         selected = TransformersCache(past, attention, cache.lengths[index], adapters)
@@ -268,7 +274,7 @@ class TransformersModel:
         elif attention is not None:
             attention = attention[:, :columns]
         if least:
-            past = _mapped(past, lambda tensor: tensor[..., :columns, :])
+            past = Cache(layers=[layer.crop_to(columns) for layer in past.layers])
         cropped = TransformersCache(past, attention, lengths, cache.adapters)
         wasted = 0 if attention is None else columns - int(lengths.max())
         return self._packed(cropped) if wasted * 3 > columns else cropped
@@ -296,15 +302,18 @@ class TransformersModel:
         """The rows of all caches, shorter ones padded on the left."""
         longest = max(cache.past.get_seq_length() for cache in caches)
         missing = [longest - cache.past.get_seq_length() for cache in caches]
-        padded = [
-            _mapped(cache.past, lambda tensor, more=more: functional.pad(tensor, (0, 0, more, 0)))
-            for cache, more in zip(caches, missing, strict=True)
-        ]
-        past = padded[0]
-        for place, layer in enumerate(past.layers):
-            for name in ("keys", "values"):
-                parts = [getattr(each.layers[place], name) for each in padded]
-                setattr(layer, name, torch.cat(parts))
+
+        def joined(parts: Sequence[Tensor]) -> Tensor:
+            pairs = zip(parts, missing, strict=True)
+            return torch.cat([functional.pad(part, (0, 0, more, 0)) for part, more in pairs])
+
+        layers = zip(*(cache.past.layers for cache in caches), strict=True)
+        past = Cache(
+            layers=[
+                GrowingLayer(joined([one.keys for one in own]), joined([one.values for one in own]))
+                for own in layers
+            ]
+        )
         attention = None
         if any(missing) or any(cache.attention is not None for cache in caches):
             rows = [
@@ -373,11 +382,8 @@ class TransformersModel:
     @torch.inference_mode()
     def thaw(self, memory: StaticMemory, rows: Sequence[int], less: int) -> TransformersCache:
         """A cache of these rows, without their last `less` tokens."""
-        index, past = send([*rows], self.device), cast("Any", DynamicCache())
-        columns = int(memory.past.get_seq_length()) - less
-        for number, layer in enumerate(memory.past.layers):
-            kept = [each[:, :, :columns][index] for each in (layer.keys, layer.values)]
-            past.update(*kept, number)
+        index, columns = send([*rows], self.device), int(memory.past.get_seq_length()) - less
+        past = _mapped(memory.past, lambda tensor: tensor[:, :, :columns][index])
         attention = memory.attention[:, :columns][index] > 0
         lengths = memory.lengths[index] - less
         padded = None if bool(attention.all()) else attention
@@ -385,7 +391,7 @@ class TransformersModel:
 
     def nbytes(self, cache: TransformersCache) -> int:
         """The bytes of keys and values."""
-        return sum(layer.keys.nbytes + layer.values.nbytes for layer in cache.past.layers)
+        return sum(layer.nbytes for layer in cache.past.layers)
 
     def _packed(self, cache: TransformersCache) -> TransformersCache:
         """The same without columns that all rows can do without: each row is padded on the left."""
@@ -479,10 +485,7 @@ def _is_plain(layer: Any) -> bool:
 
 def _mapped(past: Any, change: Callable[[Tensor], Tensor]) -> Any:
     """A cache whose keys and values are changed; its argument stays as it was."""
-    made = _copied(past)
-    for layer in made.layers:
-        layer.keys, layer.values = change(layer.keys), change(layer.values)
-    return made
+    return Cache(layers=[GrowingLayer(change(x.keys), change(x.values)) for x in past.layers])
 
 
 def _copied(past: Any) -> Any:
