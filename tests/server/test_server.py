@@ -18,6 +18,10 @@ from server.served import PERSON, TALK, TOOL, Client, model, served
 
 CHAT = "/v1/chat/completions"
 FORMAT = {"type": "json_schema", "json_schema": {"name": "person", "schema": PERSON}}
+NUMBER = {"type": "integer"}
+OLD = {"structures": [{"begin": "<n>", "schema": NUMBER, "end": "</n>"}], "triggers": ["<n>"]}
+TAGS = [{"begin": "<n>", "content": {"type": "json_schema", "json_schema": NUMBER}, "end": "</n>"}]
+TAG = {"format": {"type": "triggered_tags", "triggers": ["<n>"], "tags": TAGS}}
 DATE = {"syntax": "regex", "definition": r"\d{4}-\d\d"}
 
 
@@ -63,6 +67,10 @@ def test_a_chat_is_what_generate_gives(client: Client) -> None:
         ({"grammar": 'root ::= "a" | "b"'}, gw.Gbnf('root ::= "a" | "b"')),
         ({"response_format": {"type": "json_object"}}, {"type": "object"}),
         ({"response_format": {"type": "grammar", "grammar": 'start: "x"'}}, gw.Choice(["x"])),
+        ({"structured_outputs": {"structural_tag": TAG}}, gw.tagged("<n>", int, "</n>")),
+        ({"structural_tag": json.dumps(TAG)}, gw.tagged("<n>", int, "</n>")),
+        ({"response_format": {"type": "structural_tag", **TAG}}, gw.tagged("<n>", int, "</n>")),
+        ({"response_format": {"type": "structural_tag", **OLD}}, gw.tagged("<n>", int, "</n>")),
     ],
 )
 def test_sources_of_all_clients(client: Client, fields: dict[str, Any], source: Any) -> None:
@@ -123,6 +131,27 @@ def test_arguments_grow_in_streams(client: Client) -> None:
             own = [each["function"]["arguments"] for each in parts if each["index"] == number]
             assert len(own) > 10
             assert "".join(own) == text
+
+
+def test_allowed_tools_and_several_of_them(client: Client) -> None:
+    def tool(name: str) -> dict[str, Any]:
+        return {"type": "function", "function": {**TOOL["function"], "name": name}}
+
+    tools = [tool("a"), tool("b"), {"type": "custom", "custom": {"name": "c"}}]
+    names = [{"type": "function", "function": {"name": "b"}}]
+    allowed = {"type": "allowed_tools", "allowed_tools": {"mode": "required", "tools": names}}
+    flat = {"type": "allowed_tools", "mode": "required", "tools": [{"type": "custom", "name": "c"}]}
+    body = {"messages": TALK, "tools": tools, "max_tokens": 150}
+    for seed in range(3):
+        message = client.ok(CHAT, tool_choice=allowed, seed=seed, **body)["choices"][0]["message"]
+        assert {call["function"]["name"] for call in message["tool_calls"]} == {"b"}
+        message = client.ok(CHAT, tool_choice=flat, seed=seed, **body)["choices"][0]["message"]
+        assert {call["custom"]["name"] for call in message["tool_calls"]} == {"c"}
+        one = {"parallel_tool_calls": False, "tool_choice": "required"}
+        message = client.ok(CHAT, seed=seed, **body, **one)["choices"][0]["message"]
+        assert len(message["tool_calls"]) == 1
+    message = client.ok(CHAT, tool_choice="none", seed=1, **body)["choices"][0]["message"]
+    assert "tool_calls" not in message
 
 
 def test_tools_beside_a_schema_are_either(client: Client) -> None:
@@ -366,7 +395,16 @@ def test_explain_and_tokenize(client: Client) -> None:
 
 
 BAD: list[tuple[dict[str, Any], int, str]] = [
-    ({"foo": 1}, 400, "foo"),
+    ({"foo": 1}, 400, "foo is unknown"),
+    ({"temprature": 1}, 400, "did you mean 'temperature'"),
+    ({"structured_outputs": {"jsn": {}}}, 400, "did you mean 'json'"),
+    ({"structured_outputs": {"whitespace_pattern": " "}}, 400, "structured_outputs.whitespace"),
+    ({"structured_outputs": {"json": 3}}, 400, "must be an object or be true or false"),
+    ({"structured_outputs": {"json_object": False}}, 400, "must be true, not false"),
+    ({"structured_outputs": {"structural_tag": {"format": {"type": "x"}}}}, 400, "triggered_tags"),
+    ({"response_format": {"type": "x"}}, 400, "'json_schema'"),
+    ({"guided_regex": "(", "regex": "a"}, 400, "guided_regex"),
+    ({"stream_options": {"include_obfuscation": True}}, 400, "must be false, not true"),
     ({"messages": []}, 400, "messages"),
     ({"messages": [{"role": "user", "content": [{"type": "image_url"}]}]}, 400, "text parts"),
     ({"model": "gpt-6"}, 404, "gpt-6"),
@@ -377,6 +415,7 @@ BAD: list[tuple[dict[str, Any], int, str]] = [
     ({"logit_bias": {"99999": 1}}, 400, "99999"),
     ({"structured_outputs": {"regex": "("}}, 400, "not closed"),
     ({"structured_outputs": {"regex": "a", "choice": ["b"]}}, 400, "2 constraints"),
+    ({"structured_outputs": {"regex": "a"}, "ebnf": "b"}, 400, "structured_outputs, ebnf"),
     ({"structured_outputs": {"json": {"$ref": "http://a/b"}}}, 400, "fetches nothing"),
     (
         {"structured_outputs": {"json": {"type": "string", "minLength": 9}}, "max_tokens": 2},
@@ -385,7 +424,16 @@ BAD: list[tuple[dict[str, Any], int, str]] = [
     ),
     ({"tools": [{"type": "web_search"}]}, 400, "web_search"),
     ({"tools": [TOOL], "tool_choice": {"type": "function", "function": {"name": "x"}}}, 400, "x"),
+    ({"tools": [TOOL], "tool_choice": {"type": "custom", "custom": 3}}, 400, "tool_choice names"),
+    ({"tools": [TOOL], "tool_choice": "perhaps"}, 400, "auto, required, none"),
+    ({"tools": [TOOL], "tool_choice": {"type": "allowed_tools", "tools": []}}, 400, "a list"),
+    ({"tools": [TOOL, TOOL]}, 400, "two tools have the name 'person'"),
+    ({"tools": [{"type": "function", "function": 3}]}, 400, "needs a name"),
+    ({"tools": [{"type": "custom", "custom": {"name": "a", "format": 3}}]}, 400, "grammar, not 3"),
+    ({"tools": [], "tool_choice": "required"}, 400, "no tools"),
+    ({"messages": [{"role": "assistant", "tool_calls": 3}]}, 400, "tool_calls must be a list"),
     ({"stop": ["a" * 300]}, 400, "256"),
+    ({"stop": 3}, 400, "must be a string or be a list, not 3"),
     ({"stream": True, "num_beams": 2}, 400, "search"),
 ]
 
@@ -399,6 +447,9 @@ def test_what_is_wrong_is_said(
     error = answer.json()["error"]
     assert set(error) == {"message", "type", "param", "code"}
     assert told in error["message"] + str(error["param"])
+    field = str(error["param"]).partition(".")[0].partition("[")[0]
+    assert error["param"] is None or field in fields
+    assert "Input should" not in error["message"]
 
 
 @pytest.mark.parametrize("content", [b"", b"[1]", b"{", b'{"a":' + b"[" * 9000, b"\xff{}"])

@@ -8,8 +8,9 @@ import json
 from typing import Any
 
 from guideway.api.model import Model
+from guideway.server.conversation import conversation
 from guideway.server.protocol import ChoiceQuestion, DecisionRequest, Predicate, Question, Score
-from guideway.server.reading import Reader, conversation
+from guideway.server.reading import Reader
 
 PREDICATE = {"yes": True, "no": False}
 

@@ -6,7 +6,8 @@ refused by name. Nothing is dropped.
 Source: the types of openai-python 3.57; https://docs.vllm.ai/en/stable/features/structured_outputs
 """
 
-from typing import Annotated, Any, Final, Literal, TypeAlias
+from collections.abc import Container
+from typing import Annotated, Any, Final, Literal, TypeAlias, cast
 
 from pydantic import BaseModel, ConfigDict, Field
 
@@ -51,9 +52,8 @@ class Structured(Strict):
     regex: str | None = None
     choice: Annotated[list[str] | None, Field(max_length=10_000)] = None
     grammar: str | None = None
-    json_object: bool | None = None
-    whitespace_pattern: None = None
-    structural_tag: None = None
+    json_object: Literal[True] | None = None
+    structural_tag: dict[str, Any] | str | None = None
 
 
 class Common(Ignored):
@@ -77,6 +77,7 @@ class Common(Ignored):
     ebnf: str | None = None
     json_schema: Schema | str | None = None
     grammar: str | None = None
+    structural_tag: dict[str, Any] | str | None = None
     # guideway's own
     guidance: Guided | None = None
     classifier: str | None = None
@@ -152,8 +153,18 @@ class GrammarFormat(Strict):
     syntax: Literal["lark", "regex", "gbnf"] = "lark"
 
 
+class TagFormat(Strict):
+    """vLLM's structural tags: free text with tagged regions."""
+
+    type: Literal["structural_tag"]
+    format: dict[str, Any] | None = None
+    structures: list[dict[str, Any]] | None = None
+    triggers: list[str] | None = None
+
+
 ResponseFormat: TypeAlias = Annotated[
-    TextFormat | ObjectFormat | SchemaFormat | GrammarFormat, Field(discriminator="type")
+    TextFormat | ObjectFormat | SchemaFormat | GrammarFormat | TagFormat,
+    Field(discriminator="type"),
 ]
 
 
@@ -290,6 +301,7 @@ class ExplainRequest(Strict):
     structured_outputs: Structured
 
 
+WHITESPACE = "whitespace is that of json.dumps"
 REFUSED = {
     "audio": "only text is generated",
     "modalities": 'only ["text"] is generated',
@@ -307,8 +319,18 @@ REFUSED = {
     "ignore_eos": "a text ends where its constraint or the model ends it",
     "suffix": "the model reads from left to right",
     "max_tool_calls": "the server calls no tool",
+    "verbosity": "the model decides; limit max_tokens",
+    "guided_decoding_backend": "there is one back end",
+    "guided_whitespace_pattern": WHITESPACE,
 }
 """Fields that are refused, with the reason or what to write instead."""
+STRUCTURED_REFUSED = {
+    "whitespace_pattern": WHITESPACE,
+    "disable_any_whitespace": WHITESPACE,
+    "disable_fallback": "there is one back end, which enforces or refuses",
+    "disable_additional_properties": "a schema is closed if it says nothing else",
+}
+"""Fields of `structured_outputs` that are refused."""
 
 
 def check_refused(body: dict[str, Any], known: type[BaseModel]) -> None:
@@ -317,8 +339,17 @@ def check_refused(body: dict[str, Any], known: type[BaseModel]) -> None:
     Raises:
         UnsupportedError: such a field is there, and is not null.
     """
+    _check(body, REFUSED, known.model_fields, "")
+    inside: Any = body.get("structured_outputs")
+    if isinstance(inside, dict):
+        _check(cast("dict[str, Any]", inside), STRUCTURED_REFUSED, (), "/structured_outputs")
+
+
+def _check(
+    body: dict[str, Any], refused: dict[str, str], known: Container[str], place: str
+) -> None:
     for name, value in body.items():
-        if name in REFUSED and name not in known.model_fields and value is not None:
+        if name in refused and name not in known and value is not None:
             raise UnsupportedError(
-                f"{name} is not supported: {REFUSED[name]}", feature=name, place=f"/{name}"
+                f"{name} is not supported: {refused[name]}", feature=name, place=f"{place}/{name}"
             )

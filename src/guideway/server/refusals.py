@@ -1,10 +1,20 @@
 """Answers that are errors, in OpenAI's form."""
 
-from typing import Any, final
+import contextlib
+import re
+from collections.abc import Generator, Mapping
+from typing import TYPE_CHECKING, Any, Final, cast, final, get_args
 
 from fastapi.responses import JSONResponse
+from pydantic import BaseModel, ValidationError
 
-from guideway.errors import GuidewayError, ModelError
+from guideway.errors import GuidewayError, ModelError, brief
+from guideway.syntax.names import did_you_mean
+
+if TYPE_CHECKING:
+    from pydantic_core import ErrorDetails
+
+INVALID: Final = "invalid_request_error"
 
 
 @final
@@ -22,23 +32,139 @@ class Refusal(Exception):  # noqa: N818  an answer, as HTTPException is
         error = {"message": str(self)[:500], "type": self.kind, "param": None, "code": None}
         return {"error": {**error, **self.more}}
 
+    @property
+    def code(self) -> str:
+        """The code, or the type of an error without one."""
+        return self.more.get("code") or self.kind
+
     def answer(self) -> JSONResponse:
         """The answer."""
         return JSONResponse(self.body, self.status, headers=self.headers)
 
 
-def as_refusal(error: Exception) -> Refusal:
-    """The answer for an error."""
+def as_refusal(error: Exception, field: str | None = None) -> Refusal:
+    """The answer for an error; `field` is the field of the request that is wrong."""
     if isinstance(error, Refusal):
         return error
     if isinstance(error, ModelError):
         return Refusal(503, str(error), "server_error")
     if isinstance(error, GuidewayError):
-        place = getattr(error, "place", None)
+        param = field or as_param(str(getattr(error, "place", "")))
         code = {"LimitError": "limit_exceeded", "UnsupportedError": "unsupported"}
         told = code.get(type(error).__name__, "invalid_value")
-        return Refusal(400, str(error), "invalid_request_error", code=told, param=place or None)
+        return Refusal(400, str(error), INVALID, code=told, param=param)
     status = getattr(error, "status_code", 500)
     if status < 500:
-        return Refusal(status, str(getattr(error, "detail", error)), "invalid_request_error")
+        return Refusal(status, str(getattr(error, "detail", error)), INVALID)
     return Refusal(500, "the server has failed; its log says how", "server_error")
+
+
+@contextlib.contextmanager
+def of_field(name: str) -> Generator[None]:
+    """Name a field of the request in errors that know their place in a source only."""
+    try:
+        yield
+    except GuidewayError as error:
+        raise as_refusal(error, name) from None
+
+
+def as_param(place: str) -> str | None:
+    """A JSON pointer as OpenAI writes it.
+
+    >>> as_param("/messages/0/content"), as_param("")
+    ('messages[0].content', None)
+    """
+    return re.sub(r"\.(\d+)(?=\.|$)", r"[\1]", place.strip("/").replace("/", ".")) or None
+
+
+WORDS: Final[Mapping[str, str]] = {
+    "bool_parsing": "be true or false",
+    "bool_type": "be true or false",
+    "dict_type": "be an object",
+    "finite_number": "be a finite number",
+    "float_parsing": "be a number",
+    "float_type": "be a number",
+    "greater_than": "be more than {gt}",
+    "greater_than_equal": "be at least {ge}",
+    "int_from_float": "be a whole number",
+    "int_parsing": "be a whole number",
+    "int_parsing_size": "be a whole number of 4,300 digits at most",
+    "int_type": "be a whole number",
+    "less_than_equal": "be at most {le}",
+    "list_type": "be a list",
+    "literal_error": "be {expected}",
+    "model_attributes_type": "be an object",
+    "model_type": "be an object",
+    "string_too_long": "have at most {max_length} characters",
+    "string_type": "be a string",
+    "too_long": "have at most {max_length} items, not {actual_length}",
+    "too_short": "have at least {min_length} items, not {actual_length}",
+    "tuple_type": "be a list",
+    "union_tag_invalid": "have one of the types {expected_tags}",
+    "union_tag_not_found": "have a type",
+}
+"""The kinds of pydantic's errors in our words."""
+COUNTED: Final = ("too_long", "too_short")
+SPELLED: Final = {"True": "true", "False": "false", "None": "null"}  # as JSON writes them
+
+
+def as_invalid(error: ValidationError, kind: type[BaseModel], body: object) -> Refusal:
+    """The answer for a body of the wrong form: the field, what was given, what is allowed."""
+    errors = [(each, _fields(each, body)) for each in error.errors(include_url=False)]
+    # Of the kinds that a field may have, the one that fits most.
+    first, fields = max(errors, key=lambda each: len(each[1]))
+    param = as_param("/".join(fields)) or "the body"
+    if first["type"] == "missing":
+        code, told = "missing_required_parameter", f"{param} is missing"
+    elif first["type"] == "extra_forbidden":
+        known = _known(kind, fields[:-1])
+        meant = did_you_mean(fields[-1], known) or f"; known are {', '.join(known)}"
+        code, told = "unknown_parameter", f"{param} is unknown{meant}"
+    else:
+        words = dict.fromkeys(_words(each) for each, place in errors if place == fields)
+        given = first["input"]
+        shown = "" if first["type"] in COUNTED else f", not {SPELLED.get(str(given), brief(given))}"
+        code, told = "invalid_value", f"{param} must {' or '.join(words)}{shown}"
+    return Refusal(400, told, INVALID, code=code, param=param)
+
+
+def _words(error: "ErrorDetails") -> str:
+    """What must be true of a field instead of an error."""
+    words = WORDS.get(error["type"])
+    if words is None:
+        return f"be right: {error['msg']}"
+    facts = {name: SPELLED.get(str(fact), fact) for name, fact in error.get("ctx", {}).items()}
+    return words.format(**facts)
+
+
+def _fields(error: "ErrorDetails", body: object) -> list[str]:
+    """The fields and indices of the wrong part of a body, without the names of alternatives."""
+    found, at = list[str](), cast("Any", body)
+    for part in error["loc"]:
+        try:
+            at = at[part]
+        except (LookupError, TypeError):
+            continue
+        found.append(str(part))
+    return [*found, str(error["loc"][-1])] if error["type"] == "missing" else found
+
+
+def _known(kind: type[BaseModel], fields: list[str]) -> list[str]:
+    """The names of the fields of a request, or of a part of it."""
+    kinds = [kind]
+    for field in fields:
+        kinds = [
+            part
+            for each in kinds
+            for name, info in each.model_fields.items()
+            if field == (info.alias or name)
+            for part in _models(info.annotation)
+        ]
+    return [info.alias or name for each in kinds for name, info in each.model_fields.items()]
+
+
+def _models(annotation: Any) -> list[type[BaseModel]]:
+    """The models in an annotation."""
+    if isinstance(annotation, type) and issubclass(annotation, BaseModel):
+        return [annotation]
+    return [model for part in get_args(annotation) for model in _models(part)]

@@ -12,10 +12,10 @@ from guideway.server import answers, protocol
 from guideway.server.decisions import decide, decided_tokens
 from guideway.server.events import ChatEvents, ResponseEvents, TextEvents
 from guideway.server.explaining import explained
-from guideway.server.reading import read_structured
 from guideway.server.refusals import Refusal
 from guideway.server.replies import new_id
 from guideway.server.serving import Server
+from guideway.server.sources import read_structured
 from guideway.server.traces import add_traces, traced, with_traces
 
 Body = dict[str, Any]
@@ -74,7 +74,7 @@ class Routes:
         """`POST /v1/chat/completions`."""
         asked = await self.server.read(request, protocol.ChatRequest)
         one = traced(self.server.reader.chat(asked), asked.trace)
-        await self.server.check(one.source)
+        await self.server.check(one.source, one.field)
         head = answers.Head(new_id("chatcmpl"), "chat.completion", self.server.name)
         texts = self.server.spread(one, asked.n or 1)
         if asked.stream:
@@ -90,7 +90,7 @@ class Routes:
         asked = await self.server.read(request, protocol.CompletionRequest)
         prompts = [asked.prompt] if isinstance(asked.prompt, str) else asked.prompt
         read = [traced(self.server.reader.completion(asked, each), asked.trace) for each in prompts]
-        await self.server.check(read[0].source)
+        await self.server.check(read[0].source, read[0].field)
         head = answers.Head(new_id("cmpl"), "text_completion", self.server.name)
         texts = [text for one in read for text in self.server.spread(one, asked.n or 1)]
         one, each = read[0], asked.n or 1
@@ -106,7 +106,7 @@ class Routes:
         """`POST /v1/responses`."""
         asked = await self.server.read(request, protocol.ResponsesRequest)
         one = self.server.reader.responses(asked)
-        await self.server.check(one.source)
+        await self.server.check(one.source, one.field)
         head = answers.Head(new_id("resp"), "response", self.server.name)
         body = asked.model_dump(mode="json", by_alias=True, exclude_unset=True)
         if asked.stream:
@@ -134,7 +134,7 @@ class Routes:
         asked = await self.server.read(request, protocol.DetectRequest)
         mark = self.server.reader.watermark(asked.watermark)
         source = read_structured(asked.structured_outputs or protocol.Structured())
-        await self.server.check(source)
+        await self.server.check(source, "structured_outputs")
         model = self.server.reader.model_of(asked.model)
         found = await asyncio.to_thread(mark.detect, asked.text, model, source)
         return JSONResponse({"object": "detection", **asdict(found)})
@@ -155,7 +155,7 @@ class Routes:
         source = read_structured(asked.structured_outputs)
         if source is None:
             raise SourceError("structured_outputs has no source", place="/structured_outputs")
-        await self.server.check(source)
+        await self.server.check(source, "structured_outputs")
         told = await asyncio.to_thread(explained, source, self.server.reader.model_of(asked.model))
         return JSONResponse(told)
 

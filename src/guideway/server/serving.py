@@ -21,7 +21,7 @@ from guideway.server.compiling import Compilers
 from guideway.server.events import Events
 from guideway.server.metrics import Metrics
 from guideway.server.reading import Asked, Reader
-from guideway.server.refusals import Refusal, as_refusal
+from guideway.server.refusals import Refusal, as_invalid, as_refusal, of_field
 from guideway.server.settings import Limits, Names
 from guideway.syntax.sources import Source
 
@@ -53,21 +53,20 @@ class Server:
             raise SourceError("the body must be a JSON object")
         if _depth(body) > self.limits.depth:
             raise SourceError(f"the body is nested deeper than {self.limits.depth}")
-        protocol.check_refused(cast("dict[str, Any]", body), kind)
+        given = cast("dict[str, Any]", body)
+        protocol.check_refused(given, kind)
         try:
-            return kind.model_validate(body)
+            return kind.model_validate(given)
         except ValidationError as error:
-            # Of the kinds that a field may have, the one that fits most.
-            first = max(error.errors(include_url=False), key=lambda each: len(each["loc"]))
-            place = "".join(f"/{part}" for part in first["loc"] if "constrained" not in str(part))
-            raise SourceError(first["msg"], place=place) from None
+            raise as_invalid(error, kind, given) from None
 
-    async def check(self, source: Source | None) -> None:
-        """Try the source of a request; refuse one that is too expensive."""
+    async def check(self, source: Source | None, field: str | None) -> None:
+        """Try the source that a field of a request gave; refuse one that is too expensive."""
         if source is None:
             return
         began = time.perf_counter()
-        await self.compilers.check(source)
+        with of_field(field or ""):
+            await self.compilers.check(source)
         self.metrics.compiling.observe(time.perf_counter() - began)
 
     @contextlib.contextmanager

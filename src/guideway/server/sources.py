@@ -1,0 +1,118 @@
+"""The source of a request, under the names of OpenAI, vLLM, SGLang and llama.cpp."""
+
+from collections.abc import Callable, Mapping
+from typing import Any, Final, TypeAlias
+
+from pydantic import BaseModel
+
+from guideway.errors import SourceError
+from guideway.server.protocol import (
+    Common,
+    GrammarFormat,
+    NamedSchema,
+    ObjectFormat,
+    ResponseText,
+    SchemaFormat,
+    Structured,
+    TagFormat,
+)
+from guideway.server.refusals import of_field
+from guideway.syntax.json_schema_source import bare_schema
+from guideway.syntax.lark_source import Lark
+from guideway.syntax.sources import Choice, Gbnf, Regex, Source
+from guideway.syntax.structural_tags import grammar, structural_tag
+
+AnyFormat: TypeAlias = Any
+Read: TypeAlias = Callable[[Any], Source | None]
+
+
+def read_format(given: AnyFormat) -> Source | None:
+    """The source of a `response_format`, or of `text.format`."""
+    match given:
+        case ObjectFormat():
+            return bare_schema(given.schema_ or {"type": "object"})
+        case SchemaFormat(json_schema=NamedSchema() as named):
+            return bare_schema(named.schema_)
+        case ResponseText.Json():
+            return bare_schema(given.schema_)
+        case GrammarFormat():
+            return read_grammar(given.grammar, given.syntax)
+        case TagFormat():
+            return structural_tag(given.model_dump(exclude_none=True, exclude={"type"}))
+        case _:
+            return None
+
+
+def read_grammar(text: str, syntax: str | None = None) -> Source:
+    """A grammar in Lark or GBNF, or a regex; GBNF by its `::=` if no syntax is given."""
+    match syntax:
+        case "regex":
+            return read_regex(text)
+        case "lark":
+            return Lark(text)
+        case "gbnf":
+            return Gbnf(text)
+        case _:
+            return grammar(text)
+
+
+def read_regex(text: str) -> Regex:
+    r"""A regex; `\d` is a digit of ASCII, as in the engines that clients know."""
+    return Regex(text, dialect="ecma")
+
+
+def read_structured(given: Structured) -> Source | None:
+    """The source of vLLM's `structured_outputs`."""
+    return _only(_given(given, _STRUCTURED, "structured_outputs."))[0]
+
+
+def read_source(
+    asked: Common, form: Mapping[str, Source | None]
+) -> tuple[Source | None, str | None]:
+    """The only source that a request gives, under whatever name, and the name."""
+    found = {name: source for name, source in form.items() if source is not None}
+    return _only({**found, **_given(asked, _SOURCES)})
+
+
+def _given(asked: BaseModel, readers: Mapping[str, Read], place: str = "") -> dict[str, Source]:
+    """The sources of the fields that a request has, by the place of each field."""
+    found = dict[str, Source]()
+    for name, read in readers.items():
+        value, field = getattr(asked, name), place + name.rstrip("_")
+        with of_field(field):
+            source = None if value is None else read(value)
+        if source is not None:
+            found[field] = source
+    return found
+
+
+def _only(found: Mapping[str, Source]) -> tuple[Source | None, str | None]:
+    if len(found) > 1:
+        names = ", ".join(found)
+        raise SourceError(f"the request has {len(found)} constraints: {names}; give one of them")
+    for name, source in found.items():
+        return source, name
+    return None, None
+
+
+_STRUCTURED: Final[Mapping[str, Read]] = {
+    "json_": bare_schema,
+    "regex": read_regex,
+    "choice": Choice,
+    "grammar": read_grammar,
+    "json_object": lambda _: bare_schema({"type": "object"}),
+    "structural_tag": structural_tag,
+}
+_SOURCES: Final[Mapping[str, Read]] = {
+    "structured_outputs": read_structured,
+    "guided_json": bare_schema,
+    "guided_regex": read_regex,
+    "guided_choice": Choice,
+    "guided_grammar": read_grammar,
+    "json_schema": bare_schema,
+    "regex": read_regex,
+    "ebnf": Gbnf,
+    "grammar": Gbnf,
+    "structural_tag": structural_tag,
+}
+"""The fields with sources: of vLLM, SGLang and llama.cpp."""
