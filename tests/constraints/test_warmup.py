@@ -27,6 +27,7 @@ opened = []
 sources = [
     gw.Regex(r"[a-z]+ \\\\w"),
     gw.JsonSchema({"type": "string", "format": "date"}),
+    gw.JsonSchema({"type": "string", "maxLength": 5}),
     gw.Lark('start: NAME ("," start)?\\n%import common.CNAME -> NAME\\n%ignore " "'),
     gw.Lark('start: "a" start "b" |', lexer="dynamic"),
     gw.Lark('start: "a" NL _I "b" _D\\nNL: /\\\\n */\\n%declare _I _D', postlex=indenter()),
@@ -35,7 +36,15 @@ sources = [
 sys.addaudithook(lambda event, args: opened.append(args) if event in {"open", "import"} else None)
 for source in sources:
     constraint = gw.compile(source, vocabulary)
-    constraint.mask(constraint.start())
+    state = constraint.start()
+    for byte in constraint.example().encode():
+        constraint.mask(state)
+        state = constraint.advance(state, byte)
+    constraint.mask(state)
+    constraint.distance(state)
+constraint = gw.compile(gw.Regex("a{2,9}"), vocabulary)
+constraint.mask_within(constraint.start(), 3)
+constraint.tables()
 sys.exit(f"opened {opened}" if opened else 0)
 """
 

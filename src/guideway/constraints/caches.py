@@ -5,6 +5,8 @@ from dataclasses import astuple, dataclass
 from typing import Any, Final, Protocol, final, runtime_checkable
 from weakref import WeakSet
 
+import numpy as np
+
 from guideway.constraints.compile import compile as compile_source
 from guideway.constraints.compile import remembered
 from guideway.lowering.expr import ALL_BYTES
@@ -191,6 +193,7 @@ def warmup() -> None:
     for source in sources:
         constraint = compile_source(source, vocabulary)
         constraint.mask(constraint.start())
+    np.unique(np.zeros(1))  # imports numpy.ma
     prepared[_prepare] = None
     gc.collect()  # no garbage is kept with it
     gc.freeze()

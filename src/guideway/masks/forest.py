@@ -203,7 +203,7 @@ class Exits:
         with self._lock:
             every = self._planted(left[:, 0], MOST_NODES)
             first = self._used
-            for items in np.unique(left[:, 1]).tolist():
+            for items in sorted({*left[:, 1].tolist()}):  # np.unique would import numpy.ma now
                 root = self._planted(left[left[:, 1] == items, 0], MOST_NODES)
                 if root is None or not self._add(items, root):
                     return None
