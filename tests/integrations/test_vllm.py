@@ -77,7 +77,8 @@ class Played:
 
 @lru_cache
 def oracle(request: str, ends: tuple[int, ...]) -> Any:
-    own = gw.Vocabulary(TOKENS, ends, width=WIDTH, special={"<x>": END, "<y>": OTHER_END})
+    tokens = [None if token in ends else text for token, text in enumerate(TOKENS)]
+    own = gw.Vocabulary(tokens, ends, width=WIDTH, special={"<x>": END, "<y>": OTHER_END})
     return gw.compile(read_request(request), own)
 
 
@@ -99,7 +100,7 @@ def test_v1_follows_requests_that_are_added_removed_moved_and_resumed():
         holes = sorted(dropped)
         arriving = [preempted.pop()] if preempted and chance.random() < 0.7 else []
         if len(batch) < 6 or chance.random() < 0.2:
-            ends = chance.choice([(END,), (END, OTHER_END)])
+            ends = chance.choice([(END,), (END, OTHER_END), (END, TOKENS.index(b"aa"))])
             arriving.append(Played(chance.choice([None, *ALL]), ends))
         for each in arriving:  # vLLM fills holes first, and such an index is not "removed"
             place = holes.pop(0) if holes else len(batch)
@@ -299,9 +300,27 @@ def test_a_grammar_validates_drafts_rolls_back_across_the_end_and_starts_again()
     assert grammar.validate_tokens([END]) == []
 
 
-def test_a_stop_id_that_spells_text_is_no_end():
+def test_a_stop_id_that_spells_text_ends_a_text_and_is_not_in_it():
+    """vLLM stops at it, wherever it comes; xgrammar allows it at the end only, too."""
+    a, ab, b = (TOKENS.index(each) for each in (b"a", b"ab", b"b"))
     compiler = Compiler(VOCABULARY, WIDTH)
-    assert compiler.vocabulary({END, TOKENS.index(b"a"), WIDTH + 7}).eos_ids == {END}
+    constraint = compiler.compile({"regex": "(ab){1,2}"}, {END, ab, WIDTH - 1, WIDTH + 7})
+    matcher = gw.Matcher(constraint)
+    assert matcher.forced_tokens() == (a, b)
+    assert not matcher.accept_token(ab)
+    assert matcher.accept_tokens([a, b])
+    assert [t for t in range(WIDTH) if matcher.validate_tokens([t])] == [a, ab, END, WIDTH - 1]
+    assert matcher.accept_token(ab)
+    assert matcher.is_terminated()
+
+
+def test_a_stop_id_of_one_byte_takes_this_byte_out_of_texts():
+    compiler, ends = Compiler(VOCABULARY, WIDTH), {END, TOKENS.index(b" ")}
+    constraint = compiler.compile({"json": SCHEMA}, ends)
+    assert constraint.matches('{"a":1}')
+    assert not constraint.matches('{"a": 1}')
+    with pytest.raises(gw.UnsatisfiableError):
+        compiler.compile({"regex": "0 0"}, ends)
 
 
 @pytest.mark.parametrize("name", ["GuidewayV1", "GuidewayV2", "Backend"])

@@ -10,7 +10,7 @@
 Requests come from strangers, so compilation has the limits of `Budget.untrusted()`.
 """
 
-from collections.abc import Callable, Collection, Mapping
+from collections.abc import Callable, Collection, Mapping, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from threading import Lock
 from typing import Any, Final, TypeAlias, TypeVar, cast, final
@@ -70,7 +70,8 @@ class Compiler:
     """Compiles the sources of requests for one model, in a pool of threads.
 
     An engine stops at the end ids of a request, and a text must end with one of those. So each set
-    of end ids has its vocabulary; a stop id that spells text is no end id.
+    of end ids has its vocabulary. A stop id that spells text is an end id there, and no text: the
+    engine would stop at it within a text. If it spells one byte, no text contains that byte.
     """
 
     def __init__(self, vocabulary: Vocabulary, width: int, budget: Budget | None = None) -> None:
@@ -88,13 +89,13 @@ class Compiler:
         """The vocabulary whose texts end with the ids `ends`; None for those of the tokenizer."""
         tokens = self._tokens
         wanted = frozenset(tokens.eos_ids if ends is None else ends)
-        wanted = frozenset(i for i in wanted if i < self._width and not _spelled(tokens, i))
+        wanted = frozenset(i for i in wanted if i < self._width)
         with self._lock:
             found = self._by_ends.pop(wanted, None)
             if found is None:
                 named = {name: i for name, i in tokens.special.items() if i < self._width}
                 found = Vocabulary(
-                    tokens.tokens[: self._width],
+                    _without(tokens.tokens[: self._width], wanted),
                     wanted,
                     width=self._width,
                     lead=tokens.lead,
@@ -118,5 +119,10 @@ class Compiler:
 _MOST_ENDS: Final = 4
 
 
-def _spelled(vocabulary: Vocabulary, token: int) -> bool:
-    return token < len(vocabulary.tokens) and bool(vocabulary.tokens[token])
+def _without(tokens: Sequence[bytes | None], ends: Collection[int]) -> list[bytes | None]:
+    """Spellings without those of `ends`, and without each byte that one of these spells alone."""
+    left = [None if token in ends else text for token, text in enumerate(tokens)]
+    spelled = (tokens[token] for token in ends if token < len(tokens))
+    for byte in (text for text in spelled if text and len(text) == 1):
+        left = [None if text and byte in text else text for text in left]
+    return left
