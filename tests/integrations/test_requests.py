@@ -45,6 +45,7 @@ def formed(form: Any) -> Any:
     [
         ({"json": SCHEMA}, ['{"a": 1}'], ['{"a":1,"b":2}', "{}"]),
         (json.dumps({"json": json.dumps(SCHEMA)}), ['{"a":1}'], ["1"]),
+        (formed({"type": "regex", "pattern": "\\d"}), ["1"], ["１"]),
         ({"json": True}, ["1", "[{}]"], [""]),
         ({"json_object": True}, ["{}", '{"x": [1]}'], ["[]"]),
         ({"regex": "a+|é"}, ["aa", "é"], ["", "ab"]),
@@ -55,7 +56,16 @@ def formed(form: Any) -> Any:
         ({"structural_tag": LEGACY}, ["", 'so <f=a>{"a": 1}</f> and <f=b>null</f>.'], ["<f=c>"]),
         ({"structural_tag": json.dumps(LEGACY)}, ["<f=b>null</f>"], ["<f=b>1</f>"]),
         (formed(TRIGGERED), ["x <f=b>null</g> <", "<f=b>null</f>"], ["<f="]),
-        (formed(TRIGGERED | {"at_least_one": True}), ["x<f=b>null</f>x"], ["x"]),
+        (
+            formed(TRIGGERED | {"at_least_one": True}),
+            ["<f=b>null</f>x", "<f=b>null</f>x<f=b>null</f>"],
+            ["x", "x<f=b>null</f>"],
+        ),
+        (
+            formed(TRIGGERED | {"at_least_one": True, "stop_after_first": True}),
+            ["<f=b>null</f>"],
+            ["<f=b>null</f>x", "x<f=b>null</f>"],
+        ),
         (
             formed(TRIGGERED | {"stop_after_first": True}),
             ["x<f=b>null</f>", "x"],
@@ -125,24 +135,27 @@ def test_free_text_around_tags_has_no_excluded_text(
         "stop_after_first": stops,
     }
 
+    one_tag = re.compile(f"(?:{'|'.join(begins)})(?:b|ff)")
+
     def scanned(text: str) -> bool:
-        free, tags, place = "", 0, 0
-        while place < len(text):
+        free, place = "", 0
+        if required:
+            found = one_tag.match(text)
+            place = found.end() if found else len(text) + 1
+        while place < len(text) and not (required and stops):
             free, place = free + text[place], place + 1
             if any(map(free.endswith, excludes)):
                 return False
             begun = [t for t in triggers if free.endswith(t)]
             if not begun:
                 continue
-            rest = text[place - len(begun[0]) :]
-            found = re.match(f"(?:{'|'.join(begins)})(?:b|ff)", rest)
+            found = one_tag.match(text, place - len(begun[0]))
             if found is None:
                 return False
-            place += found.end() - len(begun[0])
-            free, tags = "", tags + 1
+            free, place = "", found.end()
             if stops:
-                return place == len(text)
-        return tags >= required
+                break
+        return place == len(text)
 
     try:
         constraint = gw.compile(read_request(formed(form)), BYTES)

@@ -1,9 +1,10 @@
-"""Structural tags of xgrammar as sources: regions in free text, and formats beside them.
+r"""Structural tags of xgrammar as sources: regions in free text, and formats beside them.
 
     structural_tag({"format": {"type": "triggered_tags", "triggers": [...], "tags": [...]}})
     structural_tag({"triggers": ["<f="], "structures": [{"begin", "schema", "end"}, ...]})
 
-`_FORMATS` has the formats and their options. Others are refused by name.
+`_FORMATS` has the formats and their options. Others are refused by name. A regex is read as in
+ECMAScript: `\d` is an ASCII digit, as in xgrammar.
 """
 
 import json
@@ -27,8 +28,8 @@ _RULE: Final = re.compile(r"^\s*[A-Za-z][\w-]*\s*::=", re.MULTILINE)
 def structural_tag(given: Any) -> Source:
     """The source of a structural tag in its present or its older form, or of its JSON text.
 
-    >>> structural_tag({"format": {"type": "regex", "pattern": "a+"}})
-    Regex(pattern='a+', dialect='python')
+    >>> structural_tag({"format": {"type": "regex", "pattern": "a+"}}).dialect
+    'ecma'
 
     Raises:
         SourceError: it has another form, or a part of it is not well formed.
@@ -132,8 +133,10 @@ def _triggered(form: Spec) -> Source:
             raise SourceError(f"{each['begin']!r} must begin with exactly one trigger, not {begun}")
         tags.append(_tag(each, begun[0]))
     stops = bool(form.get("stop_after_first"))
-    found = regions(*tags, at_least=int(bool(form.get("at_least_one"))), stop_after_first=stops)
-    return replace(found, excludes=_excluded(form))
+    found = replace(regions(*tags, stop_after_first=stops), excludes=_excluded(form))
+    if not form.get("at_least_one"):
+        return found
+    return _either(tags) if stops else _either(tags) + found  # no text before the first tag
 
 
 def _separated(form: Spec) -> Source:
@@ -145,7 +148,7 @@ def _separated(form: Spec) -> Source:
 _FORMATS: Final[Mapping[str, tuple[tuple[str, ...], Callable[[Spec], Source]]]] = {
     "const_string": (("value",), lambda form: source(form["value"])),
     "json_schema": (("json_schema",), lambda form: bare_schema(form["json_schema"])),
-    "regex": (("pattern",), lambda form: Regex(form["pattern"])),
+    "regex": (("pattern",), lambda form: Regex(form["pattern"], dialect="ecma")),
     "grammar": (("grammar",), lambda form: grammar(form["grammar"])),
     "any_text": (("excludes",), _any_text),
     "token": (("token",), _piece),
