@@ -6,9 +6,13 @@ from hypothesis import strategies as st
 from guideway.constraints.compile import Remembered
 
 
+class Gallery:
+    left_behind = 4
+
+
 class Sized:
-    def __init__(self, room: int) -> None:
-        self.room = room
+    def __init__(self, room: int, gallery: Gallery | None = None) -> None:
+        self.room, self.gallery = room, gallery
 
     def size(self) -> int:
         return self.room
@@ -63,3 +67,13 @@ def test_putting_again_replaces() -> None:
     memory.put("a", Sized(1))
     memory.put("a", Sized(2))
     assert memory.bytes() == 2
+
+
+def test_galleries_that_are_left_behind_count_once() -> None:
+    memory: Remembered = Remembered(most=9, most_bytes=10)
+    old, older = Gallery(), Gallery()
+    for key in "abc":
+        memory.put(key, Sized(1, old))
+    assert (len(memory), memory.bytes()) == (3, 7)
+    memory.put("d", Sized(1, older))
+    assert (len(memory), memory.bytes()) == (2, 10)

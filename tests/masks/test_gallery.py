@@ -1,12 +1,16 @@
 """Pictures are made once, and say the same as a row or as a list."""
 
+import gc
 import itertools
 import random
+import weakref
 
 import numpy as np
 import pytest
 
 import guideway as gw
+from guideway.constraints.compile import remembered
+from guideway.constraints.compiled import CompiledConstraint
 from guideway.lowering.expr import byte_set, concat, literal, repeat
 from guideway.masks import forest, gallery
 from guideway.masks import forest as exits
@@ -195,3 +199,42 @@ def test_exits_of_a_picture_that_another_thread_has_given_up_are_not_made() -> N
     before = pictures.nbytes
     pictures.make_exits(1, np.zeros(4, np.uint64))
     assert pictures.nbytes == before
+
+
+TABLES = ["_ALL_WIDE", "_ALL_LISTED", "MOST_PICTURES", "MOST_NOTED", "MOST_ROWS", "MOST_NODES"]
+
+
+@pytest.mark.parametrize("table", TABLES)
+def test_masks_have_pictures_however_many_constraints_came_before(
+    table: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    _wide(monkeypatch)
+    monkeypatch.setattr(gallery, "_FEW", 4 if table in ("_ALL_LISTED", "MOST_NOTED") else 0)
+    monkeypatch.setattr(exits if table == "MOST_NODES" else gallery, table, 256)
+    letters, dice = "abcdefgh", random.Random(1)
+    pairs = ["".join(pair).encode() for pair in itertools.product("abcdefghz", repeat=3)]
+    words = _words([*pairs, b"aazza", b"zazaz"])
+    kept = gw.compile(gw.Regex("[ab]*z{2,9}"), words)
+    galleries = list[weakref.ref[Gallery]]()
+    for _ in range(300):
+        one, two = ("".join(dice.sample(letters, 4)) for _ in "ab")
+        _walk(gw.compile(gw.Regex(f"[{one}]*z[{two}]*z[{one}]?"), words), b"zz")
+        current = _walk(kept, b"azz")
+        if not galleries or galleries[-1]() is not current:
+            galleries.append(weakref.ref(current))
+    assert len(galleries) > 2
+    remembered.clear()
+    gc.collect()
+    assert sum(one() is not None for one in galleries) < 4
+
+
+def _walk(constraint: CompiledConstraint, text: bytes) -> Gallery:
+    """Ask for the masks along a text; none may be without the pictures that it needs."""
+    state = constraint.start()
+    for byte in text:
+        constraint.mask(state)
+        state = constraint.advance(state, byte)
+    used = state.network.gallery
+    assert not (used.picture_at == at.NO_PICTURE).any()
+    assert not used.pictures[0, at.CLOSED]
+    return used

@@ -116,15 +116,15 @@ def test_a_trie_that_has_no_room_is_none(monkeypatch):
     vocabulary = cut(CALL, 50, 8)
     made = gallery.Gallery(vocabulary, gallery.shared_gallery(vocabulary, _lexicon()).lexicon)
     nodes = np.array([1, 2], np.int32)
-    root = made.exits.trie(nodes)
+    root = made.exits.planted(nodes)
     assert root > 0
-    assert made.exits.trie(nodes) == root
+    assert made.exits.planted(nodes) == root
     assert made.exits.planted(nodes, 1) is None
     monkeypatch.setattr(Forest, "plant", lambda *_: None)
-    assert made.exits.trie(nodes[:1]) == at.NO_PICTURE
+    assert made.exits.planted(nodes[:1]) is None
     monkeypatch.undo()
     monkeypatch.setattr(exits, "MOST_FIRST", 1)
-    assert made.exits.trie(nodes[::-1].copy()) == at.NO_PICTURE
+    assert made.exits.planted(nodes[::-1].copy()) is None
 
 
 def _lexicon() -> Any:

@@ -101,7 +101,8 @@ class Key:
 class Remembered:
     """A bounded LRU dictionary, thread safe; `hits` and `misses` count look-ups.
 
-    Constraints grow while they are used, so their sizes are measured again now and then.
+    Constraints grow while they are used, so their sizes are measured again now and then. Those of
+    galleries that only they use are counted once.
     """
 
     def __init__(self, most: int, most_bytes: int) -> None:
@@ -117,7 +118,7 @@ class Remembered:
 
     def bytes(self) -> int:
         with self._lock:
-            return sum(value.size() for value in self._kept.values())
+            return sum(value.size() for value in self._kept.values()) + self._left_behind()
 
     def get(self, key: Key) -> CompiledConstraint | None:
         with self._lock:
@@ -148,11 +149,16 @@ class Remembered:
             self.hits = self.misses = 0
 
     def _shrink(self) -> None:
-        used = sum(self._sizes.values())
-        while len(self._kept) > 1 and (len(self._kept) > self.most or used > self.most_bytes):
+        while len(self._kept) > 1 and (len(self._kept) > self.most or self._is_large()):
             dropped = next(iter(self._kept))
-            del self._kept[dropped]
-            used -= self._sizes.pop(dropped)
+            del self._kept[dropped], self._sizes[dropped]
+
+    def _is_large(self) -> bool:
+        return sum(self._sizes.values()) + self._left_behind() > self.most_bytes
+
+    def _left_behind(self) -> int:
+        galleries = {value.gallery for value in self._kept.values()}
+        return sum(one.left_behind for one in galleries if one is not None)
 
 
 remembered: Final = Remembered(64, 512 << 20)

@@ -27,6 +27,7 @@ from guideway.lowering.nodes import Expr
 from guideway.lowering.sources import lower_source
 from guideway.lowering.special import shown, unmarked
 from guideway.masks.forest import Held, Row, count, track, unpack
+from guideway.masks.gallery import Gallery
 from guideway.masks.rows import Rows
 from guideway.masks.states import State, States
 from guideway.syntax.regions import Special
@@ -388,6 +389,11 @@ class CompiledConstraint:
         """Return the memory of all that `held` counts. This visits every state."""
         rows = self._rows.held().bytes if "_rows" in self.__dict__ else 0
         return self._states.size() + rows
+
+    @property
+    def gallery(self) -> Gallery | None:
+        """The pictures that it shares with other constraints; None if it uses none."""
+        return self._states.gallery if isinstance(self._states, States) else None
 
     def forget(self) -> None:
         """Drop masks and transitions. They are computed again when they are needed."""

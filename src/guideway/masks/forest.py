@@ -12,7 +12,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from guideway.masks.kernels import layout as at
-from guideway.masks.kernels.layout import NO_PICTURE
 from guideway.vocabulary.trie import FlatTrie
 
 
@@ -185,16 +184,19 @@ class Exits:
         self._known: dict[tuple[bytes, int], int | None] = {}  # by the nodes that are left
         self._lock = threading.Lock()
 
+    @property
+    def crowded(self) -> bool:
+        """Return True if a quarter of the room is used."""
+        return 4 * self._used > len(self.rows)
+
     def begin(self, context: "NDArray[np.int64]") -> None:
         self._context = context
 
-    def trie(self, left: "NDArray[np.int32]") -> int:
-        """Root of the trie of all suffixes at these nodes; NO_PICTURE if there is no room."""
-        root = self.planted(left)
-        return NO_PICTURE if root is None else root
-
     def planted(self, left: "NDArray[np.int32]", most: int = MOST_NODES) -> int | None:
-        """As `trie`; None if it has more than `most` nodes or there is no room."""
+        """Root of the trie of all suffixes at these nodes.
+
+        None if it has more than `most` nodes or there is no room.
+        """
         with self._lock:
             return self._planted(left, most)
 

@@ -99,12 +99,17 @@ _NO_HOLES: Final = np.zeros(0, np.int32)
 
 @final
 class Gallery:
-    """The pictures of one vocabulary and one lexicon; galleries may share a forest."""
+    """The pictures of one vocabulary and one lexicon; galleries may share a forest.
+
+    Attributes:
+        spent: whether new texts should begin in another gallery: this one had no room for a
+            picture, or has a successor. Masks without pictures take seconds.
+    """
 
     def __init__(
         self, vocabulary: Vocabulary, lexicon: Lexicon, forest: Forest | None = None
     ) -> None:
-        self.lexicon = lexicon
+        self.lexicon, self.spent = lexicon, False
         self.words = words(vocabulary.width)
         joined, self.token_at = vocabulary.joined
         self.tokens = np.frombuffer(joined or b"\0", np.uint8)
@@ -141,7 +146,33 @@ class Gallery:
 
     @property
     def nbytes(self) -> int:
-        return 4 * (self._used_rows * self.words + self._used_listed) + self.forest.nbytes
+        return self._own + self.forest.nbytes
+
+    @property
+    def _own(self) -> int:
+        return 4 * (self._used_rows * self.words + self._used_listed)
+
+    @property
+    def left_behind(self) -> int:
+        """Memory that only old constraints use, in bytes."""
+        if not self.spent:
+            return 0
+        forest = self.forest.nbytes if self.forest.crowded else 0
+        lexicon = self.lexicon.nbytes if self.lexicon.is_large() else 0
+        return self._own + forest + lexicon
+
+    @property
+    def crowded(self) -> bool:
+        """Return True if a quarter of the room of some table is used."""
+        used = (
+            (self._used_pictures, self.pictures),
+            (self._used_rows, self.base),
+            (self._used_listed, self.listed),
+            (self._used_wide, self.wide),
+            (2 * self._noted, self.keys),
+        )
+        full = any(4 * count > len(table) for count, table in used)
+        return full or self.exits.crowded or self.forest.crowded
 
     def staying(self, state: int) -> Row | None:
         """The row of tokens that a lexical state reads without leaving it, if it has one."""
@@ -199,7 +230,8 @@ class Gallery:
         elif code == at.NEED_COUNT:
             self.make_counted(wanted)
         else:
-            arena.set_root(wanted, self.exits.trie(arena.exits(wanted)))
+            root = self.exits.planted(arena.exits(wanted))
+            arena.set_root(wanted, self._refusal() if root is None else root)
 
     def make(self, state: int, below: int = 0) -> None:
         """Make the picture of a lexical state over the subtree of a node of the forest."""
@@ -243,7 +275,7 @@ class Gallery:
             found = self._left
             count = self._served(lambda c: count_rows(c, state, items, found))
             most = int(items.max(initial=0))
-            made = at.NO_PICTURE
+            made = 0
             if count * 2 <= len(found) and self._has_room(most + 1, 0):
                 left = found[: count * 2].reshape(-1, 2).copy()
                 roots = self.exits.roots(left)
@@ -252,7 +284,7 @@ class Gallery:
                     self._used_rows += most + 1
                     stack_rows(self._context, items, first, most)
                     made = self._hang([first, most, 0, *roots])
-            self.count_at[state] = made
+            self.count_at[state] = made or self._refusal()
 
     def _picture(self, below: int, state: int) -> int:
         """Make a picture; return its number or at.NO_PICTURE."""
@@ -268,7 +300,7 @@ class Gallery:
             or (doubts and left + doubts > len(self._left))
             or not self._has_room(0 if few else 1, count + doubts + 1)
         ):
-            return at.NO_PICTURE
+            return self._refusal()
         exits = None
         if left <= len(self._left):
             exits = self.exits.planted(self._left[:left], _NARROW)
@@ -323,14 +355,20 @@ class Gallery:
         self._noted += 1
         if 2 * self._noted >= len(self.keys):
             self.pictures[0, at.CLOSED] = 1
+            self.spent = True
 
     def _forsake(self, picture: int) -> None:
         """Replace a picture whose exits have no room by at.NO_PICTURE."""
         below, state = self._wide_states.pop(picture)
         if below == 0:
-            self.picture_at[state] = at.NO_PICTURE
+            self.picture_at[state] = self._refusal()
         else:
-            self._note(below, state, at.NO_PICTURE)
+            self._note(below, state, self._refusal())
+
+    def _refusal(self) -> int:
+        """at.NO_PICTURE, as there is no room for a picture or its exits."""
+        self.spent = self.spent or self.crowded
+        return at.NO_PICTURE
 
     def _hang(self, fields: list[int]) -> int:
         number = self._used_pictures
@@ -352,10 +390,15 @@ track_shared(_held, _galleries.clear)
 
 
 def shared_gallery(vocabulary: Vocabulary, lexicon: Lexicon) -> Gallery:
-    """The gallery of a vocabulary; a new lexicon needs a new one but may reuse the forest."""
+    """The gallery of a vocabulary; a new one, if it can with the same forest, where needed.
+
+    A new lexicon needs one, and constraints that come when the last one is crowded.
+    """
     with _lock:
         found = _galleries.get(vocabulary)
-        if found is None or found.lexicon is not lexicon:
+        if found is None or found.lexicon is not lexicon or found.spent or found.crowded:
             forest = None if found is None or found.forest.crowded else found.forest
+            if found is not None:
+                found.spent = True
             found = _galleries[vocabulary] = Gallery(vocabulary, lexicon, forest)
         return found

@@ -140,10 +140,14 @@ class States:
 
     def _renew(self) -> None:
         lexicon = shared_lexicon(self._vocabulary.spellable)
-        self._gallery = shared_gallery(self._vocabulary, lexicon)
-        self._network = new_network(self._expr, self._machine, self._gallery)
+        self.gallery = shared_gallery(self._vocabulary, lexicon)
+        self._network = new_network(self._expr, self._machine, self.gallery)
         self._known, self._starts = self._network.states, dict[bytes, State]()
         self.beside = {}
+
+    @property
+    def _outgrown(self) -> bool:
+        return self.gallery.spent or self._network.arena.nbytes > self._budget.table_bytes
 
     def _outgrow(self) -> None:
         """Start a new network; states that are still held stay in the old one."""
@@ -165,7 +169,7 @@ class States:
     def start(self, lead: bytes) -> State:
         """The state of a text that begins with `lead`."""
         found = self._starts.get(lead)
-        if found is not None and self._network.arena.nbytes <= self._budget.table_bytes:
+        if found is not None and not self._outgrown:
             return found
         paused = pause()
         try:
@@ -175,7 +179,7 @@ class States:
 
     def _started(self, lead: bytes) -> State:
         with self.lock:
-            if self._network.arena.nbytes > self._budget.table_bytes:
+            if self._outgrown:
                 self._outgrow()
             found = self._starts.get(lead)
             if found is None:
@@ -263,7 +267,7 @@ class States:
         state.network, state.macro = None, PLAIN
 
     def end(self, state: State) -> State:
-        return state.end(self._gallery.ends, self.rest(state))
+        return state.end(self.gallery.ends, self.rest(state))
 
     def rest(self, state: State) -> Expr:
         """Expression of what follows; the plain engine replays the way from the last known one."""
@@ -293,7 +297,7 @@ class States:
             )
 
     def size(self) -> int:
-        return len(self._with_rows) * 4 * self._gallery.words + self._network.arena.nbytes
+        return len(self._with_rows) * 4 * self.gallery.words + self._network.arena.nbytes
 
     def forget(self) -> None:
         with self.lock:
