@@ -1,12 +1,11 @@
-"""Pages without a cache: what `engine.paged.Pages` promises, in the simplest way."""
+"""Pages without a cache: what `engine.pages.Pages` promises, in the simplest way."""
 
 from collections.abc import Container
 from collections.abc import Sequence as Texts
 from typing import Any
 
-from guideway.engine.drafts import NO_DRAFT
 from guideway.engine.model import LanguageModel
-from guideway.engine.paged import Choose, Drafted, Due, undrafted
+from guideway.engine.pages import NO_DRAFT, Choose, Drafted, Due, undrafted
 
 
 class FakePages:

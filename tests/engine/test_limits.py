@@ -7,8 +7,8 @@ import pytest
 
 import guideway as gw
 from guideway.constraints.compiled import CompiledConstraint
+from guideway.constraints.longest_path import longest_path
 from guideway.engine.fake import FakeModel
-from guideway.engine.limits import longest_path
 from guideway.engine.loop import generate
 from guideway.engine.request import Request
 from json_schemas import MANY_MEGABYTES, read_exactly

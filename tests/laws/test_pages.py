@@ -11,8 +11,7 @@ import torch
 import small_models
 from fake_pages import FakePages
 from guideway.engine.backends.transformers_paged import TransformersPages
-from guideway.engine.drafts import NO_DRAFT, Draft
-from guideway.engine.paged import Due, Pages
+from guideway.engine.pages import NO_DRAFT, Draft, Due, Pages
 
 SHARED = [*range(5, 45)]  # a whole block, and a part of the next one
 

@@ -11,7 +11,7 @@ from guideway.lowering.expr import ANYTHING, complement, repeat
 from guideway.lowering.meets import among_texts
 from guideway.lowering.regex import lower_regex
 from guideway.lowering.regular import contains, derivative
-from guideway.lowering.unicode import TEXT_CHAR
+from guideway.lowering.utf8 import TEXT_CHAR
 from guideway.syntax.regex import parse_regex
 
 PATTERNS = (

@@ -9,20 +9,22 @@ from collections.abc import Iterable
 import pytest
 
 from guideway.lowering.unicode import (
+    class_points,
+    dot_points,
+    literal_points,
+    members,
+    shorthand_points,
+    unicode_case,
+)
+from guideway.lowering.utf8 import (
     ALL,
     SCALARS,
     CodePoints,
-    class_points,
-    dot_points,
     every_character,
     every_letter,
     intersection,
     inverse,
-    literal_points,
-    members,
     points,
-    shorthand_points,
-    unicode_case,
 )
 from guideway.syntax.regex import PROPERTIES, parse_regex
 from guideway.syntax.regex_tree import Class, Dot, Mode, Shorthand, Text

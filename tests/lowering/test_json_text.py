@@ -11,7 +11,7 @@ from guideway.automata.derivative import Derivatives
 from guideway.lowering.expr import EMPTY, EPSILON, concat, literal
 from guideway.lowering.json_text import QUOTE, JsonStyle, Spelling, json_style, spell_character
 from guideway.lowering.nodes import Expr
-from guideway.lowering.unicode import SCALARS, CodePoints, points
+from guideway.lowering.utf8 import SCALARS, CodePoints, points
 from guideway.syntax.json_schema_source import JsonSchema
 from guideway.syntax.json_style import Whitespace
 from json_schemas import draw, matches, quote

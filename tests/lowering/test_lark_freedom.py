@@ -7,8 +7,9 @@ from lark.indenter import PythonIndenter
 from guideway.errors import GuidewayError
 from guideway.lowering.expr import ALL_BYTES
 from guideway.lowering.lark import freedom
-from guideway.lowering.lark_plans import Automaton, Frame, always_completed
+from guideway.lowering.lark_plans import Automaton, always_completed
 from guideway.lowering.lark_scanners import Scanners
+from guideway.lowering.pushdown import Frame
 from guideway.syntax.lark_errors import END, LarkTable
 from guideway.syntax.lark_reader import read_lark
 from guideway.syntax.lark_source import Lark

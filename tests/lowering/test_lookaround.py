@@ -13,7 +13,7 @@ from guideway.lowering.expr import EMPTY
 from guideway.lowering.json_text import spell_character
 from guideway.lowering.preferred_machine import whole_matches
 from guideway.lowering.regex import lower_regex, lower_search
-from guideway.lowering.unicode import character
+from guideway.lowering.utf8 import character
 from guideway.syntax.regex import parse_regex
 from guideway.syntax.regex_tree import Back, Mode, Pattern
 from guideway.syntax.sources import Dialect

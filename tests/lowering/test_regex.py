@@ -15,7 +15,7 @@ from guideway.lowering.expr import EMPTY, EPSILON, both, complement, concat, lit
 from guideway.lowering.json_text import spell_character
 from guideway.lowering.nodes import Expr, Repeat
 from guideway.lowering.regex import lower_regex, lower_search
-from guideway.lowering.unicode import TEXT, TEXT_CHAR, CodePoints, character, inverse, points
+from guideway.lowering.utf8 import TEXT, TEXT_CHAR, CodePoints, character, inverse, points
 from guideway.syntax.regex import parse_regex
 from regex_samples import ANCHORED, ANCHORS, PATTERNS, TEXTS, oracle, reader, trees
 from shares import one_in

@@ -5,7 +5,7 @@ from hypothesis import strategies as st
 
 from guideway.lowering.expr import EMPTY, byte_set, concat
 from guideway.lowering.nodes import Alt, Bytes, Concat, Expr
-from guideway.lowering.unicode import (
+from guideway.lowering.utf8 import (
     ALL,
     LAST,
     SCALARS,

@@ -7,7 +7,7 @@ from decimal import Decimal
 from hypothesis import assume, given
 from hypothesis import strategies as st
 
-from guideway.syntax.python_types_formats import decimals, integers, numerals, ordered
+from guideway.syntax.numerals import decimals, integers, numerals, ordered
 
 COUNTS = st.integers(0, 40) | st.integers(0, 3000)
 AMOUNTS = st.decimals(-300, 300, places=2) | st.sampled_from([Decimal(0), Decimal("-0.0")])

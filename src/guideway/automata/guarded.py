@@ -13,9 +13,6 @@ from guideway.automata.least import NOTHING, Ways, Word, has_read, nearest, opti
 from guideway.errors import LimitError
 from guideway.lowering.expr import EPSILON, UNSURE, ahead, both, concat, looking
 from guideway.lowering.fuel import paying
-from guideway.lowering.lark import Place, Places
-from guideway.lowering.lark_plans import Frame
-from guideway.lowering.lark_scanners import DONE, FIRST, Control, Pushdown
 from guideway.lowering.nodes import (
     Ahead,
     Alt,
@@ -28,6 +25,7 @@ from guideway.lowering.nodes import (
     Stop,
     Unsure,
 )
+from guideway.lowering.pushdown import DONE, FIRST, Control, Frame, Pushdown, Stacked
 from guideway.lowering.regular import least_byte
 
 Leads: TypeAlias = tuple[tuple[int, Expr], ...]  # lookahead by level
@@ -254,9 +252,9 @@ class Passages:
                 return self._together(leads, node)
 
     def _called(self, part: _Part, leads: Leads, node: Call) -> None:
-        pushdown = node.template.pushdown if isinstance(node.template, Places) else None
-        if pushdown is not None:
-            stack = cast("Place", node.argument).stack
+        stacked = node.template if isinstance(node.template, Stacked) else None
+        if stacked is not None and stacked.pushdown is not None:
+            pushdown, stack = stacked.pushdown, stacked.stack(node.argument)
             self._ask(leads, _Spot(pushdown, FIRST, stack), _Asking(part))
         elif node.looks and self._most < MOST:  # calls may lead to others without end
             self._calls.append(part)

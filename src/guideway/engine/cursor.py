@@ -18,7 +18,7 @@ from typing import Final, TypeAlias, final
 import numpy as np
 
 from guideway.constraints.compiled import CompiledConstraint, DecodeState
-from guideway.engine.limits import longest_path
+from guideway.constraints.longest_path import longest_path
 from guideway.masks.forest import Row, pack
 from guideway.sampling.watermarks.positions import forced
 from guideway.vocabulary.healing import across

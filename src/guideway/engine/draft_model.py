@@ -14,8 +14,9 @@ from jaxtyping import Float
 from torch import Tensor
 
 from guideway.engine.cursor import text_row
-from guideway.engine.drafts import NO_DRAFT, Draft, Origin, Walk
+from guideway.engine.drafts import Walk
 from guideway.engine.ensemble import Ensemble, EnsembleCache, Logits
+from guideway.engine.pages import NO_DRAFT, Draft, Origin
 from guideway.engine.prompt import PromptReader
 from guideway.engine.sequence import Sequence
 from guideway.engine.step import Batch, take

@@ -22,8 +22,9 @@ from numpy.typing import NDArray
 from torch import Tensor
 from torch.nn.functional import cross_entropy, linear, silu
 
-from guideway.engine.drafts import NO_DRAFT, Draft, Walk
+from guideway.engine.drafts import Walk
 from guideway.engine.model import HiddenModel
+from guideway.engine.pages import NO_DRAFT, Draft
 from guideway.engine.sequence import Sequence
 from guideway.errors import ModelError
 

@@ -11,7 +11,8 @@ from weakref import WeakKeyDictionary
 
 from torch import Tensor
 
-from guideway.engine.drafts import NO_DRAFT, Draft, Drafter, Lookup, Origin, Seeing
+from guideway.engine.drafts import Drafter, Lookup, Seeing
+from guideway.engine.pages import NO_DRAFT, Draft, Origin
 from guideway.engine.sequence import Sequence
 
 MOST: Final = 24  # drafted tokens that one forward reads in each row

@@ -9,10 +9,10 @@ from typing import final
 import torch
 from torch import Tensor
 
-from guideway.engine.drafts import NO_DRAFT, Draft
 from guideway.engine.draw import Drawn, Plan, draw
 from guideway.engine.ensemble import Ensemble, EnsembleCache, Logits, States
 from guideway.engine.marking import Marking
+from guideway.engine.pages import NO_DRAFT, Draft
 from guideway.engine.request import Event
 from guideway.engine.sequence import Sequence
 from guideway.engine.speculation import MOST, Speculation

@@ -22,7 +22,7 @@ from numpy.typing import NDArray
 from guideway.api.prompts import read_source
 from guideway.constraints.compile import compile as compile_source
 from guideway.constraints.compiled import CompiledConstraint
-from guideway.engine.limits import FUEL, longest_path
+from guideway.constraints.longest_path import FUEL, longest_path
 from guideway.errors import LimitError, ModelError, SourceError, TokenRejected, UnsupportedError
 from guideway.integrations.prefixes import Outside, Prefixes
 from guideway.integrations.transformers_call import Call, running_call

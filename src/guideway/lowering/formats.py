@@ -9,7 +9,7 @@ from typing import Final, final
 
 from guideway.lowering.expr import EMPTY, EPSILON, alt, both, complement, concat, optional, repeat
 from guideway.lowering.nodes import Expr, Lower, Match
-from guideway.lowering.unicode import CodePoints, points, union
+from guideway.lowering.utf8 import CodePoints, points, union
 
 _LEAP = "(?:0[48]|[2468][048]|[13579][26])"  # two digits divisible by 4, except 00
 _YEAR = r"(?:[1-9]\d{3}|0[1-9]\d\d|00[1-9]\d|000[1-9])"

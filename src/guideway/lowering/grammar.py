@@ -10,9 +10,9 @@ from guideway.lowering.expr import EMPTY, EPSILON, alt, concat, either, literal,
 from guideway.lowering.fuel import spend
 from guideway.lowering.nodes import Expr, Rule
 from guideway.lowering.regular import parts_of
-from guideway.lowering.unicode import character, inverse, union
+from guideway.lowering.utf8 import character, inverse, union
+from guideway.lowering.values import by_identity
 from guideway.syntax.gbnf import Alternative, Atom, Characters, Grammar, Item, Name, Terminal, Word
-from guideway.syntax.source import by_identity
 
 
 @final

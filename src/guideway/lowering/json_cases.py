@@ -32,7 +32,7 @@ from guideway.lowering.json_formulas import (
     leaf,
     named,
 )
-from guideway.syntax.source import by_value
+from guideway.lowering.values import by_value
 
 MOST = 24
 _TRIED = 16  # options per case: most exclude themselves

@@ -38,8 +38,8 @@ from guideway.lowering.json_formulas import (
     shorter,
 )
 from guideway.lowering.nodes import Expr
+from guideway.lowering.values import by_value
 from guideway.syntax.json_schema_tree import KINDS, Address, Document, Kind, Objects, Schema
-from guideway.syntax.source import by_value
 
 _FEW: Final = 4  # denied values that are expanded
 _LEVELS: Final = 64  # levels of nesting above which values cost fuel

@@ -8,6 +8,7 @@ from typing import Any, ClassVar, Final, Protocol, TypeAlias, TypeVar, cast, fin
 from guideway.lowering.fuel import spend
 from guideway.lowering.nodes import Expr, Interned
 from guideway.lowering.numbers import read_number
+from guideway.lowering.values import by_identity, by_value
 from guideway.syntax.json_schema_tree import (
     Address,
     Document,
@@ -18,7 +19,6 @@ from guideway.syntax.json_schema_tree import (
     kind_of,
 )
 from guideway.syntax.json_text import Json, read_deep
-from guideway.syntax.source import by_identity, by_value
 
 
 class Atom(Protocol):

@@ -29,11 +29,11 @@ from guideway.lowering.json_text import Spelling
 from guideway.lowering.nodes import And, Expr, Not, Rule
 from guideway.lowering.regex import lower_search
 from guideway.lowering.regular import contains, parts_of
-from guideway.lowering.unicode import TEXT
+from guideway.lowering.utf8 import TEXT
+from guideway.lowering.values import by_value
 from guideway.syntax.json_schema_parts import is_plain_pattern
 from guideway.syntax.regex_finding import parsed, words_of_pattern
 from guideway.syntax.regex_tree import Pattern
-from guideway.syntax.source import by_value
 
 _found: "WeakKeyDictionary[Expr, Pattern]" = WeakKeyDictionary()
 _parts: "WeakKeyDictionary[Expr, frozenset[Expr]]" = WeakKeyDictionary()  # of what has any of many

@@ -56,7 +56,7 @@ from guideway.lowering.json_progress import Judge, Pairs, Progress
 from guideway.lowering.json_text import QUOTE, JsonStyle
 from guideway.lowering.nodes import Answers, Expr, Least, Look
 from guideway.lowering.regular import SOMETHING
-from guideway.syntax.source import by_value
+from guideway.lowering.values import by_value
 
 _MOST = 1 << 16  # cached questions
 _EACH = 8  # cached answers to each

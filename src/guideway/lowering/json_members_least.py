@@ -37,7 +37,7 @@ from guideway.lowering.json_keysets import KeyClass, Keysets, Unnamed, said_by_c
 from guideway.lowering.json_objects import Extras
 from guideway.lowering.json_progress import Pairs
 from guideway.lowering.nodes import Expr
-from guideway.syntax.source import by_value
+from guideway.lowering.values import by_value
 
 _KEPT: Final = 16  # ways of one kind of object, most recently used first
 _TRIED: Final = 6

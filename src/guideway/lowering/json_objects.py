@@ -44,7 +44,7 @@ from guideway.lowering.json_progress import now, unlike_member
 from guideway.lowering.json_text import QUOTE, JsonStyle, Spelling, words_of
 from guideway.lowering.nodes import Alt, Call, Concat, Expr, Least, Look, Rule
 from guideway.lowering.regular import SOMETHING, derivative, soon_endless, surely_open
-from guideway.syntax.source import by_identity, by_value
+from guideway.lowering.values import by_identity, by_value
 
 Key = TypeVar("Key")
 Made = TypeVar("Made")

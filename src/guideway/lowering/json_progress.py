@@ -43,7 +43,7 @@ from guideway.lowering.json_formulas import (
     replace,
 )
 from guideway.lowering.nodes import Expr, Least
-from guideway.syntax.source import by_value
+from guideway.lowering.values import by_value
 
 MOST_PAIRS = 1 << 10
 _MOST_KNOWN = 1 << 16

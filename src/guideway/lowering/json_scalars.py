@@ -46,7 +46,8 @@ from guideway.lowering.numbers import (
 )
 from guideway.lowering.regex import lower_regex, lower_search
 from guideway.lowering.regular import apart_by_bytes
-from guideway.lowering.unicode import SCALARS
+from guideway.lowering.utf8 import SCALARS
+from guideway.lowering.values import by_value
 from guideway.syntax.json_schema_resources import JSON_TEXT, LATEST, Draft
 from guideway.syntax.json_schema_tree import (
     Bound,
@@ -58,7 +59,6 @@ from guideway.syntax.json_schema_tree import (
 )
 from guideway.syntax.regex import parse_regex
 from guideway.syntax.regex_tree import Pattern
-from guideway.syntax.source import by_value
 
 
 def in_lengths(formula: Formula, character: Expr) -> Expr | None:

@@ -47,14 +47,7 @@ from guideway.lowering.nodes import (
     Template,
     Unsure,
 )
-from guideway.lowering.unicode import (
-    SCALARS,
-    CodePoints,
-    character,
-    difference,
-    intersection,
-    points,
-)
+from guideway.lowering.utf8 import SCALARS, CodePoints, character, difference, intersection, points
 from guideway.syntax.json_schema_source import JsonSchema
 from guideway.syntax.json_style import Whitespace
 

@@ -17,7 +17,6 @@ from guideway.lowering.expr import (
     ANYTHING,
     EMPTY,
     EPSILON,
-    Uncaptured,
     ahead,
     alt,
     byte_set,
@@ -29,16 +28,16 @@ from guideway.lowering.expr import (
 from guideway.lowering.grammar import lower_grammar, unending
 from guideway.lowering.lark_plans import (
     Automaton,
-    Frame,
     always_completed,
     check_length,
     least_texts,
 )
-from guideway.lowering.lark_scanners import Pushdown, Scanners, Way
+from guideway.lowering.lark_scanners import LarkPushdown, Scanners, Way
 from guideway.lowering.lark_terminals import is_last, limited, said_of, shortest_words, takes_lines
 from guideway.lowering.meets import solid
 from guideway.lowering.nodes import Ahead, Expr, Least, Look
 from guideway.lowering.preferred import Exit, exits
+from guideway.lowering.pushdown import Frame, Stacked
 from guideway.lowering.regular import Remainders, byte_classes, derivative, least_byte
 from guideway.syntax.gbnf import Alternative, Grammar, Item, Name, Terminal
 from guideway.syntax.lark_errors import (
@@ -429,7 +428,7 @@ def lower_lark_contextual(grammar: LarkGrammar, parts: Mapping[str, Expr] | None
 
 
 @final
-class Places(Uncaptured):
+class Places(Stacked):
     """The template of one grammar; its arguments are places and partly read newlines.
 
     `level` is its lookahead level, `items` the terminals that begin a block and their widths.
@@ -465,7 +464,7 @@ class Places(Uncaptured):
         self._unfolded: dict[Place | ReadLine, Expr] = {}
         self._free: dict[int, Freedom | None] = {}
         self.start = Place(self._automaton.start, 0, (0,))
-        self.pushdown = Pushdown(self.table, self.ways) if told is None else None
+        self.pushdown = LarkPushdown(self.table, self.ways) if told is None else None
 
     def unending(self) -> UnsatisfiableError:
         """The error for a grammar without any text."""
@@ -476,6 +475,9 @@ class Places(Uncaptured):
             said = f"{', '.join(declared)} declared, and nothing says what that matches"
             return UnsatisfiableError(f"no text ends: {said}", conflict=tuple(declared))
         return unending([each for each in rules if each not in least and not each.startswith("__")])
+
+    def stack(self, argument: Hashable) -> Frame:
+        return cast("Place", argument).stack
 
     def rest(self, place: Place) -> Expr:
         """All texts from a place."""

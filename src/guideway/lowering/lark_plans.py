@@ -5,10 +5,10 @@ from functools import cached_property
 from heapq import heapify, heappop, heappush
 from itertools import chain
 from typing import Final, TypeAlias, final
-from weakref import WeakValueDictionary
 
 from guideway.errors import LimitError
 from guideway.lowering.fuel import spend
+from guideway.lowering.pushdown import Frame
 from guideway.syntax.lark_errors import END, Indentation, LarkGrammar, LarkTable, Production
 
 LONGEST: Final = 1 << 20  # characters of the shortest text, which must be constructible
@@ -16,39 +16,6 @@ REMEMBERED: Final = 100_000  # cached answers, cleared when full
 _REDUCTION: Final = 10  # fuel of a reduction: each takes 10 µs
 
 _Spot: TypeAlias = tuple[int, int]  # a state on some stack, and its margin
-
-
-@final
-class Frame:
-    """A stack: its topmost state and the frames below; `margin` characters begin each line.
-
-    `needs` caches `Automaton.needs` of the stacks with one more frame, by state and margin.
-    """
-
-    __slots__ = ("__weakref__", "_above", "below", "depth", "margin", "needs", "state")
-
-    def __init__(self, state: int, below: "Frame | None", margin: int) -> None:
-        self.state, self.below, self.margin = state, below, margin
-        self.depth: int = 0 if below is None else below.depth + 1
-        self.needs: dict[tuple[int, int], int | None] = {}
-        self._above: WeakValueDictionary[tuple[int, int], Frame] | None = None
-
-    def push(self, state: int, margin: int | None = None) -> "Frame":
-        """This stack with one more state, interned."""
-        key = state, self.margin if margin is None else margin
-        if self._above is None:
-            self._above = WeakValueDictionary()
-        found = self._above.get(key)
-        if found is None:
-            found = self._above[key] = Frame(state, self, key[1])
-        return found
-
-    def under(self, count: int) -> "Frame":
-        """The stack without its `count` topmost states."""
-        frame = self
-        while count and frame.below is not None:
-            frame, count = frame.below, count - 1
-        return frame
 
 
 @final

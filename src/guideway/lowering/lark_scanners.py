@@ -1,7 +1,6 @@
 """The terminal that Lark's contextual lexer takes, and the pushdown system of its parser."""
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from functools import cached_property, reduce
 from itertools import repeat
 from typing import Final, final
@@ -10,8 +9,9 @@ from guideway.lowering.expr import ANYTHING, EPSILON, ahead, alt, complement, co
 from guideway.lowering.lark_terminals import Named, Rivals, Terminal, one_word, shortest_beginnings
 from guideway.lowering.nodes import Expr
 from guideway.lowering.preferred import Exit
+from guideway.lowering.pushdown import DONE, FIRST, Control, Move
+from guideway.lowering.values import by_identity
 from guideway.syntax.lark_errors import END, LarkGrammar, LarkTable
-from guideway.syntax.source import by_identity
 
 MANY_STRINGS: Final = 16  # more rivals become one guard
 _MANY_REGEXES: Final = 32  # 490 like /[a-z]+1x?/, one guard each, took 15 s to be refused
@@ -304,38 +304,12 @@ class Scanners:
         return found
 
 
-@final
-@dataclass(frozen=True, slots=True)
-class Control:
-    """Control state: the given terminal, the rule in reduction, its states left to pop."""
-
-    terminal: str | None = None
-    rule: str | None = None
-    left: int = 0
-
-
-FIRST: Final = Control()
-"""Control that has to read something."""
-
-DONE: Final = Control(END, END)
-"""Control after acceptance."""
-
 _NEXT: Final = Control(left=-1)  # after a terminal: the text may end
 
 
 @final
-@dataclass(frozen=True, slots=True)
-class Move:
-    """A transition: the text read, the next control, and the states that replace the topmost."""
-
-    text: Expr
-    after: Control
-    states: tuple[int, ...]
-
-
-@final
-class Pushdown:
-    """The moves of one automaton."""
+class LarkPushdown:
+    """The `Pushdown` of a Lark automaton."""
 
     def __init__(self, table: LarkTable, ways: Callable[[int], Sequence[Way]]) -> None:
         self._table, self._ways = table, ways

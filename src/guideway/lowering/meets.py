@@ -20,14 +20,14 @@ from guideway.lowering.expr import (
     stop,
 )
 from guideway.lowering.nodes import Alt, And, Concat, Expr, Not, Repeat, rebuilt
-from guideway.lowering.unicode import TEXT, TEXT_CHAR
+from guideway.lowering.utf8 import TEXT, TEXT_CHAR
 
 
 def among_texts(root: Expr) -> Expr:
     r"""A regular expression with the same texts; it may have other byte strings.
 
     >>> from guideway.lowering.expr import literal
-    >>> from guideway.lowering.unicode import TEXT
+    >>> from guideway.lowering.utf8 import TEXT
     >>> among_texts(concat(literal("a"), TEXT)) is concat(literal("a"), ANYTHING)
     True
     >>> among_texts(TEXT) is ANYTHING, among_texts(literal("a")) is literal("a")

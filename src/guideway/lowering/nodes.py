@@ -8,7 +8,7 @@ from typing import Any, ClassVar, Final, Generic, Protocol, TypeAlias, TypeVar, 
 
 from guideway.errors import GuidewayError
 from guideway.lowering.fuel import spend
-from guideway.syntax.source import by_identity
+from guideway.lowering.values import by_identity
 
 Least: TypeAlias = "Callable[[Expr], bytes | None]"
 

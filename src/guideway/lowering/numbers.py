@@ -26,7 +26,7 @@ from guideway.lowering.nodes import Expr, Rule
 from guideway.lowering.regex import lower_regex
 from guideway.syntax.json_schema_tree import MOST_RESTS, Bound, Numbers, factor_of, without_zeros
 from guideway.syntax.json_text import MAX_DIGITS
-from guideway.syntax.python_types_formats import numerals, unsigned_to
+from guideway.syntax.numerals import numerals, unsigned_to
 from guideway.syntax.regex import parse_regex
 
 DIGIT = byte_set(b"0123456789")

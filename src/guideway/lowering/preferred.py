@@ -39,14 +39,9 @@ from guideway.lowering.preferred_machine import (
 from guideway.lowering.preferred_program import Ahead, Behind, Guard, program
 from guideway.lowering.regex import lower_regex
 from guideway.lowering.special import MARKS
-from guideway.lowering.unicode import (
-    CodePoints,
-    character,
-    intersection,
-    leaf_points,
-    literal_points,
-    word_points,
-)
+from guideway.lowering.unicode import leaf_points, literal_points, word_points
+from guideway.lowering.utf8 import CodePoints, character, intersection
+from guideway.lowering.values import by_value
 from guideway.syntax.regex_tree import (
     Alternation,
     Anchor,
@@ -64,7 +59,6 @@ from guideway.syntax.regex_tree import (
     nodes_of,
 )
 from guideway.syntax.regex_tree import Sequence as Parts
-from guideway.syntax.source import by_value
 
 MANY_WORDS: Final = 32
 MOST_SOLVED: Final = 64  # states: larger automata keep the pattern's own form where it is right

@@ -24,7 +24,7 @@ from guideway.lowering.preferred_program import (
     whole_program,
 )
 from guideway.lowering.regular import derivative
-from guideway.lowering.unicode import CodePoints
+from guideway.lowering.utf8 import CodePoints
 from guideway.syntax.regex_tree import Pattern
 from guideway.syntax.source import describe_place
 
@@ -614,7 +614,7 @@ class NotByParts(Exception):  # noqa: N818  it says how to go on, and is no erro
 def whole_matches(pattern: Pattern, search: bool, spell: Callable[[CodePoints], Expr]) -> Expr:
     """The texts that `pattern` matches as a whole.
 
-    >>> from guideway.lowering.unicode import character
+    >>> from guideway.lowering.utf8 import character
     >>> from guideway.syntax.regex import parse_regex
     >>> texts = whole_matches(parse_regex("(?:ab(?=ba)|ba)*"), False, character)
     >>> from guideway.lowering.regular import contains

@@ -19,15 +19,8 @@ from guideway.lowering.fuel import spend
 from guideway.lowering.nodes import Expr
 from guideway.lowering.regular import derivative
 from guideway.lowering.texts import written_out
-from guideway.lowering.unicode import (
-    SCALARS,
-    CodePoints,
-    leaf_points,
-    literal_points,
-    points,
-    union,
-    word_points,
-)
+from guideway.lowering.unicode import leaf_points, literal_points, word_points
+from guideway.lowering.utf8 import SCALARS, CodePoints, points, union
 from guideway.syntax.regex_tree import (
     Alternation,
     Anchor,

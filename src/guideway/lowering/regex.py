@@ -23,14 +23,8 @@ from guideway.lowering.nodes import Concat, Expr
 from guideway.lowering.nodes import Repeat as Counted
 from guideway.lowering.preferred_machine import NotByParts, whole_matches
 from guideway.lowering.texts import written_out
-from guideway.lowering.unicode import (
-    SCALARS,
-    CodePoints,
-    character,
-    leaf_points,
-    literal_points,
-    points,
-)
+from guideway.lowering.unicode import leaf_points, literal_points
+from guideway.lowering.utf8 import SCALARS, CodePoints, character, points
 from guideway.syntax.regex_tree import (
     Alternation,
     Anchor,

@@ -35,7 +35,7 @@ from guideway.lowering.meets import Decider, Operand, meet
 from guideway.lowering.nodes import Expr
 from guideway.lowering.regex import lower_regex
 from guideway.lowering.special import special
-from guideway.lowering.unicode import TEXT
+from guideway.lowering.utf8 import TEXT
 from guideway.syntax.gbnf import parse_gbnf, tokens_of
 from guideway.syntax.json_schema_source import JsonSchema
 from guideway.syntax.lark_reader import read_lark

@@ -7,14 +7,8 @@ from typing import TypeAlias
 
 from guideway.errors import GuidewayError
 from guideway.lowering.fuel import spend
-from guideway.lowering.unicode import (
-    SCALARS,
-    CodePoints,
-    intersection,
-    leaf_points,
-    literal_points,
-    members,
-)
+from guideway.lowering.unicode import leaf_points, literal_points, members
+from guideway.lowering.utf8 import SCALARS, CodePoints, intersection
 from guideway.syntax.regex_tree import (
     Alternation,
     Back,

@@ -10,11 +10,11 @@ from numpy.typing import NDArray
 
 from guideway.lowering.expr import ALL_BYTES, ANYTHING, EPSILON, byte_set
 from guideway.lowering.lark import Freedom, Place, Places, ReadLine
-from guideway.lowering.lark_plans import Frame
 from guideway.lowering.lark_scanners import Way
 from guideway.lowering.lark_terminals import firsts, one_word
 from guideway.lowering.nodes import Expr
 from guideway.lowering.preferred import Exit
+from guideway.lowering.pushdown import Frame
 from guideway.masks.arena import Arena
 from guideway.masks.kernels import layout as at
 from guideway.masks.lexicon import Lexicon

@@ -8,8 +8,8 @@ from guideway.automata.derivative import Derivatives
 from guideway.errors import LimitError
 from guideway.lowering.expr import EPSILON, ahead, concat, literal, repeat
 from guideway.lowering.json_text import is_choice_of_words
-from guideway.lowering.lark_plans import Frame
 from guideway.lowering.nodes import Alt, Concat, Expr, Repeat, Rule, Stop
+from guideway.lowering.pushdown import Frame
 from guideway.masks.arena import Arena
 from guideway.masks.kernels import layout as at
 from guideway.masks.kernels.layout import NULLABLE, SHARED

@@ -6,6 +6,7 @@ from typing import Any, Final, TypeAlias, cast, final
 from urllib.parse import quote, unquote
 
 from guideway.errors import SourceError, UnsupportedError
+from guideway.lowering.values import by_identity
 from guideway.syntax.json_schema_resources import (
     JSON_TEXT,
     LATEST,
@@ -42,7 +43,6 @@ from guideway.syntax.json_schema_verdicts import VALUED
 from guideway.syntax.json_text import Json, extend, find, read_json, show, steps, walk, write_json
 from guideway.syntax.names import did_you_mean
 from guideway.syntax.regex_tree import Pattern
-from guideway.syntax.source import by_identity
 
 Bindings: TypeAlias = tuple[tuple[str, Resource], ...]
 

@@ -9,12 +9,12 @@ from itertools import chain
 from typing import Any, Final, Literal, TypeAlias, cast, final
 
 from guideway.errors import SourceError, UnsupportedError
+from guideway.lowering.values import by_identity, by_value
 from guideway.syntax.json_schema_resources import Draft, asserted
 from guideway.syntax.json_text import Json, extend, show
 from guideway.syntax.names import did_you_mean
 from guideway.syntax.regex_finding import parsed
 from guideway.syntax.regex_tree import Pattern
-from guideway.syntax.source import by_identity, by_value
 
 Address: TypeAlias = str
 Kind: TypeAlias = Literal["null", "boolean", "number", "string", "array", "object"]

@@ -9,9 +9,14 @@ from enum import Enum
 from typing import Final, cast
 
 from guideway.errors import brief, warn
-from guideway.syntax.json_schema_resources import READ
 
 _LONGEST: Final = 2_000  # characters; longer texts are not checked
+_KEYWORDS: Final = frozenset(  # one of these in almost every schema
+    (
+        *("$schema", "$ref", "type", "properties", "required", "items", "enum", "const"),
+        *("anyOf", "oneOf", "allOf", "not"),
+    )
+)
 _PATTERN: Final = re.compile(
     r"""
       \\[dDsSwWbB]                          # \d
@@ -128,7 +133,7 @@ def _is_schema(text: str) -> bool:
         return False
     with suppress(ValueError, RecursionError):
         value = json.loads(text)
-        return isinstance(value, dict) and not READ.keys().isdisjoint(
+        return isinstance(value, dict) and not _KEYWORDS.isdisjoint(
             cast("dict[str, object]", value)
         )
     return False

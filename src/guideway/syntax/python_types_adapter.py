@@ -38,6 +38,7 @@ from typing_extensions import ReadOnly, TypedDict
 from guideway.errors import GuidewayError, LimitError, SourceError, UnsupportedError
 from guideway.syntax.json_schema_resources import JSON_TEXT
 from guideway.syntax.json_text import walk
+from guideway.syntax.numerals import whole
 from guideway.syntax.python_types_containers import CONTAINERS, HASHED, OBJECTS, fields_of
 from guideway.syntax.python_types_formats import (
     BASE64,
@@ -45,7 +46,6 @@ from guideway.syntax.python_types_formats import (
     BYTE_SIZE,
     ascii_digits,
     base64_texts,
-    whole,
 )
 from guideway.syntax.python_types_hooks import (
     ENCODED,

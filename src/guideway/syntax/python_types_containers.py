@@ -7,14 +7,8 @@ from typing import Any, TypeAlias, cast, final
 
 from pydantic_core import SchemaError, SchemaValidator, ValidationError
 
-from guideway.syntax.python_types_formats import (
-    BOUNDS,
-    FINITE,
-    LONGEST_INTEGER,
-    bounds_of,
-    integers,
-    whole,
-)
+from guideway.syntax.numerals import LONGEST_INTEGER, integers, whole
+from guideway.syntax.python_types_formats import BOUNDS, FINITE, bounds_of
 from guideway.syntax.python_types_hooks import is_hidden, is_json, unwrapped
 from guideway.syntax.python_types_place import Core, Place, Read, Schema, union_parts
 from guideway.syntax.python_types_scalars import literal_values, refuse_long

@@ -10,23 +10,25 @@ from sys import float_info
 from typing import Any, Final, TypeAlias, final
 
 from guideway.syntax.json_text import MAX_DIGITS
+from guideway.syntax.numerals import (
+    FRACTION,
+    NATURAL,
+    either,
+    fraction_from,
+    fraction_to,
+    numerals,
+    ordered,
+    whole,
+)
 from guideway.syntax.python_types_formats import (
     BASE64_URL,
     BOUNDS,
     FINITE,
-    FRACTION,
-    NATURAL,
     base64_texts,
     bounds_of,
     decimal_patterns,
-    either,
-    fraction_from,
-    fraction_to,
     multiples,
-    numerals,
-    ordered,
     read_url,
-    whole,
     written,
 )
 from guideway.syntax.python_types_hooks import LENGTHS

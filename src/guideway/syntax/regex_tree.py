@@ -6,7 +6,8 @@ from dataclasses import dataclass, field, replace
 from typing import Literal, TypeAlias, TypeVar, assert_never, final
 
 from guideway.errors import SourceError, UnsupportedError
-from guideway.syntax.source import Cursor, by_value
+from guideway.lowering.values import by_value
+from guideway.syntax.source import Cursor
 from guideway.syntax.sources import DIALECTS, Dialect, check_option
 
 AnchorKind: TypeAlias = Literal["text start", "line start", "text end", "line end", "last line end"]

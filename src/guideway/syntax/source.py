@@ -4,11 +4,10 @@ import pickle
 import re
 import sys
 from collections.abc import Callable
-from dataclasses import dataclass, field
 from json import detect_encoding
 from os import PathLike
 from pathlib import Path
-from typing import TypeVar, cast, dataclass_transform, final
+from typing import cast, final
 
 from guideway.errors import LimitError, SourceError, UnsupportedError, brief
 
@@ -107,21 +106,6 @@ def decode_json(content: bytes, what: str) -> str:
         return content.decode(detect_encoding(content)).removeprefix(MARK)
     except UnicodeDecodeError as error:
         raise SourceError(f"{what} cannot be decoded: {error}") from None
-
-
-_Class = TypeVar("_Class")
-
-
-@dataclass_transform(eq_default=False, frozen_default=True, field_specifiers=(field,))
-def by_identity(cls: type[_Class]) -> type[_Class]:
-    """A dataclass with slots and weak references, equal only to itself."""
-    return dataclass(slots=True, eq=False, weakref_slot=True)(cls)
-
-
-@dataclass_transform(eq_default=True, frozen_default=True, field_specifiers=(field,))
-def by_value(cls: type[_Class]) -> type[_Class]:
-    """A dataclass with slots, equal and hashed by its fields."""
-    return dataclass(slots=True, unsafe_hash=True)(cls)
 
 
 def check_pickled(value: object, what: str) -> None:

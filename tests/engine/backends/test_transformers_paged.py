@@ -10,7 +10,7 @@ import torch
 
 import small_models
 from guideway.engine.backends.transformers_paged import PAGE, TransformersPages
-from guideway.engine.paged import Due
+from guideway.engine.pages import Due
 from guideway.errors import UnsupportedError
 
 

@@ -22,9 +22,8 @@ from jaxtyping import Float
 from torch import Tensor
 
 from guideway.engine.backends.transformers import TransformersModel
-from guideway.engine.drafts import NO_DRAFT, Draft
 from guideway.engine.model import LanguageModel
-from guideway.engine.paged import Choose, Drafted, Due, Tokens, undrafted
+from guideway.engine.pages import NO_DRAFT, Choose, Draft, Drafted, Due, Tokens, undrafted
 from guideway.errors import UnsupportedError
 
 PAGE: Final = 32  # tokens of a block; only whole blocks are shared
