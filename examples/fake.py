@@ -11,7 +11,7 @@ from typing import Literal
 from pydantic import BaseModel, Field
 
 import guideway as gw
-from guideway.engine.fake import FakeModel
+from guideway.models.fake import FakeModel
 
 
 class Temperature(BaseModel):

@@ -23,7 +23,7 @@ import math
 import torch
 
 import guideway as gw
-from guideway.engine.fake import FakeModel
+from guideway.models.fake import FakeModel
 
 BITS = gw.Vocabulary([b"0", b"1", b"<end>"], eos_ids={2})
 PROMPT = "Review: I loved every minute of it.\nThe reviewer is"

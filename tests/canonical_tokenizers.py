@@ -7,7 +7,7 @@ from tokenizers import Tokenizer
 
 import guideway as gw
 from guideway.vocabulary.backend import Backend
-from guideway.vocabulary.cutter import Cutter
+from guideway.vocabulary.canonical.tokens import Cutter
 from small_tokenizers import BYTE_LEVEL, added, bpe, tokenizer
 
 LLAMA3: Final = (

@@ -9,8 +9,8 @@ import torch
 from pydantic import BaseModel
 
 import guideway as gw
-from guideway.engine.backends.transformers import TransformersModel
-from guideway.engine.capture import STRATEGIES, Strategy
+from guideway.generation.captured.capture import STRATEGIES, Strategy
+from guideway.models.transformers import TransformersModel
 from small_models import tiny
 
 

@@ -50,7 +50,18 @@ settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "ci"))
 # stages that are marked `untraced`, and whatever is set up for either.
 HERE: Final = Path(__file__).parent
 CACHED: Final = type(functools.cache(len))
-STAGES: Final = ("syntax", "lowering", "automata", "vocabulary", "masks", "constraints")
+STAGES: Final = (
+    "language",
+    "sources",
+    "regex",
+    "json_schema",
+    "context_free",
+    "python_types",
+    "chat",
+    "vocabulary",
+    "automaton",
+    "constraint",
+)
 TRACED: Final = (*STAGES, "laws/test_constraint.py", "test_wrong_inputs.py")
 
 
@@ -92,7 +103,7 @@ FULL: Final = pytest.StashKey[bool]()  # whether tests that are not traced have 
 
 def forget_answers() -> None:
     """What tests that are not traced have left in caches, a traced one would not run for."""
-    caches = sys.modules.get("guideway.constraints.caches")
+    caches = sys.modules.get("guideway.constraint.caches")
     if caches is not None:
         caches.clear_cache()
     for name, module in list(sys.modules.items()):
@@ -108,9 +119,9 @@ LONG: Final = (
     "model",
     "test_hostile.py",
     "suites",
-    "engine/backends",
-    "engine/search",
-    "engine/test_marking.py",
+    "models",
+    "search",
+    "generation/test_marking.py",
     "cli",
     "api/test_watermark.py",
     "integrations",

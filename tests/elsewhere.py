@@ -9,7 +9,7 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from guideway.engine.fake import FakeModel
+from guideway.models.fake import FakeModel
 
 
 class Elsewhere:

@@ -1,19 +1,19 @@
-"""Pages without a cache: what `engine.pages.Pages` promises, in the simplest way."""
+"""Pages without a cache: what `models.pages.Pages` promises, in the simplest way."""
 
 from collections.abc import Container
 from collections.abc import Sequence as Texts
 from typing import Any
 
-from guideway.engine.model import LanguageModel
-from guideway.engine.pages import NO_DRAFT, Choose, Drafted, Due, undrafted
+from guideway.models.pages import NO_DRAFT, Choose, Drafted, Due, undrafted
+from guideway.models.protocol import LanguageModel
 
 
 class FakePages:
     """Pages without a cache, for tests: models read each text anew, and prompts in chunks.
 
     Example:
-        >>> from guideway.engine.fake import FakeModel
-        >>> from guideway.vocabulary.spellings import Vocabulary
+        >>> from guideway.models.fake import FakeModel
+        >>> from guideway.vocabulary.vocabulary import Vocabulary
         >>> vocabulary = Vocabulary([b"a", b"b", b"<eos>"], eos_ids={2})
         >>> model = FakeModel.table(vocabulary, [[0, 1, 0], [0, 0, 1], [0, 0, 0]])
         >>> pages = FakePages([model], chunk=2)

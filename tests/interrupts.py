@@ -4,9 +4,9 @@ from collections.abc import Sequence
 
 import pytest
 
-from guideway.engine.fake import FakeModel
-from guideway.engine.request import Completion, Request
-from guideway.engine.search.loop import Searching
+from guideway.generation.row.request import Completion, Request
+from guideway.models.fake import FakeModel
+from guideway.search.loop import Searching
 
 
 def interrupted(model: FakeModel, requests: Sequence[Request]) -> list[list[Completion]]:

@@ -26,10 +26,10 @@ from typing import Any, Final
 
 import jsonschema_specifications
 
-from guideway.automata.derivative import Derivatives
 from guideway.errors import GuidewayError
-from guideway.lowering.json_schema import lower_json_schema
-from guideway.syntax.json_schema_source import JsonSchema
+from guideway.json_schema.lowering import lower_json_schema
+from guideway.json_schema.source import JsonSchema
+from guideway.language.derivative import Derivatives
 from guideway.vocabulary.cache import cache_folder
 from json_schemas import matches
 

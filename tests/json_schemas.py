@@ -14,10 +14,10 @@ import jsonschema_rs
 from hypothesis import strategies as st
 from referencing import Registry
 
-from guideway.automata.derivative import Derivatives
-from guideway.lowering.json_schema import lower_json_schema
-from guideway.lowering.nodes import Expr
-from guideway.syntax.json_schema_source import JsonSchema
+from guideway.json_schema.lowering import lower_json_schema
+from guideway.json_schema.source import JsonSchema
+from guideway.language.derivative import Derivatives
+from guideway.language.nodes import Expr
 
 # No instance fits into any budget of tokens.
 MANY_MEGABYTES: list[dict[str, Any]] = [

@@ -8,14 +8,14 @@ from typing import ClassVar
 
 import lark
 
-from guideway.automata.derivative import Derivatives
-from guideway.lowering.lark import lower_lark
-from guideway.lowering.nodes import Expr
-from guideway.lowering.sources import lower_source
-from guideway.syntax.lark_errors import LarkGrammar
-from guideway.syntax.lark_indenter import ItemIndenter
-from guideway.syntax.lark_reader import read_lark
-from guideway.syntax.lark_source import Lark
+from guideway.constraint.lowering import lower_source
+from guideway.context_free.lark.errors import LarkGrammar
+from guideway.context_free.lark.indenter import ItemIndenter
+from guideway.context_free.lark.lowering import lower_lark
+from guideway.context_free.lark.reader import read_lark
+from guideway.context_free.lark.source import Lark
+from guideway.language.derivative import Derivatives
+from guideway.language.nodes import Expr
 
 PATTERNS = (
     '"a"', '"b"', '"c"', '"ab"', '"aa"', '"abc"', '"ba"', '"a"i', "/a+/", "/[ab]+/", "/[abc]+/",

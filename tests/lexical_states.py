@@ -1,6 +1,6 @@
 """Lexical states made one after the other, as masks make them."""
 
-from guideway.masks.lexicon import Lexicon
+from guideway.automaton.lexer_dfa import Lexicon
 
 
 def spread(states: Lexicon, state: int, most: int) -> None:

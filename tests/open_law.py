@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterable, Sequence
 import torch
 from torch import Tensor
 
-from guideway.engine.fake import FakeModel
+from guideway.models.fake import FakeModel
 
 Law = dict[tuple[int, ...], float]
 

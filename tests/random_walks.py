@@ -3,7 +3,7 @@
 import random
 
 import guideway as gw
-from guideway.constraints.compiled import CompiledConstraint
+from guideway.constraint.compiled import CompiledConstraint
 
 BYTES = gw.Vocabulary([bytes([byte]) for byte in range(256)] + [b"<end>"], eos_ids={256})
 

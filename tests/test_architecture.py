@@ -17,6 +17,7 @@ ROOT = Path(__file__).resolve().parent.parent
 PACKAGE = ROOT / "src" / "guideway"
 MODULES = sorted(PACKAGE.rglob("*.py"))
 LINES_AT_MOST = 800
+MODULES_AT_MOST = 22
 FORBIDDEN = {"utils", "util", "common", "helpers", "helper", "misc", "shared", "lib"}
 TOP_LEVEL = {
     *("src", "grammars", "tests", "examples", "docs", "pyproject.toml", "mkdocs.yml"),
@@ -36,6 +37,11 @@ def tree(path: Path) -> ast.Module:
 def test_a_module_is_short_and_says_first_what_it_is(path: Path) -> None:
     assert len(path.read_text(encoding="utf-8").splitlines()) <= LINES_AT_MOST
     assert ast.get_docstring(tree(path)), "no module docstring"
+
+
+@pytest.mark.parametrize("folder", sorted({path.parent for path in MODULES}), ids=name)
+def test_a_folder_has_few_modules(folder: Path) -> None:
+    assert len({*folder.glob("*.py")} - {folder / "__init__.py"}) <= MODULES_AT_MOST
 
 
 def test_the_lines_of_src_only_fall() -> None:
@@ -65,7 +71,7 @@ def test_the_top_level_holds_what_the_readme_says_and_nothing_else() -> None:
     assert {top for top in tops if not top.startswith(".")} <= TOP_LEVEL
 
 
-def test_every_stage_folder_is_in_the_map_of_the_documentation() -> None:
+def test_every_room_is_in_the_map_of_the_documentation() -> None:
     page = (ROOT / "docs" / "how-it-works.md").read_text(encoding="utf-8")
     mapped = set(re.findall(r"^\| `(\w+)/` \|", page, flags=re.MULTILINE))
     assert mapped == {path.parent.name for path in PACKAGE.glob("*/__init__.py")}

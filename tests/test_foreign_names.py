@@ -88,7 +88,7 @@ CALLED: dict[str, tuple[str, ...] | None] = {
     "transformers.PreTrainedModel.get_decoder": None,
     "transformers.PreTrainedModel.get_output_embeddings": None,
     "transformers.PreTrainedConfig.get_text_config": None,
-    # engine.backends.transformers, engine.backends.growing: caches
+    # models.transformers, models.growing: caches
     "transformers.DynamicCache.reorder_cache": ("self", "beam_idx"),
     "transformers.cache_utils.Cache": ("layers",),
     "transformers.cache_utils.DynamicLayer": (),
@@ -101,7 +101,7 @@ CALLED: dict[str, tuple[str, ...] | None] = {
         "key_states",
         "value_states",
     ),
-    # engine.backends.grouped_attention
+    # models.grouped_attention
     "transformers.integrations.sdpa_attention.sdpa_attention_forward": (
         "module",
         "query",
@@ -124,7 +124,7 @@ CALLED: dict[str, tuple[str, ...] | None] = {
         "use_cache",
         "logits_to_keep",
     ),
-    # engine.backends.transformers_paged, integrations.transformers_batching
+    # models.transformers_paged, integrations.transformers_batching
     f"{PAGED}.continuous_api.ContinuousBatchingManager": (
         "model",
         "generation_config",
@@ -197,7 +197,7 @@ LOCALS: dict[str, tuple[str, ...]] = {
     "_assisted_decoding": ("cur_len",),
 }
 READ = re.compile(r"""\bvalues(?:\.get\(|\[)"(\w+)""")
-# Kinds of core schemas that `syntax.python_types*` and `api.partial` tell apart.
+# Kinds of core schemas that `python_types.source*` and `api.parsing.partial` tell apart.
 KINDS = """
     any none bool int float decimal str bytes date time datetime timedelta literal enum is-instance
     is-subclass callable list tuple set frozenset generator dict function-after function-before
@@ -206,7 +206,7 @@ KINDS = """
     multi-host-url definitions definition-ref uuid complex typed-dict-field
     model-field dataclass-field
 """
-VALIDATORS = {  # `syntax.python_types_hooks` knows these functions of pydantic by name
+VALIDATORS = {  # `python_types.hooks` knows these functions of pydantic by name
     "Secret.__get_pydantic_core_schema__.<locals>.<lambda>": Secret[int],
     "_BaseUrl.__get_pydantic_core_schema__.<locals>.wrap_val": AnyUrl,
 }
@@ -241,7 +241,7 @@ def test_a_name_is_there_and_takes_what_it_is_given(path: str) -> None:
         assert set(required) <= {*parameters}
 
 
-# engine.backends.few_rows, engine.backends.packed: on a CPU
+# models.few_rows, models.packed: on a CPU
 OPERATIONS = {
     "mkldnn._linear_pointwise": "X W B attr scalars algorithm",
     "aten._weight_int8pack_mm": "self mat2 scales",

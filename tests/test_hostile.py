@@ -19,8 +19,8 @@ from typing import Any
 import pytest
 
 import guideway as gw
-from guideway.constraints.compiled import CompiledConstraint
-from guideway.syntax.sources import Source
+from guideway.constraint.compiled import CompiledConstraint
+from guideway.sources.sources import Source
 
 BYTES = gw.Vocabulary([bytes([byte]) for byte in range(256)] + [b"<end>"], eos_ids={256})
 SECONDS = 20  # of the processor; under coverage and on a slow machine .5 s came to 5

@@ -14,9 +14,9 @@ import numpy as np
 import pytest
 
 import guideway as gw
-from guideway.engine.fake import FakeModel
 from guideway.errors import brief
-from guideway.syntax.sources import Source
+from guideway.models.fake import FakeModel
+from guideway.sources.sources import Source
 from small_tokenizers import byte_level
 
 BYTES = gw.Vocabulary([bytes([b]) for b in range(256)] + [b"<end>"], eos_ids={256})

@@ -6,8 +6,8 @@ from typing import Any, Literal, cast
 from pydantic import BaseModel
 
 import guideway as gw
-from guideway.syntax.tool_formats import FORMATS
-from guideway.syntax.tool_literals import Elements
+from guideway.chat.tool_formats import FORMATS
+from guideway.chat.tool_literals import Elements
 
 MARKS = [
     *("<tool_call>", "</tool_call>", "[TOOL_CALLS]", "[ARGS]", "<|channel|>", "<|message|>"),

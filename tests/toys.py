@@ -9,8 +9,8 @@ from itertools import product
 
 from hypothesis import strategies as st
 
-from guideway.automata.derivative import Derivatives
-from guideway.lowering.expr import (
+from guideway.language.derivative import Derivatives
+from guideway.language.expr import (
     EMPTY,
     EPSILON,
     UNSURE,
@@ -24,7 +24,7 @@ from guideway.lowering.expr import (
     literal,
     repeat,
 )
-from guideway.lowering.nodes import (
+from guideway.language.nodes import (
     Alt,
     And,
     Bytes,

@@ -12,12 +12,12 @@ from typing import Any
 import numpy as np
 
 import guideway as gw
-from guideway.automata.derivative import Derivatives
-from guideway.lowering.expr import concat, literal
-from guideway.lowering.nodes import Expr
-from guideway.masks.forest import unpack
-from guideway.masks.rows import Rows
-from guideway.masks.states import States
+from guideway.automaton.plain_masks import Rows
+from guideway.automaton.states import States
+from guideway.automaton.token_tries import unpack
+from guideway.language.derivative import Derivatives
+from guideway.language.expr import concat, literal
+from guideway.language.nodes import Expr
 from real_tokenizers import real_vocabulary
 
 EDGES = (b'"', b"\\", b"}", b"]", b",", b":", b"{", b"u")

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from guideway.api.describe import describe
     from guideway.api.engine import Engine
     from guideway.api.heads import train_heads
-    from guideway.api.lint import lint
+    from guideway.api.linting.lint import lint
     from guideway.api.load import load
     from guideway.api.memory import Memory, memory
     from guideway.api.model import Model
@@ -32,12 +32,15 @@ if TYPE_CHECKING:
     )
     from guideway.api.result import Part, Result
     from guideway.api.watermark import Watermark
-    from guideway.automata.budget import Budget
-    from guideway.constraints.batch import fill_bitmask
-    from guideway.constraints.caches import CacheInfo, cache_info, clear_cache, warmup
-    from guideway.constraints.comparison import Comparison
-    from guideway.constraints.compile import compile
-    from guideway.constraints.matcher import Matcher
+    from guideway.chat.tools import ToolCall, tools
+    from guideway.constraint.batch import fill_bitmask
+    from guideway.constraint.caches import CacheInfo, cache_info, clear_cache, warmup
+    from guideway.constraint.comparison import Comparison
+    from guideway.constraint.compile import compile
+    from guideway.constraint.matcher import Matcher
+    from guideway.context_free.lark.indenter import ItemIndenter
+    from guideway.context_free.lark.source import Lark
+    from guideway.context_free.shipped_sources import grammar
     from guideway.errors import (
         DeadEndError,
         GenerationInterrupted,
@@ -51,16 +54,15 @@ if TYPE_CHECKING:
         UnsatisfiableError,
         UnsupportedError,
     )
+    from guideway.json_schema.source import JsonSchema
+    from guideway.language.budget import Budget
     from guideway.logits.bitmask import allocate_token_bitmask, apply_token_bitmask_inplace
     from guideway.logits.classifier import Classifier
     from guideway.logits.classifier_sources import Lexicon, classifier, fudge
     from guideway.sampling.settings import Sampling
     from guideway.sampling.speculation import best_gamma, expected_speedup
-    from guideway.syntax.json_schema_source import JsonSchema
-    from guideway.syntax.json_style import Whitespace
-    from guideway.syntax.lark_indenter import ItemIndenter
-    from guideway.syntax.lark_source import Lark
-    from guideway.syntax.regions import (
+    from guideway.sources.json_style import Whitespace
+    from guideway.sources.regions import (
         capture,
         regions,
         special,
@@ -70,11 +72,9 @@ if TYPE_CHECKING:
         thinking,
         until,
     )
-    from guideway.syntax.shipped_sources import grammar
-    from guideway.syntax.sources import Choice, Gbnf, Regex, Text, repeat, source
-    from guideway.syntax.tools import ToolCall, tools
+    from guideway.sources.sources import Choice, Gbnf, Regex, Text, repeat, source
     from guideway.vocabulary.healing import heal
-    from guideway.vocabulary.spellings import Vocabulary
+    from guideway.vocabulary.vocabulary import Vocabulary
 
 __version__ = "0.2.0"  # the only place: pyproject.toml reads it
 
@@ -156,61 +156,61 @@ __all__ = [
 ]
 
 HOMES: Final = {
-    "Budget": "guideway.automata.budget",
-    "CacheInfo": "guideway.constraints.caches",
-    "Choice": "guideway.syntax.sources",
+    "Budget": "guideway.language.budget",
+    "CacheInfo": "guideway.constraint.caches",
+    "Choice": "guideway.sources.sources",
     "Classifier": "guideway.logits.classifier",
-    "Comparison": "guideway.constraints.comparison",
+    "Comparison": "guideway.constraint.comparison",
     "DeadEndError": "guideway.errors",
     "Engine": "guideway.api.engine",
-    "Gbnf": "guideway.syntax.sources",
+    "Gbnf": "guideway.sources.sources",
     "GenerationInterrupted": "guideway.errors",
     "GuidewayError": "guideway.errors",
     "GuidewayWarning": "guideway.errors",
     "InvalidValueError": "guideway.errors",
-    "ItemIndenter": "guideway.syntax.lark_indenter",
-    "JsonSchema": "guideway.syntax.json_schema_source",
-    "Lark": "guideway.syntax.lark_source",
+    "ItemIndenter": "guideway.context_free.lark.indenter",
+    "JsonSchema": "guideway.json_schema.source",
+    "Lark": "guideway.context_free.lark.source",
     "Lexicon": "guideway.logits.classifier_sources",
     "LimitError": "guideway.errors",
-    "Matcher": "guideway.constraints.matcher",
+    "Matcher": "guideway.constraint.matcher",
     "Memory": "guideway.api.memory",
     "Model": "guideway.api.model",
     "ModelError": "guideway.errors",
     "Part": "guideway.api.result",
-    "Regex": "guideway.syntax.sources",
+    "Regex": "guideway.sources.sources",
     "Result": "guideway.api.result",
     "Sampling": "guideway.sampling.settings",
     "SourceError": "guideway.errors",
-    "Text": "guideway.syntax.sources",
+    "Text": "guideway.sources.sources",
     "TokenRejected": "guideway.errors",
-    "ToolCall": "guideway.syntax.tools",
+    "ToolCall": "guideway.chat.tools",
     "UnsatisfiableError": "guideway.errors",
     "UnsupportedError": "guideway.errors",
-    "Vocabulary": "guideway.vocabulary.spellings",
+    "Vocabulary": "guideway.vocabulary.vocabulary",
     "Watermark": "guideway.api.watermark",
-    "Whitespace": "guideway.syntax.json_style",
+    "Whitespace": "guideway.sources.json_style",
     "allocate_token_bitmask": "guideway.logits.bitmask",
     "apply_token_bitmask_inplace": "guideway.logits.bitmask",
     "best_gamma": "guideway.sampling.speculation",
-    "cache_info": "guideway.constraints.caches",
-    "capture": "guideway.syntax.regions",
+    "cache_info": "guideway.constraint.caches",
+    "capture": "guideway.sources.regions",
     "cfg": "guideway.api.recipes",
     "classifier": "guideway.logits.classifier_sources",
-    "clear_cache": "guideway.constraints.caches",
-    "compile": "guideway.constraints.compile",
+    "clear_cache": "guideway.constraint.caches",
+    "compile": "guideway.constraint.compile",
     "context_aware": "guideway.api.recipes",
     "contrast": "guideway.api.recipes",
     "describe": "guideway.api.describe",
     "dexperts": "guideway.api.recipes",
     "dola": "guideway.api.recipes",
     "expected_speedup": "guideway.sampling.speculation",
-    "fill_bitmask": "guideway.constraints.batch",
+    "fill_bitmask": "guideway.constraint.batch",
     "fudge": "guideway.logits.classifier_sources",
     "gedi": "guideway.api.recipes",
-    "grammar": "guideway.syntax.shipped_sources",
+    "grammar": "guideway.context_free.shipped_sources",
     "heal": "guideway.vocabulary.healing",
-    "lint": "guideway.api.lint",
+    "lint": "guideway.api.linting.lint",
     "load": "guideway.api.load",
     "maximum": "guideway.api.recipes",
     "memory": "guideway.api.memory",
@@ -218,18 +218,18 @@ HOMES: Final = {
     "ngram": "guideway.api.ngram",
     "proxy_tune": "guideway.api.recipes",
     "published": "guideway.api.recipes",
-    "regions": "guideway.syntax.regions",
-    "repeat": "guideway.syntax.sources",
-    "source": "guideway.syntax.sources",
-    "special": "guideway.syntax.regions",
-    "substring": "guideway.syntax.regions",
-    "tag": "guideway.syntax.regions",
-    "tagged": "guideway.syntax.regions",
-    "thinking": "guideway.syntax.regions",
-    "tools": "guideway.syntax.tools",
+    "regions": "guideway.sources.regions",
+    "repeat": "guideway.sources.sources",
+    "source": "guideway.sources.sources",
+    "special": "guideway.sources.regions",
+    "substring": "guideway.sources.regions",
+    "tag": "guideway.sources.regions",
+    "tagged": "guideway.sources.regions",
+    "thinking": "guideway.sources.regions",
+    "tools": "guideway.chat.tools",
     "train_heads": "guideway.api.heads",
-    "until": "guideway.syntax.regions",
-    "warmup": "guideway.constraints.caches",
+    "until": "guideway.sources.regions",
+    "warmup": "guideway.constraint.caches",
 }
 """The module of each public name."""
 

@@ -1,8 +1,8 @@
 """The optional dependencies: which extra installs which module, and the error that names the extra.
 
 The core needs numpy, llvmlite, pydantic and lark only. Public names (`guideway.__getattr__`) and
-the packages that need more (`engine`, `integrations`, `cli`) report a missing module here, so that
-no other code catches import errors.
+the packages that need more (`models`, `generation`, `search`, `integrations`, `server`, `cli`)
+report a missing module here, so that no other code catches import errors.
 """
 
 from collections.abc import Mapping

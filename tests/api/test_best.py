@@ -11,8 +11,8 @@ from pydantic import BaseModel, field_validator
 
 import guideway as gw
 from guideway.api.best import Drawn, best
-from guideway.engine.fake import FakeModel
-from guideway.engine.request import Stats
+from guideway.generation.row.request import Stats
+from guideway.models.fake import FakeModel
 
 BITS = gw.Vocabulary([b"0", b"1", b"<eos>"], eos_ids={2})
 ASCII = gw.Vocabulary([bytes([byte]) for byte in range(128)] + [b"<end>"], eos_ids={128})

@@ -8,7 +8,7 @@ from transformers import AutoTokenizer, PreTrainedTokenizerFast
 import guideway as gw
 from canonical_tokenizers import library, vocabulary
 from guideway.api.model import Model
-from guideway.engine.fake import FakeModel
+from guideway.models.fake import FakeModel
 from real_tokenizers import real_vocabulary, tokenizer_folder
 
 SOURCES = [

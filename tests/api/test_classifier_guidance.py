@@ -9,7 +9,7 @@ import pytest
 import torch
 
 import guideway as gw
-from guideway.engine.fake import FakeModel
+from guideway.models.fake import FakeModel
 
 ASCII = gw.Vocabulary([bytes([byte]) for byte in range(128)] + [b"<end>"], eos_ids={128})
 TOY = gw.Vocabulary([b"a", b"b", b"c", b"<end>"], eos_ids={3})

@@ -10,11 +10,11 @@ from pydantic import BaseModel, Field, WithJsonSchema
 
 import guideway as gw
 from guideway.api.describe import describe
+from guideway.context_free.lark.source import Lark
 from guideway.errors import SourceError, UnsupportedError
-from guideway.syntax.json_schema_source import JsonSchema
-from guideway.syntax.lark_source import Lark
-from guideway.syntax.regions import Others, substring
-from guideway.syntax.sources import Choice, Gbnf, Regex, Source, Text, repeat, source
+from guideway.json_schema.source import JsonSchema
+from guideway.sources.regions import Others, substring
+from guideway.sources.sources import Choice, Gbnf, Regex, Source, Text, repeat, source
 from type_samples import TYPES
 
 

@@ -15,9 +15,9 @@ import guideway as gw
 import small_models
 from guideway.api.engine import EngineStats
 from guideway.api.model import Model
-from guideway.engine.cursor import Held
-from guideway.engine.fake import FakeModel
-from guideway.engine.speculation import Speculation
+from guideway.generation.row.cursor import Held
+from guideway.generation.speculation import Speculation
+from guideway.models.fake import FakeModel
 
 
 class Person(BaseModel):

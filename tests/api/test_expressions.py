@@ -11,9 +11,9 @@ import pytest
 import torch
 
 import guideway as gw
-from guideway.engine.ensemble import reading
-from guideway.engine.fake import FakeModel
+from guideway.generation.ensemble.ensemble import reading
 from guideway.logits.expr import Farthest, Guided, Leaf, Linear, Nucleus, Plausible, leaves
+from guideway.models.fake import FakeModel
 
 BYTES = gw.Vocabulary([bytes([b]) for b in range(256)] + [b"<eos>"], {256})
 

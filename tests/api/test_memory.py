@@ -15,7 +15,7 @@ from transformers.models.t5 import T5Config
 
 import guideway as gw
 from guideway.api.memory import fitting, planned, shown
-from guideway.engine.fake import FakeModel
+from guideway.models.fake import FakeModel
 from small_models import CACHE, KINDS, LETTERS, SMALL, model, module
 
 NOTES: dict[str, Any] = {"layers": 12, "heads": 12, "head_dim": 64, "parameters": 108_369_656}

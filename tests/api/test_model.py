@@ -9,7 +9,7 @@ import pytest
 from pydantic import BaseModel, field_validator
 
 import guideway as gw
-from guideway.engine.fake import FakeModel
+from guideway.models.fake import FakeModel
 
 VOCABULARY = gw.Vocabulary([bytes((b,)) for b in range(256)] + [b"<eos>"], {256})
 

@@ -5,7 +5,7 @@ import pytest
 import torch
 
 import guideway as gw
-from guideway.engine.backends.ngram import NgramModel
+from guideway.models.ngram import NgramModel
 from real_tokenizers import tokenizer_folder
 from small_models import tokenizer
 

@@ -13,8 +13,8 @@ from pydantic import BaseModel
 import guideway as gw
 from guideway.api import notebook
 from guideway.api.result import Result
-from guideway.engine.fake import FakeModel
-from guideway.engine.request import Stats
+from guideway.generation.row.request import Stats
+from guideway.models.fake import FakeModel
 
 VOCABULARY = gw.Vocabulary([bytes((b,)) for b in range(256)] + [b"<eos>"], {256})
 MODEL = gw.Model(FakeModel.random(VOCABULARY))

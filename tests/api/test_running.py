@@ -15,7 +15,7 @@ from pydantic import BaseModel, ValidationError, field_validator
 
 import guideway as gw
 from guideway.api.running import AT_ONCE
-from guideway.engine.fake import FakeModel
+from guideway.models.fake import FakeModel
 
 VOCABULARY = gw.Vocabulary([bytes((b,)) for b in range(256)] + [b"<eos>"], {256})
 

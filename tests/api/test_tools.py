@@ -11,9 +11,9 @@ import pytest
 from pydantic import AfterValidator
 
 import guideway as gw
-from guideway.api.values import as_message, called, read_value
-from guideway.engine.fake import FakeModel
-from guideway.syntax.tool_formats import FORMATS
+from guideway.api.parsing.values import as_message, called, read_value
+from guideway.chat.tool_formats import FORMATS
+from guideway.models.fake import FakeModel
 from tool_samples import (
     CALLS,
     GEMMA_4,

@@ -9,8 +9,8 @@ import torch
 
 import guideway as gw
 from guideway.api.watermark import modulus, spikes, weights
-from guideway.engine.fake import FakeModel
-from guideway.engine.prompt import PromptReader
+from guideway.generation.ensemble.prompt import PromptReader
+from guideway.models.fake import FakeModel
 from real_tokenizers import tokenizer_folder
 
 BYTES = gw.Vocabulary([*(bytes([b]) for b in range(128)), b"ab", b"<end>"], {129})

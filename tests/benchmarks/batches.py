@@ -26,7 +26,7 @@ from guideway.cli.options import AsJson
 if TYPE_CHECKING:
     from benchmarks.mask_cases import Case
     from guideway.vocabulary.backend import Backend
-    from guideway.vocabulary.spellings import Vocabulary
+    from guideway.vocabulary.vocabulary import Vocabulary
 
 STAGES: Final = ("cold", "warm", "again")
 BATCHES: Final = {"person": ("person",), "order": ("order",), "all schemas": ()}
@@ -64,7 +64,7 @@ def batches(
     """Masks of a batch: gw.fill_bitmask, and llguidance's parallel filler where it is installed."""
     from benchmarks.mask_cases import CASES
     from benchmarks.mask_engines import opened
-    from guideway.constraints.caches import warmup
+    from guideway.constraint.caches import warmup
 
     with busy("measuring"):
         backend, vocabulary = opened(tokenizer)
@@ -143,10 +143,10 @@ def prefixes(cases: "Sequence[Case]", backend: "Backend") -> list[Place]:
 
 
 def _guideway(vocabulary: "Vocabulary", rows: int) -> Begin:
-    from guideway.constraints.batch import fill_bitmask
-    from guideway.constraints.compile import compile as compile_source
-    from guideway.constraints.matcher import Matcher
-    from guideway.syntax.json_schema_source import JsonSchema
+    from guideway.constraint.batch import fill_bitmask
+    from guideway.constraint.compile import compile as compile_source
+    from guideway.constraint.matcher import Matcher
+    from guideway.json_schema.source import JsonSchema
 
     bitmask = np.zeros((rows, -(-vocabulary.width // 32)), np.int32)
 

@@ -28,7 +28,7 @@ times = [process_time()]
 import guideway as gw
 vocabulary = gw.Vocabulary([*(bytes([byte]) for byte in range(256)), b"<end>"], eos_ids={{256}})
 times.append(process_time())
-import guideway.masks.kernels.entry
+import guideway.automaton.kernels.entry
 times.append(process_time())
 constraint = gw.compile({source}, vocabulary)
 constraint.mask(constraint.start())

@@ -35,7 +35,7 @@ from guideway.cli.options import AsJson
 
 if TYPE_CHECKING:
     from guideway.api.model import Model
-    from guideway.engine.speculation import Speculation
+    from guideway.generation.speculation import Speculation
 
 Line: TypeAlias = dict[str, str | int | float]
 XGRAMMAR: Final = "transformers + xgrammar"
@@ -360,8 +360,8 @@ class Fixed:
     def begin(self) -> "Speculation":
         """The drafts of a new text."""
         from guideway.api.speculate import _drafter, drafting
-        from guideway.engine.ensemble import Ensemble
-        from guideway.engine.speculation import Costs, Rates, Speculation
+        from guideway.generation.ensemble.ensemble import Ensemble
+        from guideway.generation.speculation import Costs, Rates, Speculation
 
         self._drafter = _drafter(Ensemble(self._model.node), drafting(self._small))
         made: Any = Speculation(self._drafter, Rates(), Costs())
@@ -370,7 +370,7 @@ class Fixed:
 
     def drafts(self, rows: Any, *_: Any) -> Any:
         """A draft for each row."""
-        from guideway.engine.pages import NO_DRAFT
+        from guideway.models.pages import NO_DRAFT
 
         room = min(row.most - len(row.tokens) for row in rows)
         if room < 1 or self._drafter is None:
@@ -400,9 +400,9 @@ class Fixed:
 
 def decoding_seconds(model: "Model", task: Task, tokens: int, watch: Fixed | None) -> float:
     """Processor seconds after the first token."""
-    from guideway.engine.ensemble import Ensemble
-    from guideway.engine.loop import Decoding
-    from guideway.engine.prefixes import PrefixCache
+    from guideway.generation.ensemble.ensemble import Ensemble
+    from guideway.generation.ensemble.prefix_cache import PrefixCache
+    from guideway.generation.loop import Decoding
 
     asked = request(model, task.prompt(model.tokenizer), task.type, tokens)
     speculation = None if watch is None else watch.begin()
@@ -422,7 +422,7 @@ def decoding_seconds(model: "Model", task: Task, tokens: int, watch: Fixed | Non
 def request(model: "Model", prompt: Any, source: Any, tokens: int) -> Any:
     """One row as the engine reads it; its constraint is compiled."""
     from guideway.api.jobs import Call
-    from guideway.engine.ensemble import Ensemble
+    from guideway.generation.ensemble.ensemble import Ensemble
 
     settings: dict[str, object] = {"max_new_tokens": tokens}
     return Call(Ensemble(model.node), [prompt], False, source, None, settings).only_job().request

@@ -10,14 +10,14 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from benchmarks.mask_engines import Begin, GuidewayText, LlguidanceText, XgrammarText
-from guideway.constraints.compile import compile as compile_source
-from guideway.syntax.shipped import paths
-from guideway.syntax.shipped_sources import as_source
+from guideway.constraint.compile import compile as compile_source
+from guideway.context_free.shipped import paths
+from guideway.context_free.shipped_sources import as_source
 from guideway.vocabulary.backend import Backend
-from guideway.vocabulary.spellings import Vocabulary
+from guideway.vocabulary.vocabulary import Vocabulary
 
 if TYPE_CHECKING:
-    from guideway.syntax.shipped import Shipped
+    from guideway.context_free.shipped import Shipped
 
 Take = Callable[["Shipped", str], Begin]
 """Compiles a shipped grammar, given its text, or raises."""
@@ -41,7 +41,7 @@ def reading_apart() -> Generator[list[float]]:
     reading is five times what comes behind it. What looks in a text for imports and for what is no
     Lark reads it too: 2.6 ms of python.lark, .06 of json.lark.
     """
-    spent, where = list[float](), import_module("guideway.lowering.sources")
+    spent, where = list[float](), import_module("guideway.constraint.lowering")
     places = {"read_lark": where, "parse_gbnf": where, "as_source": import_module(__name__)}
     readers: dict[str, Callable[..., object]] = {
         name: getattr(place, name) for name, place in places.items()

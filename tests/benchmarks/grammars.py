@@ -21,7 +21,7 @@ from guideway.cli.options import BUILT_IN, AsJson
 if TYPE_CHECKING:
     from benchmarks.grammar_engines import Take
     from benchmarks.mask_engines import Begin
-    from guideway.syntax.shipped import Shipped
+    from guideway.context_free.shipped import Shipped
     from guideway.vocabulary.backend import Backend
 
 PASSES: Final = 3
@@ -79,7 +79,7 @@ def grammars(
     llguidance and xgrammar take part if they are installed (pip install llguidance xgrammar).
     """
     from benchmarks.grammars_written import write
-    from guideway.syntax.shipped import paths, shipped
+    from guideway.context_free.shipped import paths, shipped
 
     chosen = [shipped(name) for name in grammar or paths()]
     if texts:
@@ -125,7 +125,7 @@ def measure(
     """
     from benchmarks.grammar_engines import grammar_engines
     from benchmarks.mask_engines import opened
-    from guideway.constraints.caches import warmup
+    from guideway.constraint.caches import warmup
 
     backend, vocabulary = opened(tokenizer)
     found = grammar_engines(backend, vocabulary)
@@ -187,7 +187,7 @@ def compiled(one: "Shipped", take: "Take", rounds: int) -> "tuple[Begin, float, 
 
 def is_lark(one: "Shipped") -> bool:
     """Whether a grammar is one of Lark's notation."""
-    from guideway.syntax.shipped import paths
+    from guideway.context_free.shipped import paths
 
     return paths()[one.name].suffix == ".lark"
 

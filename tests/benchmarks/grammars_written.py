@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, final
 
 if TYPE_CHECKING:
     from guideway.api.model import Model
-    from guideway.syntax.shipped import Shipped
+    from guideway.context_free.shipped import Shipped
 
 
 @final
@@ -38,7 +38,7 @@ class Written:
 def write(model: "Model", one: "Shipped", texts: int, tokens: int) -> Written:
     """What a model writes under a grammar, at temperature 0.7, with a seed for each text."""
     from guideway.cli.models import as_prompt
-    from guideway.syntax.shipped_sources import grammar
+    from guideway.context_free.shipped_sources import grammar
 
     prompt = as_prompt(model, f"Write an example. {one.title}.", None)
     valid = judge(one, model)
@@ -61,9 +61,9 @@ def write(model: "Model", one: "Shipped", texts: int, tokens: int) -> Written:
 
 def judge(one: "Shipped", model: "Model") -> Callable[[str], bool]:
     """Lark's own parser for a grammar in Lark, the constraint for another."""
-    from guideway.constraints.compile import compile as compile_source
-    from guideway.syntax.shipped import paths
-    from guideway.syntax.shipped_sources import grammar
+    from guideway.constraint.compile import compile as compile_source
+    from guideway.context_free.shipped import paths
+    from guideway.context_free.shipped_sources import grammar
 
     if paths()[one.name].suffix == ".lark":
         return lark_reads(one.name)
@@ -72,13 +72,13 @@ def judge(one: "Shipped", model: "Model") -> Callable[[str], bool]:
 
 def lark_maker(name: str) -> Callable[[], Any]:
     """What makes Lark's own parser of a shipped grammar, with its Indenter where that is meant."""
-    from guideway.syntax.lark_reader import read_lark
-    from guideway.syntax.lark_source import Lark
-    from guideway.syntax.shipped import paths
-    from guideway.syntax.shipped_sources import grammar
+    from guideway.context_free.lark.reader import read_lark
+    from guideway.context_free.lark.source import Lark
+    from guideway.context_free.shipped import paths
+    from guideway.context_free.shipped_sources import grammar
 
     library: Any = import_module("lark")
-    indenters: Any = import_module("guideway.syntax.lark_indenter")
+    indenters: Any = import_module("guideway.context_free.lark.indenter")
     source = grammar(name)
     tree: Any = read_lark(source) if isinstance(source, Lark) else None
     # Where there are no items it does what Lark's own does.

@@ -20,7 +20,7 @@ from guideway.cli.options import AsJson
 
 if TYPE_CHECKING:
     from guideway.api.model import Model
-    from guideway.engine.ensemble import Backbone, Ensemble, Prompts
+    from guideway.generation.ensemble.ensemble import Backbone, Ensemble, Prompts
 
 PROMPT: Final = "The history of the lighthouse begins in the year in which"
 HEAD: Final = (
@@ -85,7 +85,7 @@ def guidance(
 def measure(name: str, model: "Model", rows: int, steps: int, rounds: int) -> Figure:
     """One line of the table."""
     from guideway.api.jobs import prompts_of, read_prompts
-    from guideway.engine.ensemble import Ensemble
+    from guideway.generation.ensemble.ensemble import Ensemble
 
     ensemble = Ensemble(model.node)
     prompts = [prompts_of(read_prompts(ensemble, PROMPT))] * rows
@@ -114,9 +114,9 @@ def _each(work: Iterator[object]) -> list[float]:
 
 def _steps(ensemble: "Ensemble", prompts: "list[Prompts]", steps: int) -> Iterator[None]:
     """Whole steps, as generation does them."""
-    from guideway.engine.request import Request
-    from guideway.engine.sequence import Sequence
-    from guideway.engine.step import Batch, step
+    from guideway.generation.row.request import Request
+    from guideway.generation.row.sequence import Sequence
+    from guideway.generation.step import Batch, step
     from guideway.sampling.settings import Sampling
 
     settings = Sampling(
@@ -135,7 +135,7 @@ def _steps(ensemble: "Ensemble", prompts: "list[Prompts]", steps: int) -> Iterat
 
 def _forwards(ensemble: "Ensemble", prompts: "list[Prompts]", steps: int) -> Iterator[None]:
     """The models' forwards and nothing else."""
-    from guideway.engine.prefixes import PrefixCache
+    from guideway.generation.ensemble.prefix_cache import PrefixCache
 
     caches = [each.prefill(prompts, PrefixCache(0))[0] for each in ensemble.backbones]
     for _ in range(steps):

@@ -29,8 +29,8 @@ from benchmarks.llama_cpp_cases import CASES, TWICE
 from guideway.cli.console import print_line
 
 if TYPE_CHECKING:
-    from guideway.engine.backends.llama_cpp_tokenizer import LlamaCppTokenizer
-    from guideway.vocabulary.spellings import Vocabulary
+    from guideway.models.llama_cpp_tokenizer import LlamaCppTokenizer
+    from guideway.vocabulary.vocabulary import Vocabulary
 
 GRAMMAR: Final = "llama.cpp's grammar"
 DRAFT: Final = "draft2020-12"
@@ -61,7 +61,7 @@ def llama_cpp(
 
 def packed(weights: str, folder: Path) -> Path:
     """The built-in model, its weights packed anew unless they are Q4_1 as they come."""
-    from guideway.engine.backends.builtin import packaged_file
+    from guideway.models.builtin import packaged_file
 
     if weights == "Q4_1":
         return packaged_file()
@@ -121,7 +121,7 @@ def grammar_engine(path: Path, tokenizer: Any, tokens: int) -> Engine:
 
 def accepts(path: Path) -> str:
     """A table of the keywords."""
-    from guideway.engine.backends.llama_cpp import LlamaCppModel
+    from guideway.models.llama_cpp import LlamaCppModel
 
     model, lines = LlamaCppModel(path), list[dict[str, Any]]()
     for name, (schema, instance) in CASES.items():
@@ -148,7 +148,7 @@ def verdict(schema: Any, text: str, vocabulary: "Vocabulary") -> str:
 def of_suite(path: Path) -> str:
     """A table of the states of the suite's cases, by file of the suite."""
     import json_schema_suite as suite
-    from guideway.engine.backends.llama_cpp import LlamaCppModel
+    from guideway.models.llama_cpp import LlamaCppModel
 
     model, known = LlamaCppModel(path), suite.baseline()
     lines, sums = list[dict[str, Any]](), Counter[str]()

@@ -14,18 +14,18 @@ from typing import Any, Protocol, final
 
 import numpy as np
 
-from guideway.automata.budget import Budget
-from guideway.automata.derivative import Derivatives
-from guideway.constraints.compile import compile as compile_source
-from guideway.constraints.compiled import CompiledConstraint
-from guideway.lowering.expr import concat, literal
-from guideway.lowering.nodes import Expr
-from guideway.lowering.sources import lower_source
-from guideway.masks.forest import has
-from guideway.masks.rows import Rows
-from guideway.syntax.json_schema_source import JsonSchema
+from guideway.automaton.plain_masks import Rows
+from guideway.automaton.token_tries import has
+from guideway.constraint.compile import compile as compile_source
+from guideway.constraint.compiled import CompiledConstraint
+from guideway.constraint.lowering import lower_source
+from guideway.json_schema.source import JsonSchema
+from guideway.language.budget import Budget
+from guideway.language.derivative import Derivatives
+from guideway.language.expr import concat, literal
+from guideway.language.nodes import Expr
 from guideway.vocabulary.backend import Backend
-from guideway.vocabulary.spellings import Vocabulary
+from guideway.vocabulary.vocabulary import Vocabulary
 
 Schema = Mapping[str, Any]
 
@@ -73,7 +73,7 @@ def engines(backend: Backend, vocabulary: Vocabulary) -> dict[str, Compile]:
 def opened(tokenizer: Path | None) -> tuple[Backend, Vocabulary]:
     """A tokenizer, of the built-in model if None, as its library has it and as bytes."""
     if tokenizer is None:
-        from guideway.engine.backends.builtin import builtin_folder
+        from guideway.models.builtin import builtin_folder
 
         tokenizer = builtin_folder()
     path = tokenizer / "tokenizer.json" if tokenizer.is_dir() else tokenizer

@@ -85,7 +85,7 @@ def masks(
     """
     from benchmarks.mask_cases import CASES
     from benchmarks.mask_engines import engines, opened
-    from guideway.constraints.caches import warmup
+    from guideway.constraint.caches import warmup
 
     with busy("measuring"):
         backend, vocabulary = opened(tokenizer)

@@ -33,8 +33,8 @@ if TYPE_CHECKING:
     import torch
     from torch import Tensor
 
-    from guideway.constraints.compiled import CompiledConstraint
-    from guideway.vocabulary.spellings import Vocabulary
+    from guideway.constraint.compiled import CompiledConstraint
+    from guideway.vocabulary.vocabulary import Vocabulary
 
 BATCHES: Final = (1, 32, 256)
 LLAMA3: Final = 128_256
@@ -118,7 +118,7 @@ def made_vocabulary(width: int) -> "Vocabulary":
     """All bytes, then words of letters, digits and what JSON is written with; an end id last."""
     import random
 
-    from guideway.vocabulary.spellings import Vocabulary
+    from guideway.vocabulary.vocabulary import Vocabulary
 
     chance = random.Random(0)
     letters, marks = "etaoinshrdlu0123456789", [*'{}[]":, ', '":', '",', '":"', '","', "},", "\n"]

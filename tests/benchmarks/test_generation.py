@@ -13,7 +13,7 @@ from transformers.models.llama import LlamaConfig
 import guideway as gw
 from benchmarks import generation
 from benchmarks.commands import run
-from guideway.engine.backends.builtin import builtin_folder
+from guideway.models.builtin import builtin_folder
 from small_models import SMALL, tokenizer
 
 

@@ -9,7 +9,7 @@ import guideway as gw
 from benchmarks import grammar_engines
 from benchmarks.commands import run
 from benchmarks.grammars_written import lark_reads
-from guideway.engine.fake import FakeModel
+from guideway.models.fake import FakeModel
 from small_tokenizers import sentencepiece
 
 VOCABULARY = gw.Vocabulary([bytes([b]) for b in range(256)] + [b"<end>"], eos_ids={256})

@@ -7,7 +7,7 @@ import pytest
 import guideway as gw
 from benchmarks import guidance
 from benchmarks.commands import run
-from guideway.engine.fake import FakeModel
+from guideway.models.fake import FakeModel
 
 BYTES = gw.Vocabulary([bytes([b]) for b in range(256)] + [b"<eos>"], {256})
 

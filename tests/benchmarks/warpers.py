@@ -119,11 +119,11 @@ def _seconds(function: "Callable[[Tensor], Tensor]", row: "Tensor") -> float:
 def _ours(
     settings: Mapping[str, Any], prompt: "Tensor", width: int
 ) -> "Callable[[Tensor], Tensor]":
-    from guideway.engine.penalties import Penalties
+    from guideway.generation.penalties import Penalties
     from guideway.logits.warp import Warps, warp
     from guideway.sampling.history import History, Rules
     from guideway.sampling.settings import Sampling
-    from guideway.vocabulary.spellings import Vocabulary
+    from guideway.vocabulary.vocabulary import Vocabulary
 
     sampling = Sampling.of(settings)
     rules = Rules.of(sampling, Vocabulary([b"a", b"b"], {1}, width=width))

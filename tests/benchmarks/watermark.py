@@ -133,7 +133,7 @@ def of_records(model: "Model", mark: "Watermark", plan: "Plan") -> list[Figure]:
     """Marked JSON: green tokens in the whole vocabulary, and among those that are allowed."""
     from benchmarks.watermark_texts import RECORDS
     from guideway.api.prompts import read_source
-    from guideway.constraints.compile import compile as compile_source
+    from guideway.constraint.compile import compile as compile_source
 
     schema = compile_source(read_source(RECORDS), model.vocabulary)
     plain = replace(mark, among="vocabulary")
@@ -193,7 +193,7 @@ def figure(
 
 def by_chance(found: "Sequence[Detection]") -> float | None:
     """How many unmarked texts of these lengths would be found, on average."""
-    from guideway.sampling.watermarks.tails import binomial_tail
+    from guideway.watermark.tails import binomial_tail
 
     chances = {each.expected for each in found if each.counted}
     if len(chances) > 1:

@@ -18,7 +18,7 @@ from guideway.cli import console, models
 from guideway.cli import generate as extract
 from guideway.cli.main import run
 from guideway.cli.models import healed
-from guideway.engine.fake import FakeModel
+from guideway.models.fake import FakeModel
 from guideway.vocabulary.cache import cache_folder
 from small_models import KINDS
 from small_tokenizers import byte_level
@@ -564,7 +564,7 @@ def test_warmup_works_where_neither_the_installation_nor_a_cache_can_be_written(
 
 
 def test_warmup_works_where_of_the_cache_only_kernels_can_be_written(tmp_path: Path) -> None:
-    # They are compiled in memory where they cannot be: tests/masks/test_kernel_cache.py.
+    # They are compiled in memory where they cannot be: tests/automaton/jit/test_cache.py.
     kernels = cache_folder("kernels")
     kernels.mkdir(parents=True, exist_ok=True)
     (tmp_path / "kernels").symlink_to(kernels)

@@ -3,10 +3,10 @@
 from collections.abc import Hashable
 
 from guideway.cli.drawing import draw, show_bytes
-from guideway.lowering.expr import ALL_BYTES, alt, byte_set, call, capture, concat, literal, repeat
-from guideway.lowering.nodes import Expr, Rule
-from guideway.syntax.json_schema_tree import Strings
-from guideway.syntax.sources import Choice, Inverse, Literal
+from guideway.json_schema.tree import Strings
+from guideway.language.expr import ALL_BYTES, alt, byte_set, call, capture, concat, literal, repeat
+from guideway.language.nodes import Expr, Rule
+from guideway.sources.sources import Choice, Inverse, Literal
 
 
 def drawn(value: object) -> list[str]:

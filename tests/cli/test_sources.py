@@ -9,11 +9,11 @@ import typer
 
 import guideway as gw
 from guideway.cli.sources import read_file, read_source
+from guideway.context_free.lark.source import Lark
+from guideway.context_free.shipped_sources import grammar
 from guideway.errors import SourceError
-from guideway.syntax.json_schema_source import JsonSchema
-from guideway.syntax.lark_source import Lark
-from guideway.syntax.shipped_sources import grammar
-from guideway.syntax.sources import Gbnf, Regex
+from guideway.json_schema.source import JsonSchema
+from guideway.sources.sources import Gbnf, Regex
 
 SCHEMA = '{"type": "integer"}'
 BYTES = gw.Vocabulary([bytes([byte]) for byte in range(256)])

@@ -9,7 +9,7 @@ import os
 import shutil
 from pathlib import Path
 
-from guideway.engine.backends.builtin import builtin_folder
+from guideway.models.builtin import builtin_folder
 
 SIZES = {
     "hidden_size": 128,

@@ -36,7 +36,7 @@ ENGINES = {
     "llama-cpp": Engine(  # pip compiles it: ten minutes on two cores, with a C++ compiler
         ("torch==2.13.0 {root}[llama-cpp]", BUILTIN),
         (
-            "tests/engine/backends/test_llama_cpp.py",
+            "tests/models/test_llama_cpp.py",
             "tests/laws/test_language_model.py",
             "tests/laws/test_cropping_model.py",
         ),

@@ -13,8 +13,8 @@ import pytest
 from pydantic import BaseModel
 
 import guideway as gw
-from guideway.engine.fake import FakeModel
 from guideway.integrations.ray import Extract, failed
+from guideway.models.fake import FakeModel
 
 ray: Any = pytest.importorskip("ray", reason="needs ray: python tests/engines/run.py ray")
 EXAMPLE = Path(__file__).resolve().parents[2] / "examples/many_texts.py"

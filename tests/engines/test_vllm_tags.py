@@ -22,7 +22,7 @@ from vllm.tool_parsers.structural_tag_registry import (
 )
 
 import guideway as gw
-from guideway.syntax.structural_tags import structural_tag
+from guideway.chat.structural_tags import structural_tag
 
 SCHEMA = {
     "type": "object",

@@ -12,9 +12,9 @@ from transformers import PreTrainedTokenizerFast
 from transformers.models.auto.modeling_auto import AutoModelForCausalLM
 
 import guideway as gw
-from guideway.engine.adapter import Adapter
-from guideway.engine.backends.transformers import TransformersModel
 from guideway.integrations.transformers import LogitsProcessor
+from guideway.models.adapter import Adapter
+from guideway.models.transformers import TransformersModel
 from small_models import KINDS
 
 pytestmark = pytest.mark.gpu

@@ -17,7 +17,7 @@ from torch import Tensor
 
 import guideway as gw
 from elsewhere import Elsewhere
-from guideway.engine.fake import FakeModel, Prefix
+from guideway.models.fake import FakeModel, Prefix
 
 pytestmark = pytest.mark.gpu
 

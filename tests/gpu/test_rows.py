@@ -11,8 +11,8 @@ from torch import Tensor
 
 import guideway as gw
 from elsewhere import noise, same
-from guideway.engine.alignment import aligned
-from guideway.engine.penalties import Penalties
+from guideway.generation.ensemble.alignment import aligned
+from guideway.generation.penalties import Penalties
 from guideway.logits import filters
 from guideway.logits.classifier import ClassifierTerm
 from guideway.logits.evaluate import Step, evaluate

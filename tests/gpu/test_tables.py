@@ -15,9 +15,9 @@ from torch import Tensor
 import guideway as gw
 from benchmarks.tables import LLAMA3, SCHEMA, OnDevice, captured, made_vocabulary
 from elsewhere import waits
-from guideway.constraints.compiled import CompiledConstraint
+from guideway.automaton.token_tries import words
+from guideway.constraint.compiled import CompiledConstraint
 from guideway.logits.mask import apply_mask, unpack
-from guideway.masks.forest import words
 from guideway.sampling.noise import keys, streams
 from guideway.sampling.sampler import Categorical
 

@@ -10,16 +10,16 @@ from torch import Tensor
 
 import guideway as gw
 from elsewhere import waits
-from guideway.engine.alignment import aligned
-from guideway.engine.draw import Plan, draw
-from guideway.engine.marking import Marking
-from guideway.engine.request import Request
-from guideway.engine.sequence import Sequence
+from guideway.generation.draw import Plan, draw
+from guideway.generation.ensemble.alignment import aligned
+from guideway.generation.marking import Marking
+from guideway.generation.row.request import Request
+from guideway.generation.row.sequence import Sequence
 from guideway.logits.evaluate import Step, evaluate
 from guideway.logits.expr import Farthest, Leaf, Node, Plausible, total
 from guideway.logits.mask import unpack, upload
 from guideway.sampling.settings import Sampling
-from guideway.sampling.watermarks.scheme import Scheme
+from guideway.watermark.scheme import Scheme
 
 pytestmark = pytest.mark.gpu
 

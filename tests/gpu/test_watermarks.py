@@ -9,7 +9,7 @@ import torch
 from torch import Tensor
 
 from elsewhere import noise, same
-from guideway.sampling.watermarks.scheme import (
+from guideway.watermark.scheme import (
     Scheme,
     biased,
     green_count,

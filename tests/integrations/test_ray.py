@@ -7,9 +7,9 @@ import pytest
 from pydantic import BaseModel, field_validator
 
 import guideway as gw
-from guideway.engine.fake import FakeModel
 from guideway.errors import SourceError, UnsatisfiableError, UnsupportedError
 from guideway.integrations.ray import Extract, failed
+from guideway.models.fake import FakeModel
 
 BYTES = gw.Vocabulary([bytes([b]) for b in range(256)] + [b"<eos>"], {256})
 

@@ -19,7 +19,7 @@ from transformers.models.bart import BartConfig, BartForConditionalGeneration
 from transformers.models.llama import LlamaConfig, LlamaForCausalLM
 
 import guideway as gw
-from guideway.constraints.compiled import CompiledConstraint
+from guideway.constraint.compiled import CompiledConstraint
 from guideway.integrations.transformers import LogitsProcessor, prefix_allowed_tokens_fn
 from small_models import CACHE
 

@@ -8,8 +8,8 @@ from transformers.generation.configuration_utils import ContinuousBatchingConfig
 import guideway as gw
 import small_models
 from guideway.api.prompts import read_source
-from guideway.engine.loop import generate
-from guideway.engine.request import Request
+from guideway.generation.loop import generate
+from guideway.generation.row.request import Request
 from guideway.integrations.transformers_batching import Batching
 from guideway.sampling.settings import Sampling
 

@@ -13,8 +13,8 @@ from transformers.generation import logits_process
 import guideway as gw
 import small_models
 from guideway.api.model import Model
-from guideway.engine.backends.transformers import TransformersModel
 from guideway.integrations.transformers import LogitsProcessor
+from guideway.models.transformers import TransformersModel
 from real_tokenizers import tokenizer_folder
 from small_models import CACHE
 

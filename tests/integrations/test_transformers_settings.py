@@ -25,8 +25,8 @@ from transformers.models.llama import LlamaConfig, LlamaForCausalLM
 from transformers.tokenization_utils_tokenizers import PreTrainedTokenizerFast
 
 import guideway as gw
-from guideway.engine.fake import FakeModel
 from guideway.integrations.transformers import LogitsProcessor, prefix_allowed_tokens_fn
+from guideway.models.fake import FakeModel
 
 END, OTHER_END, PAD, LANGUAGE, WIDTH = 256, 257, 258, 259, 264
 SPELLED = [*(bytes([b]) for b in range(256)), b"<end>", b"<turn>", None]

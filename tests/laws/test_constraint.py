@@ -7,15 +7,15 @@ import pytest
 from hypothesis import assume, given, reject
 from hypothesis import strategies as st
 
-from guideway.automata.budget import Budget
-from guideway.automata.derivative import Derivatives
-from guideway.constraints.canonical import TokenGraph
-from guideway.constraints.compiled import CompiledConstraint
+from guideway.automaton.plain_masks import Rows
+from guideway.automaton.token_tries import unpack
+from guideway.constraint.canonical_paths import TokenGraph
+from guideway.constraint.compiled import CompiledConstraint
 from guideway.errors import LimitError, TokenRejected, UnsatisfiableError
-from guideway.lowering.expr import concat, literal
-from guideway.masks.forest import unpack
-from guideway.masks.rows import Rows
-from guideway.vocabulary.spellings import Vocabulary
+from guideway.language.budget import Budget
+from guideway.language.derivative import Derivatives
+from guideway.language.expr import concat, literal
+from guideway.vocabulary.vocabulary import Vocabulary
 from toys import ALPHABET, distinct, expressions, is_distinct, language, nested, strings
 
 singles = [bytes((b,)) for b in b"ab,[]"]

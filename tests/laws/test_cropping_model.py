@@ -5,7 +5,7 @@ import random
 import pytest
 import torch
 
-from guideway.engine.backends.transformers import TransformersModel
+from guideway.models.transformers import TransformersModel
 from small_models import KINDS, LLAMA_CPP, model
 
 PROMPTS = [[5, 6, 7], [8], [9, 10, 11, 12, 13, 14, 15, 16]]

@@ -11,9 +11,9 @@ import pytest
 import torch
 
 import guideway as gw
-from guideway.engine.adapter import Adapter
-from guideway.engine.backends.variants import shown
-from guideway.engine.fake import FakeModel
+from guideway.models.adapter import Adapter
+from guideway.models.fake import FakeModel
+from guideway.models.variants import shown
 from small_models import KINDS, LETTERS, model, noise
 
 PROMPTS = [[5, 6, 7], [8], [9, 10, 11, 12, 13, 14, 15, 16]]

@@ -6,10 +6,10 @@ import random
 
 import jsonschema
 import pytest
-import regex
 
 import guideway as gw
-from guideway.masks.forest import unpack
+import regex
+from guideway.automaton.token_tries import unpack
 from real_tokenizers import real_vocabulary
 
 # Without \w and \s, where `regex` and `re` differ (U+001C is white space to `re` alone).

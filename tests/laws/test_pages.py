@@ -10,8 +10,8 @@ import torch
 
 import small_models
 from fake_pages import FakePages
-from guideway.engine.backends.transformers_paged import TransformersPages
-from guideway.engine.pages import NO_DRAFT, Draft, Due, Pages
+from guideway.models.pages import NO_DRAFT, Draft, Due, Pages
+from guideway.models.transformers_paged import TransformersPages
 
 SHARED = [*range(5, 45)]  # a whole block, and a part of the next one
 

@@ -15,17 +15,17 @@ import small_models
 from fake_pages import FakePages
 from guideway.api.model import Model
 from guideway.api.speculate import speculation
-from guideway.engine.backends.transformers_paged import TransformersPages
-from guideway.engine.ensemble import Ensemble
-from guideway.engine.fake import FakeModel
-from guideway.engine.limits import checked
-from guideway.engine.loop import generate
-from guideway.engine.paged import PagedRows, readable
-from guideway.engine.request import Completion, Request
-from guideway.engine.scheduling import Batches, Scheduler
-from guideway.engine.sequence import Sequence
-from guideway.engine.speculation import Speculation
 from guideway.errors import ModelError
+from guideway.generation.ensemble.ensemble import Ensemble
+from guideway.generation.limits import checked
+from guideway.generation.loop import generate
+from guideway.generation.paged import PagedRows, readable
+from guideway.generation.row.request import Completion, Request
+from guideway.generation.row.sequence import Sequence
+from guideway.generation.scheduling import Batches, Scheduler
+from guideway.generation.speculation import Speculation
+from guideway.models.fake import FakeModel
+from guideway.models.transformers_paged import TransformersPages
 from guideway.sampling.settings import Sampling
 
 LIST = gw.Gbnf('root ::= item\nitem ::= [a-c]+ | "(" item ("," item)* ")"')
@@ -268,8 +268,8 @@ def test_rows_that_join_later_share_a_forward():
 
 def test_a_long_prompt_is_read_in_parts_beside_other_rows(monkeypatch: pytest.MonkeyPatch):
     """It reads as much as alone, and the other row goes on in each step."""
-    monkeypatch.setattr("guideway.engine.scheduling.PART", 32)
-    monkeypatch.setattr("guideway.engine.ahead.PATIENCE", 60)
+    monkeypatch.setattr("guideway.generation.scheduling.PART", 32)
+    monkeypatch.setattr("guideway.generation.ahead.PATIENCE", 60)
     backend = small_models.tiny()
     read = list[int]()
     hook = backend.module.get_input_embeddings().register_forward_hook(

@@ -3,7 +3,7 @@
 import pytest
 import torch
 
-from guideway.engine.model import StaticModel
+from guideway.models.protocol import StaticModel
 from small_models import model
 
 PROMPTS = [[5, 6, 7], [8], [9, 10, 11, 12, 13, 14, 15, 16]]

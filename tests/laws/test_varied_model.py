@@ -10,9 +10,9 @@ from typing import Any
 import pytest
 import torch
 
-from guideway.engine.adapter import Adapter
-from guideway.engine.fake import FakeModel
-from guideway.engine.model import VariedModel
+from guideway.models.adapter import Adapter
+from guideway.models.fake import FakeModel
+from guideway.models.protocol import VariedModel
 from small_models import KINDS, LETTERS, model, noise
 
 LAYERS = 3

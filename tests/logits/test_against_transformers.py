@@ -12,11 +12,11 @@ import pytest
 import torch
 from transformers.generation import logits_process as theirs
 
-from guideway.engine.penalties import Penalties
+from guideway.generation.penalties import Penalties
 from guideway.logits.warp import Warps, warp
 from guideway.sampling.history import History, Rules
 from guideway.sampling.settings import Sampling
-from guideway.vocabulary.spellings import Vocabulary
+from guideway.vocabulary.vocabulary import Vocabulary
 
 pytestmark = pytest.mark.usefixtures("form")
 

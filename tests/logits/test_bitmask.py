@@ -9,8 +9,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import guideway as gw
+from guideway.automaton.token_tries import pack
 from guideway.errors import ModelError, SourceError
-from guideway.masks.forest import pack
 
 widths = st.integers(1, 100)
 

@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from guideway.logits.rescore import OpenText, TextContext, candidate_texts
-from guideway.vocabulary.spellings import Vocabulary
+from guideway.vocabulary.vocabulary import Vocabulary
 
 
 def cut(data: bytes, places: list[int]) -> tuple[bytes, ...]:

@@ -6,9 +6,9 @@ import torch
 from hypothesis import given
 from hypothesis import strategies as st
 
+from guideway.automaton.token_tries import pack
 from guideway.errors import ModelError
 from guideway.logits.mask import apply_mask, unpack, upload
-from guideway.masks.forest import pack
 
 CPU = torch.device("cpu")
 

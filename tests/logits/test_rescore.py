@@ -16,7 +16,7 @@ from guideway.errors import ModelError
 from guideway.logits.classifier import ClassifierTerm
 from guideway.logits.rescore import TextContext, gedi_log_probs, rescore
 from guideway.logits.rows import Rows
-from guideway.vocabulary.spellings import Vocabulary
+from guideway.vocabulary.vocabulary import Vocabulary
 
 LETTERS = "abcde"
 LENGTH = 4

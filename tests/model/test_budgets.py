@@ -16,16 +16,16 @@ import pytest
 from jsonschema import Draft202012Validator
 from referencing import Registry
 
-from guideway.constraints.compile import compile as compile_source
-from guideway.constraints.compiled import CompiledConstraint
-from guideway.engine.fake import FakeModel
-from guideway.engine.loop import generate
-from guideway.engine.request import Request
+from guideway.automaton.token_tries import unpack
+from guideway.constraint.compile import compile as compile_source
+from guideway.constraint.compiled import CompiledConstraint
 from guideway.errors import LimitError
-from guideway.masks.forest import unpack
+from guideway.generation.loop import generate
+from guideway.generation.row.request import Request
+from guideway.json_schema.source import JsonSchema
+from guideway.models.fake import FakeModel
 from guideway.sampling.settings import Sampling
-from guideway.syntax.json_schema_source import JsonSchema
-from guideway.vocabulary.spellings import Vocabulary
+from guideway.vocabulary.vocabulary import Vocabulary
 from real_tokenizers import real_vocabulary
 
 EXTRA: Final = (0, 1, 2, 5, 20)

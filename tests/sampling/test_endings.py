@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from guideway.errors import LimitError
 from guideway.sampling.history import Endings
-from guideway.vocabulary.spellings import Vocabulary
+from guideway.vocabulary.vocabulary import Vocabulary
 
 TOKENS = [bytes(s) for n in (1, 2, 3) for s in product(b"ab", repeat=n)] + [b"\xc3", b"\xa9", None]
 SMALL = Vocabulary([*TOKENS, b"<end>"], eos_ids={len(TOKENS)})

@@ -6,7 +6,7 @@ import pytest
 from guideway.errors import LimitError
 from guideway.sampling.history import History, Rules
 from guideway.sampling.settings import Sampling
-from guideway.vocabulary.spellings import Vocabulary
+from guideway.vocabulary.vocabulary import Vocabulary
 
 TOKENS = [bytes([b]) for b in range(128)] + [b"\xc3", b"\xa9", b"foo", b"bar", b": ", b"<end>"]
 END = len(TOKENS) - 1

@@ -8,7 +8,7 @@ from typing import Any
 import httpx
 
 import guideway as gw
-from guideway.engine.fake import FakeModel
+from guideway.models.fake import FakeModel
 from guideway.server import create_app
 from guideway.server.settings import Limits, Names
 

@@ -5,9 +5,9 @@ from typing import Any
 import pytest
 
 import guideway as gw
+from guideway.chat.messages import read_messages
 from guideway.server.conversation import chat_messages, conversation
 from guideway.server.refusals import Refusal, as_refusal
-from guideway.syntax.messages import read_messages
 
 SPELLED = "<custom_tool_call>date\n2026\n</custom_tool_call>"
 CALL = {"type": "function_call", "call_id": "1", "name": "f", "arguments": "{}"}

@@ -5,13 +5,13 @@ from typing import Any
 import pytest
 
 import guideway as gw
+from guideway.api.parsing.values import called, read_captures, read_value
 from guideway.api.result import Result
-from guideway.api.values import called, read_captures, read_value
-from guideway.engine.request import Stats
+from guideway.chat.tool_formats import FORMATS
+from guideway.generation.row.request import Stats
 from guideway.server.replies import CLOSED, OPENED, Form, Growth, Reply, field_of
-from guideway.syntax.regions import capture, until
-from guideway.syntax.sources import Literal
-from guideway.syntax.tool_formats import FORMATS
+from guideway.sources.regions import capture, until
+from guideway.sources.sources import Literal
 from tool_samples import CALLS, PLAIN, TOOLS, said, written
 
 WHOLE = {"pythonic", "harmony", "llama3"}  # with free text before, or beside other replies

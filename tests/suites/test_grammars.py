@@ -29,8 +29,8 @@ from lark import load_grammar
 
 import guideway as gw
 from benchmarks.grammars_written import lark_reads
-from guideway.constraints.compiled import CompiledConstraint
-from guideway.syntax.shipped import importable, paths, shipped
+from guideway.constraint.compiled import CompiledConstraint
+from guideway.context_free.shipped import importable, paths, shipped
 
 BYTES = gw.Vocabulary([bytes([byte]) for byte in range(256)] + [b"<end>"], eos_ids={256})
 NAMES = list(paths())

@@ -9,8 +9,8 @@ import pytest
 
 from guideway.vocabulary import cache, tokenizer_json
 from guideway.vocabulary.cache import packed, unpacked
-from guideway.vocabulary.spellings import Vocabulary
 from guideway.vocabulary.trie import FlatTrie
+from guideway.vocabulary.vocabulary import Vocabulary
 from small_tokenizers import byte_level, sentencepiece, unigram, word_piece
 
 TOKENIZERS = {

@@ -11,7 +11,7 @@ from tokenizers import Tokenizer
 from tokenizers.pre_tokenizers import PreTokenizer
 
 from guideway.errors import ModelError, UnsupportedError
-from guideway.vocabulary.spellings import Vocabulary
+from guideway.vocabulary.vocabulary import Vocabulary
 from small_tokenizers import added, byte_level
 
 ADDED = [

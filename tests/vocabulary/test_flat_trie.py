@@ -6,8 +6,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from guideway.errors import LimitError
-from guideway.vocabulary.spellings import Vocabulary
 from guideway.vocabulary.trie import FlatTrie, sort_spellings
+from guideway.vocabulary.vocabulary import Vocabulary
 
 SPELLINGS = st.one_of(
     st.none(),

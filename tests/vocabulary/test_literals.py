@@ -2,8 +2,8 @@
 
 import pytest
 
-from guideway.vocabulary.cutter import NONE, Literals, parts, span
-from guideway.vocabulary.splitting import remember
+from guideway.vocabulary.canonical.splitting import remember
+from guideway.vocabulary.canonical.tokens import NONE, Literals, parts, span
 
 
 def test_one_that_began_before_is_matched_in_the_place_of_another() -> None:

@@ -7,7 +7,7 @@ from functools import cache
 import pytest
 from tokenizers import Tokenizer
 
-from guideway.vocabulary.spellings import Vocabulary
+from guideway.vocabulary.vocabulary import Vocabulary
 from real_tokenizers import NAMES, real_vocabulary, tokenizer_folder
 
 EVERY_BYTE = (1 << 256) - 1

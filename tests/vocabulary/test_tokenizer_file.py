@@ -12,8 +12,8 @@ from hypothesis import strategies as st
 from canonical_tokenizers import TOKENIZERS
 from guideway.errors import LimitError, ModelError
 from guideway.vocabulary.backend import Backend
-from guideway.vocabulary.spellings import Vocabulary
 from guideway.vocabulary.tokenizer_json import read_file
+from guideway.vocabulary.vocabulary import Vocabulary
 from real_tokenizers import NAMES, real_vocabulary, tokenizer_folder
 from small_tokenizers import added, bpe, byte_level, sentencepiece, tokenizer, unigram, word_piece
 

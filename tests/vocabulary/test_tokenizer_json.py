@@ -10,7 +10,7 @@ from tokenizers import Tokenizer
 
 from guideway.errors import LimitError, ModelError, UnsupportedError
 from guideway.vocabulary.backend import no_panic
-from guideway.vocabulary.spellings import Vocabulary
+from guideway.vocabulary.vocabulary import Vocabulary
 from small_tokenizers import (
     BYTE_LEVEL,
     LLAMA_DECODER,

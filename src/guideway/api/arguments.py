@@ -3,7 +3,7 @@
 from typing import Literal, TypeAlias, TypedDict
 
 from guideway.api.speculate import Speculate
-from guideway.engine.backends.progress import Progress
+from guideway.models.progress import Progress
 from guideway.sampling.settings import Sampling, SamplingArguments
 
 Wrong: TypeAlias = Literal["raise", "return"]

@@ -7,16 +7,16 @@ from typing import Any, Final
 
 from torch import Tensor
 
-from guideway.engine.adapter import Adapter
-from guideway.engine.backends.peft_folder import read_adapter
-from guideway.engine.ensemble import reading
-from guideway.engine.model import LanguageModel, VariedModel
-from guideway.engine.views import LastToken, Rewritten, System, View
 from guideway.errors import SourceError, UnsupportedError
+from guideway.generation.ensemble.ensemble import reading
+from guideway.generation.ensemble.views import LastToken, Rewritten, System, View
 from guideway.logits.classifier import ClassifierTerm
 from guideway.logits.expr import GediTerm, Leaf, Mask, Node, guided, leaves, mapped, total
 from guideway.logits.marked import Watermarked, Whole, inner
-from guideway.sampling.watermarks.scheme import Scheme
+from guideway.models.adapter import Adapter
+from guideway.models.peft_folder import read_adapter
+from guideway.models.protocol import LanguageModel, VariedModel
+from guideway.watermark.scheme import Scheme
 
 NO_ARITHMETIC: Final = (
     "models are added to and taken from one another, and multiplied or divided by numbers"

@@ -17,8 +17,8 @@ from dataclasses import dataclass, replace
 from typing import Any, TypeGuard, cast, final
 
 from guideway.api.result import Result
-from guideway.engine.request import Completion
 from guideway.errors import UnsupportedError
+from guideway.generation.row.request import Completion
 from guideway.logits.classifier import Classifier, ClassifierTerm, asked
 from guideway.sampling.judges import said
 from guideway.sampling.settings import Sampling

@@ -5,9 +5,9 @@ from collections.abc import Sequence
 
 from guideway.api.jobs import check_lossless, prompts_of, read_prompts
 from guideway.api.prompts import read_choices, split_prompts
-from guideway.engine.ensemble import Ensemble
-from guideway.engine.score import score
 from guideway.errors import DeadEndError, UnsupportedError
+from guideway.generation.ensemble.ensemble import Ensemble
+from guideway.generation.score import score
 
 
 def probabilities(ensemble: Ensemble, prompt: object, choices: object) -> dict[str, float]:

@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 from typing import final
 
-from guideway.engine.ensemble import Ensemble
+from guideway.generation.ensemble.ensemble import Ensemble
 from guideway.logits.classifier import ClassifierTerm
 from guideway.logits.expr import Guided, walk
 

@@ -18,15 +18,17 @@ from decimal import Decimal
 from sys import float_info
 from typing import Any, final
 
+from guideway.chat.tool_formats import FORMATS
+from guideway.chat.tools import Tools
+from guideway.context_free.lark.source import Lark
 from guideway.errors import GuidewayError
-from guideway.syntax.json_schema import Library, Place, Scope
-from guideway.syntax.json_schema_resources import JSON_TEXT, Catalogue
-from guideway.syntax.json_schema_source import JsonSchema
-from guideway.syntax.json_text import read_json
-from guideway.syntax.lark_source import Lark
-from guideway.syntax.python_types import type_schema
-from guideway.syntax.python_types_place import INTEGER_SCHEMA
-from guideway.syntax.regions import (
+from guideway.json_schema.parser import Library, Place, Scope
+from guideway.json_schema.resources import JSON_TEXT, Catalogue
+from guideway.json_schema.source import JsonSchema
+from guideway.json_schema.text import read_json
+from guideway.python_types.place import INTEGER_SCHEMA
+from guideway.python_types.source import type_schema
+from guideway.sources.regions import (
     Captured,
     Composed,
     Others,
@@ -37,7 +39,7 @@ from guideway.syntax.regions import (
     Thinking,
     Until,
 )
-from guideway.syntax.sources import (
+from guideway.sources.sources import (
     Both,
     Choice,
     Either,
@@ -51,9 +53,7 @@ from guideway.syntax.sources import (
     Text,
     source,
 )
-from guideway.syntax.sources import Sequence as Chain
-from guideway.syntax.tool_formats import FORMATS
-from guideway.syntax.tools import Tools
+from guideway.sources.sources import Sequence as Chain
 
 _INDENT = "  "
 _FITS = 60  # characters of an object on one line

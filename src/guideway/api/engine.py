@@ -25,29 +25,29 @@ from typing import TYPE_CHECKING, Any, Final, TypeVar, final, overload
 from guideway.api.arguments import StreamArguments
 from guideway.api.jobs import Call, Job
 from guideway.api.model import Model
+from guideway.api.parsing.values import partial_value
 from guideway.api.prompts import Prompt, split_prompts
 from guideway.api.result import Part, Result
 from guideway.api.running import Manner, read_result
 from guideway.api.speculate import speculation
-from guideway.api.values import partial_value
-from guideway.engine.backends.transformers import TransformersModel
-from guideway.engine.backends.transformers_paged import TransformersPages
-from guideway.engine.ensemble import Ensemble
-from guideway.engine.limits import checked
-from guideway.engine.marking import check_markable
-from guideway.engine.memory import peak_memory
-from guideway.engine.paged import PagedRows, readable
-from guideway.engine.request import Event
-from guideway.engine.scheduling import Batches, Scheduler
-from guideway.engine.sequence import Sequence
-from guideway.engine.speculation import Speculation
 from guideway.errors import InvalidValueError, ModelError, SourceError, UnsupportedError
+from guideway.generation.ensemble.ensemble import Ensemble
+from guideway.generation.limits import checked
+from guideway.generation.marking import check_markable
+from guideway.generation.memory import peak_memory
+from guideway.generation.paged import PagedRows, readable
+from guideway.generation.row.request import Event
+from guideway.generation.row.sequence import Sequence
+from guideway.generation.scheduling import Batches, Scheduler
+from guideway.generation.speculation import Speculation
+from guideway.models.transformers import TransformersModel
+from guideway.models.transformers_paged import TransformersPages
 
 if TYPE_CHECKING:
     from typing_extensions import TypeForm, Unpack
 
     from guideway.api.prompts import Untyped
-    from guideway.syntax.sources import Read, Written
+    from guideway.sources.sources import Read, Written
 
 Value = TypeVar("Value")
 COMPILERS: Final = 2  # threads
@@ -151,7 +151,7 @@ class Engine:
 
     Example:
         >>> import guideway as gw
-        >>> from guideway.engine.fake import FakeModel
+        >>> from guideway.models.fake import FakeModel
         >>> vocabulary = gw.Vocabulary([bytes([b]) for b in range(256)] + [b"<eos>"], {256})
         >>> model = gw.Model(FakeModel.random(vocabulary))
         >>> with gw.Engine(model) as engine:

@@ -5,11 +5,11 @@ from pathlib import Path
 
 from guideway.api.model import Model
 from guideway.api.prompts import Prompt
-from guideway.engine.ensemble import Ensemble
-from guideway.engine.heads import Heads
-from guideway.engine.views import read
+from guideway.chat.messages import are_messages
 from guideway.errors import LimitError, SourceError
-from guideway.syntax.messages import are_messages
+from guideway.generation.ensemble.ensemble import Ensemble
+from guideway.generation.ensemble.views import read
+from guideway.generation.heads import Heads
 
 
 def train_heads(

@@ -9,18 +9,18 @@ from guideway.api.describe import describe
 from guideway.api.prompts import Prompt, read_sampling, read_source, spread
 from guideway.api.result import Result
 from guideway.api.speculate import check_speculate
-from guideway.constraints.compile import compile as compile_source
-from guideway.constraints.compiled import CompiledConstraint
-from guideway.engine.ensemble import Ensemble, Prompts
-from guideway.engine.limits import checked
-from guideway.engine.prompt import Prompt as Read
-from guideway.engine.request import Request
-from guideway.engine.views import read
+from guideway.chat.messages import Plain, read_messages
+from guideway.chat.tools import tools_of
+from guideway.constraint.compile import compile as compile_source
+from guideway.constraint.compiled import CompiledConstraint
 from guideway.errors import GuidewayError, SourceError, UnsupportedError
+from guideway.generation.ensemble.ensemble import Ensemble, Prompts
+from guideway.generation.ensemble.prompt import Prompt as Read
+from guideway.generation.ensemble.views import read
+from guideway.generation.limits import checked
+from guideway.generation.row.request import Request
 from guideway.sampling.settings import Sampling
-from guideway.syntax.messages import Plain, read_messages
-from guideway.syntax.sources import Source, Text
-from guideway.syntax.tools import tools_of
+from guideway.sources.sources import Source, Text
 
 ANSWER: Final = "Answer with JSON of this form:"
 

@@ -6,7 +6,7 @@ from time import perf_counter
 from typing import TYPE_CHECKING, Any, Final, Literal
 
 from guideway.api.model import Model
-from guideway.engine.backends.load import load as load_backend
+from guideway.models.load import load as load_backend
 
 if TYPE_CHECKING:
     import torch

@@ -10,12 +10,12 @@ from typing import Any, Final, TypeAlias, cast, final
 import torch
 
 from guideway.api.model import Model
-from guideway.engine.backends.footprint import config_of, skeleton, traced
-from guideway.engine.backends.load import precision_of
-from guideway.engine.backends.packed import parts_of
-from guideway.engine.ensemble import Ensemble
 from guideway.errors import SourceError, UnsupportedError, brief
-from guideway.syntax.names import did_you_mean
+from guideway.generation.ensemble.ensemble import Ensemble
+from guideway.models.footprint import config_of, skeleton, traced
+from guideway.models.load import precision_of
+from guideway.models.packed import parts_of
+from guideway.sources.names import did_you_mean
 
 NEEDED: Final = ("layers", "heads", "head_dim", "parameters")
 KEYS: Final = (*NEEDED, "kv_heads", "hidden", "intermediate", "vocabulary", "window", "windowed")

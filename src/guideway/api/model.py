@@ -1,7 +1,7 @@
 """A model or an expression over several: operators, `generate`, `stream`, `choose`.
 
 A loaded model is an expression of one leaf, so both are the same class. `api.jobs` turns a call
-into rows, `engine` runs the rows as one batch, and `api.values` reads the texts as values.
+into rows, `engine` runs the rows as one batch, and `api.parsing.values` reads the texts as values.
 """
 
 import contextlib
@@ -32,14 +32,12 @@ from guideway.api.jobs import Call
 from guideway.api.prompts import Prompt, split_prompts
 from guideway.api.result import Part, Result
 from guideway.api.running import Manner, run, stream
-from guideway.engine.adapter import Adapter
-from guideway.engine.ensemble import Ensemble
-from guideway.engine.model import LanguageModel
-from guideway.engine.prefixes import PrefixCache
-from guideway.engine.prompt import PromptReader
-from guideway.engine.reading import Reading
-from guideway.engine.stopping import in_thread
 from guideway.errors import SourceError, one_line
+from guideway.generation.ensemble.ensemble import Ensemble
+from guideway.generation.ensemble.leaf import Reading
+from guideway.generation.ensemble.prefix_cache import PrefixCache
+from guideway.generation.ensemble.prompt import PromptReader
+from guideway.generation.stopping import in_thread
 from guideway.logits.classifier import ClassifierTerm
 from guideway.logits.expr import (
     GediTerm,
@@ -56,14 +54,16 @@ from guideway.logits.expr import (
     total,
 )
 from guideway.logits.marked import Whole, show_whole, unmarked
-from guideway.vocabulary.spellings import Vocabulary
+from guideway.models.adapter import Adapter
+from guideway.models.protocol import LanguageModel
+from guideway.vocabulary.vocabulary import Vocabulary
 
 if TYPE_CHECKING:
     from typing_extensions import TypeForm, Unpack
 
     from guideway.api.arguments import OneArguments, SeveralArguments, StreamArguments
     from guideway.api.prompts import Each, Prompts, Untyped
-    from guideway.syntax.sources import Read, Written
+    from guideway.sources.sources import Read, Written
 
 Value = TypeVar("Value")
 
@@ -77,7 +77,7 @@ class Model:
 
     Example:
         >>> import guideway as gw
-        >>> from guideway.engine.fake import FakeModel
+        >>> from guideway.models.fake import FakeModel
         >>> vocabulary = gw.Vocabulary([bytes([b]) for b in range(256)] + [b"<eos>"], {256})
         >>> model = gw.Model(FakeModel.random(vocabulary), name="base")
         >>> model.generate("How many? ", int, max_new_tokens=3, seed=1).value
@@ -588,7 +588,7 @@ class Model:
 
         Example:
             >>> import guideway as gw
-            >>> from guideway.engine.fake import FakeModel
+            >>> from guideway.models.fake import FakeModel
             >>> vocabulary = gw.Vocabulary([bytes([b]) for b in range(256)] + [b"<eos>"], {256})
             >>> model = gw.Model(FakeModel.random(vocabulary), name="base")
             >>> with model.session() as session:

@@ -8,11 +8,11 @@ from typing import Any, Final, cast
 import torch
 
 from guideway.api.model import Model
-from guideway.engine.backends.ngram import NgramModel
-from guideway.engine.prompt import PromptReader
 from guideway.errors import SourceError
-from guideway.syntax.sources import check_text
-from guideway.vocabulary.spellings import Vocabulary
+from guideway.generation.ensemble.prompt import PromptReader
+from guideway.models.ngram import NgramModel
+from guideway.sources.sources import check_text
+from guideway.vocabulary.vocabulary import Vocabulary
 
 AT_ONCE: Final = 1024  # texts for one call of the tokenizer
 

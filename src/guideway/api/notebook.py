@@ -10,7 +10,7 @@ from functools import cache
 from html import escape
 from importlib.resources import files
 
-from guideway.engine.trace import TracedStep
+from guideway.generation.row.trace import TracedStep
 
 
 def tokens_html(text: str, steps: Sequence[TracedStep], facts: Iterable[str]) -> str:

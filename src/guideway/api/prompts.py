@@ -8,12 +8,12 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from enum import Enum
 from typing import Any, TypeAlias, TypeVar, cast, get_args
 
+from guideway.chat.messages import Message, are_messages
+from guideway.chat.parts import with_parts
 from guideway.errors import SourceError, brief
+from guideway.json_schema.source import bare_schema
 from guideway.sampling.settings import Sampling
-from guideway.syntax.json_schema_source import bare_schema
-from guideway.syntax.messages import Message, are_messages
-from guideway.syntax.sources import Choice, PythonType, Source, source
-from guideway.syntax.written import with_parts
+from guideway.sources.sources import Choice, PythonType, Source, source
 
 Prompt: TypeAlias = str | Sequence[Message]
 Each = TypeVar("Each", bound=Prompt)

@@ -85,8 +85,8 @@ def dexperts(
     """Return base.nucleus(p) + α (expert − anti), DExperts (Liu et al. 2021).
 
     Example:
-        >>> from guideway.engine.fake import FakeModel
-        >>> from guideway.vocabulary.spellings import Vocabulary
+        >>> from guideway.models.fake import FakeModel
+        >>> from guideway.vocabulary.vocabulary import Vocabulary
         >>> words = Vocabulary([b"a", b"b", b"<eos>"], eos_ids={2})
         >>> base, fan = (Model(FakeModel.random(words, n), name=f"m{n}") for n in range(2))
         >>> dexperts(base, expert=fan)
@@ -119,8 +119,8 @@ def proxy_tune(
     """Return base + α (expert − anti), proxy-tuning (Liu et al. 2024).
 
     Example:
-        >>> from guideway.engine.fake import FakeModel
-        >>> from guideway.vocabulary.spellings import Vocabulary
+        >>> from guideway.models.fake import FakeModel
+        >>> from guideway.vocabulary.vocabulary import Vocabulary
         >>> words = Vocabulary([b"a", b"b", b"<eos>"], eos_ids={2})
         >>> one, two = (Model(FakeModel.random(words, n), name=f"m{n}") for n in (1, 2))
         >>> proxy_tune(one, expert=two, anti=two.prompted("Be dull."))
@@ -151,8 +151,8 @@ def contrast(
     """Return contrastive decoding: (1 + β) expert.plausible(α) − β amateur.
 
     Example:
-        >>> from guideway.engine.fake import FakeModel
-        >>> from guideway.vocabulary.spellings import Vocabulary
+        >>> from guideway.models.fake import FakeModel
+        >>> from guideway.vocabulary.vocabulary import Vocabulary
         >>> words = Vocabulary([b"a", b"b", b"<eos>"], eos_ids={2})
         >>> one, two = (Model(FakeModel.random(words, n), name=f"m{n}") for n in (1, 2))
         >>> contrast(one, two)
@@ -185,8 +185,8 @@ def cfg(conditional: Model, unconditional: Model | None = None, gamma: float = 1
     """Return classifier-free guidance: u + γ (c − u) (Sanchez et al. 2023).
 
     Example:
-        >>> from guideway.engine.fake import FakeModel
-        >>> from guideway.vocabulary.spellings import Vocabulary
+        >>> from guideway.models.fake import FakeModel
+        >>> from guideway.vocabulary.vocabulary import Vocabulary
         >>> words = Vocabulary([b"a", b"b", b"<eos>"], eos_ids={2})
         >>> model = Model(FakeModel.random(words), name="m")
         >>> cfg(model.prompted("Rhyme."), model)
@@ -211,8 +211,8 @@ def context_aware(with_context: Model, without: Model, alpha: float = 0.5) -> Mo
     """Return context-aware decoding: (1 + α) with − α without (Shi et al. 2023).
 
     Example:
-        >>> from guideway.engine.fake import FakeModel
-        >>> from guideway.vocabulary.spellings import Vocabulary
+        >>> from guideway.models.fake import FakeModel
+        >>> from guideway.vocabulary.vocabulary import Vocabulary
         >>> words = Vocabulary([b"a", b"b", b"<eos>"], eos_ids={2})
         >>> model = Model(FakeModel.random(words), name="m")
         >>> context_aware(model.prompted("It rains."), model)
@@ -237,8 +237,8 @@ def dola(
 
     Example:
         >>> import torch
-        >>> from guideway.engine.fake import FakeModel
-        >>> from guideway.vocabulary.spellings import Vocabulary
+        >>> from guideway.models.fake import FakeModel
+        >>> from guideway.vocabulary.vocabulary import Vocabulary
         >>> words = Vocabulary([b"a", b"b", b"<eos>"], eos_ids={2})
         >>> row = lambda tokens: torch.zeros(3)
         >>> model = Model(FakeModel(words, row, exits=[row, row, row]), name="m")
@@ -280,8 +280,8 @@ def gedi(
     Add it to a model.
 
     Example:
-        >>> from guideway.engine.fake import FakeModel
-        >>> from guideway.vocabulary.spellings import Vocabulary
+        >>> from guideway.models.fake import FakeModel
+        >>> from guideway.vocabulary.vocabulary import Vocabulary
         >>> words = Vocabulary([b"a", b"b", b"<eos>"], eos_ids={2})
         >>> one, two = (Model(FakeModel.random(words, n), name=f"m{n}") for n in (1, 2))
         >>> one + gedi(two.prompted("kind"), two.prompted("rude"))
@@ -313,8 +313,8 @@ def maximum(*models: Model) -> Model:
     """Return the greatest log-probability of each token.
 
     Example:
-        >>> from guideway.engine.fake import FakeModel
-        >>> from guideway.vocabulary.spellings import Vocabulary
+        >>> from guideway.models.fake import FakeModel
+        >>> from guideway.vocabulary.vocabulary import Vocabulary
         >>> words = Vocabulary([b"a", b"b", b"<eos>"], eos_ids={2})
         >>> one, two = (Model(FakeModel.random(words, n), name=f"m{n}") for n in (1, 2))
         >>> maximum(one, two)
@@ -331,8 +331,8 @@ def minimum(*models: Model) -> Model:
     """Return the least log-probability of each token.
 
     Example:
-        >>> from guideway.engine.fake import FakeModel
-        >>> from guideway.vocabulary.spellings import Vocabulary
+        >>> from guideway.models.fake import FakeModel
+        >>> from guideway.vocabulary.vocabulary import Vocabulary
         >>> words = Vocabulary([b"a", b"b", b"<eos>"], eos_ids={2})
         >>> one, two = (Model(FakeModel.random(words, n), name=f"m{n}") for n in (1, 2))
         >>> minimum(one, two)

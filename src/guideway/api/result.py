@@ -7,10 +7,10 @@ from typing import Any, Generic, final
 from typing_extensions import TypeVar
 
 from guideway.api.notebook import tokens_html
-from guideway.engine.request import FinishReason, Population, Stats
-from guideway.engine.trace import TracedStep, removed
+from guideway.chat.tools import ToolCall
 from guideway.errors import GuidewayError, InvalidValueError, brief, one_line
-from guideway.syntax.tools import ToolCall
+from guideway.generation.row.request import FinishReason, Population, Stats
+from guideway.generation.row.trace import TracedStep, removed
 
 Value_co = TypeVar("Value_co", covariant=True, default=Any)
 

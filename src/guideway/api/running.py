@@ -17,17 +17,17 @@ from typing import Any, Final, final
 from guideway.api.arguments import Wrong
 from guideway.api.best import Drawn, best, model_score
 from guideway.api.jobs import Call, Failed, Job
+from guideway.api.parsing.values import as_message, called, partial_value, read_captures, read_value
 from guideway.api.result import Part, Result
 from guideway.api.speculate import speculation
-from guideway.api.values import as_message, called, partial_value, read_captures, read_value
-from guideway.engine.backends.progress import Progress, shown
-from guideway.engine.loop import Decoding
-from guideway.engine.request import Completion
-from guideway.engine.search.loop import Searching
-from guideway.engine.stopping import awaited
 from guideway.errors import GenerationInterrupted, GuidewayError, InvalidValueError, SourceError
-from guideway.lowering.special import beginning
-from guideway.vocabulary.spellings import Vocabulary
+from guideway.generation.loop import Decoding
+from guideway.generation.row.request import Completion
+from guideway.generation.stopping import awaited
+from guideway.language.special_tokens import beginning
+from guideway.models.progress import Progress, shown
+from guideway.search.loop import Searching
+from guideway.vocabulary.vocabulary import Vocabulary
 
 AT_ONCE: Final = 64  # rows of a batch, unless `batch_size` says how many prompts
 

@@ -7,17 +7,17 @@ from types import MappingProxyType
 from typing import Any, Final, Literal, Protocol, TypeAlias, cast, final, runtime_checkable
 from weakref import WeakKeyDictionary
 
-from guideway.engine.backends.transformers import TransformersModel
-from guideway.engine.captured import captures
-from guideway.engine.draft_model import DraftModel, TextDraft
-from guideway.engine.drafts import Drafter, Lookup
-from guideway.engine.ensemble import Ensemble, reading
-from guideway.engine.heads import TENSORS, Heads, HeadsDraft
-from guideway.engine.model import LanguageModel
-from guideway.engine.speculation import Costs, Rates, Speculation
 from guideway.errors import SourceError, UnsupportedError
+from guideway.generation.captured.steps import captures
+from guideway.generation.draft_model import DraftModel, TextDraft
+from guideway.generation.drafts import Drafter, Lookup
+from guideway.generation.ensemble.ensemble import Ensemble, reading
+from guideway.generation.heads import TENSORS, Heads, HeadsDraft
+from guideway.generation.speculation import Costs, Rates, Speculation
 from guideway.logits.expr import Leaf
 from guideway.logits.marked import Watermarked
+from guideway.models.protocol import LanguageModel
+from guideway.models.transformers import TransformersModel
 
 
 @runtime_checkable  # the tests check annotations

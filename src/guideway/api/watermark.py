@@ -30,23 +30,23 @@ from torch import Tensor
 from guideway.api.jobs import prompts_of, read_prompts
 from guideway.api.model import Model
 from guideway.api.prompts import read_source, split_prompts
-from guideway.constraints.compile import compile as compile_source
-from guideway.constraints.compiled import CompiledConstraint
-from guideway.engine.cursor import end_row, text_row
-from guideway.engine.ensemble import Ensemble
-from guideway.engine.prompt import Prompt, PromptReader
+from guideway.automaton.token_tries import Row
+from guideway.constraint.compile import compile as compile_source
+from guideway.constraint.compiled import CompiledConstraint
 from guideway.errors import ModelError, SourceError, TokenRejected, UnsupportedError
+from guideway.generation.ensemble.ensemble import Ensemble
+from guideway.generation.ensemble.prompt import Prompt, PromptReader
+from guideway.generation.row.cursor import end_row, text_row
 from guideway.logits.evaluate import Step, evaluate
 from guideway.logits.expr import number
 from guideway.logits.mask import unpack, upload
 from guideway.logits.rescore import TextContext
-from guideway.masks.forest import Row
-from guideway.sampling.watermarks.evidence import Window, clearest, evidence, weighted
-from guideway.sampling.watermarks.positions import forced
-from guideway.sampling.watermarks.scheme import GREEN, Kind, Scheme, secret_of
-from guideway.syntax.sources import check_text
+from guideway.sources.sources import check_text
 from guideway.vocabulary.backend import Backend
-from guideway.vocabulary.spellings import Vocabulary
+from guideway.vocabulary.vocabulary import Vocabulary
+from guideway.watermark.evidence import Window, clearest, evidence, weighted
+from guideway.watermark.positions import forced
+from guideway.watermark.scheme import GREEN, Kind, Scheme, secret_of
 
 PIECE: Final = 128  # tokens in one forward
 

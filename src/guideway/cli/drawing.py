@@ -14,9 +14,9 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import MISSING, dataclass, fields, is_dataclass
 from typing import Any, Final, TypeAlias, final
 
-from guideway.automata.derivative import Derivatives
-from guideway.lowering.expr import ALL_BYTES
-from guideway.lowering.nodes import Bytes, Call, Capture, Concat, Expr, Rule
+from guideway.language.derivative import Derivatives
+from guideway.language.expr import ALL_BYTES
+from guideway.language.nodes import Bytes, Call, Capture, Concat, Expr, Rule
 
 Child: TypeAlias = tuple[str, object]
 """The name of a part (or "") and the part."""
@@ -29,7 +29,7 @@ WIDEST: Final = 110
 def draw(value: object) -> Iterator[str]:
     r"""The lines of `value`, its parts indented below it.
 
-    >>> from guideway.lowering.expr import concat, literal, repeat, byte_set
+    >>> from guideway.language.expr import concat, literal, repeat, byte_set
     >>> print("\n".join(draw(concat(literal("id-"), repeat(byte_set(b"0123"), 2)))))
     Concat
     ├── "id-"

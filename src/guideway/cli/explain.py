@@ -18,11 +18,11 @@ from guideway.cli.options import Resources
 from guideway.cli.sources import FORMS, read_file, read_source
 
 if TYPE_CHECKING:
-    from guideway.api.enforcement import Enforced
-    from guideway.automata.derivative import Derivatives
-    from guideway.lowering.nodes import Expr
-    from guideway.syntax.sources import Source
-    from guideway.vocabulary.spellings import Vocabulary
+    from guideway.api.linting.enforcement import Enforced
+    from guideway.language.derivative import Derivatives
+    from guideway.language.nodes import Expr
+    from guideway.sources.sources import Source
+    from guideway.vocabulary.vocabulary import Vocabulary
 
 STATES_AT_MOST: Final = 2_000
 TOKENS_SHOWN: Final = 12
@@ -96,7 +96,7 @@ def explain(
 
 def read_vocabulary(tokenizer: Path | None, model: str | None) -> "Vocabulary":
     """The tokens of a file or of a model; without either, the 256 bytes and an end id."""
-    from guideway.vocabulary.spellings import Vocabulary
+    from guideway.vocabulary.vocabulary import Vocabulary
 
     if tokenizer is not None:
         read_file(tokenizer)  # raises if there is no such file
@@ -108,16 +108,16 @@ def read_vocabulary(tokenizer: Path | None, model: str | None) -> "Vocabulary":
 
 def explain_source(written: object, vocabulary: "Vocabulary") -> Explanation:
     """Run every stage on a source and keep its value."""
-    from guideway.api.enforcement import enforcement
+    from guideway.api.linting.enforcement import enforcement
     from guideway.api.prompts import plain
-    from guideway.automata.decided import Decisions
-    from guideway.automata.derivative import Derivatives
+    from guideway.automaton.token_tries import unpack
     from guideway.cli.drawing import draw
-    from guideway.constraints.compile import compile as compile_source
-    from guideway.constraints.special_tokens import resolve
-    from guideway.lowering.sources import lower_source
-    from guideway.masks.forest import unpack
-    from guideway.syntax.sources import source
+    from guideway.constraint.compile import compile as compile_source
+    from guideway.constraint.lowering import lower_source
+    from guideway.constraint.special_tokens import resolve
+    from guideway.language.derivative import Derivatives
+    from guideway.language.finite_languages import Decisions
+    from guideway.sources.sources import source
 
     read = plain(source(written))  # as `generate` reads it
     constraint = compile_source(read, vocabulary)
@@ -147,15 +147,15 @@ def explain_source(written: object, vocabulary: "Vocabulary") -> Explanation:
 def syntax_lines(read: "Source") -> Iterator[str]:
     """The lines of a source's syntax tree; a combination is its own tree."""
     from guideway.cli.drawing import draw
-    from guideway.syntax.gbnf import parse_gbnf
-    from guideway.syntax.json_schema import parse_json_schema
-    from guideway.syntax.json_schema_source import JsonSchema
-    from guideway.syntax.lark_reader import read_lark
-    from guideway.syntax.lark_source import Lark
-    from guideway.syntax.python_types import type_source
-    from guideway.syntax.regex import parse_regex
-    from guideway.syntax.regex_tree import outline
-    from guideway.syntax.sources import Gbnf, PythonType, Regex
+    from guideway.context_free.gbnf import parse_gbnf
+    from guideway.context_free.lark.reader import read_lark
+    from guideway.context_free.lark.source import Lark
+    from guideway.json_schema.parser import parse_json_schema
+    from guideway.json_schema.source import JsonSchema
+    from guideway.python_types.source import type_source
+    from guideway.regex.parser import parse_regex
+    from guideway.regex.tree import outline
+    from guideway.sources.sources import Gbnf, PythonType, Regex
 
     match read:
         case Regex(pattern, dialect, flags):

@@ -41,7 +41,7 @@ def lint(
 
     Example: guideway lint schema.json --engine xgrammar
     """
-    from guideway.api import lint as linter
+    from guideway.api.linting import lint as linter
 
     source = read_source(schema)
     with _quiet():

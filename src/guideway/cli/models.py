@@ -208,7 +208,7 @@ def read_row(number: int, line: str, keys: Sequence[str]) -> Row:
     >>> print(read_row(0, '{"text": "Hi"}', ["prompt"]).error)
     a line is a JSON string, or an object with prompt, and perhaps id: got text
     """
-    from guideway.syntax.messages import are_messages
+    from guideway.chat.messages import are_messages
 
     try:
         value: object = json.loads(line)

@@ -56,15 +56,15 @@ def read_source(written: str, resources: Path | None = None) -> Any:
     if written.endswith((".gbnf", ".lark")):
         return _grammar(Path(written))
     if match := PATTERN.fullmatch(written):
-        from guideway.syntax.sources import Regex
+        from guideway.sources.sources import Regex
 
         return Regex(match["pattern"], flags=match["flags"])
     if match := LOCATED.fullmatch(written):
         return _find(match["where"], match["name"], resources)
-    from guideway.syntax.shipped import paths
+    from guideway.context_free.shipped import paths
 
     if written in paths():
-        from guideway.syntax.shipped_sources import grammar
+        from guideway.context_free.shipped_sources import grammar
 
         return grammar(written)
     near = _near(written, list(paths()))
@@ -72,8 +72,8 @@ def read_source(written: str, resources: Path | None = None) -> Any:
 
 
 def _grammar(path: Path) -> object:
-    from guideway.syntax.lark_source import Lark
-    from guideway.syntax.sources import Gbnf
+    from guideway.context_free.lark.source import Lark
+    from guideway.sources.sources import Gbnf
 
     text = read_file(path)
     return Gbnf(text) if path.suffix == ".gbnf" else Lark(text, imports=path.parent)
@@ -91,7 +91,7 @@ def read_file(path: Path) -> str:
 
 
 def _schema(schema: Mapping[str, Any] | str, resources: Path | None) -> object:
-    from guideway.syntax.json_schema_source import bare_schema
+    from guideway.json_schema.source import bare_schema
 
     given: Any = resources
     if resources is not None and not resources.is_dir():
@@ -152,6 +152,6 @@ def _names_in(folder: Path) -> list[str]:
 
 
 def _near(name: str, names: list[str]) -> str:
-    from guideway.syntax.names import did_you_mean
+    from guideway.sources.names import did_you_mean
 
     return did_you_mean(name, names)

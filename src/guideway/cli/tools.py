@@ -20,7 +20,7 @@ def grammars(
     ] = False,
 ) -> None:
     """List the shipped grammars, or print one. Each name is a source for the other commands."""
-    from guideway.syntax.shipped import paths, shipped
+    from guideway.context_free.shipped import paths, shipped
 
     if name is not None:
         one = shipped(name)

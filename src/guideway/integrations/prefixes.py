@@ -14,9 +14,9 @@ from typing import Final, TypeAlias, final
 import numpy as np
 from numpy.typing import NDArray
 
-from guideway.constraints.compiled import CompiledConstraint, DecodeState
+from guideway.automaton.token_tries import Row, unpack
+from guideway.constraint.compiled import CompiledConstraint, DecodeState
 from guideway.errors import TokenRejected
-from guideway.masks.forest import Row, unpack
 
 MOST: Final = 1 << 14  # remembered texts, some hundred bytes each
 

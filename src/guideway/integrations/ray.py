@@ -23,8 +23,8 @@ from guideway.api.load import load
 from guideway.api.model import Model
 from guideway.api.prompts import Prompt
 from guideway.api.result import Result
-from guideway.engine.ensemble import Ensemble
 from guideway.errors import GuidewayError, ModelError, SourceError
+from guideway.generation.ensemble.ensemble import Ensemble
 
 COLUMNS: Final = ("value", "text", "error", "finish_reason")
 
@@ -36,7 +36,7 @@ class Extract:
     Example:
         >>> import numpy as np
         >>> import guideway as gw
-        >>> from guideway.engine.fake import FakeModel
+        >>> from guideway.models.fake import FakeModel
         >>> from guideway.integrations.ray import Extract
         >>> vocabulary = gw.Vocabulary([bytes([b]) for b in range(256)] + [b"<eos>"], {256})
         >>> extract = Extract(lambda: gw.Model(FakeModel.random(vocabulary)), gw.Choice(["a", "b"]))

@@ -5,7 +5,7 @@
     {"regex": pattern}          the whole text matches, in Python's dialect
     {"choice": ["a", "b"]}      one of the strings
     {"grammar": text}           a Lark grammar; a GBNF grammar if a line begins with `name ::=`
-    {"structural_tag": tag}     xgrammar's structural tags (`syntax.structural_tags`)
+    {"structural_tag": tag}     xgrammar's structural tags (`chat.structural_tags`)
 
 Requests come from strangers, so compilation has the limits of `Budget.untrusted()`.
 """
@@ -15,14 +15,14 @@ from concurrent.futures import Future, ThreadPoolExecutor
 from threading import Lock
 from typing import Any, Final, TypeAlias, TypeVar, cast, final
 
-from guideway.automata.budget import Budget
-from guideway.constraints.compile import compile as compile_source
-from guideway.constraints.compiled import CompiledConstraint
+from guideway.chat.structural_tags import grammar, loaded, structural_tag
+from guideway.constraint.compile import compile as compile_source
+from guideway.constraint.compiled import CompiledConstraint
 from guideway.errors import SourceError, brief
-from guideway.syntax.json_schema_source import bare_schema
-from guideway.syntax.sources import Choice, Regex, Source
-from guideway.syntax.structural_tags import grammar, loaded, structural_tag
-from guideway.vocabulary.spellings import Vocabulary
+from guideway.json_schema.source import bare_schema
+from guideway.language.budget import Budget
+from guideway.sources.sources import Choice, Regex, Source
+from guideway.vocabulary.vocabulary import Vocabulary
 
 WORKERS: Final = 2  # threads that compile: they share the GIL with the engine's loop
 

@@ -12,12 +12,12 @@ SGLang wraps only its own back ends for reasoning models, so `_begin` wraps ours
 from functools import lru_cache
 from typing import TYPE_CHECKING, Any, Final
 
-from guideway.constraints.matcher import Matcher
+from guideway.constraint.matcher import Matcher
 from guideway.errors import GuidewayError
 from guideway.extras import library
 from guideway.integrations.requests import Compiler
 from guideway.logits.bitmask import allocate_token_bitmask, apply_token_bitmask_inplace
-from guideway.vocabulary.spellings import Vocabulary
+from guideway.vocabulary.vocabulary import Vocabulary
 
 if TYPE_CHECKING:
     import torch

@@ -36,6 +36,8 @@ from torch import Tensor
 from transformers.generation import logits_process
 
 from guideway.api.model import Model
+from guideway.automaton.token_tries import Row, words
+from guideway.automaton.token_tries import unpack as ids_of
 from guideway.errors import DeadEndError, LimitError, ModelError, SourceError, UnsupportedError
 from guideway.integrations.prefixes import Outside
 from guideway.integrations.transformers_call import Call, running_row
@@ -43,8 +45,6 @@ from guideway.integrations.transformers_guidance import Guidance
 from guideway.integrations.transformers_settings import check_alone, check_last
 from guideway.integrations.transformers_texts import Asked, Texts
 from guideway.logits.mask import unpack, upload
-from guideway.masks.forest import Row, words
-from guideway.masks.forest import unpack as ids_of
 
 LOST: Final = -1e20  # a score that no beam recovers from, and that no temperature makes infinite
 LIKELY: Final = 256  # tokens of a row that are judged for a minimum of tokens, if it is sampled

@@ -19,14 +19,14 @@ from transformers.generation.continuous_batching.cb_logits_processors import (
 )
 
 from guideway.api.prompts import read_sampling, read_source
-from guideway.constraints.compile import compile as compile_source
-from guideway.engine.backends.transformers import TransformersModel
-from guideway.engine.ensemble import NO_SUMS, Ensemble, EnsembleCache
-from guideway.engine.limits import checked
-from guideway.engine.request import Request
-from guideway.engine.sequence import Sequence as Row
-from guideway.engine.step import Batch, take
+from guideway.constraint.compile import compile as compile_source
 from guideway.errors import SourceError, UnsupportedError
+from guideway.generation.ensemble.ensemble import NO_SUMS, Ensemble, EnsembleCache
+from guideway.generation.limits import checked
+from guideway.generation.row.request import Request
+from guideway.generation.row.sequence import Sequence as Row
+from guideway.generation.step import Batch, take
+from guideway.models.transformers import TransformersModel
 
 if TYPE_CHECKING:
     from transformers.generation.continuous_batching.continuous_api import ContinuousBatchingManager

@@ -21,15 +21,15 @@ from torch import Tensor
 from guideway.api.jobs import read_prompts
 from guideway.api.model import Model
 from guideway.api.prompts import Prompt, split_prompts
-from guideway.engine.ensemble import Ensemble, EnsembleCache, Logits, Prompts, reading
-from guideway.engine.reading import Reading
-from guideway.engine.views import LastToken
 from guideway.errors import ModelError, SourceError, UnsupportedError
+from guideway.generation.ensemble.ensemble import Ensemble, EnsembleCache, Logits, Prompts, reading
+from guideway.generation.ensemble.leaf import Reading
+from guideway.generation.ensemble.views import LastToken
 from guideway.integrations.transformers_call import Call
 from guideway.logits.evaluate import Step, evaluate
 from guideway.logits.expr import GediTerm, Guided, Leaf, walk
 from guideway.logits.rescore import TextContext
-from guideway.vocabulary.spellings import Vocabulary
+from guideway.vocabulary.vocabulary import Vocabulary
 
 Tokens = NDArray[np.int64]
 

@@ -20,16 +20,16 @@ import numpy as np
 from numpy.typing import NDArray
 
 from guideway.api.prompts import read_source
-from guideway.constraints.compile import compile as compile_source
-from guideway.constraints.compiled import CompiledConstraint
-from guideway.constraints.longest_path import FUEL, longest_path
+from guideway.automaton.token_tries import Row, pack
+from guideway.constraint.compile import compile as compile_source
+from guideway.constraint.compiled import CompiledConstraint
+from guideway.constraint.longest_path import FUEL, longest_path
 from guideway.errors import LimitError, ModelError, SourceError, TokenRejected, UnsupportedError
 from guideway.integrations.prefixes import Outside, Prefixes
 from guideway.integrations.transformers_call import Call, running_call
 from guideway.integrations.transformers_settings import check_settings
-from guideway.masks.forest import Row, pack
-from guideway.syntax.source import check_pickled
-from guideway.vocabulary.spellings import Vocabulary
+from guideway.sources.values import check_pickled
+from guideway.vocabulary.vocabulary import Vocabulary
 
 Asked: TypeAlias = Row | Outside | None
 """The tokens that may come next; a text that left the language; None where anything may come."""

@@ -20,13 +20,13 @@ from collections.abc import Mapping
 from functools import lru_cache, wraps
 from typing import TYPE_CHECKING, Any, Final, Literal, get_args
 
-from guideway.constraints.matcher import Matcher
+from guideway.constraint.matcher import Matcher
 from guideway.errors import GuidewayError
 from guideway.extras import library
 from guideway.integrations.requests import Compiler
 from guideway.integrations.vllm_processors import V1, V2
 from guideway.logits.bitmask import allocate_token_bitmask
-from guideway.vocabulary.spellings import Vocabulary
+from guideway.vocabulary.vocabulary import Vocabulary
 
 if TYPE_CHECKING:
     import torch

@@ -16,20 +16,20 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from guideway.automata.budget import Budget
-from guideway.constraints.batch import fill_bitmask
-from guideway.constraints.compile import compile as compile_source
-from guideway.constraints.compiled import CompiledConstraint
-from guideway.constraints.matcher import Matcher
-from guideway.engine.cursor import end_row
+from guideway.automaton.token_tries import words
+from guideway.constraint.batch import fill_bitmask
+from guideway.constraint.compile import compile as compile_source
+from guideway.constraint.compiled import CompiledConstraint
+from guideway.constraint.matcher import Matcher
 from guideway.errors import GuidewayError, LimitError, UnsupportedError
 from guideway.extras import library
+from guideway.generation.row.cursor import end_row
 from guideway.integrations.requests import Compiler, read_request
+from guideway.language.budget import Budget
 from guideway.logits.bitmask import allocate_token_bitmask, apply_token_bitmask_inplace
 from guideway.logits.transfer import send
-from guideway.masks.forest import words
-from guideway.syntax.sources import Literal
-from guideway.vocabulary.spellings import Vocabulary
+from guideway.sources.sources import Literal
+from guideway.vocabulary.vocabulary import Vocabulary
 
 KEY: Final = "guideway"
 MOST_STATES: Final = 4096  # of tables on a device: 128 MiB of masks for 262,144 tokens

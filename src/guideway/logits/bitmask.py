@@ -11,9 +11,9 @@ from typing import TYPE_CHECKING, Any, cast
 import numpy as np
 from numpy.typing import NDArray
 
+from guideway.automaton.token_tries import words
 from guideway.errors import ModelError, SourceError
 from guideway.extras import installed, require
-from guideway.masks.forest import words
 
 if TYPE_CHECKING:
     import torch

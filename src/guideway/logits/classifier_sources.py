@@ -33,7 +33,7 @@ from torch import Tensor
 
 from guideway.errors import ModelError, SourceError, UnsupportedError
 from guideway.logits.classifier import ROUNDING, Classifier, ClassifierTerm, Rest, numbers, shown
-from guideway.syntax.names import did_you_mean
+from guideway.sources.names import did_you_mean
 
 
 def find_label(label: object, names: Sequence[object], classifier: str) -> int:

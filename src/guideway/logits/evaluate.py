@@ -34,7 +34,7 @@ from guideway.logits.filters import dot, min_p, top_p
 from guideway.logits.rescore import TextContext, gedi_log_probs, rescore
 from guideway.logits.rows import LEAST, Rows, both
 from guideway.logits.transfer import asks
-from guideway.vocabulary.spellings import Vocabulary
+from guideway.vocabulary.vocabulary import Vocabulary
 
 NodeWatch: TypeAlias = Callable[[str, Tensor, Tensor | None], None]
 GREATEST: Final = 1e37  # of logits, with room for what is done with them

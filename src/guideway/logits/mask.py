@@ -15,9 +15,9 @@ import torch
 from jaxtyping import Bool, Float, Int
 from torch import Tensor
 
+from guideway.automaton.token_tries import Row, words
 from guideway.errors import ModelError
 from guideway.logits.transfer import send
-from guideway.masks.forest import Row, words
 
 
 def upload(rows: Sequence[Row], width: int, device: torch.device) -> Int[Tensor, "batch words"]:

@@ -35,7 +35,7 @@ from torch import Tensor
 
 from guideway.logits.classifier import ClassifierTerm, asked
 from guideway.logits.rows import Rows
-from guideway.vocabulary.spellings import Vocabulary
+from guideway.vocabulary.vocabulary import Vocabulary
 
 
 @final

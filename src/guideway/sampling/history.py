@@ -34,7 +34,7 @@ from numpy.typing import NDArray
 from guideway.errors import LimitError
 from guideway.sampling.settings import BIAS, Bias, Sampling, is_bias, wrong
 from guideway.sampling.trail import Ids, Trail
-from guideway.vocabulary.spellings import Vocabulary
+from guideway.vocabulary.vocabulary import Vocabulary
 
 Lengths: TypeAlias = NDArray[np.int64]
 Penalties: TypeAlias = NDArray[np.float64]

@@ -3,7 +3,7 @@
 The names are those of transformers (`stop` is its `stop_strings`, `logit_bias` its
 `sequence_bias`), or of llama.cpp if transformers has none. Everything is off by default; only the
 end ids of a model's generation config are read. This module does not import torch, and does not
-know whether a constraint fits the limits (`engine.limits`).
+know whether a constraint fits the limits (`generation.limits`).
 
 The default order of stages that change probabilities is transformers'; `"llama.cpp"` is that of
 llama.cpp. Stages that one of them lacks are placed by effect: top-nσ first, XTC and mirostat last.
@@ -23,7 +23,7 @@ import numpy as np
 
 from guideway.errors import LimitError, UnsupportedError, brief, one_line
 from guideway.sampling.search import Search, check_search, search_of
-from guideway.syntax.names import did_you_mean
+from guideway.sources.names import did_you_mean
 
 PRESETS: Final[dict[str, tuple[float, float]]] = {
     "code generation": (0.2, 0.1),

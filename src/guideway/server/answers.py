@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 from typing import Any, Final, final
 
 from guideway.api.result import Result
-from guideway.engine.trace import TracedStep
+from guideway.generation.row.trace import TracedStep
 from guideway.server.logprobs import Logprobs
 from guideway.server.reading import Asked
 from guideway.server.replies import Call, Form, Reply, field_of

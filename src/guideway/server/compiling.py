@@ -18,8 +18,8 @@ from multiprocessing.connection import Client, Listener
 from typing import Final, final
 
 from guideway.errors import GuidewayError, LimitError
-from guideway.syntax.sources import Regex, Source
-from guideway.vocabulary.spellings import Vocabulary
+from guideway.sources.sources import Regex, Source
+from guideway.vocabulary.vocabulary import Vocabulary
 
 KEPT: Final = 4096  # sources whose outcome is known
 CODE: Final = "import sys; from guideway.server.compiling import main; main(sys.argv[1])"
@@ -30,9 +30,9 @@ START: Final = 60.0  # seconds until a new worker is ready
 
 def main(address: str) -> None:
     """Compile what comes through the pipe at `address`; answer None or the error."""
-    from guideway.automata.budget import Budget
-    from guideway.constraints.caches import clear_cache, warmup
-    from guideway.constraints.compile import compile as compile_source
+    from guideway.constraint.caches import clear_cache, warmup
+    from guideway.constraint.compile import compile as compile_source
+    from guideway.language.budget import Budget
 
     pipe = Client(address, authkey=bytes.fromhex(os.environ.pop(SECRET)))
     vocabulary, memory = pipe.recv()

@@ -8,10 +8,10 @@ custom tools to the content, as the model wrote them.
 from collections.abc import Mapping, Sequence
 from typing import Any, TypeAlias, TypeGuard, cast
 
+from guideway.chat.messages import read_messages
 from guideway.errors import SourceError, UnsupportedError, brief
 from guideway.server.refusals import as_param, as_refusal
 from guideway.server.replies import CLOSED, OPENED
-from guideway.syntax.messages import read_messages
 
 Message: TypeAlias = dict[str, Any]
 OUTPUTS = ("function_call_output", "custom_tool_call_output")

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, Final, Protocol, final
 
 from guideway.api.result import Part, Result
-from guideway.engine.trace import TracedStep
+from guideway.generation.row.trace import TracedStep
 from guideway.server import answers
 from guideway.server.answers import Head
 from guideway.server.protocol import StreamOptions

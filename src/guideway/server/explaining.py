@@ -4,12 +4,12 @@ from dataclasses import asdict
 from itertools import islice
 from typing import Any, Final
 
-from guideway.api.enforcement import enforcement
+from guideway.api.linting.enforcement import enforcement
 from guideway.api.model import Model
 from guideway.api.prompts import plain
-from guideway.constraints.compile import compile as compile_source
-from guideway.masks.forest import unpack
-from guideway.syntax.sources import Source
+from guideway.automaton.token_tries import unpack
+from guideway.constraint.compile import compile as compile_source
+from guideway.sources.sources import Source
 
 LINES: Final = 500
 TOKENS: Final = 12

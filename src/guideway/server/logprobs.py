@@ -4,8 +4,8 @@ import math
 from collections.abc import Iterable, Sequence
 from typing import Any, Final, final
 
-from guideway.engine.trace import Likely, TracedStep
-from guideway.vocabulary.spellings import Vocabulary
+from guideway.generation.row.trace import Likely, TracedStep
+from guideway.vocabulary.vocabulary import Vocabulary
 
 LEAST: Final = -9999.0  # instead of −∞, which JSON does not have
 

@@ -8,8 +8,8 @@ from guideway.api.jobs import read_prompts
 from guideway.api.model import Model
 from guideway.api.prompts import Prompt
 from guideway.api.watermark import Watermark
-from guideway.engine.ensemble import Ensemble
 from guideway.errors import SourceError, brief
+from guideway.generation.ensemble.ensemble import Ensemble
 from guideway.server.conversation import chat_messages, conversation
 from guideway.server.logprobs import Logprobs
 from guideway.server.protocol import (
@@ -25,8 +25,8 @@ from guideway.server.replies import Form
 from guideway.server.settings import Limits, Names
 from guideway.server.sources import read_format, read_source
 from guideway.server.tools import Chosen
-from guideway.syntax.regions import thinking
-from guideway.syntax.sources import Source, Text
+from guideway.sources.regions import thinking
+from guideway.sources.sources import Source, Text
 
 SEARCHES: Final = ("exactness", "num_beams", "best_of")
 

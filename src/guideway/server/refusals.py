@@ -9,7 +9,7 @@ from fastapi.responses import JSONResponse
 from pydantic import BaseModel, ValidationError
 
 from guideway.errors import GuidewayError, ModelError, brief
-from guideway.syntax.names import did_you_mean
+from guideway.sources.names import did_you_mean
 
 if TYPE_CHECKING:
     from pydantic_core import ErrorDetails

@@ -16,14 +16,14 @@ from itertools import accumulate
 from typing import Any, Final, TypeAlias, final
 
 from guideway.api.result import Result
-from guideway.syntax.regions import Special
-from guideway.syntax.sources import Choice, Either, Literal, Regex, Source
-from guideway.syntax.sources import Sequence as InOrder
-from guideway.syntax.tool_formats import FORMATS, Format
-from guideway.syntax.tool_literals import spelled
-from guideway.syntax.tools import Tools
-from guideway.syntax.written import parts_of
-from guideway.vocabulary.spellings import Vocabulary
+from guideway.chat.parts import parts_of
+from guideway.chat.tool_formats import FORMATS, Format
+from guideway.chat.tool_literals import spelled
+from guideway.chat.tools import Tools
+from guideway.sources.regions import Special
+from guideway.sources.sources import Choice, Either, Literal, Regex, Source
+from guideway.sources.sources import Sequence as InOrder
+from guideway.vocabulary.vocabulary import Vocabulary
 
 OPENED: Final = "<custom_tool_call>"
 CLOSED: Final = "</custom_tool_call>"

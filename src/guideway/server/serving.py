@@ -23,7 +23,7 @@ from guideway.server.metrics import Metrics
 from guideway.server.reading import Asked, Reader
 from guideway.server.refusals import Refusal, as_invalid, as_refusal, of_field
 from guideway.server.settings import Limits, Names
-from guideway.syntax.sources import Source
+from guideway.sources.sources import Source
 
 logger = logging.getLogger("guideway.server")
 Read = TypeVar("Read", bound=BaseModel)

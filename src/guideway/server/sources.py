@@ -5,7 +5,10 @@ from typing import Any, Final, TypeAlias
 
 from pydantic import BaseModel
 
+from guideway.chat.structural_tags import grammar, structural_tag
+from guideway.context_free.lark.source import Lark
 from guideway.errors import SourceError
+from guideway.json_schema.source import bare_schema
 from guideway.server.protocol import (
     Common,
     GrammarFormat,
@@ -17,10 +20,7 @@ from guideway.server.protocol import (
     TagFormat,
 )
 from guideway.server.refusals import of_field
-from guideway.syntax.json_schema_source import bare_schema
-from guideway.syntax.lark_source import Lark
-from guideway.syntax.sources import Choice, Gbnf, Regex, Source
-from guideway.syntax.structural_tags import grammar, structural_tag
+from guideway.sources.sources import Choice, Gbnf, Regex, Source
 
 AnyFormat: TypeAlias = Any
 Read: TypeAlias = Callable[[Any], Source | None]

@@ -4,16 +4,16 @@ from collections import Counter
 from dataclasses import dataclass, replace
 from typing import Any, Final, final
 
+from guideway.chat.tool_formats import FORMATS
+from guideway.chat.tools import tools as tools_source
 from guideway.errors import SourceError, UnsupportedError, brief
 from guideway.server.conversation import is_object, objects
 from guideway.server.refusals import of_field
 from guideway.server.replies import CLOSED, OPENED, Form
 from guideway.server.sources import read_grammar
-from guideway.syntax.names import did_you_mean
-from guideway.syntax.regions import capture, until
-from guideway.syntax.sources import Either, Literal, Sequence, Source
-from guideway.syntax.tool_formats import FORMATS
-from guideway.syntax.tools import tools as tools_source
+from guideway.sources.names import did_you_mean
+from guideway.sources.regions import capture, until
+from guideway.sources.sources import Either, Literal, Sequence, Source
 
 CHOICES: Final = ("auto", "required", "none")
 KINDS: Final = ("function", "custom")

@@ -12,7 +12,7 @@ from dataclasses import replace
 from typing import Any, final
 
 from guideway.api.result import Part, Result
-from guideway.engine.trace import TracedStep
+from guideway.generation.row.trace import TracedStep
 from guideway.server.events import ChatEvents, Events, TextEvents
 from guideway.server.protocol import Trace
 from guideway.server.reading import Asked

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from typing import Any, Final, Self, final
 
 from guideway.errors import LimitError, ModelError, UnsupportedError
-from guideway.syntax.mistakes import has, vocabulary_of
+from guideway.sources.mistakes import has, vocabulary_of
 
 Config = Mapping[str, Any]
 

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any, Final
 
 from guideway.errors import ModelError, brief
-from guideway.syntax.names import did_you_mean
+from guideway.sources.names import did_you_mean
 
 # Names of end tokens in use, for a tokenizer that comes without any configuration.
 KNOWN: Final = (

@@ -24,7 +24,7 @@ from operator import index
 from typing import cast
 
 from guideway.errors import SourceError, brief
-from guideway.vocabulary.spellings import Vocabulary
+from guideway.vocabulary.vocabulary import Vocabulary
 
 
 def heal(tokens: Sequence[int], vocabulary: Vocabulary) -> tuple[tuple[int, ...], bytes]:

@@ -1,4 +1,4 @@
-"""Vocabularies in which special tokens have a spelling, that of `lowering.special`.
+"""Vocabularies in which special tokens have a spelling, that of `language.special_tokens`.
 
 For constraints that name special tokens; all are marked, so one vocabulary serves all constraints.
 A named id with a spelling ("<tool_call>" of Qwen) is no text there. End ids stay unmarked. Tokens
@@ -8,8 +8,8 @@ with bytes that occur in no text lose their spelling, because they could spell a
 from functools import lru_cache
 from typing import Final
 
-from guideway.lowering.special import FIRST_MARK, MARKS, mark
-from guideway.vocabulary.spellings import Vocabulary
+from guideway.language.special_tokens import FIRST_MARK, MARKS, mark
+from guideway.vocabulary.vocabulary import Vocabulary
 
 _ODD: Final = bytes(range(FIRST_MARK, 0x100))
 

@@ -35,7 +35,7 @@ from typing import Any, Final, final
 import guideway as gw
 from benchmarks.extraction.scoring import agreement, is_valid
 from benchmarks.extraction.tasks import HERE, MAX_NEW_TOKENS, Task, read_tasks
-from guideway.engine.backends.builtin import NAME, builtin_folder
+from guideway.models.builtin import NAME, builtin_folder
 
 RESULTS: Final = HERE / "results.json"
 TESTS: Final = HERE.parent.parent

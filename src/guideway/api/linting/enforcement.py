@@ -1,0 +1,450 @@
+"""List the parts of a source and how each is enforced.
+
+    /type                    exact       only values of these types can start
+    /properties/a/maxLength  exact       characters are counted
+    /properties/a/title      annotation  does not restrict values
+
+Parts are keywords of JSON Schema (for a Python type, of its schema), constructs of a regular
+expression, or parts of a combination, numbered from 0.
+"""
+
+import re
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
+from typing import Final, TypeAlias, cast, final
+from typing import Literal as OneOf
+
+from guideway.chat.parts import parts_of
+from guideway.chat.tools import Tools
+from guideway.context_free.gbnf import Grammar, parse_gbnf
+from guideway.context_free.lark.errors import LarkGrammar
+from guideway.context_free.lark.reader import read_lark
+from guideway.context_free.lark.source import Lark
+from guideway.json_schema.parser import parse_json_schema
+from guideway.json_schema.resources import (
+    JSON_TEXT,
+    LATEST,
+    READ,
+    Draft,
+    find_draft,
+    schemas_in,
+)
+from guideway.json_schema.source import Formats, JsonSchema
+from guideway.json_schema.text import Json, extend, read_json, show
+from guideway.json_schema.tree import FORMATS, Address, Keywords, kind_of, read_pattern
+from guideway.python_types.source import type_source
+from guideway.regex.parser import parse_regex
+from guideway.regex.tree import (
+    Alternation,
+    Anchor,
+    Back,
+    Boundary,
+    Look,
+    Node,
+    Pattern,
+    Repeat,
+    children,
+)
+from guideway.sources.names import did_you_mean
+from guideway.sources.regions import Others, Regions, Special, Tag, Thinking, Until
+from guideway.sources.sources import (
+    Both,
+    Choice,
+    Either,
+    Gbnf,
+    Inverse,
+    Literal,
+    PythonType,
+    Regex,
+    Repetition,
+    Sequence,
+    Source,
+    Text,
+)
+
+Standing: TypeAlias = OneOf["exact", "merged", "inert", "annotation", "names", "unused"]
+"""How a part is treated:
+
+    exact       enforced as it stands
+    merged      intersected with the keywords around it, and enforced with them
+    inert       an assertion that has no effect at its place
+    annotation  does not restrict values
+    names       says what other parts are called, or where they stand
+    unused      in a schema that nothing refers to
+"""
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class Enforced:
+    """A part of a source.
+
+    Attributes:
+        place: a JSON pointer, after a URI in a resource; "character 4" in a regular expression;
+            numbers of the parts of a combination.
+        part: name of the keyword or construct.
+        standing: kind of enforcement.
+        how: the enforcement in words.
+    """
+
+    place: str
+    part: str
+    standing: Standing
+    how: str
+
+
+_SAID: Final = {
+    "type": "only values of these types can start",
+    "minimum": "an automaton over the digits, for every spelling of a number",
+    "multipleOf": "an automaton over the digits that tracks the remainder",
+    "minLength": "characters are counted",
+    "format": "the automaton of the format",
+    JSON_TEXT: "JSON of its schema, spelled inside a string",
+    "properties": "a trie of the keys; no key comes twice",
+    "required": "the object cannot end before these keys",
+    "patternProperties": "the automata of all key patterns run side by side",
+    "additionalProperties": "other keys are read to their end; none comes twice",
+    "propertyNames": "an automaton that every key satisfies",
+    "minProperties": "members are counted",
+    "dependencies": "a condition that is tracked member by member",
+    "items": "item by item",
+    "minItems": "items are counted",
+    "uniqueItems": "items are remembered by value; an equal one cannot end",
+    "contains": "matching items are counted",
+    "unevaluatedProperties": "members that other keywords evaluate are tracked one by one",
+    "unevaluatedItems": "items that other keywords evaluate are tracked one by one",
+    "allOf": "intersected with the keywords beside it",
+    "anyOf": "alternatives; shared parts are followed once",
+    "oneOf": "alternatives, each without its overlap with the others",
+    "not": "the complement, keyword by keyword",
+    "if": "(if and then) or (not if and else)",
+    "$ref": "replaced by the schema it refers to",
+    "$dynamicRef": "replaced by the schema it refers to from here",
+}
+_ALIKE: Final = {
+    **dict.fromkeys(("maximum", "exclusiveMinimum", "exclusiveMaximum"), "minimum"),
+    **dict.fromkeys(("maxLength",), "minLength"),
+    **dict.fromkeys(("maxProperties",), "minProperties"),
+    **dict.fromkeys(("dependentRequired", "dependentSchemas"), "dependencies"),
+    **dict.fromkeys(("prefixItems", "additionalItems"), "items"),
+    **dict.fromkeys(("maxItems",), "minItems"),
+    **dict.fromkeys(("minContains", "maxContains"), "contains"),
+    **dict.fromkeys(("then", "else"), "if"),
+    "$recursiveRef": "$dynamicRef",
+}
+_BOUND: Final = re.compile(r"^=|~[0-9]+$")
+_MERGED: Final = frozenset(("allOf", "$ref", "$dynamicRef", "$recursiveRef"))
+_NAMES: Final = frozenset(
+    (
+        *("$schema", "$id", "id", "$anchor", "$dynamicAnchor", "$recursiveAnchor", "$vocabulary"),
+        *("$defs", "definitions"),
+    )
+)
+_ANNOTATIONS: Final = frozenset(
+    (
+        *("title", "description", "default", "examples", "deprecated", "readOnly", "writeOnly"),
+        *("$comment", "contentEncoding", "contentMediaType", "contentSchema"),
+    )
+)
+# Which values a keyword speaks about, where it does not speak about all.
+_ABOUT: Final = {
+    "string": ("minLength", "maxLength", "pattern", "format", JSON_TEXT),
+    "number": ("minimum", "maximum", "exclusiveMinimum", "exclusiveMaximum", "multipleOf"),
+    "array": (
+        *("items", "prefixItems", "additionalItems", "minItems", "maxItems", "uniqueItems"),
+        *("contains", "minContains", "maxContains", "unevaluatedItems"),
+    ),
+    "object": (
+        *("properties", "required", "patternProperties", "additionalProperties", "propertyNames"),
+        *("minProperties", "maxProperties", "dependencies", "dependentRequired"),
+        *("dependentSchemas", "unevaluatedProperties"),
+    ),
+}
+ABOUT_ONE_TYPE: Final = {name: kind for kind, names in _ABOUT.items() for name in names}
+# Keywords that have no effect without one of these others.
+_NEEDS: Final = {
+    **dict.fromkeys(("then", "else"), ("if",)),
+    "if": ("then", "else"),
+    **dict.fromkeys(("minContains", "maxContains"), ("contains",)),
+}
+
+
+def schema_keywords(source: JsonSchema) -> Iterator[Enforced]:
+    """The keywords of a schema and of its resources.
+
+    >>> [found] = schema_keywords(JsonSchema({"maxLength": 3}))
+    >>> found.place, found.standing, found.how
+    ('/maxLength', 'exact', 'characters are counted')
+    """
+    document = parse_json_schema(source)
+    read = set(map(_place, document.schemas))
+    draft: Draft = LATEST
+    for uri, text in (("", source.text), *source.resource_texts):
+        raw = read_json(text)
+        said = raw if isinstance(raw, dict) else {}
+        draft = find_draft(said.get("$schema"), uri, draft)
+        yield from _Listing(uri, draft, read, source.formats).of(raw)
+
+
+def _place(address: Address) -> str:
+    """Document and pointer of an address, without the number of bindings."""
+    document, _, pointer = address.partition("#")
+    return f"{_BOUND.sub('', document)}#{pointer}"
+
+
+@final
+class _Listing:
+    """Lists one document; `read` are the addresses of the schemas that are used."""
+
+    def __init__(self, uri: str, draft: Draft, read: set[str], formats: Formats) -> None:
+        self._uri, self._draft, self._read, self._formats = uri, draft, read, formats
+
+    def of(self, root: Json) -> Iterator[Enforced]:
+        """The keywords of `root` and of the schemas in it, in their order."""
+        todo = [("", root)]
+        while todo:
+            pointer, raw = todo.pop()
+            if isinstance(raw, dict):
+                used = f"{self._uri}#{pointer}" in self._read
+                for name in raw:
+                    place = extend(pointer, name)
+                    shown = f"{self._uri}#{place}" if self._uri else place
+                    yield Enforced(shown, name, *self._found(raw, name, used))
+                todo.extend(reversed(list(schemas_in(pointer, raw))))
+
+    def _found(self, raw: Mapping[str, Json], name: str, used: bool) -> tuple[Standing, str]:
+        if used or name not in READ:
+            return self._standing(raw, name)
+        return "unused", "nothing refers to the schema it stands in"
+
+    def _standing(self, raw: Mapping[str, Json], name: str) -> tuple[Standing, str]:
+        if name == "format" and self._formats == "annotation":
+            return "annotation", 'formats="annotation"'
+        first, last = READ.get(name, (0, 0))
+        if not first <= self._draft <= last:
+            return self._silent(name)
+        if "$ref" in raw and self._draft <= 7 and name != "$ref":
+            return "inert", f"in draft {self._draft}, keywords beside $ref are ignored"
+        why = _why_inert(raw, name)
+        if why:
+            return "inert", why
+        if name == "format" and raw[name] not in FORMATS:
+            return "annotation", "no format of the specification"
+        if self._formats == "annotation":
+            raw = {name: value for name, value in raw.items() if name != "format"}
+        return "merged" if name in _MERGED else "exact", _how(raw, name)
+
+    def _silent(self, name: str) -> tuple[Standing, str]:
+        if name in _NAMES:
+            return "names", "names schemas, or says where they are"
+        if name in READ:
+            return "annotation", f"not a keyword of draft {self._draft}"
+        if name in _ANNOTATIONS:
+            return "annotation", "does not restrict values"
+        hint = did_you_mean(name, [*READ, *_NAMES, *_ANNOTATIONS])
+        return "annotation", f"not a keyword of any draft{hint}"
+
+
+def _why_inert(raw: Mapping[str, Json], name: str) -> str:
+    """Why an assertion has no effect at its place, "" if it has one."""
+    needed = _NEEDS.get(name, ())
+    if needed and not any(other in raw for other in needed):
+        return f"it has no effect without {' or '.join(needed)}"
+    kind = ABOUT_ONE_TYPE.get(name)
+    types = Keywords(raw, "").types()
+    if kind == "number" and "integer" in types:
+        return ""
+    return "" if kind is None or kind in types else f"`type` allows no {kind}"
+
+
+def _how(raw: Mapping[str, Json], name: str) -> str:
+    special = _SPECIAL.get(name)
+    return _SAID[_ALIKE.get(name, name)] if special is None else special(raw)
+
+
+def _values(raw: Mapping[str, Json]) -> str:
+    listed = cast("list[Json]", raw["enum"]) if "enum" in raw else [raw["const"]]
+    plural = "" if len(listed) == 1 else "s"
+    if any(kind_of(value) in ("array", "object") for value in listed):
+        return f"{len(listed)} value{plural}, members in any order that the source allows"
+    return f"a trie of the spellings of {len(listed)} value{plural}"
+
+
+def _pattern(raw: Mapping[str, Json]) -> str:
+    pattern = read_pattern(str(raw["pattern"]), "")
+    with_looks = ", intersected with its lookaround" if pattern.looks or pattern.boundaries else ""
+    return f"an automaton that finds it anywhere in the string{with_looks}"
+
+
+def _length(raw: Mapping[str, Json]) -> str:
+    formatted = ["format"] if raw.get("format") in FORMATS else []
+    beside = [*(["pattern"] if "pattern" in raw else []), *formatted]
+    said = _SAID["minLength"]
+    return f"{said}, in step with the automaton of {' and '.join(beside)}" if beside else said
+
+
+def _additional(raw: Mapping[str, Json]) -> str:
+    none = raw["additionalProperties"] is False
+    return "no other key can start" if none else _SAID["additionalProperties"]
+
+
+def _unique(raw: Mapping[str, Json]) -> str:
+    return _SAID["uniqueItems"] if raw["uniqueItems"] else "false has no effect"
+
+
+def _reference(raw: Mapping[str, Json]) -> str:
+    return f"{_SAID['$ref']}: {show(raw['$ref'])}"
+
+
+_SPECIAL: Final[dict[str, Callable[[Mapping[str, Json]], str]]] = {
+    **dict.fromkeys(("enum", "const"), _values),
+    "pattern": _pattern,
+    **dict.fromkeys(("minLength", "maxLength"), _length),
+    "additionalProperties": _additional,
+    "uniqueItems": _unique,
+    "$ref": _reference,
+}
+
+
+def enforcement(source: Source) -> Iterator[Enforced]:
+    r"""The parts of a source, outer ones first, and how each is enforced.
+
+    >>> for found in enforcement(Regex("(?=a)[a-z]{2,5}")):
+    ...     print(found.place, found.part, "-", found.how)
+    character 1 (?=...) - its automaton meets that of what follows
+    character 6 {2,5} - 2 to 5 times, counted
+    """
+    todo = [("", source)]
+    while todo:
+        place, given = todo.pop()
+        match given:
+            case JsonSchema():
+                yield from _placed(place, schema_keywords(given))
+            case PythonType():
+                yield from _placed(place, schema_keywords(type_source(given)))
+            case Regex(pattern, dialect, flags):
+                yield from _placed(place, _constructs(parse_regex(pattern, dialect, flags)))
+            case Gbnf(text, root):
+                yield from _placed(place, _rules(parse_gbnf(text, root)))
+            case Lark():
+                yield from _placed(place, _symbols(read_lark(given)))
+            case _:
+                yield Enforced(place, type(given).__name__, "exact", _enforcement_how(given))
+                inner = enumerate(parts_of(given))
+                todo.extend(reversed([(f"{place}/{n}", part) for n, part in inner]))
+
+
+def _placed(place: str, found: Iterator[Enforced]) -> Iterator[Enforced]:
+    """The parts of a source that is itself the part `place`."""
+    for one in found:
+        inner = f"{place}: {one.place}" if place else one.place
+        yield Enforced(inner, one.part, one.standing, one.how)
+
+
+def _enforcement_how(given: Source) -> str:  # noqa: PLR0911  an arm for each kind of source
+    match given:
+        case Choice(options):
+            return f"a trie of {len(options)} texts"
+        case Literal(text):
+            return f"exactly its {len(text.encode())} bytes"
+        case Sequence(parts):
+            return f"{len(parts)} parts, one after the other"
+        case Either(parts):
+            return f"any of {len(parts)} parts; shared parts are followed once"
+        case Both(parts):
+            return f"the meet of {len(parts)} automata"
+        case Inverse():
+            return "valid UTF-8 that the automaton does not accept"
+        case Repetition(_, low, high):
+            return _times(low, high)
+        case Text():
+            return "any valid UTF-8"
+        case _:
+            return _how_placed(given)
+
+
+def _how_placed(given: Source) -> str:  # noqa: PLR0911  an arm for each kind of source
+    match given:
+        case Special(token):
+            return f"the id of {token}, and no text"
+        case Others():
+            return "free text, and the ids of other special tokens"
+        case Until(_, include):
+            return "free text up to the first stop" if include else "free text without the stops"
+        case Tag():
+            return "its parts in a row; after its trigger, in free text"
+        case Regions(tags, low, high):
+            return f"free text without triggers; {_times(low, high)} one of {len(tags)} tags"
+        case Thinking():
+            return "free text between two marks, then its item"
+        case Tools(tools, form, choice):
+            return f"replies in the format {form}, {len(tools)} tools, choice {choice}"
+        case _:
+            return "its item, found again in the finished text"
+
+
+def _rules(grammar: Grammar) -> Iterator[Enforced]:
+    """The rules of a grammar, without its groups."""
+    for name, alternatives in grammar.rules.items():
+        if name not in grammar.groups:
+            how = f"{len(alternatives)} alternatives; shared parts are followed once"
+            yield Enforced(f"rule {name}", "::=", "exact", how)
+
+
+def _symbols(grammar: LarkGrammar) -> Iterator[Enforced]:
+    """The rules that somebody named, and the terminals."""
+    if grammar.collision:
+        told = f"none was given, and Lark's automaton cannot be made: {grammar.collision}"
+        yield Enforced("lexer", "dynamic", "exact", told)
+    how = "conflicts resolved as Lark does" if grammar.table else "any of its readings"
+    for name, expansions in grammar.rules.items():
+        if not name.startswith("__"):
+            count = f"{len(expansions)} expansions, {how}"
+            yield Enforced(f"rule {name}", ":", "exact", count)
+    for name, terminal in grammar.terminals.items():
+        told = "as much as re.match prefers, where no terminal before it in Lark's order matches"
+        if grammar.table is None:
+            told = "as much as re.match prefers"
+        what = "%ignore" if name in grammar.ignored else ":"
+        yield Enforced(f"terminal {terminal.written}", what, "exact", told)
+
+
+def _constructs(pattern: Pattern) -> Iterator[Enforced]:
+    """Constructs of a pattern other than literal characters."""
+    todo: list[Node] = [pattern.body]
+    while todo:
+        node = todo.pop()
+        told = _told(node)
+        if told is not None:
+            part, how = told
+            yield Enforced(f"character {node.place + 1}", part, "exact", how)
+        todo += reversed(children(node))
+
+
+def _told(node: Node) -> tuple[str, str] | None:  # noqa: PLR0911  an arm for each node
+    match node:
+        case Look(_, ahead, negated):
+            sign = f"(?{'' if ahead else '<'}{'!' if negated else '='}...)"
+            meets = "the opposite of its automaton meets" if negated else "its automaton meets"
+            return sign, f"{meets} that of what {'follows' if ahead else 'stands before'}"
+        case Repeat(_, low, high, lazy):
+            shown = f"{{{low}}}" if low == high else f"{{{low},{'' if high is None else high}}}"
+            same = "; lazy or not, the texts are the same" if lazy else ""
+            return shown, _times(low, high) + same
+        case Back(number):
+            return f"\\{number}", f"an alternative for each text of group {number}"
+        case Boundary(negated):
+            said = "of the same kind" if negated else "of two kinds"
+            return "\\B" if negated else "\\b", f"the characters around it are {said}"
+        case Anchor(kind):
+            return kind, "a condition on the place in the text"
+        case Alternation(options):
+            return "|", f"any of {len(options)} options; shared parts are followed once"
+        case _:
+            return None
+
+
+def _times(low: int, high: int | None) -> str:
+    if high is None:
+        return f"{low} times or more" + (", counted" if low > 1 else "")
+    return f"{low} times, counted" if low == high else f"{low} to {high} times, counted"

@@ -1,0 +1,1 @@
+"""Finished and partial texts, read back as values."""

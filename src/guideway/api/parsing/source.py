@@ -1,0 +1,249 @@
+"""Find the parts of a source in a finished text.
+
+Of several readings, from left to right, each part is as long as possible, and the first alternative
+wins. `_ends` computes the possible ends of a source's parts, `_walk` the path to the end of the
+text; both are cached. Sources without captures and regions are read by automata. Special tokens are
+marks in the text.
+"""
+
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from itertools import islice
+from typing import Final, TypeAlias, final
+
+from guideway.api.parsing.lark import captured
+from guideway.chat.parts import parts_of
+from guideway.constraint.lowering import lower_source
+from guideway.constraint.special_tokens import resolve
+from guideway.context_free.lark.source import Lark
+from guideway.language.derivative import Derivatives
+from guideway.language.expr import EMPTY
+from guideway.language.finite_languages import Decisions
+from guideway.language.nodes import Expr
+from guideway.sources.regions import Captured, Composed, Region, Until
+from guideway.sources.sources import Both, Either, Repetition, Sequence, Source
+from guideway.vocabulary.vocabulary import Vocabulary
+
+Places: TypeAlias = tuple[int, ...]
+Place: TypeAlias = Captured | Region
+NO_SPECIAL: Final = Vocabulary(())
+
+
+@final
+@dataclass(frozen=True, slots=True, eq=False)
+class Found:
+    """A capture or region found in a text, with its bytes."""
+
+    place: Place
+    data: bytes
+
+
+def find_places(
+    source: Source, data: bytes, vocabulary: Vocabulary | None = None, *, deep: bool = True
+) -> list[Found] | None:
+    """Captures and regions of a text in order, outer ones first; None if it is not in the language.
+
+    `deep` also searches inside them.
+
+    >>> from guideway.sources.regions import capture, until
+    >>> from guideway.sources.sources import Text
+    >>> found = find_places(until(":") + capture("rest", Text()), b"a: b: c")
+    >>> [(each.place.name, each.data) for each in found]
+    [('rest', b' b: c')]
+    """
+    reader = _Reader(data, vocabulary, deep)
+    if len(data) not in reader.ends(source, 0):
+        return None
+    return list(reader.walk(source, 0, len(data)))
+
+
+def belongs(data: bytes, source: Source, vocabulary: Vocabulary | None = None) -> bool:
+    """Return True if a text is in the language of `source`."""
+    return len(data) in _Reader(data, vocabulary, deep=False).ends(source, 0)
+
+
+def has_places(source: Source) -> bool:
+    """Return True if a source has captures or regions."""
+    here = isinstance(source, Captured | Region) or (isinstance(source, Lark) and source.captures)
+    return bool(here) or any(map(has_places, parts_read(source)))
+
+
+def parts_read(source: Source) -> tuple[Source, ...]:
+    """The parts of a source that a text of it may have: not what free text must not hold."""
+    if isinstance(source, Composed):
+        return (source.spelled_out,)
+    if isinstance(source, Until):
+        return (source.stop,) if source.include else ()
+    return parts_of(source)
+
+
+@final
+class _Reader:
+    """One text, and what is known of where the parts of sources end in it."""
+
+    def __init__(self, data: bytes, vocabulary: Vocabulary | None, deep: bool) -> None:
+        self._data, self._deep = data, deep
+        self._vocabulary = NO_SPECIAL if vocabulary is None else vocabulary
+        self._known: dict[tuple[int, int], Places] = {}
+        self._machines: dict[int, tuple[Derivatives, Expr]] = {}
+        self._inner: dict[int, tuple[Source, Source | None]] = {}  # which keeps what ids mean
+
+    def ends(self, source: Source, begin: int) -> Places:
+        """Possible ends of a text of `source` from `begin`, the farthest first."""
+        key = (id(source), begin)
+        if key not in self._known:
+            self._known[key] = self._ends(source, begin)
+        return self._known[key]
+
+    def walk(self, source: Source, begin: int, end: int) -> Iterator[Found]:
+        """The places of a text of `source` between these."""
+        if isinstance(source, Captured | Region):
+            yield Found(source, self._data[begin:end])
+            if not self._deep:
+                return
+        inner = self._opened(source)
+        if inner is not None:
+            yield from self.walk(inner, begin, end)
+            return
+        for part, low, high in self._taken(source, begin, end) if has_places(source) else ():
+            yield from self.walk(part, low, high)
+
+    def _taken(self, source: Source, begin: int, end: int) -> Iterable[tuple[Source, int, int]]:
+        """The parts of a text of `source` in this range, with their positions."""
+        match source:
+            case Sequence(parts):
+                stops = self._sequence_stops(parts, begin, end)
+                return zip(parts, [begin, *stops], stops, strict=False)
+            case Either(parts):
+                return [next((p, begin, end) for p in parts if end in self.ends(p, begin))]
+            case Both(parts):
+                return [(part, begin, end) for part in parts]
+            case Repetition(item):
+                stops = self._repeated(source, begin, end)
+                return [(item, *pair) for pair in zip([begin, *stops], stops, strict=False)]
+            case Lark():
+                return self._captured(source, begin, end)
+            case _:
+                return self._stopped(source, begin, end)
+
+    def _stopped(self, source: Source, begin: int, end: int) -> list[tuple[Source, int, int]]:
+        """The stop of free text: the first one, as a search finds it."""
+        if not isinstance(source, Until):
+            return []
+        begins = (at for at in range(begin, end) if end in self.ends(source.stop, at))
+        return [(source.stop, at, end) for at in islice(begins, 1)]
+
+    def _captured(self, source: Lark, begin: int, end: int) -> list[tuple[Source, int, int]]:
+        """The captures and parts of a text of a grammar between these."""
+
+        def ends(part: Source, at: int) -> list[int]:
+            places = self.ends(part, begin + at)
+            return [place - begin for place in places if place <= end]
+
+        found = captured(source, self._data[begin:end], ends)
+        return [(place, begin + low, begin + high) for place, low, high in found]
+
+    def _ends(self, source: Source, begin: int) -> Places:
+        inner = self._opened(source)
+        if inner is not None:
+            return self.ends(inner, begin)
+        if not has_places(source):
+            return self._read(source, begin)
+        match source:
+            case Sequence(parts):
+                places = {begin}
+                for part in parts:
+                    places = {end for place in places for end in self.ends(part, place)}
+            case Either(parts):
+                places = {end for part in parts for end in self.ends(part, begin)}
+            case Both(parts):
+                places = {*self.ends(parts[0], begin)}
+                for part in parts[1:]:
+                    places &= {*self.ends(part, begin)}
+            case Repetition():
+                places = {
+                    place for place, count in self._counts(source, begin) if count >= source.low
+                }
+            case _:
+                return self._read(source, begin)
+        return tuple(sorted(places, reverse=True))
+
+    def _opened(self, source: Source) -> Source | None:
+        """The inner source of a composed one, capture or region."""
+        known = self._inner.get(id(source))
+        if known is None:
+            inner = source.spelled_out if isinstance(source, Composed) else None
+            inner = source.item if isinstance(source, Captured | Region) else inner
+            known = self._inner[id(source)] = (source, inner)
+        return known[1]
+
+    def _read(self, source: Source, begin: int) -> Places:
+        """Positions where the automaton accepts."""
+        machine, state = self._machine(source)
+        found = [begin] if machine.accepts(state) else []
+        for place in range(begin, len(self._data)):
+            state = machine.after(state, self._data[place])
+            if state is EMPTY:
+                break
+            if machine.accepts(state):
+                found.append(place + 1)
+        return tuple(reversed(found))
+
+    def _machine(self, source: Source) -> tuple[Derivatives, Expr]:
+        known = self._machines.get(id(source))
+        if known is None:
+            expr = lower_source(resolve(source, self._vocabulary).source, Decisions())
+            known = self._machines[id(source)] = (Derivatives(expr), expr)
+        return known
+
+    def _sequence_stops(self, parts: tuple[Source, ...], begin: int, end: int) -> list[int]:
+        """The end of each part of a sequence."""
+        reached = [{begin}]
+        for part in parts:
+            reached.append({e for place in reached[-1] for e in self.ends(part, place)})
+        wanted = [{end}]  # positions from which the later parts reach the end
+        for part, places in zip(reversed(parts), reversed(reached[:-1]), strict=True):
+            wanted.append({p for p in places if not wanted[-1].isdisjoint(self.ends(part, p))})
+        stops: list[int] = []
+        place = begin
+        for part, right in zip(parts, wanted[-2::-1], strict=True):
+            place = next(e for e in self.ends(part, place) if e in right)
+            stops.append(place)
+        return stops
+
+    def _counts(self, source: Repetition, begin: int) -> set[tuple[int, int]]:
+        """The places that so many texts of a repetition lead to; counts stop at what matters."""
+        enough = source.low if source.high is None else source.high
+        seen, todo = {(begin, 0)}, [(begin, 0)]
+        for place, count in todo:  # grows while we go
+            if source.high is not None and count == source.high:
+                continue
+            for end in self.ends(source.item, place):
+                after = (end, min(count + 1, enough))
+                if after not in seen:
+                    seen.add(after)
+                    todo.append(after)
+        return seen
+
+    def _repeated(self, source: Repetition, begin: int, end: int) -> list[int]:
+        """The end of each text of a repetition, longest first, by backtracking."""
+        enough = source.low if source.high is None else source.high
+        failed = set[tuple[int, int]]()
+        stops: list[int] = []
+        ways = [iter(self.ends(source.item, begin))]
+        while not self._right(source, [begin, *stops][-1], len(stops), end):
+            place = next(ways[-1], None)
+            if place is None:
+                ways.pop()
+                failed.add((stops.pop(), min(len(stops) + 1, enough)))
+                continue
+            after = (place, min(len(stops) + 1, enough))
+            if after not in failed and place > [begin, *stops][-1]:
+                stops.append(place)
+                room = source.high is None or len(stops) < source.high
+                ways.append(iter(self.ends(source.item, place) if room else ()))
+        return [*stops, *[end] * (source.low - len(stops))]
+
+    def _right(self, source: Repetition, place: int, count: int, end: int) -> bool:
+        """Return True if a repetition may end here; missing texts may be empty."""
+        return place == end and (count >= source.low or place in self.ends(source.item, place))

@@ -1,1 +1,0 @@
-"""Automata over bytes for core expressions. Knows no tokens."""

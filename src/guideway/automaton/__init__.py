@@ -1,0 +1,1 @@
+"""An automaton meets the tokens of a vocabulary: lexer states, pushdown states, masks."""

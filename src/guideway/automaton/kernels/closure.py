@@ -1,0 +1,529 @@
+"""Closures, and transitions by one byte."""
+
+import numpy as np
+
+from guideway.automaton.jit.views import Context, Sets, inner, int32s, int64s, once, uint8s, uint64s
+from guideway.automaton.kernels import layout as at
+from guideway.automaton.kernels.bounds import after_byte
+from guideway.automaton.kernels.intern import first_visit, node_of, stack_of, text_of
+from guideway.automaton.kernels.lalr import told_apart
+from guideway.automaton.kernels.lexer_closure import (
+    expand_line,
+    expand_scan,
+    leaves_lexer,
+    step_lexer,
+)
+from guideway.automaton.kernels.object_keys import (
+    IN_DOUBT,
+    any_may_come,
+    frame_after_name,
+    frame_after_other,
+    frame_field,
+    frame_of_class,
+    has_extra,
+    key_after,
+    key_child,
+    key_ends,
+    may_come,
+    may_end,
+    name_field,
+    object_field,
+    some_left,
+)
+from guideway.automaton.kernels.shared_closures import (
+    GONE,
+    enter,
+    found,
+    guards_after,
+    guards_behind,
+    is_shared,
+    leave_entry,
+    push,
+    push_under,
+    with_guard,
+)
+from guideway.automaton.kernels.state_masks import is_expanded
+
+
+@inner
+def close(context: Context, node: int, stack: int) -> int:
+    """Add the closure of a configuration."""
+    code = push(context, node, stack)
+    return close_pushed(context) if code == at.OK else code
+
+
+@inner
+def close_pushed(context: Context) -> int:
+    code = at.OK
+    scratch, nodes = int64s(context, at.SCRATCH), int32s(context, at.NODE)
+    while code == at.OK and context[at.TODO] > 0:
+        context[at.TODO] -= 1
+        config = int(scratch[context[at.WORK_ROOM] + context[at.TODO]])
+        if first_visit(context, config):
+            node, guards = config >> 32, 0
+            if nodes[node * 6] == at.GUARDED:
+                node, guards = int(nodes[node * 6 + 1]), int(nodes[node * 6 + 2])
+            context[at.GUARDING] = guards
+            code = _expand(context, node, config & 0xFFFFFFFF)
+    context[at.GUARDING] = 0
+    return code
+
+
+@once
+def _expand(context: Context, node: int, stack: int) -> int:  # noqa: PLR0911  one arm for each kind
+    nodes = int32s(context, at.NODE)
+    kind, a, b = nodes[node * 6], int(nodes[node * 6 + 1]), int(nodes[node * 6 + 2])
+    if kind == at.NIL:
+        return _pop(context, stack)
+    if kind == at.SEQUENCE:
+        return push_under(context, a, b, stack)
+    if kind in (at.LEXEME, at.BOUNDED):
+        return _lexeme(context, node, a, at.NIL, stack)
+    if kind in (at.CAPTURE, at.MARK):
+        return _capture(context, node, stack) if kind == at.CAPTURE else _mark(context, a, stack)
+    if kind in (at.LITERAL, at.MEMBER):
+        return found(context, node, stack)
+    if kind == at.KEY:
+        return _lexeme(context, node, int(nodes[node * 6 + 4]), at.NIL, stack)
+    if kind == at.COUNTED:
+        return _counted(context, node, stack)
+    if kind == at.CHOICE:
+        return _choice(context, a, b, stack)
+    return _expand_rare(context, kind, node, a, stack)
+
+
+@once
+def _expand_rare(context: Context, kind: int, node: int, frame: int, stack: int) -> int:  # noqa: PLR0911  one arm for each kind
+    if kind == at.OPENED:
+        return _opened(context, frame, stack)
+    if kind == at.BEHIND:
+        return _behind(context, frame, stack)
+    if kind == at.MEMBERS:
+        return _members(context, frame, stack)
+    if kind in (at.EXPR, at.RESUME, at.NAMED):
+        return _told(context, node, stack)
+    if kind in (at.LINE, at.WORDS):
+        return (
+            _words(context, node, stack) if kind == at.WORDS else expand_line(context, node, stack)
+        )
+    if kind in (at.FORKED, at.ENTRY):
+        return _forked(context, node) if kind == at.FORKED else leave_entry(context, node)
+    if kind in (at.PLACE, at.SCAN, at.TOOK, at.LINED, at.CLEAR, at.LEXER):
+        return expand_scan(context, kind, node, stack)
+    if kind in (at.AHEAD, at.STOP):
+        return _look(context, kind, node, stack)
+    if kind == at.DOUBT:
+        context[at.DOUBTFUL] |= 1
+    return at.OK
+
+
+@once
+def _told(context: Context, node: int, stack: int) -> int:
+    """Expand a node that Python translates; see TARGET."""
+    target = int(int32s(context, at.TARGET)[node]) - 1
+    if target < 0:
+        context[at.WANT] = node
+        return at.NEED_NODE
+    if is_shared(context, node):
+        return enter(context, node, target, stack)
+    return push(context, target, stack)
+
+
+@once
+def _look(context: Context, kind: int, node: int, stack: int) -> int:
+    """Add a guard (AHEAD), or end the guards of a level (STOP)."""
+    nodes, guards = int32s(context, at.NODE), int(context[at.GUARDING])
+    if kind == at.AHEAD:
+        state, level = int(nodes[node * 6 + 1]), int(nodes[node * 6 + 2])
+        guards = with_guard(context, guards, state, level)
+    else:
+        guards = guards_behind(context, guards, int(nodes[node * 6 + 1]))
+    if guards < 0:
+        return at.OK if guards == GONE else guards
+    context[at.GUARDING] = guards
+    return push(context, at.NIL, stack)
+
+
+@inner
+def _pop(context: Context, stack: int) -> int:
+    if stack == 0:
+        if context[at.GUARDING] != 0:
+            code = guards_behind(context, int(context[at.GUARDING]), -1)
+            if code < 0:
+                return at.OK if code == GONE else code
+        context[at.ACCEPT] = 1
+        return at.OK
+    top = int64s(context, at.STACK)[stack]
+    return push(context, top >> 32, top & 0xFFFFFFFF)
+
+
+@inner
+def _forked(context: Context, node: int) -> int:
+    nodes = int32s(context, at.NODE)
+    code, rest = _pop(context, int(nodes[node * 6 + 1])), int(nodes[node * 6 + 2])
+    return push(context, rest, 0) if code == at.OK and rest != at.NIL else code
+
+
+@inner
+def _choice(context: Context, start: int, count: int, stack: int) -> int:
+    edges = int32s(context, at.EDGE)
+    for option in range(start, start + count):
+        code = push(context, int(edges[option]), stack)
+        if code < 0:
+            return code
+    return at.OK
+
+
+@inner
+def _lexeme(context: Context, node: int, state: int, after: int, stack: int) -> int:
+    """Keep a lexical state that reads on; if it accepts, go on with `after`."""
+    if not is_expanded(context, state):
+        return at.NEED_LEX
+    flags = uint8s(context, at.LEX_FLAG)[state]
+    if flags & at.DOUBTS:
+        context[at.DOUBTFUL] |= 1
+        return at.OK
+    if flags & at.GOES_ON:
+        code = found(context, node, stack)
+        if code < 0:
+            return code
+    return push(context, after, stack) if flags & at.ACCEPTS else at.OK
+
+
+@inner
+def _counted(context: Context, node: int, stack: int) -> int:
+    """Between items, leave if enough have come; read on if more may come."""
+    nodes = int32s(context, at.NODE)
+    state, low, high = nodes[node * 6 + 1], nodes[node * 6 + 2], nodes[node * 6 + 3]
+    if not is_expanded(context, state):
+        return at.NEED_LEX
+    between = state == nodes[node * 6 + 4]
+    if between and low == 0:
+        code = push(context, at.NIL, stack)
+        if code < 0:
+            return code
+    return at.OK if between and high == 0 else found(context, node, stack)
+
+
+@inner
+def _capture(context: Context, node: int, stack: int) -> int:
+    nodes = int32s(context, at.NODE)
+    state, text, what = nodes[node * 6 + 1], nodes[node * 6 + 2], nodes[node * 6 + 3]
+    if context[at.BLUR] != 0 and text != at.UNKNOWN_TEXT:
+        node = node_of(context, at.CAPTURE, state, at.UNKNOWN_TEXT, what, 0, 0)
+        return push(context, node, stack) if node >= 0 else node
+    after = at.NIL
+    if uint8s(context, at.LEX_FLAG)[state] & at.ACCEPTS:
+        after = node_of(context, at.RESUME, what, text, 0, 0, 0)
+        if after < 0:
+            return after
+    return _lexeme(context, node, state, after, stack)
+
+
+@inner
+def _words(context: Context, node: int, stack: int) -> int:
+    """Read on in a key trie; if a name ends here, go on with the stack."""
+    nodes = int32s(context, at.NODE)
+    thing, trie = int(nodes[node * 6 + 1]), int(nodes[node * 6 + 2])
+    code = push(context, at.NIL, stack) if key_ends(context, thing, trie) >= 0 else at.OK
+    if code == at.OK and int32s(context, at.KEYS)[trie * 6 + at.K_CHILDREN] > 0:
+        code = found(context, node, stack)
+    return code
+
+
+@inner
+def _mark(context: Context, what: int, stack: int) -> int:
+    """End a capture: the rest depends on the captured text."""
+    if context[at.BLUR] == 0 and context[at.MARK_TEXT] == 0:
+        context[at.DOUBTFUL] |= at.MARKED
+        return at.OK
+    text = at.UNKNOWN_TEXT if context[at.BLUR] != 0 else context[at.MARK_TEXT] - 1
+    after = node_of(context, at.RESUME, what, text, 0, 0, 0)
+    return push(context, after, stack) if after >= 0 else after
+
+
+@inner
+def _has_next(context: Context, frame: int) -> bool:
+    """Return True if another member may come, classes aside."""
+    names = object_field(context, frame_field(context, frame, 0), at.O_NAMES)
+    return frame_field(context, frame, 5) != 0 or any_may_come(context, frame, 0, names)
+
+
+@inner
+def _counts(context: Context, thing: int) -> int:
+    """O_COUNTS of an array of different strings, else 0."""
+    return (
+        object_field(context, thing, at.O_COUNTS)
+        if object_field(context, thing, at.O_CLASSES) == 0
+        else 0
+    )
+
+
+@inner
+def _has_come(context: Context, frame: int, count: int) -> bool:
+    extras = frame_field(context, frame, 2)
+    while extras != 0 and count > 0:
+        extras, count = int64s(context, at.EXTRA)[extras] & 0xFFFFFFFF, count - 1
+    return count <= 0
+
+
+@inner
+def _next(context: Context, frame: int) -> int:
+    """The node of another member, DEAD if none may come."""
+    thing = frame_field(context, frame, 0)
+    if object_field(context, thing, at.O_CLASSES) != 0:
+        return node_of(context, at.MEMBERS, frame, 0, 0, 0, 0)
+    most = _counts(context, thing) >> 16
+    full = most > 0 and _has_come(context, frame, most - 1)
+    if full or not _has_next(context, frame):
+        return at.DEAD
+    left = some_left(context, frame, 0, object_field(context, thing, at.O_START), 0)
+    if left == IN_DOUBT:
+        context[at.DOUBTFUL] |= 1
+        return at.DEAD
+    return node_of(context, at.MEMBER, frame, 0, 0, 0, 0) if left > 0 else left
+
+
+@once
+def _members(context: Context, frame: int, stack: int) -> int:
+    """Push MEMBER for the names and for each class of undeclared keys."""
+    thing, code = frame_field(context, frame, 0), at.OK
+    if _has_next(context, frame):
+        code = _member(context, frame, stack)
+    first = object_field(context, thing, at.O_CLASS)
+    for row in range(first, first + object_field(context, thing, at.O_CLASSES)):
+        if code == at.OK:
+            code = _member(context, frame_of_class(context, frame, row), stack)
+    return code
+
+
+@inner
+def _member(context: Context, frame: int, stack: int) -> int:
+    member = node_of(context, at.MEMBER, frame, 0, 0, 0, 0) if frame >= 0 else frame
+    return push(context, member, stack) if member >= 0 else member
+
+
+@inner
+def _opened(context: Context, frame: int, stack: int) -> int:
+    if frame_field(context, frame, 3) == 0:
+        code = push(context, at.CLOSE_BRACE, stack)
+        if code < 0:
+            return code
+    member = _next(context, frame)
+    return push(context, member, stack) if member > at.DEAD else member
+
+
+@inner
+def _behind(context: Context, frame: int, stack: int) -> int:
+    thing = frame_field(context, frame, 0)
+    counts = _counts(context, thing)
+    if frame_field(context, frame, 3) == 0 and _has_come(context, frame, counts & 0xFFFF):
+        code = push(context, object_field(context, thing, at.O_CLOSING), stack)
+        if code < 0:
+            return code
+    member = _next(context, frame)
+    if member <= at.DEAD:
+        return member
+    return push_under(context, object_field(context, thing, at.O_COMMA), member, stack)
+
+
+@inner
+def leads_of_found(context: Context) -> None:
+    """Write to LEADS the bytes that may follow; all of them if DOUBTFUL."""
+    leads, found_ = uint64s(context, at.LEADS), int64s(context, at.SCRATCH)
+    for word in range(4):
+        leads[word] = ~np.uint64(0) if context[at.DOUBTFUL] != 0 else np.uint64(0)
+    for index in range(context[at.FOUND]):
+        add_leads(context, leads, 0, found_[index] >> 32)
+
+
+@inner
+def add_leads(context: Context, leads: Sets, place: int, node: int) -> None:
+    """Add the bytes that a node reads to the set at `place`."""
+    nodes, lexical, start = int32s(context, at.NODE), uint64s(context, at.LEX_FIRST), node * 6
+    if nodes[start] == at.GUARDED:
+        start = nodes[start + 1] * 6
+    kind = nodes[start]
+    if kind in (at.TOOK, at.APART):
+        return
+    if kind == at.LEXER:
+        first = uint64s(context, at.FIRST)
+        for word in range(4):
+            leads[place + word] |= first[nodes[start + 1] * 4 + word]
+    elif kind in (at.LITERAL, at.MEMBER):
+        byte = (
+            at.QUOTE_BYTE if kind == at.MEMBER else int(uint8s(context, at.POOL)[nodes[start + 1]])
+        )
+        leads[place + (byte >> 6)] |= np.uint64(1) << np.uint64(byte & 63)
+    elif kind == at.WORDS:
+        keys, trie = int32s(context, at.KEYS), nodes[start + 2] * 6
+        for child in range(
+            keys[trie + at.K_CHILD], keys[trie + at.K_CHILD] + keys[trie + at.K_CHILDREN]
+        ):
+            byte = int(keys[child * 6 + at.K_BYTE])
+            leads[place + (byte >> 6)] |= np.uint64(1) << np.uint64(byte & 63)
+    else:
+        state = int(nodes[start + 4] if kind == at.KEY else nodes[start + 1])
+        for word in range(4):
+            leads[place + word] |= lexical[state * 4 + word]
+
+
+@inner
+def step_config(context: Context, node: int, stack: int, byte: int) -> int:
+    """Add the closure of a configuration after one byte."""
+    nodes, guards = int32s(context, at.NODE), 0
+    if leaves_lexer(context, node):
+        return at.OK
+    if nodes[node * 6] == at.GUARDED:
+        guards = guards_after(context, int(nodes[node * 6 + 2]), byte)
+        if guards < 0:
+            return at.OK if guards == GONE else guards
+        node = int(nodes[node * 6 + 1])
+    context[at.GUARDING] = guards
+    return _step_config(context, node, stack, byte)
+
+
+@once
+def _step_config(context: Context, node: int, stack: int, byte: int) -> int:  # noqa: PLR0911  one arm for each kind
+    nodes = int32s(context, at.NODE)
+    kind, a, b = nodes[node * 6], int(nodes[node * 6 + 1]), int(nodes[node * 6 + 2])
+    if kind == at.LITERAL:
+        if uint8s(context, at.POOL)[a] != byte:
+            return at.OK
+        after = int(nodes[node * 6 + 3])
+        if b > 1:
+            after = node_of(context, at.LITERAL, a + 1, b - 1, after, 0, 0)
+        return close(context, after, stack) if after >= 0 else after
+    if kind == at.KEY:
+        return _step_key(context, node, stack, byte)
+    if kind == at.WORDS:
+        child = key_child(context, b, byte)
+        after = node_of(context, at.WORDS, a, child, 0, 0, 0) if child >= 0 else at.DEAD
+        return close(context, after, stack) if after > at.DEAD else after
+    if kind == at.MEMBER:
+        return _step_member(context, a, stack) if byte == at.QUOTE_BYTE else at.OK
+    if kind == at.LEXER:
+        code = step_lexer(context, node, stack, byte)
+        return close_pushed(context) if code == at.OK else code
+    state = int(int32s(context, at.LEX)[a * 256 + byte])
+    if state < 0:
+        return at.OK
+    if state == 0:
+        context[at.WANT] = a
+        return at.NEED_LEX
+    return _step_lexical(context, node, state, stack, byte)
+
+
+@once
+def _step_lexical(context: Context, node: int, state: int, stack: int, byte: int) -> int:
+    kind = int32s(context, at.NODE)[node * 6]
+    if kind == at.CAPTURE:
+        return _step_capture(context, node, state, stack, byte)
+    if kind == at.COUNTED:
+        return _step_counted(context, node, state, stack)
+    if kind == at.BOUNDED:
+        after = after_byte(context, node, state, byte)
+        return close(context, after, stack) if after > at.DEAD else after
+    if kind == at.LINE:
+        return _step_line(context, node, state, stack, byte)
+    after = node_of(context, at.LEXEME, state, 0, 0, 0, 0)
+    return close(context, after, stack) if after >= 0 else after
+
+
+@once
+def _step_counted(context: Context, node: int, state: int, stack: int) -> int:
+    nodes = int32s(context, at.NODE)
+    before, low = nodes[node * 6 + 1], nodes[node * 6 + 2]
+    high, between = nodes[node * 6 + 3], nodes[node * 6 + 4]
+    if before == between and high == 0:
+        return at.OK
+    if state == between:
+        low, high = max(low - 1, 0), high - 1 if high > 0 else high
+    after = node_of(context, at.COUNTED, state, low, high, between, 0)
+    return close(context, after, stack) if after >= 0 else after
+
+
+@once
+def _step_line(context: Context, node: int, state: int, stack: int, byte: int) -> int:
+    nodes = int32s(context, at.NODE)
+    columns, tab = int(nodes[node * 6 + 2]), int(nodes[node * 6 + 4])
+    if byte == at.NEWLINE_BYTE:
+        columns = 0
+    elif columns >= 0 and byte in (at.BLANK_BYTE, at.TAB_BYTE):
+        columns = told_apart(context, stack, columns + (1 if byte == at.BLANK_BYTE else tab))
+        if columns < 0:
+            return columns
+    following, free = int(nodes[node * 6 + 3]), int(nodes[node * 6 + 5])
+    after = node_of(context, at.LINE, state, columns, following, tab, free)
+    return close(context, after, stack) if after >= 0 else after
+
+
+@once
+def _step_capture(context: Context, node: int, state: int, stack: int, byte: int) -> int:
+    nodes = int32s(context, at.NODE)
+    text, what = int(nodes[node * 6 + 2]), nodes[node * 6 + 3]
+    if text != at.UNKNOWN_TEXT:
+        text = text_of(context, text, byte)
+        if text < 0:
+            return text
+    after = node_of(context, at.CAPTURE, state, text, what, 0, 0)
+    return close(context, after, stack) if after >= 0 else after
+
+
+@inner
+def _step_member(context: Context, frame: int, stack: int) -> int:
+    thing = frame_field(context, frame, 0)
+    start, keys = object_field(context, thing, at.O_START), object_field(context, thing, at.O_KEYS)
+    key = node_of(context, at.KEY, frame, keys, 0, start, 0)
+    return close(context, key, stack) if key >= 0 else key
+
+
+@once
+def _step_key(context: Context, key: int, stack: int, byte: int) -> int:
+    nodes = int32s(context, at.NODE)
+    if byte == at.QUOTE_BYTE and nodes[key * 6 + 5] == 0:
+        return _end_key(context, key, stack)
+    after = key_after(context, key, byte)
+    return close(context, after, stack) if after > 0 else after
+
+
+@once
+def _end_key(context: Context, key: int, stack: int) -> int:
+    """Read the closing quote of a key, and go on with its value if the name is allowed."""
+    nodes = int32s(context, at.NODE)
+    frame, trie, text = int(nodes[key * 6 + 1]), nodes[key * 6 + 2], int(nodes[key * 6 + 3])
+    thing = frame_field(context, frame, 0)
+    rank = key_ends(context, thing, trie) if trie >= 0 else -1
+    if rank >= 0:
+        if not may_come(context, frame, rank):
+            return at.OK
+        value = name_field(context, thing, rank, at.N_VALUE)
+        return value_follows(context, thing, value, frame_after_name(context, frame, rank), stack)
+    ends = may_end(context, int(nodes[key * 6 + 4])) if frame_field(context, frame, 5) != 0 else 0
+    if ends <= 0:
+        return ends
+    extras = frame_field(context, frame, 2)
+    if has_extra(context, extras, text):
+        return at.OK
+    if has_extra(context, extras, at.UNKNOWN_TEXT):
+        context[at.DOUBTFUL] |= 1
+        return at.OK
+    value = object_field(context, thing, at.O_OTHER)
+    return value_follows(context, thing, value, frame_after_other(context, frame, text), stack)
+
+
+@inner
+def value_follows(context: Context, thing: int, value: int, frame: int, stack: int) -> int:
+    """Add the closure of a colon, a value, and the rest of the object."""
+    if object_field(context, thing, at.O_BARE) != 0:
+        return close(context, value, stack)
+    if frame < 0:
+        return frame
+    behind = node_of(context, at.BEHIND, frame, 0, 0, 0, 0)
+    if behind < 0:
+        return behind
+    stack = stack_of(context, behind, stack)
+    if stack < 0:
+        return stack
+    stack = stack_of(context, value, stack)
+    return close(context, object_field(context, thing, at.O_COLON), stack) if stack >= 0 else stack

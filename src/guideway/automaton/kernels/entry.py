@@ -1,0 +1,163 @@
+"""The kernels that Python calls, compiled or loaded when this module is imported."""
+
+from pathlib import Path
+from typing import Final
+
+from guideway.automaton.jit.cache import kept
+from guideway.automaton.jit.statements import Kernels
+from guideway.automaton.jit.views import (
+    Context,
+    Sets,
+    WholeInts,
+    WholeNumbers,
+    WholeWords,
+    inner,
+    int32s,
+    once,
+    release,
+    take_again,
+)
+from guideway.automaton.kernels import layout as at
+from guideway.automaton.kernels.closure import close
+from guideway.automaton.kernels.fill import fill, learn
+from guideway.automaton.kernels.intern import (
+    judgement_of,
+    node_of,
+    rehash_macros,
+    rehash_nodes,
+    rehash_pairs,
+    remember_step,
+    text_of,
+)
+from guideway.automaton.kernels.lexer_states import expand_wanted, explore, split_state, write
+from guideway.automaton.kernels.macro_states import finish, read_each, read_one, search
+from guideway.automaton.kernels.object_keys import build_keys, first_frame, rehash_frames
+from guideway.automaton.kernels.record_layout import (
+    EFFORT,
+    NUMBER,
+    REHASH_RECORDS,
+    SPLIT,
+    TOP,
+    WANT,
+    WRITE,
+)
+from guideway.automaton.kernels.records import rehash, state_of
+from guideway.automaton.kernels.shared_closures import begin
+from guideway.automaton.kernels.state_masks import (
+    count_rows,
+    remember_picture,
+    stack_rows,
+    survey_parts,
+    take_picture,
+)
+from guideway.automaton.kernels.tries import draw_picture, merge
+
+_FEW: Final = 16  # most masks are made of no more configurations
+
+
+@once
+def _enter(context: Context, node: int) -> int:
+    begin(context)
+    code = close(context, node, 0)
+    return finish(context) if code == at.OK else code
+
+
+@once
+def _takes_long(context: Context, what: int, macro: int) -> bool:
+    """Return True if the GIL is to be released; most masks take less than handing it over."""
+    if what == at.FILL:
+        return int(int32s(context, at.MACRO)[macro * 4 + 1]) > _FEW
+    return what == at.JUDGE
+
+
+@inner
+def run(context: Context, what: int, a: int, b: int, row: WholeWords, spare: WholeWords) -> int:
+    """Run one operation that needs closures.
+
+    ENTER a: the macro state at the begin of node a.
+    READ a b: 4 * the macro state after token b from a, + 2 if a text may end there, + 1 if it is
+    unsure; 0 if the token is rejected. Stops at the first unsure state. With MARK nodes it takes
+    READ_TEXT and sets AFTER_TEXT.
+    READ_EACH a b: READ for each of the b tokens in `row`, to `spare`.
+    FILL a b: the mask of a, see `fill`; resumed where it was if b is 0.
+    JUDGE a b: find the verdict of place a with a search of at most b places; 1 if still unknown.
+    """
+    if what == at.FILL and b != 0:
+        context[at.PENDING] = 0
+    lock = release() if _takes_long(context, what, a) else 0
+    code = at.NEED_STEP
+    while code in (at.NEED_LEXER, at.NEED_STEP, at.NEED_OUTLOOK):
+        if what == at.FILL:
+            code = fill(context, a, row, spare)
+        elif what == at.READ:
+            code = read_one(context, a, b)
+        elif what == at.READ_EACH:
+            code = read_each(context, a, row, b, spare)
+        elif what == at.ENTER:
+            code = _enter(context, a)
+        else:
+            code = search(context, a, b)
+        if code in (at.NEED_LEXER, at.NEED_STEP, at.NEED_OUTLOOK):
+            lock = release() if lock == 0 else lock  # learning may take milliseconds
+            learned = learn(context, code)
+            code = code if learned == at.OK else learned
+    if lock != 0:
+        take_again(lock)
+    return code
+
+
+@inner
+def picture(
+    context: Context, below: int, state: int, found: WholeInts, exits: WholeInts, leads: Sets
+) -> int:
+    """Find the tokens and exits of a state, expanding states; see `pictures.take_picture`."""
+    code = at.NEED_LEX
+    while code == at.NEED_LEX:
+        code = take_picture(context, below, state, found, exits, leads)
+        if code == at.NEED_LEX and not expand_wanted(context):
+            break
+    return code
+
+
+@inner
+def rehash_steps(context: Context, keys: WholeNumbers, values: WholeInts) -> None:
+    """Copy the steps of a smaller memo to the present, empty one."""
+    for place in range(keys.shape[0]):
+        if keys[place] != 0:
+            remember_step(context, int(keys[place]), int(values[place]))
+
+
+@inner
+def lexemes(context: Context, what: int, a: int, program: WholeNumbers, made: WholeNumbers) -> int:
+    """Run one operation on the records of a lexicon; -1 if WANT has no room.
+
+    WRITE: the expressions of a program. NUMBER a: the lexical state of record a. EXPAND a: the row
+    of state a. SPLIT a: its options. IS_CODE a: record a is a prefix code. IS_ALIVE a: it has a
+    text. IS_OPEN a, IS_SMALL a: see `automaton.lexer_dfa`.
+    """
+    context[TOP] = context[EFFORT] = context[WANT] = 0
+    found = 0
+    if what == WRITE:
+        write(context, program, made)
+    elif what == NUMBER:
+        found = state_of(context, a)
+    elif what == REHASH_RECORDS:
+        rehash(context)
+    elif what == SPLIT:
+        split_state(context, a)
+    else:
+        found = explore(context, what, a)
+    return found if context[WANT] == 0 else -1
+
+
+_kernels = Kernels(
+    holding=(
+        *(run, node_of, text_of, judgement_of, first_frame, build_keys, remember_picture),
+        *(rehash_nodes, rehash_macros, rehash_frames, rehash_pairs, rehash_steps),
+    ),
+    letting=(picture, draw_picture, survey_parts, merge, count_rows, stack_rows, lexemes),
+)
+_folder = Path(__file__).parent
+_sources = [*_folder.glob("*.py"), *_folder.with_name("jit").glob("*.py")]
+_code = kept("the mask engine", _sources, _kernels.machine_code)
+globals().update(_kernels.loaded(_code))

@@ -1,0 +1,294 @@
+"""A Lark automaton in the arrays of a network: LALR tables, options of each state, stacks."""
+
+from collections.abc import Iterable, Mapping, Sequence
+from functools import partial
+from itertools import islice
+from typing import Final, final
+
+import numpy as np
+from numpy.typing import NDArray
+
+from guideway.automaton.arena import Arena
+from guideway.automaton.kernels import layout as at
+from guideway.automaton.lexer_dfa import Lexicon
+from guideway.automaton.object_tables import Nodes
+from guideway.context_free.lark.errors import END, LarkTable
+from guideway.context_free.lark.lowering import Freedom, Place, Places, ReadLine
+from guideway.context_free.lark.scanners import Way
+from guideway.context_free.lark.terminals import firsts, one_word
+from guideway.language.expr import ALL_BYTES, ANYTHING, EPSILON, byte_set
+from guideway.language.nodes import Expr
+from guideway.language.pushdown import Frame
+from guideway.regex.backtracking import Exit
+
+_WORD: Final = 32  # bits
+_ROOM: Final = 64  # states that a reduction may push, besides one for each automaton state
+
+
+@final
+class LalrNodes:
+    def __init__(self, places: Places, network: Nodes, lexicon: Lexicon) -> None:
+        self._places, self._network, self._lexicon = places, network, lexicon
+        self._arena: Arena = network.arena
+        self._lines = places.indentation
+        self._newline = "" if self._lines is None else self._lines.newline
+        named = enumerate(places.table.terminals)
+        self._ending = sum(1 << number for number, name in named if name == self._newline)
+        self._names = [*places.table.terminals[1:], END]
+        self._numbers = {name: number for number, name in enumerate(self._names)}
+        self._states = range(len(places.table.shifts))
+        self._free: Freedom | None = places.freedom(lexicon.spellable)
+        self._known: dict[tuple[tuple[Way, ...], bool], tuple[int, int]] = {}
+        self._scanned: dict[int, int] = {}
+        self._led: tuple[set[int], set[int]] = set(), set()  # outside of brackets, and inside
+        self._first_at = set[int]()
+        self._ways: dict[Way, Sequence[int]] = {}
+        self._spacers: dict[bytes, int] = {}
+        self._bytes: dict[int, int] = {0: at.DEAD}
+        self._reached = self._arena.make(at.CLEAR, 1)
+        self.table = self._describe(places.table)
+
+    def node(self, argument: Place | ReadLine) -> int:
+        """The node of all texts from a place, or from the newlines being read there."""
+        place = argument.place if isinstance(argument, ReadLine) else argument
+        line = 0
+        if isinstance(argument, ReadLine):
+            line = self._line(argument.text, argument.columns, argument.after)
+        states: list[int] = []
+        frame: Frame | None = place.stack
+        while frame is not None:
+            states += (frame.margin, frame.state)
+            frame = frame.below
+        start = self._arena.put(at.EDGE, np.array(states[::-1], np.int32))
+        lines = self._lines_of(place)
+        return self._arena.make(at.PLACE, self.table, lines, start, len(states) // 2, line)
+
+    def scan(self, state: int, lines: int, *, ahead: bool = False) -> None:
+        """Write the options of a state; on a second call their first bytes too.
+
+        `ahead` also does other states, as many as are done. A kernel that asks for a state
+        restarts: one at a time, the first mask of 1,000 rules in a chain took 7 s.
+        """
+        told, tell = self._scanned.keys(), self._scan
+        if state in told:
+            inside = lines > 0 and self._arena.record(lines)[1] > 0
+            told, tell = self._led[inside], partial(self._lead, inside)
+        tell(state)
+        fresh = (each for each in self._states if each not in told)
+        for each in islice(fresh, len(told) if ahead else 0):
+            tell(each)
+
+    def _lead(self, inside: bool, state: int) -> None:
+        """Write the first bytes of a state's options, inside brackets or outside."""
+        if state not in self._scanned:
+            self._scan(state)
+        self._led[inside].add(state)
+        place = self._scanned[state] - 2 + inside
+        if place not in self._first_at:
+            self._first_at.add(place)
+            self._arena.write(at.EDGE, place, np.array([self._begun(state, inside)], np.int32))
+
+    def _scan(self, state: int) -> None:
+        ways = self._places.ways(state)
+        # Without an action for newlines, lines end only inside brackets: other first bytes.
+        key = ways, self._ends_lines(state)
+        known = self._known.get(key)
+        if known is None:
+            listed = [number for way in ways for number in self._numbers_of(way)]
+            start = self._arena.put(at.EDGE, np.array([-1, -1, *listed], np.int32))
+            known = self._known[key] = start + 2, len(listed) // 4
+        self._scanned[state] = known[0]
+        self._arena.set_scanner(self.table, state, known[0] + 1, known[1])
+
+    def _begun(self, state: int, inside: bool) -> int:
+        """Node of the first bytes of a state's options, followed by CLEAR."""
+        begun, ends = 0, inside or self._ends_lines(state)
+        for way in self._places.ways(state):
+            if ends or way.ignored or way.terminal != self._newline:
+                for text in (leaving.text for leaving in way.exits):
+                    begun |= ALL_BYTES if text.nullable else firsts(text)
+        return self._more(begun & self._lexicon.spellable)
+
+    def _more(self, begun: int) -> int:
+        found = self._bytes.get(begun)
+        if found is None:
+            byte = self._arena.make(at.LEXEME, self._lexicon.state(byte_set(begun)))
+            found = self._bytes[begun] = self._arena.make(at.SEQUENCE, byte, self._reached)
+        return found
+
+    def _ends_lines(self, state: int) -> bool:
+        return bool(self._places.table.wanted[state] & self._ending)
+
+    def pushed(self, below: Frame | None, state: int, margin: int) -> Frame:
+        return self._places.start.stack if below is None else below.push(state, margin)
+
+    def taken(self, took: list[int], stack: Frame) -> Expr:
+        terminal = None if took[2] == at.IGNORED else self._names[took[2]]
+        return self._places.taken(self._place(stack, took[3]), terminal)
+
+    def lined(self, line: list[int], took: list[int], stack: Frame) -> Expr:
+        _, state, columns, following, *_ = line
+        after = self._lexicon.expr(following) if following else ANYTHING
+        place, text = self._place(stack, took[3]), self._lexicon.expr(state)
+        return self._places.line(place, text, None if columns < 0 else columns, after)
+
+    def _place(self, stack: Frame, lines: int) -> Place:
+        widths: list[int] = []
+        brackets = 0
+        while lines:
+            _, open_, width, lines, *_ = self._arena.record(lines)
+            brackets = brackets or open_
+            widths.append(width)
+        return Place(stack, brackets, tuple(widths[::-1]) or (0,))
+
+    def _lines_of(self, place: Place) -> int:
+        made = 0
+        if self._lines is not None:
+            for width in place.widths[:-1]:
+                made = self._arena.make(at.LINES, 0, width, made)
+            made = self._arena.make(at.LINES, place.brackets, place.widths[-1], made)
+        return made
+
+    def _numbers_of(self, way: Way) -> Sequence[int]:
+        found = self._ways.get(way)
+        if found is None:
+            found = self._ways[way] = self._way(way)
+        return found
+
+    def _way(self, way: Way) -> list[int]:
+        """Option fields of a way: node, terminal, where it is allowed, and FREE node."""
+        if not way.ignored and way.terminal not in self._numbers:
+            return []  # the automaton does not use it
+        read = self._read(way.text)
+        if way.ignored:
+            return [read, at.IGNORED, at.EVERYWHERE, 0]
+        if way.terminal != self._newline:
+            word = None if self._free is None else self._free.word(way)
+            free = 0 if word is None else self._spacer(word)
+            return [read, self._numbers[way.terminal], at.EVERYWHERE, free]
+        begun = [self._line(each.text, None, each.after) for each in way.exits]
+        line = begun[0] if len(begun) == 1 else self._arena.choice(begun)
+        if way.guard is not EPSILON:
+            line = self._arena.make(at.SEQUENCE, self._network.node(way.guard), line)
+        newline = self._numbers[way.terminal]
+        return [read, at.IGNORED, at.INSIDE, 0, line, newline, at.OUTSIDE, 0]
+
+    def _read(self, text: Expr) -> int:
+        """Node of a terminal's text; a single word becomes a literal at once."""
+        word = one_word(text)
+        if not word or not self._lexicon.alive(text):
+            return self._network.entered(text)
+        return self._arena.make(at.LITERAL, self._arena.pool(word), len(word), at.NIL)
+
+    def _line(self, text: Expr, columns: int | None, after: Expr) -> int:
+        if not self._lexicon.alive(text) or not self._lexicon.alive(after) or self._lines is None:
+            return at.DEAD
+        free = 0
+        if self._free is not None:
+            ended = ((self._free.lines, at.FREE_LINE), (self._free.last, at.LAST_LINE))
+            free = sum(kind for lines, kind in ended if Exit(text, after) in lines)
+        state = self._lexicon.state(text)
+        following = 0 if after is ANYTHING else self._lexicon.state(after)
+        begun = -1 if columns is None else columns
+        return self._arena.make(at.LINE, state, begun, following, self._lines.tab, free)
+
+    def _describe(self, table: LarkTable) -> int:
+        """Write the table to the arena; return its position."""
+        arena, states, terminals = self._arena, len(table.shifts), len(self._names)
+        numbers = {name: number for number, name in enumerate(table.rules)}
+        pairs = ((len(each.symbols), numbers[each.rule]) for each in table.productions)
+        productions = [number for pair in pairs for number in pair]
+        rows, cells = self._cells(table, numbers)
+        sets = self._sets(table)
+        fields = (at.T_ACTION, at.T_GOTO, at.T_PRODUCTION, at.T_BRACKET, at.T_SCANNER, at.T_SETS)
+        sizes = (3 * states, 3 * states, len(productions), terminals, 2 * states, len(sets))
+        begin = arena.reserve(at.LALR, at.T_FIELDS + sum(sizes) + len(cells))
+        head = [0] * at.T_FIELDS
+        place = begin + at.T_FIELDS
+        for field, each in zip(fields, sizes, strict=True):
+            head[field] = place
+            place += each
+        rows[::3] += place
+        sets[:states] += head[at.T_SETS]
+        arena.write(at.LALR, head[at.T_ACTION], rows)
+        arena.write(at.LALR, head[at.T_SETS], sets)
+        arena.write(at.LALR, place, cells)
+        arena.write(at.LALR, head[at.T_PRODUCTION], np.array(productions, np.int32))
+        arena.write(at.LALR, head[at.T_BRACKET], np.array(self._brackets(), np.int32))
+        head[at.T_TERMINALS] = terminals
+        head[at.T_END], head[at.T_DEPTH] = table.end, len(table.shifts) + _ROOM
+        head[at.T_REACHED] = self._reached
+        head[at.T_MORE] = self._more(self._lexicon.spellable)
+        head[at.T_LEVEL] = self._places.level
+        head[at.T_FREE] = 0 if self._free is None else self._spacer(self._free.spacer)
+        if self._lines is not None:
+            head[at.T_NEWLINE] = self._numbers.get(self._lines.newline, at.IGNORED)
+            head[at.T_INDENT] = self._numbers.get(self._lines.indent, at.IGNORED)
+            head[at.T_DEDENT] = self._numbers.get(self._lines.dedent, at.IGNORED)
+            head[at.T_TAB] = self._lines.tab
+            head[at.T_LINE] = 0 if self._free is None else self._spacer(b"\n")
+        head[at.T_WORDS] = self._words
+        arena.write(at.LALR, begin, np.array(head, np.int32))
+        arena.reserve(at.LALR_WORK, len(table.shifts) + 2 * _ROOM + 3 * self._words)
+        arena.context[at.LALRS] = 1
+        return begin
+
+    def _cells(
+        self, table: LarkTable, rules: Mapping[str, int]
+    ) -> "tuple[NDArray[np.int32], NDArray[np.int32]]":
+        """Rows of terminals, then of rules, as in `layout`, and their cells."""
+        numbers, rows, cells = self._numbers, list[int](), list[int]()
+        for shifts, reductions in zip(table.shifts, table.reductions, strict=True):
+            found = {numbers[name]: to + 1 for name, to in shifts.items()}
+            found |= {numbers[name]: -1 - made for name, made in reductions.items()}
+            _add_row(found, rows, cells)
+        for gotos in table.gotos:
+            _add_row({rules[name]: to + 1 for name, to in gotos.items()}, rows, cells)
+        return np.array(rows, np.int32), np.array(cells, np.int32)
+
+    def _sets(self, table: LarkTable) -> "NDArray[np.int32]":
+        """`T_SETS`: shifts and reductions of each state, most lookaheads first."""
+        sets = [0] * len(table.shifts)
+        for state, (shifts, reductions) in enumerate(
+            zip(table.shifts, table.reductions, strict=True)
+        ):
+            before = dict[int, list[str]]()
+            for name, production in reductions.items():
+                before.setdefault(production, []).append(name)
+            sets[state] = len(sets)
+            sets += [*self._set(shifts), len(before)]
+            for production in sorted(before, key=lambda each: (-len(before[each]), each)):
+                sets += [production, *self._set(before[production])]
+        return np.array(sets, np.uint32).view(np.int32)
+
+    def _set(self, names: Iterable[str]) -> list[int]:
+        """A set of terminals as words of bits, without END."""
+        bits = sum(1 << self._numbers[name] for name in names if name != END)
+        return [bits >> _WORD * word & (1 << _WORD) - 1 for word in range(self._words)]
+
+    @property
+    def _words(self) -> int:
+        return -(-len(self._names) // _WORD)
+
+    def _brackets(self) -> list[int]:
+        if self._lines is None:
+            return [0] * len(self._names)
+        opening, closing, items = self._lines.opening, self._lines.closing, self._places.items
+        return [
+            1 + items[name] if name in items else (name in opening) - (name in closing)
+            for name in self._names
+        ]
+
+    def _spacer(self, text: bytes) -> int:
+        if text not in self._spacers:
+            clear = self._arena.make(at.CLEAR)
+            made = self._arena.make(at.LITERAL, self._arena.pool(text), len(text), clear)
+            self._spacers[text] = made
+        return self._spacers[text]
+
+
+def _add_row(found: Mapping[int, int], rows: list[int], cells: list[int]) -> None:
+    """Add a row: the position of its column 0, its range of columns, its cells."""
+    low, high = min(found, default=0), max(found, default=-1) + 1
+    rows += (len(cells) - low, low, high)
+    cells += (found.get(column, 0) for column in range(low, high))

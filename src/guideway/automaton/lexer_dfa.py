@@ -1,0 +1,757 @@
+"""Regular languages as automata that all constraints of a process share.
+
+Where `kernels.bounds` cannot decide, a depth-first search finds a text of a bounded pattern. It
+runs on options of states (`kernels.lexer_states`): a host name with `a.{12}b` took over 20 s per
+mask on states, 1 s on options. Where characters are missing, the longest option comes first, else
+the one that seems to end soonest: `idn-hostname` of 24 characters took over a minute otherwise.
+"""
+
+import threading
+from collections import defaultdict
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from heapq import heappop, heappush
+from itertools import takewhile
+from operator import itemgetter
+from typing import Final, TypeAlias, TypeGuard, final
+from weakref import WeakKeyDictionary
+
+import numpy as np
+from numpy.typing import NDArray
+
+from guideway.automaton.kernels import record_layout as at
+from guideway.automaton.kernels.layout import (
+    ACCEPTS,
+    BOUND_SEARCH,
+    DEAD_END,
+    DOUBTS,
+    EXPANDED,
+    GOES_ON,
+    OPTIONS_OF,
+    PLAINLY,
+    SPLITTING,
+)
+from guideway.automaton.kernels.record_layout import FARTHEST
+from guideway.automaton.regex_records import Records, holds, readable
+from guideway.automaton.token_tries import Held, track_shared, untouched
+from guideway.json_schema.spelling import PLAIN_CHARACTERS, QUOTE
+from guideway.language.derivative import Derivatives
+from guideway.language.expr import ALL_BYTES, EMPTY, EPSILON, UNSURE, both, concat, literal, repeat
+from guideway.language.fuel import spend, spend_beside
+from guideway.language.nodes import Alt, And, Bytes, Concat, Expr, Not, Repeat, Unsure, operands
+from guideway.language.regular import surely_open
+
+MOST_STATES: Final = 1 << 19  # 1 KB each
+_WORTH_COUNTING: Final = 4
+_OPTIONS: Final = 10  # options that cost as much as a record
+_MET: Final = 1024  # tuples of states in a search for the shortest text,
+_MADE: Final = 1 << 16  # and parts made in it: 0.1 s
+_PART, _ALL, _ANY, _NONE = range(4)
+_NOWHERE: Final = [DEAD_END] * 256
+RENEW_AT: Final = 1 << 16  # sizes at which a new constraint gets a new lexicon,
+RENEW_AT_PARTS: Final = 1 << 19  # so that a huge language does not make others fail
+
+
+@final
+class Lexicon:
+    """Lexical states over the bytes of a vocabulary; `outgrown` until a successor is prepared."""
+
+    def __init__(self, spellable: int) -> None:
+        self.spellable, self.outgrown = spellable, False
+        self.rows = untouched((MOST_STATES, 256), np.int32)
+        self.flags = untouched(MOST_STATES, np.uint8)
+        self.first = untouched((MOST_STATES, 4), np.uint64)
+        self.records = Records(spellable, MOST_STATES)
+        self._record_of = untouched(MOST_STATES, np.int32)
+        self.option_at = untouched(MOST_STATES, np.int32)
+        self.options = untouched(at.OPTIONS_ROOM, np.int32)
+        for slot, array in (
+            (at.ROWS, self.rows),
+            (at.FLAG, self.flags),
+            (at.FIRSTS, self.first),
+            (at.STATE_RECORD, self._record_of),
+            (at.OPTION_AT, self.option_at),
+            (at.OPTION, self.options),
+        ):
+            self.records.share(slot, array)
+        self._machine = Derivatives(EMPTY, spellable)
+        self._states: dict[Expr, int] = {}
+        self._irregular: dict[int, Expr] = {}
+        self._holding: dict[Expr, bool] = {}
+        self._answers: dict[tuple[int, Expr], bool] = {}
+        self._counted = 0
+        self._down = np.array([b for b in range(255, -1, -1) if spellable >> b & 1], np.intp)
+        self.lock = threading.Lock()
+
+    def __len__(self) -> int:
+        return int(self.records.context[at.STATES])
+
+    @property
+    def parts(self) -> int:
+        """Number of records, or a tenth of the number of options: one record may have 1,000."""
+        context = self.records.context
+        return max(int(context[at.RECORDS]), int(context[at.PARTS]) // _OPTIONS)
+
+    @property
+    def nbytes(self) -> int:
+        return len(self) * (4 * 256 + 32 + 4 + 1) + self.records.nbytes
+
+    def state(self, expr: Expr) -> int:
+        """The state of an expression that has at least one text."""
+        found = self._states.get(expr)
+        if found is None:
+            with self.lock:
+                found = self._state(expr)
+        return found
+
+    def expand(self, state: int, *, briefly: bool = False) -> bool:
+        """Make the row of a state; with OPTIONS_OF added, find its options.
+
+        With `briefly`, return False where that takes long.
+        """
+        done = True
+        with self.lock:
+            if state >= OPTIONS_OF:
+                self.records.ask(at.SPLIT, state - OPTIONS_OF)
+            elif state in self._irregular:
+                self._expand(state)
+            elif not self.flags[state] & EXPANDED:
+                done = self.records.ask(at.EXPAND, state, begins=int(briefly)) >= 0
+                made = max(self.parts - self._counted, int(self.records.context[at.SPENT]))
+                self.count_anew()
+                spend_beside(made)
+                self.outgrown = self.outgrown or self.is_large()
+        return done
+
+    def spells_plainly(self, state: int) -> None:
+        """Note that each character of a state has a spelling of one byte.
+
+        Patterns must contain all spellings of a text or none; plain ones have fewest characters.
+        """
+        with self.lock:
+            self.flags[state] |= PLAINLY
+
+    def count_anew(self) -> None:
+        """Reset the work counters: work of kernels so far was for others or is already charged."""
+        self._counted, self.records.context[at.SPENT] = self.parts, 0
+
+    def is_large(self) -> bool:
+        return len(self) > RENEW_AT or self.parts > RENEW_AT_PARTS
+
+    def begins(self, state: int, members: int) -> bool:
+        """Return True if an expanded state has a transition on one of these bytes."""
+        return int.from_bytes(self.first[state].tobytes(), "little") & members != 0
+
+    def expr(self, state: int) -> Expr:
+        found = self._irregular.get(state)
+        if found is None:
+            with self.lock:
+                found = self.records.expr(int(self._record_of[state]))
+        return found
+
+    def guess(self, state: int) -> int:
+        """Estimate of the fewest bytes of a text (`Records.guess`)."""
+        return self.records.guess(int(self._record_of[state]))
+
+    def most(self, state: int) -> int:
+        """Upper bound on the characters of a text (`Records.most`)."""
+        return self.records.most(int(self._record_of[state]))
+
+    def _state(self, expr: Expr) -> int:
+        found = self._states.get(expr)
+        if found is None:
+            found = self._numbered(expr)
+            self._states[expr] = found
+        return found
+
+    def _numbered(self, expr: Expr) -> int:
+        if expr.regular:
+            return self.records.ask(at.NUMBER, self.records.record(expr))
+        made = self.records.new_state()
+        doubts = DOUBTS | EXPANDED if expr is UNSURE else 0
+        self.flags[made] = doubts | (ACCEPTS if expr.nullable else 0)
+        self._irregular[made] = expr
+        return made
+
+    def _expand(self, state: int) -> None:
+        if self.flags[state] & EXPANDED:
+            return
+        arcs = self._machine.arcs(self._irregular[state])
+        row = np.full(256, DEAD_END, np.int32)
+        every = 0
+        for members, target in arcs:
+            every |= members
+            row[_bytes_of(members)] = self._state(target)
+        self.rows[state] = row
+        self.first[state] = np.frombuffer(every.to_bytes(32, "little"), np.uint64)
+        self.flags[state] |= EXPANDED | (GOES_ON if arcs else 0)
+
+    def alive(self, expr: Expr) -> bool:
+        if expr.inhabited and self.spellable == ALL_BYTES:  # needs no records
+            return True
+        return self._asked(at.IS_ALIVE, expr)
+
+    def is_small(self, expr: Expr) -> bool:
+        """Return True if texts of ASCII characters reach few states; escapes add few others."""
+        return self._asked(at.IS_SMALL, expr)
+
+    def is_open(self, expr: Expr) -> bool:
+        """Return True if every prefix of a text surely has infinitely many continuations."""
+        return surely_open(expr) or self._asked(at.IS_OPEN, expr)
+
+    def _asked(self, what: int, expr: Expr) -> bool:
+        """Ask the kernels about a regular expression, once."""
+        found = self._answers.get((what, expr))
+        if found is None:
+            with self.lock:
+                found = self.records.ask(what, self.records.record(expr)) == 1
+                self._answers[what, expr] = found
+                self.count_anew()  # searches pay for what they do
+        return found
+
+    def shortest(self, expr: Expr) -> tuple[bool, bytes | None]:
+        """Least of the shortest texts of a regular expression: (is it known, the text or None).
+
+        Runs the operands of And, Not and Alt in parallel, as derivatives of the whole may have many
+        states; visits tuples of states in the order of their least texts.
+        """
+        parts, asked = _taken_apart(expr)
+        met, most = [tuple(map(self.state, parts))], self.parts + _MADE
+        words = {met[0]: b""}
+        for states in met:  # which grows
+            word, alive = words[states], [state for state in states if state != DEAD_END]
+            ends = [state != DEAD_END and bool(self.flags[state] & ACCEPTS) for state in states]
+            if _evaluated(asked, ends):
+                return True, word
+            spend(len(asked))
+            far = len(met) > _MET or self.parts > most
+            if far or not all(self.expand(state, briefly=True) for state in alive):
+                return False, None
+            rows = [
+                _NOWHERE if one == DEAD_END else self.rows[one][self._down].tolist()
+                for one in states
+            ]
+            ways = dict(zip(zip(*rows, strict=False), self._down.tolist(), strict=False))
+            for target, byte in sorted(ways.items(), key=itemgetter(1)):
+                may_end = [None if state != DEAD_END else False for state in target]
+                if target not in words and _evaluated(asked, may_end) is not False:
+                    words[target] = word + bytes((byte,))
+                    met.append(target)
+        return True, None
+
+    def is_counted(self, repeated: Repeat) -> bool:
+        """Return True if counting a repetition is better than one state for each count."""
+        most = max(repeated.low, repeated.high or 0)
+        return most >= _WORTH_COUNTING and self.countable(repeated.item)
+
+    def holds_count(self, expr: Expr) -> bool:
+        """Return True if an expression has strings with counted characters, so is no lexeme."""
+        found = self._holding.get(expr)
+        return holds(expr, self._is_count, QUOTE, self._holding) if found is None else found
+
+    def _is_count(self, head: Expr) -> bool:
+        return any(isinstance(part, Repeat) and self.is_counted(part) for part in operands(head))
+
+    def countable(self, item: Expr) -> bool:
+        """Return True if repetitions of `item` can be counted: no text is a prefix of another."""
+        return self._asked(at.IS_CODE, item)
+
+
+def _taken_apart(root: Expr) -> tuple[list[Expr], list[tuple[int, ...]]]:
+    """The operands of And, Not and unions of them, and a program of (operation, *indices)."""
+    parts, places, asked = dict[Expr, int](), dict[Expr, int](), list[tuple[int, ...]]()
+    stack = [root]
+    while stack:
+        operation, held = _operation(stack[-1])
+        missing = [one for one in held if one not in places]
+        stack += missing
+        if not missing:
+            node = stack.pop()
+            if node not in places:
+                of = [places[one] for one in held] or [parts.setdefault(node, len(parts))]
+                places[node] = len(asked)
+                asked.append((operation, *of))
+    return [*parts], asked
+
+
+def _operation(node: Expr) -> tuple[int, tuple[Expr, ...]]:
+    match node:
+        case And(left, right):
+            return _ALL, (left, right)
+        case Not(item):
+            return _NONE, (item,)
+        case Alt(options) if any(isinstance(option, And | Not) for option in options):
+            return _ANY, options
+        case _:
+            return _PART, ()
+
+
+def _evaluated(asked: list[tuple[int, ...]], parts: Sequence[bool | None]) -> bool | None:
+    """Run the program of `_taken_apart` in three-valued logic; None is unknown."""
+    found: list[bool | None] = []
+    for operation, *of in asked:
+        held = [parts[of[0]]] if operation == _PART else [found[place] for place in of]
+        decisive = operation in (_ANY, _NONE)
+        one = decisive if decisive in held else None if None in held else not decisive
+        found.append(not one if operation == _NONE and one is not None else one)
+    return found[-1]
+
+
+def _bytes_of(members: int) -> "np.typing.NDArray[np.bool_]":
+    packed = np.frombuffer(members.to_bytes(32, "little"), np.uint8)
+    return np.unpackbits(packed, bitorder="little").view(np.bool_)
+
+
+_lexicons: dict[int, Lexicon] = {}
+_lock = threading.Lock()
+
+
+def _held() -> Held:
+    shared = list(_lexicons.values())
+    return Held(states=sum(map(len, shared)), state_bytes=sum(one.nbytes for one in shared))
+
+
+track_shared(_held, _lexicons.clear)
+
+
+def shared_lexicon(spellable: int) -> Lexicon:
+    """The lexicon for a new constraint; a new one if the current one has grown large."""
+    with _lock:
+        found = _lexicons.get(spellable)
+        if found is None or found.is_large():
+            found = _lexicons[spellable] = Lexicon(spellable)
+        return found
+
+
+_MOST_PARTS: Final = 64  # parts of a lexeme
+_BACKSLASH: Final = literal("\\")
+_ESCAPE: Final = 1 << ord("\\")  # first byte of most characters
+_SHORT: Final = 8  # greatest count that may be written out as states
+_LONGEST: Final = 4096  # bytes of a literal translated at once
+
+
+def is_byte(expr: Expr) -> TypeGuard[Bytes]:
+    return isinstance(expr, Bytes) and expr.members & (expr.members - 1) == 0
+
+
+def _is_doubtful(head: Expr, rest: Expr, spellable: int) -> bool:
+    """Return True if `rest` is Unsure and `head` can always continue, so all tokens are unsure."""
+    return isinstance(rest, Unsure) and spellable == ALL_BYTES and surely_open(head)
+
+
+def lexeme_of(
+    head: Expr, tail: Expr, lexicon: Lexicon, is_apart: Callable[[Expr], bool]
+) -> tuple[Expr, Expr] | None:
+    """The lexeme at the head of a regular sequence, and the rest; None if the head is a count.
+
+    `is_apart` says which parts have nodes of their own.
+    """
+    if isinstance(head, Repeat) and lexicon.is_counted(head):
+        if not _runs_on(head, tail, lexicon):
+            return None
+        return _string_end(head, tail, lexicon, is_apart, loops=True)
+    found = None if is_apart(head) else _string_end(head, tail, lexicon, is_apart)
+    return _to_character(head, tail, lexicon.spellable, is_apart) if found is None else found
+
+
+def _runs_on(repeated: Repeat, tail: Expr, lexicon: Lexicon) -> bool:
+    """Return True if an unbounded repetition with common first bytes follows a short count.
+
+    Tokens would be read byte by byte: 1.7 ms a mask in a URL's `[a-z.]{2,6}[a-z/.]*`.
+    """
+    behind = tail.head if isinstance(tail, Concat) else tail
+    if not isinstance(behind, Repeat) or not (repeated.regular and behind.regular):
+        return False
+    if repeated.high is None or repeated.high > _SHORT or behind.high is not None:
+        return False
+    one, other = (lexicon.state(repeat(part.item)) for part in (repeated, behind))
+    lexicon.expand(one)
+    lexicon.expand(other)
+    first = int.from_bytes(lexicon.first[one].tobytes(), "little")
+    return lexicon.begins(other, first & ~_ESCAPE)
+
+
+def _to_character(
+    head: Expr, tail: Expr, spellable: int, is_apart: Callable[[Expr], bool]
+) -> tuple[Expr, Expr]:
+    """The sequence up to and including the next fixed characters, and the rest.
+
+    `[a-z]+-` ends only at a "-", `[a-z]+` anywhere in a token. `[a-z][a-z_]*-` is read whole:
+    44,000 trie nodes follow its first letter (1.5 ms).
+    """
+    parts, rest = [head], tail
+    if isinstance(tail, Concat) and (isinstance(head, Bytes) or _raw(head) is not None):
+        again = tail.head
+        if isinstance(again, Repeat) and again.high is None and not is_apart(again):
+            parts, rest = [head, again], tail.tail
+    while len(parts) < _MOST_PARTS:
+        part, after = (rest.head, rest.tail) if isinstance(rest, Concat) else (rest, EPSILON)
+        raw = part if is_byte(part) else _raw(part)
+        if raw is None or _is_doubtful(head, after, spellable):
+            break
+        parts.append(part)
+        rest = after
+        if part is raw or not is_byte(raw):
+            break
+    return concat(*parts), rest
+
+
+def _raw(expr: Expr) -> Bytes | None:
+    """The bytes of a character that is either one byte or an escape, else None."""
+    if not isinstance(expr, Alt) or len(expr.options) != 2:
+        return None
+    raw, escaped = expr.options
+    if isinstance(raw, Concat):
+        raw, escaped = escaped, raw
+    spelled = isinstance(escaped, Concat) and escaped.head is _BACKSLASH
+    return raw if spelled and isinstance(raw, Bytes) else None
+
+
+def _string_end(
+    head: Expr,
+    tail: Expr,
+    lexicon: Lexicon,
+    is_apart: Callable[[Expr], bool],
+    *,
+    loops: bool = False,
+) -> tuple[Expr, Expr] | None:
+    """The sequence up to the quote that ends a string, and the rest; None if it is no lexeme.
+
+    For an endless part before another (`.+@.+`), whose token suffixes would be five times the
+    vocabulary, but which has a small DFA. `loops` says that the head is such a part.
+    """
+    parts, rest = [head], tail
+    while isinstance(rest, Concat) and rest.head is not QUOTE and len(parts) < _MOST_PARTS:
+        loops = loops or (isinstance(parts[-1], Repeat) and parts[-1].high is None)
+        parts.append(rest.head)
+        rest = rest.tail
+    closing, rest = (rest.head, rest.tail) if isinstance(rest, Concat) else (rest, EPSILON)
+    apart = any(map(is_apart, parts[1:]))
+    if closing is not QUOTE or not loops or isinstance(rest, Unsure) or apart:
+        return None
+    whole = concat(*parts, QUOTE)
+    return (whole, rest) if lexicon.is_small(whole) else None
+
+
+def bounded_fields(
+    rest: Expr, count: Repeat, tail: Expr, lexicon: Lexicon
+) -> tuple[int, int, int, int] | None:
+    """Fields of a BOUNDED node: a pattern with its count, and the byte that ends it.
+
+    Return None if there is no single such byte, or a character may begin with it.
+    """
+    closing = tail.head if isinstance(tail, Concat) else tail
+    between = lexicon.state(repeat(count.item))
+    lexicon.expand(between)
+    if not isinstance(closing, Bytes) or lexicon.begins(between, closing.members):
+        return None
+    if count.item in PLAIN_CHARACTERS:
+        lexicon.spells_plainly(between)
+    unit = concat(both(rest, repeat(count.item)), closing)
+    low, high = readable(count.low, count.high)
+    return lexicon.state(unit), low, high, between
+
+
+def run_of(expr: Expr) -> tuple[bytes, Expr]:
+    """The fixed bytes at the head of an expression, and the rest."""
+    found = bytearray()
+    rest = expr
+    while len(found) < _LONGEST:
+        head = rest.head if isinstance(rest, Concat) else rest
+        if not is_byte(head):
+            break
+        found.append(head.members.bit_length() - 1)
+        if not isinstance(rest, Concat):
+            return bytes(found), EPSILON
+        rest = rest.tail
+    return bytes(found), rest
+
+
+_SPANS_MET: Final = 256  # lexical states in a search for the nearest end
+_COUNTED: Final = 64  # needed characters
+_AT_ONCE: Final = 16  # parallel states after them
+_SPANS_LONGEST: Final = len("\\ud83d\\ude00")  # bytes of a character
+_NEAR: Final = 256  # successors of a state with too many that count as such, too
+_BEHIND: Final = 1 << 12  # successors of a state; an e-mail address has 2,013: 25 ms, once
+
+
+@final
+class Spans:
+    def __init__(self) -> None:
+        self._least: dict[int, int] = {}
+        self._far = set[int]()  # states with ends that take long to find
+        self._farthest: dict[int, int | None] = {}
+
+    def least(self, lexicon: Lexicon, state: int) -> int | None:
+        """Length of a short text of a state, mostly a shortest one; None if it takes long.
+
+        Best first by `guess`: no end is among the nearest 256 of the 60,000 states of times.
+        """
+        before, heap = {state: state}, [] if state in self._far else [(0, 0, state)]
+        for _ in range(_SPANS_MET):
+            if not heap:
+                break
+            _, length, one = heappop(heap)
+            if not lexicon.expand(one, briefly=True):
+                break
+            if lexicon.flags[one] & ACCEPTS or one in self._least:
+                return self._learn(state, one, before)
+            for target in _targets(lexicon, one):
+                if target not in before:
+                    before[target] = one
+                    heappush(heap, (length + 1 + lexicon.guess(target), length + 1, target))
+        self._far.add(state)
+        return None
+
+    def least_bounded(self, lexicon: Lexicon, bounded: list[int]) -> int | None:
+        """Upper bound on the shortest rest of a BOUNDED node; None if not known."""
+        _, state, needed, allowed, between, within = bounded
+        if needed:
+            return None if within else self._padded(lexicon, state, needed, allowed, between)
+        bytes_ = self.least(lexicon, state)
+        if bytes_ is None or allowed < 0 or bytes_ <= allowed + len('"'):
+            return bytes_
+        return _SPANS_LONGEST * (allowed + 1)  # includes a started character and the closing byte
+
+    def _padded(
+        self, lexicon: Lexicon, state: int, needed: int, allowed: int, between: int
+    ) -> int | None:
+        """The same between two characters: the needed characters of one byte first."""
+        states, single = {state}, np.flatnonzero(lexicon.rows[between] == between)
+        for _ in range(min(needed, _COUNTED + 1)):
+            if len(states) > _AT_ONCE or not all(lexicon.expand(s, briefly=True) for s in states):
+                return None
+            after = [np.unique(lexicon.rows[one][single]).tolist() for one in states]
+            states = {target for targets in after for target in targets} - {DEAD_END}
+        found = [more for one in states if (more := self.least(lexicon, one)) is not None]
+        fits = found and needed <= _COUNTED and (allowed < 0 or needed + min(found) <= allowed + 1)
+        return needed + min(found) if fits else None
+
+    def farthest_bounded(self, lexicon: Lexicon, bounded: list[int]) -> int | None:
+        """Upper bound on `least_bounded` of all successors of a BOUNDED node; None if not known."""
+        _, state, needed, allowed, between, within = bounded
+        found = self.farthest(lexicon, state)
+        if found is None or (needed and within) or not lexicon.expand(between, briefly=True):
+            return None
+        if allowed >= 0:  # may be less than `found`
+            found = max(found, _SPANS_LONGEST * (found - len('"')))
+        states = {state}
+        for read in range(needed):
+            more = allowed if allowed < 0 else allowed - read
+            rests = [self._padded(lexicon, s, needed - read, more, between) for s in states]
+            known = [rest for rest in rests if rest is not None]
+            if len(known) < len(rests):
+                return None
+            found = max(found, _SPANS_LONGEST + max(known, default=0))
+            after = self._behind_one(lexicon, states, between)
+            if after is None or len(after) > _AT_ONCE:
+                return None
+            states = after
+        return found
+
+    def _behind_one(self, lexicon: Lexicon, states: set[int], between: int) -> set[int] | None:
+        met = [(state, between) for state in states]
+        known, found = {*met}, set[int]()
+        for state, inside in met:  # which grows
+            expanded = lexicon.expand(state, briefly=True) and lexicon.expand(inside, briefly=True)
+            if not expanded or len(met) > _SPANS_MET:
+                return None
+            pairs = zip(lexicon.rows[state].tolist(), lexicon.rows[inside].tolist(), strict=True)
+            for pair in {*pairs} - known:
+                known.add(pair)
+                if pair[1] == between and pair[0] != DEAD_END:
+                    found.add(pair[0])
+                elif DEAD_END not in pair:
+                    met.append(pair)
+        return found
+
+    def _learn(self, state: int, end: int, before: dict[int, int]) -> int:
+        length = self._least.setdefault(end, 0)
+        while end != state:
+            end, length = before[end], length + 1
+            self._least[end] = length
+        return length
+
+    def farthest(self, lexicon: Lexicon, state: int) -> int | None:
+        """Upper bound on `least` of a state and all its successors; None if there are too many."""
+        if state not in self._farthest:
+            met, whole = self._behind(lexicon, state)
+            found = self._greatest(lexicon, met) if whole else None
+            for one in met if whole else met[:_NEAR]:
+                self._farthest.setdefault(one, found)
+        return self._farthest[state]
+
+    def _behind(self, lexicon: Lexicon, state: int) -> tuple[list[int], bool]:
+        """A state and its successors in breadth-first order, and whether these are all."""
+        met, known = [state], {state}
+        for one in met:  # which grows
+            if len(met) > _BEHIND or not lexicon.expand(one, briefly=True):
+                return met, False
+            if lexicon.flags[one] & DOUBTS:
+                return met, False
+            for target in _targets(lexicon, one):
+                if target not in known:
+                    known.add(target)
+                    met.append(target)
+        return met, True
+
+    def _greatest(self, lexicon: Lexicon, met: list[int]) -> int | None:
+        """Greatest distance of a closed set of states: a search backwards from accept states."""
+        sources = defaultdict[int, list[int]](list)
+        for one in met:
+            for target in _targets(lexicon, one):
+                sources[target].append(one)
+        ends = [one for one in met if lexicon.flags[one] & ACCEPTS]
+        lengths = dict.fromkeys(ends, 0)
+        for one in ends:  # which grows
+            for source in sources[one]:
+                if source not in lengths:
+                    lengths[source] = lengths[one] + 1
+                    ends.append(source)
+        self._least.update(lengths)
+        return lengths[ends[-1]] if len(ends) == len(met) else None
+
+
+def _targets(lexicon: Lexicon, state: int) -> list[int]:
+    return [one for one in np.unique(lexicon.rows[state]).tolist() if one != DEAD_END]
+
+
+_spans: "WeakKeyDictionary[Lexicon, Spans]" = WeakKeyDictionary()
+
+
+def shared_spans(lexicon: Lexicon) -> Spans:
+    return _spans.setdefault(lexicon, Spans())
+
+
+Place: TypeAlias = tuple[int, int, int]
+Ways: TypeAlias = tuple[list[int], list[int]]
+
+SEARCHED: Final = 32  # pairs that a search expands before it splits states into options
+_LENGTHS_ANY: Final = 1 << 30
+
+
+@final
+class Lengths:
+    """Results for patterns over one kind of character, whose boundary is the state `between`.
+
+    Caching successors by one character: three patterns of 3,000 take 2.8 s instead of 34.
+    """
+
+    def __init__(self, lexicon: Lexicon, between: int) -> None:
+        self._lexicon, self._between = lexicon, between
+        self._known: dict[Place, bool] = {}
+        self._ways: dict[tuple[int, bool], Ways] = {}
+        self._parts: dict[int, list[int]] = {}
+
+    def alive(self, state: int, inside: int, low: int, high: int) -> bool:
+        """Return True if the pattern has a text of `low` to `high` (-1: any) more characters.
+
+        A byte that begins no character follows them; `inside` is the state in the current one.
+        """
+        ended = [state] if inside == self._between else self._ended(state, inside)
+        return any(self._lives((one, low, high)) for one in self._in_order(ended)[low > 0])
+
+    def _lives(self, start: Place) -> bool:
+        known = self._known
+        if start not in known:
+            way = [(start, self._following(start))]
+            tried = {start}
+            while way and not known.get(way[-1][0]) and not self._ends(way[-1][0]):
+                place = next((p for p in way[-1][1] if p not in tried), None)
+                if place is None:
+                    way.pop()
+                elif known.get(place) is not False:
+                    spend(1)
+                    tried.add(place)
+                    way.append((place, self._following(place)))
+            # After a success, tried places off the way stay unknown: they may lead to the way.
+            known.update((place, bool(way)) for place in ((p for p, _ in way) if way else tried))
+        return known[start]
+
+    def _ends(self, place: Place) -> bool:
+        state, low, _ = place
+        if low:
+            return False
+        first = self._lexicon.first
+        self._expand(state, self._between)
+        return bool((first[state] & ~first[self._between]).any())
+
+    def _following(self, place: Place) -> Iterator[Place]:
+        """Places after one character, those of one byte first."""
+        state, low, high = place
+        most = self._lexicon.most(state)  # counts the closing byte
+        if high == 0 or low >= most < FARTHEST:
+            return
+        low, high = max(low - 1, 0), high - 1 if high > 0 else high
+        for longer in (False, True):
+            for one in self._read(state, longer)[low > 0]:
+                yield one, low, high
+
+    def _read(self, state: int, longer: bool) -> Ways:
+        """Options after a character of one byte, or a longer one, in both orders of `_in_order`."""
+        found = self._ways.get((state, longer))
+        if found is None:
+            found = self._ways[state, longer] = self._in_order(self._behind(state, longer))
+        return found
+
+    def _behind(self, state: int, longer: bool) -> Iterable[int]:
+        """States after a character of one byte; if `longer`, after the others that may differ."""
+        between = self._between
+        pairs = self._pairs(state, between)
+        if not longer:
+            return {one for one, within in pairs if within == between}
+        if self._lexicon.flags[between] & PLAINLY:
+            return ()
+        return {one for pair in pairs if pair[1] != between for one in self._ended(*pair)}
+
+    def _in_order(self, states: Iterable[int]) -> Ways:
+        """Options of some states in two orders: soonest end first, and longest text first."""
+        guess, most = self._lexicon.guess, self._lexicon.most
+        options = {option for one in states for option in self._options(one)}
+        soonest = sorted(options, key=lambda one: (guess(one), one))
+        return soonest, sorted(soonest, key=lambda one: -most(one))
+
+    def _ended(self, state: int, inside: int) -> set[int]:
+        """States at the end of a character that has begun."""
+        todo, met = [(state, inside)], {(state, inside)}
+        while todo:
+            fresh = self._pairs(*todo.pop()) - met
+            met |= fresh
+            todo += (pair for pair in fresh if pair[1] != self._between)
+            spend(len(fresh))
+        return {one for one, within in met if within == self._between}
+
+    def _pairs(self, state: int, inside: int) -> set[tuple[int, int]]:
+        self._expand(state, inside)
+        rows = self._lexicon.rows
+        pairs = set(zip(rows[state].tolist(), rows[inside].tolist(), strict=True))
+        return {pair for pair in pairs if min(pair) > 0}
+
+    def _options(self, state: int) -> list[int]:
+        """States whose union is this state."""
+        if state not in self._parts:
+            self._parts[state] = self._split(state)
+        return self._parts[state]
+
+    def _split(self, state: int) -> list[int]:
+        lexicon = self._lexicon
+        if lexicon.option_at[state] == 0:
+            lexicon.expand(state + OPTIONS_OF)
+        at = int(lexicon.option_at[state])
+        if at < 0:
+            return [state]
+        return list(takewhile(bool, map(int, lexicon.options[at:])))
+
+    def _expand(self, *states: int) -> None:
+        for state in states:
+            if not self._lexicon.flags[state] & EXPANDED:
+                self._lexicon.expand(state)
+
+
+def expand(lexicon: Lexicon, state: int, context: "NDArray[np.int64]") -> None:
+    """Make the row of a lexical state that a network's context asks for.
+
+    An option without a text can take minutes; then SPLITTING is turned off for good.
+    """
+    splitting = bool(context[SPLITTING])
+    if not lexicon.expand(state, briefly=splitting):
+        context[SPLITTING], context[BOUND_SEARCH] = 0, _LENGTHS_ANY

@@ -1,0 +1,523 @@
+"""Tables of objects and unique items that kernels read.
+
+Distinct array items that are objects or arrays have a MARK below the item, and their text in the
+state. As lexical states of captures they are slow (sourcemap-v3: masks of 0.04 s, 1 s before keys).
+At a MARK the last value is found by scanning the text backwards. Masks do not use the text, so what
+follows a MARK is partly unsure.
+
+For objects that depend on a formula (`MembersTemplate`), all states share names and trie. A
+state adds a row with the node of what follows each name. After a value: CHOICE of a comma, then
+MEMBER or the captured key of a class; and a closing brace if nothing is missing.
+"""
+
+import re
+from collections.abc import Iterable, Sequence
+from functools import lru_cache
+from typing import Final, Protocol, final
+from weakref import proxy
+
+import numpy as np
+
+from guideway.automaton.arena import Arena
+from guideway.automaton.kernels import layout as at
+from guideway.automaton.lexer_dfa import Lexicon
+from guideway.automaton.token_tries import Row
+from guideway.json_schema.arrays import DifferentStrings, ItemsTemplate
+from guideway.json_schema.formula_derivative import Rest as ItemsRest
+from guideway.json_schema.key_classes import Unnamed
+from guideway.json_schema.members import MembersTemplate
+from guideway.json_schema.objects import START, Member, ObjectTemplate, Rest
+from guideway.json_schema.spelling import QUOTE, JsonStyle, WordsTemplate, words_of
+from guideway.language.derivative import Derivatives
+from guideway.language.expr import ALL_BYTES, EMPTY, EPSILON, concat, literal
+from guideway.language.fuel import attempt
+from guideway.language.nodes import Call, Capture, Expr, Rule
+
+_KEPT: Final = 1024  # masks before the cache is cleared
+_STEPS: Final = re.compile(rb'[]{}[]|(\\*)"')
+_SCALAR: Final = re.compile(rb"[-+.0-9A-Za-z]*\Z")
+
+
+@final
+class Marks:
+    """The MARK nodes of one network; `masks` has sure and unsure tokens by macro state."""
+
+    def __init__(self, arena: Arena) -> None:
+        self._arena, self.any = arena, bool(arena.context[at.MARKS])
+        self._within: dict[int, bool] = {}
+        self._outside = {0}  # stacks without a MARK
+        self.masks: dict[int, tuple[Row, list[int]]] = {}
+
+    def make(self, item: int, number: int) -> int:
+        """Node of an item that is captured for the template and argument of that number."""
+        self._arena.context[at.CAPTURES] = self._arena.context[at.MARKS] = self.any = True
+        return self._arena.make(at.SEQUENCE, item, self._arena.make(at.MARK, number))
+
+    def key(self, macro: int) -> int:
+        """A macro state; within an item, the text of READ's target is in the upper half."""
+        if not self._is_within(macro):
+            return macro
+        return int(self._arena.context[at.AFTER_TEXT]) << 32 | macro
+
+    def kept(self, macro: int, row: Row, unsure: list[int]) -> tuple[Row, list[int], bool]:
+        """A mask that its caller must not cache; within items it is kept here for the next text."""
+        if self.any and self._is_within(macro):
+            if len(self.masks) >= _KEPT:
+                self.masks.clear()
+            self.masks[macro] = row, unsure
+        return row, unsure, False
+
+    def _is_within(self, macro: int) -> bool:
+        found = self._within.get(macro)
+        if found is None:
+            found = self._within[macro] = self._finds(self._arena.stacks(macro))
+        return found
+
+    def _finds(self, todo: list[int]) -> bool:
+        arena, seen = self._arena, set[int]()
+        while todo:
+            stack = todo.pop()
+            if stack in seen or stack in self._outside:
+                continue
+            seen.add(stack)
+            node, below = arena.pop(stack)
+            kind, *fields = arena.record(node)
+            while kind == at.FORKED:
+                todo.append(fields[0])
+                kind, *fields = arena.record(fields[1])
+            if kind == at.MARK:
+                return True
+            todo.append(below)
+        self._outside |= seen
+        return False
+
+
+def is_marked(capture: Capture) -> bool:
+    return isinstance(capture.template, ItemsTemplate) and not capture.item.regular
+
+
+def last_value(text: bytes) -> bytes:
+    r"""The JSON value that has just ended, found from quotes and brackets backwards.
+
+    >>> last_value(b'[{"a": "}"}, {"b": ["\\\\"]}')
+    b'{"b": ["\\\\"]}'
+    >>> last_value(b"[1, -25")
+    b'-25'
+    """
+    scalar = _SCALAR.search(text)
+    if scalar is not None and scalar[0]:
+        return scalar[0]
+    depth, inside, begin = 0, False, 0
+    for step in reversed([*_STEPS.finditer(text)]):
+        begin = step.end() - 1
+        if step[0][-1:] == b'"':
+            inside ^= len(step[1]) % 2 == 0
+        elif not inside:
+            depth += 1 if step[0] in b"]}" else -1
+        if depth == 0 and not inside:
+            break
+    return text[begin:]
+
+
+_SEARCHED: Final = 1 << 15
+"""Expressions derived before giving up: intersected key languages of 2^21 states took minutes."""
+
+
+class Nodes(Protocol):
+    """The methods of a network that this module needs."""
+
+    arena: Arena
+    lexicon: Lexicon
+
+    def node(self, expr: Expr) -> int: ...
+
+    def entered(self, expr: Expr) -> int: ...
+
+
+def describe_whole(call: Call, network: Nodes, machine: Derivatives) -> int | None:
+    """Node of an object, an array of distinct strings, or words; None if kernels cannot read it."""
+    match call.template, call.argument:
+        case ObjectTemplate() as template, argument if argument == START:
+            plain = is_plain_object(template, network.lexicon)
+            return describe_object(template, network, machine) if plain else None
+        case ItemsTemplate() as template, ItemsRest() as argument:
+            strings = template.different_strings(argument)
+            return None if strings is None else describe_strings(strings, template.style, network)
+        case WordsTemplate() as template, argument:
+            return _describe_verbatim(template.verbatim(argument), network)
+        case _:
+            return None
+
+
+def _describe_verbatim(words: list[str] | None, network: Nodes) -> int | None:
+    """Node of a choice of words, each spelled as it is; None if one cannot be spelled."""
+    spellable, arena = network.lexicon.spellable, network.arena
+    if words is None or not all(spellable >> byte & 1 for byte in set("".join(words).encode())):
+        return None
+    count = len(words)
+    frame = Names(tuple(words), arena).frame([at.NIL] * count, [False] * count, [0] * 16)
+    thing = arena.row(at.FRAME, frame, 6)[0]
+    return arena.make(at.WORDS, thing, arena.row(at.OBJECT, thing, 16)[at.O_KEYS])
+
+
+def is_plain_object(template: ObjectTemplate, lexicon: Lexicon) -> bool:
+    """Return True if kernels can read objects: names, with any other keys or one class of them."""
+    members = template.members
+    if not can_spell(members.names, lexicon.spellable):
+        return False
+    return members.allowed is None or (
+        members.unnamed is not None and can_be_class(members.unnamed, lexicon, members.ordered)
+    )
+
+
+def can_be_class(keys: Unnamed, lexicon: Lexicon, ordered: bool) -> bool:
+    """Return True if kernels can read a class of keys: each prefix of a key can be continued."""
+    if ordered or lexicon.spellable != ALL_BYTES or keys.plain is None:
+        return False
+    plain = keys.plain
+    return attempt(lambda: not lexicon.alive(plain) or lexicon.is_open(plain), _SEARCHED)
+
+
+def can_spell(names: tuple[str, ...], spellable: int) -> bool:
+    """Return True if kernels can read these names in each spelling."""
+    if spellable == ALL_BYTES:
+        return True
+    used = set("".join(names).encode("utf-8", "surrogatepass"))
+    return all(spellable >> byte & 1 for byte in (*used, *range(0x20, 0x7F)))
+
+
+def describe_object(template: ObjectTemplate, network: Nodes, machine: Derivatives) -> int:
+    members, style = template.members, template.style
+    names = Names(members.names, network.arena)
+    other = members.others if machine.alive(members.others) else EMPTY
+    if members.allowed is not None and members.unnamed is not None:
+        return describe_members(members, ((members.unnamed, other),), style, network, machine)
+    fields = _object_fields(style, network)
+    fields[at.O_OTHER], fields[at.O_ORDERED] = network.node(other), style.ordered
+    values = _value_nodes(members, network, machine)
+    return _opened(names.frame(values, members.required, fields), style, network)
+
+
+def describe_strings(strings: DifferentStrings, style: JsonStyle, network: Nodes) -> int | None:
+    """Node of an array of distinct strings, read as keys; None if some spelling is missing."""
+    lexicon, arena = network.lexicon, network.arena
+    most = 0 if strings.high is None else strings.high + 1
+    if max(strings.low, most) >> 15 or most == 1 or not can_spell(strings.words, lexicon.spellable):
+        return None
+    fields = describe_style(style, lexicon)
+    if (begun := strings.begun) is not EMPTY:
+        if lexicon.spellable != ALL_BYTES or not lexicon.alive(begun):
+            return None
+        fields[at.O_START], fields[at.O_QUOTED] = (
+            lexicon.state(begun),
+            lexicon.state(concat(QUOTE, begun)),
+        )
+        fields[at.O_COUNTS] = most << 16 | (strings.low if strings.low > 1 else 0)
+        fields[at.O_OTHER] = at.NIL
+    fields[at.O_COMMA] = network.node(concat(style.edge, literal(","), style.opened))
+    fields[at.O_CLOSING] = network.node(concat(style.closing, literal("]")))
+    fields[at.O_COLON] = at.NIL
+    count, names = len(strings.words), Names(strings.words, arena)
+    member = arena.make(at.MEMBER, names.frame([at.NIL] * count, [False] * count, fields))
+    if strings.low == 0:
+        member = arena.choice([network.node(literal("]")), member])
+    if style.opened is not EPSILON:
+        member = arena.make(at.SEQUENCE, network.node(style.opened), member)
+    return arena.make(at.LITERAL, arena.pool(b"["), 1, member)
+
+
+class Declared(Protocol):
+    """Declared names of an object with their values."""
+
+    @property
+    def names(self) -> tuple[str, ...]: ...
+
+    @property
+    def values(self) -> tuple[Expr, ...]: ...
+
+    @property
+    def required(self) -> tuple[bool, ...]: ...
+
+
+def describe_members(
+    members: Declared,
+    classes: Iterable[tuple[Unnamed, Expr]],
+    style: JsonStyle,
+    network: Nodes,
+    machine: Derivatives,
+) -> int:
+    """Node of a whole object with disjoint classes of undeclared keys, each with a value.
+
+    Names are in no class, even if they are among its keys.
+    """
+    lexicon, fields = network.lexicon, _object_fields(style, network)
+    rows = list[list[int]]()
+    for keys, value in classes:
+        if lexicon.alive(keys.spelled) and machine.alive(value):
+            begun = concat(keys.spelled, QUOTE)
+            row = [*fields]
+            row[at.O_START], row[at.O_QUOTED] = (
+                lexicon.state(begun),
+                lexicon.state(concat(QUOTE, begun)),
+            )
+            row[at.O_OTHER], row[at.O_OF_CLASS] = network.node(value), 1
+            rows.append(row)
+    values = _value_nodes(members, network, machine)
+    frame = Names(members.names, network.arena).frame(values, members.required, fields, rows)
+    return _opened(frame, style, network)
+
+
+def _object_fields(style: JsonStyle, network: Nodes) -> list[int]:
+    fields = describe_style(style, network.lexicon)
+    fields[at.O_COMMA] = network.node(style.comma)
+    fields[at.O_CLOSING] = network.node(end_of_object(style))
+    fields[at.O_COLON] = network.node(style.colon)
+    return fields
+
+
+def _value_nodes(members: Declared, network: Nodes, machine: Derivatives) -> list[int]:
+    return [network.node(v) if machine.alive(v) else at.DEAD for v in members.values]
+
+
+def _opened(frame: int, style: JsonStyle, network: Nodes) -> int:
+    opened = network.arena.make(at.OPENED, frame)
+    if style.opened is not EPSILON:
+        opened = network.arena.make(at.SEQUENCE, network.node(style.opened), opened)
+    return network.arena.make(at.LITERAL, network.arena.pool(b"{"), 1, opened)
+
+
+def describe_style(style: JsonStyle, lexicon: Lexicon) -> list[int]:
+    """Fields of an object, with only those set that depend on the spelling of keys."""
+    begun, key, _ = _spelled(style)
+    fields = [0] * 16
+    fields[at.O_START] = lexicon.state(begun)
+    fields[at.O_QUOTED] = lexicon.state(key)
+    fields[at.O_PLAIN] = style.spelling.plain
+    return fields
+
+
+def end_of_object(style: JsonStyle) -> Expr:
+    """The closing brace with the white space before it."""
+    return _spelled(style)[2]
+
+
+@lru_cache(maxsize=64)
+def _spelled(style: JsonStyle) -> tuple[Expr, Expr, Expr]:
+    """Any key after its opening quote, any key with it, and the end of an object."""
+    begun = concat(style.spelling.content, QUOTE)
+    return begun, concat(QUOTE, begun), concat(style.closing, literal("}"))
+
+
+def describe_words(rule: Rule, network: Nodes) -> int | None:
+    """Node of a choice of strings, read like names without values; None if it is no such choice."""
+    listed = words_of(rule)
+    if listed is None or not can_spell(listed[0], network.lexicon.spellable):
+        return None
+    (words, style), arena = listed, network.arena
+    fields = describe_style(style, network.lexicon)
+    fields[at.O_BARE] = 1
+    frame = Names(words, arena).frame([at.NIL] * len(words), [False] * len(words), fields)
+    return arena.make(at.MEMBER, frame)
+
+
+@final
+class Names:
+    """Names shared by objects that differ in other fields; their trie is made once."""
+
+    __slots__ = ("_arena", "_length", "_places", "_trie")
+
+    def __init__(self, names: tuple[str, ...], arena: Arena) -> None:
+        encoded = [name.encode("utf-8", "surrogatepass") for name in names]
+        order = sorted(range(len(encoded)), key=encoded.__getitem__)
+        ranks = [0] * len(order)
+        for rank, index in enumerate(order):
+            ranks[index] = rank
+        first = place = arena.pool(b"".join(encoded[index] for index in order))
+        self._places: list[tuple[int, int, int, int]] = []
+        for rank, index in enumerate(order):
+            self._places.append((place, len(encoded[index]), index, ranks[rank]))
+            place += len(encoded[index])
+        self._arena, self._length = arena, place - first
+        self._trie: int | None = None
+
+    def frame(
+        self,
+        values: Sequence[int],
+        required: Sequence[bool],
+        fields: list[int],
+        classes: "Sequence[list[int]]" = (),
+    ) -> int:
+        """Frame of an empty object; `classes` has fields for each class of undeclared keys."""
+        from guideway.automaton.kernels.entry import build_keys
+
+        arena, table = self._arena, list[int]()  # small arrays of numpy take longer
+        for place, length, index, rank in self._places:
+            table += (place, length, values[index], required[index], index, rank)
+        count, trie = len(self._places), self._trie
+        if trie is None:
+            trie = arena.reserve(at.KEYS, 6 * (self._length + 1)) // 6
+        begun = arena.put(at.NAME, np.array(table, np.int32)) // 6
+        first = arena.reserve(at.OBJECT, 16 * (len(classes) + 1)) // 16
+        if classes:
+            fields[at.O_CLASS], fields[at.O_CLASSES] = first + 1, len(classes)
+        for place, row in enumerate((fields, *classes)):
+            row[at.O_WORDS], row[at.O_NAMES] = max(-(-count // 64), 1), count
+            row[at.O_NAME], row[at.O_KEYS] = begun, trie
+            arena.write(at.OBJECT, (first + place) * 16, np.array(row, np.int32))
+        if self._trie is None:
+            self._trie = trie
+            build_keys(arena.context, first, trie)
+        return arena.first_frame(first)
+
+
+UNLIKE: Final = 4  # characters that suffice for a key unlike all earlier ones
+_KEYS: Final = 64  # earlier keys that are searched
+_FEW: Final = 8  # names that are tried where one is required
+_NAMED_SO: Final = frozenset(range(0x20, 0x7F)) - {0x22, 0x5C}
+
+
+@final
+class FrameNames:
+    """The names of an object; `thing` is its OBJECT row, `others` says if more keys are allowed."""
+
+    def __init__(self, arena: Arena, frame: int) -> None:
+        self.thing, self._position, self._extras, missing, bits, others = arena.row(
+            at.FRAME, frame, 6
+        )
+        self.missing, self.others = missing > 0, others > 0
+        self.fields = fields = arena.row(at.OBJECT, self.thing, 16)
+        self._arena, self.count = arena, fields[at.O_NAMES]
+        words = (arena.row(at.BIT, bits + word, 1)[0] for word in range(fields[at.O_WORDS]))
+        self._may = sum(int(bits) << 64 * word for word, bits in enumerate(words))
+
+    @property
+    def counted(self) -> bool:
+        """Return True if `minProperties` may require more keys than are named."""
+        return self.fields[at.O_COUNTS] & 0xFFFF > 0 and not self.fields[at.O_CLASSES]
+
+    def any_others(self) -> bool:
+        """Return True if a key that is no name may be any other string.
+
+        False for keys of a class, which may be few or long, and for distinct strings, which have no
+        colon. Frames exist only where all of ASCII is allowed in keys (`objects.can_spell`).
+        """
+        any_key = not self.fields[at.O_CLASSES] and self.fields[at.O_COLON] != at.NIL
+        return self.others and any_key
+
+    def came(self, text: int) -> bool:
+        """Return True if a key that is no name came before, or too many came to search."""
+        extras, left = self._extras, _KEYS
+        while extras and left:
+            found, extras = divmod(self._arena.row(at.EXTRA, extras, 1)[0], 1 << 32)
+            if found == text:
+                return True
+            left -= 1
+        return extras > 0
+
+    def some(self, low: int, high: int) -> list[int]:
+        found = list[int]()
+        for rank in range(low, high):
+            if self._may >> rank & 1:
+                found.append(rank)
+                if len(found) == _FEW:
+                    break
+        return found
+
+    def required(self) -> list[int]:
+        ranks = range(self.count)
+        if self.fields[at.O_ORDERED]:
+            left = [rank for rank in ranks if self._name(rank)[at.N_INDEX] >= self._position]
+        else:
+            left = [rank for rank in ranks if self._may >> rank & 1]
+        return [rank for rank in left if self.is_required(rank)]
+
+    def ends(self, rank: int, read: int) -> bool:
+        return self._name(rank)[at.N_LENGTH] == read
+
+    def is_required(self, rank: int) -> bool:
+        return self._name(rank)[at.N_REQUIRED] > 0
+
+    def value(self, rank: int) -> int:
+        return self._name(rank)[at.N_VALUE]
+
+    def length(self, rank: int) -> int:
+        """Upper bound on the bytes of a name in its shortest spelling."""
+        start, length, *_ = self._name(rank)
+        plain = _NAMED_SO.issuperset(self._arena.pooled(start, length))
+        return length if plain else len("\\u0000") * length
+
+    def _name(self, rank: int) -> list[int]:
+        return self._arena.row(at.NAME, self.fields[at.O_NAME] + rank, 6)
+
+
+@final
+class MemberNodes:
+    """The states of all objects of one template; what follows a name is NAMED until it is read."""
+
+    def __init__(
+        self,
+        template: MembersTemplate,
+        number: int,
+        network: Nodes,
+        machine: Derivatives,
+        spellable: int,
+    ) -> None:
+        self._number = number
+        self._rests: list[Rest] = []
+        self._template, self._machine = template, machine
+        self._network: Nodes = proxy(network)  # it holds this object: avoids a cycle
+        self._readable = can_spell(template.names, spellable)
+        self._names: Names | None = None
+
+    def node(self, rest: Rest) -> int:
+        template, network, style = self._template, self._network, self._template.style
+        if rest.place < 0 and (whole := self._whole()) is not None:
+            return whole
+        if not self._readable or not template.is_known(rest):
+            return network.node(self._machine.unfold(Call(template, rest)))
+        arena, member, end = network.arena, self._member(rest), template.end(rest)
+        if rest.place < 0:
+            brace = network.node(concat(literal("{"), style.opened))
+            return arena.make(at.SEQUENCE, brace, arena.choice([network.node(end), member]))
+        if member != at.DEAD:
+            member = arena.make(at.SEQUENCE, network.node(style.comma), member)
+        return arena.choice([network.node(concat(style.closing, end)), member])
+
+    def _whole(self) -> int | None:
+        """Node of the whole object if its members are independent, else None."""
+        template, lexicon = self._template, self._network.lexicon
+        found = template.alone() if self._readable else None
+        if found is None or not all(
+            can_be_class(keys, lexicon, template.style.ordered) for keys, _ in found.classes
+        ):
+            return None
+        return describe_members(found, found.classes, template.style, self._network, self._machine)
+
+    def named(self, state: int, key: int) -> Expr:
+        """Expression of what follows the closing quote of a name in a state."""
+        return self._machine.unfold(Call(self._template, Member(self._rests[state], key)))
+
+    def _member(self, rest: Rest) -> int:
+        found = [self._named(rest), self._other(rest)]
+        options = [node for node in found if node != at.DEAD]
+        return self._network.arena.choice(options) if options else at.DEAD
+
+    def _other(self, rest: Rest) -> int:
+        other = concat(QUOTE, self._template.other(rest))
+        return self._network.node(other) if self._machine.alive(other) else at.DEAD
+
+    def _named(self, rest: Rest) -> int:
+        template, network = self._template, self._network
+        values = [at.DEAD] * len(template.names)
+        number = len(self._rests)
+        self._rests.append(rest)
+        for key in template.names_of(rest, self._machine.living):
+            values[key] = network.arena.make(at.NAMED, self._number, number, key)
+        if values.count(at.DEAD) == len(values):
+            return at.DEAD
+        if self._names is None:
+            self._names = Names(template.names, network.arena)
+        fields = describe_style(template.style, network.lexicon)
+        fields[at.O_BARE] = 1
+        frame = self._names.frame(values, [False] * len(values), fields)
+        return network.arena.make(at.MEMBER, frame)

@@ -1,0 +1,456 @@
+"""A constraint's pushdown automaton, translated on demand."""
+
+import threading
+from contextlib import nullcontext
+from dataclasses import dataclass, replace
+from functools import cached_property, lru_cache
+from typing import Any, Final, final
+from weakref import WeakKeyDictionary
+
+import numpy as np
+
+from guideway.automaton.arena import Arena, Plan
+from guideway.automaton.kernels import layout as at
+from guideway.automaton.kernels.layout import BOUND_SEARCH
+from guideway.automaton.lark_tables import LalrNodes
+from guideway.automaton.lexer_dfa import (
+    SEARCHED,
+    Lengths,
+    Lexicon,
+    bounded_fields,
+    expand,
+    lexeme_of,
+    run_of,
+    shared_lexicon,
+)
+from guideway.automaton.lookahead_emptiness import SHORT, Known, Verdicts
+from guideway.automaton.object_tables import (
+    Marks,
+    MemberNodes,
+    describe_whole,
+    describe_words,
+    is_marked,
+    last_value,
+)
+from guideway.automaton.regex_records import counted_apart, readable
+from guideway.automaton.token_mask_cache import DRAWN, Gallery, Shelf, sealed, shared_gallery
+from guideway.automaton.token_tries import Row
+from guideway.context_free.lark.lowering import Place, Places, ReadLine
+from guideway.json_schema.lowering import lower_json_schema
+from guideway.json_schema.members import MembersTemplate
+from guideway.json_schema.objects import Rest
+from guideway.json_schema.source import JsonSchema
+from guideway.json_schema.spelling import alternatives_in, words_of
+from guideway.json_schema.tree import TYPES
+from guideway.language.derivative import Derivatives
+from guideway.language.expr import ALL_BYTES, ANYTHING, EMPTY, EPSILON, concat, repeat
+from guideway.language.nodes import (
+    Ahead,
+    Alt,
+    And,
+    Bytes,
+    Call,
+    Capture,
+    Concat,
+    Expr,
+    Not,
+    Repeat,
+    Rule,
+    Stop,
+    Unsure,
+)
+from guideway.vocabulary.vocabulary import Vocabulary
+
+
+@final
+@dataclass(frozen=True, slots=True, eq=False)
+class Seed:
+    plan: Plan
+    known: Known
+    shelf: Shelf
+
+    @classmethod
+    def bare(cls, gallery: Gallery) -> "Seed":
+        """The nodes that every network needs."""
+        arena, shelf = Arena(gallery.plan), gallery.shelf()
+        shelf.describe(arena.context)
+        arena.context[BOUND_SEARCH] = SEARCHED
+        brace = arena.pool(b"}")
+        arena.make(at.DEAD)
+        arena.make(at.NIL)
+        arena.make(at.LITERAL, brace, 1, at.NIL)
+        known = Known()
+        known.nodes, known.told = {EMPTY: at.DEAD, EPSILON: at.NIL}, {at.DEAD, at.NIL}
+        return cls(arena.plan(), known, shelf)
+
+    def beside(self, shelf: Shelf) -> "Seed":
+        context = self.plan.context.copy()
+        shelf.describe(context)
+        return replace(self, plan=self.plan.told(context), shelf=shelf)
+
+
+def plain_values() -> Expr:
+    """An object with members of each type and arrays of them, as in most schemas."""
+    kinds: dict[str, object] = {kind: {"type": kind} for kind in TYPES}
+    listed = {f"{kind}s": {"type": "array", "items": kinds[kind]} for kind in ("string", "object")}
+    return lower_json_schema(JsonSchema({"type": "object", "properties": {**kinds, **listed}}))
+
+
+_OFTEN: Final = 4  # missing states that restart a walk, before kernels make states themselves
+_NOBODY: Final = nullcontext()  # lends nothing
+_MANY: Final = 64  # requested nodes before batches of as many; 5,400 one by one took 1.6 s
+
+
+@final
+class Network:
+    """The nodes of one expression, starting with those of a seed."""
+
+    def __init__(self, expr: Expr, machine: Derivatives, gallery: Gallery, seed: Seed) -> None:
+        self._machine, self.gallery, self.lexicon = machine, gallery, gallery.lexicon
+        machine.living.consult(self.lexicon)
+        from guideway.automaton.kernels.entry import run
+
+        self._run, (self._row, self._spare) = run, np.empty((2, gallery.words), np.uint32)
+        self.arena = Arena(seed.plan)
+        self._shelf, self._lengths = seed.shelf, dict[int, Lengths]()
+        self._known = seed.known.copy()
+        self.states, self._entered = dict[int, Any](), list[int]()  # for states.py, by `marks.key`
+        self.marks, self._captures = Marks(self.arena), list[tuple[Capture, bool]]()
+        self._members, self._listed = dict[MembersTemplate, MemberNodes](), list[MemberNodes]()
+        self._capture_numbers = dict[tuple[object, ...], int]()
+        self._automata, self._tables = dict[int, LalrNodes](), dict[Places, LalrNodes]()
+        self._looks = expr.looks > 0
+        self.arena.context[at.SHORT] = SHORT
+        if self._looks:
+            self.arena.context[at.LOOKS] = 1
+            self.arena.context[at.ANYTHING_STATE] = self.lexicon.state(ANYTHING)
+
+    @cached_property
+    def _verdicts(self) -> Verdicts:  # most schemas need none
+        return Verdicts(self.arena, self.lexicon, self._known.exprs, self._automata, self._machine)
+
+    def seed(self, expr: Expr) -> Seed:
+        self.node(expr)
+        place = 0
+        while place < len(self._known.exprs):  # which grows
+            self._tell(self.node(self._known.exprs[place]))
+            place += 1
+        return Seed(self.arena.plan(), self._known, self._shelf)
+
+    def enter(self, rest: Expr) -> int:
+        return self.run(at.ENTER, self.node(rest))
+
+    def read(self, macro: int, token: int, text: int = 0) -> int:
+        """Result of READ (`kernels.entry.run`); `text` is the text read within items (`marks`)."""
+        if self.marks.any:
+            self.arena.context[at.READ_TEXT] = text
+        code = self._run(self.arena.context, at.READ, macro, token, self._row, self._spare)
+        return code if code >= 0 else self._served(code, at.READ, macro, token)
+
+    def fill(self, macro: int) -> "tuple[Row, list[int], bool]":
+        """Mask of a macro state, its unsure tokens, and whether the mask is on the shelf."""
+        if macro in self.marks.masks:
+            return *self.marks.masks[macro], False
+        context, row, spare = self.arena.context, self._row, self._spare
+        code = self._run(context, at.FILL, macro, 1, row, spare)
+        code = code if code >= 0 else self._served(code, at.FILL, macro, 0)
+        if code == 0 and context[at.UNSURE_COUNT]:
+            return self.marks.kept(macro, row.copy(), self.arena.unsure(row))
+        number = code or self._shelf.put(row, int(context[at.ROW_CODE]))
+        if number == 0:
+            return sealed(row), [], False
+        return self._shelf.rows[number], [], True
+
+    def run(
+        self, what: int, a: int, b: int = 0, row: "Row | None" = None, exits: "Row | None" = None
+    ) -> int:
+        """Call `kernels.entry.run`, serving its requests, until done; it writes to the rows."""
+        rows = (self._spare, self._spare) if row is None or exits is None else (row, exits)
+        code = self._run(self.arena.context, what, a, b, *rows)
+        return code if code >= 0 else self._served(code, what, a, b, *rows)
+
+    def _served(self, code: int, what: int, a: int, b: int, *rows: Row) -> int:
+        (row, spare), context = rows or (self._row, self._spare), self.arena.context
+        asked: dict[int, int] = {}
+        while code < 0:
+            times = asked[code] = asked.get(code, 0) + 1
+            self._serve(code, int(context[at.WANT]), _MANY if times > _MANY else 0)
+            with self.gallery.lent(context) if asked.get(at.NEED_LEX, 0) > _OFTEN else _NOBODY:
+                code = self._run(context, what, a, b, row, spare)
+        return code
+
+    def node(self, expr: Expr) -> int:
+        """Node of an expression, translated when entered."""
+        found = self._known.nodes.get(expr)
+        if found is None:
+            found = self.arena.make(at.EXPR, *self._known.named(expr))
+            self._known.nodes[expr] = found
+            if self._looks:  # each request for it would restart a mask
+                self.arena.set_settled(found, self._verdicts.settled(expr))
+        return found
+
+    def entered(self, expr: Expr) -> int:
+        """Node of an expression, translated now, as the kernels enter it next."""
+        node = self.node(expr)
+        if node not in self._known.told:
+            self._tell(node)
+        return node
+
+    def _entering(self, expr: Expr) -> int:
+        """Node of an expression that is entered together with the current one."""
+        node = self.node(expr)
+        self._entered.append(node)
+        return node
+
+    def _serve(self, code: int, wanted: int, ahead: int = 0) -> None:
+        if code == at.FULL:
+            self.arena.grow(wanted)
+        elif code == at.NEED_LEX:
+            expand(self.lexicon, wanted, self.arena.context)
+        elif code in DRAWN:
+            self.gallery.serve(code, wanted, self.arena)
+        elif code == at.NEED_JUDGE:
+            self._verdicts.judge_all(wanted, lambda place, most: self.run(at.JUDGE, place, most))
+        elif code == at.NEED_SCANNER:
+            _, table, state, lines, *_ = self.arena.record(wanted)
+            self._automata[table].scan(state, lines, ahead=ahead > 0)
+        elif code == at.NEED_SETTLED:
+            expr = self._known.exprs[self.arena.record(wanted)[1]]
+            self.arena.set_settled(wanted, self._verdicts.settled(expr))
+        else:
+            known = len(self._known.exprs)
+            self._tell(wanted)
+            self._look_ahead(known, ahead)
+
+    def _tell(self, wanted: int) -> None:
+        """Set the target of a node, and of those entered with it, which saves calls."""
+        self._entered = [wanted]
+        while self._entered:
+            node = self._entered.pop()
+            if node == wanted or node not in self._known.told:
+                self.arena.set_target(node, self._target(node))
+                self._known.told.add(node)
+
+    def _look_ahead(self, known: int, ahead: int) -> None:
+        """Translate the regular expressions among the newest nodes and their successors."""
+        place = known
+        while place < min(len(self._known.exprs), known + ahead):
+            expr = self._known.exprs[place]
+            if expr.regular or isinstance(expr, Ahead):
+                self._tell(self.node(expr))
+            place += 1
+
+    def _target(self, node: int) -> int:
+        """Target of an EXPR, RESUME or NAMED node; a BOUNDED node is its own or DEAD."""
+        kind, a, low, high, between, within = self.arena.record(node)
+        if kind == at.BOUNDED:
+            lengths = self._lengths.setdefault(between, Lengths(self.lexicon, between))
+            return node if lengths.alive(a, within or between, low, high) else at.DEAD
+        if kind == at.NAMED:
+            expr = self._listed[a].named(low, high)
+        else:
+            expr = self._known.exprs[a] if kind == at.EXPR else self._resumed(a, low)
+        return self._translate(expr) if self._alive(expr) else at.DEAD
+
+    def _alive(self, expr: Expr) -> bool:
+        """Return True if an expression has a text; for lookaheads, as far as it can tell alone."""
+        if expr.looks:
+            return self._machine.living.check(expr)
+        return self.lexicon.alive(expr) if expr.regular else self._machine.alive(expr)
+
+    def _resumed(self, number: int, text: int) -> Expr:
+        capture, marked = self._captures[number]
+        read = None if text < 0 else self.arena.text(text)
+        value = last_value(read) if marked and read is not None else read
+        return capture.template.resume(capture.argument, value)
+
+    def _translate(self, expr: Expr) -> int:  # noqa: PLR0911  one arm for each node of the core
+        match expr:
+            case Concat(head, tail):
+                return self._sequence(expr, head, tail)
+            case Bytes(members) if members & (members - 1) == 0:
+                return self._literal(bytes((members.bit_length() - 1,)), EPSILON)
+            case Alt() if not expr.regular or self._is_structure(expr):
+                return self._choice(expr)
+            case Repeat(item, low, high) if not expr.regular or self.lexicon.holds_count(item):
+                rest = repeat(item, max(low - 1, 0), None if high is None else high - 1)
+                again = self.arena.make(at.SEQUENCE, self._entering(item), self.node(rest))
+                return again if low else self.arena.choice([at.NIL, again])
+            case Repeat() if self.lexicon.is_counted(expr):
+                return self._count(expr)
+            case Bytes() | Alt() | Repeat() | And() | Not():
+                return self.arena.make(at.LEXEME, self.lexicon.state(expr))
+            case Rule():
+                return self._rule(expr)
+            case Call():
+                return self._call(expr)
+            case Capture():
+                return self._capture(expr)
+            case _:
+                return self._constant(expr)
+
+    def _rule(self, rule: Rule) -> int:
+        found = describe_words(rule, self)
+        if found is not None:
+            return found
+        body = rule.body
+        while isinstance(body, Rule) and words_of(body) is None:
+            body = body.body
+        return self._entering(body)
+
+    def _constant(self, expr: Expr) -> int:
+        if isinstance(expr, Ahead):
+            if not self.lexicon.alive(expr.item):
+                return at.DEAD
+            return self.arena.make(at.AHEAD, self.lexicon.state(expr.item), expr.level)
+        if isinstance(expr, Stop):
+            return self.arena.make(at.STOP, expr.level)
+        return self.arena.make(at.DOUBT) if isinstance(expr, Unsure) else self.node(expr)
+
+    def _choice(self, choice: Alt) -> int:
+        """CHOICE of the options; inner choices of words are noted."""
+        if self._known.is_of_words(choice):
+            self._known.words.update(a for o in choice.options for a in alternatives_in(o))
+        return self.arena.choice([self._entering(option) for option in choice.options])
+
+    def _is_structure(self, choice: Alt) -> bool:
+        """Return True if a regular choice is one between longer texts, as in an enum."""
+        return (
+            self._known.is_of_words(choice)
+            or any(isinstance(o, Concat) and isinstance(o.tail, Concat) for o in choice.options)
+            or self.lexicon.holds_count(choice)
+        )
+
+    def _sequence(self, expr: Concat, head: Expr, tail: Expr) -> int:
+        if (run := run_of(expr))[0]:
+            return self._literal(*run)
+        if self._is_apart(head):
+            rest = self._entering(tail) if isinstance(head, Ahead) else self.node(tail)
+            return self.arena.make(at.SEQUENCE, self._entering(head), rest)
+        if isinstance(head, And) and (found := self._conjunction(head, tail)) is not None:
+            return found
+        found = lexeme_of(head, tail, self.lexicon, self._is_no_lexeme)
+        if found is None and isinstance(head, Repeat):
+            return self.arena.make(at.SEQUENCE, self._count(head), self.node(tail))
+        unit, rest = found or (head, tail)
+        lexeme = self.arena.make(at.LEXEME, self.lexicon.state(unit))
+        return self.arena.make(at.SEQUENCE, lexeme, self.node(rest))
+
+    def _is_no_lexeme(self, part: Expr) -> bool:
+        counted = isinstance(part, Repeat) and self.lexicon.is_counted(part)
+        return counted or isinstance(part, And) or self._is_apart(part)
+
+    def _is_apart(self, head: Expr) -> bool:
+        """Return True if the head of a sequence has nodes of its own."""
+        if not head.regular or (isinstance(head, Alt) and self._known.is_of_words(head)):
+            return True
+        return isinstance(head, Alt | Repeat) and self.lexicon.holds_count(head)
+
+    def _conjunction(self, head: And, tail: Expr) -> int | None:
+        """Node of a conjunction with a count, and of its tail; None if it becomes a lexeme."""
+        found = counted_apart(head, self.lexicon.is_counted, self.lexicon.alive)
+        if found is None:
+            return None
+        rest, count = found
+        if rest is None:
+            return self._translate(concat(count, tail))
+        if (fields := bounded_fields(rest, count, tail, self.lexicon)) is None:
+            return None
+        behind = self.node(tail.tail if isinstance(tail, Concat) else EPSILON)
+        return self.arena.make(at.SEQUENCE, self.arena.make(at.BOUNDED, *fields), behind)
+
+    def _count(self, repeated: Repeat) -> int:
+        between = self.lexicon.state(repeat(repeated.item))
+        return self.arena.make(at.COUNTED, between, *readable(repeated.low, repeated.high), between)
+
+    def _literal(self, text: bytes, rest: Expr) -> int:
+        return self.arena.make(at.LITERAL, self.arena.pool(text), len(text), self.node(rest))
+
+    def _call(self, expr: Call) -> int:
+        template = expr.template
+        if isinstance(template, Places) and isinstance(expr.argument, Place | ReadLine):
+            return self._automaton_of(template).node(expr.argument)
+        if isinstance(template, MembersTemplate) and isinstance(expr.argument, Rest):
+            return self._members_of(template).node(expr.argument)
+        found = describe_whole(expr, self, self._machine)
+        return self._entering(self._machine.unfold(expr)) if found is None else found
+
+    def _automaton_of(self, places: Places) -> LalrNodes:
+        found = self._tables.get(places)
+        if found is None:
+            found = self._tables[places] = LalrNodes(places, self, self.lexicon)
+            self._automata[found.table] = found
+        return found
+
+    def _members_of(self, template: MembersTemplate) -> MemberNodes:
+        found = self._members.get(template)
+        if found is None:
+            spellable = self.lexicon.spellable
+            found = MemberNodes(template, len(self._members), self, self._machine, spellable)
+            self._members[template] = found
+            self._listed.append(found)
+        return found
+
+    def _capture(self, capture: Capture) -> int:
+        marked = capture.read == b"" and is_marked(capture)
+        key = (capture.template, capture.argument, marked)
+        number = self._capture_numbers.setdefault(key, len(self._captures))
+        if number == len(self._captures):
+            self._captures.append((capture, marked))
+            self.arena.context[at.CAPTURES] = 1
+        if marked:
+            return self.marks.make(self.node(capture.item), number)
+        text = at.UNKNOWN_TEXT if capture.read is None else self.arena.read_text(capture.read)
+        return self.arena.make(at.CAPTURE, self.lexicon.state(capture.item), text, number)
+
+
+_seeds: "WeakKeyDictionary[Gallery, Seed]" = WeakKeyDictionary()
+_bare: "WeakKeyDictionary[Gallery, Seed]" = WeakKeyDictionary()
+_lock = threading.Lock()
+_values = lru_cache(maxsize=1)(plain_values)
+
+
+def new_network(expr: Expr, machine: Derivatives, gallery: Gallery) -> Network:
+    """A network, from the seed of plain JSON values if the vocabulary spells all bytes.
+
+    With lookaheads it starts bare, as nodes are then examined when they are made.
+    """
+    plain = not expr.looks and gallery.lexicon.spellable == ALL_BYTES
+    with _lock:
+        seed = _seed(gallery) if plain else _bare_seed(gallery)
+    gallery.lexicon.count_anew()
+    return Network(expr, machine, gallery, seed)
+
+
+def succeed(vocabulary: Vocabulary, lexicon: Lexicon) -> None:
+    """Make the next seed when a lexicon is outgrown: the next caller need not wait 15 ms."""
+    lexicon.outgrown = False
+    following = shared_lexicon(lexicon.spellable)
+    if following is not lexicon and lexicon.spellable == ALL_BYTES:
+        gallery = shared_gallery(vocabulary, following)
+        with _lock:
+            _seed(gallery)
+
+
+def _seed(gallery: Gallery) -> Seed:
+    found = _present(_seeds, gallery)
+    if found is None:
+        values = _values()
+        made = Network(values, Derivatives(values), gallery, Seed.bare(gallery))
+        found = _seeds[gallery] = made.seed(values)
+    return found
+
+
+def _bare_seed(gallery: Gallery) -> Seed:
+    found = _present(_bare, gallery)
+    if found is None:
+        found = _bare[gallery] = Seed.bare(gallery)
+    return found
+
+
+def _present(seeds: "WeakKeyDictionary[Gallery, Seed]", gallery: Gallery) -> Seed | None:
+    """The seed of a gallery for its current shelf, if it has one."""
+    found, shelf = seeds.get(gallery), gallery.shelf()
+    if found is not None and found.shelf is not shelf:
+        found = seeds[gallery] = found.beside(shelf)
+    return found

@@ -1,0 +1,309 @@
+"""The trie of a vocabulary, packed masks, and memory of all caches."""
+
+import threading
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+from math import prod
+from mmap import ACCESS_COPY, mmap
+from typing import Any, Final, Protocol, TypeAlias, final
+from weakref import WeakSet
+
+import numpy as np
+from numpy.typing import NDArray
+
+from guideway.automaton.kernels import layout as at
+from guideway.vocabulary.trie import FlatTrie
+
+
+def untouched(shape: int | tuple[int, ...], kind: Any) -> NDArray[Any]:
+    """Zeros in a private memory map; a forked process writes to copies.
+
+    >>> int(untouched((2, 3), np.int32).sum())
+    0
+    """
+    sizes = (shape,) if isinstance(shape, int) else shape
+    count = prod(sizes)
+    block = mmap(-1, max(count, 1) * np.dtype(kind).itemsize, access=ACCESS_COPY)
+    return np.frombuffer(block, kind, count).reshape(sizes)
+
+
+Row: TypeAlias = NDArray[np.uint32]
+
+_FEW: Final = 0.5  # share of nonzero bytes above which selecting them takes longer
+
+
+def words(width: int) -> int:
+    return -(-width // 32)
+
+
+def pack(ids: "NDArray[np.int32] | Iterable[int]", width: int) -> Row:
+    """The read-only row of the token ids `ids`.
+
+    >>> pack([0, 33], 40).tolist()
+    [1, 2]
+    """
+    members = np.zeros(words(width) * 32, np.bool_)
+    members[np.asarray(ids if isinstance(ids, np.ndarray) else list(ids), np.int64)] = True
+    row = np.packbits(members, bitorder="little").view("<u4").astype(np.uint32, copy=False)
+    row.flags.writeable = False
+    return row
+
+
+def unpack(row: Row) -> NDArray[np.int64]:
+    held = row.astype("<u4", copy=False).view(np.uint8)  # 10 us; expanding all bits took 240
+    where = np.flatnonzero(held != 0)
+    if len(where) > _FEW * len(held):
+        return np.flatnonzero(_bits(held))
+    found = np.flatnonzero(_bits(held[where]))
+    return where[found >> 3] * 8 + (found & 7)
+
+
+def _bits(held: "NDArray[np.uint8]") -> "NDArray[np.bool_]":
+    """The bits as booleans: numpy's flatnonzero is ten times faster on them than on bytes."""
+    return np.unpackbits(held, bitorder="little").view(np.bool_)
+
+
+def has(row: Row, token: int) -> bool:
+    """Return True if `token` is in the row; False for ids outside it."""
+    return 0 <= token < 32 * len(row) and bool(int(row[token >> 5]) >> (token & 31) & 1)
+
+
+def count(row: Row) -> int:
+    return int(np.bitwise_count(row).sum())
+
+
+MOST_NODES: Final = 1 << 23
+_MOST_TOKENS: Final = 1 << 24
+MOST_FIRST: Final = 1 << 20
+
+
+@final
+class Forest:
+    def __init__(self, trie: FlatTrie, words: int) -> None:
+        from guideway.automaton.kernels.tries import COUNTS
+
+        nodes, tokens = len(trie.byte) + 1, len(trie.token_ids)
+        self._nodes, self._tokens = nodes + MOST_NODES, tokens + _MOST_TOKENS
+        self._byte = untouched(self._nodes + 1, np.uint8)
+        self._depth = untouched(self._nodes + 1, np.uint16)
+        self._end = untouched(self._nodes + 1, np.int32)
+        self._at = untouched(self._nodes + 2, np.int32)
+        self._ids = untouched(self._tokens, np.int32)
+        self._root = np.where(trie.root >= 0, trie.root + 1, -1).astype(np.int32)
+        self._byte[1:nodes], self._depth[1:nodes] = trie.byte, trie.depth
+        self._end[0], self._end[1:nodes] = nodes, trie.end + 1
+        self._at[1 : nodes + 1], self._ids[:tokens] = trie.token_offsets, trie.token_ids
+        self._hold, self._part = np.zeros((nodes, 2), np.uint64), np.zeros(nodes, np.uint8)
+        self._height = np.zeros(nodes, np.uint8)
+        self.deepest = int(trie.depth.max(initial=0))
+        self._first, self._free = nodes, nodes
+        self._segments = untouched(2 * MOST_FIRST, np.int32)
+        self._levels = np.zeros(COUNTS + 3 * (self.deepest + 2), np.int32)
+        self._every = pack(trie.token_ids, words * 32)
+        self._lock = threading.Lock()
+
+    @property
+    def crowded(self) -> bool:
+        """Return True if a quarter of the room for suffix tries is used."""
+        tokens = int(self._at[self._free] - self._at[self._first])
+        return self._free - self._first > MOST_NODES // 4 or tokens > _MOST_TOKENS // 4
+
+    @property
+    def nbytes(self) -> int:
+        return (self._free - self._first) * 19 + 4 * int(
+            self._at[self._free] - self._at[self._first]
+        )
+
+    def describe(self, context: "NDArray[np.int64]") -> None:
+        for slot, array in (
+            (at.TRIE_BYTE, self._byte),
+            (at.TRIE_DEPTH, self._depth),
+            (at.TRIE_END, self._end),
+            (at.TRIE_AT, self._at),
+            (at.TRIE_TOKEN, self._ids),
+            (at.TRIE_ROOT, self._root),
+            (at.HOLD, self._hold),
+            (at.PART, self._part),
+            (at.HEIGHT, self._height),
+            (at.EVERY, self._every),
+        ):
+            context[slot] = address(array)
+
+    def survey(self, context: "NDArray[np.int64]") -> None:
+        """Summarize the subtree of each node of the vocabulary's trie; once, before any picture."""
+        from guideway.automaton.kernels.entry import survey_parts
+
+        survey_parts(context, np.zeros(3 * (self.deepest + 2), np.uint64))
+
+    def plant(
+        self, context: "NDArray[np.int64]", firsts: "NDArray[np.int32]", most: int = MOST_NODES
+    ) -> int | None:
+        """Root of the trie that merges the subtrees of these nodes, at most MOST_FIRST.
+
+        Return 0 if there are none; None if the trie has more than `most` nodes or no room.
+        """
+        if not len(firsts):
+            return 0
+        with self._lock:
+            return self._planted(context, firsts, most)
+
+    def _planted(
+        self, context: "NDArray[np.int64]", firsts: "NDArray[np.int32]", most: int
+    ) -> int | None:
+        from guideway.automaton.kernels.entry import merge
+
+        self._segments[: len(firsts)] = firsts
+        root = context[at.TRIE_FREE] = self._free
+        nodes = min(self._nodes, self._free + most)
+        end = merge(context, len(firsts), self._segments, self._levels, nodes, self._tokens)
+        if end < 0:
+            return None
+        self._free = end
+        return int(root)
+
+
+def address(array: "NDArray[Any]") -> int:
+    return array.__array_interface__["data"][0]  # ctypes would trigger audit hooks
+
+
+_MOST: Final = 1 << 16
+
+
+@final
+class Exits:
+    """The tries of one gallery.
+
+    Attributes:
+        rows: int32[n, 2], a number of items and the root of its trie.
+    """
+
+    def __init__(self, forest: Forest) -> None:
+        self._forest = forest
+        self.rows = untouched((_MOST, 2), np.int32)
+        self._used = 0
+        self._known: dict[tuple[bytes, int], int | None] = {}  # by the nodes that are left
+        self._lock = threading.Lock()
+
+    @property
+    def crowded(self) -> bool:
+        """Return True if a quarter of the room is used."""
+        return 4 * self._used > len(self.rows)
+
+    def begin(self, context: "NDArray[np.int64]") -> None:
+        self._context = context
+
+    def planted(self, left: "NDArray[np.int32]", most: int = MOST_NODES) -> int | None:
+        """Root of the trie of all suffixes at these nodes.
+
+        None if it has more than `most` nodes or there is no room.
+        """
+        with self._lock:
+            return self._planted(left, most)
+
+    def roots(self, left: "NDArray[np.int32]") -> list[int] | None:
+        """Root for exits of any count, and the range of rows with a root for each count."""
+        with self._lock:
+            every = self._planted(left[:, 0], MOST_NODES)
+            first = self._used
+            for items in sorted({*left[:, 1].tolist()}):  # np.unique would import numpy.ma now
+                root = self._planted(left[left[:, 1] == items, 0], MOST_NODES)
+                if root is None or not self._add(items, root):
+                    return None
+            return None if every is None else [every, first, self._used]
+
+    def _add(self, items: int, root: int) -> bool:
+        if self._used == len(self.rows):
+            return False
+        self.rows[self._used] = items, root
+        self._used += 1
+        return True
+
+    def _planted(self, left: "NDArray[np.int32]", most: int) -> int | None:
+        if not len(left):
+            return 0
+        key = left.tobytes(), most
+        if key not in self._known:
+            room = len(left) <= MOST_FIRST
+            found = self._forest.plant(self._context, left, most) if room else None
+            self._known[key] = found
+        return self._known[key]
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class Held:
+    """Size and usage of a cache.
+
+    >>> Held(rows=1, row_bytes=8) + Held(rows=2, row_bytes=8, hits=5)
+    Held(rows=3, row_bytes=16, states=0, state_bytes=0, hits=5, misses=0)
+    """
+
+    rows: int = 0
+    row_bytes: int = 0
+    states: int = 0
+    state_bytes: int = 0
+    hits: int = 0
+    misses: int = 0
+
+    def __add__(self, other: "Held") -> "Held":
+        return Held(
+            self.rows + other.rows,
+            self.row_bytes + other.row_bytes,
+            self.states + other.states,
+            self.state_bytes + other.state_bytes,
+            self.hits + other.hits,
+            self.misses + other.misses,
+        )
+
+    @property
+    def bytes(self) -> int:
+        return self.row_bytes + self.state_bytes
+
+
+class Cache(Protocol):
+    """A thread-safe cache; `forget` changes timings only: states in use stay valid."""
+
+    def held(self) -> Held: ...
+
+    def forget(self) -> None: ...
+
+
+@final
+@dataclass(frozen=True, slots=True, eq=False)
+class _Shared:
+    """A cache of the process."""
+
+    held: Callable[[], Held]
+    forget: Callable[[], None]
+
+
+_tracked: "WeakSet[Cache]" = WeakSet()
+_shared: list[Cache] = []
+_lock = threading.Lock()
+
+
+def track(cache: Cache) -> None:
+    """Count `cache` as long as it is in use."""
+    with _lock:
+        _tracked.add(cache)
+
+
+def track_shared(held: Callable[[], Held], forget: Callable[[], None]) -> None:
+    """Count a cache of the process, permanently."""
+    with _lock:
+        _shared.append(_Shared(held, forget))
+
+
+def tracked() -> list[Cache]:
+    """The caches in use; shared ones first, since others release them in `forget`."""
+    with _lock:
+        return [*_shared, *_tracked]
+
+
+def held_rows(rows: Iterable[Row | None]) -> Held:
+    kept = [row for row in rows if row is not None]
+    return Held(rows=len(kept), row_bytes=sum(row.nbytes for row in kept))
+
+
+def total(parts: Iterable[Held]) -> Held:
+    return sum(parts, Held())

@@ -1,0 +1,322 @@
+"""How chat models write calls of tools, with the source of each format.
+
+    reply = free text, or opening, calls with `between` between them, closing
+    call = head, the name, middle, the arguments as JSON, tail
+
+A `_token` is a special token if the vocabulary has one of that name, and text otherwise.
+"""
+
+import re
+from dataclasses import dataclass
+from typing import Final, final
+
+from guideway.chat.tool_literals import Elements, Literals, Parts
+from guideway.errors import SourceError, brief
+from guideway.sources.names import did_you_mean
+from guideway.sources.regions import Special, Until
+from guideway.sources.sources import Choice, Either, Literal, Regex, Sequence, Source, Text
+
+_MARKED: Final = re.compile("«(.*?)»")
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class Format:
+    """How one family of models writes calls; see the module for the places of texts.
+
+    Attributes:
+        between: between two calls; None if a reply has at most one.
+        trigger: beginning of a call in free text; None if calls follow no text.
+        prelude: any number of these (thoughts) may precede a reply.
+        text: a reply without calls; free text if None.
+        others: other heads and middles of a call.
+        arguments: notation of arguments; JSON if None.
+        ids: matches the ids of calls in a reply.
+    """
+
+    head: Parts
+    middle: Parts
+    tail: Parts = ()
+    opening: Parts = ()
+    closing: Parts = ()
+    between: Parts | None = None
+    trigger: Source | None = None
+    prelude: Source | None = None
+    text: Source | None = None
+    others: tuple[tuple[Parts, Parts], ...] = ()
+    arguments: Elements | Literals | None = None
+    ids: re.Pattern[str] | None = None
+
+
+def _token(name: str) -> Special:
+    return Special(name, required=False)
+
+
+def _parts(*written: "str | Source") -> Parts:
+    """Sources of texts with special tokens in «», mixed with other sources."""
+    found: list[Source] = []
+    for part in written:
+        split = _MARKED.split(part) if isinstance(part, str) else ()
+        texts = (_token(text) if at % 2 else Literal(text) for at, text in enumerate(split) if text)
+        found += [part] if isinstance(part, Source) else texts
+    return tuple(found)
+
+
+def _deepseek(kind: str, middle: str, after: str, between: str) -> Format:
+    return Format(
+        opening=_parts("«<｜tool▁calls▁begin｜>»"),
+        head=_parts(f"«<｜tool▁call▁begin｜>»{kind}"),
+        middle=_parts(middle),
+        tail=_parts(f"{after}«<｜tool▁call▁end｜>»"),
+        between=_parts(between),
+        closing=_parts("«<｜tool▁calls▁end｜>»"),
+        trigger=_token("<｜tool▁calls▁begin｜>"),
+    )
+
+
+def _glm(line: str) -> Format:
+    return Format(
+        head=_parts("«<tool_call>»"),
+        middle=_parts(line),
+        tail=_parts("«</tool_call>»"),
+        between=_parts(line),
+        trigger=_token("<tool_call>"),
+        arguments=Elements(
+            begin=_parts("«<arg_key>»"),
+            middle=_parts(f"«</arg_key>»{line}«<arg_value>»"),
+            end=_token("</arg_value>"),
+            behind=_parts(line),
+        ),
+    )
+
+
+def _gemma(begin: str, end: str, quote: str) -> Format:
+    return Format(
+        head=_parts(f"«{begin}»call:"),
+        middle=_parts("{"),
+        tail=_parts(f"}}«{end}»"),
+        between=(),
+        trigger=_token(begin),
+        arguments=Literals(
+            equals=":",
+            comma=Literal(","),
+            colon=Literal(":"),
+            words=("true", "false", "null"),
+            quote=_token(quote),
+            bare=True,
+            ordered=True,
+        ),
+    )
+
+
+_ANALYSIS: Final = Sequence(
+    (
+        *_parts("«<|channel|>»", Choice(["analysis", "commentary"]), "«<|message|>»"),
+        Until(_token("<|end|>")),
+    )
+)
+_KINDS: Final = (" json", " «<|constrain|>»json", "«<|constrain|>»json")
+_DSML: Final = Sequence(_parts("<«｜DSML｜»function_calls>"))
+
+FORMATS: Final[dict[str, Format]] = {
+    # README of NousResearch's Hermes-Function-Calling, on the prompt format; also the chat
+    # templates of Qwen2.5 and Qwen3, with each call on its own lines.
+    "hermes": Format(
+        head=_parts('«<tool_call>»\n{"name": "'),
+        middle=_parts('", "arguments": '),
+        tail=_parts("}\n«</tool_call>»"),
+        between=_parts("\n"),
+        trigger=_token("<tool_call>"),
+    ),
+    # Llama 3.1's prompt format in Meta's llama-models, section on JSON based tool calling; several
+    # calls as vLLM's parser llama3_json reads them.
+    "llama3": Format(
+        head=_parts('{"name": "'),
+        middle=_parts('", "parameters": '),
+        tail=_parts("}"),
+        between=_parts("; "),
+        text=Regex(r"(?![\s]*\{)[\s\S]*"),
+    ),
+    # The same page, examples with the environment ipython.
+    "llama3_python_tag": Format(
+        opening=_parts("«<|python_tag|>»"),
+        head=(Choice(['{"name": "', '{"type": "function", "name": "']),),
+        middle=_parts('", "parameters": '),
+        tail=_parts("}"),
+        between=_parts("; "),
+        trigger=_token("<|python_tag|>"),
+    ),
+    # The chat template of Qwen3-Coder, and of other models with its format.
+    "qwen3_coder": Format(
+        head=_parts("«<tool_call>»\n<function="),
+        middle=_parts(">\n"),
+        tail=_parts("</function>\n«</tool_call>»"),
+        between=_parts("\n"),
+        trigger=_token("<tool_call>"),
+        arguments=Elements(
+            begin=_parts("<parameter="),
+            middle=_parts(">\n"),
+            end=Literal("\n</parameter>"),
+            behind=_parts("\n"),
+        ),
+    ),
+    # tokens/tokenizers/instruct.py of mistral-common, versions 3 to 7, and the chat templates of
+    # Mistral-7B-Instruct-v0.3, with a blank after the token, and of Mistral-Nemo, without.
+    "mistral": Format(
+        opening=_parts("«[TOOL_CALLS]»", Choice(["[", " ["])),
+        head=_parts('{"name": "'),
+        middle=_parts('", "arguments": '),
+        tail=_parts("}"),
+        between=_parts(", "),
+        closing=_parts("]"),
+        trigger=_token("[TOOL_CALLS]"),
+    ),
+    # The same file from version 13 on; calls have no ids.
+    "mistral_v13": Format(
+        head=_parts("«[TOOL_CALLS]»"),
+        middle=_parts("«[ARGS]»"),
+        between=(),
+        trigger=_token("[TOOL_CALLS]"),
+    ),
+    # Guide to the Harmony format in OpenAI's cookbook (articles/openai-harmony.md), on function
+    # calling. The prompt ends with "<|start|>assistant", a call with the end id <|call|>. The
+    # recipient follows the channel, or the role as in the chat template of gpt-oss. The mark of
+    # JSON is the guide's or that of chat templates.
+    "harmony": Format(
+        prelude=Sequence(_parts(_ANALYSIS, "«<|start|>»assistant")),
+        head=_parts("«<|channel|>»commentary to=functions."),
+        middle=_parts(" «<|constrain|>»json«<|message|>»"),
+        others=(
+            (
+                _parts(" to=functions."),
+                _parts(
+                    "«<|channel|>»commentary",
+                    Either(tuple(map(Sequence, map(_parts, _KINDS)))),
+                    "«<|message|>»",
+                ),
+            ),
+        ),
+        text=Sequence(_parts("«<|channel|>»final«<|message|>»", Text())),
+    ),
+    # The chat template of DeepSeek-V3, and of DeepSeek-R1 since May 2025 (vLLM has both as
+    # examples/tool_chat_template_deepseekv3.jinja and _deepseekr1.jinja).
+    "deepseek_v3": _deepseek("function«<｜tool▁sep｜>»", "\n```json\n", "\n```", "\n"),
+    # DeepSeek-V3.1's (vLLM's examples/tool_chat_template_deepseekv31.jinja).
+    "deepseek_v31": _deepseek("", "«<｜tool▁sep｜>»", "", ""),
+    # encoding/encoding_dsv32.py of DeepSeek-V3.2 (a template in llama.cpp, DeepSeek-V3.2.jinja).
+    "deepseek_v32": Format(
+        opening=_parts(_DSML, "\n"),
+        head=_parts('<«｜DSML｜»invoke name="'),
+        middle=_parts('">\n'),
+        tail=_parts("</«｜DSML｜»invoke>\n"),
+        between=(),
+        closing=_parts("</«｜DSML｜»function_calls>"),
+        trigger=_DSML,
+        arguments=Elements(
+            begin=_parts('<«｜DSML｜»parameter name="'),
+            middle=_parts('" string="true">'),
+            json=_parts('" string="false">'),
+            end=Sequence(_parts("</«｜DSML｜»parameter>")),
+            behind=_parts("\n"),
+            none="\n",
+        ),
+    ),
+    # docs/tool_call_guidance.md of Kimi-K2-Instruct, and the chat template of Kimi-K2-Thinking. The
+    # number counts all calls of the conversation, so any number is allowed.
+    "kimi_k2": Format(
+        opening=_parts("«<|tool_calls_section_begin|>»"),
+        head=_parts("«<|tool_call_begin|>»functions."),
+        middle=_parts(":", Regex("0|[1-9][0-9]{0,3}"), "«<|tool_call_argument_begin|>»"),
+        tail=_parts("«<|tool_call_end|>»"),
+        between=(),
+        closing=_parts("«<|tool_calls_section_end|>»"),
+        trigger=_token("<|tool_calls_section_begin|>"),
+        ids=re.compile(r"<\|tool_call_begin\|>(functions\.[^<]*)<\|tool_call_argument_begin\|>"),
+    ),
+    # The chat templates of GLM-4.5 and GLM-4.6.
+    "glm4": _glm("\n"),
+    # GLM-4.7's, without line breaks.
+    "glm47": _glm(""),
+    # The chat template of MiniMax-M1 (vLLM's examples/tool_chat_template_minimax_m1.jinja).
+    "minimax_m1": Format(
+        opening=_parts("«<tool_calls>»\n"),
+        head=_parts('{"name": "'),
+        middle=_parts('", "arguments": '),
+        tail=_parts("}\n"),
+        between=(),
+        closing=_parts("«</tool_calls>»"),
+        trigger=_token("<tool_calls>"),
+    ),
+    # The chat template of MiniMax-M2.
+    "minimax_m2": Format(
+        opening=_parts("«<minimax:tool_call>»\n"),
+        head=_parts('<invoke name="'),
+        middle=_parts('">\n'),
+        tail=_parts("</invoke>\n"),
+        between=(),
+        closing=_parts("«</minimax:tool_call>»"),
+        trigger=_token("<minimax:tool_call>"),
+        arguments=Elements(
+            begin=_parts('<parameter name="'),
+            middle=_parts('">'),
+            end=Literal("</parameter>"),
+            behind=_parts("\n"),
+        ),
+    ),
+    # Prompt formats of Llama 3.2 and Llama 4 in Meta's llama-models, sections on calls in Python's
+    # syntax; Gemma 3 writes it if prompted (vLLM's
+    # examples/tool_chat_template_gemma3_pythonic.jinja).
+    "pythonic": Format(
+        opening=_parts("["),
+        head=(),
+        middle=_parts("("),
+        tail=_parts(")"),
+        between=_parts(", "),
+        closing=_parts("]"),
+        text=Regex(r"(?![\s]*\[)[\s\S]*"),
+        arguments=Literals(
+            equals="=", comma=Regex(", ?"), colon=Regex(": ?"), words=("True", "False", "None")
+        ),
+    ),
+    # "FunctionGemma formatting and best practices" of Google's documentation of Gemma.
+    "functiongemma": _gemma("<start_function_call>", "<end_function_call>", "<escape>"),
+    # The chat template of Gemma 4 (vLLM's examples/tool_chat_template_gemma4.jinja).
+    "gemma4": _gemma("<|tool_call>", "<tool_call|>", '<|"|>'),
+}
+"""The formats by name."""
+
+ALIASES: Final[dict[str, str]] = {
+    **dict.fromkeys(("qwen", "qwen2", "qwen25", "qwen3"), "hermes"),
+    "qwen3_xml": "qwen3_coder",
+    "llama3_json": "llama3",
+    "llama4_json": "llama3",
+    **dict.fromkeys(("gpt_oss", "openai"), "harmony"),
+    **dict.fromkeys(("deepseek_r1", "deepseek"), "deepseek_v3"),
+    "kimi": "kimi_k2",
+    **dict.fromkeys(("glm45", "glm46", "glm4_moe"), "glm4"),
+    "glm47_moe": "glm47",
+    "minimax": "minimax_m2",
+    **dict.fromkeys(("llama4_pythonic", "llama32", "llama4", "gemma3"), "pythonic"),
+}
+"""Names of models, and of parsers in vLLM and SGLang."""
+
+
+def format_name(given: object) -> str:
+    """Key of a format in `FORMATS`; case, hyphens, dots and underscores do not matter.
+
+    >>> format_name("gpt-oss"), format_name("DeepSeek-V3.1")
+    ('harmony', 'deepseek_v31')
+    """
+    names = {_squashed(name): name for name in FORMATS}
+    names |= {_squashed(other): name for other, name in ALIASES.items()}
+    name = names.get(_squashed(given)) if isinstance(given, str) else None
+    if name is None:
+        raise SourceError(
+            f"unknown tool format {brief(given)}; known are {', '.join(FORMATS)}"
+            f"{did_you_mean(given, [*FORMATS, *ALIASES])}"
+        )
+    return name
+
+
+def _squashed(name: str) -> str:
+    return re.sub("[-_. ]", "", name.casefold())

@@ -1,0 +1,1 @@
+"""Compiled constraints: start, mask, advance, accepts."""

@@ -1,0 +1,207 @@
+"""Caches of compilation, and their warm-up."""
+
+import gc
+from dataclasses import astuple, dataclass
+from typing import Any, Final, Protocol, final, runtime_checkable
+from weakref import WeakSet
+
+import numpy as np
+
+from guideway.automaton.token_tries import total, tracked
+from guideway.constraint.compile import compile as compile_source
+from guideway.constraint.compile import remembered
+from guideway.context_free.lark.source import Lark
+from guideway.json_schema.source import JsonSchema
+from guideway.json_schema.tree import FORMATS
+from guideway.language.expr import ALL_BYTES
+from guideway.sources.sources import Gbnf, Regex, Source
+from guideway.vocabulary.vocabulary import Vocabulary, prepared
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class PrefixInfo:
+    """The prefix cache: texts that models do not read again.
+
+    Attributes:
+        texts: number of texts that are kept.
+        bytes: their memory.
+        most_bytes: memory above which the least recently used text is dropped.
+        hits: prompts that begin like a kept text.
+        misses: other prompts.
+        tokens: tokens that were not read again.
+    """
+
+    texts: int = 0
+    bytes: int = 0
+    most_bytes: int = 0
+    hits: int = 0
+    misses: int = 0
+    tokens: int = 0
+
+
+@runtime_checkable  # the tests check annotations
+class Prefixes(Protocol):
+    """The cache of prefixes; it comes with the first model."""
+
+    def info(self) -> PrefixInfo:
+        """Return the counts."""
+        ...
+
+    def clear(self) -> None:
+        """Forget everything."""
+        ...
+
+
+_prefixes: Final = WeakSet[Prefixes]()
+
+
+def watch_prefixes(prefixes: Prefixes) -> None:
+    """Let `cache_info` and `clear_cache` include a cache of prefixes."""
+    _prefixes.add(prefixes)
+
+
+def _prefix_info() -> PrefixInfo:
+    infos = [astuple(each.info()) for each in _prefixes]
+    return PrefixInfo(*map(sum, zip(*infos, strict=True)))
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class CacheInfo:
+    """The contents of guideway's caches in this process.
+
+    Attributes:
+        constraints: number of constraints that `compile` keeps.
+        most_constraints: their greatest number.
+        constraint_bytes: their memory.
+        most_constraint_bytes: memory above which the least recently used one is dropped.
+        compile_hits: number of `compile` calls that found their constraint.
+        compile_misses: number of `compile` calls that built one.
+        caches: constraints in use, kept or not, and the caches that they share.
+        rows: number of masks in them.
+        row_bytes: memory of the masks.
+        states: number of states whose transitions are kept.
+        state_bytes: memory of the transitions.
+        row_hits: number of masks that were found.
+        row_misses: number of masks that were computed.
+        prefixes: what models have read.
+    """
+
+    constraints: int
+    most_constraints: int
+    constraint_bytes: int
+    most_constraint_bytes: int
+    compile_hits: int
+    compile_misses: int
+    caches: int
+    rows: int
+    row_bytes: int
+    states: int
+    state_bytes: int
+    row_hits: int
+    row_misses: int
+    prefixes: PrefixInfo = PrefixInfo()
+
+    @property
+    def bytes(self) -> int:
+        """Memory of all rows and transitions."""
+        return self.row_bytes + self.state_bytes
+
+
+def cache_info() -> CacheInfo:
+    """Return what guideway keeps in memory in this process.
+
+    Example:
+        >>> import guideway as gw
+        >>> vocabulary = gw.Vocabulary([b"a", b"b"])
+        >>> constraint = gw.compile(gw.Choice(["a"]), vocabulary)
+        >>> before = gw.cache_info().row_misses
+        >>> row = constraint.mask(constraint.start())
+        >>> gw.cache_info().row_misses - before
+        1
+    """
+    caches = tracked()
+    held = total(cache.held() for cache in caches)
+    return CacheInfo(
+        constraints=len(remembered),
+        most_constraints=remembered.most,
+        constraint_bytes=remembered.bytes(),
+        most_constraint_bytes=remembered.most_bytes,
+        compile_hits=remembered.hits,
+        compile_misses=remembered.misses,
+        caches=len(caches),
+        rows=held.rows,
+        row_bytes=held.row_bytes,
+        states=held.states,
+        state_bytes=held.state_bytes,
+        row_hits=held.hits,
+        row_misses=held.misses,
+        prefixes=_prefix_info(),
+    )
+
+
+def clear_cache() -> None:
+    """Free the memory of compiled constraints, masks, transitions, and prefixes of prompts.
+
+    Constraints in use still work, and build again what they need.
+
+    Example:
+        >>> import guideway as gw
+        >>> gw.clear_cache()
+        >>> gw.cache_info().constraints
+        0
+    """
+    remembered.clear()
+    for prefixes in _prefixes:
+        prefixes.clear()
+    for cache in tracked():
+        cache.forget()
+
+
+FORMS: Final[tuple[dict[str, Any], ...]] = ({}, {"key_order": "declared", "spelling": "plain"})
+GRAMMAR: Final = r"""
+start: /\w+/ ("," start)?
+%ignore " "
+"""
+
+
+def warmup() -> None:
+    """Load the front ends, and build the tables that every source shares.
+
+    The call takes about two seconds, once in a process: Unicode's classes, the formats of JSON
+    strings, numbers, Lark's loader. Compiling and masking open no files afterwards. Without
+    `warmup`, the first calls are slower, and the results are the same.
+
+    A vocabulary that is read from a tokenizer after `warmup` builds its shared tables at once, so
+    its first constraint does not wait for them.
+
+    `warmup` excludes all loaded objects from garbage collection (`gc.freeze`), because full
+    collections while compiling otherwise take twice as long (with torch and transformers loaded).
+    `gc.unfreeze()` undoes this.
+
+    Example:
+        >>> import guideway
+        >>> guideway.warmup()
+    """
+    schemas: list[dict[str, Any]] = [{"type": "string", "format": name} for name in FORMATS]
+    schemas.append({"type": "string", "pattern": r"^\s\S\d\w.\p{L}$"})
+    schemas.append({"type": ["number", "array", "boolean", "null", "object"]})
+    sources: list[Source] = [JsonSchema(schema, **form) for schema in schemas for form in FORMS]
+    vocabulary = Vocabulary([bytes((byte,)) for byte in range(256)])
+    sources += [Regex(r"\w\d\s.(?i:k)"), Gbnf('root ::= "a"'), Lark(GRAMMAR)]
+    for source in sources:
+        constraint = compile_source(source, vocabulary)
+        constraint.mask(constraint.start())
+    np.unique(np.zeros(1))  # imports numpy.ma
+    prepared[_prepare] = None
+    gc.collect()  # no garbage is kept with it
+    gc.freeze()
+
+
+def _prepare(vocabulary: Vocabulary) -> None:
+    """Build what all schemas of a vocabulary share: its digest, tries and plain values."""
+    if not vocabulary.closed or vocabulary.spellable != ALL_BYTES:
+        return  # the schema may have no text, or the search for one takes long
+    constraint = compile_source(JsonSchema({"type": "object"}), vocabulary)
+    constraint.mask(constraint.start())

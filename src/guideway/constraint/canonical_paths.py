@@ -1,0 +1,607 @@
+"""Decode states of canonical tokens, and of vocabularies that cannot spell every byte."""
+
+import threading
+from collections import deque
+from collections.abc import Iterator, MutableMapping
+from dataclasses import dataclass
+from heapq import heappop, heappush
+from typing import Any, Final, TypeAlias, final
+from weakref import WeakKeyDictionary, WeakValueDictionary
+
+import numpy as np
+
+from guideway.automaton.plain_masks import Rows
+from guideway.automaton.states import State
+from guideway.automaton.token_tries import Held, Row, has, held_rows, pack
+from guideway.constraint.special_tokens import Readings, too_few
+from guideway.errors import LimitError, UnsatisfiableError, UnsupportedError
+from guideway.language.derivative import Derivatives
+from guideway.language.expr import concat, literal
+from guideway.language.nodes import Expr
+from guideway.language.shortest_string import LONGEST
+from guideway.language.special_tokens import mark, split_marks
+from guideway.vocabulary.canonical.merges import Ids
+from guideway.vocabulary.canonical.splitting import remember
+from guideway.vocabulary.canonical.tokens import NOWHERE, Cutter
+from guideway.vocabulary.vocabulary import Vocabulary
+
+Route: TypeAlias = tuple[int, ...]
+
+_MOST_OPTIONS: Final = 256
+_MOST_KNOWN: Final = 1 << 18
+_MOST_SPOTS: Final = 1 << 16  # of one search
+_ASCII: Final = 0x80
+_MARKED: Final = 0xF5  # bytes from here on are marks
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class Spot:
+    """A place of canonical tokens in a text. `tail`: its end that may change with what follows."""
+
+    rest: Expr
+    place: int
+    token: int
+    tail: str
+
+
+@final
+@dataclass(frozen=True, slots=True, eq=False)
+class Options:
+    """Tokens that may follow, regardless of the last one.
+
+    `lengths`: of the route after each token. `open`: tokens whose route depends on earlier text.
+    """
+
+    tokens: Ids
+    lengths: Ids
+    open: tuple[int, ...]
+
+
+@final
+class Routes:
+    """Routes of one constraint. Not thread safe; its owner locks."""
+
+    def __init__(
+        self, machine: Derivatives, rows: Rows, vocabulary: Vocabulary, cutter: Cutter
+    ) -> None:
+        self._machine, self._rows = machine, rows
+        self._vocabulary, self._cutter = vocabulary, cutter
+        self.forget()
+
+    def forget(self) -> None:
+        self._options = dict[tuple[Expr, int, bool], Options]()
+        self._settled = dict[tuple[Expr, int], Route | None]()
+        self._known = dict[Spot, Route | None]()
+        self._drafts = dict[tuple[Expr, bool], list[Route]]()
+        self._going_on = dict[tuple[Expr, int, bool], list[Route]]()
+
+    def options(self, rest: Expr, place: int, *, joined: bool) -> Options:
+        """Tokens that may follow in a new piece or (`joined`) also in the current one."""
+        key = (rest, place, joined)
+        found = self._options.get(key)
+        if found is None:
+            made = self._gathered(rest, place, joined)
+            found = remember(self._options, key, made, _MOST_OPTIONS)
+        return found
+
+    def route(self, spot: Spot) -> Route | None:
+        """Tokens to an end, None if there are none."""
+        found = self._settle(spot.rest, spot.place)
+        if found is not None:
+            return found
+        if spot not in self._known:
+            found = self._behind(spot)
+            found = self._search(spot) if found is None else found
+            remember(self._known, spot, found, _MOST_KNOWN)
+        return self._known[spot]
+
+    def encode(self, text: bytes) -> Route | None:
+        """The tokens of a text with marks of special tokens."""
+        found: list[int] = []
+        for part, is_mark in split_marks(text):
+            if is_mark:
+                found += self._vocabulary.trie.ids(part)[:1].tolist()
+                continue
+            tokens = self._cutter.encode(part)
+            if tokens is None:
+                return None
+            found += tokens
+        return tuple(found)
+
+    def _gathered(self, rest: Expr, place: int, joined: bool) -> Options:
+        tokens, numbers, places, unsure = self._reached(rest, place, joined)
+        pairs, back = np.unique(numbers.astype(np.int64) << 32 | places, return_inverse=True)
+        states = {n: self._rows.state(n) for n in np.unique(numbers).tolist()}
+        lengths = np.full(len(pairs), -1)
+        for at, pair in enumerate(pairs.tolist()):
+            route = self._settle(states[pair >> 32], pair & 0xFFFFFFFF)
+            lengths[at] = -1 if route is None else len(route)
+        found = lengths[back]
+        opened: list[int] = []
+        for at in np.flatnonzero(found < 0).tolist():
+            token = int(tokens[at])
+            if self._cutter.restless[token]:
+                opened.append(token)
+                continue
+            route = self._single(rest, place, token, int(places[at]))
+            found[at] = -1 if route is None else len(route)
+        kept = found >= 0
+        return Options(tokens[kept].astype(np.int64), found[kept], (*opened, *unsure))
+
+    def _single(self, rest: Expr, place: int, token: int, after: int) -> Route | None:
+        exact, tail = self._rows.after(rest, token), self._cutter.tail(place, "", token)
+        return None if exact is None else self.route(Spot(exact, after, token, tail))
+
+    def _reached(self, rest: Expr, place: int, joined: bool) -> tuple[Ids, Ids, Ids, list[int]]:
+        """Tokens that both allow, the states and places after them, and unsure tokens."""
+        reached = self._rows.reached(rest)
+        tokens = reached.tokens.astype(np.int64)
+        places = self._cutter.afters(place, tokens, joined=joined).astype(np.int64)
+        kept = places != NOWHERE
+        unsure = [
+            token
+            for token in reached.unsure.tolist()
+            if self._rows.after(rest, token) is not None
+            and self._cutter.after(place, token, joined=joined)
+        ]
+        return tokens[kept], reached.numbers[kept].astype(np.int64), places[kept], unsure
+
+    def _settle(self, rest: Expr, place: int) -> Route | None:
+        """A route regardless of the last token."""
+        key = (rest, place)
+        if key not in self._settled:
+            remember(self._settled, key, self._settling(rest, place), _MOST_KNOWN)
+        return self._settled[key]
+
+    def _settling(self, rest: Expr, place: int) -> Route | None:
+        cutter = self._cutter
+        if rest.nullable and cutter.ends(place):
+            return ()
+        if cutter.inside(place):
+            return None
+        for route in self._drafted(rest, every=False):
+            quiet = route and not cutter.restless[route[0]]
+            if quiet and cutter.ends(cutter.run(place, route, joined=False)):
+                return route
+        return None
+
+    def _drafted(self, rest: Expr, *, every: bool) -> list[Route]:
+        """Tokens of texts, shortest first: one for each sort of first character (`every`: byte)."""
+        key = (rest, every)
+        if key not in self._drafts:
+            texts = sorted(set(self._texts(rest, every)), key=lambda text: (len(text), text))
+            routes = (self.encode(text) for text in texts)
+            remember(self._drafts, key, [route for route in routes if route], _MOST_KNOWN)
+        return self._drafts[key]
+
+    def _texts(self, rest: Expr, every: bool) -> Iterator[bytes]:
+        machine = self._machine
+        yield from [machine.shortest(rest)] if machine.shortest_length(rest) <= LONGEST else []
+        for members, target in machine.arcs(machine.blurred(rest)):
+            if machine.unsure(target) or machine.shortest_length(target) > LONGEST:
+                continue
+            end = machine.shortest(target)
+            seen = set[int]()
+            for byte in range(_MARKED):
+                if members >> byte & 1:
+                    sort = self._cutter.sorts(byte) if byte < _ASCII else _ASCII
+                    if every or sort not in seen:
+                        seen.add(sort)
+                        yield bytes((byte,)) + end
+
+    def _behind(self, spot: Spot) -> Route | None:
+        """A draft that goes on in the same piece."""
+        cutter = self._cutter
+        if cutter.inside(spot.place):
+            return self._completed(spot)
+        for every in (False, True):
+            for route in self._joinable(spot.rest, spot.place, every):
+                if cutter.joins(spot.token, route[0]) and self._stays(spot.tail, route):
+                    return route
+        return None
+
+    def _stays(self, tail: str, route: Route) -> bool:
+        """Return True if the text before a route does not change."""
+        known = self._vocabulary.tokens
+        text = b"".join(known[token] or b"" for token in route) if tail else b""
+        return self._cutter.characters.stays(tail, text.decode(errors="ignore"))
+
+    def _joinable(self, rest: Expr, place: int, every: bool) -> list[Route]:
+        """Routes from here in the same piece, if they do not change the last token."""
+        key = (rest, place, every)
+        if key not in self._going_on:
+            cutter = self._cutter
+            found = [
+                route
+                for route in self._drafted(rest, every=every)
+                if cutter.ends(cutter.run(place, route, joined=True))
+            ]
+            remember(self._going_on, key, found, _MOST_KNOWN)
+        return self._going_on[key]
+
+    def _completed(self, spot: Spot) -> Route | None:
+        """The end of a partial character, and a route from there."""
+        cutter = self._cutter
+        for tokens in cutter.completions(spot.place, spot.token).routes:
+            after: Spot | None = spot
+            for token in tokens:
+                after = None if after is None else self.following(after, token)
+            route = None if after is None else self._settle(after.rest, after.place)
+            if route is not None:
+                return (*tokens, *route)
+        return None
+
+    def _search(self, spot: Spot) -> Route | None:
+        """Search a route among all tokens, shortest rests first."""
+        heap: list[tuple[int, int, Route, Spot]] = [(0, 0, (), spot)]
+        seen = {spot}
+        serial = 0
+        while heap:
+            _, _, path, here = heappop(heap)
+            for token, after in self._next(here, seen):
+                route = self._settle(after.rest, after.place)
+                if route is None:
+                    route = self._behind(after)
+                if route is not None:
+                    return (*path, token, *route)
+                serial += 1
+                length = self._machine.shortest_length(after.rest)
+                heappush(heap, (length, serial, (*path, token), after))
+            if len(seen) > _MOST_SPOTS:
+                raise LimitError(
+                    f"the search for a canonical end stopped after {_MOST_SPOTS} places; simplify "
+                    "the source, or leave canonical out",
+                    limit="places",
+                    given=_MOST_SPOTS,
+                )
+        for each in seen:
+            self._known[each] = None
+        return None
+
+    def _next(self, spot: Spot, seen: set[Spot]) -> Iterator[tuple[int, Spot]]:
+        """The tokens that may follow a spot, and new spots after them."""
+        cutter = self._cutter
+        if cutter.inside(spot.place):
+            known = cutter.completions(spot.place, spot.token)
+            if not known.routes and not known.others:
+                return
+        tokens, _, _, unsure = self._reached(spot.rest, spot.place, True)
+        for token in [*tokens.tolist(), *unsure]:
+            after = self.following(spot, token)
+            if after is not None and after not in seen:
+                seen.add(after)
+                yield token, after
+
+    def following(self, spot: Spot, token: int) -> Spot | None:
+        """The spot after a token, with or without a route."""
+        cutter, joined = self._cutter, self._cutter.joins(spot.token, token)
+        place = cutter.after(spot.place, token, joined=joined)
+        rest = self._rows.after(spot.rest, token) if place else None
+        if rest is None or not cutter.stays(spot.place, spot.tail, token):
+            return None
+        return Spot(rest, place, token, cutter.tail(spot.place, spot.tail, token))
+
+
+MOST_STATES = 10_000
+
+
+@final
+class TokenGraph:
+    """The states reachable by tokens, and the distance of each to an accepting state."""
+
+    def __init__(
+        self, start: Expr, machine: Derivatives, rows: Rows, vocabulary: Vocabulary
+    ) -> None:
+        self._machine, self._rows, self._vocabulary = machine, rows, vocabulary
+        self._start = start
+        self._after: dict[Expr, dict[int, Expr]] = {}
+        self._distances: dict[Expr, int] = {}
+        self.include(start)
+
+    def include(self, start: Expr) -> None:
+        """Explore from another start; too many states, or no text, are refused."""
+        if start not in self._after:
+            self._explore(start)
+            self._distances = self._measure()
+        if start not in self._distances:
+            raise UnsatisfiableError(
+                "the tokens of this vocabulary cannot spell any text of the source",
+                conflict=("source", "vocabulary"),
+            )
+
+    def alive(self, state: Expr) -> bool:
+        return state in self._distances
+
+    def distance(self, state: Expr) -> int:
+        return self._distances[state]
+
+    def within(self, state: Expr, tokens_left: int) -> list[int]:
+        """Tokens after which `tokens_left - 1` more suffice."""
+        return [
+            token
+            for token, after in self._after[state].items()
+            if self._distances.get(after, tokens_left) < tokens_left
+        ]
+
+    def row(self, state: Expr) -> Row:
+        tokens = [t for t, after in self._after[state].items() if after in self._distances]
+        return self._rows.pack(state, np.array(tokens, np.int32))
+
+    def example(self) -> bytes:
+        """The first, in byte order, of the shortest texts that tokens spell (Dijkstra 1959)."""
+        queue: list[tuple[int, bytes, int, Expr]] = [(0, b"", 0, self._start)]
+        serial = 0
+        done = set[Expr]()
+        while True:
+            _, text, _, state = heappop(queue)
+            if self._machine.accepts(state):
+                return text
+            if state in done:
+                continue
+            done.add(state)
+            for token, after in self._after[state].items():
+                if after in self._distances:
+                    serial += 1
+                    longer = text + (self._vocabulary.tokens[token] or b"")
+                    heappush(queue, (len(longer), longer, serial, after))
+
+    def matches(self, lead: bytes, read: Readings) -> bool:
+        """Return True if tokens spell a reading of the text after `lead`."""
+        text = lead + read.data
+        ways: dict[int, set[Expr]] = {0: {self._start}}
+        for at in range(len(text)):
+            for state in ways.pop(at, ()):
+                for spelling, length in self._spellings(text, at, read.names):
+                    for token in self._vocabulary.trie.ids(spelling).tolist():
+                        after = self._after[state].get(token)
+                        if after is not None:
+                            ways.setdefault(at + length, set()).add(after)
+        return any(self._machine.accepts(state) for state in ways.get(len(text), ()))
+
+    def _spellings(
+        self, text: bytes, at: int, names: tuple[bytes, ...]
+    ) -> Iterator[tuple[bytes, int]]:
+        """Spellings of tokens at a place of the text, and their lengths in it."""
+        for length in self._vocabulary.trie.prefixes(text, at):
+            yield text[at : at + length], length
+        for name in names:
+            if text.startswith(name, at):
+                yield mark(name.decode()), len(name)
+
+    def _explore(self, start: Expr) -> None:
+        queue = deque([start])
+        while queue:
+            state = queue.popleft()
+            if state in self._after:
+                continue
+            if self._machine.reads_capture(state) or len(self._after) >= MOST_STATES:
+                raise self._refusal()
+            reached = self._rows.reached(state)
+            states = {n: self._rows.state(n) for n in np.unique(reached.numbers).tolist()}
+            pairs = zip(reached.tokens.tolist(), reached.numbers.tolist(), strict=True)
+            self._after[state] = {token: states[number] for token, number in pairs}
+            queue.extend(states.values())
+
+    def _measure(self) -> dict[Expr, int]:
+        """Distances, backwards from the accepting states."""
+        before: dict[Expr, list[Expr]] = {}
+        for state, following in self._after.items():
+            for after in set(following.values()):
+                before.setdefault(after, []).append(state)
+        distances = {state: 0 for state in self._after if self._machine.accepts(state)}
+        queue = deque(distances)
+        while queue:
+            state = queue.popleft()
+            for earlier in before.get(state, ()):
+                if earlier not in distances:
+                    distances[earlier] = distances[state] + 1
+                    queue.append(earlier)
+        return distances
+
+    def _refusal(self) -> UnsupportedError:
+        single = {token[0] for token in self._vocabulary.tokens if token and len(token) == 1}
+        spelled = {byte for token in self._vocabulary.tokens if token for byte in token}
+        missing = bytes(sorted(spelled - single))
+        return UnsupportedError(
+            f"the vocabulary has no tokens for the single bytes {missing[:16]!r}"
+            f"{' and more' if len(missing) > 16 else ''}. For such vocabularies a source must have "
+            f"at most {MOST_STATES} states, and no open sets of keys",
+            feature="vocabulary without single bytes",
+        )
+
+
+class ListedStates:
+    """Decode states that hold the rest of the language; `lock` guards the recognizer."""
+
+    def __init__(
+        self, states: MutableMapping[Any, State], vocabulary: Vocabulary, lock: "threading.RLock"
+    ) -> None:
+        self._states, self._vocabulary, self.lock = states, vocabulary, lock
+        self._end_row = pack(sorted(vocabulary.eos_ids), vocabulary.width)
+
+    def end(self, state: State) -> State:
+        return state.end(self._end_row, self.rest(state))
+
+    def rest(self, state: State) -> Expr:
+        return state.known_rest()
+
+    def held(self) -> Held:
+        return held_rows(state.row for state in self._states.values())
+
+    def size(self) -> int:
+        return self.held().bytes
+
+    def forget(self) -> None:
+        with self.lock:
+            for state in self._states.values():
+                state.row = None
+
+
+@final
+class ExploredStates(ListedStates):
+    """The states of one constraint, from a graph built beforehand."""
+
+    def __init__(self, expr: Expr, graph: TokenGraph, rows: Rows, vocabulary: Vocabulary) -> None:
+        super().__init__({}, vocabulary, threading.RLock())
+        self._expr, self._graph, self._rows = expr, graph, rows
+
+    def start(self, lead: bytes) -> State:
+        rest = concat(literal(lead), self._expr)
+        with self.lock:
+            self._graph.include(rest)
+            return self._state(rest)
+
+    def mask(self, state: State) -> Row:
+        with self.lock:
+            if state.row is None:
+                state.row = self._graph.row(self.rest(state))
+            return state.row
+
+    def after(self, state: State, token: int) -> State | None:
+        with self.lock:
+            following = self._rows.after(self.rest(state), token)
+            if following is None or not self._graph.alive(following):
+                return None
+            return self._state(following)
+
+    def _state(self, rest: Expr) -> State:
+        found = self._states.get(rest)
+        if found is None:
+            found = self._states[rest] = State(None, 0, rest.nullable, rest)
+        return found
+
+
+_MOST_STARTS: Final = 256
+_NONE: Final = 1 << 40  # longer than any route
+_PLAIN: Final = -1  # number of these states, which kernels do not read
+
+
+@final
+class CanonicalStates(ListedStates):
+    """The canonical states of one constraint; `lock` guards the recognizer and the cutter."""
+
+    def __init__(
+        self,
+        expr: Expr,
+        machine: Derivatives,
+        rows: Rows,
+        vocabulary: Vocabulary,
+        cutter: Cutter,
+    ) -> None:
+        super().__init__(WeakValueDictionary[Spot, State](), vocabulary, cutter.lock)
+        self._expr, self._cutter = expr, cutter
+        self._routes = Routes(machine, rows, vocabulary, cutter)
+        self._spots = WeakKeyDictionary[State, Spot]()
+        self._ways = WeakKeyDictionary[State, Route]()
+        self._starts = dict[bytes, State]()
+
+    def start(self, lead: bytes) -> State:
+        with self.lock:
+            found = self._starts.get(lead)
+            if found is None:
+                spot = Spot(concat(literal(lead), self._expr), self._cutter.start, -1, "")
+                route = self._routes.route(spot)
+                if route is None:
+                    raise UnsatisfiableError(
+                        "no text of the source survives encoding and decoding: the tokenizer "
+                        "changes each text, or reads the name of a special token in it",
+                        conflict=("source", "tokenizer"),
+                    )
+                found = remember(self._starts, lead, self._state(spot, route), _MOST_STARTS)
+            return found
+
+    def mask(self, state: State) -> Row:
+        with self.lock:
+            if state.row is None:
+                tokens, _ = self._open(self._spots[state])
+                state.row = self._packed(state, tokens)
+            return state.row
+
+    def within(self, state: State, tokens_left: int) -> Row:
+        """The mask without tokens after which `tokens_left - 1` more are not enough."""
+        with self.lock:
+            needed = self.distance(state)
+            if needed > tokens_left:
+                raise too_few(tokens_left, needed)
+            tokens, lengths = self._open(self._spots[state])
+            known = np.array(self._ways[state][:1], np.int64)
+            fit = tokens[lengths < tokens_left]
+            return self._packed(state, np.union1d(fit, known))
+
+    def distance(self, state: State) -> int:
+        return 0 if state.ended else len(self._ways[state])
+
+    def after(self, state: State, token: int) -> State | None:
+        with self.lock:
+            spot = self._spots[state]
+            allowed = has(self.mask(state), token)
+            after = self._routes.following(spot, token) if allowed else None
+            if after is None:
+                return None
+            known = self._ways[state]
+            route = known[1:] if known[:1] == (token,) else self._routes.route(after)
+            return None if route is None else self._state(after, route)
+
+    def example(self) -> bytes:
+        tokens = self._vocabulary.tokens
+        route = self._ways[self.start(self._vocabulary.lead)]
+        return b"".join(tokens[token] or b"" for token in route)
+
+    def spells(self, read: Readings) -> bool:
+        """Return True if the tokenizer reproduces a text; it reads special tokens in it."""
+        text = self._vocabulary.lead + read.data
+        for name in read.names:
+            text = text.replace(name, mark(name.decode()))
+        with self.lock:
+            tokens = self._routes.encode(text)
+            if tokens is None:
+                return False
+            return self._cutter.ends(self._cutter.run(self._cutter.start, tokens, joined=False))
+
+    def forget(self) -> None:
+        super().forget()
+        with self.lock:
+            self._routes.forget()
+
+    def _state(self, spot: Spot, route: Route) -> State:
+        found = self._states.get(spot)
+        if found is None:
+            accepts = spot.rest.nullable and self._cutter.ends(spot.place)
+            found = self._states[spot] = State(None, _PLAIN, accepts, spot.rest)
+            self._spots[found] = spot
+        if len(route) < len(self._ways.get(found, (*route, -1))):
+            self._ways[found] = route
+        return found
+
+    def _open(self, spot: Spot) -> tuple[Ids, Ids]:
+        """Tokens with a route, and the shortest known length of the route after each."""
+        least = np.full(self._vocabulary.width, _NONE)
+        new = self._routes.options(spot.rest, spot.place, joined=False)
+        self._measure(least, new, spot, joined=False)
+        if self._cutter.merges(spot.token):
+            going_on = self._routes.options(spot.rest, spot.place, joined=True)
+            clashing = self._cutter.clashes(spot.token)
+            kept = least[clashing]
+            self._measure(least, going_on, spot, joined=True)
+            least[clashing] = kept
+        tokens = np.flatnonzero(least < _NONE)
+        doubtful = tokens[self._cutter.restless[tokens]] if self._cutter.restless.any() else ()
+        for token in map(int, doubtful):
+            if not self._cutter.stays(spot.place, spot.tail, token):
+                least[token] = _NONE
+        tokens = np.flatnonzero(least < _NONE)
+        return tokens, least[tokens]
+
+    def _measure(self, least: Ids, options: Options, spot: Spot, *, joined: bool) -> None:
+        least[options.tokens] = np.minimum(least[options.tokens], options.lengths)
+        for token in options.open:
+            if joined == self._cutter.joins(spot.token, token):
+                after = self._routes.following(spot, token)
+                route = None if after is None else self._routes.route(after)
+                if route is not None:
+                    least[token] = len(route)
+
+    def _packed(self, state: State, tokens: Ids) -> Row:
+        ends = np.array(sorted(self._vocabulary.eos_ids) if state.accepts else [], np.int64)
+        return pack(np.concatenate([tokens, ends]).astype(np.int32), self._vocabulary.width)

@@ -1,0 +1,314 @@
+"""Token budgets: tokens that leave room for an end."""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import cached_property, partial
+from itertools import chain
+from operator import itemgetter
+from typing import Final, final
+
+import numpy as np
+from numpy.typing import NDArray
+
+from guideway.automaton.completion_cost import MOST, Foresight
+from guideway.automaton.plain_masks import Reached, Rows
+from guideway.automaton.states import ALL, State, States
+from guideway.automaton.token_tries import Row, pack, unpack
+from guideway.constraint.canonical_paths import ListedStates, TokenGraph
+from guideway.constraint.special_tokens import Segmentation, too_few
+from guideway.language.derivative import Derivatives
+from guideway.language.nodes import Expr
+from guideway.language.shortest_string import CERTAIN, LONGEST, VAGUE, Doubts
+from guideway.vocabulary.vocabulary import Vocabulary
+
+NONE: Final = np.empty(0, np.int32)
+
+
+@final
+@dataclass(frozen=True, slots=True, eq=False)
+class Group:
+    """Tokens that lead to the same state.
+
+    `most`: number of bytes that suffice for an end after them, None if unknown. `staying` tokens
+    stay within a string, in several states.
+    """
+
+    tokens: NDArray[np.int32]
+    most: int | None
+    staying: bool = False
+
+
+@final
+class Groups:
+    """The groups of one mask. `most`: bytes that suffice after any of them, None if unknown."""
+
+    def __init__(self, each: list[Group], ways: "_Ways") -> None:
+        self.each, self._ways = each, ways
+        found = [group.most for group in each if group.most is not None]
+        self.most = max(found, default=0) if len(found) == len(each) else None
+
+    def after(self, group: Group) -> Expr:
+        return self._ways.after(group.tokens)
+
+    def without(self, token: int) -> NDArray[np.int32]:
+        others = [group.tokens for group in self.each if token not in group.tokens]
+        return np.concatenate([NONE, *others])
+
+
+@final
+class _Ways:
+    """Languages after tokens, each read from its longest known prefix."""
+
+    def __init__(
+        self, rest: Callable[[], Expr], machine: Derivatives, vocabulary: Vocabulary
+    ) -> None:
+        self._rest, self._machine, self._vocabulary = rest, machine, vocabulary
+        self._known = dict[bytes, Expr]()
+
+    def after(self, tokens: NDArray[np.int32]) -> Expr:
+        """The language after the shortest of these tokens."""
+        shortest = int(tokens[self._vocabulary.lengths[tokens].argmin()])
+        text = self._vocabulary.tokens[shortest] or b""
+        known, length = self._known, len(text)
+        if not known:  # the plain engine reads the whole text for it
+            known[b""] = self._rest()
+        while text[:length] not in known:
+            length -= 1
+        rest = known[text[:length]]
+        for place in range(length, len(text)):
+            rest = known[text[: place + 1]] = self._machine.after(rest, text[place])
+        self._machine.trust(rest)
+        return rest
+
+
+@final
+class Grouping:
+    """The groups of the masks of one constraint. Not thread safe; its owner locks."""
+
+    def __init__(
+        self, machine: Derivatives, states: States, foresight: Foresight, vocabulary: Vocabulary
+    ) -> None:
+        self._machine, self._states, self._vocabulary = machine, states, vocabulary
+        self._foresight = foresight
+        self._last: tuple[State, Groups | None] | None = None
+
+    def groups(self, state: State, tokens: int = ALL) -> Groups | None:
+        """The groups of a state's mask; None if kernels do not give them, or there are too many.
+
+        Tokens that stay within a string are grouped by state if they might need more than `tokens`.
+        """
+        if self._last is None or self._last[0] is not state:
+            self._last = state, self._grouped(state, self._foresight.staying(state))
+        groups = self._last[1]
+        if groups is not None and any(g.staying and (g.most or 0) > tokens for g in groups.each):
+            groups = self._grouped(state, [])
+            self._last = state, groups
+        return groups
+
+    def _grouped(self, state: State, staying: list[tuple[Row, int]]) -> Groups | None:
+        mask, each = self._states.mask(state).copy(), list[Group]()
+        ends = np.array(sorted(self._vocabulary.eos_ids), np.int64)
+        for row, most in sorted(staying, key=itemgetter(1)):
+            if (tokens := unpack(mask & row)).size:
+                each.append(Group(tokens.astype(np.int32), most, staying=True))
+                mask &= ~row
+        tokens = np.setdiff1d(unpack(mask), ends, assume_unique=True)
+        told = self._foresight.apart(state, tokens)
+        if told is None or len(told[1]) > MOST:
+            return None
+        codes, most = told
+        order = np.argsort(codes, kind="stable")
+        begins = np.flatnonzero(np.diff(codes[order])) + 1
+        each += [
+            Group(tokens[part].astype(np.int32), most[int(codes[part[0]])])
+            for part in np.split(order, begins)
+            if part.size
+        ]
+        rest = partial(self._states.rest, state)  # no reference to `self`
+        return Groups(each, _Ways(rest, self._machine, self._vocabulary))
+
+
+_MORE: Final = 16  # tokens kept in reserve if a key or an item may have to differ from earlier ones
+_MANY: Final = 512  # tokens tried one by one near the end of a budget: 30 to 450 ms in all
+_FEW: Final = 64  # tokens tried one by one: a millisecond each
+
+
+@final
+class Closing:
+    """Token limits of one constraint. Not thread safe; its owner locks."""
+
+    def __init__(
+        self,
+        machine: Derivatives,
+        states: States | ListedStates,
+        rows: Rows,
+        vocabulary: Vocabulary,
+        graph: TokenGraph | None,
+    ) -> None:
+        self._machine, self._states, self._rows, self._graph = machine, states, rows, graph
+        self._vocabulary, self._doubts = vocabulary, Doubts()
+        self._ends = sorted(vocabulary.eos_ids)
+        self._foresight: Foresight | None = None
+        self._grouping: Grouping | None = None
+        if isinstance(states, States) and graph is None:
+            self._foresight = Foresight(states)
+            self._grouping = Grouping(machine, states, self._foresight, vocabulary)
+
+    @cached_property
+    def _segmentation(self) -> Segmentation:
+        return Segmentation(self._vocabulary)
+
+    def distance(self, rest: Expr) -> int:
+        if self._graph is not None:
+            return self._graph.distance(rest)
+        return self._segmentation.fewest(self._machine.hoped(rest)) or 0
+
+    def fits(self, rest: Expr, tokens: int) -> bool:
+        """Return True if `tokens` suffice for `rest`."""
+        if self._graph is None:
+            # A token has between 1 and `longest` bytes, which mostly decides.
+            length = self._machine.shortest_length(rest)
+            if length > LONGEST:
+                return False
+            if length <= tokens or length > tokens * self._vocabulary.longest:
+                return length <= tokens
+            parts = self._segmentation.in_parts(self._machine.hoped(rest))
+            if parts is not None and parts <= tokens:
+                return True
+        return self.distance(rest) <= tokens
+
+    def reaches(self, state: State, tokens: int) -> bool:
+        """Return True if `tokens` suffice after `state`, mostly from a bound in bytes.
+
+        Exact distances for each token of new schemas took 364 us a token, with the bound 134.
+        """
+        bytes_ = None if self._foresight is None else self._foresight.at_most(state)
+        if bytes_ is not None and bytes_ <= tokens:
+            return True
+        return self.fits(self._states.rest(state), tokens)
+
+    def without(self, state: State, token: int) -> Row | None:
+        """The mask without the group of `token`; None if the groups are unknown."""
+        if self._grouping is None or state.ended or not self._states.rest(state).looks:
+            return None
+        groups = self._grouping.groups(state, -1)  # no bound: split strings, too
+        return None if groups is None else self._packed(state, groups.without(token))
+
+    def within(self, state: State, mask: Row, tokens_left: int) -> Row:
+        """The tokens of a mask after which `tokens_left - 1` suffice."""
+        if state.enough == ALL and self._foresight is not None:
+            bytes_ = self._foresight.enough(state)
+            state.enough = ALL if bytes_ is None else bytes_ + 1
+        if tokens_left >= state.enough:
+            return mask
+        if not self.reaches(state, tokens_left):
+            raise too_few(tokens_left, self.distance(self._states.rest(state)))
+        groups = None if self._grouping is None else self._grouping.groups(state, tokens_left - 1)
+        if groups is None:
+            near = self.reaches(state, tokens_left // 4)
+            return halved(state, mask, tokens_left, self.row, also_half=near)
+        if groups.most is not None:
+            state.enough = min(state.enough, groups.most + 1)
+        return mask if tokens_left >= state.enough else self._row_of(state, groups, tokens_left)
+
+    def _row_of(self, state: State, groups: Groups, tokens_left: int) -> Row:
+        left = tokens_left - 1
+        fit = [g.tokens for g in groups.each if self._fits(g, groups, left)]
+        if not (fit or state.accepts):
+            rest = self._states.rest(state)
+            fit = [np.array(self._first(rest, tokens_left), np.int32)]
+            if not set(fit[0].tolist()) <= {t for g in groups.each for t in g.tokens.tolist()}:
+                # as after an item that must differ from others
+                fit = [min(groups.each, key=lambda group: self._length(group, groups)).tokens]
+        return self._packed(state, np.concatenate([NONE, *fit]))
+
+    def _packed(self, state: State, tokens: "NDArray[np.int32]") -> Row:
+        ends = np.array(self._ends if state.accepts else [], np.int32)
+        return pack(np.concatenate([tokens, ends]), self._vocabulary.width)
+
+    def row(self, state: State, tokens_left: int) -> Row:
+        """The tokens after which `tokens_left - 1` suffice, by the plain engine.
+
+        If the distance depends on the keys or items in a token, and 16 more tokens might not
+        suffice, up to 512 tokens are tried one by one, and others are excluded.
+        """
+        rest = self._states.rest(state)
+        needed = self.distance(rest)
+        if self._graph is not None:
+            tokens = self._graph.within(rest, tokens_left)
+            return self._rows.pack(rest, np.array(tokens, np.int32))
+        reached = self._rows.reached(rest)
+        numbers = np.unique(reached.numbers)
+        fit = [n for n in numbers.tolist() if self.fits(self._rows.state(n), tokens_left - 1)]
+        vague = [n for n in fit if not self._surely_fits(self._rows.state(n), tokens_left - 1)]
+        if len(fit) == len(numbers) and not reached.unsure.size and not vague:
+            return self._rows.pack(rest, reached.tokens)
+        sure = reached.tokens[np.isin(reached.numbers, [n for n in fit if n not in vague])]
+        asked = [*reached.unsure.tolist(), *self._doubtful(reached, vague)]
+        asked += self._by_key(reached, {*numbers.tolist()} - {*fit})
+        stepped = [(t, self._rows.after(rest, t)) for t in asked]
+        more = [t for t, s in stepped if s is not None and self.fits(s, tokens_left - 1)]
+        if not (sure.size or more or needed == 0):
+            more = self._first(rest, tokens_left)
+        return self._rows.pack(rest, np.concatenate([sure, np.array(more, np.int32)]))
+
+    def _first(self, rest: Expr, tokens_left: int) -> list[int]:
+        """The first token of a text that suffices, for whose rest enough is known to be left.
+
+        Without it a bound found in a hurry may be smaller than that after each token.
+        """
+        if self.distance(rest) > tokens_left:
+            self._machine.think_again()
+        text = self._machine.hoped(rest)
+        self._machine.learn(rest, text)
+        return self._segmentation.first(text)
+
+    def _fits(self, group: Group, groups: Groups, tokens: int) -> bool:
+        if group.most is not None and group.most <= tokens:
+            return True
+        return self.fits(groups.after(group), tokens)
+
+    def _length(self, group: Group, groups: Groups) -> int:
+        return self.distance(groups.after(group)) if group.most is None else group.most
+
+    def _surely_fits(self, rest: Expr, tokens: int) -> bool:
+        """Return True if `rest` fits exactly, or with tokens in reserve."""
+        doubt = CERTAIN if rest.looks else self._doubts.of(rest)
+        return doubt == CERTAIN or (doubt == VAGUE and self.fits(rest, tokens - _MORE))
+
+    def _doubtful(self, reached: Reached, numbers: list[int]) -> list[int]:
+        """The tokens that lead to these states, nearest to the end first."""
+        states = {n: self._machine.shortest_length(self._rows.state(n)) for n in numbers}
+        first = sorted(numbers, key=states.__getitem__)
+        tokens = [reached.tokens[reached.numbers == n].tolist() for n in first]
+        return [*chain.from_iterable(tokens)][:_MANY]
+
+    def _by_key(self, reached: Reached, numbers: set[int]) -> list[int]:
+        """A few tokens that begin a key or an item: distances behind them depend on the token."""
+        states = {n: self._rows.state(n) for n in numbers}
+        into = [n for n, s in states.items() if self._depends_on_token(s)]
+        tokens = reached.tokens[np.isin(reached.numbers, into)]
+        return tokens.tolist() if len(tokens) <= _FEW else []
+
+    def _depends_on_token(self, rest: Expr) -> bool:
+        """Return True if the distance may depend on the text of the last token."""
+        if rest.looks:
+            return self._machine.reads_capture(rest)
+        return self._doubts.of(rest) != CERTAIN
+
+
+def halved(
+    state: State, mask: Row, tokens_left: int, row: Callable[[State, int], Row], *, also_half: bool
+) -> Row:
+    """Return `row(state, tokens_left)`, and remember the limit if it is the whole mask.
+
+    With `also_half`, half of the limit is tried first, so that a falling limit needs few searches.
+    """
+    if also_half and np.array_equal(row(state, tokens_left // 2), mask):
+        state.enough = tokens_left // 2
+        return mask
+    found = row(state, tokens_left)
+    if np.array_equal(found, mask):
+        state.enough = tokens_left
+        return mask
+    return found

@@ -1,0 +1,367 @@
+"""Compilation of sources to constraints."""
+
+import logging
+import sys
+import threading
+from collections.abc import Callable
+from functools import reduce
+from threading import Lock
+from time import perf_counter
+from typing import Final, TypeAlias, TypeVar, final
+
+from guideway.automaton.lexer_dfa import shared_lexicon
+from guideway.automaton.plain_masks import Rows
+from guideway.chat.parts import check_levels, parts_of
+from guideway.constraint.canonical_paths import TokenGraph
+from guideway.constraint.comparison import conflict, placed, undecided
+from guideway.constraint.compiled import CompiledConstraint
+from guideway.constraint.lowering import lower_source
+from guideway.constraint.pattern_intersections import Trials, trials, wide_part
+from guideway.constraint.special_tokens import checked_lead, resolve
+from guideway.errors import GuidewayError, LimitError, ModelError, SourceError, UnsatisfiableError
+from guideway.json_schema.source import JsonSchema, check_keywords
+from guideway.json_schema.text import pause, resume
+from guideway.language.budget import Budget, Meter
+from guideway.language.derivative import Derivatives
+from guideway.language.expr import concat, literal
+from guideway.language.finite_languages import Decisions
+from guideway.language.fuel import metered
+from guideway.language.nodes import And, Expr, Not
+from guideway.language.shortest_string import LONGEST
+from guideway.language.special_tokens import shown
+from guideway.sources.mistakes import vocabulary_of
+from guideway.sources.sources import Source, source
+from guideway.vocabulary.backend import Backend, fast_backend
+from guideway.vocabulary.canonical.tokens import Cutter
+from guideway.vocabulary.tokenizer_json import read_table
+from guideway.vocabulary.vocabulary import Vocabulary
+
+_MOST: Final = 4
+
+_made: list[tuple[object, Vocabulary, Cutter]] = []  # held, so that ids are not reused
+_lock: Final = Lock()
+
+
+def cutter_of(tokenizer: object, vocabulary: Vocabulary) -> Cutter:
+    """Cutter of a fast tokenizer of transformers, or a `tokenizers.Tokenizer`."""
+    if isinstance(tokenizer, bool):
+        raise SourceError(
+            f"canonical is {tokenizer}: guideway.compile needs the tokenizer of the vocabulary, or "
+            "None"
+        )
+    library = sys.modules.get("tokenizers")  # if it is not loaded, nothing is of its classes
+    own = library is not None and isinstance(tokenizer, library.Tokenizer)
+    inner = tokenizer if own else fast_backend(tokenizer)
+    with _lock:
+        for known, own, cutter in _made:
+            if known is inner and own == vocabulary:
+                return cutter
+        cutter = _cutter(Backend.of(inner), vocabulary)
+        _made.append((inner, vocabulary, cutter))
+        del _made[:-_MOST]
+    return cutter
+
+
+def _cutter(backend: Backend, vocabulary: Vocabulary) -> Cutter:
+    spelled = read_table(backend).tokens
+    for token, (own, other) in enumerate(zip(spelled, vocabulary.tokens, strict=False)):
+        if own is not None and other is not None and own != other:
+            raise ModelError(
+                f"the tokenizer does not belong to the vocabulary: token {token} is {own!r} in the "
+                f"tokenizer, and {other!r} in the vocabulary"
+            )
+    return Cutter.of(backend, vocabulary.tokens)
+
+
+logger: Final = logging.getLogger(__name__)
+Told = TypeVar("Told")
+Parts: TypeAlias = tuple[Source, Vocabulary, Budget, Cutter | None]
+
+_DEFAULT: Final = Budget.default()
+_DEAR: Final = 5  # weight of slow searches: 400,000 parts took 2.8 to 4.7 s
+
+
+@final
+class Key:
+    """Cache key of a constraint, hashed once: hashing takes half of a look-up."""
+
+    __slots__ = ("_hash", "parts")
+
+    def __init__(self, parts: Parts) -> None:
+        self.parts, self._hash = parts, hash(parts)
+
+    def __hash__(self) -> int:
+        return self._hash
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Key) and self.parts == other.parts
+
+
+@final
+class Remembered:
+    """A bounded LRU dictionary, thread safe; `hits` and `misses` count look-ups.
+
+    Constraints grow while they are used, so their sizes are measured again now and then. Those of
+    galleries that only they use are counted once.
+    """
+
+    def __init__(self, most: int, most_bytes: int) -> None:
+        self.most, self.most_bytes = most, most_bytes
+        self.hits = self.misses = 0
+        self._sizes: dict[Key, int] = {}  # when last measured
+        # Not an OrderedDict, which hashes each key again when it grows.
+        self._kept: dict[Key, CompiledConstraint] = {}
+        self._lock = threading.Lock()
+
+    def __len__(self) -> int:
+        return len(self._kept)
+
+    def bytes(self) -> int:
+        with self._lock:
+            return sum(value.size() for value in self._kept.values()) + self._left_behind()
+
+    def get(self, key: Key) -> CompiledConstraint | None:
+        with self._lock:
+            found = self._kept.get(key)
+            if found is None:
+                self.misses += 1
+                return None
+            self.hits += 1
+            self._kept[key] = self._kept.pop(key)
+            if self.hits % self.most == 0:
+                self._sizes = {kept: value.size() for kept, value in self._kept.items()}
+                self._shrink()
+            return found
+
+    def put(self, key: Key, value: CompiledConstraint) -> None:
+        with self._lock:
+            used = next(reversed(self._kept), key)  # it may have grown since
+            self._kept.pop(key, None)
+            self._kept[key] = value
+            for last in (used, key):
+                self._sizes[last] = self._kept[last].size()
+            self._shrink()
+
+    def clear(self) -> None:
+        with self._lock:
+            self._kept.clear()
+            self._sizes.clear()
+            self.hits = self.misses = 0
+
+    def _shrink(self) -> None:
+        while len(self._kept) > 1 and (len(self._kept) > self.most or self._is_large()):
+            dropped = next(iter(self._kept))
+            del self._kept[dropped], self._sizes[dropped]
+
+    def _is_large(self) -> bool:
+        return sum(self._sizes.values()) + self._left_behind() > self.most_bytes
+
+    def _left_behind(self) -> int:
+        galleries = {value.gallery for value in self._kept.values()}
+        return sum(one.left_behind for one in galleries if one is not None)
+
+
+remembered: Final = Remembered(64, 512 << 20)
+"""The least recently used constraints are dropped first."""
+
+
+def compile(  # noqa: A001  the contract fixes the name
+    source_or_type: object,
+    vocabulary: Vocabulary,
+    budget: Budget | None = None,
+    *,
+    canonical: object = None,
+) -> CompiledConstraint:
+    """Compile a source for a vocabulary.
+
+    Example:
+        >>> import guideway as gw
+        >>> vocabulary = gw.Vocabulary([bytes([b]) for b in range(256)])
+        >>> gw.compile(gw.Choice(["yes", "no"]), vocabulary).matches("no")
+        True
+
+        Canonical tokens of a tokenizer that merges "a" and "b":
+
+        >>> from tokenizers import Tokenizer, decoders, models
+        >>> own = Tokenizer(models.BPE({"a": 0, "b": 1, "ab": 2}, [("a", "b")]))
+        >>> own.decoder = decoders.Fuse()
+        >>> vocabulary = gw.Vocabulary([b"a", b"b", b"ab", None], eos_ids={3})
+        >>> constraint = gw.compile(gw.Regex("a?b"), vocabulary, canonical=own)
+        >>> constraint.mask(constraint.start()).tolist()  # "b" and "ab"; no "a"
+        [6]
+
+    Args:
+        source_or_type: a source (`Regex`, `Choice`, `JsonSchema`, `Text`, or a combination), a
+            string (a literal), or a Python type (the JSON texts of its values).
+        vocabulary: the tokens of the model.
+        budget: limits of work and memory; `Budget.default()` if not given.
+        canonical: the tokenizer of the vocabulary (of transformers, or a `tokenizers.Tokenizer`).
+            The constraint then allows only the token sequence that the tokenizer produces for the
+            text (with the lead of `start`). It rejects texts that the tokenizer changes, or in
+            which the tokenizer reads the name of a special token.
+
+    Raises:
+        SourceError: the source is not well formed.
+        UnsupportedError: a part of the source, named in the message, cannot be enforced exactly.
+        UnsatisfiableError: no text satisfies the source, or the vocabulary can spell none.
+        LimitError: the compilation exceeds the budget.
+        ModelError: the vocabulary has no tokens.
+    """
+    paused = pause()
+    try:
+        return _remembered(source_or_type, vocabulary, budget, canonical)
+    finally:
+        resume(paused)
+
+
+def _remembered(
+    source_or_type: object, vocabulary: Vocabulary, budget: Budget | None, canonical: object
+) -> CompiledConstraint:
+    if not isinstance(vocabulary, Vocabulary):  # pyright: ignore[reportUnnecessaryIsInstance]
+        raise SourceError(
+            f"vocabulary must be a guideway.Vocabulary, not {type(vocabulary).__name__}"
+            f"{vocabulary_of(vocabulary)}"
+        )
+    if not vocabulary.width:
+        raise ModelError("the vocabulary has no tokens")
+    limits = _DEFAULT if budget is None else budget
+    if not isinstance(limits, Budget):  # pyright: ignore[reportUnnecessaryIsInstance]
+        raise SourceError(f"budget must be a guideway.Budget, not {type(limits).__name__}")
+    cutter = None if canonical is None else cutter_of(canonical, vocabulary)
+    what = source(source_or_type)
+    check_levels(what)
+    parts = what, vocabulary, limits, cutter
+    key = Key(parts)
+    made = remembered.get(key)
+    if made is None:
+        began = perf_counter()
+        try:
+            made = _compile(*parts)
+        except GuidewayError as error:
+            if isinstance(error, LimitError):
+                raise placed(what, error) from None
+            raise
+        logger.debug("compiled %s in %.3f s", type(what).__name__, perf_counter() - began)
+        made.made_from(what, (_compiled_again, (what, vocabulary, limits, canonical)))
+        remembered.put(key, made)
+    return made
+
+
+def _compiled_again(
+    what: Source, vocabulary: Vocabulary, budget: Budget, canonical: object
+) -> CompiledConstraint:
+    return compile(what, vocabulary, budget, canonical=canonical)
+
+
+def _compile(
+    what: Source, vocabulary: Vocabulary, budget: Budget, cutter: Cutter | None
+) -> CompiledConstraint:
+    meter = Meter(budget)
+    resolved = resolve(what, vocabulary)
+    spelled = resolved.vocabulary
+    _check_keywords(resolved.source)
+    with metered(meter.tick, fresh=True):
+        expr = lower_source(resolved.source, Decisions(meter.tick))
+        machine = Derivatives(expr, spelled.spellable, meter.tick)
+        machine.living.least.consulted = shared_lexicon(spelled.spellable)
+        # `has_text` lowers the parts that it needs.
+        lives = _told(resolved.source, lambda: machine.has_text(expr))
+        if not lives:
+            raise _unsatisfiable(resolved.source, expr, meter)
+        machine.settle()
+    checked_lead(None, spelled)
+    graph = None
+    if not spelled.closed and cutter is None:
+        start = concat(literal(vocabulary.lead), expr)
+        graph = TokenGraph(start, machine, Rows(machine, spelled, budget), spelled)
+    made = CompiledConstraint(
+        expr,
+        machine,
+        vocabulary,
+        budget,
+        graph,
+        spelled=spelled,
+        names=resolved.names,
+        cutter=cutter,
+    )
+    if cutter is None and (expr.looks or isinstance(expr, And | Not)):
+        # The mask of an intersection may take too long. Raise that error now.
+        with metered(meter.tick):
+            _told(resolved.source, lambda: made.mask(made.start()))
+    if cutter is None and expr.regular:
+        _try_wide(expr, machine, vocabulary, budget, meter)
+    if isinstance(resolved.source, JsonSchema) and spelled.closed:
+        tried = trials(resolved.source)
+        _try_parts(tried, (expr, machine), vocabulary, budget, meter)
+    meter.release()
+    machine.trim()
+    return made
+
+
+def _check_keywords(what: Source) -> None:
+    """Warn of keywords without effect in the schemas of a source."""
+    held: dict[int, Source] = {id(what): what}
+    while held:
+        for schema in held.values():
+            if isinstance(schema, JsonSchema):
+                check_keywords(schema.value)
+        held = {id(part): part for each in held.values() for part in parts_of(each)}
+
+
+def _told(what: Source, ask: Callable[[], Told]) -> Told:
+    """Return `ask()`. If its search takes too long, name the two intersected parts."""
+    try:
+        return ask()
+    except LimitError as error:
+        raise undecided(what, error) from None
+
+
+def _try_wide(
+    expr: Expr, machine: Derivatives, vocabulary: Vocabulary, budget: Budget, meter: Meter
+) -> None:
+    """Compute a mask of a very wide alternative, each of whose states may have all branches."""
+    part = wide_part(expr)
+    if part is None:
+        return
+    made = CompiledConstraint(part, machine, vocabulary, budget)
+    with metered(lambda parts: meter.tick(parts * _DEAR)):
+        made.mask(made.start())
+
+
+def _try_parts(
+    tried: Trials,
+    whole: tuple[Expr, Derivatives],
+    vocabulary: Vocabulary,
+    budget: Budget,
+    meter: Meter,
+) -> None:
+    """Compute masks of the intersections at the places `tried`, which may take too long."""
+    for place, part, behind in tried:
+        try:
+            with metered(lambda parts: meter.tick(parts * _DEAR)):
+                expr, machine = whole
+                if part is not None:
+                    expr = lower_source(part, Decisions(meter.tick))
+                    machine = Derivatives(expr, vocabulary.spellable, meter.tick)
+                inside = reduce(machine.after, behind, expr)
+                made = CompiledConstraint(inside, machine, vocabulary, budget)
+                made.mask(made.start())
+                _try_wide(inside, machine, vocabulary, budget, meter)
+        except LimitError as error:
+            raise error.at(
+                place(),
+                "the intersection of the patterns of strings or keys takes more than "
+                f"{error.given} parts of automata",
+            ) from None
+        except GuidewayError:  # a part without references, or without an instance
+            continue
+
+
+def _unsatisfiable(what: Source, expr: Expr, meter: Meter) -> UnsatisfiableError:
+    anything = Derivatives(expr, fuel=meter.tick)
+    if anything.has_text(expr):
+        why = "the vocabulary cannot spell any text of the source"
+        if anything.shortest_length(expr) <= LONGEST:
+            why += f", such as {shown(anything.shortest(expr))!r}"
+        return UnsatisfiableError(why, conflict=("source", "vocabulary"))
+    return conflict(what, Decisions(meter.tick))

@@ -1,1 +1,0 @@
-"""Compiled constraints for decoding loops: start, mask, advance, accepts. No torch."""

@@ -1,0 +1,1 @@
+"""Context-free grammars: GBNF, Lark, the shipped grammars."""

@@ -1,0 +1,1 @@
+"""Lark grammars as Lark reads them: loader, LALR table, lexer, indentation."""

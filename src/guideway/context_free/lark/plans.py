@@ -1,0 +1,630 @@
+"""Lark's LALR automaton, and the proof that each of its stacks can end."""
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from functools import cached_property
+from heapq import heapify, heappop, heappush
+from itertools import chain
+from typing import Final, TypeAlias, final
+
+from guideway.context_free.lark.errors import END, Indentation, LarkGrammar, LarkTable, Production
+from guideway.errors import LimitError
+from guideway.language.fuel import spend
+from guideway.language.pushdown import Frame
+
+LONGEST: Final = 1 << 20  # characters of the shortest text, which must be constructible
+REMEMBERED: Final = 100_000  # cached answers, cleared when full
+_REDUCTION: Final = 10  # fuel of a reduction: each takes 10 µs
+
+_Spot: TypeAlias = tuple[int, int]  # a state on some stack, and its margin
+
+
+@final
+class Automaton:
+    """LALR automaton over interned stacks; `start` is the initial stack.
+
+    `widths` gives the fewest characters of each terminal; `lines` the newline, indent and dedent
+    terminals of an indented grammar.
+    """
+
+    def __init__(
+        self,
+        table: LarkTable,
+        start: str,
+        widths: Mapping[str, int],
+        lines: tuple[str, str, str] | None = None,
+    ) -> None:
+        self.table, self._start, self._widths, self._lines = table, start, widths, lines
+        self._fed: dict[tuple[Frame, str, int | None], Frame | None] = {}
+        self._ended: dict[Frame, bool] = {}
+        self._stepped: dict[tuple[Frame, int], tuple[Frame, int]] = {}
+        self._rests_in: dict[int, _Rests] = {}
+        self.start = Frame(table.start, None, 0)
+
+    def feed(self, stack: Frame, terminal: str, margin: int | None = None) -> Frame | None:
+        """The stack after a terminal, None if there is no action; `margin` replaces the margin."""
+        key = stack, terminal, margin
+        if key not in self._fed:
+            if len(self._fed) > REMEMBERED:
+                self._fed.clear()
+            top = self._reduced(stack, terminal)
+            shifted = None if top is None else self.table.shifts[top.state].get(terminal)
+            self._fed[key] = None if top is None or shifted is None else top.push(shifted, margin)
+        return self._fed[key]
+
+    def ends(self, stack: Frame) -> bool:
+        """Return True if the automaton accepts at the end of the text."""
+        found = self._ended.get(stack)
+        if found is None:
+            if len(self._ended) > REMEMBERED:
+                self._ended.clear()
+            top = self._reduced(stack, END)
+            found = self._ended[stack] = top is not None and top.state == self.table.end
+        return found
+
+    def terminals(self, state: int) -> list[str]:
+        """The terminals with an action in a state, without END."""
+        return self.table.named(self.table.wanted[state])
+
+    def _reduced(self, stack: Frame, terminal: str) -> Frame | None:
+        """Apply all reductions before a terminal; None if they never end."""
+        seen: set[Frame] = set()
+        table, lowest = self.table, stack.depth
+        while True:
+            number = table.reductions[stack.state].get(terminal)
+            if number is None:
+                return stack
+            spend(1)
+            stack, depth = self._step(stack, number)
+            lowest = min(lowest, depth)
+            if terminal == END and stack.state == table.end:
+                return stack
+            # Reductions that repeat a stack, or only grow it, never end.
+            if stack in seen or stack.depth - lowest > len(table.shifts):
+                return None
+            seen.add(stack)
+
+    def _step(self, stack: Frame, number: int) -> tuple[Frame, int]:
+        """Apply one reduction: the new stack and the lowest depth that was read."""
+        key = stack, number
+        found = self._stepped.get(key)
+        if found is None:
+            if len(self._stepped) > REMEMBERED:
+                self._stepped.clear()
+            spend(_REDUCTION)
+            production = self.table.productions[number]
+            below = stack.under(len(production.symbols))
+            reduced = below.push(self.table.gotos[below.state][production.rule])
+            found = self._stepped[key] = reduced, below.depth
+        return found
+
+    @property
+    def total(self) -> bool:
+        """Return True if every rule has a text, so every stack can be completed."""
+        known = self._rests(0).rules.keys() | self._widths.keys()
+        productions = self.table.productions
+        rules = known.issuperset(each.rule for each in productions)
+        return rules and known.issuperset(chain.from_iterable(e.symbols for e in productions))
+
+    def needs(self, stack: Frame) -> int | None:
+        """Lower bound of the characters to the end of the text, None if there is no completion."""
+        todo = [stack]
+        while todo:
+            frame = todo[-1]
+            if frame.below is None or (frame.state, frame.margin) in frame.below.needs:
+                todo.pop()
+            else:
+                todo += self._need(frame, frame.below)
+        if stack.below is None:
+            return self._rests(0).rules.get(self._start)
+        return stack.below.needs[stack.state, stack.margin]
+
+    def _rests(self, margin: int) -> "_Rests":
+        """Bounds of rules and productions for lines with this margin."""
+        found = self._rests_in.get(margin)
+        if found is None:
+            widths = dict(self._widths)
+            if self._lines is not None:
+                widths[self._lines[0]] += margin
+            found = self._rests_in[margin] = _Rests(self.table.productions, widths, self._lines)
+        return found
+
+    def _need(self, frame: Frame, below: Frame) -> Sequence[Frame]:
+        """Store the bound of a stack, or return the stacks that have to be computed first.
+
+        Left-recursive rules lead to more states on the same stack: the shortest path among these
+        (Dijkstra 1959), from its ends, settles all. One by one, 100 nested rules took 3.4 s a mask.
+        """
+        first, plain = (frame.state, frame.margin), self._lines is None
+        missing: list[Frame] = []
+        queue: list[tuple[int, _Spot]] = []
+        before: dict[_Spot, list[tuple[int, _Spot]]] = {first: []}
+        todo = [first]
+        for spot in todo:  # grows while we go
+            spend(1)
+            if plain and spot in below.needs:
+                known = below.needs[spot]
+                queue += [] if known is None else [(known, spot)]
+                continue
+            if spot[0] == self.table.end and below is self.start:
+                queue.append((0, spot))
+            for rest, under, after in self._completed(spot, below):
+                if under is below:
+                    todo += [] if after in before else [after]
+                    before.setdefault(after, []).append((max(rest, 0), spot))
+                elif after not in under.needs:
+                    missing.append(under.push(*after))
+                elif (need := under.needs[after]) is not None:
+                    queue.append((rest + need, spot))
+        if not missing:
+            found = _nearest(queue, before)
+            # Block ends subtract and bounds are clamped: in indented grammars settle only `first`.
+            for spot in todo if plain else (first,):
+                below.needs[spot] = max(found[spot], 0) if spot in found else None
+        return missing
+
+    def _completed(self, spot: _Spot, below: Frame) -> Iterator[tuple[int, Frame, _Spot]]:
+        """Remaining characters of each item of a state, and the stack and goto after it."""
+        state, margin = spot
+        rests = self._rests(margin)
+        for number, read in self.table.kernels[state]:
+            rest = rests.behind[number][read]
+            if rest is not None:
+                under = below.under(read - 1)
+                if rests.closing[number][read]:
+                    rest += under.margin - margin
+                after = self.table.gotos[under.state][self.table.productions[number].rule]
+                yield rest, under, (after, under.margin)
+
+
+def _nearest(
+    queue: list[tuple[int, _Spot]], before: Mapping[_Spot, Iterable[tuple[int, _Spot]]]
+) -> dict[_Spot, int]:
+    """Distances of all spots to the nearest end, from the distances of the ends in `queue`."""
+    heapify(queue)
+    found: dict[_Spot, int] = {}
+    while queue:
+        far, spot = heappop(queue)
+        if spot not in found:
+            found[spot] = far
+            for more, other in before[spot]:
+                if other not in found:
+                    heappush(queue, (far + more, other))
+    return found
+
+
+def least_texts(productions: Sequence[Production], widths: Mapping[str, int]) -> dict[str, int]:
+    """The fewest characters of each rule that has a text."""
+    return {rule: length for rule, (length, _) in briefest_texts(productions, widths).items()}
+
+
+def briefest_texts(
+    productions: Sequence[Production], widths: Mapping[str, int]
+) -> dict[str, tuple[int, int]]:
+    """The fewest characters of each rule and the production that gives them (Knuth 1977).
+
+    The order is bottom-up: a rule comes after the rules of its production.
+    """
+    waiting: dict[str, list[int]] = {}
+    missing: list[int] = []
+    queue: list[tuple[int, str, int]] = []
+    lengths: list[int] = []
+    for number, production in enumerate(productions):
+        length = unknown = 0
+        for symbol in production.symbols:
+            if symbol in widths:
+                length += widths[symbol]
+            else:
+                unknown += 1
+                if symbol in waiting:
+                    waiting[symbol].append(number)
+                else:
+                    waiting[symbol] = [number]
+        missing.append(unknown)
+        lengths.append(length)
+        if not unknown:
+            queue.append((length, production.rule, number))
+    heapify(queue)
+    found: dict[str, tuple[int, int]] = {}
+    while queue:
+        length, rule, number = heappop(queue)
+        if rule in found:
+            continue
+        found[rule] = length, number
+        for after in waiting.get(rule, ()):
+            missing[after] -= 1
+            lengths[after] += length
+            if not missing[after] and productions[after].rule not in found:
+                heappush(queue, (lengths[after], productions[after].rule, after))
+    return found
+
+
+def check_length(rule: str, needed: int) -> None:
+    """Raise LimitError if the shortest text of a rule is too long."""
+    if needed > LONGEST:
+        raise LimitError(
+            f"the shortest text of the rule {rule!r} has at least {needed} characters; at most "
+            f"{LONGEST} are allowed",
+            limit="characters of the shortest text",
+            given=LONGEST,
+            needed=needed,
+        )
+
+
+@final
+class _Rests:
+    """The fewest characters of each rule (`rules`) and of each rest of a production."""
+
+    def __init__(
+        self,
+        productions: Sequence[Production],
+        widths: Mapping[str, int],
+        lines: tuple[str, str, str] | None,
+    ) -> None:
+        self._productions, self._widths, self._lines = productions, widths, lines
+        self.rules = least_texts(productions, widths)
+
+    @cached_property
+    def behind(self) -> Sequence[Sequence[int | None]]:
+        """For each production, the characters needed after each number of symbols."""
+        return [_behind(each.symbols, self.rules, self._widths) for each in self._productions]
+
+    @cached_property
+    def closing(self) -> Sequence[Sequence[bool]]:
+        """For each production, True after each number of symbols if the rest ends an open block."""
+        return [_closing(each.symbols, self._lines) for each in self._productions]
+
+
+def _behind(
+    symbols: Sequence[str], rules: Mapping[str, int], widths: Mapping[str, int]
+) -> list[int | None]:
+    rests: list[int | None] = [0]
+    for symbol in reversed(symbols):
+        width, rest = widths.get(symbol, rules.get(symbol)), rests[-1]
+        rests.append(None if width is None or rest is None else width + rest)
+    return rests[::-1]
+
+
+def _closing(symbols: Sequence[str], lines: tuple[str, str, str] | None) -> list[bool]:
+    open_, found = 0, [False]
+    for symbol in reversed(symbols):
+        if lines is not None:
+            open_ += (symbol == lines[2]) - (symbol == lines[1])
+        found.append(open_ > 0)
+    return found[::-1]
+
+
+@final
+class Blocks:
+    """Blocks, lines and brackets in rules; `least` gives the fewest terminals of each rule."""
+
+    def __init__(
+        self, lines: Indentation, productions: Sequence[Production], least: Mapping[str, int]
+    ) -> None:
+        self._productions, self._least = productions, least
+        self._newline, self._indent, self._dedent = lines.newline, lines.indent, lines.dedent
+        self._opening, self._closing, self._items = lines.opening, lines.closing, lines.items
+        self._having: dict[str, list[Production]] = {}
+        for each in productions:
+            for symbol in each.symbols:
+                self._having.setdefault(symbol, []).append(each)
+
+    def hold(self) -> bool:
+        """Return True if every completion can be written in lines."""
+        lined, ended = self._lined(), self._ended()
+        marked = self._opening | self._closing | self._items | {self._indent, self._dedent}
+        some = (each.symbols for each in self._productions if not marked.isdisjoint(each.symbols))
+        return all(self._is_written(symbols, lined, ended) for symbols in some)
+
+    def _lined(self) -> set[str]:
+        """The symbols that may contain a newline, or the beginning or end of a block."""
+        found = {self._newline, self._indent, self._dedent, *self._items}
+        todo = [*found]
+        while todo:
+            for each in self._having.get(todo.pop(), ()):
+                if each.rule not in found:
+                    found.add(each.rule)
+                    todo.append(each.rule)
+        return found
+
+    def _ended(self) -> set[str]:
+        """The symbols whose nonempty texts all end with a line."""
+        found, todo = {*self._least, self._newline, self._dedent}, [*self._productions]
+        while todo:
+            each = todo.pop()
+            if each.rule in found and not self._ends(each.symbols, found, True):
+                found.remove(each.rule)
+                todo += self._having.get(each.rule, ())
+        return found
+
+    def _ends(self, symbols: Sequence[str], ended: set[str], empty: bool) -> bool:
+        """Return True if the texts of symbols end with a line, or are empty and `empty` is True."""
+        for symbol in reversed(symbols):
+            if symbol not in ended:
+                return False
+            if self._least.get(symbol, 1):
+                return True
+        return empty
+
+    def _is_written(self, symbols: Sequence[str], lined: set[str], ended: set[str]) -> bool:
+        brackets, blocks = 0, 0
+        for place, symbol in enumerate(symbols):
+            brackets += (symbol in self._opening) - (symbol in self._closing)
+            blocks += (symbol == self._indent or symbol in self._items) - (symbol == self._dedent)
+            if brackets < 0 or blocks < 0 or (brackets and symbol in lined):
+                return False
+            if symbol == self._indent and symbols[max(place - 1, 0)] != self._newline:
+                return False
+            if symbol == self._dedent and not self._ends(symbols[:place], ended, False):
+                return False
+        return brackets == 0 and blocks == 0
+
+
+_Step: TypeAlias = tuple[int, str]  # a state and what is read from it: a terminal or a rule
+
+
+def always_completed(
+    grammar: LarkGrammar,
+    table: LarkTable,
+    avoided: frozenset[str] = frozenset(),
+    *,
+    parted: bool = False,
+) -> bool:
+    """Return True if every stack has a completion without the `avoided` terminals.
+
+    False may also mean unknown. `parted`: ignored text may separate two newlines.
+    """
+    return _Plan(grammar, table, avoided, parted).holds()
+
+
+@final
+class _Plan:
+    """Search for terminals that complete each stack."""
+
+    def __init__(
+        self, grammar: LarkGrammar, table: LarkTable, avoided: frozenset[str], parted: bool
+    ) -> None:
+        self._grammar, self._table, self._avoided = grammar, table, avoided
+        self._parted = parted
+        self._rules: dict[str, list[int]] = {}
+        for number, each in enumerate(table.productions):
+            self._rules.setdefault(each.rule, []).append(number)
+        symbols = set[str]().union(*(each.symbols for each in table.productions))
+        terminals = symbols - self._rules.keys()
+        taken = dict.fromkeys(terminals - avoided, 1)
+        self._briefest = self._whole = briefest_texts(table.productions, taken)
+        if avoided and self._whole.keys() != self._rules.keys():  # otherwise the same
+            self._whole = briefest_texts(table.productions, dict.fromkeys(terminals, 1))
+        self._least = {rule: least for rule, (least, _) in self._briefest.items()} | taken
+        self._begun: dict[str, set[_Step]] = {}
+        self._never: dict[str, set[_Step]] = {}
+        self._below: dict[str, dict[int, list[int]]] = {}
+
+    def holds(self) -> bool:
+        if self._whole.keys() != self._rules.keys() or not self._is_written():
+            return False
+        self._begin()
+        if END in self._begun or self._grammar.start not in self._least:
+            return False
+        if not self._begun and not self._avoided:
+            return True
+        return self._avoids() and self._shrinks()
+
+    def _is_written(self) -> bool:
+        lines = self._grammar.indentation
+        if lines is None:
+            return True
+        least = {rule: least for rule, (least, _) in self._whole.items()}
+        return Blocks(lines, self._table.productions, least).hold()
+
+    def _begin(self) -> None:
+        """Collect, by terminal, the steps after which Lark denies it."""
+        table, begun = self._table, self._begun
+        known: dict[tuple[int, int], list[_Step]] = {}  # most terminals share them
+        for state, number, terminal in table.denied:
+            key = state, number
+            if key not in known:
+                each = table.productions[number]
+                unders = self._under(state, len(each.symbols))
+                known[key] = [(under, each.rule) for under in unders]
+            begun.setdefault(terminal, set()).update(known[key])
+        lines = self._grammar.indentation
+        if lines is not None and not self._parted:
+            # Two newlines in a row are one terminal.
+            begun.setdefault(lines.newline, set()).update(
+                (state, end)
+                for state, shifts in enumerate(table.shifts)
+                for end in (lines.newline, lines.dedent)
+                if end in shifts
+            )
+
+    def _before(self, state: int) -> Sequence[int]:
+        """The states that may be directly below one; computed by symbol on demand."""
+        symbol = self._entry(state)
+        found = self._below.get(symbol)
+        if found is None:
+            found = self._below[symbol] = dict[int, list[int]]()
+            rows = self._table.gotos if symbol in self._rules else self._table.shifts
+            for below in [below for below, row in enumerate(rows) if symbol in row]:  # a few
+                found.setdefault(rows[below][symbol], []).append(below)
+        return found[state]
+
+    def _entry(self, state: int) -> str:
+        """The symbol before a state."""
+        number, read = self._table.kernels[state][0]
+        return self._table.productions[number].symbols[read - 1]
+
+    def _under(self, state: int, count: int) -> set[int]:
+        """The states that may be `count` frames below another."""
+        found = {state}
+        for _ in range(count):
+            found = {before for each in found for before in self._before(each)}
+        return found
+
+    @cached_property
+    def _critical(self) -> Mapping[int, Sequence[tuple[int, str]]]:
+        """Places in productions whose next terminal, the first of the shortest rest, may be denied.
+
+        Of 1,500 places of python.lark 20 are left; only these need the check by state.
+        """
+        named: dict[str, list[str]] = {}
+        alike: dict[frozenset[str], list[str]] = {}
+        for terminal, steps in self._begun.items():
+            alike.setdefault(frozenset(symbol for _, symbol in steps), []).append(terminal)
+        for symbols, terminals in alike.items():
+            for symbol in self._ending(symbols):
+                named.setdefault(symbol, []).extend(terminals)
+        found: dict[int, list[tuple[int, str]]] = {}
+        for number, each in enumerate(self._table.productions):
+            if named.keys().isdisjoint(each.symbols):
+                continue
+            after: str | None = None
+            for place in range(len(each.symbols) - 1, -1, -1):
+                symbol = each.symbols[place]
+                if after is not None and after in named.get(symbol, ()):
+                    found.setdefault(number, []).append((place, after))
+                if self._least.get(symbol):
+                    after = self._firsts.get(symbol, symbol)
+        return found
+
+    @cached_property
+    def _firsts(self) -> Mapping[str, str]:
+        """The first terminals of the shortest nonempty texts."""
+        found: dict[str, str] = {}
+        for rule, (least, number) in self._briefest.items():  # bottom-up
+            if least:
+                symbols = self._table.productions[number].symbols
+                first = next(symbol for symbol in symbols if self._least[symbol])
+                found[rule] = found.get(first, first)
+        return found
+
+    def _ending(self, symbols: frozenset[str]) -> set[str]:
+        """The symbols that may end with one of these, ignoring states."""
+        found, todo = set(symbols), [*symbols]
+        while todo:
+            for rule in self._closed.get(todo.pop(), ()):
+                if rule not in found:
+                    found.add(rule)
+                    todo.append(rule)
+        return found
+
+    @cached_property
+    def _closed(self) -> Mapping[str, Sequence[str]]:
+        """The rules that may end with each symbol."""
+        found: dict[str, list[str]] = {}
+        for number, each in enumerate(self._table.productions):
+            for place in self._last(number):
+                found.setdefault(each.symbols[place], []).append(each.rule)
+        return found
+
+    def _last(self, number: int) -> Iterator[int]:
+        """The places of a production whose rest may be empty."""
+        symbols = self._table.productions[number].symbols
+        for place in range(len(symbols) - 1, -1, -1):
+            yield place
+            if self._least.get(symbols[place]) != 0:
+                return
+
+    def _ends(self, step: _Step, terminal: str) -> bool:
+        """Return True if a step may end with one after which the terminal is denied."""
+        never = self._never.setdefault(terminal, set())
+        todo, seen = [step], set[_Step]()
+        while todo:
+            each = todo.pop()
+            if each in self._begun[terminal]:
+                return True
+            if each in seen or each in never:
+                continue
+            spend(1)
+            seen.add(each)
+            state, rule = each
+            for number in self._rules.get(rule, ()):
+                symbols = self._table.productions[number].symbols
+                todo += (
+                    (self._read(state, symbols[:place]), symbols[place])
+                    for place in self._last(number)
+                )
+        never |= seen
+        return False
+
+    def _avoids(self) -> bool:
+        """Return True if the shortest texts contain no denied terminal."""
+        critical = {
+            rule: number for rule, (_, number) in self._briefest.items() if number in self._critical
+        }
+        return all(
+            self._good(state, critical[rule], 0)
+            for state, gotos in enumerate(self._table.gotos if critical else ())
+            if not critical.keys().isdisjoint(gotos)  # most are
+            for rule in critical.keys() & gotos.keys()
+        )
+
+    def _shrinks(self) -> bool:
+        """Return True if each state completes a production and every stack shrinks in the end."""
+        table, waiting, readable = self._table, dict[int, list[str]](), self._readable
+        critical = self._critical  # few productions
+        for state, kernel in enumerate(table.kernels):
+            if not kernel or state == table.end:
+                continue
+            rules: list[str] = []
+            for number, read in kernel:
+                if read >= readable[number] and (
+                    number not in critical or self._good(state, number, read)
+                ):
+                    if read != 1:
+                        break
+                    rules.append(table.productions[number].rule)
+            else:
+                if not rules:
+                    return False
+                waiting[state] = rules
+        return self._ranked(waiting)
+
+    def _ranked(self, waiting: Mapping[int, Sequence[str]]) -> bool:
+        """Sufficient check by entry symbols only: replacements of states end."""
+        entered: dict[str, list[set[str]]] = {}
+        for state, rules in waiting.items():
+            entered.setdefault(self._entry(state), []).append({*rules})
+        todo, done = entered, {*self._rules} - entered.keys()
+        while todo:
+            left: dict[str, list[set[str]]] = {}
+            for symbol, states in todo.items():
+                if any(map(done.isdisjoint, states)):
+                    left[symbol] = states
+                else:
+                    done.add(symbol)
+            if len(left) == len(todo):
+                return False
+            todo = left
+        return True
+
+    @cached_property
+    def _readable(self) -> Sequence[int]:
+        """For each production, how many symbols to read until the rest avoids `avoided`."""
+        found: list[int] = []
+        for each in self._table.productions:
+            read = len(each.symbols)
+            while read and each.symbols[read - 1] in self._least:
+                read -= 1
+            found.append(read)
+        return found
+
+    def _good(self, state: int, number: int, read: int) -> bool:
+        """Return True if the rest of a production contains no denied terminal."""
+        symbols = self._table.productions[number].symbols
+        for place, terminal in self._critical[number]:
+            if place >= read:
+                steps = [(self._read(state, symbols[read:place]), symbols[place])]
+            elif place == read - 1:
+                steps = [(before, symbols[place]) for before in self._before(state)]
+            else:
+                continue
+            if any(self._ends(step, terminal) for step in steps):
+                return False
+        return True
+
+    def _read(self, state: int, symbols: Sequence[str]) -> int:
+        """The state after some symbols."""
+        for symbol in symbols:
+            after = self._table.shifts[state].get(symbol)
+            state = self._table.gotos[state][symbol] if after is None else after
+        return state

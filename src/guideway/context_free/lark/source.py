@@ -1,0 +1,426 @@
+"""`Lark` sources: grammar texts and their imports."""
+
+import re
+from collections.abc import Callable, Generator, Iterable, Mapping
+from contextlib import contextmanager
+from copy import copy
+from dataclasses import InitVar, dataclass, field, replace
+from functools import lru_cache
+from importlib.util import find_spec
+from itertools import chain
+from os import PathLike
+from pathlib import Path
+from typing import Final, Literal, TypeAlias, cast, final, get_args
+
+from guideway.context_free.lark.errors import Indentation, LarkTerminal, definition, within
+from guideway.context_free.lark.extensions import SKIPPED, Extended, Part, check_unmarked, extend
+from guideway.context_free.shipped import importable
+from guideway.errors import LimitError, SourceError, UnsupportedError, brief
+from guideway.sources.names import did_you_mean
+from guideway.sources.sources import Source, check_option, check_text
+from guideway.sources.values import MARK, checked_path, describe_place, holds, read_file
+
+Lexer: TypeAlias = Literal["contextual", "dynamic"]
+Imports: TypeAlias = Mapping[str, str] | str | PathLike[str] | Iterable[str | PathLike[str]]
+
+SUFFIX: Final = ".lark"
+_IMPORT: Final = re.compile(
+    r"(?:^|\{)[ \t]*%import[ \t]*(\.?)[ \t]*(\w+(?:[ \t]*\.[ \t]*\w+)*)[ \t]*(\()?", re.MULTILINE
+)
+_DOTTED: Final = re.compile(r"[A-Za-z_0-9]+(?:\.[A-Za-z_0-9]+)*\Z")
+_MOST_FILES: Final = 256
+_MADE_OF: Final = (
+    "process", "_process", "handle_NL", "always_accept", "__init__",
+)  # fmt: skip
+
+
+@final
+@dataclass(frozen=True)
+class Lark(Source[str]):
+    """The texts that a Lark grammar parses, as Lark itself reads it.
+
+    guideway extends Lark's notation by JSON Schemas (`%json`), special tokens and more
+    (`context_free.lark.extensions`), and by terminals that may be empty
+    (`context_free.lark.reader`).
+
+    Example:
+        >>> Lark('start: "a" start | "b"').lexer is None
+        True
+        >>> Lark('start: "x=" %json {"type": "integer"}').parts[0].source.text
+        '{"type": "integer"}'
+
+    Args:
+        text: the grammar.
+        start: the rule of whole texts. If the grammar has no rule `start`, the default is its rule
+            `file_input`, as in Lark's own python.lark.
+        lexer: "contextual" allows the texts that `lark.Lark(text, parser="lalr")` parses, with
+            Lark's resolution of shift-reduce conflicts. "dynamic" allows the texts that
+            `lark.Lark(text, parser="earley", lexer="dynamic")` parses, and takes any grammar. The
+            default is "contextual" if Lark's LALR analysis accepts the grammar. If two rules
+            collide, or a terminal refers to one of its groups by number, the default is "dynamic",
+            as in Lark itself, unless the grammar has indentation.
+        postlex: a `lark.indenter.Indenter`. By default, a grammar with `_NEWLINE` that declares
+            `_INDENT` and `_DEDENT` gets Lark's `PythonIndenter`, or guideway's `ItemIndenter` if it
+            has `_ITEM_INDENT` too.
+        imports: the grammars for `%import`, in addition to those of the lark package: a dict of
+            texts by name ("numbers", "parts.numbers"), a folder, or several folders.
+
+    Attributes:
+        indentation: the attributes of the Indenter.
+        files: the imported grammars as (path, text).
+        parts: the parts in guideway's own notation, in order.
+        captures: the rules in `result.captures`, each with its name there.
+        extended: the texts that Lark reads, by path; "" for the grammar itself.
+
+    Raises:
+        SourceError: an option is unknown, an imported grammar is missing, or an extension is not
+            well formed.
+        UnsupportedError: the postlex is not an Indenter, or has methods of its own; or guideway
+            does not support an extension of another library.
+    """
+
+    text: str
+    start: str = "start"
+    lexer: Lexer | None = None
+    postlex: InitVar[object] = None
+    imports: InitVar["Imports | _Texts | None"] = None
+    indentation: Indentation | None = field(init=False, default=None)
+    files: tuple[tuple[str, str], ...] = field(init=False, default=())
+    parts: tuple[Part, ...] = field(init=False, default=())
+    captures: tuple[tuple[str, str], ...] = field(init=False, default=())
+    extended: Mapping[str, Extended] = field(
+        init=False, default_factory=dict[str, Extended], compare=False, repr=False
+    )
+
+    def __post_init__(self, postlex: object, imports: "Imports | _Texts | None") -> None:
+        """Check the options, and read the imported grammars."""
+        check_text(self.text, "a grammar")
+        object.__setattr__(self, "text", self.text.removeprefix(MARK))
+        check_text(self.start, "the name of a rule")
+        if self.lexer is not None:
+            check_option("lexer", self.lexer, get_args(Lexer))
+        if postlex is not None:
+            if self.lexer == "dynamic":
+                raise SourceError("postlex needs lexer='contextual', not 'dynamic'")
+            object.__setattr__(self, "indentation", read_indenter(postlex))
+        texts = imports if isinstance(imports, _Texts) else _Texts(imports)
+        object.__setattr__(self, "files", _imported(self.text, texts))
+        self._extend()
+
+    def _extend(self) -> None:
+        """Find the parts in guideway's own notation."""
+        read = {_name(path): text for path, text in self.files}
+
+        def nested(text: str) -> Source:
+            return Lark(text, lexer=self.lexer, imports=read)
+
+        parts, extended = list[Part](), dict[str, Extended]()
+        for path, text in (("", self.text), *self.files):
+            found = extended[path] = extend(text, nested, path, len(parts))
+            parts += found.parts
+        for path, found in extended.items() if parts else ():
+            check_unmarked(found, path)
+        object.__setattr__(self, "parts", tuple(parts))
+        object.__setattr__(self, "captures", extended[""].captures)
+        object.__setattr__(self, "extended", extended)
+
+    def with_parts(self, change: Callable[[Source], Source]) -> "Lark":
+        """Return the grammar with `change` applied to each of its parts."""
+        if not self.parts:
+            return self
+        found = copy(self)
+        parts = list[Part]()
+        for part in self.parts:
+            with within(part):
+                parts.append(replace(part, source=change(part.source)))
+        object.__setattr__(found, "parts", tuple(parts))
+        return found
+
+    @staticmethod
+    def open(
+        path: str | PathLike[str],
+        *,
+        start: str = "start",
+        lexer: Lexer | None = None,
+        postlex: object = None,
+        imports: Imports | None = None,
+    ) -> "Lark":
+        """Read the grammar in a file. The other arguments are those of `Lark`.
+
+        Relative imports, as in `%import .numbers.INT`, are also searched in the folder of the file,
+        as in Lark.
+
+        Raises:
+            SourceError: the file does not exist or is not a text, or `path` is not a path.
+        """
+        file = checked_path(path)
+        text = read_file(file, "the grammar")
+        return Lark(text, start, lexer, postlex, _Texts(imports, file.parent))
+
+
+def read_indenter(postlex: object) -> Indentation:
+    """Return the attributes of an Indenter, given as an object or a class.
+
+    Raises:
+        UnsupportedError: `postlex` is not an Indenter, or has methods of its own.
+    """
+    kind = postlex if isinstance(postlex, type) else type(postlex)
+    base = next((c for c in kind.__mro__ if f"{c.__module__}.{c.__name__}" == _INDENTER), None)
+    if base is None:
+        raise UnsupportedError(
+            f"postlex must be a lark.indenter.Indenter, not {kind.__name__}", feature="postlex"
+        )
+    known = next((c for c in kind.__mro__ if f"{c.__module__}.{c.__name__}" == _ITEMS), base)
+    for name in (*_MADE_OF, *(("_noted",) if known is not base else ())):
+        if getattr(kind, name) is not getattr(known, name):
+            raise UnsupportedError(
+                f"{kind.__name__} overrides the method {name}; a postlex may change only the "
+                "attributes of an Indenter",
+                feature="postlex",
+            )
+    # Usually class attributes, but an object may have properties.
+    given = postlex() if isinstance(postlex, type) else postlex
+    told = Indentation(
+        newline=str(getattr(given, "NL_type")),  # noqa: B009  nothing is known of its type
+        opening=frozenset(map(str, getattr(given, "OPEN_PAREN_types"))),  # noqa: B009
+        closing=frozenset(map(str, getattr(given, "CLOSE_PAREN_types"))),  # noqa: B009
+        indent=str(getattr(given, "INDENT_type")),  # noqa: B009
+        dedent=str(getattr(given, "DEDENT_type")),  # noqa: B009
+        tab=int(getattr(given, "tab_len")),  # noqa: B009
+        items=frozenset(map(str, getattr(given, "ITEM_types") if known is not base else ())),  # noqa: B009
+    )
+    brackets = told.opening | told.closing
+    for one, others, what in (
+        ({told.newline}, brackets, "the newline and a bracket"),
+        (told.items, brackets, "an item and a bracket"),
+        (told.items, {told.newline}, "an item and the newline"),
+    ):
+        for name in sorted(one & others):
+            raise UnsupportedError(f"{name} is {what} of {kind.__name__}", feature="postlex")
+    return told
+
+
+_INDENTER: Final = "lark.indenter.Indenter"
+_ITEMS: Final = "guideway.context_free.lark.indenter.ItemIndenter"
+
+
+@final
+class _Texts:
+    """Where imported grammars come from; `beside` is the folder for relative imports."""
+
+    def __init__(self, imports: Imports | None, beside: Path | None = None) -> None:
+        self._texts, self._folders, self._beside = dict[str, str](), list[Path](), beside
+        if isinstance(imports, Mapping):
+            for name, text in cast("Mapping[object, object]", imports).items():
+                if not isinstance(name, str) or not _DOTTED.match(name):
+                    raise SourceError(
+                        f"the names in imports must be written as `a.b`, not {brief(name)}"
+                    )
+                check_text(text, f"the grammar {name!r}")
+                self._texts[_path(name)] = str(text).removeprefix(MARK)
+        elif imports is not None:
+            if not isinstance(imports, str | PathLike | Iterable):  # pyright: ignore[reportUnnecessaryIsInstance]
+                raise SourceError(
+                    f"imports must be folders, or a dict of texts by name, not {brief(imports)}"
+                )
+            listed = [imports] if isinstance(imports, str | PathLike) else list(imports)
+            for folder in map(checked_path, listed):
+                if not holds(folder.is_dir):
+                    given = brief(str(folder))
+                    raise SourceError(
+                        f"imports must be folders, or a dict of texts by name; {given} is not a "
+                        "folder"
+                    )
+                self._folders.append(folder)
+
+    def find(self, path: str, *, relative: bool) -> str | None:
+        """Text of a grammar by relative path, or None."""
+        if path in self._texts:
+            return self._texts[path]
+        beside = [self._beside] if relative and self._beside is not None else []
+        for folder in (*self._folders, *beside):
+            if holds((folder / path).is_file):
+                return read_file(folder / path, "the grammar")
+        return _packaged().get(path)
+
+    def names(self) -> list[str]:
+        return [_name(path) for path in (*self._texts, *_packaged())]
+
+
+def _imported(text: str, texts: _Texts) -> tuple[tuple[str, str], ...]:
+    """The directly and indirectly imported texts."""
+    found, todo = dict[str, str](), [("", text)]
+    named = dict[str, set[str]]()
+    while todo:
+        importer, importing = todo.pop()
+        folder = importer.rpartition("/")[0]
+        for mentioned in _IMPORT.finditer(importing):
+            relative, dotted, several = mentioned.groups()
+            dotted = re.sub(r"[ \t]", "", dotted)
+            name = dotted if several else dotted.rpartition(".")[0]
+            if not name:
+                continue  # Lark refuses this
+            paths = [_path(name)]
+            if relative and folder:
+                paths.append(f"{folder}/{paths[0]}")
+            again = next((path for path in paths if path in found), None)
+            if again is not None:
+                named.setdefault(importer, set()).add(again)
+                continue
+            path, part = _first(paths, texts, relative=bool(relative))
+            if part is None:
+                raise _absent(name, texts, importing, mentioned.start(2), nested=bool(importer))
+            found[path] = part
+            named.setdefault(importer, set()).add(path)
+            todo.append((path, part))
+            if len(found) > _MOST_FILES:
+                raise SourceError(f"the grammar imports more than {_MOST_FILES} others")
+    _check_circles(named)
+    return tuple(found.items())
+
+
+def _check_circles(named: dict[str, set[str]]) -> None:
+    """Refuse circular imports, on which Lark does not terminate."""
+    while named:
+        importing = set[str]().union(*named.values())
+        ended = [path for path in named if path not in importing or not named[path] & named.keys()]
+        if not ended:
+            listed = ", ".join(sorted(map(_name, named)))
+            raise UnsupportedError(
+                f"circular imports of grammars are not supported: {listed:.200}; move the rules "
+                "that need each other into one grammar",
+                feature="%import",
+            )
+        for path in ended:
+            del named[path]
+
+
+def _first(paths: list[str], texts: _Texts, *, relative: bool) -> tuple[str, str | None]:
+    for path in paths:
+        text = texts.find(path, relative=relative)
+        if text is not None:
+            return path, text
+    return paths[0], None
+
+
+def _absent(name: str, texts: _Texts, importing: str, place: int, *, nested: bool) -> SourceError:
+    where = "an imported grammar, " if nested else ""
+    return SourceError(
+        f"there is no grammar {name!r} to import{did_you_mean(name, texts.names())}; "
+        "imports= takes texts by name, or folders",
+        place=where + describe_place(importing, place),
+        text=importing,
+        position=place,
+    )
+
+
+def _path(name: str) -> str:
+    return name.replace(".", "/") + SUFFIX
+
+
+def _name(path: str) -> str:
+    return path.removesuffix(SUFFIX).replace("/", ".")
+
+
+@lru_cache(maxsize=1)
+def _packaged() -> Mapping[str, str]:
+    """Grammars of the lark package by file name, found without importing it, and guideway's own."""
+    found = find_spec("lark")
+    folders = (found.submodule_search_locations or ()) if found is not None else ()
+    files = [file for folder in folders for file in Path(folder, "grammars").glob("*" + SUFFIX)]
+    ours = {f"guideway/{name}{SUFFIX}": text for name, text in importable().items()}
+    return {file.name: read_file(file, "the grammar") for file in sorted(files)} | ours
+
+
+_WRITTEN: Final = re.compile(SKIPPED, re.VERBOSE)
+_LETTER: Final = re.compile(r"\\(?:x..|u.{4}|U.{8}|[^xuU])|.", re.DOTALL)
+_MEANT: Final = {"n": "\n", "f": "\f", "t": "\t", "r": "\r", '"': '"'}
+
+
+@contextmanager
+def regexes_placed(source: Lark, terminals: Iterable[LarkTerminal]) -> Generator[None]:
+    """Give errors in the pattern of a terminal the place of its regex in the grammar."""
+    try:
+        yield
+    except UnsupportedError as error:
+        raise _placed(error, source) from None
+    except LimitError as error:
+        raise _limit_placed(error, source, terminals) from None
+
+
+def place_of(terminal: LarkTerminal, source: Lark) -> str:
+    """Place where a terminal is defined or occurs in a rule; "" if unknown."""
+    found = _found(terminal, source)
+    return "" if found is None else _shown(*found)
+
+
+def _limit_placed(error: LimitError, source: Lark, terminals: Iterable[LarkTerminal]) -> LimitError:
+    """The error with the place of its terminal."""
+    about = next((each for each in terminals if each.pattern == error.text), None)
+    found = None if about is None else _found(about, source)
+    if found is None:
+        return error
+    _, text, position = found
+    return error.at(_shown(*found), text=text, position=position)
+
+
+def _found(about: LarkTerminal, source: Lark) -> tuple[str, str, int] | None:
+    """Path and text of a grammar, and the position of a terminal in it."""
+    texts = {path: read.original for path, read in source.extended.items()}
+    alias = re.search(rf"->[ \t]*{about.name}\b", source.text)  # of an import
+    own = (("", found) for found in (definition(about.name, source.text), alias))
+    defined = ((path, definition(about.name, text)) for path, text in texts.items())
+    written = ((path, re.search(re.escape(about.written), text)) for path, text in texts.items())
+    path, found = next((each for each in chain(own, defined, written) if each[1]), ("", None))
+    return None if found is None else (path, texts[path], found.start())
+
+
+def _shown(path: str, text: str, position: int) -> str:
+    where = describe_place(text, position)
+    return f"{path}, {where}" if path else where
+
+
+def _placed(error: UnsupportedError, source: Lark) -> UnsupportedError:
+    """The error with its place; without a caret if no place is found."""
+    if error.place or error.text is None or error.position is None:
+        return error
+    said, _, _ = str(error).partition("\n")
+    found = _longest(error.text, error.position, source)
+    if found is None:
+        return UnsupportedError(said, feature=error.feature)
+    _, path, text, at = found
+    place = describe_place(text, at)
+    place = f"{path}, {place}" if path else place
+    return UnsupportedError(said, feature=error.feature, place=place, text=text, position=at)
+
+
+def _longest(pattern: str, position: int, source: Lark) -> tuple[int, str, str, int] | None:
+    """Longest regex around a position: its length, path, grammar, position there."""
+    best: tuple[int, str, str, int] | None = None
+    for path, read in source.extended.items():
+        for found in _WRITTEN.finditer(read.original):
+            if not found[0].startswith("/") or found[0].startswith("//"):
+                continue
+            text, places = _read(found)
+            begin = pattern.find(text, max(0, position - len(text) + 1), position + len(text))
+            if begin >= 0 and (best is None or len(text) > best[0]):
+                best = len(text), path, read.original, places[position - begin]
+    return best
+
+
+def _read(regex: re.Match[str]) -> tuple[str, list[int]]:
+    """Lark's pattern of a regex between slashes, with the position of each character."""
+    text, places = "", list[int]()
+    for letter in _LETTER.finditer(regex.string, regex.start() + 1, regex.end() - 1):
+        meant = _meant(letter[0])
+        text += meant
+        places += range(letter.start(), letter.start() + len(meant))
+    return text, places
+
+
+def _meant(letter: str) -> str:
+    """Decode a character or an escape as Lark does; most escapes are left to `re`."""
+    if len(letter) == 1:
+        return letter
+    kind, digits = letter[1], letter[2:]
+    return chr(int(digits, 16)) if digits else _MEANT.get(kind, letter)

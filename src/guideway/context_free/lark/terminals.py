@@ -1,0 +1,520 @@
+"""Terminals of Lark's lexer as languages."""
+
+from bisect import bisect_left
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import cached_property, lru_cache
+from itertools import islice
+from typing import Final, final
+
+from guideway.context_free.lark.errors import END, LarkGrammar, LarkTerminal
+from guideway.errors import LimitError, SourceError, UnsupportedError
+from guideway.language.expr import (
+    ALL_BYTES,
+    ANYTHING,
+    EMPTY,
+    EPSILON,
+    alt,
+    both,
+    byte_set,
+    complement,
+    concat,
+    literal,
+)
+from guideway.language.fuel import spend
+from guideway.language.nodes import Alt, And, Bytes, Concat, Empty, Epsilon, Expr, Not, Repeat
+from guideway.language.regular import arcs, byte_classes, contains, derivative, least_byte
+from guideway.regex.backtracking import Exit, begins, exits
+from guideway.regex.lowering import lower_regex
+from guideway.regex.parser import parse_regex
+from guideway.regex.tree import Pattern, refers_by_number
+
+
+@lru_cache(maxsize=1 << 10)  # many grammars share terminals
+def _parsed(regex: str) -> Pattern:
+    """Parse a regex as Lark places it: a group among others."""
+    try:
+        pattern = parse_regex(f"(?:{regex})")
+    except SourceError as error:
+        raise UnsupportedError(str(error), feature="global flags") from None
+    if refers_by_number(pattern):
+        raise UnsupportedError(
+            "a numbered back reference is not supported, because Lark's lexer numbers the groups "
+            "of all terminals together; use (?P<name>...) and (?P=name), or lexer='dynamic'",
+            feature="backreference",
+        )
+    return pattern
+
+
+@lru_cache(maxsize=1 << 10)
+def _matched(regex: str, marks: bool, solid: bool) -> tuple[tuple[Exit, ...], Expr]:
+    """The exits of a regex, and the texts that begin with a match."""
+    pattern = _parsed(regex)
+    return exits(pattern, marks, solid), begins(pattern, marks, solid)
+
+
+@final
+class Named:
+    """Strings that have names of their own among the matches of a regex."""
+
+    def __init__(self) -> None:
+        self._words = set[bytes]()
+        self._like: dict[bytes | None, list[Expr]] = {None: []}
+
+    def add(self, string: "Terminal") -> None:
+        if string.word is not None:
+            self._words.add(string.word)
+        self._like.setdefault(string.folded, []).append(string.whole)
+
+    def has(self, word: bytes) -> bool:
+        return word in self._words or contains(self.like(word.lower()), word)
+
+    def like(self, folded: bytes | None) -> Expr:
+        """The strings that may equal one with this case-folded text, or have flags."""
+        if folded is None:
+            return self.texts
+        return alt(*self._like.get(folded, ()), *self._like[None])
+
+    @property
+    def texts(self) -> Expr:
+        return alt(*(each for alike in self._like.values() for each in alike))
+
+
+@final
+class Terminal:
+    """The languages of a terminal, computed on demand."""
+
+    def __init__(self, shape: LarkTerminal, marks: bool) -> None:
+        self.shape, self._marks = shape, marks
+        self.order = (-shape.priority, -shape.max_width, -shape.length, shape.name)
+        self._within: dict[Expr, tuple[Exit, ...]] = {}
+        # Plain strings skip the regex parser: there may be thousands.
+        text = shape.text
+        plain = text.encode() if text and text.isascii() and shape.flags <= {"i"} else None
+        self.word = None if shape.flags else plain
+        # Two strings match at one place only if one of these is a prefix of the other.
+        self.folded = None if plain is None else plain.lower()
+
+    def swallows(self, string: "Terminal") -> bool:
+        """Return True if this regex matches a whole string of the same priority."""
+        if string.shape.priority != self.shape.priority:
+            return False
+        word = (string.shape.text or "").encode()
+        # `re.match` may take 2^n steps: 7 s for 27 letters by (a+)+c.
+        return any(each.after.nullable and contains(each.text, word) for each in self.exits)
+
+    def flags_hold(self, string: "Terminal") -> bool:
+        """Return True if this regex has all flags of a string."""
+        return string.shape.flags <= self.shape.flags
+
+    def refuse(self) -> None:
+        """Raise UnsupportedError or LimitError, naming the terminal, if it has no exits."""
+        try:
+            if self.word is None:
+                self.exits  # noqa: B018  computed once
+        except UnsupportedError as error:
+            raise said_of(self.shape, error) from None
+        except LimitError as error:
+            raise limited(self.shape, error) from None
+
+    @cached_property
+    def exits(self) -> tuple[Exit, ...]:
+        """The texts of matches with the lookahead that they require."""
+        if self.word is not None:
+            return (Exit(literal(self.word), ANYTHING),)
+        return _matched(self.shape.pattern, self._marks, self.shape.solid)[0]
+
+    @cached_property
+    def begins(self) -> Expr:
+        """The texts that begin with a match."""
+        if self.word is not None:
+            return concat(literal(self.word), ANYTHING)
+        return _matched(self.shape.pattern, self._marks, self.shape.solid)[1]
+
+    @cached_property
+    def whole(self) -> Expr:
+        """The texts that equal this string under its flags."""
+        if self.word is not None:
+            return literal(self.word)
+        return lower_regex(_parsed(self.shape.pattern))
+
+    def exits_within(self, string: "Terminal", named: Named) -> tuple[Exit, ...]:
+        """The exits of this regex that equal a string, without those named before."""
+        words, word = string.whole, string.word or one_word(string.whole)
+        if word is not None:
+            words = EMPTY if named.has(word) else words
+        else:
+            words = both(words, complement(named.like(string.folded)))
+        found = self._within.get(words)
+        if found is None:
+            each_within = (Exit(_met(each.text, words), each.after) for each in self.exits)
+            found = tuple(each for each in each_within if each.text is not EMPTY)
+            self._within[words] = found
+        return found
+
+    def exits_without(self, named: Named) -> tuple[Exit, ...]:
+        """The exits of this regex without the named strings."""
+        texts = named.texts
+        return tuple(Exit(both(each.text, complement(texts)), each.after) for each in self.exits)
+
+
+@final
+class Rivals:
+    """Terminals in lexer order, and which of them may match at a text; sets are bit sets.
+
+    `strings` are those without a regex, with their bits; `begun` the first bytes of each terminal.
+    """
+
+    def __init__(self, tried: Sequence[Terminal]) -> None:
+        self._tried = tried
+        self.bits = {each: 1 << place for place, each in enumerate(tried)}
+        self.strings = [(e, bit) for e, bit in self.bits.items() if e.shape.text is not None]
+        self.regexes = sum(self.bits.values()) - sum(bit for _, bit in self.strings)
+        self._words = _Words((e.word, bit) for e, bit in self.bits.items() if not e.shape.flags)
+        self._plain = _Words((_only_word(e), bit) for e, bit in self.bits.items())
+        self._folded = _Words((e.folded, bit) for e, bit in self.bits.items())
+        self._others: dict[int, list[Terminal]] = {}
+        self._all: dict[int, int] = {}
+        self._spelled = sum(bit for e, bit in self.bits.items() if e.folded is not None)
+        self._known: dict[bytes | tuple[Exit, ...], int] = {}
+        self.begun: dict[Terminal, int] = {}
+        for each, bit in self.bits.items():
+            begun = firsts(each.begins) if each.word is None else 1 << each.word[0]
+            self.begun[each] = begun
+            self._all[begun] = self._all.get(begun, 0) | bit
+            if each.folded is None and _only_word(each) is None:
+                self._others.setdefault(begun, []).append(each)
+
+    def among(self, terminals: int) -> tuple[Terminal, ...]:
+        """The terminals of a set, in order."""
+        found: list[Terminal] = []
+        while terminals:
+            found.append(self._tried[(terminals & -terminals).bit_length() - 1])
+            terminals &= terminals - 1
+        spend(len(found))
+        return tuple(found)
+
+    def of(self, exits: tuple[Exit, ...], called: Terminal) -> int:
+        """The rivals that may match at these texts, which all carry the name `called`."""
+        if called.word and len(exits) == 1 and exits[0].text is called.whole:
+            return self.of_word(called.word)
+        found = self._known.get(exits)
+        if found is None:
+            text = alt(*(each.text for each in exits))
+            word = one_word(text)
+            if word:
+                return self.of_word(word)
+            begun, found = firsts(text), 0
+            for bits, terminals in self._all.items():
+                found |= terminals if bits & begun else 0
+            if called.folded is not None:
+                found &= self._folded.near(called.folded) | ~self._spelled
+            self._known[exits] = found
+        return found
+
+    def of_word(self, word: bytes) -> int:
+        """The rivals that may match at a word, whatever follows it."""
+        found = self._known.get(word)
+        if found is None:
+            found = self._words.near(word) | self._plain.near(word)
+            for each in self.among(self._folded.near(word.lower()) & ~found):
+                found |= self.bits[each] if may_meet(word, each.begins) else 0
+            for bits, others in self._others.items():
+                for each in others if bits >> word[0] & 1 else ():
+                    found |= self.bits[each] if may_meet(word, each.begins) else 0
+            self._known[word] = found
+        return found
+
+
+def _only_word(regex: Terminal) -> bytes | None:
+    """The word of a regex that matches nothing else; looked up like a string."""
+    if regex.folded is not None or len(regex.exits) != 1 or regex.exits[0].after is not ANYTHING:
+        return None
+    return one_word(regex.exits[0].text)
+
+
+@final
+class _Words:
+    """Index of strings by prefix."""
+
+    def __init__(self, words: Iterable[tuple[bytes | None, int]]) -> None:
+        self._words = sorted((word, bit) for word, bit in words if word is not None)
+        self._lengths = sorted({len(word) for word, _ in self._words})
+
+    def near(self, word: bytes) -> int:
+        """The bits of strings that have this prefix or are a prefix of it."""
+        words, found = self._words, 0
+        for length in self._lengths:
+            beginning = word[:length]
+            at = bisect_left(words, (beginning, 0))
+            while at < len(words) and (
+                words[at][0].startswith(word) if length >= len(word) else words[at][0] == beginning
+            ):
+                found |= words[at][1]
+                at += 1
+            if length >= len(word):
+                break
+        return found
+
+
+def shortest_beginnings(words: Iterable[bytes]) -> list[bytes]:
+    """The words that have no other word as a prefix.
+
+    >>> shortest_beginnings([b"ab", b"b", b"abc", b"ac"])
+    [b'ab', b'ac', b'b']
+    """
+    found: list[bytes] = []
+    for word in sorted(words):
+        if not found or not word.startswith(found[-1]):
+            found.append(word)
+    return found
+
+
+def said_of(shape: LarkTerminal, error: SourceError | UnsupportedError) -> UnsupportedError:
+    """Wrap an error in the pattern of a terminal with its name."""
+    said = str(error).partition("\n")[0].removesuffix(f" (at {error.place})")
+    return UnsupportedError(
+        f"the terminal {shape.written}: {said}",
+        feature=error.feature if isinstance(error, UnsupportedError) else "regex",
+        text=error.text,
+        position=error.position,
+    )
+
+
+def limited(shape: LarkTerminal, error: LimitError) -> LimitError:
+    """Wrap a LimitError of a terminal with its name."""
+    return LimitError(
+        f"the terminal {shape.written:.80}: {error}",
+        limit=error.limit,
+        given=error.given,
+        needed=error.needed,
+        text=shape.pattern,
+    )
+
+
+def _met(text: Expr, words: Expr) -> Expr:
+    """Intersection written out along the finite language `words`.
+
+    300 keywords of any case and a name: .4 s, with And nodes 6.5 s.
+    """
+    word = one_word(words)
+    if word is not None:
+        for byte in word:
+            text = derivative(text, byte)
+        return words if text.nullable else EMPTY
+    made: dict[tuple[Expr, Expr], Expr] = {}
+    stack = [(text, words)]
+    while stack:
+        pair = stack[-1]
+        steps = [
+            (members & more, (left, right))
+            for more, right in arcs(pair[1])
+            for members, left in arcs(pair[0])
+            if members & more
+        ]
+        missing = [after for _, after in steps if after not in made]
+        if missing:
+            stack += missing
+            continue
+        stack.pop()
+        spend(1 + len(steps))
+        ended = EPSILON if pair[0].nullable and pair[1].nullable else EMPTY
+        made[pair] = alt(ended, *(concat(byte_set(one), made[after]) for one, after in steps))
+    return made[text, words]
+
+
+@lru_cache(maxsize=1 << 12)  # several calls for each terminal
+def one_word(expr: Expr) -> bytes | None:
+    """The only string of an expression, None if there are more or the form is not plain."""
+    word = bytearray()
+    while expr is not EPSILON:
+        head, tail = (expr.head, expr.tail) if isinstance(expr, Concat) else (expr, EPSILON)
+        if not isinstance(head, Bytes) or head.members & (head.members - 1):
+            return None
+        word.append(head.members.bit_length() - 1)
+        expr = tail
+    return bytes(word)
+
+
+def may_meet(word: bytes, begun: Expr) -> bool:
+    """Return False only if no string of `begun` begins with the word."""
+    for byte in word:
+        begun = derivative(begun, byte)
+        if begun is EMPTY:
+            return False
+    return True
+
+
+@lru_cache(maxsize=1 << 12)
+def firsts(root: Expr) -> int:
+    """A superset of the first bytes of an expression."""
+    found, todo, seen = 0, [root], {root}
+    while todo:
+        node = todo.pop()
+        match node:
+            case Bytes(members):
+                found |= members
+                parts: Sequence[Expr] = ()
+            case Concat(head, tail):
+                parts = (head, tail) if head.nullable else (head,)
+            case Alt(options):
+                parts = options
+            case Repeat(item):
+                parts = (item,)
+            case And(left, right):
+                # Either side is a superset; take one that is no complement.
+                parts = (right,) if isinstance(left, Not) else (left,)
+            case Empty() | Epsilon():
+                parts = ()
+            case _:
+                found |= ALL_BYTES
+                parts = ()
+        todo += (part for part in parts if part not in seen)
+        seen.update(parts)
+    return found
+
+
+_LOOKED_AT: Final = 256  # derivatives visited for a pattern
+_NEWLINE: Final = b"\n"
+_BLANK: Final = ord(" ")
+
+
+@lru_cache(maxsize=1 << 10)
+def shortest_words(text: Expr, spellable: int, most: int) -> tuple[bytes, ...]:
+    """At most `most` of the shortest strings in these bytes; of a literal, itself."""
+    word = one_word(text)
+    if word is not None:
+        return (word,) if all(spellable >> byte & 1 for byte in word) else ()
+    return tuple(islice(_shortest(text, spellable), most))
+
+
+def _shortest(text: Expr, spellable: int) -> Iterable[bytes]:
+    todo, seen = [(b"", text)], {text}
+    for word, node in todo:  # grows while we go
+        if len(word) == _LOOKED_AT:
+            return  # what follows is longer
+        readable = (members & spellable for members in byte_classes(node))
+        for byte in sorted(least_byte(members) for members in readable if members):
+            after = derivative(node, byte)
+            if after is not EMPTY and after not in seen and len(seen) < _LOOKED_AT:
+                longer = word + bytes((byte,))
+                if after.nullable:
+                    yield longer
+                seen.add(after)
+                todo.append((longer, after))
+
+
+def is_last(after: Expr) -> bool:
+    """Return True if nothing may follow."""
+    return after.nullable and all(
+        derivative(after, least_byte(members)) is EMPTY for members in byte_classes(after)
+    )
+
+
+def takes_lines(text: Expr, ending: int = 0) -> bool:
+    """Return True if each newline may end the text, with any number of blanks after it.
+
+    `ending`: bytes that may precede the end, besides blanks and newlines.
+    """
+    todo, seen, begun = [text], {text}, False
+    ending &= ~sum(1 << byte for byte in b"\n\t ")
+    for node in todo:  # grows while we go
+        if len(seen) > _LOOKED_AT:
+            return False
+        line = derivative(node, _NEWLINE[0])
+        if line is not EMPTY:
+            begun = True
+            if not _takes_blanks(line, ending):
+                return False
+        for members in byte_classes(node):
+            after = derivative(node, least_byte(members))
+            if after is not EMPTY and after not in seen:
+                seen.add(after)
+                todo.append(after)
+    return begun
+
+
+def _takes_blanks(line: Expr, ending: int) -> bool:
+    seen: set[Expr] = set()
+    while line not in seen and len(seen) < _LOOKED_AT and _may_end(line, ending):
+        seen.add(line)
+        line = derivative(line, _BLANK)
+    return line in seen
+
+
+def _may_end(line: Expr, ending: int) -> bool:
+    return line.nullable or any(True for _ in islice(_shortest(line, ending), 1))
+
+
+def swallowing(
+    grammar: LarkGrammar, is_empty: Callable[[Expr], bool]
+) -> tuple[LarkTerminal, tuple[LarkTerminal, ...]] | None:
+    """A terminal and the successors that are never read because it takes them, if there is one.
+
+    Prefers a terminal for which these are all successors.
+    """
+    read = {name: Terminal(each, bool(grammar.parts)) for name, each in grammar.terminals.items()}
+
+    def takes(taker: Terminal, other: str) -> bool:
+        """Return True if one terminal goes on wherever another one could begin."""
+        if other not in read or is_empty(read[other].begins):
+            return False
+        return all(is_empty(both(each.after, read[other].begins)) for each in taker.exits)
+
+    best = None
+    for name, names in _Symbols(grammar.rules).following(grammar.start).items():
+        if name not in read or not all(takes(read[name], each) for each in grammar.ignored):
+            continue
+        taken = [each for each in sorted(names) if takes(read[name], each)]
+        found = read[name].shape, tuple(read[each].shape for each in taken)
+        if taken and len(taken) == len(names):
+            return found
+        best = best or (found if taken else None)
+    return best
+
+
+@final
+@dataclass(slots=True)
+class _Symbols:
+    """FIRST and FOLLOW sets of symbols."""
+
+    rules: Mapping[str, tuple[tuple[str, ...], ...]]
+    nullable: set[str] = field(default_factory=set[str])
+    first: dict[str, set[str]] = field(default_factory=dict[str, set[str]])
+
+    def __post_init__(self) -> None:
+        self.first = {name: set() for name in self.rules}
+        while self._grows():
+            pass
+
+    def _grows(self) -> bool:
+        size = len(self.nullable) + sum(map(len, self.first.values()))
+        for name, expansions in self.rules.items():
+            for expansion in expansions:
+                begins, may_end = self._begins(expansion)
+                self.first[name] |= begins
+                if may_end:
+                    self.nullable.add(name)
+        return size < len(self.nullable) + sum(map(len, self.first.values()))
+
+    def _begins(self, symbols: tuple[str, ...]) -> tuple[set[str], bool]:
+        """The first terminals of a sequence of symbols, and True if it may be empty."""
+        found = set[str]()
+        for symbol in symbols:
+            found |= self.first.get(symbol, {symbol})
+            if symbol not in self.nullable:
+                return found, False
+        return found, True
+
+    def following(self, start: str) -> dict[str, set[str]]:
+        """FOLLOW set of each symbol, with `END`."""
+        found: dict[str, set[str]] = {start: {END}}
+        size = -1
+        while size < (size := sum(map(len, found.values()))):
+            for name, expansions in self.rules.items():
+                for expansion in expansions:
+                    for at, symbol in enumerate(expansion):
+                        begins, may_end = self._begins(expansion[at + 1 :])
+                        behind = found.setdefault(symbol, set())
+                        behind |= begins | (found.get(name, set()) if may_end else set())
+        return found

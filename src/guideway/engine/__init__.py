@@ -1,5 +1,0 @@
-"""The loop: models, sequences, steps."""
-
-from guideway.extras import require
-
-require("torch", "guideway.engine")

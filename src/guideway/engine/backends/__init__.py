@@ -1,1 +1,0 @@
-"""Backends: the only modules that import transformers."""

@@ -1,1 +1,0 @@
-"""Searches: several rows for one prompt, and what becomes of them at each step."""

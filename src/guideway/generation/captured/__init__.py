@@ -1,0 +1,1 @@
+"""Whole steps captured on a device, with constraints as tables there."""

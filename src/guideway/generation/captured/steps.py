@@ -1,0 +1,395 @@
+"""Captured steps: the rest of a batch by launches of whole steps, in memory that never moves.
+
+    STEPS launches ─▶ one read ─▶ each row takes its tokens ─▶ the next launches
+                                        └─ refused: rewind to this column, and draw as `step` does
+
+A whole step is the forward of all models, the expression, the mask by table, temperature and
+filters, the draw, and the next state. The host takes the tokens by the same code as step by step
+(`Sequence.take`), so every end and limit is the same; what a row read beyond its end is dropped.
+Where the host has a say in a step (constraints without small tables, penalties, watermarks,
+classifiers, traces …), the forward alone is captured: it is launched, the host makes the masks
+while it runs, and draws as `step` does.
+
+Rows are filled up to a power of two, columns as well; a frame, which is the memory and the launch
+for one such shape, is kept for later batches.
+"""
+
+import math
+from collections import OrderedDict
+from collections.abc import Hashable, Iterable, Iterator
+from dataclasses import replace
+from typing import Any, Final, cast, final
+
+import torch
+from jaxtyping import Int
+from torch import Tensor
+
+from guideway.constraint.tables import Tables
+from guideway.errors import warn
+from guideway.generation.captured.capture import Strategy, strategy
+from guideway.generation.captured.charts import Charts, bucket, chart, free, sizes
+from guideway.generation.draw import Plan, choose
+from guideway.generation.ensemble.alignment import placed
+from guideway.generation.ensemble.ensemble import Ensemble, EnsembleCache, Logits
+from guideway.generation.masked_distribution import Spread, logits_error
+from guideway.generation.row.request import Event
+from guideway.generation.row.sequence import Sequence
+from guideway.generation.step import Batch, plan_of, take
+from guideway.generation.stopping import check_stop
+from guideway.logits.evaluate import Step, evaluate
+from guideway.logits.expr import Leaf
+from guideway.logits.mask import unpack
+from guideway.logits.transfer import send
+from guideway.models.protocol import StaticModel
+from guideway.sampling.noise import keys
+
+STEPS: Final = 8  # between two reads
+LEAST: Final = 2 * STEPS  # tokens of a text for which a launch is captured
+ROOM: Final = 256  # columns for tokens to come; the memory of longer texts grows
+KEPT: Final = 4  # frames of an ensemble
+FUSED: Final = 2_000  # steps of a frame after which it is worth seconds to compile its draw
+
+
+@final
+class Board:
+    """The memory of a whole step, apart from that of the models."""
+
+    def __init__(self, ensemble: Ensemble, charts: list[Tables], plan: Plan) -> None:
+        """Room for charts of these sizes, and a plan of this kind."""
+        rows, device = len(charts), ensemble.device
+        self._ensemble, self._plan, self._charts = ensemble, plan, Charts(charts, rows, device)
+        self._steps = torch.zeros(rows, dtype=torch.int64, device=device)
+        self._place = torch.zeros(1, dtype=torch.int64, device=device)
+        self._drawn = torch.zeros(STEPS, 5, rows, dtype=torch.float64, device=device)
+        self._ceilings = torch.zeros(rows, device=device)  # of mirostat, which is not captured
+
+    def load(self, charts: list[Tables], plan: Plan) -> None:
+        """Take other charts and settings."""
+        self._charts.load(charts)
+        for into, given in zip(self._plan.numbers, plan.numbers, strict=True):
+            into.copy_(given)
+
+    def move(self, charts: list[Tables], rows: list[Sequence]) -> None:
+        """Go to where the rows are."""
+        self._charts.move(charts, [row.tokens for row in rows])
+        self._steps.copy_(send([len(row.tokens) for row in rows], self._steps.device))
+        self._place.zero_()
+
+    def read(self, count: int) -> list[list[list[float]]]:
+        """What `choose` gave in the last `count` steps: the one wait."""
+        self._place.zero_()
+        return cast("list[list[list[float]]]", self._drawn[:count].tolist())  # pyright: ignore[reportUnknownMemberType]
+
+    def draw(self, logits: Logits, tokens: Int[Tensor, "batch"]) -> None:
+        """Draw after a forward, into `tokens`; nothing waits."""
+        vocabulary = self._ensemble.vocabulary
+        packed = self._charts.masks.index_select(0, self._charts.state)
+        allowed = unpack(packed, vocabulary.width)
+        rows = evaluate(self._ensemble.node, Step(logits, allowed, vocabulary, {}))
+        spread = Spread.of(rows, allowed, held=self._plan.held)
+        key = keys(self._plan.streams, self._steps)
+        made = choose(spread, spread.values, self._plan, key, self._ceilings, None, None)
+        self._drawn.index_copy_(0, self._place, made[None])
+        tokens.copy_(made[0])
+        self._charts.follow(tokens)
+        self._steps.add_(1)
+        self._place.add_(1)
+
+
+@final
+class Frame:
+    """Memory for one shape of batch, and the launch of a step in it.
+
+    Attributes:
+        memories: of each backbone.
+        tokens: the last token of each row.
+        logits: of each leaf, if the forward alone is captured.
+        board: what is beside it, if whole steps are.
+        steps: launches so far.
+    """
+
+    def __init__(
+        self, ensemble: Ensemble, cache: EnsembleCache, rows: int, length: int, board: Board | None
+    ) -> None:
+        """Memory of the types that a cache has."""
+        self._ensemble, self.board, self.steps, self.fused = ensemble, board, 0, False
+        self.tokens = torch.zeros(rows, dtype=torch.int64, device=ensemble.device)
+        self.memories = tuple(
+            cast("StaticModel[Any, Any]", each.model).allocate(
+                own, rows * len(each.contexts), length
+            )
+            for each, own in zip(ensemble.backbones, cache.caches, strict=True)
+        )
+        aligned = (each.alignment for each in ensemble.backbones)
+        self._read = [placed(each.ids, ensemble.device) for each in aligned if each is not None]
+        self.logits = dict[Leaf, Tensor]()
+        if board is None:
+            size = rows, ensemble.vocabulary.width
+            self.logits = {
+                leaf: torch.zeros(size, device=ensemble.device) for leaf in ensemble.leaves
+            }
+        self.launch: Any = None
+
+    def capture(self, how: Strategy, *, fuse: bool) -> None:
+        """Make the launch."""
+        self.fused = fuse
+        draw = how.fuse(self._draw) if fuse else self._draw
+
+        def work() -> None:
+            logits = self.forward()
+            draw(*(logits[leaf] for leaf in self._ensemble.leaves))
+
+        with torch.inference_mode():
+            self.launch = torch.inference_mode()(how.capture(work, self._ensemble.device))
+
+    @torch.inference_mode()
+    def forward(self) -> Logits:
+        """The logits after `tokens`, step by step."""
+        return self._ensemble.decode(self.memories, self.tokens)
+
+    def _draw(self, *rows: Tensor) -> None:
+        logits = dict(zip(self._ensemble.leaves, rows, strict=True))
+        if self.board is not None:
+            self.board.draw(logits, self.tokens)
+        for leaf, into in self.logits.items():
+            into.copy_(logits[leaf])
+
+
+@final
+class Captured:
+    """A batch that runs by captured steps: iterate for its events.
+
+    Attributes:
+        batch: the rows that go on. If capturing fails, they are all that is left, with their cache.
+    """
+
+    def __init__(self, ensemble: Ensemble, how: Strategy, batch: Batch) -> None:
+        """Rows that have a token each, and the cache of all before it."""
+        self._ensemble, self._how, self.batch = ensemble, how, batch
+        self._models = [cast("StaticModel[Any, Any]", each.model) for each in ensemble.backbones]
+        self._frame: Frame | None = None
+        self._key: Hashable = None
+        self._filled, self._charts = list[Sequence](), list[Tables]()  # of each slot of the frame
+        self._slots = list[int]()  # of each row
+        self._room = 0  # columns that are left
+        self._many = STEPS  # launches before the next read; few where rows refuse tokens
+
+    def __iter__(self) -> Iterator[Event]:
+        """Run until all rows have ended, or capturing fails."""
+        try:
+            while self.batch.rows and (frame := self._frame or self._begun()) is not None:
+                check_stop()
+                yield from self._steps(frame)
+                if self.batch.rows:
+                    self._fit(frame)
+        finally:
+            self._leave()
+
+    def _begun(self) -> Frame | None:
+        """The frame with the batch loaded; None if there can be none."""
+        ensemble, rows, cache = self._ensemble, self.batch.rows, self.batch.cache
+        if ensemble.frames is None or cache is None:
+            return None
+        size = bucket(len(rows))
+        order = [min(n, len(rows) - 1) for n in range(size)]
+        filled = [rows[n] for n in order]
+        pairs = zip(self._models, cache.caches, strict=True)
+        columns = max(model.columns(own) for model, own in pairs)
+        length = max(bucket(columns + min(_left(rows), ROOM) + STEPS), ROOM)
+        plan = plan_of(filled, ensemble.device)
+        charts = charts_of(ensemble, filled, plan)
+        frame = self._found(cache, size, length, charts, plan)
+        if frame is None:
+            return None
+        for each, model, own, memory in zip(
+            ensemble.backbones, self._models, cache.caches, frame.memories, strict=True
+        ):
+            model.load(memory, own, each.places(order, len(rows)))
+        self._frame, self._room = frame, length - columns
+        self._filled, self._charts, self._slots = filled, charts or [], [*range(len(rows))]
+        self.batch = replace(self.batch, cache=None)
+        if frame.board is not None:
+            frame.board.load(self._charts, plan)
+            self._move(frame, [row.tokens[-1] for row in rows])
+        return frame
+
+    def _found(
+        self, cache: EnsembleCache, size: int, length: int, charts: list[Tables] | None, plan: Plan
+    ) -> Frame | None:
+        """A frame that is kept, or a new one; None if it cannot be made, which is said once."""
+        ensemble, stream = self._ensemble, None
+        if ensemble.device.type == "cuda":
+            stream = torch.cuda.current_stream(ensemble.device).cuda_stream
+        shape = None if charts is None else (plan.kind, sizes(charts))
+        self._key = size, length, shape, tuple(model.version() for model in self._models), stream
+        frames = cast("OrderedDict[Hashable, Frame]", ensemble.frames)
+        frame = frames.pop(self._key, None)
+        fuse = frame is not None and charts is not None and frame.steps > FUSED
+        if frame is not None and (frame.fused or not fuse):
+            return frame
+        try:
+            board = None if charts is None else Board(ensemble, charts, plan)
+            frame = Frame(ensemble, cache, size, length, board)
+            frame.capture(self._how, fuse=fuse)
+        except Exception as error:  # noqa: BLE001  whatever torch, its compiler and models raise
+            ensemble.frames = None
+            warn(
+                f"steps of this model cannot be captured, so they run one by one: {error}"[:400]
+                + " (GUIDEWAY_CAPTURE=off does not try)"
+            )
+            return None
+        return frame
+
+    def _steps(self, frame: Frame) -> list[Event]:
+        """Launch, and take what was drawn."""
+        rows = self.batch.rows
+        count = 1 if frame.board is None else min(self._many, _left(rows))
+        if frame.board is None:
+            self._tell(frame, [row.tokens[-1] for row in rows])
+        for _ in range(count):
+            frame.launch()
+        frame.steps += count
+        self._room -= count
+        if frame.board is None:
+            return self._taken(frame, None, 0)[0]
+        events, self._many = list[Event](), min(2 * self._many, STEPS)
+        for column, made in enumerate(frame.board.read(count)):
+            more, rewound = self._taken(frame, made, count - 1 - column)
+            events += more
+            if rewound or not self.batch.rows:
+                break
+        return events
+
+    def _taken(
+        self, frame: Frame, made: list[list[float]] | None, less: int
+    ) -> tuple[list[Event], bool]:
+        """The rows take what was `made` before the last `less` steps; None is drawn here.
+
+        Returns True as well if the frame went back to that step, to draw for some rows again.
+        """
+        rows, before = self.batch.rows, [len(row.tokens) for row in self.batch.rows]
+        places = [*range(len(rows))]
+        if made is not None:
+            places = [n for n in places if not _takes(rows[n], made, self._slots[n])]
+        rewound = made is not None and bool(places)
+        logits: Logits = frame.logits
+        if rewound:
+            for model, memory in zip(self._models, frame.memories, strict=True):
+                model.rewind(memory, less + 1)
+            self._room, self._many, less = self._room + less, 1, 0
+            pairs = zip(rows, before, strict=True)
+            self._tell(frame, [row.tokens[length - 1] for row, length in pairs])
+            logits = frame.forward()
+        if places:
+            index = send(self._slots, self._ensemble.device)
+            own = {leaf: row.index_select(0, index) for leaf, row in logits.items()}
+            take(self._ensemble, EnsembleCache((), len(rows), {}, {}), own, self.batch, places)
+        for row in rows:
+            row.count()
+        events = [row.event() for row in rows]
+        self._drop(frame, before, less)
+        if rewound and self.batch.rows:
+            self._move(frame, [row.tokens[-1] for row in self.batch.rows])
+        return events, rewound
+
+    def _drop(self, frame: Frame, before: list[int], less: int) -> None:
+        """Leave out rows that have ended, and keep what they had read `before` their last token."""
+        rows = self.batch.rows
+        ended = [n for n, row in enumerate(rows) if row.finish_reason is not None]
+        if not ended:
+            return
+        for n in ended:
+            cache = self._thawed(frame, [self._slots[n]], less)
+            read = rows[n].tokens[: before[n]]
+            self._ensemble.keep(cache, 0, rows[n].request.prompts, read)
+        kept = [n for n in range(len(rows)) if n not in {*ended}]
+        self._slots = [self._slots[n] for n in kept]
+        self.batch = Batch.of([rows[n] for n in kept], self._ensemble.device)
+
+    def _fit(self, frame: Frame) -> None:
+        """Leave a frame that is full, or much larger than the batch."""
+        rows = self.batch.rows
+        if 4 * len(rows) <= len(self._filled) or self._room < min(STEPS, _left(rows)):
+            self.batch = replace(self.batch, cache=self._thawed(frame, self._slots, 0))
+            self._leave()
+
+    def _thawed(self, frame: Frame, slots: list[int], less: int) -> EnsembleCache:
+        """A cache of some slots, without the last `less` columns."""
+        backbones, size = self._ensemble.backbones, len(self._filled)
+        each = zip(self._models, frame.memories, backbones, strict=True)
+        caches = [model.thaw(own, part.places(slots, size), less) for model, own, part in each]
+        return EnsembleCache(tuple(caches), len(slots), {}, {})
+
+    def _tell(self, frame: Frame, tokens: list[int]) -> None:
+        """Set the tokens that the rows read next."""
+        whole = tokens[:1] * len(self._filled)
+        for slot, token in zip(self._slots, tokens, strict=True):
+            whole[slot] = token
+        frame.tokens.copy_(send(whole, frame.tokens.device))
+
+    def _move(self, frame: Frame, tokens: list[int]) -> None:
+        """Bring a whole step to where the rows are."""
+        self._tell(frame, tokens)
+        if frame.board is not None:
+            frame.board.move(self._charts, self._filled)
+
+    def _leave(self) -> None:
+        """Give the frame back for later batches."""
+        frames = self._ensemble.frames
+        if self._frame is not None and frames is not None:
+            frames[self._key] = self._frame
+            while len(frames) > KEPT:
+                frames.popitem(last=False)
+        self._frame = None
+
+
+def captured(ensemble: Ensemble, batch: Batch) -> Captured | None:
+    """A batch by captured steps; None if they do not go, or would not be worth it.
+
+    They need models that decode in fixed memory (transformers' with plain caches, without adapters
+    and exits), no drafts and no GeDi, and a text of `LEAST` tokens or more.
+    """
+    how = strategy(ensemble.device)
+    if how is None or batch.cache is None or batch.speculation is not None:
+        return None
+    return (
+        Captured(ensemble, how, batch)
+        if captures(ensemble) and _left(batch.rows) >= LEAST
+        else None
+    )
+
+
+def captures(ensemble: Ensemble) -> bool:
+    """Return True if steps of this expression can be captured on its device."""
+    able = ensemble.frames is not None and not ensemble.summed and ensemble.is_static
+    return able and strategy(ensemble.device) is not None
+
+
+def charts_of(ensemble: Ensemble, rows: list[Sequence], plan: Plan) -> list[Tables] | None:
+    """The chart of each row, if whole steps can be captured; None if the host has a say in them."""
+    if plan.kind is None or ensemble.reads_texts or ensemble.mark is not None:
+        return None
+    found = list[Tables]()
+    for row in rows:
+        request, made = row.request, free(ensemble.vocabulary)
+        if request.trace or request.taken or request.sampling.min_new_tokens:
+            return None
+        if request.constraint is not None:
+            made = chart(request.constraint, request.joint)
+        if made is None:
+            return None
+        found.append(made)
+    return found
+
+
+def _takes(row: Sequence, made: list[list[float]], slot: int) -> bool:
+    """Return True if a row takes what was drawn in its slot; False if it must be drawn again."""
+    token, logprob, kept, total, _ = (each[slot] for each in made)
+    if not logprob > -math.inf or logits_error(total, 0) is not None:
+        return False
+    return row.take(int(token), logprob, kept)
+
+
+def _left(rows: Iterable[Sequence]) -> int:
+    """The most tokens that one of the rows may still have."""
+    return max(row.most - len(row.tokens) for row in rows)

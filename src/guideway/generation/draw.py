@@ -1,0 +1,248 @@
+"""Draw one token for each row: mask, bias and penalties, temperature and filters, draw.
+
+The mask comes first, so a nucleus is computed on allowed tokens and always contains one. Then come
+biases, penalties and bans (`generation.penalties`), temperature and filters in the order of the
+settings (`logits.warp`), and the draw. All runs on the device of the logits, in float32, with one
+transfer.
+"""
+
+import math
+from collections.abc import Hashable, Sequence
+from dataclasses import dataclass, replace
+from functools import lru_cache
+from typing import Final, cast, final
+
+import torch
+from jaxtyping import Bool, Float, Int
+from torch import Tensor
+
+from guideway.errors import DeadEndError, GuidewayError
+from guideway.generation.marking import Marking, early, late
+from guideway.generation.masked_distribution import Spread, centred, logits_error
+from guideway.generation.penalties import Penalties
+from guideway.generation.row.request import Request
+from guideway.logits.filters import surprises
+from guideway.logits.rows import LEAST, Rows
+from guideway.logits.transfer import send
+from guideway.logits.warp import Moment, Warps, Watch, warp
+from guideway.sampling.history import History
+from guideway.sampling.noise import coins, keys, streams
+from guideway.sampling.sampler import Categorical, Greedy, Sampler
+from guideway.vocabulary.vocabulary import Vocabulary
+
+GREEDY: Final[Sampler] = Greedy()
+CATEGORICAL: Final[Sampler] = Categorical()
+NAMED: Final = 5  # bad words in a message
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class Plan:
+    """The settings of the rows of a batch, as tensors.
+
+    Attributes:
+        streams: noise key of each row.
+        random: rows that draw at random; others take the most probable token.
+        held: True if any row has a constraint.
+    """
+
+    penalties: Penalties
+    warps: Warps
+    streams: Int[Tensor, "batch"]
+    random: tuple[bool, ...]
+    held: bool
+
+    @property
+    def kind(self) -> Hashable | None:
+        """What a captured draw depends on beside `numbers`; None if the host has a say in it."""
+        groups, random = self.warps.groups, set(self.random)
+        stages = groups[0].stages if groups else ()
+        names = {stage.name for stage in stages}
+        mixed = len(random) > 1 or any(group.rows is not None for group in groups)
+        if mixed or self.penalties.stages or "mirostat" in names:
+            return None
+        return self.held, *random, *((stage.name, stage.kind) for stage in stages)
+
+    @property
+    def numbers(self) -> list[Tensor]:
+        """What differs between plans of one kind."""
+        stages = (stage for group in self.warps.groups for stage in group.stages)
+        return [self.streams, *(number for stage in stages for number in stage.numbers)]
+
+    @classmethod
+    def of(
+        cls, requests: Sequence[Request], histories: Sequence[History], device: torch.device
+    ) -> "Plan":
+        """The plan of these rows."""
+        settings = [request.sampling for request in requests]
+        samples = [(request.sampling.seed or 0, request.sample) for request in requests]
+        exempt = _never_left_out(histories[0].rules.vocabulary) if histories else ()
+        return cls(
+            Penalties.of([history.rules for history in histories], device),
+            Warps.of([(each.stages, each.warps) for each in settings], device, exempt),
+            streams(samples, device),
+            tuple(each.samples for each in settings),
+            any(request.held for request in requests),
+        )
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class Drawn:
+    """The tokens that a step chose, on the host, one for each row.
+
+    Attributes:
+        logprobs: the model's log-probability of each token.
+        log_allowed: log of the model's probability of all allowed tokens; 0 without constraints.
+        surprises: of the tokens, in bits, for mirostat; None without it, or with a single token.
+        errors: by row: a `ModelError` for NaN or +∞; a `DeadEndError` if no allowed token has a
+            probability, or bad words forbid all.
+    """
+
+    tokens: list[int]
+    logprobs: list[float]
+    log_allowed: list[float]
+    surprises: list[float | None]
+    errors: dict[int, GuidewayError]
+
+    def choice(self, row: int) -> tuple[int, float, float, float | None]:
+        """Token, log-probability, log of the allowed mass and surprise of one row."""
+        return self.tokens[row], self.logprobs[row], self.log_allowed[row], self.surprises[row]
+
+
+@torch.inference_mode()
+def draw(
+    rows: Rows,
+    allowed: Bool[Tensor, "batch vocabulary"],
+    plan: Plan,
+    histories: Sequence[History],
+    steps: Sequence[int],
+    watch: Watch | None = None,
+    marking: Marking | None = None,
+) -> Drawn:
+    """Draw one token for each row.
+
+    Args:
+        rows: values of the expression.
+        allowed: allowed tokens of each row.
+        plan: settings of the rows.
+        histories: history of each row.
+        steps: number of tokens so far, the counter of the row's noise.
+        watch: called with each stage's name and rows, the constraint first.
+        marking: watermark of this step.
+    """
+    spread = Spread.of(rows, allowed, held=plan.held)
+    values = spread.values
+    if watch is not None:
+        watch("constraint", values)
+
+    told = list[tuple[str, Tensor]]()
+
+    def note(name: str, row: Tensor) -> None:
+        told.append((name, row))
+
+    key, ceilings = plan.streams, plan.streams  # nobody reads them
+    if any(plan.random):
+        key = keys(plan.streams, send([*steps], rows.values.device))
+        ceilings = send([each.ceiling for each in histories], rows.values.device)
+
+    def drawn(values: Tensor) -> list[list[float]]:
+        told.clear()
+        row = plan.penalties.apply(values, histories, watch and note)
+        made = choose(spread, row, plan, key, ceilings, watch and note, marking)
+        return cast("list[list[float]]", made.tolist())  # pyright: ignore[reportUnknownMemberType]
+
+    back = drawn(values)
+    if not all(log > -math.inf for log in back[1]) and (moved := centred(values)) is not None:
+        back = drawn(moved)
+    if watch is not None:
+        for stage in told:
+            watch(*stage)
+
+    def failed(place: int, step: int) -> GuidewayError | None:
+        error = logits_error(back[3][place], step)
+        if error is not None or back[1][place] > -math.inf:
+            return error
+        possible = rows.values[place][rows.support[place] & allowed[place]] > -math.inf
+        return _dead_end(values[place], histories[place], step, filtered=bool(possible.any()))
+
+    found = {place: failed(place, step) for place, step in enumerate(steps)}
+    errors = {place: error for place, error in found.items() if error is not None}
+    surprise = [None if math.isnan(each) else each for each in back[4]]
+    return Drawn([int(token) for token in back[0]], back[1], back[2], surprise, errors)
+
+
+def choose(
+    spread: Spread,
+    row: Float[Tensor, "batch vocabulary"],
+    plan: Plan,
+    key: Int[Tensor, "batch"],
+    ceilings: Tensor,
+    watch: Watch | None,
+    marking: Marking | None,
+) -> Float[Tensor, "5 batch"]:
+    """Draw from rows after the penalties, without asking the host for anything.
+
+    Returns the token, its log-probability, the logs of the allowed and of the whole mass, and the
+    surprise or NaN, in float64, in which ids are exact up to 2^53. The log-probability is −∞ if
+    nothing may be drawn, or if the temperature made a logit infinite.
+    """
+    tokens, left, bits = _drawn(row, plan, key, ceilings, watch, marking)
+    found = spread.reported.gather(1, tokens[:, None])[:, 0] - spread.total
+    found = torch.where(left.isfinite(), found.clamp(min=LEAST), -math.inf)
+    each = (tokens, found, spread.kept, spread.total, bits)
+    return torch.stack([one.double() for one in each])  # one transfer
+
+
+def _drawn(
+    row: Float[Tensor, "batch vocabulary"],
+    plan: Plan,
+    key: Int[Tensor, "batch"],
+    ceilings: Tensor,
+    watch: Watch | None,
+    marking: Marking | None,
+) -> tuple[Int[Tensor, "batch"], Float[Tensor, "batch"], Float[Tensor, "batch"]]:
+    """Each row's token by its own sampler, its logit in the end, and its surprise or NaN."""
+    nothing = torch.full_like(row[:, 0], math.nan)
+    row = early(marking, row, watch)
+    if not any(plan.random):
+        row = late(marking, row, None, plan.streams, watch)
+        tokens = GREEDY.draw(row, plan.streams)
+        return tokens, row.gather(1, tokens[:, None])[:, 0], nothing
+    warped = warp(row, plan.warps, Moment(coins(key), ceilings), watch)
+    warped = replace(warped, row=late(marking, warped.row, warped.ids, key, watch))
+    noise = key if marking is None else marking.noise(key)
+    tokens = CATEGORICAL.draw(warped.row, noise, warped.ids)
+    if not all(plan.random):
+        random = send(plan.random, row.device)
+        tokens = torch.where(random, tokens, GREEDY.draw(warped.row, key, warped.ids))
+    place = tokens[:, None]
+    if warped.ids is not None:
+        place = (warped.ids == place).int().argmax(1, keepdim=True)
+    left = warped.row.gather(1, place)[:, 0]
+    if warped.before is None:
+        return tokens, left, nothing
+    free = (warped.before > -math.inf).sum(1) > 1
+    return tokens, left, torch.where(free, surprises(warped.before, tokens), nothing)
+
+
+@lru_cache(16)
+def _never_left_out(vocabulary: Vocabulary) -> tuple[int, ...]:
+    """Ends of texts and of lines, without which a text goes on for ever: XTC keeps them."""
+    lines = [token for token, spelled in enumerate(vocabulary.tokens) if spelled == b"\n"]
+    return (*sorted(vocabulary.eos_ids), *lines)
+
+
+def _dead_end(
+    values: Float[Tensor, "vocabulary"], history: History, step: int, *, filtered: bool
+) -> DeadEndError:
+    """Why nothing may be drawn: bad words, filters of the expression, or the model."""
+    if bool((values > -math.inf).any()):  # a bias or a penalty never bans
+        words = history.rules.sampling.bad_words_ids or ()
+        named = ", ".join(map(repr, words[:NAMED])) + (", …" if len(words) > NAMED else "")
+        reason = f"bad_words_ids forbid the rest: {named}"
+    elif filtered:
+        reason = "the filters of the expression leave none of those that may come next"
+    else:
+        reason = "the model gives no probability to any token that may come next"
+    return DeadEndError(f"no token is left at step {step}: {reason}")

@@ -1,0 +1,286 @@
+"""Tokens that may come next in a row: any text, or a position in a constraint.
+
+Both classes have the same methods. The position in a constraint also enforces the limits, so that
+no text is cut:
+
+- A token after which the rest would not fit into `most` tokens is refused, and the row is narrowed
+  towards `mask_within`. (`mask_within` at every step would cost a distance for each token; this
+  costs one.) `crowded` counts refusals: the budget has changed the choice.
+- Before `least` tokens, end ids are not offered, and tokens after which only an end can come are
+  refused. If that leaves nothing, the text ends early.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import lru_cache
+from typing import Final, TypeAlias, final
+
+import numpy as np
+
+from guideway.automaton.token_tries import Row, pack
+from guideway.constraint.compiled import CompiledConstraint, DecodeState
+from guideway.constraint.longest_path import longest_path
+from guideway.vocabulary.healing import across
+from guideway.vocabulary.vocabulary import Vocabulary
+from guideway.watermark.positions import forced
+
+Taken: TypeAlias = tuple[int, ...]  # tokens at the end of the prompt that are written again
+
+TRIES: Final = 32  # tokens refused for either limit in one step; each costs a draw
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class Choices:
+    """The choice that a constraint leaves at a position; a detector can recompute it from the text.
+
+    Attributes:
+        row: allowed tokens without ends, whatever the limits.
+        free: True if they differ in their first byte.
+        before: tokens at earlier free positions.
+    """
+
+    row: Row
+    free: bool
+    before: tuple[int, ...]
+
+
+@final
+class Free:
+    """Any text: every id that spells something, and the end ids."""
+
+    over: Final = False
+    crowded: Final = 0
+    position: Final = None
+
+    def __init__(self, vocabulary: Vocabulary, least: int, taken: Taken = ()) -> None:
+        """No end ids before `least` tokens, nor before what was `taken` back is spelled."""
+        self._text, self._ends = text_row(vocabulary), end_row(vocabulary)
+        self._vocabulary, self._taken = vocabulary, taken
+        self._least, self._count = least, 0
+
+    @property
+    def accepts(self) -> bool:
+        """Return True if the text may end here."""
+        return not self._taken
+
+    def row(self) -> Row:
+        """The tokens that may come next, packed."""
+        if self._taken:
+            return across_row(self._vocabulary, self._taken)
+        return self._text if self._count < self._least else self._text | self._ends
+
+    def admits(self, token: int) -> bool:
+        """Return True: every token of `row` may be taken."""
+        return True
+
+    def narrow(self) -> bool:
+        """Return False: no token is removed."""
+        return False
+
+    def fits(self, token: int) -> bool:
+        """Return True: an end always fits."""
+        return True
+
+    def choices(self, tokens: Sequence[int]) -> Choices | None:
+        """Between which tokens a constraint leaves the choice; None without one."""
+        return None
+
+    def take(self, token: int) -> bool:
+        """Go on by a token; never refused."""
+        self._count += 1
+        self._taken = _after(self._taken, token)
+        return True
+
+    def matches(self, text: str) -> bool:
+        """Return True: every text is complete."""
+        return True
+
+
+@final
+class Held:
+    """A position in a constraint with a token budget.
+
+    Attributes:
+        crowded: number of tokens refused here because no end would fit after them.
+    """
+
+    def __init__(
+        self,
+        constraint: CompiledConstraint,
+        *,
+        joint: bytes,
+        least: int,
+        most: int,
+        taken: Taken = (),
+    ) -> None:
+        """The position after `joint`, with `least` to `most` tokens to come.
+
+        If the joint was `taken` back from the prompt, its original tokens are kept up to the one
+        that continues past its end.
+        """
+        self._taken = taken
+        self._constraint, self._least, self._most = constraint, least, most
+        self._ends = end_row(constraint.vocabulary)
+        self._state = constraint.start(joint)
+        self._count = self._refused = self.crowded = 0
+        self._narrowed = False
+        self._row: Row | None = None
+        self._joint = joint
+        self._free: bool | None = None  # until someone asks
+        self._chosen: tuple[int, ...] = ()
+        self._judged = 0  # tokens that `_chosen` covers
+
+    @property
+    def position(self) -> tuple[CompiledConstraint, DecodeState]:
+        """The constraint and its state."""
+        return self._constraint, self._state
+
+    @property
+    def accepts(self) -> bool:
+        """Return True if the text may end here."""
+        return self._constraint.accepts(self._state)
+
+    @property
+    def over(self) -> bool:
+        """Return True if the text can only end here."""
+        return self.accepts and not (self._constraint.mask(self._state) & ~self._ends).any()
+
+    def row(self) -> Row:
+        """The tokens that may come next, packed."""
+        if self._row is None:
+            self._row = self._unended(self._constraint.mask(self._state))
+        return self._row
+
+    def narrow(self) -> bool:
+        """Remove tokens after which no end would fit from `row`; return True if there were any.
+
+        For searches, which use the probabilities of a whole row.
+        """
+        if self._narrowed:
+            return False
+        before, self._narrowed = self.row(), True
+        fitting = self._constraint.mask_within(self._state, self._most - self._count)
+        self._row = self._unended(fitting)
+        return not np.array_equal(self._row, before)
+
+    def choices(self, tokens: Sequence[int]) -> Choices | None:
+        """The choice at this position; `tokens` are all tokens so far.
+
+        Calls at every step cost one check each; skipped steps are replayed.
+        """
+        if self._judged < self._count:
+            self._chosen = chosen(self._constraint, self._constraint.start(self._joint), tokens)
+            self._judged = self._count
+        row = self._constraint.mask(self._state) & ~self._ends
+        self._free = not forced(row, self._constraint.vocabulary)
+        return Choices(row, free=self._free, before=self._chosen)
+
+    def take(self, token: int) -> bool:
+        """Go on by a token, or refuse it and have a narrower row."""
+        if not self.admits(token):
+            return False
+        self._state, self._row = self._constraint.advance(self._state, token), None
+        self._taken = _after(self._taken, token)
+        if self._free is not None:
+            self._chosen = (*self._chosen, token) if self._free else self._chosen
+            self._judged, self._free = self._count + 1, None
+        self._count, self._refused, self.crowded = self._count + 1, 0, 0
+        self._narrowed = False
+        return True
+
+    def admits(self, token: int) -> bool:
+        """Return True if a token of `row` may be taken; if not, `row` gets narrower."""
+        if not self.fits(token, TRIES):
+            return False
+        after = self._constraint.advance(self._state, token)
+        missing = self._least - self._count - 1
+        if missing > 0 and self._refused < TRIES:
+            longest = longest_path(self._constraint, after, missing)
+            others = _without(self.row(), token)
+            if longest is not None and longest < missing and others.any():
+                self._row = others
+                self._refused += 1
+                return False
+        return True
+
+    def fits(self, token: int, tries: int = 0) -> bool:
+        """Return True if an end fits after a token; if not, `row` is reduced to fitting tokens.
+
+        The first `tries` times, `row` may keep others: finding all fitting tokens can be slow, and
+        the next token drawn mostly fits.
+        """
+        left = self._most - self._count
+        if self._constraint.fits(self._constraint.advance(self._state, token), left - 1):
+            return True
+        self.crowded += 1
+        if self.crowded <= tries:
+            fitting = self._constraint.mask_without(self._state, token, left)
+        else:
+            fitting = self._constraint.mask_within(self._state, left)
+        narrow = self.row() & fitting
+        self._row = narrow if narrow.any() else self._unended(fitting)
+        return False
+
+    def matches(self, text: str) -> bool:
+        """Return True if `text` is in the language."""
+        return self._constraint.matches(text)
+
+    def _unended(self, row: Row) -> Row:
+        """Remove end ids before `least` tokens, unless nothing else is left.
+
+        While the end of the prompt is spelled again, prefer its original tokens.
+        """
+        if self._taken:
+            across = row & across_row(self._constraint.vocabulary, self._taken)
+            row = across if across.any() else row
+        if self._count >= self._least:
+            return row
+        rest = row & ~self._ends
+        return rest if rest.any() else row
+
+
+Cursor: TypeAlias = Free | Held  # `copy.copy` forks them: what they hold is never changed in place
+
+
+@lru_cache(16)
+def text_row(vocabulary: Vocabulary) -> Row:
+    """All ids that spell something: padding rows of the logits and special tokens are no text."""
+    tokens = vocabulary.tokens
+    return pack([token for token, spelling in enumerate(tokens) if spelling], vocabulary.width)
+
+
+@lru_cache(256)
+def across_row(vocabulary: Vocabulary, taken: Taken) -> Row:
+    """The ids that may come in the place of tokens that were taken back."""
+    return pack(across(vocabulary, taken), vocabulary.width)
+
+
+def _after(taken: Taken, token: int) -> Taken:
+    """The tokens taken back that remain after `token`; none if it is another one."""
+    return taken[1:] if taken and taken[0] == token else ()
+
+
+@lru_cache(16)
+def end_row(vocabulary: Vocabulary) -> Row:
+    """All end ids."""
+    return pack(sorted(vocabulary.eos_ids), vocabulary.width)
+
+
+def chosen(
+    constraint: CompiledConstraint, state: DecodeState, tokens: Sequence[int]
+) -> tuple[int, ...]:
+    """Tokens after `state` at positions with a choice."""
+    ends = end_row(constraint.vocabulary)
+    found = list[int]()
+    for token in tokens:
+        if not forced(constraint.mask(state) & ~ends, constraint.vocabulary):
+            found.append(token)
+        state = constraint.advance(state, token)
+    return tuple(found)
+
+
+def _without(row: Row, token: int) -> Row:
+    rest = row.copy()
+    rest[token >> 5] &= ~np.uint32(1 << (token & 31))
+    return rest

@@ -1,0 +1,194 @@
+"""Exact probabilities of given texts after a prompt.
+
+The prompt is read once; its cache is repeated for as many continuations as fit. They are padded on
+the right, which a causal model ignores. An expression is evaluated at every token, with the given
+continuations in place of a constraint, which filters need.
+
+Classifiers at the top of an expression judge whole texts (`generation.verdict`). Classifiers below
+a filter or a maximum guide every token with a choice, as in generation under a constraint;
+probabilities are then shares of the allowed mass.
+"""
+
+import math
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from itertools import chain
+from typing import Any, Final, final
+
+import torch
+from jaxtyping import Float
+from torch import Tensor
+
+from guideway.errors import LimitError, ModelError
+from guideway.generation.ensemble.ensemble import Ensemble, Logits, Prompts
+from guideway.generation.verdict import judged
+from guideway.logits.evaluate import Step, evaluate
+from guideway.logits.expr import Guided, Leaf, Node, Term, walk
+from guideway.logits.rescore import TextContext
+from guideway.models.protocol import LanguageModel
+
+MOST_LOGITS: Final = 1 << 26  # 256 MB of float32 in one forward
+
+
+def score(
+    model: LanguageModel[Any] | Ensemble,
+    prompts: Prompts,
+    continuations: Sequence[Sequence[int]],
+    ends: Sequence[bool],
+    asked: str = "",
+    joint: bytes = b"",
+) -> list[float]:
+    """The log-probability of each continuation after the prompt (natural logarithm).
+
+    `prompts` has the tokens for each context; `ends` tells for each continuation whether an end id
+    must follow. Classifiers get the prompt `asked` and texts without the `joint`.
+
+    >>> from guideway.models.fake import FakeModel
+    >>> from guideway.vocabulary.vocabulary import Vocabulary
+    >>> vocabulary = Vocabulary([b"a", b"b", b"<eos>"], eos_ids={2})
+    >>> model = FakeModel.table(vocabulary, [[0, 0, 0], [0, 0, 9], [0, 0, 0]])
+    >>> [round(log, 3) for log in score(model, ((0,),), [[0], [1]], [True, True])]
+    [-2.197, -1.099]
+    """
+    ensemble = Ensemble.of(model)
+    if any(ends) and not ensemble.vocabulary.eos_ids:
+        raise ModelError("the vocabulary has no end ids, so the end of a text has no probability")
+    _check_room(ensemble, prompts, max(map(len, continuations)))
+    following = _following(continuations, ends, ensemble.vocabulary.eos_ids)
+    node, terms = _parted(ensemble.node)
+    nested = any(isinstance(each, Guided) for each in walk(node))
+    scoring = _Scoring(ensemble, node, following, asked, joint, nested)
+    cache, first = ensemble.prefill([prompts])
+    opening = scoring.logs(first, cache.sums, [()])[0]
+    totals = [0.0] * len(continuations)
+    whole = {leaf: list(totals) for leaf in cache.sums}
+    for rows in _portions(continuations, ensemble.vocabulary.width * len(ensemble.leaves)):
+        tokens = [tuple(continuations[row]) for row in rows]
+        longest = max(map(len, tokens))
+        padded = torch.tensor(
+            [each + (0,) * (longest - len(each)) for each in tokens], device=ensemble.device
+        )
+        begun = ensemble.select(cache, [0] * len(rows))
+        _, logits = ensemble.extend(begun, padded)
+        read = ensemble.sums(begun, logits, padded)
+        sums = {leaf: each.flatten() for leaf, each in read.items()}
+        flat = {leaf: each.flatten(0, 1) for leaf, each in logits.items()}
+        texts = [each[: place + 1] for each in tokens for place in range(longest)]
+        after = scoring.logs(flat, sums, texts).view(len(rows), longest, -1)
+        inner = after[:, :-1].gather(2, padded[:, 1:, None])[:, :, 0]
+        end = _end(after, ensemble)
+        for place, row in enumerate(rows):
+            count = len(tokens[place])
+            total = opening[tokens[place][0]] + inner[place, : count - 1].sum()
+            totals[row] = float(total + end[place, count - 1] if ends[row] else total)
+            for leaf, each in read.items():
+                whole[leaf][row] = float(each[place, count - 1])
+    if any(map(math.isnan, chain(totals, *whole.values()))):
+        raise ModelError(
+            "the model gave NaN or infinite logits: check its weights and its precision"
+        )
+    texts = [scoring.context(tuple(each)) for each in continuations] if terms else []
+    return judged(totals, terms, texts, whole)
+
+
+def _parted(node: Node) -> tuple[Node, tuple[Term, ...]]:
+    """The expression without its outermost classifiers, and these."""
+    return (node.inner, node.terms) if isinstance(node, Guided) else (node, ())
+
+
+def _check_room(ensemble: Ensemble, prompts: Prompts, longest: int) -> None:
+    for reading, prompt in zip(ensemble.contexts, prompts, strict=True):
+        limit, needed = reading.model.context, len(prompt) + longest
+        if limit is not None and needed > limit:
+            raise LimitError(
+                f"the prompt and the longest continuation have {needed} tokens, and the model's "
+                f"context is {limit}",
+                limit="context",
+                given=limit,
+                needed=needed,
+            )
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class _Scoring:
+    """An expression evaluated at positions of texts.
+
+    Attributes:
+        node: the part evaluated at every token.
+        following: tokens that may follow each prefix of a continuation.
+        asked: the prompt as a text.
+        joint: bytes before each text.
+        nested: True if classifiers guide at every token.
+    """
+
+    ensemble: Ensemble
+    node: Node
+    following: Mapping[tuple[int, ...], frozenset[int]]
+    asked: str
+    joint: bytes
+    nested: bool
+
+    def context(self, text: tuple[int, ...]) -> TextContext:
+        """A text as classifiers read it."""
+        return TextContext.of(text, self.ensemble.vocabulary, self.asked, self.joint)
+
+    @torch.inference_mode()
+    def logs(
+        self,
+        logits: Logits,
+        sums: Mapping[Leaf, Float[Tensor, "rows"]],
+        texts: Sequence[tuple[int, ...]],
+    ) -> Float[Tensor, "rows vocabulary"]:
+        """The log-probabilities after each of some texts; NaN where a model errs."""
+        vocabulary = self.ensemble.vocabulary
+        contexts = [self.context(text) for text in texts] if self.nested else []
+        allowed = torch.zeros(len(texts), vocabulary.width, dtype=torch.bool)
+        for row, text in enumerate(texts):
+            allowed[row, list(self.following.get(text, ()))] = True
+        state = Step(logits, allowed.to(self.ensemble.device), vocabulary, sums, contexts)
+        rows = evaluate(self.node, state)
+        closed, total = rows.closed(state.allowed), rows.total()
+        if self.nested:  # what a classifier has changed is a share of what is allowed
+            total = closed.logsumexp(1) + 0 * total
+        return closed - total[:, None]
+
+
+def _following(
+    continuations: Sequence[Sequence[int]], ends: Sequence[bool], eos_ids: Iterable[int]
+) -> Mapping[tuple[int, ...], frozenset[int]]:
+    """The tokens that follow each prefix of a continuation.
+
+    >>> found = _following([(1, 2), (1,)], [False, True], {9})
+    >>> found[()], sorted(found[(1,)])
+    (frozenset({1}), [2, 9])
+    """
+    made = dict[tuple[int, ...], set[int]]()
+    for continuation, end in zip(continuations, ends, strict=True):
+        text = tuple(continuation)
+        for place, token in enumerate(text):
+            made.setdefault(text[:place], set()).add(token)
+        if end:
+            made.setdefault(text, set()).update(eos_ids)
+    return {text: frozenset(tokens) for text, tokens in made.items()}
+
+
+@torch.inference_mode()
+def _end(
+    logs: Float[Tensor, "batch new vocabulary"], ensemble: Ensemble
+) -> Float[Tensor, "batch new"]:
+    """The log-probability that the text ends after each token."""
+    return logs[:, :, sorted(ensemble.vocabulary.eos_ids)].logsumexp(2)
+
+
+def _portions(continuations: Sequence[Sequence[int]], width: int) -> Iterator[list[int]]:
+    """Rows that fit into one forward, those of like length together."""
+    order = sorted(range(len(continuations)), key=lambda row: len(continuations[row]))
+    portion: list[int] = []
+    for row in order:
+        if portion and (len(portion) + 1) * len(continuations[row]) * width > MOST_LOGITS:
+            yield portion
+            portion = []
+        portion.append(row)
+    if portion:
+        yield portion

@@ -1,0 +1,156 @@
+"""How many drafted tokens a forward reads: as many as make the most tokens a second.
+
+With α the share of drafted tokens of an origin that are right, γ drafted tokens give
+1 + α + α² + … + α^γ tokens for a forward that reads γ + 1 of them (Leviathan et al. 2023, arXiv
+2211.17192). Both α and the time of a forward are measured as the text grows.
+"""
+
+from collections.abc import Sequence as Listed
+from typing import Final, final
+from weakref import WeakKeyDictionary
+
+from torch import Tensor
+
+from guideway.generation.drafts import Drafter, Lookup, Seeing
+from guideway.generation.row.sequence import Sequence
+from guideway.models.pages import NO_DRAFT, Draft, Origin
+
+MOST: Final = 24  # drafted tokens that one forward reads in each row
+MEMORY: Final = 32  # tokens or forwards that an estimate remembers
+WEIGHT: Final = 2.0  # tokens that an estimate which is given in advance counts for
+FORCED: Final = {0: 0.95, 1: 0.7}  # the last token of a forced string may go on behind it
+LEAST_GAIN: Final = 1.03  # a gain that is less may be an error of the estimates
+
+
+@final
+class Rates:
+    """How often drafted tokens of each origin are right."""
+
+    def __init__(self) -> None:
+        """Nothing is known but what is usual."""
+        self._seen = dict[Origin, tuple[float, float]]()
+
+    def rate(self, origin: Origin) -> float:
+        """The share of tokens that is right."""
+        right, all_ = self._seen.get(origin) or _usual(origin)
+        return right / all_
+
+    def note(self, draft: Draft, accepted: int) -> None:
+        """The first `accepted` tokens were right, the next one was not."""
+        for place, origin in enumerate(draft.origins[: accepted + 1]):
+            right, all_ = self._seen.get(origin) or _usual(origin)
+            kept = min(1.0, (MEMORY - 1) / all_)
+            self._seen[origin] = right * kept + (place < accepted), all_ * kept + 1
+
+
+def _usual(origin: Origin) -> tuple[float, float]:
+    name, length = origin
+    if name == "forced":
+        rate = FORCED[length]
+    elif name == "held":
+        rate = 1 - 0.6 / (1 + length)
+    elif name == "free":
+        rate = 1 - 3.2 / (1 + length)
+    else:
+        rate = 0.7
+    return WEIGHT * max(rate, 0.05), WEIGHT
+
+
+@final
+class Costs:
+    """Seconds of a forward by the number of tokens that it reads."""
+
+    def __init__(self) -> None:
+        """Nothing is known but the usual shape of the curve on a CPU."""
+        self._known = dict[int, tuple[float, float]]()  # forwards, and their mean
+
+    def note(self, tokens: int, seconds: float) -> None:
+        """Note how long a forward took; slow ones that others caused count less."""
+        count, mean = self._known.get(tokens, (0.0, seconds))
+        count = min(count + 1, MEMORY)
+        self._known[tokens] = count, mean + (min(seconds, 2 * mean) - mean) / count
+
+    def seconds(self, tokens: int) -> float:
+        """The time that a forward of so many tokens will take."""
+        if not self._known:
+            return _shape(tokens)
+        near = min(self._known, key=lambda each: abs(each - tokens) / (each + tokens))
+        return self._known[near][1] * _shape(tokens) / _shape(near)
+
+
+def _shape(tokens: int) -> float:
+    """Seconds relative to one token: weights are read once, and arithmetic is for each token."""
+    return 1.0 if tokens == 1 else 1.4 + 0.03 * tokens
+
+
+@final
+class Speculation:
+    """Drafts for a batch, of the length that pays."""
+
+    def __init__(self, drafter: Drafter, rates: Rates, costs: Costs) -> None:
+        """`rates` and `costs` are shared by all texts of a model."""
+        self._drafter, self._rates, self._costs = drafter, rates, costs
+        self.sees = isinstance(drafter, Seeing)  # drafts need hidden states
+        self._prepared = WeakKeyDictionary[Sequence, tuple[int, Draft]]()  # by steps of the row
+
+    def prepare(self, row: Sequence) -> None:
+        """Draft for a row before its step, if no model is needed for that."""
+        if isinstance(self._drafter, Lookup):
+            self._prepared[row] = row.steps, self._drafter.draft([row], MOST)[0]
+
+    def drafts(self, rows: Listed[Sequence], room: int = MOST) -> list[Draft]:
+        """A draft of at most `room` tokens for each row."""
+        most = min(MOST, room, max(row.most - len(row.tokens) for row in rows))
+        if self._drafter.seconds:
+            most = self._length(len(rows), [[self._rates.rate(("model", 0))] * most] * len(rows))
+        if most < 1:
+            return [NO_DRAFT] * len(rows)
+        prepared = [self._prepared.pop(row, (-1, NO_DRAFT)) for row in rows]
+        pairs = zip(rows, prepared, strict=True)
+        if all(row.steps == steps for row, (steps, _) in pairs):
+            drafts = [draft.cut(most) for _, draft in prepared]
+        else:
+            drafts = self._drafter.draft(rows, most)
+        odds = [[self._rates.rate(origin) for origin in draft.origins] for draft in drafts]
+        length = self._length(len(rows), odds, drafting=0.0)
+        return [draft.cut(length) for draft in drafts]
+
+    def judge(
+        self,
+        rows: Listed[Sequence],
+        drafts: Listed[Draft],
+        accepted: Listed[int],
+        seconds: float | None,
+        states: Listed[Tensor] = (),
+        tokens: int | None = None,
+    ) -> None:
+        """Learn from a forward of so many seconds, and from its hidden states.
+
+        `seconds` is None if it has read prompts, `tokens` if each row has read as many.
+        """
+        if isinstance(self._drafter, Seeing):
+            read = zip(rows, accepted, states, strict=False)  # after prompts, there are no states
+            self._drafter.see({row.number: state[right] for row, right, state in read})
+        if seconds is not None:
+            longest = max(len(draft.tokens) for draft in drafts)
+            self._costs.note(tokens or len(rows) * (1 + longest), seconds)
+        for row, draft, right in zip(rows, drafts, accepted, strict=True):
+            self._rates.note(draft, right)
+            if row.finish_reason is not None:
+                self._drafter.learn(row.tokens)
+
+    def _length(self, rows: int, odds: Listed[Listed[float]], drafting: float | None = None) -> int:
+        """The number of drafted tokens that makes the most tokens a second."""
+        drafting = self._drafter.seconds if drafting is None else drafting
+        chances = [1.0] * rows
+        tokens, best = float(rows), (0, 0.0)
+        for length in range(1 + max(map(len, odds))):
+            if length:
+                pairs = zip(chances, odds, strict=True)
+                chances = [p * own[length - 1] if length <= len(own) else 0.0 for p, own in pairs]
+                tokens += sum(chances)
+            seconds = self._costs.seconds(rows * (1 + length)) + length * drafting
+            speed = tokens / seconds
+            if not length or speed > best[1] * (LEAST_GAIN if not best[0] else 1.0):
+                best = length, speed
+        return best[0]

@@ -1,0 +1,265 @@
+"""One step of a batch: forward, expression, mask, warp, draw, take; drafted tokens are verified."""
+
+import time
+from collections import abc
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from typing import final
+
+import torch
+from torch import Tensor
+
+from guideway.generation.draw import Drawn, Plan, draw
+from guideway.generation.ensemble.ensemble import Ensemble, EnsembleCache, Logits, States
+from guideway.generation.marking import Marking
+from guideway.generation.row.request import Event
+from guideway.generation.row.sequence import Sequence
+from guideway.generation.row.trace import Recorder
+from guideway.generation.speculation import MOST, Speculation
+from guideway.logits.evaluate import Step, evaluate
+from guideway.logits.expr import Leaf
+from guideway.logits.mask import unpack, upload
+from guideway.models.pages import NO_DRAFT, Draft
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class Batch:
+    """The rows that go on, their settings, and the models' cache of all tokens but the last.
+
+    `cache` is None before the first step; `speculation` is None to read no drafts.
+    """
+
+    rows: tuple[Sequence, ...]
+    plan: Plan
+    cache: EnsembleCache | None = None
+    speculation: Speculation | None = None
+
+    @classmethod
+    def of(
+        cls,
+        rows: abc.Iterable[Sequence],
+        device: torch.device,
+        speculation: Speculation | None = None,
+    ) -> "Batch":
+        """The batch of these rows, before the first step."""
+        rows = tuple(rows)
+        return cls(rows, plan_of(rows, device), speculation=speculation)
+
+
+def step(ensemble: Ensemble, batch: Batch) -> tuple[list[Event], Batch]:
+    """One forward: a token more in every row, and more where a draft was right.
+
+    Returns an event for each token, and the batch of the rows that go on; a row may fail.
+    """
+    rows, before = batch.rows, [len(row.tokens) for row in batch.rows]
+    drafts, states = [NO_DRAFT] * len(rows), States()
+    if batch.speculation is not None and batch.cache is not None:
+        drafts = batch.speculation.drafts(rows, _room(ensemble, rows))
+    began = time.perf_counter()
+    cache, logits, sums = forward(ensemble, batch, drafts, states)
+    if batch.speculation is not None and ensemble.device.type != "cpu":
+        torch.accelerator.synchronize()  # the draw would wait for the forward anyway
+    seconds = time.perf_counter() - began
+    events, accepted = verified(ensemble, batch, cache, logits, sums, drafts)
+    for row, known in zip(rows, cache.known, strict=False):  # after the prompts only
+        row.cached = known
+    for row, draft, right in zip(rows, drafts, accepted, strict=True):
+        row.count(len(draft.tokens), right)
+    if batch.speculation is not None:
+        known = None if batch.cache is None else seconds  # a prompt is longer than a draft
+        batch.speculation.judge(rows, drafts, accepted, known, states)
+    cache = _accepted(ensemble, cache, logits, sums, accepted)
+    ended = {place for place, row in enumerate(rows) if row.finish_reason is not None}
+    for place in ended:
+        read = rows[place].tokens[: before[place] + accepted[place]]
+        ensemble.keep(cache, place, rows[place].request.prompts, read)
+    kept = [place for place in range(len(rows)) if place not in ended]
+    return events, rest(ensemble, replace(batch, cache=cache), kept)
+
+
+def _room(ensemble: Ensemble, rows: abc.Sequence[Sequence]) -> int:
+    """The tokens that every row can still read, because shorter drafts are padded."""
+    room = [MOST]
+    for row in rows:
+        for reading, prompt in zip(ensemble.contexts, row.request.prompts, strict=True):
+            if (limit := reading.model.context) is not None:
+                room.append(limit - len(prompt) - len(row.tokens))
+    return min(room)
+
+
+def rest(ensemble: Ensemble, batch: Batch, kept: list[int]) -> Batch:
+    """The batch of some rows of a batch."""
+    if not kept:
+        return replace(batch, rows=(), cache=None)
+    if len(kept) == len(batch.rows):
+        return batch
+    rows = [batch.rows[place] for place in kept]
+    fewer = Batch.of(rows, ensemble.device, batch.speculation)
+    cache = batch.cache
+    return replace(fewer, cache=None if cache is None else ensemble.select(cache, kept))
+
+
+def verified(
+    ensemble: Ensemble,
+    batch: Batch,
+    cache: EnsembleCache,
+    logits: Logits,
+    sums: Mapping[Leaf, Tensor],
+    drafts: list[Draft],
+) -> tuple[list[Event], list[int]]:
+    """Draw tokens as long as they are the drafted ones; how many were, in each row."""
+    rows = batch.rows
+    events, accepted = list[Event](), [0] * len(rows)
+    going = list(range(len(rows)))
+    for column in range(1 + max(len(draft.tokens) for draft in drafts)):
+        here = replace(cache, sums={leaf: each[:, column] for leaf, each in sums.items()})
+        here_logits = {leaf: row[:, column] for leaf, row in logits.items()}
+        guesses = [each.tokens[column] if column < len(each.tokens) else None for each in drafts]
+        take(ensemble, here, here_logits, batch, going, guesses)
+        events += [rows[place].event() for place in going]
+        going = [place for place in going if _right(rows[place], drafts[place], column)]
+        for place in going:
+            accepted[place] += 1
+        if not going:
+            break
+    return events, accepted
+
+
+def take(
+    ensemble: Ensemble,
+    cache: EnsembleCache,
+    logits: Logits,
+    batch: Batch,
+    places: list[int],
+    guesses: abc.Sequence[int | None] = (),
+) -> None:
+    """Draw a token for each of some rows, and append it; the trace compares it with `guesses`."""
+    rows, plan = batch.rows, batch.plan
+    while places:  # more than once only where a limit refuses a token: it is drawn again
+        going = [rows[place] for place in places]
+        if len(places) < len(rows):
+            plan = plan_of(going, ensemble.device)
+        recorder = _recorder(ensemble, going)
+        drawn = _drawn(ensemble, cache, logits, going, places, plan, recorder)
+        for n, error in drawn.errors.items():
+            going[n].fail(error)
+        fine = [n for n in range(len(going)) if n not in drawn.errors]
+        refused = [n for n in fine if not going[n].take(*drawn.choice(n))]
+        if recorder is not None:
+            drafted = [guesses[n] if guesses else None for n in places]
+            _note(recorder, drawn, going, {*fine} - {*refused}, drafted)
+        places = [places[n] for n in refused]
+
+
+def _right(row: Sequence, draft: Draft, column: int) -> bool:
+    """Return True if the row goes on, and its last token is the drafted one."""
+    if row.finish_reason is not None or column >= len(draft.tokens):
+        return False
+    return row.tokens[-1] == draft.tokens[column]
+
+
+def _accepted(
+    ensemble: Ensemble,
+    cache: EnsembleCache,
+    logits: Logits,
+    sums: Mapping[Leaf, Tensor],
+    accepted: list[int],
+) -> EnsembleCache:
+    """The cache without the drafted tokens that were wrong."""
+    columns = next(iter(logits.values())).shape[1]
+    refused = [columns - 1 - right for right in accepted]
+    if not any(refused):
+        return cache
+    rows, last = range(len(accepted)), accepted
+    return replace(
+        ensemble.crop(cache, refused),
+        sums={leaf: each[rows, last] for leaf, each in sums.items()},
+        last={leaf: logits[leaf][rows, last] for leaf in cache.last},
+    )
+
+
+def _drawn(
+    ensemble: Ensemble,
+    cache: EnsembleCache,
+    logits: Logits,
+    rows: list[Sequence],
+    places: list[int],
+    plan: Plan,
+    recorder: Recorder | None,
+) -> Drawn:
+    """A token for each of some rows of the batch."""
+    width, device = ensemble.vocabulary.width, ensemble.device
+    allowed = unpack(upload([row.row() for row in rows], width, device), width)
+    sums = cache.sums
+    if len(places) < cache.rows:
+        logits = {leaf: row[places] for leaf, row in logits.items()}
+        sums = {leaf: row[places] for leaf, row in sums.items()}
+    texts = [row.text_context() for row in rows] if ensemble.reads_texts else []
+    watch, nodes = (None, None) if recorder is None else (recorder.watch, recorder.watch_node)
+    marking = ensemble.mark and Marking.of(ensemble.mark, rows, ensemble.vocabulary, device)
+    state = Step(logits, allowed, ensemble.vocabulary, sums, texts, nodes)
+    drawn = draw(
+        evaluate(ensemble.node, state),
+        allowed,
+        plan,
+        [row.history for row in rows],
+        [len(row.tokens) for row in rows],
+        watch,
+        marking,
+    )
+    if recorder is not None and marking is not None:
+        recorder.greens = marking.colours(drawn.tokens)
+    return drawn
+
+
+def _recorder(ensemble: Ensemble, rows: list[Sequence]) -> Recorder | None:
+    """A recorder if one of the rows wants to be traced."""
+    count = max(row.request.trace for row in rows)
+    if not count:
+        return None
+    standings = [row.standing if row.request.trace else None for row in rows]
+    return Recorder(ensemble.vocabulary, count, standings)
+
+
+def _note(
+    recorder: Recorder,
+    drawn: Drawn,
+    rows: list[Sequence],
+    taken: set[int],
+    guesses: list[int | None],
+) -> None:
+    """Keep the step in each row that wants it and took its token."""
+    for place, row in enumerate(rows):
+        if row.request.trace and place in taken:
+            token, logprob, log_allowed, _ = drawn.choice(place)
+            drafted = token == guesses[place]
+            row.note(recorder.step(place, token, logprob, log_allowed, drafted=drafted))
+
+
+def plan_of(rows: abc.Sequence[Sequence], device: torch.device) -> Plan:
+    """The settings of these rows."""
+    return Plan.of([row.request for row in rows], [row.history for row in rows], device)
+
+
+def forward(
+    ensemble: Ensemble, batch: Batch, drafts: abc.Sequence[Draft], states: States
+) -> tuple[EnsembleCache, Logits, Mapping[Leaf, Tensor]]:
+    """The logits of each leaf after the prompts, or after each row's last token and its draft.
+
+    [batch, tokens, vocabulary]; and the sums of GeDi pairs, [batch, tokens]. `states` gets hidden
+    states if drafts need them, but not those of prompts, which the prefix cache does not keep.
+    """
+    if batch.cache is None:
+        cache, logits = ensemble.prefill([row.request.prompts for row in batch.rows])
+        sums = {leaf: each[:, None] for leaf, each in cache.sums.items()}
+        return cache, {leaf: row[:, None] for leaf, row in logits.items()}, sums
+    read = [
+        (*row.tokens[-1:], *draft.tokens) for row, draft in zip(batch.rows, drafts, strict=True)
+    ]
+    longest = max(map(len, read))
+    padded = [[*tokens, *tokens[-1:] * (longest - len(tokens))] for tokens in read]
+    tokens = torch.tensor(padded, device=ensemble.device)
+    sees = batch.speculation is not None and batch.speculation.sees
+    cache, logits = ensemble.extend(batch.cache, tokens, states if sees else None)
+    return cache, logits, ensemble.sums(batch.cache, logits, tokens)

@@ -1,0 +1,1 @@
+"""JSON Schema: documents, boolean formulas, objects, arrays, numbers, strings, spelling."""

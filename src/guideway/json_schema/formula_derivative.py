@@ -1,0 +1,618 @@
+"""Derivatives of formulas by one member or item."""
+
+from collections.abc import Callable, Iterator
+from heapq import heappop, heappush
+from math import prod
+from typing import Protocol, TypeAlias, cast, final
+
+from guideway.errors import GuidewayError, LimitError
+from guideway.json_schema.discriminators import Unlike
+from guideway.json_schema.formulas import (
+    FALSE,
+    TRUE,
+    Among,
+    Atom,
+    Distinct,
+    Every,
+    Exact,
+    Formula,
+    Holding,
+    Holds,
+    Item,
+    Items,
+    Leaf,
+    Longer,
+    Shorter,
+    Some,
+    SomeItem,
+    Truth,
+    all_of,
+    any_of,
+    array,
+    atoms,
+    fold,
+    holding,
+    holds,
+    items_of,
+    leaf,
+    members_of,
+    object_of,
+    opposite,
+    read_exact,
+    replace,
+)
+from guideway.language.fuel import paying, spend
+from guideway.language.nodes import Expr, Least
+from guideway.language.values import by_value
+
+MOST_PAIRS = 1 << 10
+_MOST_KNOWN = 1 << 16
+_CASE = 120  # fuel of one case of `_split`,
+_LOOK = 16  # of a part of a formula for all cases, 7 µs,
+_PAIR = 8  # and of checking two tests for exclusion
+_FEW = 24  # alternatives, or products of them
+Pairs: TypeAlias = dict[Formula, Formula]  # formula of the rest: formula of the value
+
+
+@final
+@by_value
+class Now:
+    """The part that is being read satisfies a formula."""
+
+    value: Formula
+
+    def opposite(self) -> Formula:
+        """Never called: a part is read once."""
+        raise GuidewayError("what is said of a part has no opposite")
+
+
+@final
+@by_value
+class Kept:
+    """A formula that does not concern the part being read, as one atom."""
+
+    said: Formula
+
+    def opposite(self) -> Formula:
+        """Never called: the formula is put back as it was."""
+        raise GuidewayError("what is kept aside has no opposite")
+
+
+def now(value: Formula) -> Formula:
+    """`Now`, or a constant."""
+    return value if isinstance(value, Truth) else leaf(Now(value))
+
+
+class Judge(Protocol):
+    """Quick checks of formulas about values."""
+
+    def impossible(self, value: Formula) -> bool:
+        """Return True if plainly no value satisfies the formula."""
+        ...
+
+    def simple(self, value: Formula) -> bool:
+        """Return True if only scalars are concerned, so the opposite is simple too."""
+        ...
+
+
+@final
+class Progress:
+    """Derivatives by one kind of member or item; `read` returns None for atoms that stay."""
+
+    def __init__(self, read: Callable[[Atom], Formula | None], judge: Judge) -> None:
+        self._read, self._judge = read, judge
+        self._known: dict[Formula, Pairs | None] = {}
+        self._found: dict[Formula, Pairs] = {}
+        self._skeletons: dict[Formula, Formula] = {}
+        self._exclusive: dict[tuple[Formula, Formula], bool] = {}
+
+    def pairs(self, formula: Formula) -> Pairs:
+        """The pairs of a formula; LimitError above `MOST_PAIRS`."""
+        known = self._found.get(formula)
+        if known is None:
+            if len(self._known) > _MOST_KNOWN:
+                self._known, self._found, self._skeletons = {}, {}, {}
+            found = fold(formula, self._make, self._known)
+            known = {formula: TRUE} if found is None else self._apart(found)
+            self._found[formula] = known
+        return known
+
+    def _apart(self, found: Pairs) -> Pairs:
+        """Make alternatives disjoint: a value leads to the least demanding one."""
+        if not 1 < len(found) <= _FEW:
+            return found
+        apart: Pairs = {}
+        asked = [_asked(rest) for rest in found]
+        denied = [opposite(one) if self._judge.simple(one) else TRUE for one in found.values()]
+        for place, (rest, value) in enumerate(found.items()):
+            milder = [
+                denied[at]
+                for at, parts in enumerate(asked)
+                if at != place and parts <= asked[place] and (at < place or parts != asked[place])
+            ]
+            kept = all_of(value, *milder)
+            if not self._judge.impossible(kept):
+                apart[rest] = kept
+        return apart
+
+    def _make(self, node: Formula, made: "dict[Formula, Pairs | None]") -> Pairs | None:
+        match node:
+            case Truth(holds):
+                return {TRUE: TRUE} if holds else {}
+            case Leaf(atom):
+                after = self._read(atom)
+                return None if after is None or after is node else self._listed(after)
+            case _:
+                parts = node.parts
+                spend(1 + len(parts) // 4)
+                changed = [found for part in parts if (found := made[part]) is not None]
+                if not changed or (isinstance(node, Every) and not all(changed)):
+                    return {} if changed else None
+                same = [part for part in parts if made[part] is None]
+                if isinstance(node, Some):
+                    return _united([{any_of(*same): TRUE}, *changed] if same else changed)
+                if _multiply(changed):
+                    return self._split(self._skeleton(node, made))
+                return self._crossed([{all_of(*same): TRUE}, *changed] if same else changed)
+
+    def _skeleton(self, root: Formula, made: "dict[Formula, Pairs | None]") -> Formula:
+        """The derivative, with all that does not concern the value as `Kept` atoms."""
+        told, stack = self._skeletons, [root]
+        while stack:
+            node = stack[-1]
+            if node not in told:
+                missing = [part for part in node.parts if part not in told]
+                if node is not root and made[node] is None:
+                    told[node] = leaf(Kept(node))
+                elif isinstance(node, Leaf):
+                    told[node] = _aside(cast("Formula", self._read(node.atom)))
+                elif missing:
+                    stack += missing
+                    continue
+                else:
+                    spend(1)
+                    told[node] = _put_aside(node, told)
+            stack.pop()
+        return told[root]
+
+    def _split(self, skeleton: Formula) -> Pairs:
+        """Alternatives by the tests that the value passes: few if tests exclude each other."""
+        found: dict[Formula, list[Formula]] = {}
+        todo = [iter([(skeleton, TRUE)])]
+        while todo:
+            said, value = next(todo[-1], (None, TRUE))
+            if said is None:
+                todo.pop()
+                continue
+            spend(_CASE)
+            if said is FALSE or self._judge.impossible(value):
+                continue
+            tests = [atom.value for atom in atoms(said) if isinstance(atom, Now)]
+            if tests:
+                todo.append(self._cases(said, value, tests))
+            else:
+                rest = replace(said, lambda atom: atom.said if isinstance(atom, Kept) else None)
+                found.setdefault(rest, []).append(value)
+            if len(found) + len(todo) > MOST_PAIRS and paying():
+                raise _too_many(value)
+        return {rest: any_of(*values) for rest, values in found.items()}
+
+    def _cases(
+        self, said: Formula, value: Formula, tests: list[Formula]
+    ) -> Iterator[tuple[Formula, Formula]]:
+        """Rest and value for each test of a mutually exclusive set, and for none."""
+        chosen, known = list[Formula](), set[Formula]()
+        for test in dict.fromkeys(test.denies or test for test in tests):
+            spend(1 + len(chosen))
+            if test not in known and all(self._exclude(one, test) for one in chosen):
+                chosen.append(test)
+                known.add(opposite(test))
+        cases = _Cases(said, chosen)
+        for place, test in enumerate(chosen):
+            asked = len(chosen) > 1 or test in tests
+            yield cases.where(place), all_of(value, test if asked else TRUE)
+        yield cases.none, all_of(value, *(test for test in tests if test in known))
+
+    def _exclude(self, first: Formula, second: Formula) -> bool:
+        found = self._exclusive.get((first, second))
+        if found is None:
+            if len(self._exclusive) > _MOST_KNOWN:
+                self._exclusive = {}
+            spend(_PAIR)
+            found = self._judge.impossible(all_of(first, second))
+            self._exclusive[first, second] = found
+        return found
+
+    def _listed(self, after: Formula) -> Pairs:
+        def make(node: Formula, made: dict[Formula, Pairs]) -> Pairs:
+            match node:
+                case Truth(holds):
+                    return {TRUE: TRUE} if holds else {}
+                case Leaf(Now(value)):
+                    return {TRUE: value}
+                case Leaf():
+                    return {node: TRUE}
+                case Some(parts):
+                    return _united([made[part] for part in parts])
+                case _:
+                    return self._crossed([made[part] for part in node.parts])
+
+        return fold(after, make)
+
+    def _crossed(self, parts: list[Pairs]) -> Pairs:
+        """Conjunction of alternatives; single ones first."""
+        single = [next(iter(part.items())) for part in parts if len(part) == 1]
+        rest, value = all_of(*(rest for rest, _ in single)), all_of(*(value for _, value in single))
+        crossed = {} if rest is FALSE or self._judge.impossible(value) else {rest: value}
+        for part in parts:
+            if len(part) == 1:
+                continue
+            products = [
+                {all_of(rest, more): all_of(value, other)}
+                for rest, value in crossed.items()
+                for more, other in part.items()
+            ]
+            crossed = {
+                rest: value
+                for rest, value in _united(products).items()
+                if rest is not FALSE and not self._judge.impossible(value)
+            }
+            spend(len(crossed))
+            if len(crossed) > MOST_PAIRS and paying():
+                raise _too_many(any_of(*crossed.values()))
+        return crossed
+
+
+def _multiply(changed: list[Pairs]) -> bool:
+    """Return True if several parts have alternatives with many products."""
+    counts = [len(found) for found in changed if len(found) > 1]
+    return len(counts) > 1 and prod(counts) > _FEW
+
+
+def _aside(after: Formula) -> Formula:
+    def make(node: Formula, made: dict[Formula, Formula]) -> Formula:
+        if isinstance(node, Truth) or (isinstance(node, Leaf) and isinstance(node.atom, Now)):
+            return node
+        return leaf(Kept(node)) if isinstance(node, Leaf) else _put_aside(node, made)
+
+    return fold(after, make)
+
+
+def _put_aside(node: Formula, made: dict[Formula, Formula]) -> Formula:
+    """Merge the `Kept` parts."""
+    joined = all_of if isinstance(node, Every) else any_of
+    kept, others = list[Formula](), list[Formula]()
+    for part in node.parts:
+        found = made[part]
+        if isinstance(found, Leaf) and isinstance(found.atom, Kept):
+            kept.append(found.atom.said)
+        else:
+            others.append(found)
+    said = joined(*kept)
+    aside = said if not kept or isinstance(said, Truth) else leaf(Kept(said))
+    return joined(aside, *others)
+
+
+@final
+class _Cases:
+    """A formula where exactly one of some exclusive tests holds, or none."""
+
+    def __init__(self, said: Formula, tests: list[Formula]) -> None:
+        self._said, self._places = said, {test: place for place, test in enumerate(tests)}
+        self._opposites = {opposite(test): place for place, test in enumerate(tests)}
+        self._none: dict[Formula, Formula] = {}
+        self.none = fold(said, self._where_none, self._none)
+        self._parts: list[list[Formula]] = [[] for _ in tests]  # by test: the nodes with it
+        told: dict[Formula, int] = {}
+        for node in self._none:  # parts come first
+            told[node] = found = self._bits(node, told)
+            while found:
+                self._parts[(found & -found).bit_length() - 1].append(node)
+                found &= found - 1
+        spend(len(told) * _LOOK)
+
+    def where(self, place: int) -> Formula:
+        made: dict[Formula, Formula] = {}
+        for node in self._parts[place]:
+            if node.parts:
+                parts = [made.get(part) or self._none[part] for part in node.parts]
+                spend(2 + len(parts) // 4)
+                made[node] = all_of(*parts) if isinstance(node, Every) else any_of(*parts)
+            else:
+                made[node] = opposite(self._none[node])
+        return made[self._said]
+
+    def _bits(self, node: Formula, told: dict[Formula, int]) -> int:
+        if isinstance(node, Leaf):
+            value = node.atom.value if isinstance(node.atom, Now) else None
+            place = self._places.get(value, self._opposites.get(value)) if value else None
+            return 0 if place is None else 1 << place
+        found = 0
+        for part in node.parts:
+            found |= told[part]
+        return found
+
+    def _where_none(self, node: Formula, made: dict[Formula, Formula]) -> Formula:
+        if isinstance(node, Leaf):
+            value = node.atom.value if isinstance(node.atom, Now) else None
+            return FALSE if value in self._places else TRUE if value in self._opposites else node
+        parts = tuple(map(made.__getitem__, node.parts))
+        if parts == node.parts:
+            return node
+        return all_of(*parts) if isinstance(node, Every) else any_of(*parts)
+
+
+def _too_many(value: Formula) -> LimitError:
+    address = next((atom.schema for atom in atoms(value) if isinstance(atom, Holds)), "")
+    return LimitError(
+        f"the alternatives of one member or item have more than {MOST_PAIRS} combinations",
+        limit="alternatives",
+        given=MOST_PAIRS,
+        place=address.partition("#")[2],
+    )
+
+
+def _asked(said: Formula) -> frozenset[Formula]:
+    if said is TRUE:
+        return frozenset()
+    return frozenset(said.parts if isinstance(said, Every) else (said,))
+
+
+def _united(options: list[Pairs]) -> Pairs:
+    """Disjunction of alternatives, merged by rest and by value."""
+    by_rest: Pairs = {}
+    for option in options:
+        for rest, value in option.items():
+            by_rest[rest] = any_of(by_rest.get(rest, FALSE), value)
+    by_value: Pairs = {}
+    for rest, value in by_rest.items():
+        by_value[value] = any_of(by_value.get(value, FALSE), rest)
+    return {rest: value for value, rest in by_value.items()}
+
+
+def unlike_member(values: frozenset[Exact], name: str | None) -> Formula:
+    """What is left of `Unlike` when a member `name` is read; None is a name in none of them."""
+    groups: dict[Exact, list[Exact]] = {}
+    for value in values:
+        members = members_of(value)
+        part = None if name is None else members.pop(name, None)
+        if part is not None:
+            groups.setdefault(part, []).append(object_of(members.items()))
+    return _split(groups)
+
+
+def unlike_item(values: frozenset[Exact]) -> Formula:
+    """What is left of `Unlike` when an item is read."""
+    groups: dict[Exact, list[Exact]] = {}
+    for value in values:
+        items = items_of(value)
+        if items:
+            groups.setdefault(items[0], []).append(array(items[1:]))
+    return _split(groups)
+
+
+def _split(groups: dict[Exact, list[Exact]]) -> Formula:
+    if not groups:
+        return TRUE
+    agreeing = (
+        all_of(now(leaf(Among(frozenset((part,))))), leaf(Unlike(frozenset(rests))))
+        for part, rests in groups.items()
+    )
+    return any_of(now(Among(frozenset(groups)).opposite()), *agreeing)
+
+
+Twice: TypeAlias = bool | None
+"""True if some value must repeat, False if none may; None if it does not matter."""
+
+
+def told_apart(said: Formula) -> list[tuple[Formula, Twice]]:
+    """Split a formula by `Twice`: must all items differ, or must one repeat?"""
+    signs = {atom.sign for atom in atoms(said) if isinstance(atom, Distinct)}
+    if not signs:
+        return [(said, None)]
+    different, equal = _where(said, True), _where(said, False)
+    options: list[tuple[Formula, Twice]] = [
+        (different, False if True in signs else None),
+        (equal, True if False in signs else None),
+    ]
+    return [(rest, twice) for rest, twice in options if rest is not FALSE]
+
+
+def _where(said: Formula, distinct: bool) -> Formula:
+    def change(atom: Atom) -> Formula:
+        if isinstance(atom, Distinct):
+            return TRUE if atom.sign is distinct else FALSE
+        return leaf(atom)
+
+    return replace(said, change)
+
+
+def reach(atom: Atom) -> int:
+    """The position from which on an atom is the same at each."""
+    match atom:
+        case Item(position, _):
+            return position + 1
+        case Items(start, _) | SomeItem(start, _):
+            return start
+        case Longer(count) | Shorter(count):
+            return count + 1
+        case _:
+            return 0
+
+
+def holds_at_end(atom: Atom) -> bool:
+    """Return True if an atom holds without further items."""
+    match atom:
+        case Item() | Items() | Shorter():
+            return True
+        case Holding(_, low, _):
+            return low == 0
+        case Unlike(values):
+            return all(items_of(value) for value in values)
+        case _:
+            return False
+
+
+def read_item(atom: Atom, position: int) -> Formula | None:  # noqa: PLR0911  an arm for each atom
+    """The formula of an atom after the item at a position; None if it does not change."""
+    match atom:
+        case Item(at, value):
+            return now(value) if at == position else None
+        case Items(start, value):
+            return all_of(now(value), leaf(atom)) if start <= position else None
+        case SomeItem(start, value):
+            return any_of(now(value), leaf(atom)) if start <= position else None
+        case Holding(value, low, high):
+            return _count(value, low, high)
+        case Longer(count):
+            return TRUE if count <= position + 1 else None
+        case Shorter(count):
+            return None if position < count else FALSE
+        case Unlike(values):
+            return unlike_item(values)
+        case _:
+            raise TypeError(f"{atom} says nothing about items")
+
+
+def _count(value: Formula, low: int, high: int | None) -> Formula:
+    stays = leaf(Holding(value, low, high))
+    if high is None:
+        return any_of(all_of(now(value), holding(value, low - 1)), stays)
+    one_less = holding(value, max(low - 1, 0), high - 1)
+    return any_of(all_of(now(value), one_less), all_of(now(opposite(value)), stays))
+
+
+Used: TypeAlias = "frozenset[Exact | None]"
+MOST_LOOKED_AT = 15_000  # tries, of .12 ms each
+_NONE: Used = frozenset()
+
+
+class ItemJudge(Judge, Protocol):
+    """A `Judge` that also lists items."""
+
+    def listed(self, value: Formula) -> list[Exact]:
+        """The only scalars that an item can be; [] if that is not plain."""
+        ...
+
+
+@final
+@by_value
+class Rest:
+    """The state after an item or, at position -1, before the array."""
+
+    position: int
+    used: Used
+    said: Formula
+    twice: Twice = None
+
+
+@final
+@by_value
+class Step:
+    """Condition on the next item, and the formula after it."""
+
+    position: int
+    said: Formula
+    value: Formula
+
+
+@final
+class Ways:
+    """Steps from each position of an array with the formula `said`."""
+
+    def __init__(self, said: Formula, value: Callable[[Formula], Expr], judge: ItemJudge) -> None:
+        self.value = value
+        self._last = max((reach(atom) for atom in atoms(said)), default=0)
+        self.single = max((reach(a) for a in atoms(said) if isinstance(a, Item)), default=0)
+        self._judge = judge
+        self._listed: dict[Formula, list[Exact]] = {}
+        self._progress: dict[int, Progress] = {}
+
+    def steps(self, rest: Rest) -> list[Step]:
+        """The alternative steps from here."""
+        position = max(rest.position, 0)
+        progress = self._progress.get(position)
+        if progress is None:
+            progress = Progress(lambda atom: read_item(atom, position), self._judge)
+            self._progress[position] = progress
+        found = progress.pairs(rest.said)
+        behind = min(position + 1, self._last)
+        return [Step(behind, said, value) for said, value in found.items()]
+
+    def listed(self, value: Formula) -> list[Exact]:
+        found = self._listed.get(value)
+        if found is None:
+            found = self._listed[value] = self._judge.listed(value)
+        return found
+
+    def may_close(self, said: Formula) -> bool:
+        """Return True if the formula holds without further items."""
+        return holds(said, holds_at_end)
+
+    def ends(self, rest: Rest) -> bool:
+        """Return True if the array may end here, repeated values included."""
+        return rest.twice is not True and self.may_close(rest.said)
+
+    def nearest(self, start: Rest, least: Least) -> list[bytes] | None:
+        """A short completion, found greedily; None does not mean that there is none."""
+        serial = 0
+        queue: list[tuple[int, list[bytes], int, Rest]] = [(0, [], serial, start)]
+        seen: set[Rest] = set()
+        while queue:
+            length, words, _, rest = heappop(queue)
+            if self.ends(rest):
+                return words
+            if rest in seen:
+                continue
+            seen.add(rest)
+            for step in self.steps(rest):
+                for value, follow in self._greedy(rest, step):
+                    word = least(self.value(value))
+                    if word is not None:
+                        serial += 1
+                        entry = (length + len(word) + 1, [*words, word], serial, follow(word))
+                        heappush(queue, entry)
+            pay(serial)
+        return None
+
+    def _greedy(self, rest: Rest, step: Step) -> "list[tuple[Formula, Callable[[bytes], Rest]]]":
+        stays = step.said is rest.said and step.position == rest.position
+        if rest.twice is None:
+            plain = Rest(step.position, _NONE, step.said)
+            return [] if stays else [(step.value, lambda word: plain)]
+
+        def another(word: bytes) -> Rest:
+            return Rest(step.position, rest.used | {read_exact(word)}, step.said, rest.twice)
+
+        found = [(beside(step.value, rest.used), another)]
+        if rest.twice is True:
+            behind = Rest(step.position, _NONE, step.said)
+            return [(among(step.value, rest.used), lambda word: behind), *found]
+        return [] if stays else found
+
+
+def among(value: Formula, values: Used) -> Formula:
+    """A value that satisfies a formula and is one of `values`."""
+    used = known(values)
+    return all_of(value, leaf(Among(used))) if used else FALSE
+
+
+def beside(value: Formula, values: Used) -> Formula:
+    """A value that satisfies a formula and is none of `values`."""
+    used = known(values)
+    return all_of(value, opposite(leaf(Among(used)))) if used else value
+
+
+def known(values: Used) -> frozenset[Exact]:
+    return frozenset(value for value in values if value is not None)
+
+
+def pay(tries: int) -> None:
+    """Count one more try; while compiling, raise LimitError beyond `MOST_LOOKED_AT`."""
+    spend(1)
+    if tries > MOST_LOOKED_AT and paying():
+        raise LimitError(
+            f"the search for a valid array takes more than {MOST_LOOKED_AT} tries",
+            limit="tries",
+            given=MOST_LOOKED_AT,
+        )

@@ -1,0 +1,518 @@
+"""Classes of property names that no keyword distinguishes."""
+
+from collections import defaultdict
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from functools import lru_cache
+from types import MappingProxyType
+from typing import Final, TypeAlias, final
+from weakref import WeakKeyDictionary
+
+from guideway.errors import LimitError, SourceError, UnsupportedError
+from guideway.json_schema.discriminators import Unlike
+from guideway.json_schema.formulas import (
+    FALSE,
+    Atom,
+    Beside,
+    Formula,
+    Found,
+    Keys,
+    Matching,
+    Named,
+    Required,
+    all_of,
+    members_of,
+)
+from guideway.json_schema.satisfiability.parts import is_plain_pattern
+from guideway.json_schema.spelling import Spelling
+from guideway.language import regular
+from guideway.language.expr import ANYTHING, EPSILON, alt, both, complement
+from guideway.language.fuel import paying, spend
+from guideway.language.nodes import And, Expr, Not, Rule
+from guideway.language.regular import contains, parts_of
+from guideway.language.utf8 import TEXT
+from guideway.language.values import by_value
+from guideway.regex.lowering import lower_search
+from guideway.regex.search import parsed, words_of_pattern
+from guideway.regex.tree import Pattern
+
+_found: "WeakKeyDictionary[Expr, Pattern]" = WeakKeyDictionary()
+_parts: "WeakKeyDictionary[Expr, frozenset[Expr]]" = WeakKeyDictionary()  # of what has any of many
+
+
+@lru_cache(maxsize=512)
+def strings_with(pattern: Pattern, spelling: Spelling) -> Expr:
+    """The strings in which a pattern is found, without their quotes.
+
+    Raises:
+        UnsupportedError, LimitError: as `lower_search` says.
+    """
+    made = lower_search(pattern, spelling.character)
+    _found[made] = pattern
+    return made
+
+
+def plainly_lowers(pattern: str) -> bool:
+    """Whether a pattern is well formed and needs no product of automata."""
+    spend(len(pattern))
+    return is_plain_pattern(pattern)
+
+
+@lru_cache(maxsize=512)
+def lowers(spelling: Spelling, pattern: str) -> bool:
+    """Whether a pattern is well formed and has an automaton, which is then kept."""
+    if plainly_lowers(pattern):
+        return True
+    try:
+        strings_with(parsed(pattern), spelling)
+    except (SourceError, UnsupportedError):
+        return False
+    return True
+
+
+def any_of_strings(parts: Iterable[Expr]) -> Expr:
+    """The strings that are among any of these, each what `strings_with` makes of a pattern."""
+    listed = dict.fromkeys(parts)
+    made = alt(*listed)
+    if made not in listed:
+        _parts[made] = frozenset(listed)
+    return made
+
+
+def plain_strings(strings: Expr) -> Expr | None:
+    """The same strings in UTF-8, if they are those with one of some patterns."""
+    found = [_plain(part) for part in _parts.get(strings, (strings,))]
+    told = [part for part in found if part is not None]
+    return alt(*told) if len(told) == len(found) else None
+
+
+def words_with(strings: Expr) -> frozenset[str] | None:
+    """The strings, if they are those with one of some patterns, and plainly few."""
+    patterns = [_found.get(part) for part in _parts.get(strings, (strings,))]
+    told = [words for one in patterns if one and (words := words_of_pattern(one)) is not None]
+    return frozenset[str]().union(*told) if len(told) == len(patterns) else None
+
+
+def has_string(strings: Expr, text: str, spelling: Spelling) -> bool:
+    """Whether a string is among some.
+
+    >>> from guideway.regex.parser import parse_regex
+    >>> spelling = Spelling(plain=False)
+    >>> has_string(strings_with(parse_regex("^x-", "ecma"), spelling), "x-a", spelling)
+    True
+    """
+    return any(_has_string(part, text, spelling) for part in _parts.get(strings, (strings,)))
+
+
+def _has_string(strings: Expr, text: str, spelling: Spelling) -> bool:
+    plain = _plain(strings)
+    if plain is None:
+        return contains(strings, spelling.write(text))
+    return contains(plain, text.encode())
+
+
+def surely_apart(first: Expr, second: Expr) -> bool:
+    """Whether short searches show that no string is among both."""
+    others = _parts.get(second, (second,))
+    return all(_apart(one, other) for one in _parts.get(first, (first,)) for other in others)
+
+
+def _apart(first: Expr, second: Expr) -> bool:
+    plain, other = _plain(first), _plain(second)
+    if plain is None or other is None:
+        return regular.surely_apart(first, second)
+    return _surely_apart(plain, other)
+
+
+def surely_within(first: Expr, second: Expr) -> bool:
+    """Whether all strings of the first are plainly among the second, as its patterns are."""
+    return _parts.get(first, frozenset((first,))) <= _parts.get(second, frozenset((second,)))
+
+
+@lru_cache(maxsize=4096)
+def _surely_apart(first: Expr, second: Expr) -> bool:
+    return regular.surely_apart(first, second)
+
+
+def _plain(strings: Expr) -> Expr | None:
+    pattern = _found.get(strings)
+    return None if pattern is None else _utf8(pattern)
+
+
+@lru_cache(maxsize=4096)
+def _utf8(pattern: Pattern) -> Expr:
+    return lower_search(pattern)
+
+
+MOST_CLASSES = 1024
+_MOST_LATER = 1 << 14  # after compiling, where more classes only take longer
+_FEW = 8  # key languages whose classes are all made
+NO_RULES: Final[Mapping[Expr, bool]] = MappingProxyType({})
+_REMEMBERED = 1 << 14
+_MOST_TOLD = 16  # key languages in an intersection per class; beyond that, kernels try all classes
+
+
+@final
+@by_value
+class KeyClass:
+    """Keys that no atom distinguishes: one name, or a class with `content` between the quotes.
+
+    `inside`: the key languages that contain them.
+    """
+
+    name: str | None
+    content: Expr
+    inside: frozenset[Expr]
+
+    def among(self, keys: Keys) -> bool:
+        """Return True if `keys` contains this class."""
+        if isinstance(keys, Beside):
+            return self.name not in keys.names and not self.inside.intersection(keys.patterns)
+        return keys in self.inside
+
+
+_Part: TypeAlias = tuple[tuple[Expr, ...], tuple[Expr, ...]]
+"""The languages that keys are in, and those that they are not in and otherwise might be."""
+
+
+@final
+@by_value
+class Unnamed:
+    """Keys of a class between their quotes, and in UTF-8 if known; may include names."""
+
+    spelled: Expr
+    plain: Expr | None
+
+
+@final
+@by_value
+class Plain:
+    """An object as `json_objects.Members` describes it."""
+
+    names: tuple[str, ...]
+    values: tuple[Formula, ...]
+    required: tuple[bool, ...]
+    others: Formula
+    allowed: Expr | None
+    unnamed: Unnamed | None
+
+
+@final
+class Keysets:
+    def __init__(self, spelling: Spelling) -> None:
+        self._spelling = spelling
+        self._matched: dict[tuple[Expr, str], bool] = {}
+        self._disjoint: dict[tuple[Expr, Expr], bool] = {}
+        self._plain: dict[Expr, bool] = {}
+
+    def names(self, atoms: Iterable[Atom]) -> list[KeyClass]:
+        """Names that atoms mention: first those with values, then those only required."""
+        listed = list(atoms)
+        found = dict.fromkeys(atom.name for atom in listed if isinstance(atom, Named))
+        found |= dict.fromkeys(atom.name for atom in listed if isinstance(atom, Required))
+        for atom in listed:
+            if isinstance(atom, (Matching, Found)) and isinstance(atom.keys, Beside):
+                found |= dict.fromkeys(sorted(atom.keys.names.difference(found)))
+            elif isinstance(atom, Unlike):
+                found |= dict.fromkeys(sorted({n for v in atom.values for n in members_of(v)}))
+        languages = _languages(listed)
+        return [self._name(name, languages) for name in found]
+
+    def classes(
+        self, atoms: Iterable[Atom], ruled: Mapping[Expr, bool] = NO_RULES
+    ) -> list[KeyClass]:
+        """All other keys, by the patterns they match; names are not removed from them.
+
+        `ruled` maps a language to True if all keys must match it, or False if none may.
+        """
+        languages = _languages(atoms)
+        parts: list[_Part] = [((), ())]
+        for language in languages:
+            rule = ruled.get(language)
+            inside = [self._narrowed(part, language) for part in parts if rule is not False]
+            outside = [self._outside(part, language) for part in parts if not rule]
+            parts = [part for part in (*inside, *outside) if part is not None]
+            spend(len(parts))
+            most = MOST_CLASSES if paying() else _MOST_LATER
+            if len(parts) > most + len(languages):
+                raise LimitError(
+                    f"key patterns overlap in more than {most} ways",
+                    limit="classes of keys",
+                    given=most,
+                    needed=len(parts) - len(languages),
+                )
+        return [KeyClass(None, _content(*part), frozenset(part[0])) for part in parts]
+
+    def is_of(self, name: str, part: KeyClass, languages: Iterable[Expr]) -> bool:
+        """Return True if a key is in a class, as far as `languages` distinguish."""
+        return all(self._is_in(name, keys) == (keys in part.inside) for keys in languages)
+
+    def plain(self, case: tuple[Atom, ...]) -> Plain | None:
+        """The case as a plain object; None if it counts, or other keys differ in their values."""
+        if not all(isinstance(atom, (Named, Required, Matching)) for atom in case):
+            return None
+        ruled = _ruled(case) if len(_languages(case)) > _FEW else NO_RULES
+        names, classes = self.names(case), self.classes(case, ruled)
+        about = _by_name(case)
+        values = tuple(said_of(about[name.name], name) for name in names)
+        kept = [(part, said_of(about[None], part)) for part in classes]
+        kept = [(part, said) for part, said in kept if said is not FALSE]
+        if len({said for _, said in kept}) > 1:
+            return None
+        required = {atom.name for atom in case if isinstance(atom, Required)}
+        limited = bool(kept) and (bool(ruled) or len(kept) < len(classes))
+        unnamed = self._unnamed([part for part, _ in kept], classes, ruled) if limited else None
+        return Plain(
+            tuple(str(name.name) for name in names),
+            values,
+            tuple(name.name in required for name in names),
+            kept[0][1] if kept else FALSE,
+            None if unnamed is None else alt(self._listed(names), unnamed.spelled),
+            unnamed,
+        )
+
+    def _listed(self, names: list[KeyClass]) -> Expr:
+        return self._spelling.choose((str(name.name), EPSILON) for name in names)
+
+    def _unnamed(
+        self, kept: list[KeyClass], classes: list[KeyClass], ruled: Mapping[Expr, bool]
+    ) -> Unnamed:
+        if ruled:
+            return Unnamed(alt(*map(self.content, kept)), None)
+        if [part for part in classes if part.inside] == kept:  # all that match a pattern
+            listed = {keys: None for part in kept for keys in part.inside}
+            return Unnamed(alt(*listed), _united(map(plain_strings, listed)))
+        found = [self.unnamed(part, classes) for part in kept]
+        return Unnamed(alt(*(part.spelled for part in found)), _united(p.plain for p in found))
+
+    def unnamed(self, part: KeyClass, classes: Iterable[KeyClass]) -> Unnamed:
+        languages = {keys for one in classes for keys in one.inside}
+        known = map(plain_strings, languages if len(languages) <= _MOST_TOLD else ())
+        told = {
+            keys: plain for keys, plain in zip(languages, known, strict=False) if plain is not None
+        }
+        if len(told) < len(languages):
+            return Unnamed(self.content(part), None)
+        found = TEXT
+        for keys, plain in told.items():
+            found = both(found, plain if keys in part.inside else complement(plain))
+        return Unnamed(self.content(part), found)
+
+    def spelled_out(self, case: tuple[Atom, ...]) -> tuple[Atom, ...]:
+        """The case with patterns of few words replaced by names."""
+        languages = _languages(case)
+        words = {keys: found for keys in languages if (found := words_with(keys)) is not None}
+        return tuple(one for atom in case for one in _named(atom, words)) if words else case
+
+    def content(self, part: KeyClass) -> Expr:
+        """The keys of a class, or a name, between their quotes."""
+        if part.name is not None:
+            return self._spelling.text(part.name)
+        if any(self._is_spelled(language) for language in part.inside):
+            return part.content  # an intersection would only hide it
+        return both(self._spelling.content, part.content)
+
+    def _is_spelled(self, language: Expr) -> bool:
+        found = self._plain.get(language)
+        if found is None:
+            todo, seen = [language], set[Expr]()
+            while todo:
+                part = todo.pop()
+                if part not in seen:
+                    seen.add(part)
+                    todo += parts_of(part)
+            found = not any(isinstance(part, (And, Not, Rule)) for part in seen)
+            self._plain[language] = found
+        return found
+
+    def _name(self, name: str, languages: Iterable[Expr]) -> KeyClass:
+        inside = frozenset(keys for keys in languages if self._is_in(name, keys))
+        return KeyClass(name, ANYTHING, inside)
+
+    def _is_in(self, name: str, keys: Expr) -> bool:
+        found = self._matched.get((keys, name))
+        if found is None:
+            if len(self._matched) >= _REMEMBERED:  # written keys are unbounded
+                self._matched.clear()
+            found = self._matched[(keys, name)] = has_string(keys, name, self._spelling)
+        return found
+
+    def _narrowed(self, part: _Part, language: Expr) -> _Part | None:
+        """The keys of a class that are in a language, too; None if there plainly are none."""
+        inside, outside = part
+        if any(self._exclude(language, other) for other in inside):
+            return None
+        # Languages that exclude this one are implied: for 255 keys, each matched by one pattern,
+        # their complements cost 8 s until the first value instead of .8.
+        met = tuple(other for other in outside if not self._exclude(language, other))
+        return (*inside, language), met
+
+    def _outside(self, part: _Part, language: Expr) -> _Part | None:
+        """The keys of a class that are not in a language; None if there plainly are none."""
+        inside, outside = part
+        if any(self._exclude(language, other) for other in inside):
+            return part
+        if any(surely_within(other, language) for other in inside):
+            return None
+        return inside, (*outside, language)
+
+    def _exclude(self, first: Expr, second: Expr) -> bool:
+        found = self._disjoint.get((first, second))
+        if found is None:
+            found = self._disjoint[(first, second)] = surely_apart(first, second)
+        return found
+
+
+def said_of(atoms: Iterable[Atom], key: KeyClass) -> Formula:
+    """The formula of the value of a key, from atoms that all hold."""
+    parts: list[Formula] = []
+    for atom in atoms:
+        if type(atom) is Named:
+            if atom.name == key.name:
+                parts.append(atom.value)
+        elif type(atom) is Matching and key.among(atom.keys):
+            parts.append(atom.value)
+    return parts[0] if len(parts) == 1 else all_of(*parts)
+
+
+def said_by_cases(keys: Sequence[KeyClass]) -> Callable[[tuple[Atom, ...], int], Formula]:
+    """Function from a case and the number of a key to its formula; keeps the last case."""
+    last: tuple[Atom, ...] = ()
+    about = _by_name(last)
+
+    def said(case: tuple[Atom, ...], key: int) -> Formula:
+        nonlocal last, about
+        if case is not last:
+            last, about = case, _by_name(case)
+        return said_of(about[keys[key].name], keys[key])
+
+    return said
+
+
+def _by_name(case: tuple[Atom, ...]) -> "defaultdict[str | None, list[Atom]]":
+    everywhere: list[Atom] = [atom for atom in case if isinstance(atom, Matching)]
+    named: defaultdict[str, list[Atom]] = defaultdict(list)
+    for atom in case:
+        if isinstance(atom, Named):
+            named[atom.name].append(atom)
+    found: defaultdict[str | None, list[Atom]] = defaultdict(lambda: everywhere)
+    found.update((name, [*atoms, *everywhere]) for name, atoms in named.items())
+    return found
+
+
+def _named(atom: Atom, words: dict[Expr, frozenset[str]]) -> list[Atom]:
+    """Replace patterns of few words by these names."""
+    if not isinstance(atom, Matching):
+        return [atom]
+    keys = atom.keys
+    if isinstance(keys, Beside):
+        names = keys.names.union(*(words.get(one, ()) for one in keys.patterns))
+        patterns = tuple(one for one in keys.patterns if one not in words)
+        return [Matching(Beside(names, patterns), atom.value)]
+    return [Named(word, atom.value) for word in sorted(words[keys])] if keys in words else [atom]
+
+
+def _united(parts: "Iterable[Expr | None]") -> Expr | None:
+    listed = list(parts)
+    told = [part for part in listed if part is not None]
+    return alt(*told) if len(told) == len(listed) else None
+
+
+def _languages(atoms: Iterable[Atom]) -> list[Expr]:
+    found: dict[Expr, None] = {}
+    for atom in atoms:
+        if isinstance(atom, (Matching, Found)):
+            keys = atom.keys
+            found |= dict.fromkeys(keys.patterns if isinstance(keys, Beside) else (keys,))
+    return list(found)
+
+
+def _ruled(case: Iterable[Atom]) -> dict[Expr, bool]:
+    """Languages that every unnamed key of a case must match, or must not."""
+    ruled = dict[Expr, bool]()
+    for atom in case:
+        if isinstance(atom, Matching) and atom.value is FALSE:
+            keys = atom.keys
+            if not isinstance(keys, Beside):
+                ruled[keys] = False
+            elif len(keys.patterns) == 1:
+                ruled.setdefault(keys.patterns[0], True)
+    return ruled
+
+
+def _content(inside: tuple[Expr, ...], outside: tuple[Expr, ...]) -> Expr:
+    content = ANYTHING
+    for place, language in enumerate(inside):
+        if not any(surely_within(other, language) for other in inside[:place]):
+            content = _both(content, language)
+    return _both(content, complement(alt(*outside))) if outside else content
+
+
+def _both(first: Expr, second: Expr) -> Expr:
+    return second if first is ANYTHING else both(first, second)
+
+
+@final
+class KeyTrie:
+    """A prefix tree of distinct names; node 0 is the root.
+
+    >>> trie = KeyTrie(["b", "a", "ab"])
+    >>> trie.children(0, trie.among([0, 2]))
+    [('a', 1), ('b', 3)]
+    """
+
+    def __init__(self, names: Sequence[str]) -> None:
+        self._order = sorted(range(len(names)), key=names.__getitem__)
+        self._rank = {index: rank for rank, index in enumerate(self._order)}
+        self._children: list[dict[str, int]] = [{}]
+        self._first: list[int] = [0]
+        self._stop: list[int] = [len(names)]
+        self._depth: list[int] = [0]
+        self._ends: dict[int, int] = {}
+        for rank, index in enumerate(self._order):
+            node = 0
+            for character in names[index]:
+                node = self._step(node, character, rank)
+            self._ends[node] = index
+
+    def _step(self, node: int, character: str, rank: int) -> int:
+        child = self._children[node].setdefault(character, len(self._children))
+        if child == len(self._children):
+            self._children.append({})
+            self._first.append(rank)
+            self._stop.append(rank)
+            self._depth.append(self._depth[node] + 1)
+        self._stop[child] = rank + 1
+        return child
+
+    def depth(self, node: int) -> int:
+        """How many characters lead to `node`."""
+        return self._depth[node]
+
+    def among(self, indices: Iterable[int]) -> int:
+        """These keys as a bit set, for the other methods."""
+        return sum(1 << self._rank[index] for index in indices)
+
+    def children(self, node: int, keys: int) -> list[tuple[str, int]]:
+        """The characters, with their nodes, that lead on from `node` to one of `keys`."""
+        return [
+            (character, child)
+            for character, child in self._children[node].items()
+            if self._below(child, keys)
+        ]
+
+    def key(self, node: int, keys: int) -> int | None:
+        """The index of the key that ends at `node`, if it is one of `keys`."""
+        index = self._ends.get(node)
+        return index if index is not None and keys >> self._rank[index] & 1 else None
+
+    def below(self, node: int, keys: int) -> Iterator[int]:
+        """The indices of those of `keys` that begin as `node` does."""
+        rank, rest = self._first[node], self._below(node, keys)
+        while rest:
+            if rest & 1:
+                yield self._order[rank]
+            rank, rest = rank + 1, rest >> 1
+
+    def _below(self, node: int, keys: int) -> int:
+        first, stop = self._first[node], self._stop[node]
+        return keys >> first & ((1 << (stop - first)) - 1)

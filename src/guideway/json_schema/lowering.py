@@ -1,0 +1,780 @@
+"""JSON Schemas as core expressions."""
+
+import json
+from collections.abc import Callable, Sequence
+from functools import partial, reduce
+from itertools import combinations
+from typing import Any, Final, Literal, TypeAlias, assert_never, cast, final
+from weakref import finalize, ref
+
+from guideway.errors import UnsatisfiableError, UnsupportedError
+from guideway.json_schema.arrays import ItemsTemplate
+from guideway.json_schema.cases import Case, Clauses, cases, items_of, prefix_length
+from guideway.json_schema.discriminators import alternatives
+from guideway.json_schema.formulas import (
+    FALSE,
+    TRUE,
+    Flag,
+    Formula,
+    Holds,
+    Item,
+    Items,
+    Leaf,
+    Longer,
+    Required,
+    Shorter,
+    Some,
+    Text,
+    all_of,
+    atoms,
+    holds,
+    is_constant,
+    leaf,
+)
+from guideway.json_schema.key_classes import Keysets, lowers, said_of
+from guideway.json_schema.meaning import Apart, Meaning
+from guideway.json_schema.members import MembersTemplate
+from guideway.json_schema.objects import Members, json_object
+from guideway.json_schema.parser import LooseParts, parse_json_schema
+from guideway.json_schema.resources import JSON_TEXT, Draft
+from guideway.json_schema.satisfiability.lazy_parts import read_tame
+from guideway.json_schema.satisfiability.parts import TameSchema
+from guideway.json_schema.scalars import Leaves, number, remembered, string, text_content
+from guideway.json_schema.source import JsonSchema
+from guideway.json_schema.spelling import QUOTE, JsonStyle, Spelling, json_array, json_style, quoted
+from guideway.json_schema.text import Json, find, show
+from guideway.json_schema.tree import KINDS, Address, Document, Kind, Schema, Strings
+from guideway.language.expr import EMPTY, alt, concat, literal
+from guideway.language.fuel import spend
+from guideway.language.nodes import Expr, Rule
+from guideway.sources.json_style import Whitespace, WhitespaceName
+
+Raw: TypeAlias = "dict[str, Any]"
+Values: TypeAlias = Callable[[Any], Expr]
+Wild: TypeAlias = "Callable[[TameLowering, Any], Expr]"
+
+_PARTED: Final = frozenset(("object", "array"))
+_WHOLE: Final = ("null", "boolean", "number", "string")
+_OF_PARTS: Final[dict[str, frozenset[str]]] = {
+    "object": frozenset(("properties", "required", "additionalProperties")),
+    "array": frozenset(("items", "prefixItems", "additionalItems", "minItems", "maxItems")),
+}
+_OBJECTS: Final = _OF_PARTS["object"]
+_ANY_PART: Final = _OF_PARTS["object"] | _OF_PARTS["array"]
+_TYPE: Final = {"type"}
+
+
+@final
+class TameLowering:
+    """The values of one tame schema."""
+
+    def __init__(
+        self,
+        schema: TameSchema,
+        style: JsonStyle,
+        lower: Values,
+        lower_wild: Wild,
+        forget_wild: Callable[[], None],
+    ) -> None:
+        """Begin with nothing lowered.
+
+        Args:
+            schema: what is lowered.
+            style: how its JSON is written.
+            lower: gives the values of a schema without parts.
+            lower_wild: gives the values of a wild or late part of this lowering.
+            forget_wild: forgets what that has made.
+        """
+        self._schema, self._style = schema, style
+        self._lower, self._lower_wild, self._forget_wild = lower, lower_wild, forget_wild
+        # Rules that nobody holds are made anew, the same. They hold what makes them until they are
+        # entered: were they held here, what is dropped would wait for Python's collector.
+        self._values: dict[int, Expr] = {}
+        self._named: dict[int, ref[Rule]] = {}
+        self._types: dict[str, Expr] = {}
+        self._rules = 0
+
+    def kept_for(self, whole: Expr) -> Expr:
+        """An expression with which all is forgotten that was made: what is made leads back here.
+
+        Nothing that is made may hold it. Without that half of all that waits for Python's collector
+        is this, and it looks at all objects twice as often.
+        """
+        finalize(whole, self.forget).atexit = False
+        return whole
+
+    def forget(self) -> None:
+        """Forget what was made; who has some of it goes on with that, others make the same anew."""
+        for made in (self._values, self._named, self._types):
+            made.clear()
+        self._forget_wild()
+
+    def text(self) -> Expr:
+        """A whole JSON text of the root."""
+        value = self.value(self._schema.root)
+        whole = concat(self._style.edge, value, self._style.edge)
+        if whole.regular:  # no rule is left that would make anything
+            self.forget()
+        return whole if whole.regular or whole is value else self.kept_for(whole)
+
+    def value(self, raw: Any) -> Expr:
+        """The values that a part allows."""
+        if raw is False:
+            return EMPTY
+        if raw is True:
+            return self._typed("")
+        return self._known(raw) or self._keep(raw, self._valued(raw))
+
+    def _known(self, raw: Raw) -> Expr | None:
+        named = self._named.get(id(raw))
+        return self._values.get(id(raw)) if named is None else named()
+
+    def _keep(self, raw: Raw, made: Expr) -> Expr:
+        if isinstance(made, Rule):
+            self._named[id(raw)] = ref(made)
+        else:
+            self._values[id(raw)] = made
+        return made
+
+    def _valued(self, raw: Raw) -> Expr:
+        typed = self._schema.typed.get(id(raw))
+        if typed is not None:
+            return self._typed(typed)
+        options = self._schema.options(raw)
+        return alt(*map(self._single, options)) if options[0] is not raw else self._own(raw)
+
+    def _typed(self, name: str) -> Expr:
+        """All values of a type; "" for all there are."""
+        found = self._types.get(name)
+        if found is None:
+            found = self._types[name] = self._made({"type": name} if name else {})
+        return found
+
+    def _single(self, raw: Any) -> Expr:
+        """The values of a part that stands for itself."""
+        if raw.__class__ is bool:
+            return self.value(raw)
+        return self._known(raw) or self._keep(raw, self._own(raw))
+
+    def _own(self, raw: Raw) -> Expr:
+        if id(raw) in self._schema.wild:
+            return self._lower_wild(self, raw)
+        if id(raw) in self._schema.late:
+            return self._rule("late", self._surely(raw), self._late, raw)
+        return EMPTY if self._schema.is_nothing(raw) else self._parted(raw)
+
+    def _parted(self, raw: Raw) -> Expr:
+        """The values of a part that names no other one for all it says."""
+        types = raw.get("type", ())
+        if types == "object" and not _OBJECTS.isdisjoint(raw):
+            return self._rule("object", self._surely(raw), self._object, raw)
+        names = (types,) if types.__class__ is str else types
+        if types and _PARTED.isdisjoint(names):
+            return self._whole(raw)
+        said = self._schema.said(raw)
+        parts = [
+            (kind, make)
+            for kind, make in (("object", self._object), ("array", self._array))
+            if (not types or kind in names) and not said.isdisjoint(_OF_PARTS[kind])
+        ]
+        if not parts:
+            return self._whole(raw)
+        sure = len(names) == 1 and self._surely(raw)
+        rules = [self._rule(kind, sure, make, raw) for kind, make in parts]
+        taken = {kind for kind, _ in parts}
+        others = [name for name in names or (*_WHOLE, "array", "object") if name not in taken]
+        return alt(*rules, self._whole({**raw, "type": others})) if others else alt(*rules)
+
+    def _late(self, raw: Raw) -> Expr:
+        return self._lower_wild(self, raw)
+
+    def _surely(self, raw: Raw) -> bool:
+        """Whether a part has an instance, and nothing in it has to be looked at when compiling."""
+        return self._schema.is_sure(raw) and id(raw) not in self._schema.eager
+
+    def _rule(self, kind: str, sure: bool, make: Callable[[Raw], Expr], raw: Raw) -> Rule:
+        self._rules += 1
+        return Rule(f"{kind} {self._rules}", inhabited=sure, make=lambda: make(raw))
+
+    def _whole(self, raw: Raw) -> Expr:
+        """The values of a schema without parts: at once if it is simple, else when entered."""
+        said = self._schema.said(raw)
+        kept = {name: raw[name] for name in said if name not in _ANY_PART}
+        if not kept or kept.keys() == _TYPE:
+            return self._made(kept)
+        return self._rule("value", self._surely(raw), self._made, kept)
+
+    def _made(self, raw: Raw) -> Expr:
+        return remembered(raw, self._schema.draft, self._style, self._lower)
+
+    def _object(self, raw: Raw) -> Expr:
+        properties: Raw = raw.get("properties", {})
+        additional = raw.get("additionalProperties", True)
+        required = dict.fromkeys(raw.get("required", ()))
+        named: Raw = {**properties, **{n: additional for n in required if n not in properties}}
+        members = Members(
+            tuple(named),
+            tuple(self.value(part) for part in named.values()),
+            tuple(name in required for name in named),
+            self.value(additional),
+            None,
+            self._style.ordered,
+            id(raw) not in self._schema.eager,
+        )
+        only = raw.get("type") == "object"
+        return json_object(members, self._style, inhabited=only and self._surely(raw))
+
+    def _array(self, raw: Raw) -> Expr:
+        items, prefix, rest = raw.get("items", True), list[Any](), True
+        if items.__class__ is list:
+            prefix = items
+            rest = raw.get("additionalItems", True)
+        else:
+            rest = items
+            if "prefixItems" in self._schema.said(raw):
+                prefix = raw["prefixItems"]
+
+        def item(position: int) -> Expr:
+            return self.value(prefix[position] if position < len(prefix) else rest)
+
+        low, high = raw.get("minItems", 0), raw.get("maxItems")
+        return json_array(item, len(prefix), low, high, self._style)
+
+
+Composed: TypeAlias = Literal["array", "object"]
+_every: Leaves[Rule] = Leaves(most=64)
+
+
+def anything(style: JsonStyle) -> Expr:
+    """The values of all kinds."""
+    spelling = style.spelling
+    scalars = (
+        literal("null"),
+        alt(literal("true"), literal("false")),
+        number(TRUE, plain=spelling.plain),
+        concat(QUOTE, text_content(TRUE, spelling), QUOTE),
+    )
+    return alt(*scalars, every("array", style), every("object", style))
+
+
+def every(kind: Composed, style: JsonStyle) -> Rule:
+    """All arrays, or all objects.
+
+    >>> from guideway.json_schema.spelling import json_style
+    >>> from guideway.json_schema.source import JsonSchema
+    >>> style = json_style(JsonSchema({}))
+    >>> every("array", style) is every("array", style)
+    True
+    """
+    found = _every.get((kind, style))
+    if found is None:
+        make = _arrays if kind == "array" else _objects
+        found = Rule(kind, inhabited=True, make=lambda: make(style))
+        _every.put((kind, style), found)
+    return found
+
+
+def _arrays(style: JsonStyle) -> Expr:
+    return json_array(lambda _: anything(style), 0, 0, None, style)
+
+
+def _objects(style: JsonStyle) -> Expr:
+    return json_object(Members((), (), (), anything(style), None, style.ordered), style)
+
+
+_BRANCHED: Final = frozenset(("anyOf", "oneOf", "not", "if"))
+_LETTERS: Final = 10  # characters per unit of fuel: a string of 5 MB takes 12 s
+
+
+def lower_json_schema(source: JsonSchema) -> Expr:
+    """The JSON texts that a schema allows."""
+    lowering = None if source.resource_texts else told_apart(source)
+    if lowering is None:
+        return Lowering(source, parse_json_schema(source, source.value)).text()
+    return lowering.text()
+
+
+def lower_strings(source: JsonSchema) -> Expr:
+    """The strings that a schema allows, without quotes and escapes."""
+    meaning = Lowering(source, parse_json_schema(source, source.value)).meaning
+    said = meaning.schema(meaning.document.root, "string")
+    return text_content(said, Spelling(plain=True, raw=True))
+
+
+def told_apart(source: JsonSchema) -> TameLowering | None:
+    """Lowering of a schema part by part; None if its parts cannot be separated."""
+    spend(len(source.text) // _LETTERS)
+    told = partial(lowers, json_style(source).spelling)
+    strict = source.formats == "strict"
+    tame = read_tame(source.value, strict=strict, lowers=told, pay=spend)
+    return None if tame is None else _apart(tame, source)
+
+
+def _whole(source: JsonSchema, draft: Draft, raw: Json) -> Expr:
+    parts = LooseParts(raw, draft, strict=False)
+    return Lowering(source, Document(parts.root, parts)).value(leaf(Holds(parts.root)))
+
+
+def _apart(schema: TameSchema, source: JsonSchema) -> TameLowering:
+    """Lowering of a schema part by part, with its wild parts read."""
+    strict = source.formats == "strict"
+    generals: list[tuple[LooseParts, Lowering]] = []  # at most one, made on demand
+    pointers: dict[int, str] = {}
+    places = schema.pointers(schema.wild.keys() | schema.late.keys())
+
+    def enter(parts: LooseParts, raw: Json) -> Address:
+        while id(raw) not in pointers:
+            pointers.update((next(places),))
+        return parts.enter(pointers[id(raw)], raw)
+
+    def general(made: TameLowering) -> tuple[LooseParts, Lowering]:
+        found = next(iter(generals), None)  # others may drop it meanwhile
+        if found is None:
+            parts = LooseParts(schema.root, schema.draft, strict=strict)
+            for raw in schema.wild.values():
+                _ = parts[enter(parts, raw)]  # reads it
+
+            def lower_tame(address: Address) -> Expr | None:
+                raw = parts.raw(address)
+                return made.value(raw) if schema.is_tame(raw) else None
+
+            document = Document(parts.root, parts, parts.speaks)
+            alike = None if _combines(schema) else str  # each stands for itself
+            lowering = Lowering(source, document, lower_tame, alike, surely=not schema.wild)
+            found = parts, lowering
+            generals.append(found)
+        return found
+
+    def lower_wild(made: TameLowering, raw: Json) -> Expr:
+        parts, lowering = general(made)
+        return lowering.whole(lowering.meaning.said(enter(parts, raw)))
+
+    lower = partial(_whole, source, schema.draft)
+    made = TameLowering(schema, json_style(source), lower, lower_wild, partial(_forget, generals))
+    if schema.wild:
+        general(made)
+    return made
+
+
+def _forget(generals: "list[tuple[LooseParts, Lowering]]") -> None:
+    for _, lowering in generals:
+        lowering.forget()
+    generals.clear()
+
+
+def _combines(schema: TameSchema) -> bool:
+    """Whether parts are asked about together: branches, or key patterns, which may overlap."""
+    parts = (*schema.wild.values(), *schema.late.values())
+    return any(
+        not _BRANCHED.isdisjoint(raw) or len(raw.get("patternProperties", ())) > 1 for raw in parts
+    )
+
+
+@final
+class Lowering:
+    """The values of one document, lowered on demand.
+
+    Args:
+        tame: lowers some schemas in another way, None for others.
+        alike: the representative of equal parts; None: compare them.
+        surely: True if nothing can be refused, so that complements may be lazy.
+    """
+
+    def __init__(
+        self,
+        source: JsonSchema,
+        document: Document | None = None,
+        tame: Callable[[Address], Expr | None] = lambda address: None,
+        alike: Callable[[Address], Address] | None = None,
+        *,
+        surely: bool = False,
+    ) -> None:
+        self._tame, self._surely = tame, surely
+        self.document = parse_json_schema(source) if document is None else document
+        self._style: JsonStyle = json_style(source)
+        self.meaning = Meaning(self.document, self._style, alike)
+        self._apart = Apart(self.meaning)
+        self._clauses = Clauses(self.meaning.impossible)
+        self.keysets = Keysets(self._style.spelling)
+        self._values: dict[Formula, Expr] = {}
+        self._wholes: dict[Formula, Expr] = {}
+        self._kinds: dict[tuple[Kind, Formula], Expr] = {}
+        self._rules: dict[tuple[Kind, Case | Formula], Rule] = {}
+
+    def forget(self) -> None:
+        """Drop the caches, which form reference cycles."""
+        for made in (self._values, self._wholes, self._kinds, self._rules):
+            made.clear()
+
+    def text(self) -> Expr:
+        """A whole JSON text of the root."""
+        value = self.value(leaf(Holds(self.document.root)))
+        return concat(self._style.edge, value, self._style.edge)
+
+    def value(self, said: Formula) -> Expr:
+        """The values that a formula allows."""
+        found = self._values.get(said)
+        if found is None:
+            atom = said.atom if isinstance(said, Leaf) else None
+            if isinstance(atom, Holds):
+                found = self._tame(atom.schema) if atom.sign else self._denied(atom.schema, said)
+            if found is None:
+                found = self.whole(said)
+            self._values[said] = found
+        return found
+
+    def _denied(self, address: Address, said: Formula) -> Expr | None:
+        """The complement of a schema as a lazy rule, if it surely has all values of a type."""
+        if not self._surely or self.meaning.outlines.of(address).kinds >= KINDS:
+            return None
+        # Branches of `oneOf` deny each other's members: lazy, they save a third of the time to a
+        # mask.
+        return Rule("denied", inhabited=True, make=lambda: self.whole(said))
+
+    def whole(self, said: Formula) -> Expr:
+        """The values that a formula allows, without `tame` for the formula itself."""
+        found = self._wholes.get(said)
+        if found is None:
+            kinds = sorted(self.meaning.outlines.kinds(said))
+            parts = (self._kind(kind, self.meaning.of(said, kind)) for kind in kinds)
+            found = self._wholes[said] = alt(*parts)
+        return found
+
+    def _kind(self, kind: Kind, said: Formula) -> Expr:
+        if said is FALSE:
+            return EMPTY
+        key = (kind, said)
+        found = self._kinds.get(key)
+        if found is None:
+            found = self._kinds[key] = self._lowered(kind, said)
+        return found
+
+    def _lowered(self, kind: Kind, said: Formula) -> Expr:
+        match kind:
+            case "null":
+                return literal("null")
+            case "boolean":
+                return alt(*(_boolean(value) for value in (True, False) if _allows(said, value)))
+            case "number":
+                return number(said, plain=self._style.spelling.plain)
+            case "string":
+                return self._string(said)
+            case "array":
+                return self._cases(kind, said, self._array)
+            case "object":
+                return self._cases(kind, said, self._object)
+            case _:
+                assert_never(kind)
+
+    def _string(self, said: Formula) -> Expr:
+        held = {atom for atom in atoms(said) if isinstance(atom, Text) and atom.strings.holds}
+        match said:
+            case _ if not held:
+                return string(said, self._style)
+            case Leaf(Text(Strings(holds=str(address)) as strings, True)) if strings == Strings(
+                holds=address
+            ):
+                edge, value = self._style.edge, self.value(leaf(Holds(address)))
+                text = quoted(concat(edge, value, edge), self._style.spelling)
+                return concat(QUOTE, text, QUOTE)
+            case Some(parts):
+                return alt(*map(self._string, parts))
+            case _:
+                raise UnsupportedError(
+                    "a string that contains JSON cannot have other keywords", feature=JSON_TEXT
+                )
+
+    def _cases(self, kind: Composed, said: Formula, lower: Callable[[Case], Expr]) -> Expr:
+        if said is TRUE:
+            return every(kind, self._style)
+        if self.meaning.lists:
+            parts = alternatives(said, self.meaning.spelled_out)
+            if parts != [said]:
+                return alt(*(self._kind(kind, part) for part in parts))
+        if kind == "object" and not self._style.ordered:  # an order of names depends on all of them
+            said = self._clauses.shortened(said)
+        listed = cases(said)
+        if listed is None and kind == "object":
+            parts = self._apart.parts(said)
+            if len(parts) > 1:
+                return alt(*(self._kind(kind, part) for part in parts))
+        if listed is None:
+            return self._rule(kind, said, lambda: self._general(kind, said))
+        return alt(*(self._rule(kind, case, lambda case=case: lower(case)) for case in listed))
+
+    def _rule(self, kind: Kind, key: Case | Formula, make: Callable[[], Expr]) -> Rule:
+        found = self._rules.get((kind, key))
+        if found is None:
+            found = self._rules[(kind, key)] = Rule(f"{kind} {len(self._rules)}", make=make)
+        return found
+
+    def _general(self, kind: Kind, said: Formula) -> Expr:
+        judge = self.meaning.outlines
+        if kind == "array":
+            return ItemsTemplate(said, self.value, self._style, judge).start()
+        return MembersTemplate(said, self.value, self._style, self.keysets, judge).start()
+
+    def _array(self, case: Case) -> Expr:
+        if not all(isinstance(atom, Item | Items | Longer | Shorter) for atom in case):
+            return self._general("array", all_of(*map(leaf, case)))
+        low = max((atom.count for atom in case if isinstance(atom, Longer)), default=0)
+        high = min((atom.count for atom in case if isinstance(atom, Shorter)), default=None)
+
+        said = items_of(case)
+
+        def item(position: int) -> Expr:
+            return self.value(said(position))
+
+        return json_array(item, prefix_length(case), low, high, self._style)
+
+    def _object(self, case: Case) -> Expr:
+        if not self._style.ordered:
+            case = self.keysets.spelled_out(case)
+        plain = self.keysets.plain(case)
+        if plain is None:
+            return self._general("object", all_of(*map(leaf, case)))
+        members = Members(
+            plain.names,
+            tuple(self.value(value) for value in plain.values),
+            plain.required,
+            self.value(plain.others),
+            plain.allowed,
+            self._style.ordered,
+            unnamed=plain.unnamed,
+        )
+        return json_object(members, self._style)
+
+
+def _boolean(value: bool) -> Expr:
+    return literal("true" if value else "false")
+
+
+def _allows(said: Formula, value: bool) -> bool:
+    return holds(said, lambda atom: isinstance(atom, Flag) and value in atom.values)
+
+
+ROOT = "both#"
+
+
+def apart(held: Sequence[JsonSchema], denied: Sequence[JsonSchema]) -> str:
+    """The option that differs, so that these cannot be one document; "" if they can.
+
+    >>> apart([JsonSchema(True), JsonSchema(True, spelling="plain")], [])
+    'the same spelling'
+    """
+    every = (*held, *denied)
+    if any(each.key_order != "any" for each in every):
+        return "key_order='any'"
+    if len({each.spelling for each in every}) > 1:
+        return "the same spelling"
+    own = _common(held)
+    narrower = any(_narrower(own, _bounds(each.whitespace)) != own for each in denied)
+    return "whitespace that the first one has, too," if narrower else ""
+
+
+def lower_together(held: Sequence[JsonSchema], denied: Sequence[JsonSchema]) -> Expr:
+    """The JSON texts of values that all of `held` and none of `denied` allow.
+
+    Raises:
+        SourceError, UnsupportedError, LimitError: as `parse_json_schema` says.
+    """
+    read = [parse_json_schema(each, name=f"{n}:") for n, each in enumerate((*held, *denied))]
+    roots = [document.root for document in read]
+    whole = Schema(
+        ROOT,
+        ("allOf", "not") if denied else ("allOf",),
+        all_of=tuple(roots[: len(held)]),
+        none_of=tuple(roots[len(held) :]),
+    )
+    schemas = {ROOT: whole}
+    for document in read:
+        schemas |= document.schemas
+    bounds = _common(held)
+    style = JsonSchema(
+        True,
+        whitespace="any" if bounds is None else bounds,
+        spelling=held[0].spelling,
+    )
+    return Lowering(style, Document(ROOT, schemas)).text()
+
+
+def _common(held: Sequence[JsonSchema]) -> Whitespace | None:
+    return reduce(_narrower, (_bounds(each.whitespace) for each in held))
+
+
+def _bounds(given: WhitespaceName | Whitespace) -> Whitespace | None:
+    if given == "any":
+        return None
+    bounds = given if isinstance(given, Whitespace) else Whitespace()
+    if given == "compact":
+        bounds = Whitespace(0, newline=False)
+    return bounds if bounds.newline else Whitespace(bounds.spaces, newline=False, indent=0)
+
+
+def _narrower(one: Whitespace | None, other: Whitespace | None) -> Whitespace | None:
+    if one is None or other is None:
+        return other if one is None else one
+    newline = one.newline and other.newline
+    indent = min(one.indent, other.indent) if newline else 0
+    return Whitespace(min(one.spaces, other.spaces), newline=newline, indent=indent)
+
+
+_FEW = 64  # constants and parts of them
+_LONGEST = 24  # characters of a value that a message shows
+
+_LONE = frozenset(
+    (
+        *("enum", "const", "minimum", "maximum", "exclusiveMinimum", "exclusiveMaximum"),
+        *("minLength", "maxLength", "pattern", "format", "minItems", "maxItems"),
+        *("multipleOf", "minProperties", "maxProperties", "required"),
+    )
+)
+
+
+def explain_conflict(source: JsonSchema, is_empty: Callable[[Expr], bool]) -> UnsatisfiableError:
+    """The error that says why no instance satisfies `source`.
+
+    Args:
+        source: a schema without any instance.
+        is_empty: whether an expression denotes no text.
+    """
+    lowering = Lowering(source, alike=lambda part: part)  # messages name each
+    constants = sum(map(is_constant, lowering.document.schemas.values()))
+    lowering.meaning.listing &= constants > _FEW  # else messages name their parts, too
+    said: Formula = leaf(Holds(lowering.document.root))
+    entered: dict[Formula, str] = {}
+    why = ""
+    while said not in entered:
+        entered[said] = why
+        parts = _required_parts(lowering, said)
+        empty = next((part for part in parts if is_empty(lowering.value(part))), None)
+        if empty is None:
+            return _local_conflict(source, _involved(lowering.document, said), why, is_empty)
+        said, why = empty, parts[empty]
+    return UnsatisfiableError(
+        f"no finite instance: {why} leads back to its own place",
+        place=_pointer(_addresses(said)[0]),
+        conflict=tuple(filter(None, entered.values())),
+    )
+
+
+def _required_parts(lowering: Lowering, said: Formula) -> dict[Formula, str]:
+    """Parts that every instance of some case contains, and the keyword that requires each."""
+    parts: dict[Formula, str] = {}
+
+    def add(part: Formula, why: str, about: Callable[[Schema], Address | None]) -> None:
+        named = _named_never(lowering.document, said, about) if part is FALSE else part
+        parts.setdefault(named, why)
+
+    for case in cases(lowering.meaning.of(said, "object")) or ():
+        required = {atom.name for atom in case if isinstance(atom, Required)}
+        for key in lowering.keysets.names(case):
+            if key.name in required:
+                about = partial(_about_member, str(key.name))
+                add(said_of(case, key), f"required {show(key.name)}", about)
+    for case in cases(lowering.meaning.of(said, "array")) or ():
+        low = max((atom.count for atom in case if isinstance(atom, Longer)), default=0)
+        item = items_of(case)
+        for position in range(min(low, prefix_length(case) + 1)):
+            about = partial(_about_item, position)
+            add(item(position), f"minItems, item {position}", about)
+    return {part: why for part, why in parts.items() if _addresses(part)}
+
+
+def _named_never(
+    document: Document, said: Formula, about: Callable[[Schema], Address | None]
+) -> Formula:
+    found = (about(schema) for schema in _involved(document, said))
+    never = (part for part in found if part is not None and not document.schemas[part].kinds)
+    return next((leaf(Holds(part)) for part in never), FALSE)
+
+
+def _about_member(name: str, schema: Schema) -> Address | None:
+    return schema.objects.properties.get(name, schema.objects.additional)
+
+
+def _about_item(position: int, schema: Schema) -> Address | None:
+    prefix = schema.arrays.prefix
+    return prefix[position] if position < len(prefix) else schema.arrays.items
+
+
+def _addresses(said: Formula) -> list[Address]:
+    return [atom.schema for atom in atoms(said) if isinstance(atom, Holds)]
+
+
+def _involved(document: Document, said: Formula) -> list[Schema]:
+    addresses = dict.fromkeys(_addresses(said))
+    order = list(addresses)
+    for address in order:  # grows while we go
+        linked = [part for part in document.schemas[address].in_place if part not in addresses]
+        addresses |= dict.fromkeys(linked)
+        order += dict.fromkeys(linked)
+    schemas = [document.schemas[address] for address in order]
+    return [schema for schema in schemas if schema.keywords]
+
+
+def _local_conflict(
+    source: JsonSchema, involved: list[Schema], why: str, is_empty: Callable[[Expr], bool]
+) -> UnsatisfiableError:
+    first, *others = involved
+    place = _pointer(first.address)
+    names = tuple(dict.fromkeys(name for schema in involved for name in _keywords(schema)))
+    if not others:
+        names = _smallest(source, first, is_empty) or first.keywords
+    raw = {} if others else _written(source.text, first.address)
+    shown = [f"{name} {_short(raw[name])}".rstrip() if name in raw else name for name in names]
+    names = (*names, why) if why else names
+    shown += [why] if why else []
+    return UnsatisfiableError(
+        f"no instance satisfies {' and '.join(shown)}", place=place, conflict=names
+    )
+
+
+def _short(value: object) -> str:
+    text = json.dumps(value, ensure_ascii=False, default=str)
+    return text if len(text) <= _LONGEST else ""
+
+
+def _keywords(schema: Schema) -> list[str]:
+    pointer = _pointer(schema.address)
+    if schema.address.startswith("="):
+        return [pointer]
+    passing = ("$ref", "allOf", "anyOf", "oneOf")
+    return [f"{pointer}/{name}" for name in schema.keywords if name not in passing]
+
+
+def _smallest(
+    source: JsonSchema, schema: Schema, is_empty: Callable[[Expr], bool]
+) -> tuple[str, ...]:
+    """Up to three keywords that, with `type`, have no instance; () if it takes more."""
+    raw = _written(source.text, schema.address)
+    names = [name for name in schema.keywords if name in raw and _is_lone(name, raw[name])]
+    for count in (1, 2, 3):
+        for chosen in combinations(names, count):
+            kept = {name: raw[name] for name in ("$schema", "type", *chosen) if name in raw}
+            if is_empty(lower_json_schema(JsonSchema(kept))):
+                typed = count == 1 and "type" in raw
+                return ("type", *chosen) if typed else chosen
+    return ()
+
+
+def _is_lone(name: str, value: object) -> bool:
+    return name in _LONE or isinstance(value, bool)
+
+
+def _written(text: str, address: Address) -> dict[str, Any]:
+    document, _, pointer = address.partition("#")
+    try:
+        root: Any = json.loads(text)
+        found: Any = find(root, "" if document else pointer)
+    except (RecursionError, LookupError):  # too deep for json, or for a pointer to be followed
+        return {}
+    if document or not isinstance(found, dict):
+        return {}
+    return {name: root[name] for name in ("$schema",) if name in root} | cast(
+        "dict[str, Any]", found
+    )
+
+
+def _pointer(address: Address) -> str:
+    return address.partition("#")[2]

@@ -1,0 +1,627 @@
+"""Schemas as formulas over the atoms of one JSON type."""
+
+from collections import defaultdict
+from collections.abc import Callable, Hashable
+from decimal import Decimal
+from typing import Final, TypeAlias, assert_never, cast, final
+
+from guideway.json_schema.cases import contradicted
+from guideway.json_schema.discriminators import (
+    Like,
+    Outlines,
+    Unlike,
+    any_like,
+    exactly,
+    exactly_one,
+    like,
+    merged,
+    unevaluated_items,
+    unevaluated_members,
+)
+from guideway.json_schema.formulas import (
+    FALSE,
+    TRUE,
+    Among,
+    Amount,
+    Atom,
+    Beside,
+    Constants,
+    Distinct,
+    Every,
+    Exact,
+    Flag,
+    Formula,
+    Holds,
+    Leaf,
+    Named,
+    Required,
+    Some,
+    Text,
+    all_of,
+    any_of,
+    at_least,
+    at_most,
+    atoms,
+    fold,
+    holding,
+    is_constant,
+    item,
+    items,
+    leaf,
+    longer,
+    matching,
+    named,
+    opposite,
+    replace,
+    shorter,
+)
+from guideway.json_schema.key_classes import any_of_strings, strings_with
+from guideway.json_schema.scalars import text_content
+from guideway.json_schema.spelling import JsonStyle
+from guideway.json_schema.tree import (
+    Address,
+    Arrays,
+    Condition,
+    Contains,
+    Document,
+    Kind,
+    Numbers,
+    Objects,
+    Schema,
+    Strings,
+)
+from guideway.language.expr import complement
+from guideway.language.fuel import spend
+from guideway.language.nodes import Expr
+
+_Put: TypeAlias = Callable[[Address], Hashable]
+_ALIASES: Final = (("$ref",), ("allOf",))
+_MOST_LISTED: Final = 16  # schemas of one shape that another one is compared with
+_MOST_STEPS: Final = 50_000  # of all comparisons in a document, which then take .3 s
+
+
+@final
+class Alike:
+    """Which schema of a document stands for all that are alike.
+
+    >>> from guideway.json_schema.parser import parse_json_schema
+    >>> from guideway.json_schema.source import JsonSchema
+    >>> text = {"items": {"type": "string"}, "not": {"$ref": "#/items"}}
+    >>> alike = Alike(parse_json_schema(JsonSchema(text)))
+    >>> alike.first("#/not"), alike.first("#/items"), alike.first("#")
+    ('#/items', '#/items', '#')
+    """
+
+    def __init__(self, document: Document) -> None:
+        self._schemas = document.schemas
+        self._known: dict[Address, Address] = {}
+        self._first: dict[Hashable, list[Address]] = {}
+        self._left = _MOST_STEPS
+
+    def first(self, address: Address) -> Address:
+        """The schema that stands for all with the same keywords."""
+        found = self._root(address)
+        if found not in self._known:
+            key = _content(self._schemas[found], _unnamed)
+            listed = self._first.setdefault(key, [])
+            if any(self._are_alike(other, found) for other in listed):
+                found = self._root(found)
+            elif len(listed) < _MOST_LISTED:
+                listed.append(found)
+            self._known[found] = found
+        return found
+
+    def _root(self, address: Address) -> Address:
+        address = self._aim(address)
+        while (found := self._known.get(address, address)) != address:
+            address = found
+        return address
+
+    def _aim(self, address: Address) -> Address:
+        """What a schema refers to if it says nothing else, else itself."""
+        while self._schemas[address].keywords in _ALIASES:
+            schema = self._schemas[address]
+            if len(schema.all_of) != 1:
+                break
+            (address,) = schema.all_of
+        return address
+
+    def _are_alike(self, one: Address, other: Address) -> bool:
+        """Whether two schemas, and their parts, say the same; False after too many steps."""
+        todo, seen = [(one, other)], dict[tuple[Address, Address], None]()
+        while todo:
+            left, right = map(self._root, todo.pop())
+            if left == right or (left, right) in seen:
+                continue
+            self._left -= 1
+            parts, others = list[Address](), list[Address]()
+            same = _listed(self._schemas[left], parts) == _listed(self._schemas[right], others)
+            if not same or self._left < 0:
+                return False
+            seen[left, right] = None
+            todo += zip(parts, others, strict=True)
+        for pair in seen:
+            left, right = map(self._root, pair)
+            if left != right:
+                self._known[right] = left
+        return True
+
+
+def _unnamed(_: Address) -> Hashable:
+    return True
+
+
+def _listed(schema: Schema, parts: list[Address]) -> Hashable:
+    """The keywords of a schema, whose parts are appended to `parts`."""
+
+    def put(part: Address) -> Hashable:
+        parts.append(part)
+        return True
+
+    return _content(schema, put)
+
+
+def _content(schema: Schema, put: _Put) -> Hashable:
+    return (
+        (schema.kinds, schema.booleans, schema.strings, schema.numbers),
+        _array(schema.arrays, put),
+        _object(schema.objects, put),
+        tuple(map(put, schema.all_of)),
+        tuple(tuple(map(put, group)) for group in schema.any_of),
+        tuple(tuple(map(put, group)) for group in schema.one_of),
+        tuple(map(put, schema.none_of)),
+        None if schema.condition is None else _condition(schema.condition, put),
+    )
+
+
+def _array(arrays: Arrays, put: _Put) -> Hashable:
+    contains = arrays.contains
+    return (
+        tuple(map(put, arrays.prefix)),
+        _perhaps(arrays.items, put),
+        (arrays.low, arrays.high, arrays.unique),
+        None if contains is None else _contains(contains, put),
+        _perhaps(arrays.unevaluated, put),
+    )
+
+
+def _contains(contains: Contains, put: _Put) -> Hashable:
+    return put(contains.schema), contains.low, contains.high, contains.marks
+
+
+def _object(objects: Objects, put: _Put) -> Hashable:
+    return (
+        tuple((name, put(part)) for name, part in objects.properties.items()),
+        (objects.required, objects.low, objects.high, objects.needs),
+        tuple((pattern, put(part)) for pattern, part in objects.patterns),
+        tuple((name, put(part)) for name, part in objects.dependents),
+        _perhaps(objects.additional, put),
+        _perhaps(objects.names, put),
+        _perhaps(objects.unevaluated, put),
+    )
+
+
+def _condition(condition: Condition, put: _Put) -> Hashable:
+    return tuple(
+        _perhaps(part, put) for part in (condition.test, condition.then, condition.otherwise)
+    )
+
+
+def _perhaps(part: Address | None, put: _Put) -> Hashable:
+    return None if part is None else put(part)
+
+
+_ANY_NUMBER, _ANY_STRING = Numbers(), Strings()
+
+
+@final
+class Meaning:
+    """The formulas of one document, made on demand."""
+
+    def __init__(
+        self,
+        document: Document,
+        style: JsonStyle,
+        alike: Callable[[Address], Address] | None = None,
+    ) -> None:
+        self.document = document
+        self._ordered = style.ordered
+        self.listing = True  # keep an `enum` as a list of values, instead of part by part
+        self.lists = False  # True once a formula may list values
+        self._first = Alike(document).first if alike is None else alike
+        self._spelling = style.spelling
+        self._read: dict[tuple[Address, Kind], Formula] = {}
+        self._denied: dict[tuple[Address, Kind], Formula] = {}
+        self._turned: dict[Formula, Formula] = {}  # 2,000 tests of tests took 20 s one by one
+        self.outlines = Outlines(document)
+        self.constants = Constants(document)
+        self._impossible: dict[Formula, bool] = {}
+
+    def impossible(self, value: Formula) -> bool:
+        """Return True if a formula plainly has no value of any type."""
+        found = self._impossible.get(value)
+        if found is None:
+            found = self.outlines.impossible(value) or (
+                isinstance(value, Every)
+                and not any(self._left(value, kind) for kind in self.outlines.kinds(value))
+            )
+            self._impossible[value] = found
+        return found
+
+    def _left(self, value: Formula, kind: Kind) -> bool:
+        return self.of(value, kind) is not FALSE
+
+    def said(self, address: Address | None) -> Formula:
+        """The formula that a schema holds; TRUE for None or a schema without conditions."""
+        if address is None:
+            return TRUE
+        if not self.document.speaks(address):  # without reading it
+            schema = self.document.schemas[address]
+            if not schema.kinds:
+                return FALSE
+            if not schema.keywords:
+                return TRUE
+        return leaf(Holds(self._first(address)))
+
+    def of(self, value: Formula, kind: Kind) -> Formula:
+        if isinstance(value, Leaf) and isinstance(value.atom, Holds) and value.atom.sign:
+            return self.schema(value.atom.schema, kind)  # nearly all values
+
+        def change(atom: Atom) -> Formula:
+            match atom:
+                case Holds(schema, sign):
+                    return self.schema(schema, kind) if sign else self._opposite(schema, kind)
+                case Among(values, sign):
+                    self.lists = True
+                    return _among(values, sign, kind)
+                case _:
+                    raise TypeError(f"{atom} says nothing about a value")
+
+        return replace(value, change)
+
+    def schema(self, address: Address, kind: Kind) -> Formula:
+        found = self._read.get((address, kind))
+        if found is not None:
+            return found
+        if kind not in self.document.schemas[address].kinds:
+            return FALSE
+        stack = [address]
+        while stack:
+            key = (stack[-1], kind)
+            schema = self.document.schemas[stack[-1]]
+            missing: list[Address] = []
+            if key not in self._read and kind in schema.kinds:
+                missing = [part for part in schema.in_place if (part, kind) not in self._read]
+            if missing:
+                stack.extend(missing)
+                continue
+            stack.pop()
+            if key not in self._read:
+                spend(1 + len(schema.in_place))
+                self._read[key] = self._schema(schema, kind)
+        return self._read[(address, kind)]
+
+    def matched(self, objects: Objects) -> list[tuple[Expr, Formula]]:
+        """Key patterns, joined if their values have the same formula."""
+        found: dict[Formula, list[Expr]] = {}
+        for pattern, part in objects.patterns:
+            keys = strings_with(pattern, self._spelling)
+            found.setdefault(self.said(part), []).append(keys)
+        return [(any_of_strings(keys), said) for said, keys in found.items()]
+
+    def _opposite(self, address: Address, kind: Kind) -> Formula:
+        key = (address, kind)
+        if key not in self._denied:
+            many = frozenset[Exact]() if self.listing else self.constants.many(address, kind)
+            self.lists |= bool(many)
+            self._denied[key] = (
+                leaf(Unlike(many)) if many else opposite(self.schema(address, kind), self._turned)
+            )
+        return self._denied[key]
+
+    def _schema(self, schema: Schema, kind: Kind) -> Formula:
+        if kind not in schema.kinds:
+            return FALSE
+        parts, loose = [self._own(schema, kind)], schema.objects.unevaluated
+        if loose is schema.arrays.unevaluated is None and not schema.in_place:
+            return parts[0]
+        parts += [self._read[(part, kind)] for part in schema.all_of]
+        for group in schema.any_of:
+            parts.append(any_like(self._read[(branch, kind)] for branch in group))
+        for group in schema.one_of:
+            parts.append(self._exactly_one(group, kind))
+        parts += [self._opposite(part, kind) for part in schema.none_of]
+        parts.append(self._condition(schema, kind))
+        if kind == "object":
+            for name, part in schema.objects.dependents:
+                parts.append(any_of(Required(name).opposite(), self._read[(part, kind)]))
+            parts.append(unevaluated_members(self, schema))
+        if kind == "array":
+            parts.append(unevaluated_items(self, schema))
+        return merged(all_of(*parts))
+
+    def _exactly_one(self, group: tuple[Address, ...], kind: Kind) -> Formula:
+        branches = [(part, self._read[(part, kind)]) for part in group]
+        possible = [(part, said) for part, said in branches if said is not FALSE]
+        if self.constants.differ([part for part, _ in possible]):
+            return any_of(*(said for _, said in possible))
+        exclude = self.outlines.exclude
+        # Not for objects: after `{` 50 had more choices than are tried.
+        return exactly_one(
+            [said for _, said in possible],
+            lambda first, second: exclude(possible[first][0], possible[second][0], kind),
+            halved=kind == "string",
+        )
+
+    def _condition(self, schema: Schema, kind: Kind) -> Formula:
+        condition = schema.condition
+        if condition is None or condition.then is condition.otherwise is None:
+            return TRUE
+        test, denied = self._read[(condition.test, kind)], self._opposite(condition.test, kind)
+        then, otherwise = (
+            TRUE if part is None else self._read[(part, kind)]
+            for part in (condition.then, condition.otherwise)
+        )
+        # With the test on both sides, a member that decides it leaves one of them.
+        return any_of(all_of(test, then), all_of(denied, otherwise))
+
+    def _own(self, schema: Schema, kind: Kind) -> Formula:
+        match kind:
+            case "null":
+                return TRUE
+            case "boolean":
+                return TRUE if len(schema.booleans) == 2 else _flag(schema.booleans)
+            case "number":
+                plain = schema.numbers == _ANY_NUMBER
+                return TRUE if plain else leaf(Amount(schema.numbers))
+            case "string":
+                plain = schema.strings == _ANY_STRING
+                return TRUE if plain else leaf(Text(schema.strings))
+            case "array" | "object":
+                if not (self.listing and is_constant(schema)):
+                    return self._part_by_part(schema, kind)
+                self.lists = True
+                address = schema.address
+                return like((self.constants.value(address),), (address,) if self._ordered else ())
+            case _:
+                assert_never(kind)
+
+    def _part_by_part(self, schema: Schema, kind: Kind) -> Formula:
+        return self._array(schema.arrays) if kind == "array" else self._object(schema.objects)
+
+    def spelled_out(self, listed: Like) -> list[Formula]:
+        """The listed values part by part, members in the order of the schemas."""
+        found: list[Formula] = []
+        for value in self.constants.in_order(listed.values):
+            places = [each for each in self.constants.places(value) if each in listed.places]
+            schemas = [self.document.schemas[place] for place in places]
+            found += [self._part_by_part(one, value[0]) for one in schemas] or [exactly(value)]
+        return found
+
+    def _array(self, arrays: Arrays) -> Formula:
+        parts = [item(position, self.said(part)) for position, part in enumerate(arrays.prefix)]
+        parts.append(items(len(arrays.prefix), self.said(arrays.items)))
+        parts.append(longer(arrays.low))
+        if arrays.high is not None:
+            parts.append(shorter(arrays.high))
+        if arrays.contains is not None:
+            contains = arrays.contains
+            parts.append(holding(self.said(contains.schema), contains.low, contains.high))
+        if arrays.unique:
+            parts.append(leaf(Distinct()))
+        return all_of(*parts)
+
+    def _object(self, objects: Objects) -> Formula:
+        patterns = self.matched(objects)
+        parts = [leaf(Named(name, self.said(part))) for name, part in objects.properties.items()]
+        parts += [leaf(Required(name)) for name in objects.required]
+        parts += [matching(keys, said) for keys, said in patterns]
+        if objects.additional is not None:
+            beside = Beside(frozenset(objects.properties), tuple(keys for keys, _ in patterns))
+            parts.append(matching(beside, self.said(objects.additional)))
+        names = self.of(self.said(objects.names), "string")
+        if names is not TRUE:
+            parts.append(matching(complement(text_content(names, self._spelling)), FALSE))
+        parts.append(at_least(objects.low))
+        if objects.high is not None:
+            parts.append(at_most(objects.high))
+        for name, others in objects.needs:
+            needed = all_of(*(leaf(Required(other)) for other in others))
+            parts.append(any_of(Required(name).opposite(), needed))
+        return all_of(*parts)
+
+
+def _flag(values: frozenset[bool]) -> Formula:
+    return leaf(Flag(values)) if values else FALSE
+
+
+def _among(values: frozenset[Exact], sign: bool, kind: Kind) -> Formula:
+    here = frozenset(value for value in values if value[0] == kind)
+    if not here:
+        return TRUE if not sign else FALSE
+    contents = [value[1] for value in here]
+    match kind:
+        case "null":
+            return TRUE if sign else FALSE
+        case "boolean":
+            chosen = frozenset(content is True for content in contents)
+            return _flag(chosen if sign else frozenset((True, False)) - chosen)
+        case "number":
+            amounts = frozenset(content for content in contents if isinstance(content, Decimal))
+            return leaf(Amount(Numbers(values=amounts), sign))
+        case "string":
+            texts = frozenset(content for content in contents if isinstance(content, str))
+            return leaf(Text(Strings(values=texts), sign))
+        case "array" | "object":
+            return like(here) if sign else leaf(Unlike(here))
+        case _:
+            assert_never(kind)
+
+
+_MOST_CONSTANTS = 64
+_FEWEST_TESTS = 3
+_SCALARS = frozenset(("null", "boolean", "number", "string"))
+_Constants: TypeAlias = "frozenset[Exact]"
+
+
+@final
+class Apart:
+    """Splits formulas about objects."""
+
+    def __init__(self, meaning: Meaning) -> None:
+        self._meaning = meaning
+
+    def parts(self, said: Formula) -> list[Formula]:
+        """Disjoint formulas that cover `said`; only `said` if no split helps."""
+        name, constants = self._best(said)
+        if not constants:
+            return [said]
+        is_there, other = leaf(Required(name)), leaf(Among(constants, False))
+        absent = all_of(named(name, FALSE), _member(said, name, None))
+        another = all_of(
+            is_there, named(name, other), _member(said, name, self._test(constants, None))
+        )
+        groups: defaultdict[Formula, set[Exact]] = defaultdict(set)
+        for constant in sorted(constants, key=repr):
+            groups[_member(said, name, self._test(constants, constant))].add(constant)
+            spend(1)
+        chosen = (
+            all_of(is_there, named(name, leaf(Among(frozenset(values)))), rest)
+            for rest, values in groups.items()
+        )
+        return [part for part in (*chosen, another, absent) if not _is_excluded(part)]
+
+    def _best(self, said: Formula) -> tuple[str, _Constants]:
+        """The member that most tests compare with constants, and these constants."""
+        tests: defaultdict[str, dict[Formula, _Constants]] = defaultdict(dict)
+        for atom in atoms(said):
+            if isinstance(atom, Named):
+                compared = [self._constants(one) for one in atoms(atom.value)]
+                tests[atom.name][atom.value] = frozenset[Exact]().union(*compared)
+        best, found = "", frozenset[Exact]()
+        most = _FEWEST_TESTS - 1
+        for name, listed in tests.items():
+            count = sum(bool(constants) for constants in listed.values())
+            constants = frozenset[Exact]().union(*listed.values())
+            if count > most and len(constants) <= _MOST_CONSTANTS:
+                best, found, most = name, constants, count
+        return best, found
+
+    def _constants(self, atom: Atom) -> _Constants:
+        """All constants that an atom admits or excludes; empty if unknown."""
+        match atom:
+            case Among(values):
+                return values if all(kind in _SCALARS for kind, _ in values) else frozenset()
+            case Holds(schema):
+                outline = self._meaning.outlines.of(schema)
+            case _:
+                raise TypeError(f"{atom} says nothing about a value")
+        if outline.scalars is None or not outline.kinds <= _SCALARS:
+            return frozenset()
+        return frozenset(value for value in outline.scalars if value[0] in outline.kinds)
+
+    def _test(self, constants: _Constants, constant: Exact | None) -> "_Test":
+        return _Test(self, self._meaning, constants, constant)
+
+    def admits_only(self, atom: Atom, constants: _Constants) -> bool:
+        """Return True if an atom concerns only these constants."""
+        found = self._constants(atom)
+        return bool(found) and found <= constants
+
+
+@final
+class _Test:
+    """Evaluates formulas for a value that is one constant, or (None) none of them."""
+
+    def __init__(
+        self, apart: Apart, meaning: Meaning, constants: _Constants, constant: Exact | None
+    ) -> None:
+        self._apart, self._meaning = apart, meaning
+        self._constants, self._constant = constants, constant
+
+    def left(self, value: Formula) -> Formula:
+        return replace(value, self._decided)
+
+    def _decided(self, atom: Atom) -> Formula | None:
+        found = self._answer(atom)
+        return None if found is None else TRUE if found else FALSE
+
+    def _answer(self, atom: Atom) -> bool | None:
+        constant = self._constant
+        if constant is None:
+            only = self._apart.admits_only(atom, self._constants)
+            return not _sign(atom) if only else None
+        if isinstance(atom, Among):
+            return (constant in atom.values) is atom.sign
+        holds = cast("Holds", atom)  # the only other atoms about values
+        found = _satisfies(self._meaning.schema(holds.schema, constant[0]), constant)
+        return None if found is None else found is holds.sign
+
+
+def _is_excluded(part: Formula) -> bool:
+    listed = part.parts if isinstance(part, Every) else (part,)
+    return part is FALSE or contradicted({p.atom: None for p in listed if isinstance(p, Leaf)})
+
+
+def _sign(atom: Atom) -> bool:
+    return isinstance(atom, (Holds, Among)) and atom.sign
+
+
+def _member(said: Formula, name: str, test: _Test | None) -> Formula:
+    """The formula if a member is absent (None) or passes a test."""
+
+    def change(atom: Atom) -> Formula | None:
+        match atom:
+            case Named(other, value) if other == name:
+                return TRUE if test is None else named(name, test.left(value))
+            case Required(other) if other == name:
+                return FALSE if test is None else TRUE
+            case _:
+                return None
+
+    return replace(said, change)
+
+
+def _satisfies(formula: Formula, constant: Exact) -> bool | None:
+    """Evaluate a formula for a scalar; None if that takes more than comparisons."""
+
+    def make(node: Formula, made: dict[Formula, bool | None]) -> bool | None:
+        match node:
+            case Leaf(atom):
+                return _is(atom, constant)
+            case Every(parts) | Some(parts):
+                answers = {made[part] for part in parts}
+                deciding = isinstance(node, Some)
+                return (
+                    deciding if deciding in answers else None if None in answers else not deciding
+                )
+            case _:
+                return node is TRUE
+
+    return fold(formula, make)
+
+
+def _is(atom: Atom, constant: Exact) -> bool | None:
+    content, sign = constant[1], True
+    if isinstance(atom, Text):
+        found, sign = _is_text(atom.strings, cast("str", content)), atom.sign
+    elif isinstance(atom, Amount):
+        found, sign = _is_amount(atom.numbers, cast("Decimal", content)), atom.sign
+    else:
+        found = content in cast("Flag", atom).values
+    return None if found is None else found is sign
+
+
+def _is_text(strings: Strings, text: str) -> bool | None:
+    if strings.values is not None and text not in strings.values:
+        return False
+    if not strings.low <= len(text) <= (len(text) if strings.high is None else strings.high):
+        return False
+    return None if strings.pattern is not None or strings.format is not None else True
+
+
+def _is_amount(numbers: Numbers, amount: Decimal) -> bool | None:
+    if numbers.values is not None and amount not in numbers.values:
+        return False
+    plain = numbers == Numbers(values=numbers.values, integer=numbers.integer)
+    return amount == amount.to_integral_value() or not numbers.integer if plain else None

@@ -1,0 +1,799 @@
+"""Sets of numbers as regular expressions over JSON's spelling."""
+
+from collections.abc import Callable, Iterable, Iterator
+from decimal import ROUND_CEILING, ROUND_FLOOR, Decimal, InvalidOperation
+from functools import cache, lru_cache, partial, reduce
+from math import gcd
+from sys import float_info
+from typing import Final, NamedTuple, TypeVar, final
+
+from guideway.errors import LimitError, UnsupportedError
+from guideway.json_schema.numerals import numerals, unsigned_to
+from guideway.json_schema.text import MAX_DIGITS
+from guideway.json_schema.tree import MOST_RESTS, Bound, Numbers, factor_of, without_zeros
+from guideway.language.expr import (
+    EMPTY,
+    EPSILON,
+    alt,
+    both,
+    byte_set,
+    complement,
+    concat,
+    either,
+    literal,
+    optional,
+    repeat,
+)
+from guideway.language.fuel import spend
+from guideway.language.nodes import Expr, Rule
+from guideway.regex.lowering import lower_regex
+from guideway.regex.parser import parse_regex
+
+DIGIT = byte_set(b"0123456789")
+NONZERO = byte_set(b"123456789")
+DIGITS = repeat(DIGIT)
+WHOLE = alt(literal("0"), concat(NONZERO, DIGITS))
+FRACTION = optional(concat(literal("."), repeat(DIGIT, 1)))
+ZERO_FRACTION = optional(concat(literal("."), repeat(literal("0"), 1)))
+SIGN = optional(literal("-"))
+EXPONENT_MARK = byte_set(b"eE")
+ANY_EXPONENT = concat(EXPONENT_MARK, optional(byte_set(b"+-")), repeat(DIGIT, 1))
+PLAIN_SHIFT = concat(optional(byte_set(b"+-")), repeat(DIGIT, 1, 3))
+PLAIN_EXPONENT = concat(EXPONENT_MARK, PLAIN_SHIFT)
+ANY_NUMBER = concat(SIGN, WHOLE, FRACTION, optional(ANY_EXPONENT))
+PLAIN_NUMBER = concat(SIGN, alt(concat(WHOLE, FRACTION), concat(NONZERO, FRACTION, PLAIN_EXPONENT)))
+PLAIN_INTEGER = alt(literal("0"), concat(SIGN, NONZERO, DIGITS))
+
+
+@lru_cache(maxsize=4096)
+def exponents(low: int | None, high: int | None, plain: bool = False) -> Expr:
+    """`e` and an integer from `low` to `high` (None: no bound); digits are lazy."""
+    if plain:  # up to three digits
+        low = -999 if low is None else max(low, -999)
+        high = 999 if high is None else min(high, 999)
+    if low is not None and high is not None and low > high:
+        return EMPTY
+    make = partial(_shifts, low, high, plain)
+    return concat(EXPONENT_MARK, Rule("exponent", regular=True, inhabited=True, make=make))
+
+
+def _shifts(low: int | None, high: int | None, plain: bool) -> Expr:
+    positive = concat(optional(literal("+")), _magnitude(low, high))
+    negative = concat(literal("-"), _magnitude(_negated(high), _negated(low)))
+    found = alt(positive, negative)
+    return both(found, PLAIN_SHIFT) if plain else found
+
+
+def _negated(end: int | None) -> int | None:
+    return None if end is None else -end
+
+
+def _magnitude(low: int | None, high: int | None) -> Expr:
+    if high is not None and high < 0:
+        return EMPTY
+    zeros = repeat(literal("0"))
+    above = repeat(DIGIT, 1) if low is None or low <= 0 else concat(zeros, _at_least(str(low)))
+    return above if high is None else both(above, concat(zeros, _at_most(str(high))))
+
+
+def _at_least(digits: str) -> Expr:
+    rest = EPSILON
+    for behind, digit in enumerate(map(int, reversed(digits))):
+        greater = concat(_digits(digit + 1, 9), repeat(DIGIT, behind, behind))
+        rest = alt(concat(_digits(digit, digit), rest), greater)
+    return alt(rest, concat(NONZERO, repeat(DIGIT, len(digits))))
+
+
+def _at_most(digits: str) -> Expr:
+    rest = EPSILON
+    for behind, digit in enumerate(map(int, reversed(digits))):
+        smaller = concat(_digits(0, digit - 1), repeat(DIGIT, behind, behind))
+        rest = alt(concat(_digits(digit, digit), rest), smaller)
+    return alt(rest, repeat(DIGIT, 1, len(digits) - 1) if len(digits) > 1 else EMPTY)
+
+
+def _digits(low: int, high: int) -> Expr:
+    return byte_set(range(ord("0") + low, ord("0") + high + 1))
+
+
+_STEP = 12  # fuel for the digits after a remainder
+_ZERO = literal("0")
+
+
+@final
+class Multiples:
+    """Unsigned multiples of `factor`·10^-`scale`, or all other numbers if `denied`.
+
+    `point` allows a fraction; `denied` requires it.
+    """
+
+    def __init__(
+        self, factor: int, scale: int, *, denied: bool = False, point: bool = True
+    ) -> None:
+        self._factor, self._scale, self._denied, self._point = factor, scale, denied, point
+        self._rules: dict[tuple[int, int | None], Expr] = {}
+
+    def positive(self) -> Expr:
+        """Numbers of at least 1."""
+        return self._digits(0, self._whole, range(1, 10))
+
+    def below_one(self) -> Expr:
+        """Zero, if included, and numbers between 0 and 1."""
+        return concat(_ZERO, alt(self._ended(0, 0), self._fraction(0)))
+
+    def _whole(self, rest: int) -> Expr:
+        return alt(self._ended(rest, 0), self._fraction(rest), self._rule(rest, None))
+
+    def _fraction(self, rest: int) -> Expr:
+        return concat(literal("."), self._behind(rest, 0)) if self._point else EMPTY
+
+    def _behind(self, rest: int, place: int) -> Expr:
+        """One or more digits after `place` digits of the fraction."""
+        left = 10 ** (self._scale - place)
+        if left > 1:
+            some = self._denied or -rest * left % self._factor < left
+            return self._rule(rest, place) if some else EMPTY
+        if rest:
+            return repeat(DIGIT, 1) if self._denied else EMPTY
+        return concat(repeat(_ZERO), NONZERO, repeat(DIGIT)) if self._denied else repeat(_ZERO, 1)
+
+    def _rule(self, rest: int, place: int | None) -> Expr:
+        found = self._rules.get((rest, place))
+        if found is None:
+            make = partial(self._made, rest, place)
+            found = Rule("digits", regular=True, inhabited=True, make=make)
+            self._rules[rest, place] = found
+        return found
+
+    def _made(self, rest: int, place: int | None) -> Expr:
+        spend(_STEP)
+        if place is None:
+            return self._digits(rest, self._whole)
+
+        def after(rest: int) -> Expr:
+            return alt(self._ended(rest, place + 1), self._behind(rest, place + 1))
+
+        return self._digits(rest, after)
+
+    def _digits(self, rest: int, after: Callable[[int], Expr], digits: range = range(10)) -> Expr:
+        found: dict[int, list[int]] = {}
+        for digit in digits:
+            found.setdefault((rest * 10 + digit) % self._factor, []).append(ord("0") + digit)
+        return alt(*(concat(byte_set(some), after(to)) for to, some in found.items()))
+
+    def _ended(self, rest: int, place: int) -> Expr:
+        divides = rest * 10 ** (self._scale - place) % self._factor == 0
+        return EPSILON if divides != self._denied else EMPTY
+
+
+class _Edge(NamedTuple):
+    """Remaining digits of a bound after an equal prefix; the last is not 0."""
+
+    digits: tuple[int, ...]
+    exclusive: bool
+
+    @property
+    def next(self) -> int:
+        return self.digits[0] if self.digits else 0
+
+    @property
+    def behind(self) -> "_Edge":
+        return _Edge(self.digits[1:], self.exclusive)
+
+
+class _Form(NamedTuple):
+    """Form of a mantissa: `places` digits after the point, then zeros; None: any."""
+
+    point: bool
+    places: int | None
+
+    def after(self) -> "_Form":
+        return self if not self.places else _Form(self.point, self.places - 1)
+
+
+_AT_ONCE: Final = 4  # digits of a bound between lazy rules
+_POINT: Final = literal(".")
+_NONE: Final = _Edge((), exclusive=False)
+_REPR: Final = 16  # digits after the point in the `repr` of a double
+_ALL: Final = Bound(Decimal(0), exclusive=True)
+
+
+def between(
+    lower: Bound | None,
+    upper: Bound | None,
+    *,
+    places: int | None = None,
+    digits: bool = False,
+    plain: bool = False,
+) -> Expr:
+    """Positive numbers between two bounds, without a sign.
+
+    places: most digits of the fraction that may differ from 0, None for any number; digits: no
+    fraction and no exponent; plain: exponents of at most three digits.
+    """
+    low = _ALL if lower is None or lower.value <= 0 else lower
+    if places is not None:
+        low = _rounded(low, places, up=True)
+        upper = None if upper is None else _rounded(upper, places, up=False)
+    if upper is not None and (upper.value <= 0 or low.value > upper.value):
+        return EMPTY
+    form = _Form(not digits, places)
+    parts = [_decimals(low, upper, form)]
+    if not digits:
+        parts += _scientific(low, upper, form, plain)
+    return alt(*parts)
+
+
+def shifted_away(places: int, *, plain: bool = False) -> Expr:
+    """Numbers with an exponent that leaves `places` (maybe < 0) digits after the point."""
+    return alt(*_scientific(_ALL, None, _Form(True, places), plain))
+
+
+def _rounded(bound: Bound, places: int, *, up: bool) -> Bound:
+    """Inclusive bound at the nearest allowed number with `places` digits after the point."""
+    shifted = _shifted(bound.value, places)
+    whole = shifted.to_integral_value(ROUND_CEILING if up else ROUND_FLOOR)
+    if bound.exclusive and whole == shifted:
+        whole = Decimal(int(whole) + (1 if up else -1))
+    return Bound(_shifted(whole, -places))
+
+
+def _shifted(value: Decimal, places: int) -> Decimal:
+    """Move the point to the right; `scaleb` would round."""
+    sign, digits, exponent = value.as_tuple()
+    return Decimal((sign, digits, int(exponent) + places))
+
+
+def _edge(bound: Bound, whole: int) -> _Edge:
+    value = without_zeros(bound.value)
+    digits, first = value.as_tuple().digits, value.adjusted()
+    return _Edge((0,) * (whole - 1 - first) + digits if value else (), bound.exclusive)
+
+
+def _digits_before(bound: Bound) -> int:
+    return max(1, bound.value.adjusted() + 1) if bound.value else 1
+
+
+def _decimals(low: Bound, high: Bound | None, form: _Form) -> Expr:
+    least = _digits_before(low)
+    if high is None:
+        longer = concat(NONZERO, repeat(DIGIT, least), _free_fraction(form))
+        return alt(_whole(_edge(low, least), None, least, form, first=True), longer)
+    most = _digits_before(high)
+    if least == most:
+        return _whole(_edge(low, least), _edge(high, least), least, form, first=True)
+    short = _whole(_edge(low, least), None, least, form, first=True)
+    return alt(short, _longer(_edge(high, most), most, least + 1, form, least=1))
+
+
+def _up_to(high: _Edge, left: int, needed: int, form: _Form) -> Expr:
+    """Numbers with `needed` to `left` digits before the point."""
+    if left == 0:
+        return _whole(None, high, 0, form)
+    ended = _free_fraction(form) if needed <= 0 else EMPTY
+    some = high.digits or not high.exclusive or needed < left
+    if left % _AT_ONCE or not some:
+        return alt(ended, _longer(high, left, needed, form))
+    make = partial(_longer, high, left, needed, form)
+    return alt(ended, Rule("digits", regular=True, inhabited=True, make=make))
+
+
+@lru_cache(maxsize=4096)
+def _longer(high: _Edge, left: int, needed: int, form: _Form, least: int = 0) -> Expr:
+    parts = list[Expr]()
+    more = max(0, needed - 1)
+    for digits, most in (
+        (range(least, high.next), left - 1),
+        (range(max(least, high.next + 1), 10), left - 2),
+    ):
+        if digits and most >= more:
+            free = concat(repeat(DIGIT, more, most), _free_fraction(form))
+            parts.append(concat(byte_set(ord("0") + digit for digit in digits), free))
+    if high.next >= least:
+        rest = _up_to(high.behind, left - 1, needed - 1, form)
+        parts.append(concat(literal(str(high.next)), rest))
+    return alt(*parts)
+
+
+def _scientific(low: Bound, high: Bound | None, form: _Form, plain: bool) -> Iterator[Expr]:
+    if form.places is None:
+        yield from _powers(low, high, form, None, plain)
+        return
+    for places in (0, _REPR):
+        yield from _powers(low, high, _Form(True, places), places - form.places, plain)
+
+
+def _powers(
+    low: Bound, high: Bound | None, form: _Form, least: int | None, plain: bool
+) -> Iterator[Expr]:
+    """Numbers with an exponent: the first and last power of ten, and those between."""
+    first = low.value.adjusted() if low.value else None
+    last = None if high is None else high.value.adjusted()
+    begin = max(
+        (n for n in (least, None if first is None else first + 1) if n is not None), default=None
+    )
+    yield concat(
+        _whole(None, None, 1, form, first=True),
+        exponents(begin, None if last is None else last - 1, plain),
+    )
+    for power in {first, last} - {None}:
+        if power is not None and (least is None or power >= least):
+            lower = _scaled(low, power, form, up=True) if power == first else None
+            upper = None if high is None or power != last else _scaled(high, power, form, up=False)
+            yield concat(_whole(lower, upper, 1, form, first=True), exponents(power, power, plain))
+
+
+def _scaled(bound: Bound, power: int, form: _Form, *, up: bool) -> _Edge:
+    scaled = Bound(_shifted(bound.value, -power), bound.exclusive)
+    return _edge(scaled if form.places is None else _rounded(scaled, form.places, up=up), 1)
+
+
+def _free_fraction(form: _Form) -> Expr:
+    return alt(EPSILON, concat(_POINT, _free_digits(form))) if form.point else EPSILON
+
+
+def _free_digits(form: _Form) -> Expr:
+    if form.places is None:
+        return repeat(DIGIT, 1)
+    some = concat(DIGIT, repeat(DIGIT, 0, form.places - 1)) if form.places else _ZERO
+    return concat(some, repeat(_ZERO))
+
+
+@lru_cache(maxsize=4096)
+def _whole(
+    low: _Edge | None, high: _Edge | None, left: int, form: _Form, *, first: bool = False
+) -> Expr:
+    low = _needed(low)
+    if high is not None and not high.digits and high.exclusive:
+        return EMPTY
+    if left == 0:
+        fraction = concat(_POINT, _fraction(low, high, form)) if form.point else EMPTY
+        return alt(EPSILON if _may_end(low, high) else EMPTY, fraction)
+    if low is high is None and not first:
+        return concat(repeat(DIGIT, left, left), _free_fraction(form))
+    rest = partial(_whole, left=left - 1, form=form)
+    least = int(first and (left > 1 or low is None))
+    return _steps(low, high, least, partial(_lazily, left - 1, rest))
+
+
+@lru_cache(maxsize=4096)
+def _fraction(low: _Edge | None, high: _Edge | None, form: _Form) -> Expr:
+    low = _needed(low)
+    if low is high is None:
+        return _free_digits(form)
+    if form.places == 0 or (low is None and high is not None and not high.digits):
+        return repeat(_ZERO, 1) if _may_end(low, high) else EMPTY  # zeros change nothing
+    if low is not None and not low.digits and form.places is None and not (high and high.digits):
+        return concat(repeat(_ZERO), NONZERO, repeat(DIGIT)) if high is None else EMPTY
+    return _steps(low, high, 0, partial(_behind, form=form.after()))
+
+
+def _behind(low: _Edge | None, high: _Edge | None, form: _Form) -> Expr:
+    end = EPSILON if _may_end(_needed(low), high) else EMPTY
+    left = max(len(edge.digits) for edge in (low or _NONE, high or _NONE))
+    return alt(end, _lazily(left, partial(_fraction, form=form), low, high))
+
+
+def _needed(low: _Edge | None) -> _Edge | None:
+    """A lower bound; None if it is satisfied already."""
+    return None if low is not None and not low.digits and not low.exclusive else low
+
+
+def _may_end(low: _Edge | None, high: _Edge | None) -> bool:
+    return low is None and (high is None or bool(high.digits) or not high.exclusive)
+
+
+def _steps(
+    low: _Edge | None,
+    high: _Edge | None,
+    least: int,
+    rest: Callable[[_Edge | None, _Edge | None], Expr],
+) -> Expr:
+    first = max(least, 0 if low is None else low.next)
+    last = 9 if high is None else high.next
+    parts = list[Expr]()
+    for digit in sorted({first, last}) if first <= last else ():
+        lower = low.behind if low is not None and digit == low.next else None
+        upper = high.behind if high is not None and digit == high.next else None
+        parts.append(concat(literal(str(digit)), rest(lower, upper)))
+    if last - first > 1:
+        inner = byte_set(range(ord("1") + first, ord("0") + last))
+        parts.append(concat(inner, rest(None, None)))
+    return alt(*parts)
+
+
+def _lazily(
+    left: int,
+    rest: Callable[[_Edge | None, _Edge | None], Expr],
+    low: _Edge | None,
+    high: _Edge | None,
+) -> Expr:
+    """The rest of the digits, as a lazy rule every few digits."""
+    low = _needed(low)
+    if low is high is None or left == 0 or left % _AT_ONCE:
+        return rest(low, high)
+    ended = high is not None and high.exclusive and (not high.digits or low == high)
+    if ended or (low and high and low.exclusive and low.digits == high.digits):
+        return EMPTY
+    return Rule("digits", regular=True, inhabited=True, make=partial(rest, low, high))
+
+
+_DIGITS: Final = 17
+_LARGEST: Final = Decimal(repr(float_info.max))
+_TOP: Final = float_info.max_10_exp
+
+
+def is_beyond(bound: Bound | None) -> bool:
+    """Return True if a bound is None or excludes no double."""
+    return bound is None or abs(bound.value) >= _LARGEST
+
+
+@cache
+def doubles() -> Expr:
+    """Numbers with up to 17 significant digits, at most the largest double."""
+    mantissa = f"[1-9](?:[.][0-9]{{1,{_DIGITS - 1}}})?"
+    exponents = f"-[0-9]{{1,3}}|[+]?(?:0{{0,2}}[0-9]|0?[1-9][0-9]|{numerals(100, _TOP - 1)})"
+    top = unsigned_to(_LARGEST.scaleb(-_TOP), exclusive=False)
+    parts = [
+        f"0(?:[.]0{{1,{_DIGITS}}})?",
+        f"0[.]0{{0,{_DIGITS}}}[1-9][0-9]{{0,{_DIGITS - 1}}}",
+        *(
+            f"[1-9][0-9]{{{count - 1}}}(?:[.][0-9]{{1,{max(1, _DIGITS - count)}}})?"
+            for count in range(1, _DIGITS + 1)
+        ),
+        f"{mantissa}[eE](?:{exponents})",
+        f"(?={mantissa}[eE])(?:{top})[eE][+]?{_TOP}",
+    ]
+    return lower_regex(parse_regex(f"-?(?:{'|'.join(parts)})"))
+
+
+FARTHEST: Final = MAX_DIGITS
+"""Largest absolute power of ten of the first digit, for numbers that are not far."""
+
+BEYOND: Final = Decimal("Infinity")
+"""A number whose exponent, of either sign, has more than 17 digits."""
+
+
+def read_number(digits: str) -> Decimal:
+    """Value of a JSON number, or BEYOND."""
+    if not digits.lower().partition("e")[0].strip("-0."):
+        return Decimal(0)
+    try:
+        value = Decimal(digits)
+    except InvalidOperation:
+        return BEYOND
+    return value if abs(value.adjusted()) < 10**17 else BEYOND
+
+
+def is_far(value: Decimal) -> bool:
+    """Return True if a number is written only with an exponent."""
+    return value == BEYOND or abs(value.adjusted()) > FARTHEST
+
+
+_MOST_MET = 1 << 16  # remainders of several factors in a search: .15 s
+_MOST_POWERS = 12  # powers of ten tried: 2^10 divides 10^10
+_MINUS = literal("-")
+_DECIMAL = concat(SIGN, WHOLE, FRACTION)
+_ANY_ZERO = concat(SIGN, literal("0"), ZERO_FRACTION, optional(ANY_EXPONENT))
+_TOLD = alt(_DECIMAL, concat(SIGN, NONZERO, FRACTION, ANY_EXPONENT), _ANY_ZERO)
+
+
+def lower_numbers(numbers: Numbers, *, plain: bool = False) -> Expr:
+    """The numbers that satisfy all keywords; UnsupportedError or LimitError for `multipleOf`."""
+    digits = numbers.integer and (plain or numbers.digits)  # digits only
+    lower, upper = tightest(numbers)
+    factors = _factors(numbers)
+    parts: list[Expr] = []
+    if numbers.values is not None:
+        parts.append(one_of(sorted(numbers.values), plain=plain))
+    elif numbers.double and plain and not numbers.integer:
+        parts.append(doubles())
+        lower, upper = (None if is_beyond(bound) else bound for bound in (lower, upper))
+    if lower is not None or upper is not None:
+        places = min((max(0, -_exponent(factor)) for factor in factors), default=None)
+        parts.append(_range(lower, upper, places, plain, digits))
+        unit = None if places is None else Decimal((0, (1,), -places))
+        factors = [factor for factor in factors if factor != unit]
+    elif digits:
+        parts.append(PLAIN_INTEGER if plain else concat(SIGN, WHOLE))
+    elif Decimal(1) in factors and not plain:
+        parts.append(_integers())
+        factors.remove(Decimal(1))
+    parts += [multiples(factor, plain=plain) for factor in factors]
+    return reduce(both, parts) if parts else PLAIN_NUMBER if plain else ANY_NUMBER
+
+
+def _factors(numbers: Numbers) -> list[Decimal]:
+    """The factors of the numbers; one common factor, if its remainders are few."""
+    factors = [*numbers.multiples, *((Decimal(1),) if numbers.integer else ())]
+    if not factors:
+        return []
+    common = common_multiple(tuple(factors))
+    if factor_of(common) is not None:
+        return [without_zeros(common)]
+    if len(factors) > 1 and factor_of(common, most=_MOST_MET) is None:
+        raise LimitError(
+            f"multiples of {len(numbers.multiples)} numbers at once have more than {_MOST_MET} "
+            f"remainders, as those of {without_zeros(common):.6g} do",
+            limit="rests of multipleOf",
+            given=_MOST_MET,
+        )
+    return [without_zeros(factor) for factor in factors]
+
+
+def lower_other_numbers(numbers: Numbers, *, plain: bool = False) -> Expr:
+    """The numbers that violate some keyword; arguments and errors as in `lower_numbers`."""
+    options = [number_range(upper=_beyond(bound), plain=plain) for bound in numbers.lower]
+    options += [number_range(lower=_beyond(bound), plain=plain) for bound in numbers.upper]
+    if numbers.integer:
+        options.append(multiples(Decimal(1), denied=True, plain=plain))
+    if numbers.digits and not plain:
+        whole = concat(SIGN, WHOLE)
+        options.append(concat(whole, alt(concat(literal("."), repeat(DIGIT, 1)), ANY_EXPONENT)))
+        options.append(concat(whole, literal("."), repeat(DIGIT, 1), ANY_EXPONENT))
+    if numbers.values is not None:
+        options.append(all_but(numbers.values, plain=plain))
+    options += [multiples(factor, denied=True, plain=plain) for factor in numbers.multiples]
+    return alt(*options)
+
+
+def tightest(numbers: Numbers) -> tuple[Bound | None, Bound | None]:
+    """The tightest bound on either side."""
+    lower = max(numbers.lower, key=lambda bound: (bound.value, bound.exclusive), default=None)
+    upper = min(numbers.upper, key=lambda bound: (bound.value, not bound.exclusive), default=None)
+    return lower, upper
+
+
+def common_multiple(factors: tuple[Decimal, ...]) -> Decimal:
+    places = max(0, *(-_exponent(factor) for factor in factors))
+    found = 1
+    for factor in factors:
+        whole = int(factor.scaleb(places))
+        found = found * whole // gcd(found, whole)
+    return Decimal((0, tuple(map(int, str(found))), -places))
+
+
+def _exponent(value: Decimal) -> int:
+    return int(value.as_tuple().exponent)
+
+
+def _beyond(bound: Bound) -> Bound:
+    return Bound(bound.value, not bound.exclusive)
+
+
+def number_range(
+    lower: Bound | None = None, upper: Bound | None = None, *, plain: bool = False
+) -> Expr:
+    """The numbers between the bounds."""
+    if lower is upper is None:
+        return PLAIN_NUMBER if plain else ANY_NUMBER
+    return _range(lower, upper, None, plain, digits=False)
+
+
+@lru_cache(maxsize=256)  # bounds of floats have 309 digits
+def _range(
+    lower: Bound | None, upper: Bound | None, places: int | None, plain: bool, digits: bool
+) -> Expr:
+    def magnitudes(low: Bound | None, high: Bound | None) -> Expr:
+        return between(low, high, places=places, digits=digits, plain=plain)
+
+    zero = _ANY_ZERO
+    if digits:
+        zero = literal("0") if plain else concat(SIGN, literal("0"))
+    elif plain:
+        zero = concat(SIGN, literal("0"), ZERO_FRACTION)
+    negative = concat(_MINUS, magnitudes(_negated_bound(upper), _negated_bound(lower)))
+    return alt(magnitudes(lower, upper), negative, zero if _holds_zero(lower, upper) else EMPTY)
+
+
+def _negated_bound(bound: Bound | None) -> Bound | None:
+    return None if bound is None else Bound(bound.value.copy_negate(), bound.exclusive)
+
+
+def _holds_zero(lower: Bound | None, upper: Bound | None) -> bool:
+    above = lower is None or lower.value < 0 or (lower.value == 0 and not lower.exclusive)
+    below = upper is None or upper.value > 0 or (upper.value == 0 and not upper.exclusive)
+    return above and below
+
+
+def exactly(value: Decimal, *, plain: bool = False) -> Expr:
+    """The spellings of one number; plain, its digits and what `repr` writes.
+
+    >>> from guideway.language.regular import contains
+    >>> [contains(exactly(Decimal("2.5")), text) for text in (b"2.50", b"25e-1", b"2.50E+00")]
+    [True, False, True]
+    """
+    if value == BEYOND:
+        return EMPTY
+    if not value:
+        return literal("0") if plain else _ANY_ZERO
+    magnitude, exponent = value.copy_abs(), value.adjusted()
+    digits = "".join(map(str, without_zeros(magnitude).as_tuple().digits))
+    forms = list[Expr]()
+    if not is_far(value):
+        whole, _, fraction = f"{magnitude:f}".partition(".")
+        forms.append(_spelled(whole, fraction.rstrip("0"), plain))
+    if not (plain and -4 <= exponent < 16):
+        shift = literal(f"e{exponent:+03d}") if plain else exponents(exponent, exponent)
+        forms.append(concat(_spelled(digits[0], digits[1:], plain), shift))
+    return concat(_MINUS if value < 0 else EPSILON, alt(*forms))
+
+
+def _spelled(whole: str, fraction: str, plain: bool) -> Expr:
+    if not fraction:
+        return concat(literal(whole), EPSILON if plain else ZERO_FRACTION)
+    return concat(literal(f"{whole}.{fraction}"), EPSILON if plain else repeat(_ZERO))
+
+
+def one_of(values: Iterable[Decimal], *, plain: bool = False) -> Expr:
+    return either(exactly(value, plain=plain) for value in values)
+
+
+def all_but(values: Iterable[Decimal], *, plain: bool) -> Expr:
+    """All numbers except some."""
+    given = list(values)
+    if not given:
+        return PLAIN_NUMBER if plain else ANY_NUMBER
+    told = PLAIN_NUMBER if plain else _TOLD
+    if any(map(is_far, given)):
+        told = both(told, _near(counted=BEYOND in given))
+    return both(told, complement(one_of(given)))
+
+
+@lru_cache(maxsize=2)
+def _near(*, counted: bool) -> Expr:
+    """Numbers that are not far away, or have an exponent (`counted`: of up to 16 digits)."""
+    shifts = exponents(1 - 10**16, 10**16 - 1) if counted else ANY_EXPONENT
+    magnitudes = alt(
+        concat(NONZERO, repeat(DIGIT, 0, FARTHEST), FRACTION),
+        concat(literal("0."), repeat(literal("0"), 0, FARTHEST - 1), NONZERO, DIGITS),
+        concat(NONZERO, FRACTION, shifts),
+    )
+    return alt(concat(SIGN, magnitudes), _ANY_ZERO)
+
+
+@lru_cache(maxsize=1)
+def _integers() -> Expr:
+    """Integers: exponents cover all digits of the fraction, or drop only zeros."""
+    behind = EMPTY  # n digits of a fraction, then zeros: the exponent is at least n
+    before = EMPTY  # n zeros at the end: the exponent is at least -n
+    for count in range(_REPR, 0, -1):
+        behind = concat(DIGIT, alt(concat(repeat(_ZERO), exponents(count, None)), behind))
+        ended = concat(ZERO_FRACTION, exponents(-count, -1))
+        before = concat(literal("0"), alt(ended, before))
+    free = concat(ZERO_FRACTION, alt(exponents(0, None), EPSILON))
+    whole = concat(WHOLE, alt(free, concat(literal("."), behind)))
+    return alt(concat(SIGN, alt(whole, concat(NONZERO, repeat(DIGIT), before))), _ANY_ZERO)
+
+
+@lru_cache(maxsize=256)
+def multiples(factor: Decimal, *, denied: bool = False, plain: bool = False) -> Expr:
+    """The multiples of a positive number; with `denied`, all other numbers."""
+    parts = factor_of(factor)
+    if parts is None:
+        raise UnsupportedError(
+            f"multipleOf {factor} has more than {MOST_RESTS} remainders", feature="multipleOf"
+        )
+    if denied:  # numbers below the factor, with exponents too
+        other = concat(SIGN, NONZERO, FRACTION, exponents(None, factor.adjusted() - 1, plain))
+    else:  # multiples of 10ⁿ are multiples of its divisors
+        powers = (n for n in range(_MOST_POWERS) if 10**n % parts.whole == 0)
+        zeros = next(powers, None)
+        shifted = EMPTY if zeros is None else shifted_away(parts.scale - zeros, plain=plain)
+        other = alt(concat(SIGN, shifted), EMPTY if plain else _ANY_ZERO)
+    if parts.scale >= 0:
+        told = Multiples(parts.whole, parts.scale, denied=denied)
+        return alt(concat(SIGN, alt(told.positive(), told.below_one())), other)
+    digits = Multiples(parts.whole, 0, point=False).positive()
+    spelled = concat(digits, literal("0" * -parts.scale), ZERO_FRACTION)
+    found = concat(SIGN, alt(spelled, concat(literal("0"), ZERO_FRACTION)))
+    return alt(both(_DECIMAL, complement(found)) if denied else found, other)
+
+
+_Value = TypeVar("_Value", bound="str | Decimal")
+
+
+def merged(parts: list[Numbers]) -> Numbers:
+    """All keywords as one, with one bound on each side; `values` satisfy the others.
+
+    >>> merged([Numbers(integer=True), Numbers(frozenset({Decimal(1), Decimal("1.5")}))]).values
+    frozenset({Decimal('1')})
+    """
+    lower = [bound for part in parts for bound in part.lower]
+    upper = [bound for part in parts for bound in part.upper]
+    multiples = dict.fromkeys(value for part in parts for value in part.multiples)
+    made = Numbers(
+        common(part.values for part in parts),
+        any(part.integer for part in parts),
+        any(part.digits for part in parts),
+        (max(lower, key=lambda bound: (bound.value, bound.exclusive)),) if lower else (),
+        (min(upper, key=lambda bound: (bound.value, not bound.exclusive)),) if upper else (),
+        tuple(multiples),
+        any(part.double for part in parts),
+    )
+    if made.values is None:
+        return made
+    kept = frozenset(value for value in made.values if within(value, made))
+    return Numbers(kept, made.integer, made.digits)
+
+
+def no_number(numbers: Numbers) -> bool:
+    """Whether merged keywords plainly leave no number."""
+    if numbers.values is not None:
+        return not numbers.values
+    return any(
+        low.value > high.value or (low.value == high.value and (low.exclusive or high.exclusive))
+        for low in numbers.lower
+        for high in numbers.upper
+    )
+
+
+def within(value: Decimal, numbers: Numbers) -> bool:
+    """Whether a value satisfies the keywords, or may, as what is beyond counting."""
+    return value == BEYOND or (
+        not (numbers.integer and value != value.to_integral_value())
+        and all(_above(value, bound) for bound in numbers.lower)
+        and all(_above(value.copy_negate(), _mirror(bound)) for bound in numbers.upper)
+        and all(_divides(multiple, value) for multiple in numbers.multiples)
+    )
+
+
+def implies(first: Numbers, second: Numbers) -> bool:
+    """Whether the numbers of merged keywords are plainly among those of others.
+
+    >>> implies(Numbers(multiples=(Decimal(4), Decimal(6))), Numbers(multiples=(Decimal(12),)))
+    True
+    """
+    if second.values is not None:
+        return first.values is not None and first.values <= second.values
+    return (
+        first.digits >= second.digits
+        and all(any(_is_tighter(one, bound) for one in first.lower) for bound in second.lower)
+        and all(
+            any(_is_tighter(_mirror(one), _mirror(bound)) for one in first.upper)
+            for bound in second.upper
+        )
+        and _divide(_divisors(second), _divisors(first))
+    )
+
+
+def _divisors(numbers: Numbers) -> tuple[Decimal, ...]:
+    return (*numbers.multiples, Decimal(1)) if numbers.integer else numbers.multiples
+
+
+def _divide(some: tuple[Decimal, ...], others: tuple[Decimal, ...]) -> bool:
+    return not some or (
+        bool(others) and all(_divides(one, common_multiple(others)) for one in some)
+    )
+
+
+def _is_tighter(lower: Bound, other: Bound) -> bool:
+    alike = lower.value == other.value and lower.exclusive >= other.exclusive
+    return lower.value > other.value or alike
+
+
+def _above(value: Decimal, bound: Bound) -> bool:
+    return value > bound.value or (value == bound.value and not bound.exclusive)
+
+
+def _mirror(bound: Bound) -> Bound:
+    return Bound(bound.value.copy_negate(), bound.exclusive)
+
+
+def _divides(multiple: Decimal, value: Decimal) -> bool:
+    """In integers, as Decimals round, and without writing out the zeros of 1e999999999."""
+    (_, digits, power), (_, others, unit) = value.as_tuple(), multiple.as_tuple()
+    top, bottom, shift = _as_int(digits), _as_int(others), int(power) - int(unit)
+    if shift >= 0:  # the twos and fives in a number are no more than its bits
+        return top * 10 ** min(shift, bottom.bit_length()) % bottom == 0
+    return not top or (-shift < len(digits) and top % (bottom * 10**-shift) == 0)
+
+
+def _as_int(digits: tuple[int, ...]) -> int:
+    return int(Decimal((0, digits, 0)))
+
+
+def common(sets: "Iterable[frozenset[_Value] | None]") -> "frozenset[_Value] | None":
+    """What is in all the sets that are given, None if none is."""
+    known = [values for values in sets if values is not None]
+    return known[0].intersection(*known[1:]) if known else None

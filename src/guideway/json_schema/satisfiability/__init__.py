@@ -1,0 +1,1 @@
+"""Which parts of a schema surely have instances, so that they are lowered when entered."""

@@ -1,0 +1,488 @@
+"""Find the tame parts of a JSON Schema in one cheap pass over its JSON.
+
+Nothing in a tame part can be refused, so it is lowered only when it is entered: types, bounds,
+values, properties, items, references into the same document, single alternatives. Most real schemas
+contain little else. Other parts are wild: `json_schema.parser` reads them when compiling. The pass
+also finds parts that surely have an instance, without any search.
+"""
+
+from collections.abc import Callable
+from decimal import Decimal
+from typing import Any, Final, TypeAlias, final
+
+from guideway.errors import GuidewayError
+from guideway.json_schema.resources import LATEST, Draft, find_draft
+from guideway.json_schema.satisfiability.alternatives import Crowds
+from guideway.json_schema.satisfiability.assertions import (
+    DEPENDENT,
+    LATE,
+    UNTOLD,
+    VALUED,
+    Raw,
+    Said,
+    Verdicts,
+    allows_nothing,
+    exclude_each_other,
+    most_dependent,
+    needs,
+    needs_of_late,
+)
+from guideway.json_schema.satisfiability.instances import Witnesses
+from guideway.json_schema.satisfiability.parts import (
+    ASSERTED,
+    BELOW,
+    GROUPS,
+    PLACED,
+    Instances,
+    TameSchema,
+    Targets,
+    has_loop,
+    holds_reference,
+    is_plain,
+    is_plain_pattern,
+    is_shallow,
+    reaching,
+    schemas_at,
+    stands_for,
+)
+from guideway.json_schema.text import Json
+from guideway.json_schema.tree import FORMATS, OF_SCALARS, TYPES, factor_of
+
+Lowers = Callable[[str], bool]
+_MOST_MEETING: Final = 256  # branches of a late part
+_KNOWN_TYPES: Final = frozenset(TYPES)
+_KNOWN_FORMATS: Final = frozenset(FORMATS)
+_NUMBERS: Final = frozenset((int, Decimal))
+
+
+@final
+class Holding:
+    """Checks values, and appends subschemas to `below`; `lowers` checks patterns.
+
+    >>> found = []
+    >>> holding = Holding(2020, False, lambda pattern: True, found)
+    >>> part = {"items": {}, "type": "text"}
+    >>> holding.may_hold(part, {"items"}), holding.may_hold(part, {"type"}), found
+    (True, False, [{}])
+    """
+
+    def __init__(self, draft: Draft, strict: bool, lowers: Lowers, below: list[Any]) -> None:
+        self._draft, self._strict, self._lowers, self._todo = draft, strict, lowers, below
+
+    def may_hold(self, raw: Raw, said: Said) -> bool:
+        """Return True if these are keywords of tame parts with valid values."""
+        for name in said:
+            if name == "additionalItems" and raw.get("items").__class__ is not list:
+                continue  # it has no effect
+            check = _CHECKS.get(name)
+            if check is None or not check(self, raw[name]):
+                return False
+        return True
+
+    def may_hold_wilder(self, name: str, value: Any) -> bool:
+        """Check a keyword of any part, references excepted."""
+        check = _CHECKS.get(name) or _WILDER.get(name)
+        return check is not None and check(self, value)
+
+    def type(self, value: Any) -> bool:
+        if value.__class__ is str:
+            return value in _KNOWN_TYPES
+        return value.__class__ is list and len(value) > 0 and all(map(self.is_type, value))
+
+    def is_type(self, name: Any) -> bool:
+        return name.__class__ is str and name in _KNOWN_TYPES
+
+    def values(self, value: Any) -> bool:
+        return value.__class__ is list and len(value) > 0 and is_shallow(value)
+
+    def count(self, value: Any) -> bool:
+        return value.__class__ is int and value >= 0
+
+    def number(self, value: Any) -> bool:
+        return value.__class__ in _NUMBERS
+
+    def bound(self, value: Any) -> bool:
+        """Check an exclusive bound: a boolean in draft 4."""
+        return value.__class__ is bool if self._draft == 4 else value.__class__ in _NUMBERS
+
+    def multiple(self, value: Any) -> bool:
+        return value.__class__ in _NUMBERS and value > 0 and factor_of(Decimal(value)) is not None
+
+    def pattern(self, value: Any) -> bool:
+        return value.__class__ is str and self._lowers(value)
+
+    def format(self, value: Any) -> bool:
+        return value.__class__ is str and (not self._strict or value in _KNOWN_FORMATS)
+
+    def names(self, value: Any) -> bool:
+        return value.__class__ is list and all(name.__class__ is str for name in value)
+
+    def schema(self, value: Any) -> bool:
+        self._todo.append(value)
+        return value.__class__ is not list
+
+    def schemas(self, value: Any) -> bool:
+        if value.__class__ is list and value:
+            self._todo.extend(value)
+            return True
+        return False
+
+    def items(self, value: Any) -> bool:
+        """Check `items`: a schema, or before 2020-12 a list of schemas."""
+        if value.__class__ is list:
+            return self._draft < LATEST and self.schemas(value)
+        return self.schema(value)
+
+    def members(self, value: Any) -> bool:
+        if value.__class__ is dict:
+            self._todo.extend(value.values())
+            return True
+        return False
+
+    def branches(self, value: Any) -> bool:
+        return self.schemas(value) and len(value) <= _MOST_MEETING
+
+    def patterns(self, value: Any) -> bool:
+        return self.members(value) and all(map(self._lowers, value))
+
+    def lists(self, value: Any) -> bool:
+        return value.__class__ is dict and all(map(self.names, value.values()))
+
+    def conditions(self, value: Any) -> bool:
+        """Check `dependencies`: lists of names, or schemas, by name."""
+        return value.__class__ is dict and all(
+            self.names(part) or (part.__class__ is not list and self.schema(part))
+            for part in value.values()
+        )
+
+
+_CHECKS: Final[dict[str, Callable[[Holding, Any], bool]]] = {
+    "type": Holding.type,
+    "enum": Holding.values,
+    "const": lambda check, value: is_shallow(value),
+    **dict.fromkeys(("minItems", "maxItems", "minLength", "maxLength"), Holding.count),
+    **dict.fromkeys(("minimum", "maximum"), Holding.number),
+    **dict.fromkeys(("exclusiveMinimum", "exclusiveMaximum"), Holding.bound),
+    "pattern": Holding.pattern,
+    "format": Holding.format,
+    "required": Holding.names,
+    "properties": Holding.members,
+    "additionalProperties": Holding.schema,
+    "items": Holding.items,
+    "prefixItems": Holding.schemas,
+    "additionalItems": Holding.schema,
+    "multipleOf": Holding.multiple,
+}
+_WILDER: Final[dict[str, Callable[[Holding, Any], bool]]] = {
+    **dict.fromkeys(("anyOf", "oneOf", "allOf"), Holding.branches),
+    **dict.fromkeys(("not", "if", "then", "else", "propertyNames", "contains"), Holding.schema),
+    **dict.fromkeys(
+        ("minProperties", "maxProperties", "minContains", "maxContains"), Holding.count
+    ),
+    "patternProperties": Holding.patterns,
+    "dependencies": Holding.conditions,
+    "dependentRequired": Holding.lists,
+    "dependentSchemas": Holding.members,
+}
+
+
+_GROUPED: Final = frozenset(GROUPS)
+
+
+@final
+class Shape:
+    """Facts about a list of keywords.
+
+    Attributes:
+        said: its asserting keywords.
+        is_type: `type` is the only one.
+        group: the only one if it is in `GROUPS`, else "".
+        is_late: one is in `LATE`.
+        may_be_sure: not for `enum` and `const` together, or with keywords of arrays or objects.
+    """
+
+    __slots__ = ("group", "is_late", "is_type", "may_be_sure", "said")
+
+    def __init__(self, said: Said) -> None:
+        self.said = frozenset(said)
+        self.is_type = said == {"type"}
+        self.group = next(iter(said), "") if len(said) == 1 and said <= _GROUPED else ""
+        self.is_late = not said.isdisjoint(LATE)
+        valued = not said.isdisjoint(VALUED)
+        self.may_be_sure = not (valued and (said >= VALUED or not said <= OF_SCALARS))
+
+
+MOST_BRANCHES: Final = 24  # as in `json_cases`; GeoJSON has 9: 5 ms, 15 ms with a limit of 8
+# Costs in states of automata: 25 to 35 µs for a part of `oneOf`, a late or a wild part, and 80 µs
+# to read a wild one.
+_LATE: Final = 8
+_TOGETHER: Final = 9  # names with dependencies take a bit for each pair: 20,000 took 570 MB
+_WILD: Final = 16
+Pay: TypeAlias = Callable[[int], None]
+_DYNAMIC: Final = frozenset(("$dynamicRef", "$recursiveRef"))
+
+
+def read_tame(
+    raw: Json,
+    *,
+    strict: bool,
+    draft: Draft = LATEST,
+    lowers: Lowers = is_plain_pattern,
+    pay: Pay = lambda parts: None,
+) -> TameSchema | None:
+    """The tame parts of a schema; None if the pass cannot analyse it.
+
+    Args:
+        raw: the schema as JSON.
+        strict: refuse unknown formats.
+        draft: used if the schema has no `$schema`.
+        lowers: returns True for a well-formed pattern with an automaton.
+        pay: called with the cost of expensive parts, in states of automata; may raise.
+
+    >>> sorted(read_tame({"type": "string", "not": {}}, strict=False).wild.values())
+    [{'type': 'string', 'not': {}}]
+    >>> read_tame({"items": 3}, strict=False) is None
+    True
+    """
+    try:
+        draft = find_draft(raw.get("$schema") if isinstance(raw, dict) else None, "", draft)
+    except GuidewayError:
+        return None
+    check = _Check(raw, draft, strict, lowers, pay)
+    if not check.passes():
+        return None
+    return TameSchema(
+        raw,
+        draft,
+        check.targets,
+        check.seen,
+        check.instances.sure,
+        check.wild,
+        check.late,
+        reaching(check.wild, check.below),
+        check.typed,
+    )
+
+
+@final
+class _Check:
+    """One pass over a document."""
+
+    def __init__(
+        self,
+        root: Json,
+        draft: Draft,
+        strict: bool,
+        lowers: Lowers,
+        pay: Pay,
+    ) -> None:
+        self._root, self._draft, self._pay = root, draft, pay
+        self._asserted = ASSERTED[draft]
+        self._resources: list[Raw] = []  # that begin below the root
+        self._todo: list[Any] = [root]
+        self._holding = Holding(draft, strict, lowers, self._todo)
+        self._in_place: dict[int, list[Any]] = {}
+        self._one_of: list[Raw] = []
+        self.below: list[tuple[int, list[Any]]] = []
+        self.instances = Instances()
+        self.targets = Targets(root, draft)
+        self._id = self.targets.identifier
+        self.seen: dict[int, Raw] = {}
+        self.wild: dict[int, Raw] = {}
+        self.late: dict[int, Raw] = {}
+        self.typed: dict[int, str] = {}
+        self._nothing: list[int] = []
+        self._plainly: dict[int, Any] = {}
+        self._stood_for: dict[int, Any] = {}
+        self._shapes: dict[tuple[str, ...], Shape] = {}  # by the keywords of a part
+
+    def passes(self) -> bool:
+        """Classify all parts; return False if that is impossible."""
+        seen, todo = self.seen, self._todo
+        while todo:
+            raw = todo.pop()
+            if raw.__class__ is dict:
+                if id(raw) not in seen:
+                    seen[id(raw)] = raw
+                    begun = len(todo)
+                    if not self._node(raw):
+                        return False
+                    if len(todo) > begun:
+                        self.below.append((id(raw), todo[begun:]))
+            elif raw.__class__ is not bool:
+                return False
+        if self._leads_elsewhere() or has_loop(self._in_place):
+            return False
+        self.wild |= {
+            id(raw): raw
+            for raw in self._one_of
+            if not exclude_each_other(raw["oneOf"], self._resolved)
+        }
+        self._postpone()
+        self._pay(_WILD * len(self.wild))
+        self.instances.settle(self.wild)
+        unsure = self.late.keys() - self.instances.sure
+        self.wild |= {key: self.late.pop(key) for key in unsure}
+        for key in self._nothing:
+            del seen[key]
+        return True
+
+    def _leads_elsewhere(self) -> bool:
+        """Return True if a reference may be inside a nested resource."""
+        return bool(self.targets) and any(map(holds_reference, self._resources))
+
+    def _node(self, raw: Raw) -> bool:
+        """Classify one schema; return False if the pass has to give up."""
+        if ("$schema" in raw or self._id in raw) and self._may_mean_else(raw):
+            return False
+        shape = self._shapes.get(keys := tuple(raw))
+        if shape is None:
+            shape = self._shapes[keys] = Shape(raw.keys() & self._asserted)
+        said = shape.said
+        if not said or (shape.is_type and self._holding.is_type(raw["type"])):
+            self.typed[id(raw)] = raw["type"] if said else ""
+            self.instances.sure.add(id(raw))
+            return True
+        if "$ref" in said and (self._draft <= 7 or len(said) == 1):
+            return self._reference(raw)
+        if shape.group and self._group(raw, shape.group):
+            return True
+        if not said.isdisjoint(DEPENDENT):
+            self._pay(most_dependent(raw, said) ** 2 >> _TOGETHER)
+        if shape.is_late:
+            return self._is_nothing(raw, said) or self._wait(raw, said) or self._untamed(raw, said)
+        tame = shape.may_be_sure and self._holding.may_hold(raw, said) and self._judge(raw, said)
+        return tame or self._untamed(raw, said)
+
+    def _may_mean_else(self, raw: Raw) -> bool:
+        """Return True if a resource of another draft may begin at a part."""
+        if raw is self._root or not self.targets.opens(raw):
+            return False
+        self._resources.append(raw)
+        return "$schema" in raw
+
+    def _is_nothing(self, raw: Raw, said: Said) -> bool:
+        """Record a part that means `false`."""
+        found = allows_nothing(raw, said)
+        if found:
+            self._nothing.append(id(raw))
+        return found
+
+    def _wait(self, raw: Raw, said: Said) -> bool:
+        """Record a late part, its needs and subschemas; return False if it is not late."""
+        patterns: Any = raw["patternProperties"] if "patternProperties" in said else {}
+        holding = self._holding
+        well_formed = patterns.__class__ is dict and all(map(holding.pattern, patterns))
+        if not (well_formed and holding.may_hold(raw, said - LATE)):
+            return False
+        needed = needs_of_late(raw, said, lambda part: part.keys() & self._asserted)
+        if needed is None:
+            return False
+        self._pay(_LATE)
+        for name in said & LATE & BELOW:
+            self._todo.extend(schemas_at(raw, name))
+        self.late[id(raw)] = raw
+        self.instances.wait(raw, needed, every=True)
+        return True
+
+    def _postpone(self) -> None:
+        """Find the wild parts that are late, once all references are known."""
+        if not self.wild:
+            return
+        self.instances.drop(self.wild)
+        wrong = {key for key, raw in self.wild.items() if not self._is_well_formed(raw)}
+        self._todo.clear()
+
+        def said_of(part: Raw) -> "set[str] | frozenset[str]":
+            return UNTOLD if id(part) in wrong else part.keys() & self._asserted
+
+        judge = Verdicts(self.targets, said_of, alone=self._draft <= 7)
+        crowds, witnesses = Crowds(self.seen.values(), judge), Witnesses(judge)
+        for key, raw in [*self.wild.items()]:
+            known = key not in wrong and crowds.allow(raw)
+            needed = witnesses.needs(raw) if known else None
+            if needed is not None:
+                self.late[key] = self.wild.pop(key)
+                self.instances.wait(raw, needed, every=True)
+
+    def _is_well_formed(self, raw: Raw) -> bool:
+        """Return True if the keywords of a wild part have well-formed values."""
+        may_hold, said = self._holding.may_hold_wilder, raw.keys() & self._asserted
+        return all(
+            raw[name] in self.targets if name == "$ref" else may_hold(name, raw[name])
+            for name in said
+        )
+
+    def _untamed(self, raw: Raw, said: Said) -> bool:
+        """Record a wild part and its subschemas."""
+        self._pay(_LATE)
+        self.wild[id(raw)] = raw
+        if not said.isdisjoint(_DYNAMIC) or ("$ref" in said and not self._reference(raw)):
+            return False
+        place = self._in_place.setdefault(id(raw), [])
+        for name in said & BELOW:
+            found = schemas_at(raw, name)
+            self._todo.extend(found)
+            if name in PLACED:
+                place.extend(found)
+        return True
+
+    def _reference(self, raw: Raw) -> bool:
+        name = raw["$ref"]
+        if name.__class__ is not str or not is_plain(name):
+            return False
+        if name not in self.targets:
+            found = self.targets.follow(name)
+            if found is None:
+                return False
+            self.targets[name] = found
+            self._todo.append(found)
+        below = [self.targets[name]]
+        self._in_place[id(raw)] = below
+        self.below.append((id(raw), below))
+        if id(raw) not in self.wild:
+            self.instances.wait(raw, below, every=True)
+        return True
+
+    def _group(self, raw: Raw, name: str) -> bool:
+        branches = raw[name]
+        most = 1 if name == "allOf" else MOST_BRANCHES
+        if branches.__class__ is not list or not 1 <= len(branches) <= most:
+            return False
+        if name == "oneOf" and len(branches) > 1:
+            self._pay(_LATE)
+            self._one_of.append(raw)
+        self._todo.extend(branches)
+        self._in_place[id(raw)] = branches
+        self.instances.wait(raw, branches, every=False)
+        return True
+
+    def _resolved(self, part: Any) -> Any:
+        """The resolved part with its asserting keywords; True if unknown."""
+        wild, late, known, way = self.wild, self.late, self._stood_for, list[int]()
+        while (key := id(part)) not in wild and key not in late:
+            if key in known:
+                part = known[key]
+                break
+            below = stands_for(part, self.targets)
+            if not below:
+                break
+            way.append(key)
+            part = below[0] if len(below) == 1 else True
+        known.update(dict.fromkeys(way, part))  # the way is another one's, too
+        if part.__class__ is not dict:
+            return part
+        found = self._plainly.get(id(part))
+        if found is None:
+            found = {name: part[name] for name in part.keys() & self._asserted}
+            self._plainly[id(part)] = found = True if "$ref" in part else found
+        return found
+
+    def _judge(self, raw: Raw, said: Said) -> bool:
+        """Record that a schema has an instance, or what it needs for one."""
+        needed = needs(raw, said)
+        if needed:
+            self.instances.wait(raw, needed, every=True)
+        elif needed is not None:
+            self.instances.sure.add(id(raw))
+        return True

@@ -1,0 +1,350 @@
+"""The parts of a JSON Schema: what lies below what, references, and their classification."""
+
+from collections.abc import Collection, Iterator
+from dataclasses import dataclass
+from functools import lru_cache, reduce
+from typing import Any, Final, TypeAlias, cast, final
+from urllib.parse import unquote
+
+from guideway.errors import GuidewayError
+from guideway.json_schema.resources import JSON_TEXT, READ, Draft
+from guideway.json_schema.satisfiability.assertions import Raw, allows_nothing
+from guideway.json_schema.text import Json, extend, steps
+from guideway.regex.search import parsed
+
+_NO_RESOURCE: Final = ("", "#")  # identifiers that begin so open no resource
+
+
+@final
+class Targets(dict[str, Any]):
+    """Schemas by reference, followed on demand.
+
+    >>> found = Targets({"$defs": {"a": {"type": "null"}}}, 2020)
+    >>> found["#/$defs/a"], found.get("#/$defs/b"), sorted(found)
+    ({'type': 'null'}, None, ['#/$defs/a'])
+    """
+
+    def __init__(self, root: Json, draft: Draft) -> None:
+        super().__init__()
+        self._root, self._draft = root, draft
+        self.identifier = "id" if draft == 4 else "$id"
+
+    def __missing__(self, name: str) -> Any:
+        """Follow a reference."""
+        found = self.follow(name)
+        if found is None:
+            raise KeyError(name)
+        self[name] = found
+        return found
+
+    def get(self, name: Any, default: Any = None) -> Any:
+        """Target of a reference; `default` if it cannot be followed."""
+        plain = name.__class__ is str and is_plain(name)
+        try:
+            return self[name] if plain else default
+        except KeyError:
+            return default
+
+    def opens(self, raw: Raw) -> bool:
+        """Return True if a resource may begin at a nested schema."""
+        if "$schema" in raw:  # without an identifier it has no effect
+            return "id" in raw or "$id" in raw
+        given: Any = raw.get(self.identifier)
+        if self._draft <= 7 and "$ref" in raw:  # other keywords are ignored beside it
+            return False
+        return given.__class__ is str and given[:1] not in _NO_RESOURCE
+
+    def follow(self, name: str) -> Json:
+        """Target of a pointer; None if it is missing or inside another resource."""
+        value: Any = self._root
+        for key in steps(unquote(name)):
+            if value.__class__ is list:
+                value = {str(place): one for place, one in enumerate(value)}
+            elif value.__class__ is not dict or (value is not self._root and self.opens(value)):
+                return None
+            value = value.get(key)
+        return value
+
+
+def is_plain(name: str) -> bool:
+    """Return True for a JSON pointer into the same document."""
+    return name == "#" or name.startswith("#/")
+
+
+def holds_reference(raw: Raw) -> bool:
+    """Return True if a schema or one inside it has a `$ref`."""
+    todo: list[Any] = [raw]
+    while todo:
+        value = todo.pop()
+        if value.__class__ is dict:
+            if "$ref" in value:
+                return True
+            todo += value.values()
+        elif value.__class__ is list:
+            todo += value
+    return False
+
+
+_LISTS: Final = frozenset(("allOf", "anyOf", "oneOf", "items", "prefixItems"))
+_BRANCHES: Final = frozenset(("then", "else"))
+MAPS: Final = frozenset(("properties", "patternProperties", "dependentSchemas", "dependencies"))
+"""Keywords with schemas by name."""
+
+PLACED: Final = frozenset(
+    (
+        *("allOf", "anyOf", "oneOf", "not", "if", "then", "else"),
+        *("dependentSchemas", "dependencies"),
+    )
+)
+"""Keywords whose schemas apply to the same instance."""
+
+BELOW: Final = frozenset(
+    (
+        *("items", "prefixItems", "additionalItems", "contains", "unevaluatedItems"),
+        *("additionalProperties", "propertyNames", "unevaluatedProperties", JSON_TEXT),
+        *MAPS,
+        *PLACED,
+    )
+)
+"""All keywords with schemas."""
+
+
+def schemas_at(raw: Raw, name: str) -> list[Any]:
+    """Schemas of a keyword, without those that have no effect."""
+    value: Any = raw[name]
+    unread = (name in _BRANCHES and "if" not in raw) or (
+        name == "additionalItems" and raw.get("items").__class__ is not list
+    )
+    if value.__class__ is list and name in _LISTS:
+        listed = value
+    elif value.__class__ is dict and name in MAPS:
+        names = name == "dependencies"  # its values may be lists of names
+        listed = [part for part in value.values() if not names or part.__class__ is not list]
+    else:
+        listed = [value]
+    return [] if unread else listed
+
+
+def is_shallow(value: Any) -> bool:
+    """Return True if a value has at most 32 levels, so that it can be compared."""
+    parts = [value]
+    for _ in range(33):
+        below: list[Any] = []
+        for part in parts:
+            if part.__class__ is list:
+                below += part
+            elif part.__class__ is dict:
+                below += part.values()
+        parts = below
+        if not parts:
+            return True
+    return False
+
+
+@lru_cache(maxsize=1024)
+def is_plain_pattern(text: str) -> bool:
+    """Return True for a well-formed pattern without lookaround, boundaries and back references."""
+    try:
+        pattern = parsed(text)
+    except GuidewayError:
+        return False
+    return not (pattern.looks or pattern.boundaries or pattern.backs)
+
+
+Waiting: TypeAlias = tuple[int, list[Any], bool]
+"""A part, the parts whose instances it needs, and True if it needs all, not any, of them."""
+
+
+def has_loop(in_place: dict[int, list[Any]]) -> bool:
+    """Return True if a schema refers to itself in place; `in_place`: parts for the same instance.
+
+    >>> a, b = {}, {}
+    >>> has_loop({id(a): [b]}), has_loop({id(a): [b], id(b): [a]})
+    (False, True)
+    """
+    closed, opened = set[int](), set[int]()
+    for start in in_place:
+        stack = [start]
+        while stack:
+            key = stack[-1]
+            if key in opened or key in closed:
+                stack.pop()
+                opened.discard(key)
+                closed.add(key)
+                continue
+            opened.add(key)
+            below = [id(part) for part in in_place[key] if id(part) in in_place]
+            if not opened.isdisjoint(below):
+                return True
+            stack.extend(part for part in below if part not in closed)
+    return False
+
+
+def reaching(goals: Collection[int], edges: list[tuple[int, list[Any]]]) -> set[int]:
+    """Parts from which one of `goals` is reachable; `edges` are parts and their children."""
+    around: dict[int, list[int]] = {}
+    for part, below in edges if goals else ():
+        for one in below:
+            around.setdefault(id(one), []).append(part)
+    found, todo = set(goals), list(goals)
+    while todo:
+        fresh = [part for part in around.get(todo.pop(), ()) if part not in found]
+        found.update(fresh)
+        todo.extend(fresh)
+    return found
+
+
+@final
+class Instances:
+    """Parts that surely have an instance.
+
+    >>> leaf, box = {}, {}
+    >>> known = Instances()
+    >>> known.sure.add(id(leaf))
+    >>> known.wait(box, [leaf, False], every=False)
+    >>> known.settle(wild=())
+    >>> id(box) in known.sure
+    True
+    """
+
+    def __init__(self) -> None:
+        self._waiting = list[Waiting]()
+        self.sure: Final[set[int]] = set()
+
+    def wait(self, part: Any, needed: list[Any], *, every: bool) -> None:
+        """Record that a part has an instance if all (`every`) or any of `needed` have."""
+        self._waiting.append((id(part), needed, every))
+
+    def drop(self, parts: Collection[int]) -> None:
+        """Forget the needs of some parts."""
+        self._waiting = [one for one in self._waiting if one[0] not in parts]
+
+    def settle(self, wild: Collection[int]) -> None:
+        """Propagate instances to the parts that wait for them, latest first."""
+        waiting = (one for one in reversed(self._waiting) if one[0] not in wild)
+        left = [one for one in waiting if not self._settled(*one)]
+        dependents: dict[int, list[Waiting]] = {}
+        for one in left:
+            for part in one[1]:
+                dependents.setdefault(id(part), []).append(one)
+        while left:
+            one = left.pop()
+            if one[0] not in self.sure and self._settled(*one):
+                left.extend(dependents.get(one[0], ()))
+
+    def _settled(self, key: int, needed: list[Any], every: bool) -> bool:
+        sure = self.sure
+        if (all if every else any)(part is True or id(part) in sure for part in needed):
+            sure.add(key)
+            return True
+        return False
+
+
+ASSERTED: Final[dict[Draft, frozenset[str]]] = {
+    draft: frozenset(name for name, (first, last) in READ.items() if first <= draft <= last)
+    for draft in (4, 6, 7, 2019, 2020)
+}
+"""Asserting keywords by draft."""
+
+GROUPS: Final = ("anyOf", "oneOf", "allOf")
+"""Keywords with a list of schemas for the same instance."""
+
+_Way: TypeAlias = "tuple[_Way, str | int] | None"  # parent and last key
+_ELSEWHERE: Final = frozenset(("$ref", *GROUPS))
+
+
+@final
+@dataclass(frozen=True, slots=True, eq=False)
+class TameSchema:
+    """A schema and its parts, by id.
+
+    Attributes:
+        root: the whole schema.
+        targets: schemas by reference.
+        parts: reachable objects that are schemas.
+        sure: parts that surely have an instance.
+        wild: parts that are not tame.
+        late: parts lowered as a whole when they are entered.
+        eager: parts from which a wild one is reachable.
+        typed: the type of parts without other keywords, "" for parts without any.
+    """
+
+    root: Json
+    draft: Draft
+    targets: dict[str, Any]
+    parts: Collection[int]
+    sure: set[int]
+    wild: dict[int, Raw]
+    late: dict[int, Raw]
+    eager: set[int]
+    typed: dict[int, str]
+
+    def said(self, raw: Raw) -> set[str]:
+        """The asserting keywords of a part."""
+        return raw.keys() & ASSERTED[self.draft]
+
+    def is_tame(self, raw: Json) -> bool:
+        return id(raw) in self.parts and id(raw) not in self.wild
+
+    def is_sure(self, raw: Raw) -> bool:
+        """Return True if a part other than `false` surely has an instance."""
+        return id(raw) in self.sure
+
+    def is_nothing(self, raw: Json) -> bool:
+        """Return True if a part surely has no instance."""
+        if raw.__class__ is not dict:
+            return raw is False
+        part = cast("Raw", raw)
+        return "not" in part and allows_nothing(part, self.said(part))
+
+    def options(self, raw: Json) -> list[Json]:
+        """Alternatives of a part, with references followed."""
+        if raw.__class__ is dict and _ELSEWHERE.isdisjoint(cast("Raw", raw)):
+            return [raw]
+        found, todo, seen = list[Json](), [raw], set[int]()
+        while todo:
+            part = todo.pop()
+            whole = id(part) in self.wild or id(part) in self.late
+            below = None if whole else stands_for(part, self.targets)
+            if below is None:
+                found.append(part)
+            elif id(part) not in seen:
+                seen.add(id(part))
+                todo.extend(reversed(below))
+        return found
+
+    def pointers(self, goals: Collection[int]) -> Iterator[tuple[int, str]]:
+        """Ids and JSON pointers of some parts, lazily, the root first."""
+        left = len(goals)
+        told = dict[int, tuple[_Way, str]]()
+        todo: list[tuple[Any, _Way]] = [(self.root, None)]
+        while todo and left:
+            value, way = todo.pop()
+            if id(value) in goals:
+                left -= 1
+                yield id(value), _pointer(way, told)
+            inside = value.items() if value.__class__ is dict else enumerate(value)
+            todo += [(one, (way, key)) for key, one in inside if one.__class__ in (dict, list)]
+
+
+def _pointer(way: _Way, told: dict[int, tuple[_Way, str]]) -> str:
+    """JSON pointer of a path; continues from a known one (`not` 3,000 deep took 2.7 s)."""
+    keys, at = list[str](), way
+    while at is not None and id(at) not in told:
+        at, key = at
+        keys.append(str(key))
+    found = reduce(extend, reversed(keys), "" if at is None else told[id(at)][1])
+    told[id(way)] = way, found  # keeps the id valid
+    return found
+
+
+def stands_for(raw: Any, targets: dict[str, Any]) -> list[Any] | None:
+    """Schemas whose union equals a tame schema; None without reference or group."""
+    if raw.__class__ is not dict:
+        return None
+    if "$ref" in raw:
+        return [targets[raw["$ref"]]]
+    for name in GROUPS:
+        if name in raw:
+            return raw[name]
+    return None

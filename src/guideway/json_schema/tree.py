@@ -1,0 +1,489 @@
+"""The tree of a JSON Schema; its keywords checked."""
+
+from collections import Counter
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from decimal import Decimal
+from functools import lru_cache
+from itertools import chain
+from typing import Any, Final, Literal, TypeAlias, cast, final
+
+from guideway.errors import SourceError, UnsupportedError
+from guideway.json_schema.resources import Draft, asserted
+from guideway.json_schema.text import Json, extend, show
+from guideway.language.values import by_identity, by_value
+from guideway.regex.search import parsed
+from guideway.regex.tree import Pattern
+from guideway.sources.names import did_you_mean
+
+Address: TypeAlias = str
+Kind: TypeAlias = Literal["null", "boolean", "number", "string", "array", "object"]
+KINDS: frozenset[Kind] = frozenset(("null", "boolean", "number", "string", "array", "object"))
+
+
+@final
+@by_value
+class Bound:
+    value: Decimal
+    exclusive: bool = False
+
+
+@final
+@by_value
+class Strings:
+    """Keywords of strings; lengths count code points, `holds` is the schema of embedded JSON."""
+
+    values: frozenset[str] | None = None
+    low: int = 0
+    high: int | None = None
+    pattern: Pattern | None = None
+    format: str | None = None
+    holds: "Address | None" = None
+
+
+@final
+@by_value
+class Numbers:
+    """Keywords of numbers; None for all values.
+
+    `integer`: whole numbers. `digits`: draft 4's integer, which excludes 1.0. `double`: format
+    "double", which limits the digits of plain spelling.
+    """
+
+    values: frozenset[Decimal] | None = None
+    integer: bool = False
+    digits: bool = False
+    lower: tuple[Bound, ...] = ()
+    upper: tuple[Bound, ...] = ()
+    multiples: tuple[Decimal, ...] = ()
+    double: bool = False
+
+
+@final
+@by_value
+class Contains:
+    """Number of items that satisfy a schema; `marks`: they count as evaluated (2020)."""
+
+    schema: Address
+    low: int = 1
+    high: int | None = None
+    marks: bool = True
+
+
+@final
+@by_value
+class Arrays:
+    """Keywords of arrays; `items` is for those after the prefix."""
+
+    prefix: tuple[Address, ...] = ()
+    items: Address | None = None
+    low: int = 0
+    high: int | None = None
+    contains: Contains | None = None
+    unique: bool = False
+    unevaluated: Address | None = None
+
+
+@final
+@by_value
+class Objects:
+    """Keywords of objects.
+
+    Attributes:
+        properties: in declared order.
+        additional: schema of members in neither `properties` nor `patterns`.
+        names: schema of all names.
+        low: least number of members.
+        high: greatest number.
+        needs: names that must be present if another one is.
+        dependents: schema of the object if a name is present.
+        unevaluated: schema of members that no other keyword evaluates, here or in place.
+    """
+
+    properties: Mapping[str, Address]
+    required: tuple[str, ...] = ()
+    patterns: tuple[tuple[Pattern, Address], ...] = ()
+    additional: Address | None = None
+    names: Address | None = None
+    low: int = 0
+    high: int | None = None
+    needs: tuple[tuple[str, tuple[str, ...]], ...] = ()
+    dependents: tuple[tuple[str, Address], ...] = ()
+    unevaluated: Address | None = None
+
+
+@final
+@by_value
+class Condition:
+    test: Address
+    then: Address | None = None
+    otherwise: Address | None = None
+
+
+@final
+@by_identity
+class Schema:
+    """One schema: an instance has one of `kinds` and satisfies all the groups below.
+
+    Attributes:
+        keywords: its asserting keywords, for messages.
+        all_of: `$ref` and `allOf`.
+        any_of: `anyOf`, and `enum` with arrays or objects.
+        one_of: `oneOf`: exactly one of each group.
+        none_of: `not`.
+    """
+
+    address: Address
+    keywords: tuple[str, ...] = ()
+    kinds: frozenset[Kind] = KINDS
+    booleans: frozenset[bool] = frozenset((True, False))
+    strings: Strings = Strings()
+    numbers: Numbers = Numbers()
+    arrays: Arrays = Arrays()
+    objects: Objects = Objects({})
+    all_of: tuple[Address, ...] = ()
+    any_of: tuple[tuple[Address, ...], ...] = ()
+    one_of: tuple[tuple[Address, ...], ...] = ()
+    none_of: tuple[Address, ...] = ()
+    condition: Condition | None = None
+
+    @property
+    def in_place(self) -> tuple[Address, ...]:
+        """All schemas that apply to the same instance."""
+        combined = self.all_of or self.any_of or self.one_of or self.none_of or self.condition
+        if not combined and not self.objects.dependents:  # the usual case, and a hot path
+            return ()
+        found = [*self.all_of, *chain.from_iterable(self.any_of + self.one_of), *self.none_of]
+        if self.condition is not None:
+            found += [
+                part
+                for part in (self.condition.test, self.condition.then, self.condition.otherwise)
+                if part is not None
+            ]
+        found += [schema for _, schema in self.objects.dependents]
+        return tuple(found)
+
+
+@final
+@by_identity
+class Document:
+    """All reachable schemas; `speaks`: a schema surely restricts something and allows something."""
+
+    root: Address
+    schemas: Mapping[Address, Schema]
+    speaks: Callable[[Address], bool] = lambda address: False
+
+
+FORMATS = (
+    "date", "date-time", "time", "duration", "email", "idn-email", "hostname", "idn-hostname",
+    "ipv4", "ipv6", "uri", "uri-reference", "iri", "iri-reference", "uri-template", "json-pointer",
+    "relative-json-pointer", "uuid", "regex",
+)  # fmt: skip
+TYPES = ("null", "boolean", "integer", "number", "string", "array", "object")
+
+_KINDS: dict[type, Kind] = {
+    type(None): "null",
+    bool: "boolean",
+    int: "number",
+    Decimal: "number",
+    str: "string",
+    list: "array",
+    dict: "object",
+}
+_SOME_TYPES = f"one or more of {', '.join(TYPES)}"
+
+
+@final
+@by_identity
+class Keywords:
+    """The keywords of the schema at `pointer`; each method reads one, None if it is absent."""
+
+    raw: Mapping[str, Json]
+    pointer: str
+
+    def place(self, name: str) -> str:
+        return extend(self.pointer, name)
+
+    def wrong(self, name: str, allowed: str, given: object, hint: str = "") -> SourceError:
+        """The error for a value of the wrong shape."""
+        message = f"{name} must be {allowed}, not {show(given)}{hint}"
+        return SourceError(message, place=self.place(name))
+
+    def count(self, name: str) -> int | None:
+        """A length or a number of items."""
+        value = self.number(name, "a count (0 or more)")
+        if value is None:
+            return None
+        if value < 0 or value != value.to_integral_value():
+            raise self.wrong(name, "a count (0 or more)", self.raw[name])
+        return int(value)
+
+    def number(self, name: str, allowed: str = "a number") -> Decimal | None:
+        value = self._given(name)
+        if value is None:
+            return None
+        if isinstance(value, bool) or not isinstance(value, int | Decimal):
+            raise self.wrong(name, allowed, value)
+        return Decimal(value)
+
+    def text(self, name: str) -> str | None:
+        value = self._given(name)
+        if value is not None and not isinstance(value, str):
+            raise self.wrong(name, "a string", value)
+        return value
+
+    def texts(self, name: str) -> tuple[str, ...]:
+        """A list of strings, () if absent."""
+        values = self.items(name)
+        for value in values:
+            if not isinstance(value, str):
+                raise self.wrong(name, "an array of strings", value)
+        return tuple(dict.fromkeys(cast("list[str]", values)))
+
+    def flag(self, name: str) -> bool:
+        """A boolean, False if absent."""
+        value = self._given(name, default=False)
+        if not isinstance(value, bool):
+            raise self.wrong(name, "a boolean", value)
+        return value
+
+    def items(self, name: str) -> list[Json]:
+        """A list of anything, [] if absent."""
+        value = self._given(name, [])
+        if not isinstance(value, list):
+            raise self.wrong(name, "an array", value)
+        return cast("list[Json]", value)
+
+    def branches(self, name: str) -> list[Json]:
+        """A list of one or more schemas, [] if absent."""
+        branches = self.items(name)
+        if name in self.raw and not branches:
+            raise self.wrong(name, "an array of one or more schemas", [])
+        return branches
+
+    def mapping(self, name: str) -> dict[str, Json]:
+        """An object whose values are schemas, {} if absent."""
+        value = self._given(name, {})
+        if not isinstance(value, dict):
+            raise self.wrong(name, "an object of schemas", value)
+        return cast("dict[str, Json]", value)
+
+    def types(self) -> frozenset[str]:
+        """The names that `type` allows, all if absent."""
+        value = self.raw.get("type", list(TYPES))
+        names = value if isinstance(value, list) else [value]
+        for name in names:
+            if not isinstance(name, str) or name not in TYPES:
+                raise self.wrong("type", _SOME_TYPES, name, did_you_mean(name, TYPES))
+        if not names:
+            raise self.wrong("type", _SOME_TYPES, [])
+        return frozenset(cast("list[str]", names))
+
+    def _given(self, name: str, default: Any = None) -> Any:
+        """The value; null is a value of the wrong shape, not an absent keyword."""
+        value = self.raw.get(name, default)
+        if value is None and name in self.raw:
+            raise SourceError(f"{name} must not be null", place=self.place(name))
+        return value
+
+
+@lru_cache(maxsize=1 << len(TYPES))
+def kinds_of(types: frozenset[str]) -> frozenset[Kind]:
+    """The kinds of instances that the types admit: integers are numbers."""
+    names = types | {"number"} if "integer" in types else types
+    return frozenset(kind for kind in KINDS if kind in names)
+
+
+def kind_of(value: Json) -> Kind:
+    return _KINDS[value.__class__]
+
+
+MOST_RESTS = 1024
+_SMALL = 12
+_MOST_DIGITS = 20
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class Factor:
+    """`whole`·10^-`scale`; digits are divided by `whole` after `scale` decimal places."""
+
+    whole: int
+    scale: int
+
+
+def factor_of(value: Decimal, most: int = MOST_RESTS) -> Factor | None:
+    """The factor of a positive value, None if it has more than `most` remainders.
+
+    >>> factor_of(Decimal("0.25")), factor_of(Decimal(998244353))
+    (Factor(whole=25, scale=2), None)
+    """
+    exact = without_zeros(value)
+    scale = -int(exact.as_tuple().exponent)
+    if len(exact.as_tuple().digits) > _MOST_DIGITS:
+        return None
+    whole = int(exact.scaleb(scale))
+    if whole <= _SMALL and abs(scale) <= _MOST_DIGITS:
+        return Factor(whole, scale)
+    if scale < 0:
+        whole, scale = whole * 10 ** min(-scale, _MOST_DIGITS), 0
+    return Factor(whole, scale) if whole * (scale + 1) <= most else None
+
+
+def without_zeros(value: Decimal) -> Decimal:
+    """Remove zeros at the end; `normalize` would round to 28 digits."""
+    sign, digits, exponent = value.as_tuple()
+    text = "".join(map(str, digits)).lstrip("0")
+    short = text.rstrip("0")
+    return Decimal((sign, tuple(map(int, short)), int(exponent) + len(text) - len(short)))
+
+
+_OF_NUMBERS: Final = frozenset(
+    ("minimum", "maximum", "exclusiveMinimum", "exclusiveMaximum", "multipleOf")
+)
+_OF_STRINGS: Final = frozenset(("minLength", "maxLength", "pattern", "format"))
+_LISTED: Final = frozenset(("enum", "const"))
+OF_SCALARS: Final = _OF_STRINGS | _OF_NUMBERS | _LISTED | {"type"}
+"""The keywords that say something of scalars, or which values there are."""
+
+_PARTED: Final = frozenset(("array", "object"))
+_PLAIN: Final = {
+    (integer, digits): Numbers(None, integer, digits)
+    for integer in (True, False)
+    for digits in (True, False)
+}
+_ANY_STRING: Final = Strings()
+_ONE_OF: Final = {"const", "type"}
+
+
+def read_scalars(said: Mapping[str, Json], draft: Draft) -> Schema | None:
+    """The schema of keywords that allow no arrays and objects, else None."""
+    if not said.keys() <= OF_SCALARS or said.keys() >= _LISTED:
+        return None
+    keywords = Keywords(said, "")
+    types = keywords.types()
+    values: Sequence[Json] | None = [said["const"]] if "const" in said else None
+    values = keywords.items("enum") if "enum" in said else values
+    if types & _PARTED if values is None else any(isinstance(v, list | dict) for v in values):
+        return None
+    kinds, strings = kinds_of(types), read_strings(keywords, strict=False)
+    numbers = read_numbers(keywords, types, draft)
+    schema = Schema("", tuple(said), kinds, strings=strings, numbers=numbers)
+    return schema if values is None else with_scalars(schema, values)
+
+
+def with_scalars(schema: Schema, values: Sequence[Json]) -> Schema:
+    """Restrict `schema` to these values; kinds that it excludes stay excluded."""
+    kinds = frozenset(kind_of(value) for value in values)
+    numbers = frozenset(
+        Decimal(value)
+        for value in values
+        if isinstance(value, int | Decimal) and not isinstance(value, bool)
+    )
+    return replace(
+        schema,
+        kinds=schema.kinds & kinds,
+        booleans=frozenset(value for value in values if isinstance(value, bool)),
+        strings=replace(
+            schema.strings, values=frozenset(value for value in values if isinstance(value, str))
+        ),
+        numbers=replace(schema.numbers, values=numbers),
+    )
+
+
+def scalars_of(
+    branches: Sequence[Json], draft: Draft, known: frozenset[str] | None, *, once: bool
+) -> list[Json] | None:
+    """The scalars of branches that are one constant each, else None.
+
+    `once` leaves out values of several branches, as `oneOf` does; `known` are the keywords of the
+    metaschema's vocabularies.
+
+    >>> scalars_of([{"const": 1}, {"const": 2}, {"const": Decimal("1.0")}], 2020, None, once=True)
+    [2]
+    """
+    found = Counter[tuple[str, Any]]()
+    for raw in branches:
+        said = asserted(raw, draft, known) if isinstance(raw, dict) else {}
+        value = said.get("const")
+        if not said.keys() <= _ONE_OF or "const" not in said or isinstance(value, list | dict):
+            return None
+        if "type" in said and not (said["type"] == "string" and isinstance(value, str)):
+            return None
+        found[kind_of(value), value] += 1
+    return [value for (_, value), times in found.items() if times == 1 or not once]
+
+
+def read_strings(keywords: Keywords, *, strict: bool) -> Strings:
+    """Keywords of strings; an unknown format is refused only if `strict`."""
+    if keywords.raw.keys().isdisjoint(_OF_STRINGS):
+        return _ANY_STRING
+    text = keywords.text("pattern")
+    return Strings(
+        low=keywords.count("minLength") or 0,
+        high=keywords.count("maxLength"),
+        pattern=None if text is None else read_pattern(text, keywords.place("pattern")),
+        format=_format(keywords, strict),
+    )
+
+
+def _format(keywords: Keywords, strict: bool) -> str | None:
+    name = keywords.text("format")
+    if name is None or name in FORMATS:
+        return name
+    if strict:
+        raise UnsupportedError(
+            f"the format {show(name)} is not supported; supported are "
+            f"{', '.join(FORMATS)}{did_you_mean(name, FORMATS)}",
+            feature=f"format {name}",
+            place=keywords.place("format"),
+        )
+    return None
+
+
+def read_numbers(keywords: Keywords, types: frozenset[str], draft: Draft) -> Numbers:
+    integer = "integer" in types and "number" not in types
+    double = keywords.raw.get("format") == "double"
+    if keywords.raw.keys().isdisjoint(_OF_NUMBERS) and not double:
+        return _PLAIN[integer, integer and draft == 4]
+    lower = _bounds(keywords, "minimum", "exclusiveMinimum", draft)
+    upper = _bounds(keywords, "maximum", "exclusiveMaximum", draft)
+    multiple = keywords.number("multipleOf")
+    if multiple is not None and multiple <= 0:
+        raise keywords.wrong("multipleOf", "more than 0", keywords.raw["multipleOf"])
+    if multiple is not None and factor_of(multiple) is None:
+        raise UnsupportedError(
+            f"multipleOf {multiple} has more than {MOST_RESTS} remainders",
+            feature="multipleOf",
+            place=keywords.place("multipleOf"),
+        )
+    multiples = () if multiple is None else (multiple,)
+    return Numbers(None, integer, integer and draft == 4, lower, upper, multiples, double)
+
+
+def _bounds(keywords: Keywords, closed: str, open_: str, draft: Draft) -> tuple[Bound, ...]:
+    bound = keywords.number(closed)
+    if draft == 4:  # there, exclusiveMinimum: true is said about minimum
+        exclusive = keywords.flag(open_)
+        return () if bound is None else (Bound(bound, exclusive),)
+    other = keywords.number(open_)
+    found = () if bound is None else (Bound(bound),)
+    return found if other is None else (*found, Bound(other, True))
+
+
+def read_pattern(text: str, place: str) -> Pattern:
+    """Parse the ECMA 262 pattern at `place`."""
+    try:
+        return parsed(text)
+    except (SourceError, UnsupportedError) as error:
+        raise _placed(error, place) from None
+
+
+def _placed(error: SourceError | UnsupportedError, place: str) -> SourceError | UnsupportedError:
+    """The error of a pattern with the place in the schema; its caret stays."""
+    message = str(error).partition("\n")[0].removesuffix(f" (at {error.place})")
+    if isinstance(error, SourceError):
+        return SourceError(message, place=place, text=error.text, position=error.position)
+    return UnsupportedError(
+        message, feature=error.feature, place=place, text=error.text, position=error.position
+    )

@@ -1,0 +1,1 @@
+"""Expressions over bytes: constructors, derivatives, emptiness, shortest strings, set algebra."""

@@ -1,0 +1,566 @@
+"""Regular expressions as automata: derivatives by byte, membership, emptiness, finiteness."""
+
+from collections.abc import Callable
+from functools import lru_cache
+from typing import Final, TypeAlias, assert_never, final
+from weakref import WeakKeyDictionary
+
+from guideway.errors import GuidewayError
+from guideway.language.expr import (
+    ALL_BYTES,
+    ANYTHING,
+    EMPTY,
+    EPSILON,
+    UNSURE,
+    alt,
+    alt_by_head,
+    both,
+    byte_set,
+    complement,
+    concat,
+    repeat,
+)
+from guideway.language.nodes import (
+    Ahead,
+    Alt,
+    And,
+    Bytes,
+    Call,
+    Capture,
+    Concat,
+    Empty,
+    Epsilon,
+    Expr,
+    Not,
+    Repeat,
+    Rule,
+    Stop,
+    Unsure,
+)
+
+_FEW: Final = 4
+
+
+def fewer(lines: list[tuple[int, Expr]]) -> list[tuple[int, Expr]]:
+    """One line for each byte set, if they are more than a few.
+
+    >>> from guideway.language.expr import literal
+    >>> [members for members, _ in fewer([(1, literal(text)) for text in "abcde"])]
+    [1]
+    """
+    if len(lines) <= _FEW:
+        return lines
+    targets: dict[int, dict[Expr, None]] = {}
+    for members, target in lines:
+        targets.setdefault(members, {})[target] = None
+    return [(members, alt_by_head([*found])) for members, found in targets.items()]
+
+
+def partition(lines: list[tuple[int, Expr]]) -> list[tuple[int, list[Expr]]]:
+    """Split the byte sets of `lines` where they overlap.
+
+    >>> from guideway.language.expr import EMPTY, EPSILON
+    >>> [members for members, exprs in partition([(0b011, EMPTY), (0b110, EPSILON)])]
+    [2, 1, 4]
+    """
+    alike: dict[int, list[Expr]] = {}
+    for members, expr in lines:
+        alike.setdefault(members, []).append(expr)
+    parts: list[tuple[int, list[Expr]]] = []
+    covered = 0
+    for members, exprs in alike.items():
+        if members & covered:
+            parts = _split(parts, members, exprs)
+        else:
+            parts.append((members, exprs))
+        covered |= members
+    return parts
+
+
+def _split(
+    parts: list[tuple[int, list[Expr]]], members: int, exprs: list[Expr]
+) -> list[tuple[int, list[Expr]]]:
+    split: list[tuple[int, list[Expr]]] = []
+    for part, before in parts:
+        common = part & members
+        if common:
+            split.append((common, before + exprs))
+            members &= ~common
+        if part & ~common:
+            split.append((part & ~common, before))
+    if members:
+        split.append((members, exprs))
+    return split
+
+
+Lines: TypeAlias = list[tuple[int, Expr]]
+_REMEMBERED: Final = 1 << 13  # expressions
+_known: list[dict[Expr, Lines]] = [{}]
+
+
+@lru_cache(maxsize=1 << 12)
+def arcs(root: Expr) -> Lines:
+    """Derivatives of a regular expression, each with all bytes that lead to it.
+
+    >>> from guideway.language.expr import literal
+    >>> [(bin(members).count("1"), left is EPSILON) for members, left in arcs(literal("a"))]
+    [(1, True)]
+    """
+    if len(_known[0]) > _REMEMBERED:
+        _known[0] = {}  # other threads keep the old one
+    return _disjoint(_lines(root, _known[0]))
+
+
+def _disjoint(lines: Lines) -> Lines:
+    found: dict[Expr, int] = {}
+    for members, lefts in partition(lines):
+        after = lefts[0] if len(lefts) == 1 else alt(*lefts)
+        if after is not EMPTY:
+            found[after] = found.get(after, 0) | members
+    return [(members, after) for after, members in found.items()]
+
+
+def _lines(root: Expr, known: dict[Expr, Lines]) -> Lines:
+    stack = [root]
+    while stack:  # user input decides the nesting
+        node = stack[-1]
+        missing = [] if node in known else [part for part in firsts(node) if part not in known]
+        if missing:
+            stack += missing
+            continue
+        stack.pop()
+        if node not in known:
+            known[node] = _line(node, known)
+    return known[root]
+
+
+def _line(node: Expr, known: dict[Expr, Lines]) -> Lines:  # noqa: PLR0911  an arm for each node
+    match node:
+        case Empty() | Epsilon():
+            return []
+        case Bytes(members):
+            return [(members, EPSILON)]
+        case Concat(head, tail):
+            here = [(members, concat(left, tail)) for members, left in known[head]]
+            return here + known[tail] if head.nullable else here
+        case Alt(options):
+            return [line for option in options for line in known[option]]
+        case Repeat(item, low, high):
+            rest = repeat(item, max(low - 1, 0), None if high is None else high - 1)
+            return [(members, concat(left, rest)) for members, left in known[item]]
+        case And(left, right):
+            return _met(_disjoint(known[left]), _disjoint(known[right]))
+        case Not(item):
+            lines = _disjoint(known[item])
+            others = ALL_BYTES & ~sum(members for members, _ in lines)
+            opposite = [(members, complement(left)) for members, left in lines]
+            return [*opposite, (others, ANYTHING)] if others else opposite
+        case Rule() if node.regular:
+            return known[node.body]
+        case Rule() | Call() | Capture() | Ahead() | Stop() | Unsure():
+            raise GuidewayError("only regular expressions are searched here")
+        case _:
+            assert_never(node)
+
+
+def _met(lines: Lines, others: Lines) -> Lines:
+    return [
+        (members & more, both(one, other))
+        for members, one in lines
+        for more, other in others
+        if members & more
+    ]
+
+
+def firsts(node: Expr) -> tuple[Expr, ...]:
+    """The parts whose derivatives make up that of `node`."""
+    if isinstance(node, Rule) and node.regular:
+        return (node.body,)
+    if isinstance(node, Concat) and not node.head.nullable:
+        return (node.head,)
+    return parts_of(node)
+
+
+def parts_of(node: Expr) -> tuple[Expr, ...]:
+    """The expressions that the regular `node` is made of."""
+    match node:
+        case Concat(head, tail):
+            return (head, tail)
+        case Alt(options):
+            return options
+        case Repeat(item) | Not(item):
+            return (item,)
+        case And(left, right):
+            return (left, right)
+        case _:
+            return ()
+
+
+_LOOKED_AT = 24  # pairs of derivatives in a search
+
+
+def contains(expr: Expr, text: bytes) -> bool:
+    """Return True if `text` is in the regular `expr`."""
+    for byte in text:
+        expr = derivative(expr, byte)
+        if expr is EMPTY or expr is ANYTHING:
+            break
+    return expr.nullable
+
+
+def surely_apart(first: Expr, second: Expr) -> bool:
+    """Return True if a short search shows that two regular expressions are disjoint.
+
+    >>> from guideway.language.expr import literal, repeat
+    >>> surely_apart(repeat(literal("ab")), repeat(literal("ba"), 1))
+    True
+    """
+    while isinstance(first, Concat) and isinstance(second, Concat):
+        # Common prefixes first: 100,000 pairs of short keys .19 s -> .05.
+        if not isinstance(first.head, Bytes) or not isinstance(second.head, Bytes):
+            break
+        if not first.head.members & second.head.members:
+            return True
+        first, second = first.tail, second.tail
+    todo = [(first, second)]
+    seen = {*todo}
+    for looked_at, (one, other) in enumerate(todo):  # grows, shortest strings first
+        if (one.nullable and other.nullable) or looked_at > _LOOKED_AT:
+            return False
+        for members, left in arcs(one):
+            for more, right in arcs(other):
+                pair = left, right
+                if members & more and pair not in seen:
+                    seen.add(pair)
+                    todo.append(pair)
+    return True
+
+
+def least_byte(members: int) -> int:
+    """The least byte of a nonempty set."""
+    return (members & -members).bit_length() - 1
+
+
+def byte_classes(root: Expr) -> list[int]:
+    """Partition of all bytes into sets with the same derivative."""
+    classes, seen, todo = [(1 << 256) - 1], {root}, [root]
+    while todo:
+        node = todo.pop()
+        if isinstance(node, Bytes):
+            split = ((part & node.members, part & ~node.members) for part in classes)
+            classes = [part for pair in split for part in pair if part]
+        for part in firsts(node):
+            if part not in seen:
+                seen.add(part)
+                todo.append(part)
+    return classes
+
+
+@final
+class Remainders:
+    """Cached derivatives of regular expressions by texts."""
+
+    def __init__(self) -> None:
+        self._known: dict[tuple[Expr, bytes], Expr] = {}
+
+    def __call__(self, expr: Expr, text: bytes) -> Expr:
+        """The derivative of the regular `expr` by `text`."""
+        key = expr, text
+        found = self._known.get(key)
+        if found is None:
+            found = expr
+            for byte in text:
+                if found is EMPTY or found is ANYTHING:
+                    break
+                found = derivative(found, byte)
+            self._known[key] = found
+        return found
+
+    def __len__(self) -> int:
+        """Number of cached derivatives."""
+        return len(self._known)
+
+    def clear(self) -> None:
+        self._known.clear()
+
+
+@lru_cache(maxsize=1 << 14)
+def derivative(root: Expr, byte: int) -> Expr:
+    """The derivative of the regular `root` by one byte."""
+    return next((left for members, left in arcs(root) if members >> byte & 1), EMPTY)
+
+
+_Known: TypeAlias = "WeakKeyDictionary[Expr, bool]"
+_Answer: TypeAlias = Callable[[Expr], bool]
+
+SOMETHING: Final = concat(byte_set(ALL_BYTES), UNSURE)
+"""Some text surely exists, but it is unknown; with UNSURE alone there may be none."""
+
+_ENDLESS_LOOKED_AT: Final = 12  # derivatives in the search of `soon_endless`
+_LETTERS: Final = 1 << 10  # parts of word lists, which are checked without a cache
+_WAYS: Final = 4  # arcs tried for each, those with the most bytes first
+
+_endless: _Known = WeakKeyDictionary()
+_open: _Known = WeakKeyDictionary()
+_ended: _Known = WeakKeyDictionary()
+
+
+def surely_endless(expr: Expr, spellable: int = ALL_BYTES) -> bool:
+    """Return True if the regular `expr` surely has infinitely many strings of these bytes."""
+    if spellable != ALL_BYTES:
+        expr = _spelled(expr, spellable)
+    return _told(expr, _endless, _is_endless)
+
+
+def soon_endless(expr: Expr, spellable: int = ALL_BYTES) -> bool:
+    """`surely_endless` of the expression or of its derivatives by some short prefixes.
+
+    >>> from guideway.language.expr import both, byte_set, complement, concat, literal, repeat
+    >>> words = repeat(byte_set(b"abc"))
+    >>> others = both(words, complement(concat(literal("a"), words)))
+    >>> surely_endless(others), soon_endless(others)
+    (False, True)
+    """
+    if surely_endless(expr, spellable):
+        return True
+    seen, todo = {expr}, [expr]
+    for node in todo:  # grows while we go
+        found = [(part, after) for members, after in arcs(node) if (part := members & spellable)]
+        for _, after in sorted(found, key=_most_bytes)[:_WAYS]:
+            if surely_endless(after, spellable):
+                return True
+            if len(seen) < _ENDLESS_LOOKED_AT and after not in seen:
+                seen.add(after)
+                todo.append(after)
+    return False
+
+
+def _most_bytes(arc: tuple[int, Expr]) -> int:
+    return -arc[0].bit_count()
+
+
+def _spelled(root: Expr, spellable: int) -> Expr:
+    """A subset of `root` that uses only these bytes; Not stays, if any byte is left."""
+    made: dict[Expr, Expr] = {}
+    stack = [root]
+    while stack:
+        node = stack[-1]
+        parts = _parts(node)
+        missing = [part for part in parts if part not in made]
+        if missing:
+            stack += missing
+        else:
+            made[stack.pop()] = _of(node, [made[part] for part in parts], spellable)
+    return made[root]
+
+
+def _parts(node: Expr) -> tuple[Expr, ...]:
+    match node:
+        case Concat(head, tail):
+            return head, tail
+        case And(left, right):
+            return left, right
+        case Alt(options):
+            return options
+        case Repeat(item):
+            return (item,)
+        case _:
+            return ()
+
+
+def _of(node: Expr, parts: list[Expr], spellable: int) -> Expr:  # noqa: PLR0911  one for each node
+    match node:
+        case Bytes(members):
+            return byte_set(members & spellable)
+        case Concat():
+            return concat(*parts)
+        case And():
+            return both(*parts)
+        case Alt():
+            return alt(*parts)
+        case Repeat(_, low, high):
+            return repeat(parts[0], low, high)
+        case Epsilon():
+            return node
+        case Not():
+            return node if spellable else EMPTY
+        case _:
+            return EMPTY
+
+
+def surely_open(expr: Expr) -> bool:
+    """Return True if each prefix of a string of `expr` surely has infinitely many continuations."""
+    return _told(expr, _open, _is_open)
+
+
+def surely_ended(expr: Expr) -> bool:
+    """Return True if the regular `expr` surely has finitely many strings."""
+    return _is_few_words(expr) or _told(expr, _ended, _has_end)
+
+
+def _is_few_words(expr: Expr) -> bool:
+    """Return True if `expr` is a short list of words."""
+    todo, left = [expr], _LETTERS
+    while todo and left:
+        node = todo.pop()
+        left -= 1
+        if isinstance(node, Concat):
+            todo.append(node.head)
+            todo.append(node.tail)
+        elif isinstance(node, Alt):
+            todo += node.options
+        elif not isinstance(node, Bytes | Epsilon):
+            return False
+    return not todo
+
+
+def _told(root: Expr, known: _Known, tell: Callable[[Expr, _Answer], bool]) -> bool:
+    """Evaluate `tell` for each part once, with an explicit stack.
+
+    `tell` must ask for all options at once: one by one, 5,000 keywords took 8 s.
+    """
+    stack = [root]
+    while stack:
+        node = stack[-1]
+        missing: list[Expr] = []
+        found = known.get(node)
+        if found is None:
+
+            def answer(part: Expr, missing: list[Expr] = missing) -> bool:
+                found = known.get(part)
+                if found is None:
+                    missing.append(part)
+                return found is True
+
+            found = tell(node, answer)
+            if missing and not found:
+                stack.extend(missing)
+                continue
+            known[node] = found
+        stack.pop()
+    return known[root]
+
+
+def _is_endless(node: Expr, endless: _Answer) -> bool:
+    match node:
+        case Concat(head, tail):
+            return (tail.inhabited and endless(head)) or (head.inhabited and endless(tail))
+        case Alt(options):
+            return True in [*map(endless, options)]
+        case Repeat(item, _, high):
+            return item.inhabited and (high is None or endless(item))
+        case _:
+            return _takes_some_away(node, endless)
+
+
+def _is_open(node: Expr, is_open: _Answer) -> bool:
+    match node:
+        case Concat(head, tail):
+            return head.inhabited and is_open(tail)
+        case Alt(options):
+            return False not in [*map(is_open, options)]
+        case Repeat(item, _, high):
+            return item.inhabited and high is None
+        case _:
+            return _takes_some_away(node, is_open)
+
+
+def _takes_some_away(node: Expr, answer: _Answer) -> bool:
+    match node:
+        case And(left, right):
+            return (_all_but_some(right) and answer(left)) or (
+                _all_but_some(left) and answer(right)
+            )
+        case Not(item):
+            return surely_ended(item)
+        case _:
+            return False
+
+
+def _all_but_some(node: Expr) -> bool:
+    todo = [node]
+    while todo:
+        part = todo.pop()
+        if isinstance(part, And):
+            todo += [part.left, part.right]
+        elif not (isinstance(part, Not) and surely_ended(part.item)):
+            return False
+    return True
+
+
+def _has_end(node: Expr, ended: _Answer) -> bool:
+    match node:
+        case Empty() | Epsilon() | Bytes():
+            return True
+        case Concat(head, tail):
+            return ended(head) and ended(tail)
+        case Alt(options):
+            return False not in [*map(ended, options)]
+        case Repeat(item, _, high):
+            return high is not None and ended(item)
+        case And(left, right):
+            return ended(left) or ended(right)
+        case _:
+            return False
+
+
+def apart_by_bytes(first: Expr, second: Expr) -> bool:
+    """Return True if the bytes of one expression are too few for any string of the other.
+
+    A search for a common string of a format and a pattern can take all fuel: 4 s for a time with a
+    slash.
+
+    >>> from guideway.language.expr import byte_set, literal, repeat
+    >>> apart_by_bytes(repeat(byte_set(b"01:")), literal("1/2"))
+    True
+    """
+    return not (_has_string(first, _bytes(second)) and _has_string(second, _bytes(first)))
+
+
+def _bytes(root: Expr) -> int:
+    """A superset of the bytes of all strings, as 256 bits."""
+    found, seen, todo = 0, {root}, [root]
+    while todo:
+        node = todo.pop()
+        match node:
+            case Bytes(members):
+                found |= members
+            case Concat() | Alt() | And() | Repeat():
+                more = [part for part in parts_of(node) if part not in seen]
+                seen.update(more)
+                todo += more
+            case Empty() | Epsilon():
+                pass
+            case _:
+                return ALL_BYTES
+    return found
+
+
+def _has_string(root: Expr, among: int) -> bool:
+    """Return False if no string has only the bytes `among`; True is no proof."""
+    known: dict[Expr, bool] = {}
+    todo = [root]
+    while todo:
+        node = todo[-1]
+        missing = [part for part in parts_of(node) if part not in known]
+        if missing and not isinstance(node, Not):
+            todo += missing
+        else:
+            known[todo.pop()] = _may(node, known, among)
+    return known[root]
+
+
+def _may(node: Expr, known: dict[Expr, bool], among: int) -> bool:
+    match node:
+        case Bytes(members):
+            return bool(members & among)
+        case Concat(head, tail):
+            return known[head] and known[tail]
+        case And(left, right):
+            return known[left] and known[right]
+        case Alt(options):
+            return any(known[option] for option in options)
+        case Repeat(item, low):
+            return low == 0 or known[item]
+        case _:
+            return not isinstance(node, Empty)

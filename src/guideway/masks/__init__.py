@@ -1,1 +1,0 @@
-"""Token masks: which tokens of a vocabulary a constraint allows next."""

@@ -1,0 +1,246 @@
+"""An n-gram model as a `LanguageModel`.
+
+Its logits are log-probabilities of the tokens with a spelling and of one end id, the least of the
+vocabulary; they sum to 1, and all other ids have −∞. Ids without a spelling (ends, beginnings,
+roles of a chat) are one symbol, the boundary between texts. The cache of a row is its tokens; the
+context is the last order − 1 of them, none from before a boundary.
+
+A row starts with single tokens, moved by the backoffs of the seen contexts; then the tokens seen
+after each context are overwritten, from the shortest context to the longest. Measured on one core
+with 3.3 MB of text (967,000 tokens): training takes 0.8 s at order 3, a row 0.1 ms.
+"""
+
+from collections.abc import Iterable, Sequence
+from itertools import chain
+from pathlib import Path
+from typing import Any, Final, cast, final
+
+import numpy as np
+import torch
+from jaxtyping import Float, Int
+from numpy.typing import NDArray
+from torch import Tensor
+
+from guideway.errors import LimitError, ModelError
+from guideway.models.ngram_tables import Level, Tables, estimate
+from guideway.vocabulary.cache import Record, packed, unpacked
+from guideway.vocabulary.vocabulary import Vocabulary
+
+Context = tuple[int, ...]
+KIND: Final = "n-gram model, format 1"
+MOST: Final = 16  # order; beyond 5 or 6 there is nothing to gain
+
+
+@final
+class NgramModel:
+    """N-grams with interpolated modified Kneser–Ney smoothing.
+
+    Attributes:
+        vocabulary: the tokens as bytes.
+        device: where the rows go; they are made on the CPU.
+        context: None: it reads any length, and looks at the end.
+        order: tokens of the longest n-grams.
+
+    Example:
+        >>> vocabulary = Vocabulary([b"a", b"b", b"<eos>"], eos_ids={2})
+        >>> model = NgramModel.train([[0, 1], [0, 0]], vocabulary, order=2)
+        >>> cache, logits = model.prefill([[2]])  # a text begins
+        >>> [round(p, 3) for p in logits.exp()[0].tolist()]
+        [0.683, 0.133, 0.183]
+    """
+
+    def __init__(
+        self, vocabulary: Vocabulary, tables: Tables, device: str | torch.device = "cpu"
+    ) -> None:
+        """A model with these estimates."""
+        self.vocabulary = vocabulary
+        self.device = torch.device(device)
+        self.context: int | None = None
+        self.order = 1 + len(tables.levels)
+        self._tables = tables
+        self._boundary = _boundary(vocabulary)
+        self._symbols: list[int] = _symbols(vocabulary).tolist()
+
+    @classmethod
+    def train(
+        cls,
+        texts: Iterable[Sequence[int]],
+        vocabulary: Vocabulary,
+        order: int = 3,
+        *,
+        device: str | torch.device = "cpu",
+    ) -> "NgramModel":
+        """Train a model on token sequences.
+
+        An id without a spelling divides a text in two. `order` is the length of the longest
+        n-grams, 1 to 16; `device` is that of the logits.
+        """
+        if not 1 <= order <= MOST:
+            raise LimitError(
+                f"the order is {order}: it must be from 1 to {MOST}", limit="order", given=order
+            )
+        boundary = _boundary(vocabulary)
+        ends = [boundary]
+        whole = np.fromiter(chain(ends, *(chain(text, ends) for text in texts)), np.int64)
+        if whole.min() < 0 or whole.max() >= vocabulary.width:
+            wrong = whole[(whole < 0) | (whole >= vocabulary.width)][0]
+            raise ModelError(f"a text has token {wrong}; ids are from 0 to {vocabulary.width - 1}")
+        symbols = _symbols(vocabulary)
+        stream = symbols[whole]
+        again = (stream[1:] == boundary) & (stream[:-1] == boundary)
+        stream = stream[np.concatenate([[True], ~again])]
+        if len(stream) == 1:
+            raise ModelError("there is no text to train n-grams on: all are empty")
+        return cls(vocabulary, estimate(stream, boundary, _predicted(vocabulary), order), device)
+
+    def prefill(
+        self, prompts: Sequence[Sequence[int]]
+    ) -> tuple[tuple[Context, ...], Float[Tensor, "batch vocabulary"]]:
+        """The prompts, none of them empty, and the log-probabilities after them."""
+        if not all(prompts):
+            raise ModelError("a prompt is empty: the model needs at least one token")
+        cache = tuple(tuple(prompt) for prompt in prompts)
+        return cache, self._rows([self._tail(row) for row in cache])
+
+    def extend(
+        self, cache: tuple[Context, ...], tokens: Int[Tensor, "batch new"]
+    ) -> tuple[tuple[Context, ...], Float[Tensor, "batch new vocabulary"]]:
+        """The longer texts, and the log-probabilities after each of the new tokens."""
+        news = cast("list[list[int]]", tokens.tolist())  # pyright: ignore[reportUnknownMemberType]
+        longer = tuple((*row, *new) for row, new in zip(cache, news, strict=True))
+        begin = 1 - tokens.shape[1]
+        ends = [range(len(row) + begin, len(row) + 1) for row in longer]
+        contexts = [
+            self._tail(row[:end]) for row, own in zip(longer, ends, strict=True) for end in own
+        ]
+        return longer, self._rows(contexts).view(*tokens.shape, -1)
+
+    def select(self, cache: tuple[Context, ...], rows: Sequence[int]) -> tuple[Context, ...]:
+        """The texts of these rows."""
+        return tuple(cache[row] for row in rows)
+
+    crops = True
+
+    def version(self) -> int:
+        """Always the same: its weights do not change."""
+        return 0
+
+    def crop(self, cache: tuple[Context, ...], counts: Sequence[int]) -> tuple[Context, ...]:
+        """The texts without their last tokens."""
+        return tuple(row[: len(row) - n] for row, n in zip(cache, counts, strict=True))
+
+    def append(
+        self, cache: tuple[Context, ...], tokens: Sequence[Sequence[int]], exits: Sequence[int]
+    ) -> tuple[tuple[Context, ...], Float[Tensor, "heads batch vocabulary"]]:
+        """The longer texts, and the log-probabilities after each; there are no exits."""
+        longer = tuple((*row, *new) for row, new in zip(cache, tokens, strict=True))
+        return longer, self._rows([self._tail(row) for row in longer])[None]
+
+    def concat(self, caches: Sequence[tuple[Context, ...]]) -> tuple[Context, ...]:
+        """The texts of all caches."""
+        return tuple(chain.from_iterable(caches))
+
+    def nbytes(self, cache: tuple[Context, ...]) -> int:
+        """Eight bytes for each token."""
+        return sum(8 * len(row) for row in cache)
+
+    def save(self, path: str | Path) -> None:
+        """Write the model into a file, which `open` reads; the vocabulary is not in it."""
+        arrays: dict[str, NDArray[Any]] = {"single": self._tables.single}
+        for size, level in enumerate(self._tables.levels, 2):
+            arrays[f"starts{size}"] = level.starts
+            arrays[f"tokens{size}"] = level.tokens
+            arrays[f"values{size}"] = level.values
+            arrays[f"backoffs{size}"] = level.backoffs
+        facts = {
+            "kind": KIND,
+            "order": self.order,
+            "vocabulary": self.vocabulary.fingerprint,
+        }
+        Path(path).write_bytes(packed(Record(facts, arrays)))
+
+    @classmethod
+    def open(
+        cls, path: str | Path, vocabulary: Vocabulary, *, device: str | torch.device = "cpu"
+    ) -> "NgramModel":
+        """Load a model that `save` wrote, for the vocabulary that it was trained with."""
+        try:
+            record = unpacked(Path(path).read_bytes())
+        except OSError as error:
+            raise ModelError(f"the n-gram model {str(path)!r} cannot be read: {error}") from None
+        if record is None or record.facts.get("kind") != KIND:
+            raise ModelError(f"{str(path)!r} is not a complete n-gram file of this version")
+        if record.facts["vocabulary"] != vocabulary.fingerprint:
+            raise ModelError(
+                f"the n-gram model {str(path)!r} was trained with another vocabulary than this "
+                f"one of {vocabulary.width} ids"
+            )
+        arrays = record.arrays
+        levels = tuple(
+            Level(*(arrays[f"{name}{size}"] for name in ("starts", "tokens", "values", "backoffs")))
+            for size in range(2, record.facts["order"] + 1)
+        )
+        return cls(vocabulary, Tables(arrays["single"], levels), device)
+
+    def _tail(self, tokens: Sequence[int]) -> Context:
+        """Context after these tokens: the last ones from the last boundary on."""
+        if self.order == 1:
+            return ()
+        tail = [self._symbols[token] for token in tokens[1 - self.order :]]
+        last = next((n for n in reversed(range(len(tail))) if tail[n] == self._boundary), 0)
+        return tuple(tail[last:])
+
+    def _rows(self, contexts: Sequence[Context]) -> Float[Tensor, "rows vocabulary"]:
+        rows = np.empty((len(contexts), self.vocabulary.width), np.float32)
+        for row, context in zip(rows, contexts, strict=True):
+            self._fill(row, context)
+        made: Tensor = torch.as_tensor(rows)
+        return made.to(self.device)
+
+    def _fill(self, row: NDArray[np.float32], context: Context) -> None:
+        """The log-probabilities after a context, written into `row`."""
+        seen: list[tuple[Level, int]] = []
+        for level, length in zip(self._tables.levels, range(1, len(context) + 1), strict=False):
+            place = self._place(context[len(context) - length :])
+            if place is None:
+                break
+            seen.append((level, place))
+        moved = [float(level.backoffs[place]) for level, place in seen]
+        np.add(self._tables.single, np.float32(sum(moved)), out=row)
+        for count, (level, place) in enumerate(seen, 1):
+            piece = slice(level.starts[place], level.starts[place + 1])
+            row[level.tokens[piece]] = level.values[piece] + np.float32(sum(moved[count:]))
+
+    def _place(self, context: Context) -> int | None:
+        """The place of a context among the n-grams of its length, None if it was never seen."""
+        place = context[0]
+        for level, token in zip(self._tables.levels, context[1:], strict=False):
+            first, last = level.starts[place], level.starts[place + 1]
+            place = int(first + level.tokens[first:last].searchsorted(token))
+            if place == last or level.tokens[place] != token:
+                return None
+        return place
+
+
+def _boundary(vocabulary: Vocabulary) -> int:
+    """The id that ends a text."""
+    if not vocabulary.eos_ids:
+        raise ModelError("an n-gram model needs a vocabulary with an end id")
+    return min(vocabulary.eos_ids)
+
+
+def _spelled(vocabulary: Vocabulary) -> NDArray[np.bool_]:
+    spelled = np.zeros(vocabulary.width, np.bool_)
+    spelled[: len(vocabulary.tokens)] = [bool(token) for token in vocabulary.tokens]
+    return spelled
+
+
+def _symbols(vocabulary: Vocabulary) -> NDArray[np.int64]:
+    """For each id itself, or the boundary if it spells nothing."""
+    return np.where(_spelled(vocabulary), np.arange(vocabulary.width), _boundary(vocabulary))
+
+
+def _predicted(vocabulary: Vocabulary) -> NDArray[np.bool_]:
+    predicted = _spelled(vocabulary)
+    predicted[_boundary(vocabulary)] = True
+    return predicted

@@ -1,0 +1,1 @@
+"""Python types as JSON Schemas of the JSON that pydantic reads."""

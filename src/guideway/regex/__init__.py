@@ -1,0 +1,1 @@
+"""Regular expressions: parser, Unicode, lookaround, expressions."""

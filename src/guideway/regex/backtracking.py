@@ -1,0 +1,344 @@
+r"""Languages of the matches that `re.match` prefers: leftmost alternatives, greedy or lazy counts.
+
+For every text t = w·u, `re.match(pattern, t)` ends after w exactly if some Exit has w in `text` and
+u in `after`; it matches at all exactly if t is in `begins`. All are regular, and mostly there is
+one exit: for `[^\W\d]\w*` names not followed by \w, for `if|if else` only `if`. The automaton keeps
+all ways of backtracking in order (`preferred_machine`); after an exit, the preferred ways must not
+match. Conditions on text before the match (^, \b at the start, `(?<!a)`) are refused.
+"""
+
+import operator
+from collections.abc import Hashable, Sequence
+from dataclasses import dataclass, field, replace
+from functools import lru_cache
+from typing import Final, final
+
+from guideway.language.equations import Automaton, Equations, Spell, smallest, texts_by_mark
+from guideway.language.expr import (
+    ANYTHING,
+    EMPTY,
+    EPSILON,
+    alt,
+    both,
+    byte_set,
+    complement,
+    concat,
+    either,
+)
+from guideway.language.fuel import spend
+from guideway.language.nodes import Expr
+from guideway.language.special_tokens import MARKS
+from guideway.language.utf8 import CodePoints, character, intersection
+from guideway.language.values import by_value
+from guideway.regex.backtracking_automaton import (
+    ALL,
+    NONE,
+    Languages,
+    Place,
+    Watch,
+    Watches,
+    explored,
+)
+from guideway.regex.backtracking_program import Ahead, Behind, Guard, program
+from guideway.regex.lowering import lower_regex
+from guideway.regex.tree import (
+    Alternation,
+    Anchor,
+    Back,
+    Boundary,
+    Class,
+    Dot,
+    Group,
+    Look,
+    Node,
+    Pattern,
+    Repeat,
+    Shorthand,
+    Text,
+    nodes_of,
+)
+from guideway.regex.tree import Sequence as Parts
+from guideway.regex.unicode import leaf_points, literal_points, word_points
+
+MANY_WORDS: Final = 32
+MOST_SOLVED: Final = 64  # states: larger automata keep the pattern's own form where it is right
+
+
+@final
+@by_value
+class Exit:
+    """Texts that are preferred where what follows is in `after`."""
+
+    text: Expr
+    after: Expr
+
+
+def exits(pattern: Pattern, marks: bool = False, solid: bool = False) -> tuple[Exit, ...]:
+    """The texts that `re.match` may prefer, each with the language of what has to follow it.
+
+    `marks`: special tokens may follow, which no pattern matches. `solid`: empty matches do not
+    count, and backtracking goes on after them. Raises UnsupportedError or LimitError.
+    """
+    return _preferences(_Key(pattern.text, _modes(pattern), marks, solid, pattern))[0]
+
+
+def begins(pattern: Pattern, marks: bool = False, solid: bool = False) -> Expr:
+    """The texts that begin with a match; errors as in `exits`."""
+    return _preferences(_Key(pattern.text, _modes(pattern), marks, solid, pattern))[1]
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class _Key:
+    """A pattern, compared by text and flags: comparing trees would recurse."""
+
+    text: str
+    modes: tuple[Hashable, ...]
+    marks: bool
+    solid: bool
+    pattern: Pattern = field(compare=False)
+
+
+def _modes(pattern: Pattern) -> tuple[Hashable, ...]:
+    found: list[Hashable] = []
+    for node in nodes_of(pattern.body):
+        if isinstance(node, Text | Class | Shorthand | Dot | Boundary | Back):
+            found.append(node.mode)
+        elif isinstance(node, Anchor):
+            found.append(node.kind)
+    return tuple(found)
+
+
+@lru_cache(maxsize=1024)
+def _preferences(key: _Key) -> tuple[tuple[Exit, ...], Expr]:
+    """The exits of a pattern, and the texts that begin with a match."""
+    if not key.solid and (_is_plain(key.pattern.body) or _ends_once(key.pattern.body)):
+        text = lower_regex(key.pattern)
+        return () if text is EMPTY else (Exit(text, ANYTHING),), concat(text, ANYTHING)
+    words = _words(key.pattern.body)
+    if words is not None:
+        return _of_words([word for word in words if word or not key.solid])
+    return _unlike(key) or _Reader(key.pattern, key.marks, key.solid).read()
+
+
+def _words(root: Node) -> list[str] | None:
+    """The words of an alternation of many words, in order, else None."""
+    while isinstance(root, Group):
+        root = root.item
+    if not isinstance(root, Alternation) or len(root.options) < MANY_WORDS:
+        return None
+    words = [each.text for each in root.options if isinstance(each, Text) and _is_spelled_so(each)]
+    return list(dict.fromkeys(words)) if len(words) == len(root.options) else None
+
+
+def _is_spelled_so(node: Text) -> bool:
+    return not node.mode.ignore_case and not any("\ud800" <= char <= "\udfff" for char in node.text)
+
+
+def _of_words(words: Sequence[str]) -> tuple[tuple[Exit, ...], Expr]:
+    """Preferences of an alternation of words: one is taken if no earlier one matches there."""
+    order = {word: place for place, word in enumerate(words)}
+    longer: dict[str, list[str]] = {}  # by word, the rests of those preferred to it
+    cut: set[str] = set()
+    for place, word in enumerate(words):
+        spend(len(word))
+        for size in range(1, len(word)):
+            before = order.get(word[:size])
+            if before is not None and before < place:
+                cut.add(word)
+            elif before is not None:
+                longer.setdefault(word[:size], []).append(word[size:])
+    ends: dict[frozenset[str], list[bytes]] = {}
+    for word in words:
+        if word not in cut:
+            ends.setdefault(frozenset(longer.get(word, ())), []).append(word.encode())
+    exits = [
+        Exit(either(texts), complement(concat(either(rest.encode() for rest in rests), ANYTHING)))
+        for rests, texts in ends.items()
+    ]
+    return tuple(exits), concat(either(word.encode() for word in words), ANYTHING)
+
+
+def _unlike(key: _Key) -> tuple[tuple[Exit, ...], Expr] | None:
+    r"""Preferences of patterns like `(?!(?:if|else)(?!\w))[a-z_]\w*`, else None.
+
+    Words and names consist of characters that may not follow them, so a word matches where a name
+    does only if it is the whole name. The automaton of 100 keywords would take 0.3 s.
+    """
+    items = _items(key.pattern.body)
+    look = items[0] if items else None
+    if not isinstance(look, Look) or not look.ahead or not look.negated:
+        return None
+    inside, rest = _items(look.item), Parts(tuple(items[1:]), key.pattern.body.place)
+    behind, words = _barred(inside), Parts(tuple(inside[:-1]), look.place)
+    if behind is None or not (_is_made_of(words, behind) and _is_made_of(rest, behind)):
+        return None
+    after = complement(concat(character(behind), ANYTHING))
+    word, others = lower_regex(Pattern(key.text, words)), Pattern(key.text, rest)
+    exits, begun = _preferences(replace(key, modes=(key.modes, "rest"), pattern=others))
+    if word.nullable or any(each.after is not after for each in exits):
+        return None
+    taken = ((both(each.text, complement(word)), each.after) for each in exits)
+    found = tuple(Exit(text, after) for text, after in taken if text is not EMPTY)
+    return found, both(begun, complement(concat(word, after)))
+
+
+def _items(node: Node) -> Sequence[Node]:
+    """The items of a sequence."""
+    while isinstance(node, Group):
+        node = node.item
+    return node.items if isinstance(node, Parts) else (node,)
+
+
+def _barred(items: Sequence[Node]) -> CodePoints | None:
+    """The characters that the last item does not allow to follow."""
+    last = items[-1] if items else None
+    if isinstance(last, Boundary) and not last.negated:
+        return word_points(last.mode)  # the other items end with word characters
+    if isinstance(last, Look) and last.ahead and last.negated:
+        (item, *more) = _items(last.item) or (last,)
+        if isinstance(item, Class | Shorthand) and not more:
+            return leaf_points(item)
+    return None
+
+
+def _is_made_of(root: Node, characters: CodePoints) -> bool:
+    """Return True if the texts have only these characters, without lookaround."""
+    sets = _character_sets(root)
+    return sets is not None and all(intersection(each, characters) == each for each in sets)
+
+
+def _ends_once(root: Node) -> bool:
+    """Return True if the last character occurs nowhere else: no match is a prefix of another.
+
+    The automaton of `(a|b)*a(a|b){20}c` would have 2^20 states.
+    """
+    *before, last = _items(root) or (root,)
+    if not isinstance(last, Class | Shorthand) and not (
+        isinstance(last, Text) and len(last.text) == 1
+    ):
+        return False
+    sets, ends = _character_sets(Parts(tuple(before), root.place)), _character_sets(last) or []
+    return sets is not None and not any(intersection(each, end) for each in sets for end in ends)
+
+
+def _character_sets(root: Node) -> list[CodePoints] | None:
+    """The sets of characters of a part; None if it has lookaround."""
+    found = list[CodePoints]()
+    for node in nodes_of(root):
+        match node:
+            case Text(text, mode):
+                found += [literal_points(char, mode) for char in {*text}]
+            case Class() | Shorthand() | Dot():
+                found.append(leaf_points(node))
+            case Look() | Anchor() | Boundary() | Back():
+                return None
+            case _:
+                pass
+    return found
+
+
+def _is_plain(root: Node) -> bool:
+    """Return True if there is no choice: a fixed number of characters, each of one set."""
+    return all(
+        isinstance(node, Text | Class | Shorthand | Dot | Group | Parts)
+        or (isinstance(node, Repeat) and node.low == node.high)
+        for node in nodes_of(root)
+    )
+
+
+@final
+class _Reader:
+    """The automata of one pattern."""
+
+    def __init__(self, pattern: Pattern, marks: bool, solid: bool) -> None:
+        self._pattern, self._program, self._solid = pattern, program(pattern, marks), solid
+        self._marks = 1 << len(self._program.atoms) - 1 if marks else 0
+        self._watches = Watches(self._program)
+        self._machine = self._watches.machine
+        self._languages = self._machine.languages
+        self._characters: dict[int, Expr] = {}
+
+    def read(self) -> tuple[tuple[Exit, ...], Expr]:
+        """The exits, and the texts that begin with a match."""
+        start = self._machine.start(self._program.start, self._machine.pasts, solid=self._solid)
+        places, rows = explored([start], self._machine.row)
+        begins = self._watches.begun(self._program.start, self._machine.pasts, solid=self._solid)
+        afters = self._afters(places)
+        texts, _ = smallest(Automaton(rows, afters))
+        told = _Told(self._languages, self._spelled)
+        followed = [after for after in dict.fromkeys(afters) if after != NONE]
+        if len(texts.rows) > MOST_SOLVED and len(followed) == 1 and self._takes_all():
+            return (Exit(self._whole(), told.expr(followed[0])),), told.expr(begins)
+        found = texts_by_mark(texts, frozenset(followed), self._spelled)
+        exits = tuple(Exit(found[after], told.expr(after)) for after in followed)
+        return exits, told.expr(begins)
+
+    def _whole(self) -> Expr:
+        """The texts that match as a whole."""
+        text = lower_regex(self._pattern)
+        return both(text, complement(EPSILON)) if self._solid else text
+
+    def _takes_all(self) -> bool:
+        """Return True if every text that matches as a whole is preferred somewhere."""
+        looks = any(isinstance(step, Ahead | Guard | Behind) for step in self._program.steps)
+        return not self._machine.cuts and not looks and not self._pattern.backs
+
+    def _afters(self, places: Sequence[Place]) -> Sequence[int]:
+        """For each place, the language that may follow if the preferred match ends there."""
+        watches = dict.fromkeys(each for place in places for each in _watches(place))
+        found = dict(zip(watches, self._watches.unmatched([*watches]), strict=True))
+        afters: list[int] = []
+        for place in places:
+            after = NONE
+            for watch in _watches(place):
+                after = self._languages.either(after, found[watch])
+            afters.append(after)
+        return afters
+
+    def _spelled(self, atoms: int) -> Expr:
+        found = self._characters.get(atoms)
+        if found is None:
+            found = character(self._program.characters(atoms))
+            if atoms & self._marks:
+                found = alt(found, byte_set(MARKS))
+            self._characters[atoms] = found
+        return found
+
+
+def _watches(place: Place) -> Sequence[Watch]:
+    """For each match that ends at a place, the ways preferred to it."""
+    return [
+        Watch(place.threads[:count], place.history if count else (), guard)
+        for count, guard in place.ends
+    ]
+
+
+@final
+class _Told:
+    """Expressions of languages over atoms, as the texts that follow.
+
+    Uses the complement if that is simpler: "no a follows" instead of "nothing, or not a and then
+    anything".
+    """
+
+    def __init__(self, languages: Languages, spell: Spell) -> None:
+        rows, ends = languages.rows, languages.ends
+        automaton = Automaton(rows, ends)
+        self._rows, self._ends = rows, ends
+        self._texts = Equations(automaton, bool, spell, ANYTHING)
+        self._others = Equations(automaton, operator.not_, spell, ANYTHING)
+
+    def expr(self, language: int) -> Expr:
+        if self._ends[language] and self._gets_free(language):
+            return complement(self._others.texts_from(language))
+        return self._texts.texts_from(language)
+
+    def _gets_free(self, language: int) -> bool:
+        """Return True if some text may be followed by anything."""
+        seen, todo = {language}, [language]
+        while todo:
+            targets = set(self._rows[todo.pop()])
+            todo += targets - seen
+            seen |= targets
+        return ALL in seen

@@ -1,0 +1,391 @@
+"""A regular expression as the program of a backtracking matcher."""
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Final, TypeAlias, assert_never, final
+
+from guideway.errors import LimitError, UnsupportedError
+from guideway.language.expr import (
+    ANYTHING,
+    EMPTY,
+    EPSILON,
+    alt,
+    byte_set,
+    complement,
+    concat,
+    repeat,
+)
+from guideway.language.fuel import spend
+from guideway.language.nodes import Expr
+from guideway.language.regular import derivative
+from guideway.language.utf8 import SCALARS, CodePoints, points, union
+from guideway.regex.finite import written_out
+from guideway.regex.tree import (
+    Alternation,
+    Anchor,
+    Boundary,
+    Class,
+    Dot,
+    Group,
+    Look,
+    Node,
+    Pattern,
+    Repeat,
+    Shorthand,
+    Text,
+    children,
+    folded,
+    nodes_of,
+)
+from guideway.regex.tree import Sequence as Parts
+from guideway.regex.unicode import leaf_points, literal_points, word_points
+from guideway.sources.values import describe_place
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class Read:
+    """Read one of these atoms."""
+
+    atoms: int
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class Row:
+    """Match the items in order."""
+
+    items: tuple[int, ...]
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class Choice:
+    """Match one of the options, in order of preference."""
+
+    options: tuple[int, ...]
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class Count:
+    """Match the item `low` to `high` times (None: any number)."""
+
+    item: int
+    low: int
+    high: int | None
+    lazy: bool
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class Ahead:
+    """Match nothing, if what follows begins with the item, or does not."""
+
+    item: int
+    negated: bool
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class Guard:
+    """Match nothing, if all that follows is in this language."""
+
+    rest: Expr
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class Behind:
+    """Match nothing, if the text before is in this past, or is not; `place` is for errors."""
+
+    past: int
+    negated: bool
+    place: int
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class Past:
+    """Languages of the text read before; `perhaps` allows unknown text before the start."""
+
+    surely: Expr
+    perhaps: Expr
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class Seen:
+    """Texts that end in a match of a step; the step may refer to earlier pasts."""
+
+    step: int
+
+
+Silent: TypeAlias = Row | Choice | Count | Ahead | Guard | Behind
+Step: TypeAlias = Read | Silent
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class Program:
+    """The steps of a pattern.
+
+    `atoms` are the characters of each atom, `start` the step of the whole pattern, `pasts` the
+    languages of lookbehinds, `sets` the character sets of the pattern by atoms.
+    """
+
+    text: str
+    atoms: tuple[CodePoints, ...]
+    steps: tuple[Step, ...]
+    start: int
+    pasts: tuple[Past | Seen, ...]
+    sets: Mapping[int, CodePoints]
+
+    def characters(self, atoms: int) -> CodePoints:
+        """The characters of a set of atoms."""
+        found = self.sets.get(atoms)
+        if found is None:
+            return union(*(each for n, each in enumerate(self.atoms) if atoms >> n & 1))
+        return found
+
+
+MOST_ATOMS: Final = 256
+MOST_NESTED: Final = 12
+_NEWLINE: Final = points([0x0A])
+
+
+def program(pattern: Pattern, marks: bool = False) -> Program:
+    """The steps of `pattern`, which any text may precede.
+
+    With `marks` the last atom is for what is no character. Raises UnsupportedError (some back
+    references and lookarounds) or LimitError.
+    """
+    compiler = _Compiler(pattern, marks, begun=False)
+    return compiler.program(compiler.body())
+
+
+def whole_program(pattern: Pattern, search: bool) -> Program:
+    """The steps of `pattern` for a text from beginning to end, or to `search` it."""
+    compiler = _Compiler(pattern, marks=False, begun=True)
+    return compiler.program(compiler.whole(search))
+
+
+@final
+class _Compiler:
+    def __init__(self, pattern: Pattern, marks: bool, begun: bool) -> None:
+        self._pattern, self._begun = pattern, begun
+        self._body = pattern.body
+        if pattern.backs:
+            self._body = written_out(pattern.body, self._refuse_reference, free=True)
+        self._nodes = nodes_of(self._body)
+        self._atoms, self._bits = _apart(_sets(self._nodes), pattern.text, marks)
+        self._steps: list[Step] = []
+        self._pasts: dict[Past | Seen, int] = {}
+
+    def body(self) -> int:
+        """The step of the pattern."""
+        numbers: dict[int, int] = {}  # steps by id of node
+        depths: dict[int, int] = {}
+        for node in reversed(self._nodes):
+            depths[id(node)] = self._depth(node, [depths[id(n)] for n in children(node)])
+            numbers[id(node)] = self._node(node, [numbers[id(n)] for n in children(node)])
+        return numbers[id(self._body)]
+
+    def whole(self, search: bool) -> int:
+        """The step of the pattern up to the end of the text, or after any text."""
+        body = self.body()
+        items = [self._anything(), body] if search else [body, self._step(Guard(EPSILON))]
+        return self._row(items)
+
+    def program(self, start: int) -> Program:
+        steps, pasts = tuple(self._steps), tuple(self._pasts)
+        sets = {bits: each for each, bits in self._bits.items()}
+        return Program(self._pattern.text, self._atoms, steps, start, pasts, sets)
+
+    def _node(self, node: Node, parts: list[int]) -> int:  # noqa: PLR0911  one arm for each node
+        match node:
+            case Anchor():
+                return self._anchor(node)
+            case Boundary():
+                return self._boundary(node)
+            case Look(item, ahead, negated, place):
+                if ahead:
+                    return self._step(Ahead(parts[0], negated))
+                return self._behind(self._past(item, parts[0]), negated, place)
+            case Repeat(_, low, high, lazy):
+                return self._step(Count(parts[0], low, high, lazy))
+            case Parts():
+                return self._row(parts)
+            case Alternation():
+                return self._step(Choice(tuple(parts)))
+            case Group():
+                return parts[0]
+            case _:
+                return self._row([self._step(Read(self._bits[each])) for each in _sets([node])])
+
+    def _depth(self, node: Node, below: Sequence[int]) -> int:
+        """The nesting depth of lookaround in a part."""
+        depth = max(below, default=0) + isinstance(node, Look)
+        if depth > MOST_NESTED:
+            raise self._refused(
+                f"lookaround nested more than {MOST_NESTED} deep", "lookaround", node
+            )
+        return depth
+
+    def _step(self, step: Step) -> int:
+        spend(1)
+        self._steps.append(step)
+        return len(self._steps) - 1
+
+    def _row(self, items: Sequence[int]) -> int:
+        return items[0] if len(items) == 1 else self._step(Row(tuple(items)))
+
+    def _anchor(self, node: Anchor) -> int:
+        newline = byte_set(self._bits[_NEWLINE])
+        match node.kind:
+            case "text start":
+                return self._behind(self._begins(Past(EMPTY, EPSILON)), False, node.place)
+            case "line start":
+                return self._behind(self._begins(self._ended(newline)), False, node.place)
+            case "text end":
+                return self._step(Guard(EPSILON))
+            case "line end":
+                return self._step(Guard(alt(EPSILON, concat(newline, ANYTHING))))
+            case "last line end":
+                return self._step(Guard(alt(EPSILON, newline)))
+            case _:
+                assert_never(node.kind)
+
+    def _boundary(self, node: Boundary) -> int:
+        word = byte_set(self._bits[word_points(node.mode)])
+        past, before = self._ended(word), concat(word, ANYTHING)
+        after_word, after_other = (
+            self._row(
+                [
+                    self._behind(past, negated, node.place),
+                    self._step(Guard(before if negated != node.negated else complement(before))),
+                ]
+            )
+            for negated in (False, True)
+        )
+        found = self._step(Choice((after_word, after_other)))
+        if not self._begun or not node.negated or node.mode.dialect == "ecma":
+            return found
+        some = complement(EPSILON)  # \\B never matches in the empty text before Python 3.14
+        behind = self._behind(Past(some, some), False, node.place)
+        return self._row([self._step(Choice((behind, self._step(Guard(some))))), found])
+
+    def _behind(self, past: Past | Seen, negated: bool, place: int) -> int:
+        if self._begun and isinstance(past, Past):
+            past = Past(past.surely, past.surely)
+        number = self._pasts.setdefault(past, len(self._pasts))
+        return self._step(Behind(number, negated, place))
+
+    def _begins(self, past: Past) -> Past:
+        """Add the beginning of the text, if that is known."""
+        return Past(alt(EPSILON, past.surely), past.perhaps) if self._begun else past
+
+    def _past(self, item: Node, step: int) -> Past | Seen:
+        if self._begun and any(isinstance(n, Look | Anchor | Boundary) for n in nodes_of(item)):
+            return Seen(self._row([self._anything(), step]))
+        return self._ended(self._language(item))
+
+    def _anything(self) -> int:
+        """The step that reads any text."""
+        any_atom = self._step(Read((1 << len(self._atoms)) - 1))
+        return self._step(Count(any_atom, 0, None, lazy=True))
+
+    def _ended(self, texts: Expr) -> Past:
+        """Past that ends in one of the texts, all of one length; `perhaps` adds their suffixes."""
+        endings = {texts: None}
+        todo = [texts]
+        for text in todo:  # grows while we go
+            for atom in range(len(self._atoms)):
+                after = derivative(text, atom)
+                if after not in endings:
+                    endings[after] = None
+                    todo.append(after)
+        ended = concat(ANYTHING, texts)
+        return Past(ended, alt(ended, *endings))
+
+    def _language(self, root: Node) -> Expr:
+        """The texts of a part without lookaround, over atoms."""
+        return folded(root, self._texts)
+
+    def _texts(self, node: Node, parts: list[Expr]) -> Expr:
+        match node:
+            case Text() | Class() | Shorthand() | Dot():
+                return concat(*(byte_set(self._bits[each]) for each in _sets([node])))
+            case Repeat(_, low, high):
+                return repeat(parts[0], low, high)
+            case Parts():
+                return concat(*parts)
+            case Alternation():
+                return alt(*parts)
+            case Group():
+                return parts[0]
+            case _:
+                raise self._refused("lookaround in a lookbehind", "lookaround", node)
+
+    def _refuse_reference(self, what: str, node: Node) -> UnsupportedError:
+        return self._refused(what, "backreference", node)
+
+    def _refused(self, what: str, feature: str, node: Node) -> UnsupportedError:
+        text = self._pattern.text
+        where = "here" if self._begun else "in a terminal"
+        return UnsupportedError(
+            f"{what} is not supported {where}; write the pattern without it",
+            feature=feature,
+            place=describe_place(text, node.place),
+            text=text,
+            position=node.place,
+        )
+
+
+def _sets(nodes: Iterable[Node]) -> Iterator[CodePoints]:
+    """The sets of characters in a pattern."""
+    for node in nodes:
+        match node:
+            case Text(text, mode):
+                yield from (literal_points(char, mode) for char in text)
+            case Class() | Shorthand() | Dot():
+                yield leaf_points(node)
+            case Anchor():
+                yield _NEWLINE
+            case Boundary(_, mode):
+                yield word_points(mode)
+            case _:
+                pass
+
+
+def _apart(
+    sets: Iterable[CodePoints], text: str, marks: bool
+) -> tuple[tuple[CodePoints, ...], Mapping[CodePoints, int]]:
+    """The atoms of some sets of characters, and each set as bits of atoms."""
+    numbered = {each: number for number, each in enumerate(dict.fromkeys([SCALARS, *sets]))}
+    turns = sorted(
+        (place, number)
+        for each, number in numbered.items()
+        for low, high in each
+        for place in (low, high + 1)
+    )
+    spend(len(turns))
+    alike: dict[int, list[tuple[int, int]]] = {}
+    inside, begin = 0, 0
+    for place, number in turns:
+        if inside & 1 and place > begin:
+            alike.setdefault(inside, []).append((begin, place - 1))
+        inside, begin = inside ^ 1 << number, place
+    if len(alike) + marks > MOST_ATOMS:
+        raise LimitError(
+            f"a pattern has {len(alike)} different sets of characters; at most {MOST_ATOMS} are "
+            f"allowed: {text:.60}",
+            limit="sets of characters",
+            given=MOST_ATOMS,
+            needed=len(alike),
+        )
+    bits = {
+        each: sum(1 << atom for atom, kinds in enumerate(alike) if kinds >> number & 1)
+        for each, number in numbered.items()
+    }
+    return tuple(map(tuple, [*alike.values(), *[()] * marks])), bits

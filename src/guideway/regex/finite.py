@@ -1,0 +1,196 @@
+"""Finite sets of strings, and back-references expanded over them."""
+
+from collections.abc import Callable
+from dataclasses import replace
+from itertools import pairwise, product
+from typing import TypeAlias
+
+from guideway.errors import GuidewayError
+from guideway.language.fuel import spend
+from guideway.language.utf8 import SCALARS, CodePoints, intersection
+from guideway.regex.tree import (
+    Alternation,
+    Back,
+    Class,
+    Dot,
+    Group,
+    Look,
+    Mode,
+    Node,
+    Repeat,
+    Sequence,
+    Shorthand,
+    Text,
+    children,
+    folded,
+    nodes_of,
+)
+from guideway.regex.unicode import leaf_points, literal_points, members
+
+
+def finite_texts(root: Node, most: int) -> list[str] | None:
+    """All strings of `root`; None if they are more than `most` or depend on their context."""
+
+    def few(node: Node, parts: list[list[str] | None]) -> list[str] | None:
+        known = [part for part in parts if part is not None]
+        found = _texts(node, known, most) if len(known) == len(parts) else None
+        return None if found is None or len(found) > most else found
+
+    return folded(root, few)
+
+
+def _texts(  # noqa: PLR0911  one arm for each node
+    node: Node, parts: list[list[str]], most: int
+) -> list[str] | None:
+    match node:
+        case Text(text, mode):
+            sets = [literal_points(char, mode) if mode.ignore_case else char for char in text]
+            return _rows([[c] if isinstance(c, str) else _characters(c, most) for c in sets], most)
+        case Class() | Shorthand() | Dot():
+            return _characters(leaf_points(node), most)
+        case Group():
+            return parts[0]
+        case Alternation():
+            return sorted({text for part in parts for text in part})
+        case Repeat(_, low, high):
+            if high is None or high > most:
+                return None
+            rounds = [_rows(parts * count, most) for count in range(low, high + 1)]
+            some = [text for texts in rounds if texts is not None for text in texts]
+            return None if None in rounds else sorted(set(some))
+        case Sequence():
+            return _rows(parts, most)
+        case _:
+            return None
+
+
+def _characters(ranges: CodePoints, most: int) -> list[str] | None:
+    scalars = intersection(ranges, SCALARS)
+    if sum(high - low + 1 for low, high in scalars) > most:
+        return None
+    return [chr(code) for code in members(scalars)]
+
+
+def _rows(parts: "list[list[str]] | list[list[str] | None]", most: int) -> list[str] | None:
+    found = [""]
+    for part in parts:
+        if part is None or len(found) * len(part) > most:
+            return None
+        found = [text + more for text, more in product(found, part)]
+    return sorted(set(found))
+
+
+MOST_TEXTS = 256
+MOST_PARTS = 50_000
+
+Refuse: TypeAlias = Callable[[str, Node], GuidewayError]
+
+
+def written_out(root: Node, refuse: Refuse, *, free: bool = False) -> Node:
+    """Replace references by the texts of their groups, outermost groups first.
+
+    `free` refuses a group if one of its texts is a prefix of another, as then their order matters.
+    `refuse` makes the error for a reference that cannot be replaced.
+    """
+    while True:
+        back = next((node for node in nodes_of(root) if isinstance(node, Back)), None)
+        if back is None:
+            return root
+        root = _without(root, back, refuse, free)
+
+
+def _without(root: Node, back: Back, refuse: Refuse, free: bool) -> Node:
+    number = back.number
+    paths = paths_to(root, number)
+    scopes = {id(inside[0]): inside for inside in map(_scope, paths)}
+    outside = nodes_of(root, stop=frozenset(scopes))
+    if not paths or any(isinstance(node, Back) and node.number == number for node in outside):
+        raise refuse(
+            "a reference to a group that may be left out, repeated or inside another", back
+        )
+    if any(
+        isinstance(n, Back) and n.number == number and n.mode.ignore_case for n in nodes_of(root)
+    ):
+        raise refuse("a reference that ignores case", back)
+    written: dict[int, Node] = {}
+    parts = 0
+    for path in scopes.values():
+        texts = finite_texts(children(path[-1])[0], MOST_TEXTS)
+        if texts is None:
+            raise refuse(f"a reference to a group of more than {MOST_TEXTS} texts", back)
+        if free and any(map(str.startswith, texts[1:], texts)):
+            raise refuse("a reference to a group of which one text begins another", back)
+        before, after = _beside(path)
+        parts += len(texts) * (1 + len(nodes_of(after)))
+        if parts > MOST_PARTS:
+            raise refuse(f"references that take more than {MOST_PARTS} parts to write out", back)
+        place = path[0].place
+        options = tuple(
+            Sequence(tuple(_substituted(each, number, text) for each in (path[-1], after)), place)
+            for text in texts
+        )
+        choice = Group(Alternation(options, place), 0, "", place)
+        written[id(path[0])] = Group(Sequence((*before, choice), place), 0, "", place)
+    spend(parts)
+    return mapped(root, lambda node: written.get(id(node), node))
+
+
+def _scope(path: list[Node]) -> list[Node]:
+    """The end of a path from the outermost part that always matches the last node exactly once."""
+    top = len(path) - 1
+    while top and isinstance(path[top - 1], Sequence | Group):
+        top -= 1
+    return path[top:]
+
+
+def _beside(path: list[Node]) -> tuple[list[Node], Node]:
+    """Items before and after the last node of a path, inside the first node."""
+    before, after = list[Node](), list[Node]()
+    for node, inner in pairwise(path):
+        items = children(node)
+        place = next(index for index, item in enumerate(items) if item is inner)
+        before += items[:place]
+        after[:0] = items[place + 1 :]
+    return before, Sequence(tuple(after), path[-1].place)
+
+
+def _substituted(scope: Node, number: int, text: str) -> Node:
+    def change(node: Node) -> Node:
+        if isinstance(node, Back | Group) and node.number == number:
+            return Text(text, Mode(), node.place) if text else Sequence((), node.place)
+        return node
+
+    return mapped(scope, change)
+
+
+def mapped(root: Node, change: Callable[[Node], Node]) -> Node:
+    """Change nodes from the root down, without entering changed ones."""
+    return folded(
+        root,
+        lambda node, parts: _rebuilt(node, parts) if parts else change(node),
+        lambda node: children(node) if change(node) is node else (),
+    )
+
+
+def _rebuilt(node: Node, parts: list[Node]) -> Node:
+    if all(new is old for new, old in zip(parts, children(node), strict=True)):
+        return node
+    if isinstance(node, Sequence):
+        return replace(node, items=tuple(parts))
+    if isinstance(node, Alternation):
+        return replace(node, options=tuple(parts))
+    return replace(node, item=parts[0]) if isinstance(node, Group | Repeat | Look) else node
+
+
+def paths_to(root: Node, number: int) -> list[list[Node]]:
+    """Paths from the root to each group with this number."""
+    found: list[list[Node]] = []
+    path: list[Node] = []
+    todo: list[tuple[int, Node]] = [(0, root)]
+    while todo:
+        depth, node = todo.pop()
+        path[depth:] = [node]
+        if isinstance(node, Group) and node.number == number:
+            found.append(path[: depth + 1])
+        todo += [(depth + 1, child) for child in children(node)]
+    return found

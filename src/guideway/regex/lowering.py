@@ -1,0 +1,263 @@
+"""Regular expressions to expressions, for full matches and for searches."""
+
+from collections.abc import Callable
+from dataclasses import replace
+from functools import cached_property, lru_cache, partial
+from itertools import takewhile
+from typing import assert_never
+
+from guideway.errors import GuidewayError, UnsupportedError
+from guideway.language.expr import (
+    EMPTY,
+    EPSILON,
+    all_of,
+    alt,
+    complement,
+    concat,
+    either,
+    literal,
+    repeat,
+)
+from guideway.language.fuel import spend
+from guideway.language.nodes import Concat, Expr
+from guideway.language.nodes import Repeat as Counted
+from guideway.language.utf8 import SCALARS, CodePoints, character, points
+from guideway.regex.backtracking_automaton import NotByParts, whole_matches
+from guideway.regex.finite import written_out
+from guideway.regex.tree import (
+    Alternation,
+    Anchor,
+    Back,
+    Boundary,
+    Class,
+    Dot,
+    Group,
+    Look,
+    Node,
+    Pattern,
+    Repeat,
+    Sequence,
+    Shorthand,
+    Text,
+    folded,
+    nodes_of,
+)
+from guideway.regex.unicode import leaf_points, literal_points
+from guideway.sources.values import describe_place
+
+Spell = Callable[[CodePoints], Expr]
+
+MOST_NESTED = 12  # levels of nested lookaheads
+_ENDS = ("text end", "last line end", "line end")
+
+
+def lower_regex(pattern: Pattern, spell: Spell = character) -> Expr:
+    """The texts that match `pattern` as a whole; `spell` gives the spellings of a character."""
+    return _lowered(pattern, spell, search=False)
+
+
+def lower_search(pattern: Pattern, spell: Spell = character) -> Expr:
+    """The texts in which `pattern` matches somewhere."""
+    return _lowered(pattern, spell, search=True)
+
+
+def _lowered(pattern: Pattern, spell: Spell, *, search: bool) -> Expr:
+    if pattern.backs:
+        body = written_out(pattern.body, partial(_refuse_reference, pattern))
+        pattern = replace(_with(pattern, body), backs=False)
+    lowering = _Lowering(spell)
+    around = lowering.text if search else EPSILON
+    try:
+        return lowering.between(pattern.body, around, around)
+    except NotByParts:
+        found = _peeled(pattern, spell, search=search)
+        return whole_matches(pattern, search, spell) if found is None else found
+
+
+def _with(pattern: Pattern, body: Node) -> Pattern:
+    bounded = any(isinstance(node, Boundary) for node in nodes_of(body))
+    return replace(pattern, body=body, boundaries=bounded)
+
+
+def _peeled(pattern: Pattern, spell: Spell, *, search: bool) -> Expr | None:
+    """Lookaheads at the start of the text as intersections; None if there are none."""
+    items, lowering = _flat(pattern.body), _Lowering(spell)
+    leading = [*takewhile(_is_leading, items)]
+    starts = [item for item in leading if isinstance(item, Anchor)]
+    looks = [item for item in leading if isinstance(item, Look)]
+    if not looks or (search and not starts):
+        return None
+    try:
+        met = [lowering.looked(look, EPSILON) for look in looks]
+    except NotByParts:
+        return None
+    rest = Sequence((*starts[:1], *items[len(leading) :]), 0)
+    return all_of([_lowered(_with(pattern, rest), spell, search=search), *met])
+
+
+def _is_leading(item: Node) -> bool:
+    return (isinstance(item, Anchor) and item.kind == "text start") or (
+        isinstance(item, Look) and item.ahead
+    )
+
+
+def _refuse_reference(pattern: Pattern, what: str, node: Node) -> UnsupportedError:
+    text, position = pattern.text, node.place
+    return UnsupportedError(
+        f"{what} is not supported here; write the pattern without it",
+        feature="backreference",
+        place=describe_place(text, position),
+        text=text,
+        position=position,
+    )
+
+
+@lru_cache(maxsize=1024)
+def _letter(spell: Spell, char: str) -> Expr:
+    return spell(points([ord(char)]))
+
+
+class _Lowering:
+    """Lowers patterns with anchors only at the ends, and lookaheads only in sequences."""
+
+    def __init__(self, spell: Spell) -> None:
+        self._spell, self._depth = spell, 0
+
+    @cached_property
+    def text(self) -> Expr:
+        return repeat(self._spell(SCALARS))
+
+    def between(self, body: Node, before: Expr | None, after: Expr) -> Expr:
+        """`before`, a match, then `after`; anchors at the ends narrow these.
+
+        `before` reaches to the start of the text (None: unknown), `after` to its end.
+        """
+        found, todo = list[Expr](), [body]
+        while todo:
+            node = todo.pop()
+            if isinstance(node, Group):
+                todo.append(node.item)
+            elif isinstance(node, Alternation):
+                todo += reversed(node.options)
+            else:
+                found.append(self._framed(_flat(node), before, after))
+        return either(found)
+
+    def _framed(self, items: list[Node], before: Expr | None, after: Expr) -> Expr:
+        newline, item = self._spell(points([0x0A])), items[0] if items else None
+        if isinstance(item, Anchor) and item.kind in ("text start", "line start"):
+            if before is None:
+                raise NotByParts
+            lines = item.kind == "line start" and before is not EPSILON
+            before, items = alt(EPSILON, concat(before, newline)) if lines else EPSILON, items[1:]
+        item = items[-1] if items else None
+        if isinstance(item, Anchor) and item.kind in _ENDS:
+            rest = {"text end": EMPTY, "last line end": newline, "line end": concat(newline, after)}
+            more = EMPTY if after is EPSILON else rest[item.kind]
+            after, items = alt(EPSILON, more), items[:-1]
+        if not any(isinstance(item, Look) for item in items):
+            return self._short(before or EPSILON, self._row(items), after)
+        end = len(items)
+        for place in range(end - 1, -1, -1):
+            look = items[place]
+            if isinstance(look, Look):
+                if not look.ahead or self._depth == MOST_NESTED:
+                    raise NotByParts
+                self._depth += 1
+                met = self.looked(look, None)
+                self._depth -= 1
+                after = all_of([concat(self._row(items[place + 1 : end]), after), met])
+                end = place
+        return concat(before or EPSILON, self._row(items[:end]), after)
+
+    def looked(self, look: Look, before: Expr | None) -> Expr:
+        """The rest of the text that a lookahead allows; `before` as for `between`."""
+        found = self.between(look.item, before, self.text)
+        return complement(found) if look.negated else found
+
+    def _short(self, before: Expr, middle: Expr, after: Expr) -> Expr:
+        """`middle` between `before` and `after`; next to any text, its ends are made minimal."""
+        parts = _sequence_of(middle)
+        if after is self.text:
+            parts = _shorter(parts)
+        if before is self.text:
+            parts = _shorter(parts[::-1], backwards=True)[::-1]
+        return concat(before, *parts, after)
+
+    def _row(self, items: list[Node]) -> Expr:
+        return self.value(Sequence(tuple(items), 0))
+
+    def value(self, root: Node) -> Expr:
+        return _plain(folded(root, self._value))
+
+    def _value(self, node: Node, parts: list[Expr | bytes]) -> Expr | bytes:
+        match node:
+            case Text():
+                return self._text(node)
+            case Class() | Shorthand() | Dot():
+                found = leaf_points(node)
+                spend(len(found))
+                return self._spell(found)
+            case Anchor() | Boundary() | Look():
+                raise NotByParts
+            case Back():
+                raise GuidewayError("references are lowered before")
+            case Group():
+                return parts[0]
+            case Repeat(_, low, high):
+                return repeat(_plain(parts[0]), low, high)
+            case Sequence():
+                return concat(*map(_plain, parts))
+            case Alternation():
+                return either(parts)
+            case _:
+                assert_never(node)
+
+    def _text(self, node: Text) -> Expr | bytes:
+        if node.mode.ignore_case:
+            return concat(*(self._spell(literal_points(char, node.mode)) for char in node.text))
+        if self._spell is not character:
+            return concat(*(_letter(self._spell, char) for char in node.text))
+        try:
+            return node.text.encode()
+        except UnicodeEncodeError:  # texts have no lone surrogates
+            return EMPTY
+
+
+def _flat(root: Node) -> list[Node]:
+    found, todo = list[Node](), [root]
+    while todo:
+        node = todo.pop()
+        if isinstance(node, Group):
+            todo.append(node.item)
+        elif isinstance(node, Sequence):
+            todo += reversed(node.items)
+        else:
+            found.append(node)
+    return found
+
+
+def _shorter(parts: list[Expr], *, backwards: bool = False) -> list[Expr]:
+    """Drop nullable parts at the end, and repetitions beyond the least."""
+    found = [*parts]
+    while found:
+        last = found.pop()
+        if isinstance(last, Counted) and last.low == 1:
+            inner = _sequence_of(last.item)
+            found += inner[::-1] if backwards else inner
+        elif not last.nullable:
+            again = isinstance(last, Counted)
+            return [*found, repeat(last.item, last.low, last.low) if again else last]
+    return []
+
+
+def _sequence_of(expr: Expr) -> list[Expr]:
+    found: list[Expr] = []
+    while isinstance(expr, Concat):
+        found.append(expr.head)
+        expr = expr.tail
+    return [*found, expr]
+
+
+def _plain(value: Expr | bytes) -> Expr:
+    return literal(value) if isinstance(value, bytes) else value

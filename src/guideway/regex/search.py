@@ -1,0 +1,327 @@
+"""Patterns of JSON Schema: search without automata, and finite patterns."""
+
+import re
+from collections.abc import Iterator
+from contextlib import suppress
+from functools import lru_cache
+from itertools import product
+from typing import Final, final
+
+from guideway.errors import GuidewayError, SourceError
+from guideway.regex.parser import parse_regex
+from guideway.regex.tree import (
+    Alternation,
+    Anchor,
+    Boundary,
+    Class,
+    Dot,
+    Group,
+    Leaf,
+    Look,
+    Node,
+    Pattern,
+    Range,
+    Repeat,
+    Sequence,
+    Shorthand,
+    Text,
+)
+
+_PRINTABLE: Final = frozenset(map(chr, range(0x20, 0x7F)))
+_WORD: Final = frozenset("_0123456789abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ")
+_NAMED: Final = {"digit": frozenset("0123456789"), "space": frozenset(" "), "word": _WORD}
+_CHOICE: Final = "aA0-_.b/: 1"  # preferred characters of a class, else the least ones
+_DEEPEST: Final = 64  # nodes within nodes
+_MOST_STEPS: Final = 4000  # nodes looked at
+_LONGEST: Final = 256  # characters
+_FLAGS: Final = re.compile(r"(?:\(\?[A-Za-z]+\))*")
+_WAYS: Final = ((0, 0), (1, 0), (1, 1), (4, 2), (12, 3))  # (repetitions, shift of choices)
+
+
+class _UnknownError(Exception):
+    """The answer is unknown."""
+
+
+@lru_cache(maxsize=1024)
+def parsed(pattern: str) -> Pattern:
+    flags = leading_flags(pattern)
+    if not flags:
+        return parse_regex(pattern, "ecma")
+    try:
+        return parse_regex(pattern, "python")
+    except SourceError:
+        letters = re.sub(r"\W", "", flags)
+        with suppress(GuidewayError):  # (?i)(?<name>…) is in neither dialect, but in RE2
+            return parse_regex(f"(?{letters}:{pattern.removeprefix(flags)})", "ecma")
+        raise
+
+
+def leading_flags(pattern: str) -> str:
+    found = _FLAGS.match(pattern)
+    return "" if found is None else found[0]
+
+
+@lru_cache(maxsize=4096)
+def finds(pattern: str, text: str) -> bool | None:
+    r"""Return True if a well formed pattern is found in a text, None if unknown.
+
+    >>> finds("^a+$", "aa"), finds("^a+$", "ab"), finds(r"(a)\1", "aa")
+    (True, False, None)
+    """
+    if len(text) > _LONGEST or not _PRINTABLE.issuperset(text):
+        return None
+    finder = _Finder(text)
+    try:
+        return finder.ends(parsed(pattern).body, finder.every, _DEEPEST) != 0
+    except _UnknownError:
+        return None
+
+
+@final
+class _Finder:
+    """End positions of nodes in one text."""
+
+    def __init__(self, text: str) -> None:
+        self._text, self._length = text, len(text)
+        self.every = (2 << len(text)) - 1
+        self._steps = 0
+
+    def ends(self, node: Node, starts: int, left: int) -> int:
+        """End positions of a node for the start positions `starts`."""
+        self._steps += 1
+        if left == 0 or self._steps > _MOST_STEPS:
+            raise _UnknownError
+        match node:
+            case Group(item):
+                return self.ends(item, starts, left - 1)
+            case Sequence(items):
+                for item in items:
+                    starts = self.ends(item, starts, left - 1) if starts else 0
+                return starts
+            case Alternation(options):
+                found = 0
+                for option in options:
+                    found |= self.ends(option, starts, left - 1)
+                return found
+            case Repeat():
+                return self._repeated(node, starts, left - 1)
+            case Look():
+                return self._looked(node, starts, left - 1)
+            case _:
+                return self._leaf(node, starts)
+
+    def _leaf(self, node: Leaf, starts: int) -> int:
+        match node:
+            case Text(text, mode) if not mode.ignore_case:
+                for char in text:
+                    starts = (starts & self._places(frozenset(char))) << 1
+                return starts
+            case Class() | Shorthand() | Dot():
+                return (starts & self._places(members(node))) << 1
+            case Anchor(kind):
+                return starts & (1 if kind.endswith("start") else 1 << self._length)
+            case Boundary(negated):
+                words = self._places(_WORD)
+                return starts & ((words ^ words << 1) ^ (self.every if negated else 0))
+            case _:
+                raise _UnknownError
+
+    def _repeated(self, node: Repeat, starts: int, left: int) -> int:
+        """Repeat until the positions no longer change."""
+        most = self._length + 1
+        for _ in range(min(node.low, most)):
+            starts = self.ends(node.item, starts, left)
+        for _ in range(most if node.high is None else min(node.high - node.low, most)):
+            more = starts | self.ends(node.item, starts, left)
+            if more == starts:
+                break
+            starts = more
+        return starts
+
+    def _looked(self, node: Look, starts: int, left: int) -> int:
+        found = 0
+        for place in range(self._length + 1):
+            here = 1 << place
+            if here & starts:
+                if node.ahead:
+                    seen = self.ends(node.item, here, left)
+                else:
+                    seen = self.ends(node.item, 2 * here - 1, left) & here
+                found |= here if (seen != 0) is not node.negated else 0
+        return found
+
+    def _places(self, chars: frozenset[str]) -> int:
+        found = 0
+        for place, char in enumerate(self._text):
+            found |= (char in chars) << place
+        return found
+
+
+@lru_cache(maxsize=4096)
+def members(leaf: Class | Shorthand | Dot) -> frozenset[str]:
+    """The printable ASCII characters that a leaf matches."""
+    if isinstance(leaf, Dot):
+        return _PRINTABLE
+    if leaf.mode.ignore_case:
+        raise _UnknownError
+    if isinstance(leaf, Shorthand):
+        if leaf.name not in _NAMED:
+            raise _UnknownError
+        return _PRINTABLE - _NAMED[leaf.name] if leaf.negated else _NAMED[leaf.name]
+    found = set[str]()
+    for item in leaf.items:
+        if isinstance(item, int):
+            found.add(chr(item))
+        elif isinstance(item, Range):
+            found.update(char for char in _PRINTABLE if item.low <= ord(char) <= item.high)
+        else:
+            found |= members(item)
+    return frozenset(_PRINTABLE - found if leaf.negated else _PRINTABLE & found)
+
+
+def samples(pattern: str, more: int = 0) -> Iterator[str]:
+    """A few texts in which a pattern may be found, ignoring lookaround; `more` adds repetitions.
+
+    >>> list(samples("^(a|b[0-9]){2}$"))
+    ['aa', 'aa', 'b0b0', 'aa', 'b0b0']
+    """
+    for extra, shift in _WAYS:
+        found = _sample(pattern, extra + more, shift)
+        if found is None:
+            return
+        yield found
+
+
+@lru_cache(maxsize=4096)
+def _sample(pattern: str, extra: int, shift: int) -> str | None:
+    try:
+        return _Sampler(extra, shift).text(parsed(pattern).body, _DEEPEST)
+    except _UnknownError:
+        return None
+
+
+@final
+class _Sampler:
+    """Makes a text for a pattern, with one choice of repetitions and options."""
+
+    def __init__(self, extra: int, shift: int) -> None:
+        self._extra, self._shift = extra, shift
+        self._made = 0
+
+    def text(self, node: Node, left: int) -> str:
+        if left == 0 or self._made > _LONGEST:
+            raise _UnknownError
+        match node:
+            case Group(item):
+                return self.text(item, left - 1)
+            case Sequence(items):
+                return "".join([self.text(item, left - 1) for item in items])
+            case Alternation(options):
+                return self.text(options[self._shift % len(options)], left - 1)
+            case Repeat(item, low, high):
+                count = max(low, self._extra if high is None else min(self._extra, high))
+                if count > _LONGEST:
+                    raise _UnknownError
+                return "".join([self.text(item, left - 1) for _ in range(count)])
+            case _:
+                return self._leaf(node)
+
+    def _leaf(self, node: Leaf | Look) -> str:
+        match node:
+            case Text(text):
+                self._made += len(text)
+                return text
+            case Class() | Shorthand() | Dot():
+                return self._one(members(node))
+            case _:
+                return ""
+
+    def _one(self, chars: frozenset[str]) -> str:
+        """A character of a class; `shift` above 1 varies it."""
+        usual = [char for char in _CHOICE if char in chars] or sorted(chars)[:4]
+        if not usual:
+            raise _UnknownError
+        self._made += 1
+        return usual[self._made * (self._shift > 1) % len(usual)]
+
+
+_MOST: Final = 32  # words
+_WORDS_DEEPEST: Final = 16  # nodes within nodes
+
+
+def words_of_pattern(pattern: Pattern) -> frozenset[str] | None:
+    r"""Texts in which an ECMA pattern is found, if they are few printable ASCII texts, else None.
+
+    >>> from guideway.regex.parser import parse_regex
+    >>> sorted(words_of_pattern(parse_regex(r"^a(b|[cd])$", "ecma")) or ())
+    ['ab', 'ac', 'ad']
+    """
+    body = pattern.body
+    if not isinstance(body, Sequence) or len(body.items) < 2:
+        return None
+    first, *middle, last = body.items
+    if not (_is_anchor(first, "text start") and _is_anchor(last, "text end")):
+        return None
+    return _all_of(middle, _WORDS_DEEPEST)
+
+
+def _is_anchor(node: Node, kind: str) -> bool:
+    return isinstance(node, Anchor) and node.kind == kind
+
+
+def _words(  # noqa: PLR0911  one arm for each node
+    node: Node, left: int
+) -> frozenset[str] | None:
+    """Texts of a part without anchors; None if they are many or unknown."""
+    if left == 0:
+        return None
+    match node:
+        case Text(text, mode) if not mode.ignore_case and _is_plain(text):
+            return frozenset((text,))
+        case Class(items, negated, mode) if not negated and not mode.ignore_case:
+            return _of_class(items)
+        case Group(item):
+            return _words(item, left - 1)
+        case Sequence(items):
+            return _all_of(items, left - 1)
+        case Alternation(options):
+            return _any_of(options, left - 1)
+        case Repeat(item, low, high) if high is not None and high <= _MOST:
+            ways = [_all_of((item,) * count, left - 1) for count in range(low, high + 1)]
+            return _united(ways)
+        case _:
+            return None
+
+
+def _of_class(items: tuple[object, ...]) -> frozenset[str] | None:
+    found = set[str]()
+    for item in items:
+        low, high = (item.low, item.high) if isinstance(item, Range) else (item, item)
+        if not isinstance(low, int) or not isinstance(high, int) or high - low > _MOST:
+            return None
+        found.update(map(chr, range(low, high + 1)))
+    return frozenset(found) if _is_plain("".join(found)) else None
+
+
+def _all_of(items: "tuple[Node, ...] | list[Node]", left: int) -> frozenset[str] | None:
+    found = frozenset(("",))
+    for item in items:
+        more = _words(item, left)
+        if more is None or len(more) * len(found) > _MOST:
+            return None
+        found = frozenset(map("".join, product(found, more)))
+    return found
+
+
+def _any_of(options: tuple[Node, ...], left: int) -> frozenset[str] | None:
+    return None if len(options) > _MOST else _united([_words(one, left) for one in options])
+
+
+def _united(ways: list[frozenset[str] | None]) -> frozenset[str] | None:
+    told = [way for way in ways if way is not None]
+    found = frozenset[str]().union(*told)
+    return found if len(told) == len(ways) and len(found) <= _MOST else None
+
+
+def _is_plain(text: str) -> bool:
+    return text.isascii() and (text.isprintable() or not text)

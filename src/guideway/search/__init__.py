@@ -1,0 +1,5 @@
+"""Searches that keep several texts of one prompt."""
+
+from guideway.extras import require
+
+require("torch", "guideway.search")

@@ -1,0 +1,255 @@
+"""A group of competing beams, and one step of it.
+
+    rows ─▶ the best continuations of all of them ─▶ those that end   ─▶ kept, the best of them
+                                                  ├▶ those that can only end ─▶ their ends, next
+                                                  └▶ those that go on ─▶ the next rows
+
+The rules are transformers' (5.24):
+
+- (1 + end ids) × beams continuations are considered, so that enough of them are no end ids;
+- ended texts count only among the first `beams` continuations, and only the best `beams` are kept;
+- the band is settled once it keeps `beams` texts and the best row cannot beat the last of them, at
+  its own length or, with `early_stopping` "never" and a positive `length_penalty`, at the greatest
+  length. With `early_stopping` True, `beams` texts suffice.
+
+Sampled beams take a sample of continuations without replacement (log plus Gumbel noise), best
+first; before 5.24 transformers used the order of drawing. The noise depends on the seed and the
+tokens so far.
+
+Three rules differ. If all considered continuations end, as under a constraint or a stop string,
+more are considered. Rows that cannot continue are dropped; transformers keeps them at −1e9. Filters
+leave at least one token; transformers' leave one more than there are end ids.
+"""
+
+import math
+from collections import Counter
+from collections.abc import Sequence as Listed
+from dataclasses import dataclass, replace
+from typing import Final, final
+
+import torch
+from jaxtyping import Float
+from torch import Tensor
+
+from guideway.generation.row.sequence import Sequence
+from guideway.sampling.noise import branch, gumbel
+from guideway.sampling.settings import Sampling
+from guideway.search.base import Scores, share_losses
+from guideway.search.picks import Pick, best
+
+LOOKED: Final = 1024  # continuations, after which no more are looked at for one that goes on
+EXPONENT: Final = 700.0  # of e: beyond it, a float is infinite
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class Beam:
+    """A row that goes on, or an ended text.
+
+    Attributes:
+        rank: log-probability, less the diversity penalties.
+        debt: the diversity penalties.
+        key: noise key of its continuations.
+    """
+
+    row: Sequence
+    rank: float
+    debt: float
+    key: int
+
+    @property
+    def log(self) -> float:
+        """Its log-probability."""
+        return self.rank + self.debt
+
+    def child(self, pick: Pick, owed: float) -> "Beam":
+        """The beam with one more token and its diversity penalty."""
+        key = branch(self.key, pick.token)
+        return Beam(pick.child(self.row), pick.log, self.debt + owed, key)
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class Rules:
+    """Rules of all bands of a search.
+
+    Attributes:
+        beams: beams of a band.
+        power: exponent of the length, which divides log-probabilities.
+        early: when to stop.
+        random: True if beams are sampled.
+        diversity: penalty for each beam of earlier bands with the same token at this step.
+        looked: number of continuations considered.
+    """
+
+    beams: int
+    power: float
+    early: bool | str | None
+    random: bool
+    diversity: float
+    looked: int
+
+    @classmethod
+    def of(cls, sampling: Sampling, ends: int) -> "Rules":
+        """The rules of these settings, where there are so many end ids."""
+        beams = sampling.num_beams // sampling.num_beam_groups
+        return cls(
+            beams=beams,
+            power=1.0 if sampling.length_penalty is None else float(sampling.length_penalty),
+            early=sampling.early_stopping,
+            random=sampling.samples,
+            diversity=float(sampling.diversity_penalty or 0),
+            looked=max(2, 1 + ends) * beams,
+        )
+
+    def normed(self, log: float, steps: int) -> float:
+        """A log-probability over the power of the length.
+
+        >>> Rules.of(Sampling(num_beams=2, length_penalty=2), 1).normed(-9.0, 3)
+        -1.0
+        """
+        exponent = self.power * math.log(steps)
+        if abs(exponent) > EXPONENT:
+            return log * (0.0 if exponent > 0 else math.inf)
+        return log / steps**self.power
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class _Grown:
+    """Continuations with their picks: `going`, best first, and `ended`, which have or must end."""
+
+    going: list[tuple[Pick, Beam]]
+    ended: list[tuple[Pick, Beam]]
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class Band:
+    """Competing beams, immutable.
+
+    Attributes:
+        going: beams that go on, best first.
+        ended: ended texts, best first.
+        closing: texts that wait for the score of their end id.
+    """
+
+    rules: Rules
+    going: tuple[Beam, ...]
+    ended: tuple[Beam, ...] = ()
+    closing: tuple[Beam, ...] = ()
+
+    @property
+    def rows(self) -> tuple[Beam, ...]:
+        """Those that need scores: that go on, then that close."""
+        return (*self.going, *self.closing)
+
+    def score(self, beam: Beam) -> float:
+        """The log-probability over the power of the length."""
+        return self.rules.normed(beam.log, max(1, beam.row.steps))
+
+    def _rank(self, beam: Beam) -> float:
+        return self.rules.normed(beam.rank, beam.row.steps)
+
+    def grown(self, scores: Scores, taken: Listed[int]) -> "tuple[Band, list[Pick]] | None":
+        """The band after a step, and the pick of each beam that goes on.
+
+        `taken` are the tokens that other bands took. Returns None if a row refused a token.
+        """
+        count = len(self.going)
+        found = _Grown([], [])
+        if count:
+            found = self._picked(scores.part(0, count), Counter(taken))
+            if found is None:
+                return None
+        closed = self._closed(scores.part(count, len(self.rows)))
+        whole = [beam for _, beam in found.ended if beam.row.finish_reason is not None]
+        if count and self.rules.power > 0 and self.going[0].row.ends_by_budget:
+            # A beam that goes on might have become better than any ended text.
+            _shorten([*self.ended, *closed, *whole])
+        closing = [each for each in found.ended if each[1].row.finish_reason is None]
+        kept = sorted((*self.ended, *whole, *closed), key=lambda beam: -self._rank(beam))
+        band = Band(
+            self.rules,
+            tuple(beam for _, beam in found.going),
+            tuple(kept[: self.rules.beams]),
+            tuple(beam for _, beam in closing),
+        )
+        if band.going and band._settled():
+            band, found = replace(band, going=()), _Grown([], found.ended)
+        return band, [pick for pick, _ in (*found.going, *closing)]
+
+    def _closed(self, scores: Scores) -> list[Beam]:
+        """The texts that could only end, with their ends."""
+        if not self.closing:
+            return []
+        logs = scores.logs + scores.logs.new_tensor([beam.rank for beam in self.closing])[:, None]
+        ends = len(self.closing[0].row.vocabulary.eos_ids)
+        picks = best(logs, logs, scores, ends * len(self.closing))
+        return [self.closing[pick.place].child(pick, 0.0) for pick in picks]
+
+    def _picked(self, scores: Scores, taken: Counter[int]) -> "_Grown | None":
+        """The continuations of the beams that go on."""
+        logs = scores.logs + scores.logs.new_tensor([beam.rank for beam in self.going])[:, None]
+        if taken and self.rules.diversity:
+            counts = logs.new_tensor([*taken.values()])
+            logs[:, [*taken]] -= counts * self.rules.diversity
+        ranks = logs + self._noise(scores) if self.rules.random else logs
+        count, row = self.rules.looked, self.going[0].row
+        last = row.steps + 1 >= row.most  # then all that comes ends
+        while True:
+            picks = best(ranks, logs, scores, count)
+            rows = [beam.row for beam in self.going]
+            refused = [p for p in picks if not rows[p.place].admits(p.token, p.rank)]
+            if refused:
+                self._miss([pick for pick in refused if rows[pick.place].lost >= pick.rank])
+                return None
+            share_losses(rows)
+            found = self._sorted(picks, taken)
+            if last or len(found.going) >= self.rules.beams or not len(picks) == count < LOOKED:
+                return _Grown(found.going[: self.rules.beams], found.ended)
+            count *= 4
+
+    def _miss(self, lost: list[Pick]) -> None:
+        """Mark ended texts that a continuation removed by the budget could beat.
+
+        With a positive power of the length, the score of a continuation can grow to 0.
+        """
+        steps = self.going[0].row.steps + 1
+        best = max((self.rules.normed(pick.log, steps) for pick in lost), default=-math.inf)
+        best = 0.0 if lost and self.rules.power > 0 else best
+        _shorten([beam for beam in (*self.ended, *self.closing) if self._rank(beam) < best])
+
+    def _sorted(self, picks: list[Pick], taken: Counter[int]) -> "_Grown":
+        """Split the picks into those that go on, best first, and those that end."""
+        going, ended = list[tuple[Pick, Beam]](), list[tuple[Pick, Beam]]()
+        for order, pick in enumerate(sorted(picks, key=lambda pick: -pick.log)):
+            inside = order < self.rules.beams
+            if len(going) >= self.rules.beams and not inside:
+                break
+            owed = self.rules.diversity * taken[pick.token]
+            beam = self.going[pick.place].child(pick, owed)
+            if beam.row.finish_reason is None and not beam.row.closing:
+                going.append((pick, beam))
+            elif inside:
+                ended.append((pick, beam))
+        return _Grown(going, ended)
+
+    def _noise(self, scores: Scores) -> Float[Tensor, "rows vocabulary"]:
+        keys = torch.tensor([beam.key for beam in self.going], device=scores.logs.device)
+        return gumbel(keys, scores.logs.shape[1])
+
+    def _settled(self) -> bool:
+        """Return True if the beams that go on can be dropped."""
+        if len(self.ended) < self.rules.beams:
+            return False
+        if self.rules.early is True:
+            return True
+        row = self.going[0].row
+        steps = row.most if self.rules.early == "never" and self.rules.power > 0 else row.steps
+        return self.rules.normed(self.going[0].rank, steps) <= self._rank(self.ended[-1])
+
+
+def _shorten(beams: list[Beam]) -> None:
+    for beam in beams:
+        beam.row.shorten()

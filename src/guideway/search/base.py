@@ -1,0 +1,158 @@
+"""Protocol between the batch loop and a search for the texts of one prompt.
+
+A search holds rows of a batch. At each step it gets scores of the next tokens, and returns the
+parent of each row that goes on; the loop reorders the caches. Rows are forked, never rolled back.
+
+- `step` takes only tokens that `Sequence.admits`. If one is refused, the row's mask is narrower and
+  the search asks for new scores by returning None, with its rows unchanged.
+- A search passes the rank of a token, so that rows know which choices the budget has changed.
+- A search without rows has ended its round; `begin` tells whether there is another one, which
+  starts with rows without tokens.
+"""
+
+from collections.abc import Sequence as Listed
+from dataclasses import dataclass
+from typing import Literal, Protocol, TypeAlias, cast, final, runtime_checkable
+
+from jaxtyping import Float
+from torch import Tensor
+
+from guideway.generation.row.request import Completion
+from guideway.generation.row.sequence import Sequence
+from guideway.sampling.settings import Sampling
+
+Kind: TypeAlias = Literal["beam", "local", "open"]
+"""What the scores of a search are, each step by itself:
+
+"beam": log-probabilities of the whole vocabulary, then mask, biases and penalties, and temperature
+    and filters only if beams are drawn; not normalised again, as in transformers' beam search. A
+    text's sum of them is the model's log-probability of it, where nothing else is switched on.
+"local": log-probabilities of what ordinary sampling draws from: all stages, normalised over what is
+    allowed.
+"open": the same without the constraint, normalised over everything, and −∞ where the constraint
+    does not allow a token: what is missing from 1 is what it removes. Expressions and filters are
+    evaluated as if there were no constraint; so are classifiers that are asked about every token.
+    One with a `top` is asked about the most probable of what is allowed, and what is not allowed
+    has what it says of the text so far; and where a filter of the expression would leave nothing of
+    what is allowed, it leaves that as it is: so only settings can leave nothing. This is the
+    process that "rejection", "asap" and "smc" condition: a text is what it draws until the text
+    ends by the rules of `generation.row.sequence`, and it counts if all of it is allowed, with
+    `min_new_tokens` at least and within `max_new_tokens`.
+"""
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class Scores:
+    """Scores of the next token of each row of a search.
+
+    Attributes:
+        logs: float32, of the search's `kind`; −∞ for tokens that may not be drawn.
+        own: the model's own log-probabilities, for results.
+        kept: the log of the model's probability of all allowed tokens.
+    """
+
+    logs: Float[Tensor, "rows vocabulary"]
+    own: Float[Tensor, "rows vocabulary"]
+    kept: Float[Tensor, "rows"]
+
+    def part(self, begin: int, end: int) -> "Scores":
+        """Those of some of the rows."""
+        return Scores(self.logs[begin:end], self.own[begin:end], self.kept[begin:end])
+
+    def child(self, row: Sequence, place: int, token: int) -> Sequence:
+        """A fork of the row at `place` with a token that it admits."""
+        child = row.fork()
+        logprob = float(self.own[place, token])
+        child.take(token, logprob, float(self.kept[place]))
+        return child
+
+
+@runtime_checkable  # the tests check annotations
+class Search(Protocol):
+    """The texts of one prompt, while they are looked for."""
+
+    @property
+    def kind(self) -> Kind:
+        """Kind of its scores."""
+        ...
+
+    @property
+    def rows(self) -> Listed[Sequence]:
+        """The rows that need scores now; none of them has ended."""
+        ...
+
+    def begin(self) -> bool:
+        """Set out on the next round, False if there is none."""
+        ...
+
+    def step(self, scores: Scores) -> Listed[int] | None:
+        """Replace the rows; return the index of each new row's parent.
+
+        Returns None to be called again, because the mask of a row is narrower. Raises DeadEndError
+        if no row can go on and no text is complete.
+        """
+        ...
+
+    def completions(self, memory: int) -> list[Completion]:
+        """The results, best first; `memory` is the peak in bytes."""
+        ...
+
+
+@runtime_checkable
+class Looking(Search, Protocol):
+    """A search that chooses among the rows just read by last hidden states, before scores.
+
+    Rows may have ended; only the one that `look` keeps is scored.
+    """
+
+    @property
+    def read(self) -> Listed[int]:
+        """The token that each row is read on with: its last one, or the end id that ended it."""
+        ...
+
+    def look(self, states: Listed[Float[Tensor, "_ hidden"]]) -> int:
+        """Keep one of the rows, or none if it has ended; return its index.
+
+        `states` are those after the prompt or the token just read.
+        """
+        ...
+
+
+def read_next(search: Search) -> list[int]:
+    """The token that each row of a search is read on with."""
+    if isinstance(search, Looking):
+        return [*search.read]
+    return [row.tokens[-1] for row in search.rows]
+
+
+def share_losses(rows: Listed[Sequence]) -> None:
+    """Give all rows the greatest loss of one of them to the budget.
+
+    They compete: a row may go on only because a better one could not.
+    """
+    lost = max(row.lost for row in rows)
+    for row in rows:
+        row.lost = lost
+
+
+def blamed(sampling: Sampling) -> str:
+    """Possible cause of a dead end with "open" scores, to append to a message.
+
+    >>> blamed(Sampling(exactness="smc", temperature=0.7, top_p=0.9))
+    ' (top_p acts as if there were no constraint: leave it out, or take exactness="local")'
+    """
+    names = [name for name in sampling.warps if name != "temperature"]
+    if not names:
+        return ""
+    does = "acts" if len(names) == 1 else "act"
+    which = "it" if len(names) == 1 else "them"
+    return (
+        f" ({' and '.join(names)} {does} as if there were no constraint: leave {which} out, or "
+        'take exactness="local")'
+    )
+
+
+def numbers(tensor: Tensor) -> list[float]:
+    """The elements of a tensor of one dimension."""
+    return cast("list[float]", tensor.tolist())  # pyright: ignore[reportUnknownMemberType]

@@ -1,0 +1,115 @@
+"""Draw a token for each row of a search, and transfer all results to the host at once.
+
+The noise depends on the seed, the row's number in its search and the step, not on the batch.
+"""
+
+import math
+from collections.abc import Sequence as Listed
+from dataclasses import dataclass
+from typing import Final, cast, final
+
+import torch
+from jaxtyping import Float, Int
+from torch import Tensor
+
+from guideway.generation.row.sequence import Sequence
+from guideway.sampling.noise import coins, keys, stream
+from guideway.sampling.sampler import Categorical
+from guideway.search.base import Scores
+
+CATEGORICAL: Final = Categorical()
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class Drawn:
+    """The draw of one row.
+
+    Attributes:
+        log: log-probability of the token under the scores.
+        total: logarithm of the mass that it was drawn from; −∞ if empty.
+        own: the model's own log-probability of the token.
+        kept: log of the model's probability of all allowed tokens.
+        width: number of allowed and possible tokens.
+        other: a second token, drawn independently.
+    """
+
+    token: int
+    log: float
+    total: float
+    own: float
+    kept: float
+    width: int
+    other: int
+
+
+def stream_of(row: Sequence, number: int) -> int:
+    """The key of the random choices of row `number` of this row's search."""
+    request = row.request
+    return stream(stream(request.sampling.seed or 0, request.sample), number)
+
+
+def draw(
+    scores: Scores,
+    offered: Float[Tensor, "rows vocabulary"],
+    streams: Listed[int],
+    step: int,
+    *,
+    twice: bool = False,
+) -> list[Drawn]:
+    """Draw a token for each row, with probability softmax(offered).
+
+    `streams` are the keys of the rows, `step` is the number of tokens so far; with `twice`, draw a
+    second token.
+    """
+    device = offered.device
+    branches = torch.tensor(streams, dtype=torch.int64, device=device)
+    moment = torch.full_like(branches, step)
+    tokens = CATEGORICAL.draw(offered, keys(branches, moment))
+    if twice:  # steps count from 0, so those from −2 down are free
+        others, totals = _laid_out(offered, coins(keys(branches, -2 - moment)))
+    else:
+        others, (totals, _) = tokens, _shares(offered)
+    place = tokens[:, None]
+    columns = (
+        tokens,
+        scores.logs.gather(1, place)[:, 0],
+        totals,
+        scores.own.gather(1, place)[:, 0],
+        scores.kept,
+        (scores.logs > -torch.inf).sum(1),
+        others,
+    )
+    stacked = torch.stack([each.double() for each in columns], 1)
+    found = cast("list[list[float]]", stacked.tolist())  # pyright: ignore[reportUnknownMemberType]
+    return [
+        Drawn(int(token), log, total, own, kept, int(width), int(other))
+        for token, log, total, own, kept, width, other in found
+    ]
+
+
+def _laid_out(
+    logs: Float[Tensor, "rows vocabulary"], coins: Float[Tensor, "rows"]
+) -> tuple[Int[Tensor, "rows"], Float[Tensor, "rows"]]:
+    """A token of each row by inverse transform sampling, and the total.
+
+    Noise for every token would cost as much as the first draw; the sums are needed anyway.
+    """
+    totals, shares = _shares(logs)
+    ends = shares.cumsum(1, dtype=torch.float64)
+    places = torch.searchsorted(ends, coins.double()[:, None] * ends[:, -1:], right=True)
+    return places[:, 0].clamp_(max=logs.shape[1] - 1), totals
+
+
+def _shares(
+    logs: Float[Tensor, "rows vocabulary"],
+) -> tuple[Float[Tensor, "rows"], Float[Tensor, "rows vocabulary"]]:
+    """Logarithm of each row's mass, summed in float64, and the shares.
+
+    softmax takes a tenth of the time of exp with −∞ in the input: 0.2 ms instead of 2 for 8 rows of
+    49,152 tokens, half of them allowed.
+    """
+    top = logs.amax(1).double()
+    shares = logs.softmax(1).nan_to_num_(0.0)  # NaN where nothing is left
+    over = shares.sum(1, dtype=torch.float64) / shares.amax(1).double()
+    return (top + over.log()).where(top > -math.inf, top), shares

@@ -1,0 +1,1 @@
+"""What users write: texts, choices, regions and their combinations, as frozen values."""

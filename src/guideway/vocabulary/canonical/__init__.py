@@ -1,0 +1,1 @@
+"""Canonical tokens: the token sequences that a tokenizer itself produces."""

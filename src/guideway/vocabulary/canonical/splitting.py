@@ -1,0 +1,525 @@
+r"""Boundaries of a pre-tokenizer, decided while the text grows.
+
+A pattern splits a text into the successive matches of a backtracking matcher. A match may depend on
+later text: with `\s+(?!\S)|\s+` the last blank before a word goes to the word. So a boundary is
+first claimed, and then checked:
+
+    items      open threads of the pattern in the current piece, in their order
+    pending    threads of the piece just ended, until the next character is known
+    against    threads preferred to a claimed end: none may ever match
+
+A claim is right if some thread matches there and no thread before it ever does. Without a boundary,
+threads after a matching one are dropped. Characters are numbers: the set of atoms that contain them
+(`Atoms`).
+
+The sort of a character is the set of pattern classes that contain it, asked of the library.
+Characters of one sort are split alike. A character that the normaliser changes has no sort, because
+its tokens spell another text. Neighbours may change too (`e` and U+0301 become `é`); this is
+checked for each character with the last one that later characters may change (`tail`).
+
+A split pattern is the program of a Pike machine:
+
+    'll| ?\p{L}+|\s+(?!\S)|\s+    ->    fork, read [']; read [l]; read [l]; match …
+
+Threads are in the order of a backtracking matcher. Atoms are classes and characters as written; the
+tokenizers library is asked for their members. Supported are the patterns of real tokenizers:
+characters, escapes, classes, groups, alternatives, greedy and lazy counts, (?i:…), and (?!class).
+Anything else is refused by name.
+"""
+
+import re
+import unicodedata
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import lru_cache
+from typing import Any, Final, Literal, TypeAlias, TypeVar, final
+
+import numpy as np
+
+from guideway.errors import UnsupportedError, brief
+
+Key = TypeVar("Key")
+Value = TypeVar("Value")
+
+
+def remember(memory: dict[Key, Value], key: Key, value: Value, most: int) -> Value:
+    """Store a value; clear the memory first if it has `most` entries."""
+    if len(memory) >= most:
+        memory.clear()
+    memory[key] = value
+    return value
+
+
+NO_SORT: Final = -1
+
+_MOST: Final = 1 << 16
+_BLOCK: Final = 256
+_HANGUL: Final = (*range(0x1161, 0x1176), *range(0x11A8, 0x11C3))  # vowels and ends of syllables
+
+
+@final
+class Characters:
+    """The characters of one tokenizer; `normalises` if neighbours may change."""
+
+    def __init__(
+        self,
+        atoms: Sequence[Sequence[str]],
+        replaced: Mapping[str, str],
+        normalise: Callable[[str], str] | None,
+    ) -> None:
+        """Store facts about the tokenizer.
+
+        `atoms` are the one-character patterns of each splitter, `replaced` the characters changed
+        before splitting, `normalise` is None without other changes.
+        """
+        self._atoms, self._replaced, self._normalise = atoms, replaced, normalise
+        self._sorts = dict[str, int]()
+        self._known = dict[tuple[int, ...], int]()
+        self._of: list[tuple[int, ...]] = []
+        self._within = dict[tuple[int, int], frozenset[int]]()
+        self._stable = dict[tuple[str, str], bool]()
+        self.normalises = normalise is not None
+
+    def sort(self, char: str) -> int:
+        """The sort of a character, −1 if no canonical text has it."""
+        found = self._sorts.get(char)
+        if found is None:
+            first = ord(char) & ~(_BLOCK - 1)  # its neighbours cost little more
+            block = map(chr, range(first, first + _BLOCK))
+            self.learn([each for each in block if not "\ud800" <= each <= "\udfff"])
+            found = self._sorts[char]
+        return found
+
+    def atoms(self, sort: int) -> tuple[int, ...]:
+        """For each splitter the atoms that characters of a sort are in, as bits."""
+        return self._of[sort]
+
+    def learn(self, chars: Sequence[str]) -> None:
+        """Find the sorts of many characters at once."""
+        fresh = [char for char in chars if char not in self._sorts]
+        read = [self._replaced.get(char, char) for char in fresh]
+        bits = [[0] * len(self._atoms) for _ in fresh]
+        for level, patterns in enumerate(self._atoms):
+            for number, pattern in enumerate(patterns):
+                for at in _members(pattern, "".join(read)):
+                    bits[at][level] |= 1 << number
+        lost = set(self._replaced.values())
+        for char, own in zip(fresh, bits, strict=True):
+            if char in lost or not self._unchanged(char):
+                self._sorts[char] = NO_SORT
+                continue
+            self._sorts[char] = self._number(tuple(own))
+
+    def within(self, low: int, high: int) -> frozenset[int]:
+        """The sorts of the characters from one code point to another; perhaps some more."""
+        found = self._within.get((low, high))
+        if found is None:
+            chars = [chr(code) for code in range(low, high + 1) if not 0xD800 <= code < 0xE000]
+            text = "".join(self._replaced.get(char, char) for char in chars)
+            bits = np.zeros((len(chars), len(self._atoms)), np.int64)
+            for level, patterns in enumerate(self._atoms):
+                for number, pattern in enumerate(patterns):
+                    bits[_members(pattern, text), level] |= 1 << number
+            rows = np.unique(bits, axis=0).tolist() if self._atoms else [()]
+            found = frozenset(self._number(tuple(row)) for row in rows)
+            remember(self._within, (low, high), found, _MOST)
+        return found
+
+    def _number(self, own: tuple[int, ...]) -> int:
+        sort = self._known.setdefault(own, len(self._of))
+        if sort == len(self._of):
+            self._of.append(own)
+        return sort
+
+    def tail(self, before: str, chars: str) -> str:
+        """The end of a text that what follows might change, where `before` was that end."""
+        if self._normalise is None or not chars:
+            return before
+        at = next((n for n in range(len(chars) - 1, -1, -1) if _begins(chars[n])), None)
+        return before + chars if at is None else chars[at:]
+
+    def stays(self, before: str, chars: str) -> bool:
+        """Return True if `chars` are unchanged after a text that ends with `before`."""
+        if self._normalise is None or not chars or not restless(chars[0]):
+            return True
+        key = (before, chars)
+        if key not in self._stable:
+            remember(self._stable, key, self._unchanged(before + chars), _MOST)
+        return self._stable[key]
+
+    def _unchanged(self, text: str) -> bool:
+        return self._normalise is None or self._normalise(text) == text
+
+
+@lru_cache(1 << 16)
+def restless(char: str) -> bool:
+    """Return True if a character might change with the characters before it.
+
+    >>> restless("a"), restless(chr(0x301))
+    (False, True)
+    """
+    if char < "\x7f":
+        return False
+    unknown = unicodedata.category(char) == "Cn"  # to this Python; not to the library, perhaps
+    return unknown or unicodedata.combining(char) != 0 or char in _seconds()
+
+
+def _begins(char: str) -> bool:
+    """Return True if no character before this one changes with those after it."""
+    return unicodedata.combining(char) == 0 and unicodedata.category(char) != "Cn"
+
+
+@lru_cache(1)
+def _seconds() -> frozenset[str]:
+    """The characters with which one before them becomes a single one."""
+    parts = (unicodedata.decomposition(chr(code)).split() for code in range(0xA0, 0x30000))
+    pairs = (chr(int(part[1], 16)) for part in parts if len(part) == 2 and part[0][0] != "<")
+    return frozenset(pairs) | frozenset(map(chr, _HANGUL))
+
+
+def _members(pattern: str, text: str) -> list[int]:
+    """The places in a text of the characters that a pattern of one character has."""
+    inside = bytearray(b"\1" * len(text))
+    for _, (start, end) in _splitting(pattern).pre_tokenize_str(text):
+        inside[start:end] = bytes(end - start)
+    return [at for at, found in enumerate(inside) if found]
+
+
+@lru_cache(256)
+def _splitting(pattern: str) -> Any:
+    from tokenizers import Regex, pre_tokenizers
+
+    return pre_tokenizers.Split(Regex(pattern), "removed")
+
+
+Step: TypeAlias = (
+    tuple[Literal["read", "not"], int]  # a character of this atom; none of it may come
+    | tuple[Literal["fork"], int, int]  # the first place is tried first
+    | tuple[Literal["match"]]
+)
+
+DEEPEST: Final = 50  # groups in groups
+MOST_STEPS: Final = 2000
+SPLIT: Final = "pattern of a pre-tokenizer"  # the feature that an error names
+_QUANTIFIER: Final = re.compile(r"[*+?]|\{(\d+)(,?)(\d*)\}")
+_CLASS: Final = re.compile(r"\[\^?\]?(?:\\[pP]\{[^}]*\}|\\.|\[:\^?\w+:\]|[^\]\\\[])*\]", re.DOTALL)
+_ATOM: Final = re.compile(
+    r"\\[pP]\{\^?\w+\}|\\x\{[0-9A-Fa-f]+\}|\\x[0-9A-Fa-f]{2}|\\u[0-9A-Fa-f]{4}|\\[sSdDwWrntfv]"
+    r"|\\[^\w\s]|[^\\^$.|?*+()\[\]{}]"
+)
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class Program:
+    """A pattern, ready to run from step 0; `atoms` are one-character patterns.
+
+    After "read" and "not", the next step follows.
+    """
+
+    steps: tuple[Step, ...]
+    atoms: tuple[str, ...]
+
+
+def read_pattern(pattern: str) -> Program:
+    r"""The program of a pattern.
+
+    >>> read_pattern(r"\p{L}+").steps
+    (('read', 0), ('fork', 0, 2), ('match',))
+    """
+    reader = _Reader(pattern)
+    reader.alternatives(0)
+    if reader.at < len(pattern):
+        raise reader.refusal()
+    reader.steps.append(("match",))
+    return Program(tuple(reader.steps), tuple(reader.atoms))
+
+
+@final
+@dataclass(slots=True)
+class _Reader:
+    pattern: str
+    at: int = 0
+    fold: bool = False
+    steps: list[Step] = field(default_factory=list[Step])
+    atoms: dict[str, int] = field(default_factory=dict[str, int])
+
+    def alternatives(self, depth: int) -> None:
+        """`a|b|c`, to the end or a bracket that closes."""
+        if depth > DEEPEST or len(self.steps) > MOST_STEPS:
+            raise self.refusal()
+        ways: list[list[Step]] = []
+        outer, base = self.steps, len(self.steps)
+        while True:
+            self.steps = []
+            self._sequence(depth)
+            ways.append(self.steps)
+            if not self._takes("|"):
+                break
+        self.steps = outer + _either(ways, base)
+
+    def _sequence(self, depth: int) -> None:
+        while self.at < len(self.pattern) and self.pattern[self.at] not in "|)":
+            before, self.steps = self.steps, []
+            self._item(depth)
+            item, self.steps = self.steps, before
+            self._counted(item)
+
+    def _item(self, depth: int) -> None:
+        """One item, its steps numbered from 0."""
+        for opening, fold in (("(?i:", True), ("(?:", self.fold)):
+            if self._takes(opening):
+                folded, self.fold = self.fold, fold
+                self._group(depth)
+                self.fold = folded
+                return
+        if self._takes("(?!"):
+            self.steps.append(("not", self._atom()))
+            if not self._takes(")"):
+                raise self.refusal()
+        elif self.pattern.startswith("(", self.at) and not self.pattern.startswith("(?", self.at):
+            self.at += 1
+            self._group(depth)
+        else:
+            self.steps.append(("read", self._atom()))
+
+    def _group(self, depth: int) -> None:
+        self.alternatives(depth + 1)
+        if not self._takes(")"):
+            raise self.refusal()
+
+    def _atom(self) -> int:
+        for form in (_CLASS, _ATOM):
+            found = form.match(self.pattern, self.at)
+            if found is not None:
+                break
+        else:
+            raise self.refusal()
+        self.at = found.end()
+        text = f"(?i:{found[0]})" if self.fold else found[0]
+        return self.atoms.setdefault(text, len(self.atoms))
+
+    def _counted(self, item: list[Step]) -> None:
+        """Repeat an item by the count after it."""
+        found = _QUANTIFIER.match(self.pattern, self.at)
+        low, high = 1, 1
+        greedy = True
+        if found is not None:
+            if all(step[0] == "not" for step in item):
+                raise self.refusal()
+            low, high = _bounds(found)
+            self.at = found.end()
+            greedy = not self._takes("?")
+            if self.pattern.startswith("+", self.at):
+                raise self.refusal()
+        many = low + (1 if high < 0 else high - low)
+        if high == 0 or len(self.steps) + many * (len(item) + 1) > MOST_STEPS:
+            raise self.refusal()
+        for _ in range(low):
+            self._append(item)
+        if high < 0 and low:  # back to the last round
+            start = len(self.steps) - len(item)
+            self.steps.append(_fork(start, len(self.steps) + 1, greedy=greedy))
+        elif high < 0:
+            start = len(self.steps)
+            self.steps.append(_fork(start + 1, start + len(item) + 2, greedy=greedy))
+            self._append(item)
+            self.steps.append(("fork", start, start))
+        else:
+            end = len(self.steps) + (high - low) * (len(item) + 1)
+            for _ in range(high - low):
+                self.steps.append(_fork(len(self.steps) + 1, end, greedy=greedy))
+                self._append(item)
+
+    def _append(self, item: list[Step]) -> None:
+        self.steps += _moved(item, len(self.steps))
+
+    def _takes(self, text: str) -> bool:
+        found = self.pattern.startswith(text, self.at)
+        self.at += len(text) * found
+        return found
+
+    def refusal(self) -> UnsupportedError:
+        found = repr(self.pattern[self.at : self.at + 12]) if self.at < len(self.pattern) else "end"
+        return not_canonical(
+            f"its split pattern {brief(self.pattern)} has {found} at offset {self.at} (supported: "
+            "characters, classes, groups, |, counts, (?i:…), (?!x))",
+            SPLIT,
+            "/pre_tokenizer",
+        )
+
+
+def not_canonical(
+    why: str, feature: str = "canonical tokens of this tokenizer", place: str = ""
+) -> UnsupportedError:
+    """The error for a tokenizer whose canonical tokens guideway cannot follow."""
+    return UnsupportedError(
+        f"canonical tokens are not supported for this tokenizer: {why}; leave canonical out",
+        feature=feature,
+        place=place,
+    )
+
+
+def _either(ways: list[list[Step]], base: int) -> list[Step]:
+    """Alternatives from step `base` on, each but the last after a fork."""
+    end = base + sum(map(len, ways)) + 2 * (len(ways) - 1)
+    steps: list[Step] = []
+    for way in ways[:-1]:
+        here = base + len(steps)
+        steps.append(("fork", here + 1, here + len(way) + 2))
+        steps += _moved(way, here + 1)
+        steps.append(("fork", end, end))
+    return steps + _moved(ways[-1], base + len(steps))
+
+
+def _moved(steps: list[Step], by: int) -> list[Step]:
+    return [("fork", s[1] + by, s[2] + by) if s[0] == "fork" else s for s in steps]
+
+
+def _fork(going: int, leaving: int, *, greedy: bool) -> Step:
+    return ("fork", going, leaving) if greedy else ("fork", leaving, going)
+
+
+def _bounds(found: re.Match[str]) -> tuple[int, int]:
+    """Least and greatest count, −1 for any number."""
+    if found[1] is None:
+        return {"*": (0, -1), "+": (1, -1), "?": (0, 1)}[found[0]]
+    low = int(found[1])
+    return low, (int(found[3]) if found[3] else -1) if found[2] else low
+
+
+Item: TypeAlias = tuple[int, int]  # a step, and atoms that the next character is not in
+
+GPT2: Final = r"'s|'t|'re|'ve|'m|'ll|'d| ?\p{L}+| ?\p{N}+| ?[^\s\p{L}\p{N}]+|\s+(?!\S)|\s+"
+"""What `ByteLevel` splits by."""
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class Claim:
+    """Claims about a text so far, immutable.
+
+    Attributes:
+        items: threads since the last boundary.
+        against: threads that must not match.
+        pending: threads of the previous piece, before any new character.
+        fresh: True before any character since the last boundary.
+    """
+
+    items: tuple[Item, ...]
+    against: frozenset[Item] = frozenset()
+    pending: tuple[Item, ...] = ()
+    fresh: bool = True
+
+
+@final
+class Splitter:
+    r"""One pattern; `start` is the claim before the first character.
+
+    >>> from guideway.vocabulary.canonical.splitting import read_pattern
+    >>> letters = Splitter(read_pattern("a+|b"))  # an "a" is in atom 0, a "b" in atom 1
+    >>> one = letters.read(letters.start, 0b01)
+    >>> letters.ends(one), letters.read(letters.cut(one), 0b01)
+    (True, None)
+    >>> letters.ends(letters.read(letters.cut(one), 0b10))
+    True
+    """
+
+    def __init__(self, program: Program) -> None:
+        """The splitter of a program; one that matches the empty text is refused."""
+        self._steps = program.steps
+        self._match = len(program.steps) - 1
+        self._closures = dict[int, tuple[Item, ...]]()
+        self._read = dict[tuple[Claim, int], Claim | None]()
+        self._cut = dict[Claim, Claim | None]()
+        self.start = Claim(self._closure(0))
+        if any(step == self._match for step, _ in self.start.items):
+            raise not_canonical("its split pattern matches the empty text", SPLIT, "/pre_tokenizer")
+
+    def read(self, claim: Claim, atoms: int) -> Claim | None:
+        """The claim after a character in these atoms, None if a claim was wrong."""
+        key = (claim, atoms)
+        if key not in self._read:
+            self._read[key] = self._reading(claim, atoms)
+        return self._read[key]
+
+    def cut(self, claim: Claim) -> Claim | None:
+        """With the claim that the piece ends here, None if it cannot."""
+        if claim not in self._cut:
+            ways = self._until_match(claim.items)
+            after = Claim(self.start.items, claim.against, ways)
+            self._cut[claim] = after if ways and not claim.fresh else None
+        return self._cut[claim]
+
+    def ends(self, claim: Claim) -> bool:
+        """Return True if all claims are right when the text ends here, or is empty."""
+        if any(step == self._match for step, _ in claim.against):
+            return False
+        items = claim.pending if claim.fresh else claim.items
+        return not items or any(step == self._match for step, _ in items)
+
+    def covers(self, atoms: int) -> bool:
+        """Return True if a character in these atoms is always a piece by itself."""
+        after = self.read(self.start, atoms)
+        return after is not None and (self._match, 0) in after.items
+
+    def _reading(self, claim: Claim, atoms: int) -> Claim | None:
+        preferred: tuple[Item, ...] = ()
+        if claim.pending:
+            matches = [
+                at
+                for at, (step, none_of) in enumerate(claim.pending)
+                if step == self._match and not none_of & atoms
+            ]
+            if not matches:
+                return None
+            preferred = claim.pending[: matches[0]]
+        against = frozenset(self._after([*claim.against, *preferred], atoms, stop=False))
+        matched = any(
+            step == self._match and not none_of & atoms for step, none_of in claim.against
+        )
+        items = tuple(self._after(claim.items, atoms, stop=True))
+        if matched or not items or (self._match, 0) in against:
+            return None
+        return Claim(items, against, fresh=False)
+
+    def _after(self, items: Iterable[Item], atoms: int, *, stop: bool) -> list[Item]:
+        """Threads after a character; `stop` drops those after a matching one."""
+        found: dict[Item, None] = {}
+        for step, none_of in items:
+            if none_of & atoms:
+                continue
+            what = self._steps[step]
+            if what[0] == "read":
+                if atoms >> what[1] & 1:
+                    found.update(dict.fromkeys(self._closure(step + 1)))
+            elif stop:
+                break
+        return list(found)
+
+    def _until_match(self, items: tuple[Item, ...]) -> tuple[Item, ...]:
+        """The items down to the first that surely matches, none if none may."""
+        if (self._match, 0) in items:
+            return items[: items.index((self._match, 0)) + 1]
+        return items if any(step == self._match for step, _ in items) else ()
+
+    def _closure(self, start: int) -> tuple[Item, ...]:
+        """Items reachable from a step without reading, in order."""
+        if start not in self._closures:
+            found: dict[Item, None] = {}
+            seen = set[Item]()
+            stack: list[Item] = [(start, 0)]
+            while stack:
+                at, none_of = stack.pop()
+                if (at, none_of) in seen:
+                    continue
+                seen.add((at, none_of))
+                step = self._steps[at]
+                if step[0] == "fork":
+                    stack += [(step[2], none_of), (step[1], none_of)]
+                elif step[0] == "not":
+                    stack.append((at + 1, none_of | 1 << step[1]))
+                else:
+                    found[at, none_of] = None
+            self._closures[start] = tuple(found)
+        return self._closures[start]

@@ -1,0 +1,716 @@
+"""Canonical tokens: the sequences of tokens that a tokenizer gives for their own text.
+
+A place is the state of a sequence: the possible splits of its text (each cut between tokens is
+claimed to be a boundary or not, see `splitting`), the bytes of an incomplete character, and the
+partial matches of added tokens. A token leads from a place to at most two places, joined to the
+last token (`Merges.joins`) or not; a sequence is canonical if its last place `ends`. A place may
+exist without being able to end::
+
+    "it"   "'s"      a boundary between them; none inside "'s"
+    "a"    "b"       no boundary, and BPE does not merge them
+    " "    " x"      of two blanks before a word the first is a piece
+
+A new cutter is compared with the tokenizer on a few hundred texts.
+
+Added tokens are matched before anything else: leftmost, then longest. So after a match, no text
+begun before it may be completed, nor a longer one from the same start. The trie nodes of the
+forbidden completions are the state.
+
+Tokens that split texts alike are read at once, as a group: they have the same sorts of
+characters and the same end. smollm2's 49,152 tokens are 23,000 groups; a row over all takes 5 ms,
+one array look-up for each column of characters.
+
+A set of possible splits of a text is a numbered state. A way has the claim of each splitter
+(`splitting`) and the state of its piece. Transitions by character sorts are tabulated, so a whole
+vocabulary is read by a few array look-ups, column by column.
+"""
+
+from collections import deque
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from threading import RLock
+from typing import Any, Final, Self, TypeAlias, final
+
+import numpy as np
+from numpy.typing import NDArray
+
+from guideway.vocabulary.backend import Backend
+from guideway.vocabulary.canonical.merges import Ids
+from guideway.vocabulary.canonical.splitting import (
+    NO_SORT,
+    SPLIT,
+    Characters,
+    Claim,
+    Splitter,
+    not_canonical,
+    remember,
+    restless,
+)
+from guideway.vocabulary.canonical.tokenization import Tokenization, read_tokenization
+from guideway.vocabulary.self_check import probes
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class Parts:
+    """Bytes of a text.
+
+    Attributes:
+        head: the end of a character begun before.
+        chars: whole characters.
+        tail: the beginning of an incomplete character.
+    """
+
+    head: bytes
+    chars: str
+    tail: bytes
+
+
+def span(begun: bytes) -> tuple[int, int]:
+    r"""The first and the last character that begin with these bytes.
+
+    >>> [hex(code) for code in span(b"\xe2\x82")]
+    ['0x2080', '0x20bf']
+    """
+    length = 2 if begun[0] < 0xE0 else 3 if begun[0] < 0xF0 else 4
+    value = begun[0] & (0x7F >> length)
+    for byte in begun[1:]:
+        value = value << 6 | byte & 0x3F
+    missing = 6 * (length - len(begun))
+    low = max(value << missing, (0x80, 0x800, 0x10000)[length - 2])
+    return low, min((value + 1 << missing) - 1, 0x10FFFF)
+
+
+def parts(data: bytes) -> Parts | None:
+    r"""The characters in `data`, None if no text contains these bytes.
+
+    >>> parts("é€".encode()[1:-1])
+    Parts(head=b'\xa9', chars='', tail=b'\xe2\x82')
+    >>> parts(b"a\xff") is None
+    True
+    """
+    head = 0
+    while head < len(data) and 0x80 <= data[head] < 0xC0:
+        head += 1
+    if head > 3:
+        return None
+    rest = data[head:]
+    try:
+        return Parts(data[:head], rest.decode(), b"")
+    except UnicodeDecodeError as error:
+        if error.reason != "unexpected end of data":
+            return None
+        return Parts(data[:head], rest[: error.start].decode(), rest[error.start :])
+
+
+Begun: TypeAlias = frozenset[int]
+
+NONE: Final[Begun] = frozenset()
+
+
+@final
+class Literals:
+    """The texts of added tokens.
+
+    >>> marks = Literals(["<s>", "<s>x"])
+    >>> marks.read(marks.read(NONE, "a<s"), ">") is None
+    True
+    >>> marks.read(marks.matched(NONE, "<s>"), "x") is None
+    True
+    """
+
+    def __init__(self, texts: Iterable[str]) -> None:
+        self._children: list[dict[str, int]] = [{}]
+        self._whole: list[bool] = [False]
+        for text in texts:
+            node = 0
+            for char in text:
+                fresh = len(self._children)
+                node = self._children[node].setdefault(char, fresh)
+                if node == fresh:
+                    self._children.append({})
+                    self._whole.append(False)
+            self._whole[node] = bool(text)
+
+    def goes_on(self, begun: Begun, char: str) -> bool:
+        """Return True if a character extends a partial match."""
+        return any(char in self._children[node] for node in begun)
+
+    def read(self, begun: Begun, chars: str) -> Begun | None:
+        """State after characters without a match; None if there is one."""
+        for char in chars:
+            begun = self._step((0, *begun), char)
+            if any(self._whole[node] for node in begun):
+                return None
+        return begun
+
+    def matched(self, begun: Begun, text: str) -> Begun | None:
+        """After one of them; None if another one is matched in its place."""
+        own = 0
+        for char in text:
+            own = self._children[own][char]
+            begun = self._step(begun, char)
+            if any(self._whole[node] for node in begun):
+                return None
+        return begun | {own} if self._children[own] else begun
+
+    def _step(self, nodes: Iterable[int], char: str) -> Begun:
+        found = (self._children[node].get(char) for node in nodes)
+        return frozenset(node for node in found if node is not None)
+
+
+Numbers: TypeAlias = NDArray[np.int32]
+Claims: TypeAlias = tuple[Claim, ...]
+
+DEAD: Final = 0
+"""No way."""
+
+_FRESH: Final = -1  # the union of a piece without tokens
+_UNKNOWN: Final = -1
+_BLOCK: Final = 4096
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class Way:
+    """One possible split of a text.
+
+    Attributes:
+        claims: claim of each splitter.
+        union: node in `Unions` of the piece's tokens; −1 before the first.
+        alone: True if the piece must end here.
+    """
+
+    claims: Claims
+    union: int = _FRESH
+    alone: bool = False
+
+
+@final
+class Unions:
+    """Token sequences that are never a whole piece, as a trie.
+
+    Attributes:
+        members: their tokens.
+        whole: nodes where a sequence is complete.
+    """
+
+    def __init__(self, unions: Iterable[tuple[int, ...]]) -> None:
+        self._nodes = dict[tuple[int, int], int]()
+        self.whole = set[int]()
+        self.members = set[int]()
+        for union in unions:
+            node = 0
+            for token in union:
+                node = self._nodes.setdefault((node, token), len(self._nodes) + 1)
+            self.whole.add(node)
+            self.members.update(union)
+
+    def after(self, node: int, token: int) -> int:
+        """The node of a piece after a token, which may be its first; 0 is in no union."""
+        if node == _FRESH:
+            return self._nodes.get((0, token), 0)
+        return self._nodes.get((node, token), 0) if node else 0
+
+
+@final
+class Ways:
+    """The sets of splits of one tokenizer.
+
+    Attributes:
+        fresh: the set before any text.
+        members: tokens with special rules in a piece.
+    """
+
+    def __init__(
+        self,
+        splitters: tuple[Splitter, ...],
+        unions: Unions,
+        alone: frozenset[int],
+        characters: Characters,
+    ) -> None:
+        """Store the rules of a tokenizer."""
+        self._splitters, self._unions, self._alone = splitters, unions, alone
+        self._characters = characters
+        self._lives = dict[tuple[int, bytes], bool]()
+        self.members = unions.members | alone
+        self._sets: list[frozenset[Way]] = []
+        self._numbers: dict[frozenset[Way], int] = {}
+        self._table: Numbers = np.full((64, 1), _UNKNOWN, np.int32)
+        self._number(frozenset())
+        self.fresh = self._number(frozenset([Way(tuple(each.start for each in splitters))]))
+
+    def entered(self, ways: int, token: int, *, joined: bool, inside: bool) -> int:
+        """The ways after a token begins, in a new piece or (`joined`) in the current one.
+
+        `inside`: the token begins inside a character, where no piece ends.
+        """
+        alone = token in self._alone
+        found: list[Way] = []
+        for way in self._sets[ways]:
+            if not inside:
+                begun = [way.claims] if way.union == _FRESH else self._cuts(way)
+                union = self._unions.after(_FRESH, token)
+                found += [Way(claims, union, alone) for claims in begun]
+            if joined and not alone and way.union != _FRESH and not way.alone:
+                found.append(Way(way.claims, self._unions.after(way.union, token)))
+        return self._number(frozenset(found))
+
+    def may_end(self, ways: int) -> bool:
+        """Return True if a way is right when the text ends here."""
+        return any(map(self._ends, self._sets[ways]))
+
+    def step(self, ways: int, sort: int) -> int:
+        """The ways after a character of a sort."""
+        found = int(self._table[ways, sort]) if sort < self._table.shape[1] else _UNKNOWN
+        if found == _UNKNOWN:
+            atoms = self._characters.atoms(sort)
+            after = (self._after(way, atoms) for way in self._sets[ways])
+            found = self._number(frozenset(way for way in after if way is not None))
+            while sort >= self._table.shape[1]:
+                more = np.full_like(self._table, _UNKNOWN)
+                self._table = np.concatenate([self._table, more], axis=1)
+            self._table[ways, sort] = found
+        return found
+
+    def steps(self, ways: Numbers, sorts: Numbers) -> Numbers:
+        """The same for each of many."""
+        self.step(DEAD, int(sorts.max()))  # so that the table is wide enough
+        found = self._table[ways, sorts]
+        while (unknown := np.flatnonzero(found == _UNKNOWN)).size:
+            width = self._table.shape[1]
+            for pair in np.unique(ways[unknown].astype(np.int64) * width + sorts[unknown]).tolist():
+                self.step(*divmod(pair, width))
+            found = self._table[ways, sorts]
+        return found
+
+    def live(self, ways: int, begun: bytes) -> bool:
+        """Return True if some character that begins with these bytes leaves a way.
+
+        Blocks have few sorts, so not every character is tried.
+        """
+        key = (ways, begun)
+        found = not begun or self._lives.get(key)
+        if found is None:
+            low, high = span(begun)
+            blocks = ((at, min(at + _BLOCK, high + 1) - 1) for at in range(low, high + 1, _BLOCK))
+            sorts = (sort for block in blocks for sort in self._characters.within(*block))
+            found = self._lives[key] = any(self.step(ways, sort) != DEAD for sort in sorts)
+        return found
+
+    def _cuts(self, way: Way) -> Iterable[Claims]:
+        """The claims with a boundary here, of each splitter in turn."""
+        if way.union in self._unions.whole:
+            return
+        for level in range(len(self._splitters) - 1, -1, -1):
+            cut = self._splitters[level].cut(way.claims[level])
+            if cut is not None:
+                inner = (each.start for each in self._splitters[level + 1 :])
+                yield (*way.claims[:level], cut, *inner)
+            if not self._splitters[level].ends(way.claims[level]):
+                return
+
+    def _ends(self, way: Way) -> bool:
+        if way.union in self._unions.whole:
+            return False
+        pairs = zip(self._splitters, way.claims, strict=True)
+        return all(splitter.ends(claim) for splitter, claim in pairs)
+
+    def _after(self, way: Way, atoms: tuple[int, ...]) -> Way | None:
+        found: list[Claim] = []
+        for splitter, claim, bits in zip(self._splitters, way.claims, atoms, strict=True):
+            after = splitter.read(claim, bits)
+            if after is None:
+                return None
+            found.append(after)
+        return Way(tuple(found), way.union, way.alone)
+
+    def _number(self, ways: frozenset[Way]) -> int:
+        number = self._numbers.setdefault(ways, len(self._sets))
+        if number == len(self._sets):
+            self._sets.append(ways)
+            if number == len(self._table):
+                self._table = np.concatenate([self._table, np.full_like(self._table, _UNKNOWN)])
+        return number
+
+
+End: TypeAlias = tuple[bytes, Begun]
+
+
+@final
+class Groups:
+    """The groups of one vocabulary.
+
+    Attributes:
+        of: group of each token, 0 for none.
+        ends: remainders after tokens: bytes of a character, and partial matches of added tokens.
+    """
+
+    def __init__(
+        self, ways: Ways, tokens: Sequence[tuple[int, tuple[int, ...], End]], size: int
+    ) -> None:
+        """Group tokens by the sorts of their characters and their remainders; `size` bounds ids."""
+        self._ways = ways
+        numbers: dict[tuple[Any, ...], int] = {}
+        ends: dict[End, int] = {}
+        self.of: Numbers = np.zeros(size, np.int32)
+        rows: list[tuple[int, ...]] = [()]
+        own: list[tuple[int, int]] = [(-1, 0)]
+        for token, sorts, end in tokens:
+            kind = (token if token in ways.members else -1, ends.setdefault(end, len(ends)))
+            number = numbers.setdefault((sorts, kind), len(rows))
+            if number == len(rows):
+                rows.append(sorts)
+                own.append(kind)
+            self.of[token] = number
+        self.ends = [*ends]
+        self._own, self._end = np.array(own, np.int64).T
+        lengths = np.fromiter(map(len, rows), np.int64, len(rows))
+        self._columns = list[tuple[Ids, Numbers]]()
+        for column in range(int(lengths.max())):
+            held = np.flatnonzero(lengths > column)
+            sorts_there = [rows[at][column] for at in held.tolist()]
+            self._columns.append((held, np.array(sorts_there, np.int32)))
+
+    def read(self, ways: int, *, joined: bool) -> Ids:
+        """For each group the ways after it, times 2³², and the number of its end."""
+        entered = self._ways.entered
+        usual = entered(ways, -1, joined=joined, inside=False)
+        after = np.full(len(self._own), usual, np.int32)
+        for at in np.flatnonzero(self._own >= 0).tolist():
+            after[at] = entered(ways, int(self._own[at]), joined=joined, inside=False)
+        after[0] = DEAD
+        for held, sorts in self._columns:
+            after[held] = self._ways.steps(after[held], sorts)
+        return after.astype(np.int64) << 32 | self._end
+
+
+NOWHERE: Final = 0
+"""The place of a sequence that is not canonical, however it goes on."""
+
+_MOST_ROWS: Final = 256
+_MOST_TEXTS: Final = 1 << 14
+_MOST_KNOWN: Final = 1 << 18
+_MOST_LOOKED: Final = 4096  # tokens inside of one character
+_MOST_COMPLETIONS: Final = 8
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class Place:
+    """State of a sequence of tokens.
+
+    Attributes:
+        ways: possible splits of the text (`Ways`).
+        partial: bytes of an incomplete character.
+        begun: partial matches of added tokens.
+    """
+
+    ways: int
+    partial: bytes
+    begun: Begun
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class Spelling:
+    """A token as text.
+
+    Attributes:
+        head: the end of a character begun before.
+        chars: whole characters.
+        tail: the beginning of an incomplete one.
+        sorts: sorts of the characters.
+    """
+
+    head: bytes
+    chars: str
+    tail: bytes
+    sorts: tuple[int, ...]
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class Completions:
+    """Token sequences that complete a character, and True if there may be `others`."""
+
+    routes: tuple[tuple[int, ...], ...]
+    others: bool
+
+
+@final
+class Cutter:
+    """Tokens that may follow each other, for one tokenizer.
+
+    Attributes:
+        start: the place before the first token.
+        restless: bool[tokens], True if the text before a token might change with it.
+        lock: hold it when several threads use the cutter, because it numbers places.
+    """
+
+    def __init__(self, tokenization: Tokenization, tokens: tuple[bytes | None, ...]) -> None:
+        """The cutter of a tokenizer with these spellings, checked against the tokenizer."""
+        self._how, self._tokens, self.lock = tokenization, tokens, RLock()
+        self._merges, self.characters = tokenization.merges, tokenization.characters
+        self._literals = Literals(tokenization.added.values())
+        self._ways = Ways(
+            tokenization.splitters, Unions(tokenization.unions), tokenization.alone, self.characters
+        )
+        self._places: list[Place] = [Place(DEAD, b"", NONE)]
+        self._numbers: dict[Place, int] = {self._places[0]: NOWHERE}
+        self._after = dict[tuple[int, int, bool], int]()
+        self._rows = dict[tuple[int, bool], Numbers]()
+        self._completions = dict[tuple[bytes, int], Completions]()
+        self._encoded = dict[bytes, tuple[int, ...] | None]()
+        self.start = self._number(Place(self._ways.fresh, b"", NONE))
+        self._spell()
+        fit = [
+            (token, spelled.sorts if tokenization.splitters else (), (spelled.tail, begun))
+            for token, spelled in self._spellings.items()
+            if not spelled.head and self._spelled_so(token, spelled.chars)
+            if (begun := self._literals.read(NONE, spelled.chars)) is not None
+        ]
+        self._groups = Groups(self._ways, fit, len(tokens))
+        self._check()
+
+    @classmethod
+    def of(cls, backend: Backend, tokens: tuple[bytes | None, ...]) -> Self:
+        """The cutter of a tokenizer; unsupported parts are refused."""
+        return cls(read_tokenization(backend), tokens)
+
+    def ends(self, place: int) -> bool:
+        """Return True if a sequence at this place is canonical."""
+        found = self._places[place]
+        return not found.partial and self._ways.may_end(found.ways)
+
+    def joins(self, before: int, after: int) -> bool:
+        """Return True if a token is unchanged after another one in the same piece."""
+        merged = self._how.merged
+        return before in merged and after in merged and self._merges.joins(before, after)
+
+    def clashes(self, before: int) -> Ids:
+        """The tokens, ascending, that do not."""
+        return self._merges.clashes(before)
+
+    def merges(self, token: int) -> bool:
+        """Return True if a token may be in a piece with others."""
+        return token in self._how.merged
+
+    def tail(self, place: int, before: str, token: int) -> str:
+        """End of the text after a token that may change with later characters."""
+        return self.characters.tail(before, self._completed(place, token))
+
+    def stays(self, place: int, before: str, token: int) -> bool:
+        """Return True if the text that ends with `before` is unchanged when a token follows."""
+        return self.characters.stays(before, self._completed(place, token))
+
+    def _completed(self, place: int, token: int) -> str:
+        """The characters that a token completes."""
+        if token in self._how.added:
+            return self._how.added[token]
+        partial = self._places[place].partial
+        read = parts(partial + (self._tokens[token] or b"")) if partial else None
+        spelled = self._spellings.get(token)
+        return read.chars if read else spelled.chars if spelled else ""
+
+    def after(self, place: int, token: int, *, joined: bool) -> int:
+        """The place after one more token, 0 if there is none; `joined`: in the same piece."""
+        key = (place, token, joined)
+        found = self._after.get(key)
+        if found is None:
+            number = self._number(self._following(place, token, joined))
+            found = remember(self._after, key, number, _MOST_KNOWN)
+        return found
+
+    def afters(self, place: int, tokens: Ids, *, joined: bool) -> Numbers:
+        """The places after each of these tokens."""
+        here = self._places[place]
+        if here.partial:
+            row, apart = np.zeros(len(tokens), np.int32), self._inside[tokens]
+        else:
+            row = self._row(place, joined=joined)[self._groups.of[tokens]]
+            apart = self._added[tokens]
+        if here.begun and not here.partial:
+            apart |= self._goes_on(here)[tokens]
+        for at in np.flatnonzero(apart).tolist():
+            row[at] = self.after(place, int(tokens[at]), joined=joined)
+        return row
+
+    def run(self, place: int, tokens: Iterable[int], *, joined: bool) -> int:
+        """The place after these tokens; `joined`: whether the first joins the last before it."""
+        before = -1
+        for token in tokens:
+            if before >= 0:
+                joined = self.joins(before, token)
+            place = self.after(place, token, joined=joined)
+            if not place:
+                break
+            before = token
+        return place
+
+    def encode(self, text: bytes) -> tuple[int, ...] | None:
+        """The tokens that the tokenizer gives for a text, None if they do not spell it."""
+        if text not in self._encoded:
+            remember(self._encoded, text, self._encoding(text), _MOST_TEXTS)
+        return self._encoded[text]
+
+    def completions(self, place: int, token: int) -> Completions:
+        """Some token sequences that complete the character in which `token` led to a place."""
+        key = (self._places[place].partial, token)
+        if key not in self._completions:
+            remember(self._completions, key, self._completing(*key), _MOST_KNOWN)
+        return self._completions[key]
+
+    def _completing(self, begun: bytes, token: int) -> Completions:
+        queue = deque[tuple[tuple[int, ...], bytes]]([((), begun)])
+        found: list[tuple[int, ...]] = []
+        looked = 0
+        inside = np.flatnonzero(self._inside).tolist()
+        while queue and looked < _MOST_LOOKED and len(found) < _MOST_COMPLETIONS:
+            path, partial = queue.popleft()
+            before = path[-1] if path else token
+            for after in inside:
+                read = parts(partial + (self._tokens[after] or b""))
+                if read is None or read.head or not self.joins(before, after):
+                    continue
+                looked += 1
+                if read.tail:
+                    queue.append(((*path, after), read.tail))
+                else:
+                    found.append((*path, after))
+        return Completions(tuple(found), others=bool(queue))
+
+    def sorts(self, byte: int) -> int:
+        """The sort of a byte that is a character."""
+        return self._sort(chr(byte))
+
+    def inside(self, place: int) -> bool:
+        """Return True inside an incomplete character."""
+        return bool(self._places[place].partial)
+
+    def _encoding(self, text: bytes) -> tuple[int, ...] | None:
+        try:
+            ids = self._how.tokenizer.encode(text.decode()) or []
+        except UnicodeDecodeError:
+            return None
+        spelled = [self._tokens[i] if i < len(self._tokens) else None for i in ids]
+        return tuple(ids) if b"".join(each or b"" for each in spelled) == text else None
+
+    def _spell(self) -> None:
+        found: dict[int, tuple[bytes, str, bytes]] = {}
+        for token in sorted(self._how.pieces):
+            data = self._tokens[token] if token < len(self._tokens) else None
+            read = parts(data) if data else None
+            if read is not None:
+                found[token] = (read.head, read.chars, read.tail)
+        ascii_ = map(chr, range(0x80))
+        self.characters.learn(sorted({*ascii_, *"".join(each[1] for each in found.values())}))
+        self._spellings = dict[int, Spelling]()
+        self._firsts = dict[str, list[int]]()
+        self._added = np.zeros(len(self._tokens), np.bool_)
+        self._added[[token for token in self._how.added if token < len(self._tokens)]] = True
+        self._inside = np.zeros(len(self._tokens), np.bool_)
+        self.restless: NDArray[np.bool_] = np.zeros(len(self._tokens), np.bool_)
+        for token, (head, chars, tail) in found.items():
+            self._inside[token] = bool(head)
+            self.restless[token] = self.characters.normalises and (
+                not chars or bool(head) or restless(chars[0])
+            )
+            sorts = tuple(map(self._sort, chars))
+            if NO_SORT not in sorts and self._allows(chars[:1], chars[1:]):
+                self._spellings[token] = Spelling(head, chars, tail, sorts)
+                self._firsts.setdefault(chars[:1], []).append(token)
+
+    def _allows(self, first: str, rest: str) -> bool:
+        """Return True if the normaliser leaves neighbouring characters unchanged."""
+        kept = self.characters
+        for char in rest:
+            if not kept.stays(first, char):
+                return False
+            first = kept.tail(first, char)
+        return True
+
+    def _row(self, place: int, *, joined: bool) -> Numbers:
+        """The next place for each group of tokens."""
+        key = (place, joined)
+        found = self._rows.get(key)
+        if found is None:
+            ends = self._groups.read(self._places[place].ways, joined=joined)
+            pairs, back = np.unique(ends, return_inverse=True)
+            numbers = [self._ending(*divmod(pair, 1 << 32)) for pair in pairs.tolist()]
+            row = np.array(numbers, np.int32)[back]
+            found = remember(self._rows, key, row, _MOST_ROWS)
+        return found
+
+    def _ending(self, ways: int, end: int) -> int:
+        tail, begun = self._groups.ends[end]
+        lives = ways != DEAD and self._ways.live(ways, tail)
+        return self._number(Place(ways, tail, begun)) if lives else NOWHERE
+
+    def _goes_on(self, here: Place) -> NDArray[np.bool_]:
+        """The tokens that may go on with an added token in the making."""
+        found = np.zeros(len(self._tokens), np.bool_)
+        for char, tokens in self._firsts.items():
+            if not char or self._literals.goes_on(here.begun, char):
+                found[tokens] = True
+        return found
+
+    def _following(self, place: int, token: int, joined: bool) -> Place | None:
+        here = self._places[place]
+        if token in self._how.added:
+            return self._matched(here, self._how.added[token])
+        spelled = self._spellings.get(token)
+        if spelled is None or not here.ways:
+            return None
+        chars, tail, sorts = spelled.chars, spelled.tail, spelled.sorts
+        if here.partial:
+            read = parts(here.partial + (self._tokens[token] or b""))
+            if read is None or read.head:
+                return None
+            chars, tail = read.chars, read.tail
+            sorts = tuple(map(self._sort, chars))
+        elif spelled.head:
+            return None
+        if NO_SORT in sorts or not self._spelled_so(token, chars):
+            return None
+        begun = self._literals.read(here.begun, chars)
+        ways = self._ways.entered(here.ways, token, joined=joined, inside=bool(here.partial))
+        for sort in sorts:
+            ways = self._ways.step(ways, sort)
+        lives = begun is not None and ways != DEAD and self._ways.live(ways, tail)
+        return Place(ways, tail, begun) if begun is not None and lives else None
+
+    def _matched(self, here: Place, text: str) -> Place | None:
+        """After an added token."""
+        begun = self._literals.matched(here.begun, text)
+        ends = not here.partial and self._ways.may_end(here.ways)
+        return Place(self._ways.fresh, b"", begun) if ends and begun is not None else None
+
+    def _spelled_so(self, token: int, chars: str) -> bool:
+        """Return False if a fallback byte completes a character that is itself a token."""
+        known = self._how.known
+        return token not in self._how.fallback or known is None or known.isdisjoint(chars)
+
+    def _sort(self, char: str) -> int:
+        sort = self.characters.sort(char)
+        if sort != NO_SORT:
+            atoms = self.characters.atoms(sort)
+            pairs = zip(self._how.splitters, atoms, strict=True)
+            if not all(splitter.covers(bits) for splitter, bits in pairs):
+                raise not_canonical(f"its split pattern leaves {char!r} out of all pieces", SPLIT)
+        return sort
+
+    def _number(self, place: Place | None) -> int:
+        if place is None:
+            return NOWHERE
+        number = self._numbers.setdefault(place, len(self._places))
+        if number == len(self._places):
+            self._places.append(place)
+        return number
+
+    def _check(self) -> None:
+        """Hold the places to what the tokenizer gives for some texts."""
+        for text in probes(self._tokens):
+            tokens = self.encode(text.encode()) if text else None
+            if tokens is not None and not self.ends(self.run(self.start, tokens, joined=False)):
+                raise not_canonical(f"its tokens for {text!r} do not follow from its configuration")

@@ -1,0 +1,1 @@
+"""Watermarks: settings, keyed numbers of tokens, evidence in a text."""

@@ -1,0 +1,267 @@
+"""Typed values of unfinished texts: they grow, they never raise, and end as the value itself."""
+
+import dataclasses
+import datetime as dt
+import json
+from collections import deque
+from collections.abc import Iterator
+from decimal import Decimal
+from enum import Enum
+from itertools import pairwise
+from typing import Annotated, Any, Literal, NamedTuple, Optional
+
+import pytest
+from pydantic import (
+    AliasPath,
+    BaseModel,
+    ConfigDict,
+    Field,
+    JsonValue,
+    RootModel,
+    TypeAdapter,
+    field_validator,
+)
+from typing_extensions import TypedDict
+
+from guideway.api.parsing.partial import read_partial
+from type_samples import TYPES
+
+
+def partial(type_: Any, text: str) -> Any:
+    return read_partial(TypeAdapter(type_), text)
+
+
+class Address(BaseModel):
+    street: str
+    zip: str = "00000"
+
+
+class Person(BaseModel):
+    name: str
+    born: dt.date
+    tags: list[str] = []
+    home: Address
+    friend: Optional["Person"] = None
+
+
+FULL = Person(
+    name="Ada",
+    born=dt.date(1815, 12, 10),
+    tags=["x", "yz"],
+    home=Address(street="St James"),
+    friend=Person(name="Bo", born=dt.date(1800, 1, 1), home=Address(street="B")),
+)
+
+
+def prefixes(text: str) -> Iterator[str]:
+    for end in range(len(text) + 1):
+        yield text[:end]
+
+
+def test_a_model_grows_and_ends_as_the_value_itself() -> None:
+    value, seen = None, list[set[str]]()
+    for text in prefixes(FULL.model_dump_json(indent=1)):
+        value = partial(Person, text)
+        if value is not None:
+            assert isinstance(value, Person)
+            seen.append(value.model_fields_set)
+    assert value == FULL
+    assert all(before <= after for before, after in pairwise(seen))
+
+
+def test_fields_that_have_not_come_are_their_default_or_none() -> None:
+    value = partial(Person, '{"name": "Ad')
+    assert (value.name, value.born, value.tags, value.home) == ("Ad", None, [], None)
+    assert value.model_fields_set == {"name"}
+
+
+def test_a_nested_model_is_there_as_soon_as_it_is_begun() -> None:
+    value = partial(Person, '{"name": "Ada", "home": {"street": "St')
+    assert value.home == Address(street="St")
+    friend = partial(Person, '{"friend": {"friend": {"name": "B').friend.friend
+    assert friend.name == "B"
+
+
+@pytest.mark.parametrize("text", ['{"born": "1815-1', '{"born": 181', '{"born": '])
+def test_a_string_that_stands_for_something_else_waits_for_its_end(text: str) -> None:
+    assert partial(Person, text).born is None
+
+
+@pytest.mark.parametrize("name", TYPES)
+def test_no_prefix_of_any_type_raises_and_the_whole_is_the_value(name: str) -> None:
+    adapter = TypeAdapter(TYPES[name]) if name != "callable" else TypeAdapter(bool)
+    texts = {
+        "model": '{"name":"a","age":3,"home":{"street":"s","zip":"12345"},"tags":["x"]}',
+        "tagged union": '{"kind":"dog","friend":{"kind":"cat","lives":9}}',
+        "recursive model": '{"value":1,"children":[{"value":2,"left":{"value":3}}]}',
+        "named tuple": '[1,"here"]',
+        "root model": '{"red":[{"kind":"cat","lives":3}]}',
+        "open model": '{"Size":1,"more":2}',
+        "dataclass": '{"title":"t","steps":[1,2]}',
+        "typed dict": '{"depth":1,"name":"n"}',
+        "defaultdict": '{"a":[1]}',
+        "any": '{"a":[1,{"b":"c"}]}',
+        "generic model": '{"item":"2024-05-31"}',
+    }
+    text = texts.get(name, "[1,2]")
+    for begun in prefixes(text):
+        read_partial(adapter, begun)
+    if name in texts:
+        assert read_partial(adapter, text) == adapter.validate_json(text)
+
+
+class Pair(NamedTuple):
+    left: int
+    right: str = "r"
+
+
+class Options(TypedDict):
+    depth: int
+    name: str
+
+
+@dataclasses.dataclass
+class Task:
+    title: str
+    steps: list[int] = dataclasses.field(default_factory=list[int])
+    done: bool = False
+
+    def __post_init__(self) -> None:
+        self.title = self.title.strip()  # would raise on None
+
+
+class Roots(RootModel[list[int]]):
+    pass
+
+
+class Key(Enum):
+    A = "a"
+
+
+@pytest.mark.parametrize(
+    ("type_", "text", "value"),
+    [
+        (int, "12", None),
+        (int, "12 ", 12),
+        (str, '"a\\nb', "a\nb"),
+        (Key, '"a', None),
+        (Decimal, '"1.', None),
+        (str | None, '"a', "a"),
+        (int | str, '"a', "a"),
+        (int | Key, '"a', None),
+        (list[str], '["a", "b', ["a", "b"]),
+        (list[int], "[1, 2", [1]),
+        (list[Any], '[1, {"a": "b', [1, {"a": "b"}]),
+        (list, '["a', ["a"]),
+        (dict, '{"a": "b', {"a": "b"}),
+        (tuple[int, str, bool], '[1, "b', (1, "b")),
+        (tuple[int, ...], "[1, 2, 3", (1, 2)),
+        (set[int], "[1, 1, 2", {1}),
+        (frozenset[str], '["a", "b', frozenset({"a", "b"})),
+        (deque[int], "[1, 2", [1]),
+        (dict[int, str], '{"1": "a', {1: "a"}),
+        (dict[Key, list[int]], '{"a": [1, ', {Key.A: [1]}),
+        (dict[Key, list[int]], '{"b": [1, ', {}),
+        (dict[str, int], '{"a": 1, "b": 2', {"a": 1}),
+        (Pair, "[1, ", Pair(1, None)),
+        (Pair, '[1, "x', Pair(1, "x")),
+        (Pair, "[1", Pair(None, None)),
+        (Options, '{"depth": 1, "na', {"depth": 1}),
+        (Roots, "[1, 2", Roots([1])),
+        (Roots, '"a', None),
+        (Person, "[", None),
+        (JsonValue, '{"a": [1, "b', {"a": [1, "b"]}),
+        (
+            Annotated[Person | Address, Field(union_mode="left_to_right")],
+            '{"street": "a',
+            Address(street="a"),
+        ),
+        (Address | dict[str, int], '{"x": 1, ', {"x": 1}),
+        (Address | int, '{"x": 1, ', None),
+    ],
+)
+def test_what_has_come_is_shown(type_: Any, text: str, value: Any) -> None:
+    assert partial(type_, text) == value
+
+
+def test_a_dataclass_is_shown_before_its_hook_has_run() -> None:
+    assert partial(Task, '{"steps": [1, 2').steps == [1]
+    assert partial(Task, '{"steps": [1').title is None
+    assert partial(Task, '{"title": " a "}') == Task("a")
+
+
+class Cat(BaseModel):
+    kind: Literal["cat"]
+    lives: int
+
+
+class Dog(BaseModel):
+    kind: Literal["dog"]
+    name: str
+
+
+Pet = Annotated[Cat | Dog, Field(discriminator="kind")]
+
+
+def test_a_tagged_union_waits_for_its_tag() -> None:
+    assert partial(Pet, '{"name": "Re') is None
+    assert partial(Pet, '{"kind": "d') is None
+    assert partial(Pet, '{"kind": "dog", "name": "Re') == Dog(kind="dog", name="Re")
+    assert partial(Pet, '{"kind": "cow", "name": "Re') is None
+    assert partial(list[Pet], '[{"kind": "cat", "lives": 9}, {') == [Cat(kind="cat", lives=9)]
+
+
+class Checked(BaseModel):
+    even: int | None = None
+    text: str
+
+    @field_validator("even")
+    @classmethod
+    def is_even(cls, value: int) -> int:
+        assert value % 2 == 0
+        return value
+
+
+def test_a_part_that_a_validator_refuses_is_left_out() -> None:
+    assert partial(Checked, '{"even": 1, "text": "a') == Checked(text="a")
+    assert partial(Checked, '{"even": 1, "text": "a"}') is None
+
+
+class Hooked(BaseModel):
+    left: int
+    right: int
+
+    def model_post_init(self, context: Any, /) -> None:
+        assert self.left < self.right
+
+
+def test_where_a_hook_expects_all_fields_the_fields_are_shown() -> None:
+    assert partial(Hooked, '{"left": 1, ') == {"left": 1}
+
+
+class Aliased(BaseModel):
+    model_config = ConfigDict(extra="allow")
+    size: int = Field(alias="Size")
+
+
+class Deep(BaseModel):
+    deep: int = Field(validation_alias=AliasPath("a", 0))
+
+
+def test_aliases_and_undeclared_keys_are_kept() -> None:
+    value = partial(Aliased, '{"Size": 1, "more": ["a')
+    assert (value.size, value.model_extra) == (1, {"more": ["a"]})
+
+
+@pytest.mark.parametrize(
+    "text", ["[" * 20_000, "[" * 600 + "]" * 600 + " ", '{"a": ' + "9" * 5_000 + ","]
+)
+def test_what_is_too_deep_or_too_long_for_python_shows_nothing_or_less(text: str) -> None:
+    assert partial(Any, text) in (None, {})
+    assert partial(JsonValue, text) in (None, {})
+
+
+def test_the_same_text_is_read_alike_each_time() -> None:
+    adapter = TypeAdapter(list[Address])
+    text = json.dumps([{"street": "a"}, {"street": "b"}])[:-3]
+    assert read_partial(adapter, text) == read_partial(adapter, text)

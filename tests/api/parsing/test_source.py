@@ -1,0 +1,150 @@
+"""Places found in finished texts: as `re` finds groups, where each takes all it can."""
+
+import re
+from itertools import product
+from typing import Annotated
+
+import pytest
+from pydantic import AfterValidator, BaseModel
+
+import guideway as gw
+from guideway.api.parsing.source import belongs, find_places
+from guideway.api.parsing.values import partial_value, read_captures, read_value
+from guideway.language.special_tokens import mark
+from guideway.models.fake import FakeModel
+
+C, R = gw.capture, gw.Regex
+WAYS = [
+    ("(?P<x>[ab]*)(?P<y>b?c*)(?P<z>.*)", C("x", R("[ab]*")) + C("y", R("b?c*")) + C("z", R(".*"))),
+    ("(?P<x>a*)b?(?P<y>[bc]+)", C("x", R("a*")) + R("b?") + C("y", R("[bc]+"))),
+    ("(?P<x>(?P<y>a+)b*)c", C("x", C("y", R("a+")) + R("b*")) + "c"),
+    ("(?:(?P<x>a+)b|(?P<y>[abc]+))c", (C("x", R("a+")) + "b" | C("y", R("[abc]+"))) + "c"),
+    ("(?P<x>a+).*", C("x", R("a+")) + gw.Text() & gw.Text()),
+]
+
+
+@pytest.mark.parametrize(("pattern", "source"), WAYS)
+def test_each_part_takes_as_much_as_it_can(pattern, source):
+    for letters in (p for n in range(5) for p in product("abc", repeat=n)):
+        text = "".join(letters)
+        match = re.fullmatch(pattern, text)
+        places = find_places(source, text.encode())
+        assert (places is not None) == belongs(text.encode(), source) == (match is not None)
+        if match:
+            expected = {
+                name: found for name, found in match.groupdict().items() if found is not None
+            }
+            assert read_captures(source, text.encode()) == (expected, None)
+
+
+@pytest.mark.parametrize(("low", "high"), [(0, None), (2, None), (0, 2), (1, 3)])
+def test_repetitions_are_searched_for_a_way_to_the_end(low, high):
+    source = gw.repeat(C("x", R("ab*|b|c?")), low, high) + C("y", R("(bc)*c?"))
+    pattern = re.compile(rf"(?:ab*|b|c?){{{low},{'' if high is None else high}}}(?:bc)*c?")
+    for letters in (p for n in range(5) for p in product("abc", repeat=n)):
+        text = "".join(letters)
+        found, _ = read_captures(source, text.encode())
+        if pattern.fullmatch(text):
+            assert "".join(found["x"]) + found["y"] == text
+            assert high is None or len(found["x"]) <= high
+            assert all(re.fullmatch("ab*|b|c?", each) for each in found["x"])
+        else:
+            assert found == {"x": []}
+
+
+class Point(BaseModel):
+    x: int
+
+
+def refuse(value: int) -> int:
+    raise ValueError(value)
+
+
+def test_values_are_those_of_types_wherever_they_stand():
+    for source, text, value in [
+        (gw.until("</think>") + gw.source(Point), 'I {think}</think>{"x": 1}', Point(x=1)),
+        (gw.thinking(Point), '<think>{"x": 0}</think>\n\n{"x": 1}', Point(x=1)),
+        (gw.thinking(Point, begin=None), 'so</think>{"x": 1}', Point(x=1)),
+        (gw.tag("<a>", int, "</a>"), "<a>12</a>", 12),
+        (gw.tagged("<a>", int, "</a>"), "one <a>1</a>, two <a>2</a>.", [1, 2]),
+        (gw.tagged("<a>", gw.Text(), "</a>"), "<a>1</a>", ["1"]),
+        (gw.tagged("<a>", int, "</a>"), "none", []),
+        (gw.capture("x", Point), '{"x": 1}', Point(x=1)),
+        (gw.tagged("<", gw.tagged("(", int, ")"), ">"), "<(1)(2)>", None),
+        (gw.source(int) + "," + gw.source(int), "1,2", "1,2"),
+        (gw.until("x"), "abx", "abx"),
+    ]:
+        if value is not None:
+            assert read_value(source, text) == (value, None)
+    inner = gw.tagged("(", gw.tag("[", int, "]"), ")")
+    assert read_value(inner, "a([1])b([2])") == ([1, 2], None)
+
+
+def test_captures_are_lists_where_there_may_be_several():
+    source = C("a", int) + gw.repeat("," + C("b", int)) + gw.repeat(";" + C("c", int), 0, 1)
+    assert read_captures(source, b"1,2,3") == ({"a": 1, "b": [2, 3]}, None)
+    assert read_captures(source, b"1;4") == ({"a": 1, "b": [], "c": 4}, None)
+    twice = C("a", int) + "," + C("a", bool)
+    assert read_captures(twice, b"1,true") == ({"a": [1, True]}, None)
+    either = C("a", int) | C("a", bool) | gw.tagged("<", C("b", int))
+    assert read_captures(either, b"true") == ({"a": True, "b": []}, None)
+    assert read_captures(either, b"x<1 <2") == ({"b": [1, 2]}, None)
+    wrong = C("a", Annotated[int, AfterValidator(refuse)])
+    value, error = read_captures(wrong, b"1")
+    assert value == {"a": None}
+    assert error is not None
+
+
+def test_what_has_been_read_of_an_answer_grows():
+    thought = gw.thinking(Point)
+    for text, value in [
+        ("<think>{", None),
+        ("<think>a</think>\n", None),
+        ('<think>a</think>\n{"x": 1}', Point(x=1)),
+    ]:
+        assert partial_value(thought, text) == value
+    assert partial_value(gw.thinking(Point, end=R("x|y")), "x{") is None
+    assert partial_value(gw.tagged("<a>", int), "<a>1") is None
+    assert partial_value(gw.capture("x", JSON), '{"x": "a') == {"x": "a"}
+    assert partial_value(gw.capture("x", R("a+")), "a") == "a"
+
+
+JSON = gw.JsonSchema({"type": "object"})
+NAMES = {"<think>": 256, "</think>": 257}
+BYTES = gw.Vocabulary(
+    [*(bytes([b]) for b in range(256)), None, None, b"<eos>"], {258}, special=NAMES
+)
+
+
+def spoken(text: list[str | int]) -> gw.Model:
+    """A model that says this: texts byte by byte, and tokens."""
+    tokens = [t for part in text for t in ([part] if isinstance(part, int) else part.encode())]
+
+    def logits(prefix: tuple[int, ...]) -> list[float]:
+        said = len(prefix) - 1
+        wanted = tokens[said] if said < len(tokens) else 258
+        return [9.0 if token == wanted else 0.0 for token in range(259)]
+
+    return gw.Model(FakeModel(BYTES, logits))
+
+
+def test_a_result_has_its_value_and_its_captures():
+    source = gw.thinking(gw.capture("answer", Point) + gw.repeat("!", 0, 2))
+    model = spoken([256, "well </thing>", 257, '\n{"x": 12}!', 258])
+    result = model.generate("?", source, max_new_tokens=60)
+    assert result.text == '<think>well </thing></think>\n{"x": 12}!'
+    assert result.tokens[0] == 256
+    assert result.value == Point(x=12) == result.captures["answer"]
+    *_, last = model.stream("?", source, max_new_tokens=60)
+    assert last.result == result
+    stopped = model.generate("?", gw.special("<think>") + C("y", R("[a-z ]*")), stop=["l "])
+    assert (stopped.text, stopped.captures) == ("<think>wel", {"y": "wel"})
+
+
+def test_a_special_token_is_told_from_its_name():
+    either = C("a", gw.special("<think>")) | C("b", gw.Text())
+    for data, name in [(mark("<think>"), "a"), (b"<think>", "b")]:
+        assert read_captures(either, data, BYTES) == ({name: "<think>"}, None)
+    without = gw.Vocabulary([bytes([b]) for b in range(256)])
+    assert gw.compile(gw.thinking("a"), without).matches(["<think>b</think>a"])
+    assert not gw.compile(gw.thinking("a"), BYTES).matches(["<think>b</think>a"])

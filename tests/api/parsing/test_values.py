@@ -1,0 +1,124 @@
+"""Texts read back: as a type, as data, or as they are."""
+
+from typing import Annotated, Any
+
+import pytest
+from pydantic import AfterValidator, BaseModel, ValidationError
+
+import guideway as gw
+from guideway.api.parsing.source import belongs
+from guideway.api.parsing.values import partial_value, read_captures, read_value
+from guideway.errors import GuidewayError
+from guideway.json_schema.source import JsonSchema
+from guideway.sources.sources import Choice, PythonType, Regex, Source, Text, repeat, source
+
+
+class Point(BaseModel):
+    x: int
+
+
+def refuse(value: int) -> int:
+    raise KeyError(value)
+
+
+NUMBER, ANY = PythonType(int), JsonSchema({})
+
+
+@pytest.mark.parametrize(
+    ("asked", "text", "value"),
+    [
+        (PythonType(Point), '{"x": 1}', Point(x=1)),
+        (ANY, '{"x": [1.5, null]}', {"x": [1.5, None]}),
+        (Regex("[0-9]+"), "12", "12"),
+        (Choice(["12"]), "12", "12"),
+        (Text(), "12", "12"),
+        (source("a") + NUMBER, "a12", 12),
+        (source("a") + NUMBER + "," + NUMBER, "a12,3", "a12,3"),
+        (repeat(NUMBER), "12", "12"),
+        (Regex("[0-9]+") | NUMBER, "12", "12"),
+        (Regex("[a-z]+") | NUMBER, "12", 12),
+        (Regex("[0-9]{3}") | (Regex("x") | NUMBER), "12", 12),
+        (Regex("1") | NUMBER, "12", 12),
+        (Regex("a") | Regex("b"), "neither", "neither"),
+        (Regex("[0-9]+") & NUMBER, "12", 12),
+        (Regex("[0-9]+") & (NUMBER | Regex("x")), "12", 12),
+        (Regex("[0-9]+") & Text(), "12", "12"),
+    ],
+)
+def test_a_text_is_read_as_what_was_asked_for(asked: Source, text: str, value: Any) -> None:
+    assert read_value(asked, text) == (value, None)
+
+
+@pytest.mark.parametrize(
+    ("asked", "text", "cause"),
+    [
+        (PythonType(Point), '{"x": "a"}', ValidationError),
+        (PythonType(Annotated[int, AfterValidator(refuse)]), "1", KeyError),
+        (ANY, "9" * 5_000, ValueError),
+        (ANY, "[" * 100_000, RecursionError),
+        (ANY, "[", ValueError),
+    ],
+)
+def test_what_is_refused_is_an_error_with_its_cause_and_no_exception(
+    asked: Source, text: str, cause: type[Exception]
+) -> None:
+    value, error = read_value(asked, text)
+    assert value is None
+    assert isinstance(error, GuidewayError)
+    assert isinstance(error.__cause__, cause)
+    assert str(error).startswith("the value is refused: ")
+
+
+@pytest.mark.parametrize(
+    ("asked", "text", "value"),
+    [
+        (PythonType(Point), '{"x": 1,', Point(x=1)),
+        (ANY, '{"x": "a', {"x": "a"}),
+        (ANY, "", None),
+        (ANY, "[" + "9" * 5_000 + ",", None),
+        (Regex("[a-z]+"), "ab", "ab"),
+        (None, "ab", "ab"),
+        (Regex("[a-z]+") | NUMBER, "12 ", 12),
+        (Regex("[a-z]+") | Text(), "a", "a"),
+        (Text() & ANY, '["a', ["a"]),
+    ],
+)
+def test_a_beginning_shows_what_it_can(asked: Source | None, text: str, value: Any) -> None:
+    assert partial_value(asked, text) == value
+
+
+def test_what_stops_free_text_is_captured() -> None:
+    stop = gw.capture("s", gw.Choice([".", "!"]))
+    assert read_captures(gw.until(stop), b"hi!") == ({"s": "!"}, None)
+    assert read_captures(gw.until(stop, include=False), b"hi") == ({}, None)
+    assert read_captures(gw.until(gw.capture("s", gw.Regex("a*b"))), b"xaab")[0] == {"s": "aab"}
+    thought = gw.thinking(int, end=gw.capture("e", gw.Choice(["</t>"])))
+    assert read_captures(thought, b"<think>a</t>5")[0] == {"e": "</t>"}
+
+
+def test_empty_texts_of_a_repetition_are_captured_too() -> None:
+    twice = gw.repeat(gw.capture("x", gw.Regex("a?")), 2, 3)
+    found = [read_captures(twice, text)[0]["x"] for text in (b"", b"a", b"aa", b"aaa")]
+    assert found == [["", ""], ["a", ""], ["a", "a"], ["a", "a", "a"]]
+
+
+def test_what_begins_a_tag_is_captured() -> None:
+    opened = gw.capture("w", gw.Regex("<[ab]>"))
+    assert read_captures(gw.tagged(opened, int, "/"), b"hi<a>5/<b>6/")[0] == {"w": ["<a>", "<b>"]}
+    both = gw.regions(gw.tag(opened, int, "/"), gw.tag("<b", int, "/"))
+    assert read_captures(both, b"<a>5/<b6/")[0] == {"w": ["<a>"]}
+
+
+def test_a_captured_text_ends_where_its_tag_does() -> None:
+    tagged = gw.tagged("<a>", gw.capture("t", gw.Text()), "</a>")
+    assert read_value(tagged, "<a>x</a> and <a>y</a>") == (["x", "y"], None)
+    assert read_captures(tagged, b"<a>x</a> and <a>y</a>") == ({"t": ["x", "y"]}, None)
+    assert not belongs(b"<a>x</a>", gw.tag("<a>", gw.capture("t", gw.Text()), "</a>") + "</a>")
+
+
+def test_the_value_is_that_of_the_typed_part_alone() -> None:
+    tag = gw.tag("<", int, ">")
+    listed = gw.repeat("(" + tag + ")", 1, 2) + gw.source(bool)
+    assert read_value(listed, "(<5>)(<6>)true") == (True, None)
+    assert read_value("x" + (tag + tag) + gw.source(bool), "x<5><6>true") == (True, None)
+    assert read_value(gw.tag("(" + tag, bool, ")"), "(<5>true)") == (True, None)

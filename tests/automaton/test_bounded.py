@@ -1,0 +1,220 @@
+"""Patterns whose length is bounded: whole masks, near both bounds and far from them.
+
+The plain engine knows no bounds beside patterns, but one expression for both; and beside it stands
+what `re` and `len` say of every text over a small alphabet.
+"""
+
+import random
+import re
+from itertools import product
+from typing import Any
+
+import numpy as np
+import pytest
+
+import guideway as gw
+from guideway.automaton import lexer_dfa as lexicon
+from guideway.automaton import pushdown_automaton as seeds
+from guideway.automaton import regex_records as records
+from guideway.automaton.kernels import layout as at
+from guideway.automaton.kernels.layout import BOUND_SEARCH, EXPANDED, SPLITTING
+from guideway.automaton.lexer_dfa import Lexicon, expand
+from guideway.automaton.token_tries import unpack
+from guideway.language.expr import (
+    ALL_BYTES,
+    ANYTHING,
+    both,
+    byte_set,
+    complement,
+    concat,
+    literal,
+    repeat,
+)
+from two_engines import Both, explored, vocabulary
+
+PATTERNS = [  # with the fewest and the most characters
+    (r"^[a-z][a-z0-9]*$", 0, 9),
+    (r"^[a-z][a-z0-9]*$", 5, None),
+    (r"^(ab)*$", 5, 9),
+    (r"^(abc)*d?$", 5, 12),
+    (r"^\S+( \S+){0,3}$", 6, 20),
+    (r"^é+$|^x+y$", 4, 7),
+    (r"^(a|bb)*(💩|zz)$", 6, 8),
+    (r"[0-9]", 4, 8),
+    (r"^(?!abc).*$", 0, 8),
+    (r'^(?:\\+|x)"💩$', 5, None),
+    (r"^(\d{3}|\d{5})x*$", 5, 9),
+    (r"^[^\d]*z$", 0, 24),
+    (r"a.{5}b", 0, 12),
+    (r"é.{5}x|\d.{3}z$", 3, 11),
+    (r"^[a-z]{1,9}(@[a-z.]{2,6}){0,2}$", 0, 20),
+    (r"^(?:[a-z]{3,9}|[a-m]{2}[0-9]{12})x$", 4, 18),
+    (r"^[a-z0-9]{0,7}(?:[xyz]{5}é|\d{2,9}y)$", 0, 22),
+]
+
+
+@pytest.fixture(autouse=True)
+def _anew() -> None:
+    """Each test makes its own lexical states."""
+    gw.clear_cache()
+
+
+def strings(pattern: str, low: int, high: int | None) -> dict[str, Any]:
+    bounds = {"minLength": low, "maxLength": high}
+    return {"type": "string", "pattern": pattern, **{k: v for k, v in bounds.items() if v}}
+
+
+def bounded_nodes(both: Both) -> int:
+    arena = both.fast._states._network.arena
+    return sum(arena.record(node)[0] == at.BOUNDED for node in range(arena.context[at.NODES]))
+
+
+def check(schema: Any, words: gw.Vocabulary, texts: int, tokens: int) -> Both:
+    both, seen = Both(gw.JsonSchema(schema), words), set[Any]()
+    for place in explored(both, str(schema), texts, tokens):
+        if place[0] not in seen:
+            seen.add(place[0])
+            both.check(place)
+    return both
+
+
+@pytest.mark.parametrize(("pattern", "low", "high"), PATTERNS)
+def test_masks_are_those_of_the_plain_engine(pattern: str, low: int, high: int | None) -> None:
+    assert bounded_nodes(check(strings(pattern, low, high), vocabulary(700), 5, 14)) > 2
+
+
+FORMATS = [  # of characters of one byte, whose fewest are told by those alone
+    {"format": "ipv4", "minLength": 9, "maxLength": 12},
+    {"format": "hostname", "minLength": 5, "maxLength": 8, "pattern": "a.b"},
+    {"format": "time", "minLength": 12, "maxLength": 16},
+    {"format": "date-time", "minLength": 24},
+    {"format": "uri", "maxLength": 12},
+    {"format": "duration", "minLength": 4, "pattern": "[13]"},
+    {"allOf": [{"format": "ipv6"}, {"maxLength": 9}, {"not": {"format": "ipv6", "minLength": 6}}]},
+]
+
+
+@pytest.mark.parametrize("schema", FORMATS, ids=str)
+def test_masks_of_formats_are_those_of_the_plain_engine(schema: dict[str, Any]) -> None:
+    check({"type": "string", **schema}, vocabulary(700), 4, 14)
+
+
+@pytest.mark.parametrize("spelling", ["any", "plain"])
+@pytest.mark.parametrize(
+    "schema", [*FORMATS[2:4], {"format": "idn-hostname", "minLength": 24}], ids=str
+)
+def test_of_a_format_that_has_many_states_few_are_looked_at(
+    schema: dict[str, Any], spelling: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """160,000 were of `date-time` and 24 characters, 1.1 s and 227 MB within one mask."""
+    monkeypatch.setattr(lexicon, "_lexicons", {})
+    source = gw.JsonSchema({"type": "string", **schema}, spelling=spelling)
+    constraint = gw.compile(source, words := vocabulary(700))
+    states = lexicon.shared_lexicon(words.spellable)  # not the next one, once this has grown large
+    state = constraint.advance(constraint.start(), ord('"'))
+    for byte in b"1":
+        constraint.mask(state)
+        state = constraint.advance(state, byte)
+    assert 60 < len(states) < 8000
+
+
+ATOMS = ["a", "b", "[ab]", "[a-z]", "é", ".", r"\S", "[^a]", "ab", "(?:ab|c)", '"', r"\\", "💩"]
+COUNTS = ["*", "+", "?", "{2}", "{1,3}", "{0,4}", "{3,}"]
+
+
+def drawn(chosen: random.Random, depth: int) -> str:
+    kind = chosen.random()
+    if depth == 0 or kind < 0.3:
+        return chosen.choice(ATOMS)
+    if kind < 0.55:
+        return drawn(chosen, depth - 1) + drawn(chosen, depth - 1)
+    if kind < 0.7:
+        return f"(?:{drawn(chosen, depth - 1)}|{drawn(chosen, depth - 1)})"
+    return f"(?:{drawn(chosen, depth - 1)}){chosen.choice(COUNTS)}"
+
+
+def drawn_schemas(seed: int, count: int) -> Any:
+    chosen = random.Random(seed)
+    while count:
+        pattern = chosen.choice(["^{}$", "^{}$", "{}", "^(?!ab){}$"]).format(drawn(chosen, 4))
+        low = chosen.choice([0, 0, 1, 2, 3, 5, 8])
+        schema = strings(pattern, low, chosen.choice([None, *(low + n for n in (0, 1, 3, 7, 20))]))
+        if chosen.random() < 0.2:
+            schema = {"type": "array", "items": schema, "maxItems": 3}
+        try:
+            gw.compile(gw.JsonSchema(schema), vocabulary(700))
+        except gw.GuidewayError:
+            continue  # no string at all
+        count -= 1
+        yield schema
+
+
+@pytest.mark.parametrize(("pattern", "low", "high"), PATTERNS)
+def test_lengths_that_are_told_of_options_of_states_are_the_same(
+    pattern: str, low: int, high: int | None, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(seeds, "SEARCHED", 1)  # so that all are
+    assert bounded_nodes(check(strings(pattern, low, high), vocabulary(700), 5, 14)) > 2
+
+
+@pytest.mark.untraced
+def test_masks_of_drawn_patterns_are_those_of_the_plain_engine() -> None:
+    for schema in drawn_schemas(1, 12):
+        check(schema, vocabulary(700), 2, 12)
+
+
+@pytest.mark.slow
+def test_masks_of_many_drawn_patterns_are_those_of_the_plain_engine() -> None:
+    for schema in drawn_schemas(7, 600):
+        check(schema, vocabulary(700), 4, 14)
+
+
+@pytest.mark.parametrize(
+    ("pattern", "low", "high"),
+    [("^(ab)*a?$", 2, 5), ("^a*b$|^(aa)*$", 3, 6), ("b", 2, 4), ("^(aab|b)*$", 4, 5)],
+)
+def test_texts_are_those_that_match_and_have_the_length(pattern: str, low: int, high: int) -> None:
+    words = gw.Vocabulary([b'"', b"a", b"b", b"ab", b'b"', b"<end>"], eos_ids={5})
+    constraint = gw.compile(gw.JsonSchema(strings(pattern, low, high)), words)
+    letters = ["".join(text) for n in range(high + 2) for text in product("ab", repeat=n)]
+    good = {t for t in letters if re.search(pattern, t) and low <= len(t) <= high}
+    begun = {text[:n] for text in good for n in range(len(text) + 1)}
+    for text in letters:
+        state: Any = constraint.advance(constraint.start(), 0)
+        for length, letter in enumerate(text):
+            if text[:length] in begun and text[: length + 1] not in begun:
+                state = None
+                break
+            state = constraint.advance(state, " ab".index(letter))
+        if state is None:
+            continue
+        if text in begun:
+            expected = {
+                *(n for n, more in ((1, "a"), (2, "b"), (3, "ab")) if text + more in begun),
+                *(n for n, more in ((0, ""), (4, "b")) if text + more in good),
+            }
+            assert set(unpack(constraint.mask(state)).tolist()) == expected, text
+
+
+def test_states_that_are_needed_on_the_way_are_made() -> None:
+    check(strings(r"^[ab]*a[ab]{6}$", 0, 40), vocabulary(300), 1, 6)
+
+
+def test_characters_that_are_counted_twice_are_counted_once() -> None:
+    both = check(strings("^[a-f]{2,7}$", 3, 9), vocabulary(300), 3, 9)
+    assert bounded_nodes(both) == 0
+
+
+def test_options_whose_rows_take_long_are_not_looked_at_again(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(records, "EFFORT", 2)
+    lexicon, context = Lexicon(ALL_BYTES), np.zeros(at.CONTEXT_SIZE, np.int64)
+    denied = complement(concat(ANYTHING, literal("abcab"), ANYTHING))
+    state = lexicon.state(concat(both(repeat(byte_set(b"abc")), denied), literal("d")))
+    context[SPLITTING], context[BOUND_SEARCH] = 1, 32
+    expand(lexicon, state, context)
+    assert (context[SPLITTING], lexicon.flags[state] & EXPANDED) == (0, 0)
+    assert context[BOUND_SEARCH] > 1 << 20
+    expand(lexicon, state, context)
+    assert lexicon.flags[state] & EXPANDED

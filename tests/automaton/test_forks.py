@@ -1,0 +1,142 @@
+"""Where a text can be read in very many ways, masks are exact and take few configurations."""
+
+import random
+from typing import Any
+
+import numpy as np
+import pytest
+
+import guideway as gw
+from guideway.automaton.token_tries import unpack
+from two_engines import Both
+
+TOKENS = [b"a", b"aa", b"a" * 9, b"(", b")", b"()", b"(a", b"))", b"a)", b"+", b"a+a", b"<end>"]
+VOCABULARY = gw.Vocabulary(TOKENS, eos_ids={len(TOKENS) - 1})
+BINARY = 'root ::= root root | "a"'
+BRACKETS = 'root ::= "(" root ")" | root root | "a" | "()"'
+
+
+def allowed(constraint: Any, state: Any) -> set[bytes | None]:
+    return {TOKENS[token] for token in unpack(constraint.mask(state)).tolist()}
+
+
+@pytest.mark.parametrize("grammar", [BINARY, BRACKETS, 'root ::= "a" root "a" | root "a" | ""'])
+def test_masks_are_those_of_the_plain_engine(grammar: str) -> None:
+    both = Both(gw.Gbnf(grammar), VOCABULARY)
+    chosen = random.Random(grammar)
+    at = both.begin
+    for _ in range(11):
+        both.check(at)
+        short = [t for t in (0, 3, 4, 9) if unpack(both.fast.mask(at[0])).tolist().count(t)]
+        at = both.after(at, chosen.choice(short))
+    both.check(at)
+
+
+def test_a_text_of_hundreds_of_letters_with_ever_more_ways_to_read_it() -> None:
+    constraint = gw.compile(gw.Gbnf(BINARY), VOCABULARY)
+    state = constraint.start()
+    for _ in range(300):
+        state = constraint.advance(state, 0)
+        assert allowed(constraint, state) == {b"a", b"aa", b"a" * 9, b"<end>"}
+    assert constraint._states.held().state_bytes < 4_000_000
+
+
+def opened(text: str) -> int | None:
+    """How many brackets are open; None where one closes too much."""
+    depth = 0
+    for letter in text:
+        depth += {"(": 1, ")": -1}.get(letter, 0)
+        if depth < 0:
+            return None
+    return depth
+
+
+def test_brackets_however_they_are_grouped() -> None:
+    constraint = gw.compile(gw.Gbnf(BRACKETS), VOCABULARY)
+    chosen, state, text = random.Random(7), constraint.start(), ""
+    for _ in range(120):
+        want = {t for t in TOKENS[:9] if opened(text + t.decode()) is not None}
+        want |= {b"<end>"} if text and opened(text) == 0 else set()
+        assert allowed(constraint, state) == want
+        step = chosen.choice(sorted(want & {b"a", b"(", b")", b"()"}))
+        state, text = constraint.advance(state, TOKENS.index(step)), text + step.decode()
+
+
+def nested(depth: int) -> gw.Gbnf:
+    """Up to 2^depth letters or brackets, halved so often, and then a plus."""
+    halved = (f"t{n} ::= t{n - 1}? t{n - 1}?" for n in range(1, depth + 1))
+    return gw.Gbnf("\n".join((f'root ::= t{depth} "+"', *halved, 't0 ::= "a" | "(" root ")"')))
+
+
+def read_nested(text: str) -> tuple[int, bool] | None:
+    """How many brackets are open, and whether the innermost has its plus; None if it is wrong."""
+    depth, plus = 0, False
+    for letter in text:
+        if plus is not (letter == ")"):
+            return None
+        depth, plus = depth + (letter == "(") - (letter == ")"), letter == "+"
+        if depth < 0:
+            return None
+    return depth, plus
+
+
+@pytest.mark.parametrize("depth", [2, 3])
+def test_masks_of_what_is_halved_often_are_those_of_the_plain_engine(depth: int) -> None:
+    both, chosen = Both(nested(depth), VOCABULARY), random.Random(depth)
+    at = both.begin
+    for _ in range(14):
+        both.check(at)
+        short = [t for t in unpack(both.fast.mask(at[0])).tolist() if t in (0, 3, 4, 9)]
+        if not short:
+            return
+        at = both.after(at, chosen.choice(short))
+
+
+def test_what_is_halved_twenty_times_has_no_million_stacks() -> None:
+    constraint = gw.compile(nested(20), VOCABULARY)
+    chosen, state, text = random.Random(3), constraint.start(), ""
+    for _ in range(60):
+        want = {t for t in TOKENS[:-1] if read_nested(text + t.decode()) is not None}
+        assert allowed(constraint, state) == want | (
+            {b"<end>"} if read_nested(text) == (0, True) else set()
+        )
+        step = chosen.choice(sorted(want & {b"a", b"(", b")", b"+"}) or [b""])
+        if not step:
+            break
+        step = b"a" if b"a" in want and chosen.random() < 0.7 else step
+        text += step.decode()
+        state = constraint.advance(state, TOKENS.index(step))
+    assert len(text) > 20
+    assert constraint._states.held().state_bytes < 64_000_000
+
+
+CALLS = """root ::= expr
+expr ::= ".." | expr op expr | expr "." "."? args?
+args ::= expr ("," expr)*
+op ::= "-" | "--" | "---" | ".." | "=" | "==" | "==="
+"""
+
+
+def test_tokens_that_can_be_read_in_very_many_ways_are_those_read_byte_by_byte() -> None:
+    runs = [bytes([byte]) * length for byte in b".-=" for length in (2, 3, 7, 32, 64)]
+    mixed = [bytes(random.Random(seed).choices(b"..-=,", k=2 + seed % 30)) for seed in range(90)]
+    tokens = [*(bytes([byte]) for byte in range(256)), *runs, *mixed, b"<end>"]
+    constraint = gw.compile(gw.Gbnf(CALLS), gw.Vocabulary(tokens, eos_ids={len(tokens) - 1}))
+    single = gw.compile(gw.Gbnf(CALLS), gw.Vocabulary([*tokens[:256], b"<end>"], eos_ids={256}))
+    state, read = constraint.start(), single.start()
+    for byte in b"........,..-..":
+        allowed = unpack(constraint.mask(state)).tolist()
+        assert [token for token in allowed if token < len(tokens) - 1] == [
+            token for token, text in enumerate(tokens[:-1]) if follows(single, read, text)
+        ]
+        state, read = constraint.advance(state, byte), single.advance(read, byte)
+    assert constraint._states.held().state_bytes < 64_000_000
+
+
+def follows(constraint: Any, state: Any, text: bytes) -> bool:
+    """Whether a text can be read from a state, a byte at a time."""
+    for byte in text:
+        if not constraint.mask(state)[byte >> 5] >> np.uint32(byte & 31) & 1:
+            return False
+        state = constraint.advance(state, byte)
+    return True

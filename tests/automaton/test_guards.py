@@ -1,0 +1,376 @@
+"""Masks where something is looked ahead for are those of the plain engine."""
+
+import random
+from typing import Any
+
+import pytest
+
+import guideway as gw
+from guideway.automaton import lookahead_emptiness as verdicts
+from guideway.automaton import pushdown_automaton as networks
+from guideway.automaton import states
+from guideway.automaton.kernels import layout as at
+from guideway.automaton.plain_masks import Rows
+from guideway.automaton.pushdown_automaton import Network
+from guideway.automaton.states import States
+from guideway.automaton.token_tries import unpack
+from guideway.constraint.lowering import lower_source
+from guideway.errors import LimitError
+from guideway.language.derivative import Derivatives
+from guideway.language.expr import (
+    ANYTHING,
+    EPSILON,
+    ahead,
+    alt,
+    both,
+    byte_set,
+    capture,
+    complement,
+    concat,
+    literal,
+    repeat,
+    stop,
+)
+from guideway.language.nodes import Concat, Expr, Rule
+from two_engines import compared, vocabulary
+
+NOT_A = complement(concat(byte_set(b"a"), ANYTHING))
+NOT_AB = complement(concat(literal("ab"), ANYTHING))
+EVEN = repeat(concat(byte_set(b"abc"), byte_set(b"abc")))
+HAS_C = concat(ANYTHING, literal("c"), ANYTHING)
+GUARDS = (NOT_A, NOT_AB, EVEN, HAS_C)
+TOKENS = [b"a", b"b", b"c", b"ab", b"bc", b"abc", b"cc", b"aa", b"aab", b"cab", b"ca", b"<end>"]
+WORDS = gw.Vocabulary(TOKENS, eos_ids={len(TOKENS) - 1})
+LETTERS = byte_set(b"abcdefghijklmnopqrstuvwxyz")
+END_OF_WORD = complement(concat(LETTERS, ANYTHING))
+
+
+def grammar(seed: int) -> Expr:
+    """Rules over three letters, which look ahead here and there."""
+    chance = random.Random(seed)
+    rules = [Rule(f"r{number}", looks=2) for number in range(3)]
+
+    def letter() -> Expr:
+        return byte_set(bytes(chance.sample(b"abc", chance.choice([1, 1, 2]))))
+
+    def look() -> Expr:
+        return ahead(chance.choice(GUARDS), chance.randrange(2))
+
+    def part(depth: int) -> Expr:
+        kind = chance.randrange(9 if depth else 5)
+        if kind < 5:
+            return (letter, letter, look, lambda: chance.choice(rules), lambda: repeat(letter()))[
+                kind
+            ]()
+        if kind < 7:
+            return alt(look() if kind == 5 else word(depth - 1), word(depth - 1))
+        return repeat(word(depth - 1), 0, chance.choice([1, 2, 4, None]))
+
+    def word(depth: int) -> Expr:
+        return concat(letter(), *(part(depth) for _ in range(chance.choice([0, 1, 1, 2]))))
+
+    for rule in rules:
+        rule.define(alt(word(2), word(1), letter()))
+    inner = concat(ahead(chance.choice(GUARDS)), rules[0], stop(0))
+    return chance.choice(
+        [
+            rules[0],
+            concat(rules[0], rules[1]),
+            concat(inner, rules[1]),
+            concat(ahead(EVEN, 1), inner, repeat(byte_set(b"ac")), stop(1), repeat(letter())),
+        ]
+    )
+
+
+def checked(seeds: range) -> int:
+    count = 0
+    for seed in seeds:
+        expr = grammar(seed)
+        if Derivatives(expr, WORDS.spellable).alive(expr):
+            count += compared(expr, WORDS, 3, 5, seed)
+    return count
+
+
+@pytest.mark.untraced
+@pytest.mark.parametrize("first", range(0, 60, 20))
+def test_grammars_that_look_ahead(first: int) -> None:
+    assert checked(range(first, first + 20)) > 40
+
+
+@pytest.mark.slow
+def test_many_grammars_that_look_ahead() -> None:
+    assert checked(range(60, 1500)) > 5000
+
+
+def test_words_and_keywords() -> None:
+    keyword = alt(*(concat(literal(word), ahead(END_OF_WORD)) for word in ("if", "in")))
+    name = concat(both(repeat(LETTERS, 1), complement(alt(literal("if"), literal("in")))))
+    word = alt(keyword, concat(name, ahead(END_OF_WORD)))
+    space = repeat(literal(" "))
+    inner = Rule("inner", looks=1)
+    inner.define(alt(word, concat(literal("("), inner, space, literal(")"))))
+    expr = concat(inner, repeat(concat(space, inner)))
+    assert compared(expr, vocabulary(600), 3, 8) > 10
+
+
+SCHEMAS: list[Any] = [
+    {"type": "object", "properties": {"a": {"type": "integer"}, "bc": {"enum": ["x", "yy"]}}},
+    {"type": "array", "items": {"type": "string", "maxLength": 5}, "maxItems": 3},
+    {"type": "string", "pattern": "^[ab]{2,7}x?$", "maxLength": 6},
+    {"enum": ["ab", "abc", {"k": [1, None]}, 12.5]},
+    {"type": "array", "uniqueItems": True, "items": {"enum": [1, 12, "a"]}},
+]
+
+
+@pytest.mark.untraced
+@pytest.mark.parametrize("schema", SCHEMAS)
+@pytest.mark.parametrize("wanted", ["no space", "of a length"])
+def test_json_under_a_guard(schema: Any, wanted: str) -> None:
+    space = complement(concat(ANYTHING, byte_set(b" \t\r\n"), ANYTHING))
+    item = space if wanted == "no space" else repeat(byte_set((1 << 256) - 1), 0, 30)
+    source = lower_source(gw.JsonSchema(schema, whitespace="compact"))
+    expr = concat(ahead(item, 1), source, stop(1))
+    assert compared(expr, vocabulary(150), 1, 6, wanted) > 2
+
+
+LONGER = [
+    b"],[",
+    b"],[[",
+    b"],[1",
+    b"],{",
+    b'},{"',
+    b'},{"a"',
+    b'":',
+    b"],1",
+    b"1,2],[1,2]]",
+    b"]]x",
+]
+BYTES = [bytes((byte,)) for byte in range(256)]
+LONG_WORDS = gw.Vocabulary([*BYTES, *LONGER, b"<end>"], eos_ids={266})
+
+
+@pytest.mark.parametrize(
+    "text",
+    [b"[[[],[[]]],[[]],[]]", b"[[1,2],[1,2,3]]", b'[{"a":{"b":1}},{"a":{"c":1},"d":2}]'],
+)
+def test_items_that_differ_under_a_guard(text: bytes) -> None:
+    """Masks of either engine hold what can be read, also where it depends on what was captured."""
+    schema = {"type": "array", "uniqueItems": True, "items": {}}
+    source = lower_source(gw.JsonSchema(schema, whitespace="compact", spelling="plain"))
+    expr = concat(ahead(repeat(byte_set((1 << 256) - 1), 0, 90), 1), source, stop(1))
+    plain = Rows(Derivatives(expr, LONG_WORDS.spellable), LONG_WORDS, gw.Budget())
+    fast = States(expr, Derivatives(expr, LONG_WORDS.spellable), LONG_WORDS, gw.Budget())
+    state: Any = fast.start(b"")
+    rest: Any = expr
+    for byte in text:
+        allowed = [token for token in range(266) if plain.after(rest, token) is not None]
+        assert unpack(plain.row(rest)).tolist() == allowed
+        assert unpack(fast.mask(state)).tolist() == allowed
+        state, rest = fast.after(state, byte), plain.after(rest, byte)
+
+
+def test_what_cannot_end_is_not_offered_however_far_that_is() -> None:
+    rule = Rule("deep", looks=1)
+    dead = concat(literal("a"), ahead(NOT_A), literal("a"))
+    rule.define(alt(concat(literal("b"), rule, literal("b")), literal("cc"), dead))
+    assert compared(concat(literal("c"), rule), WORDS, 2, 6) > 4
+
+
+def test_a_search_that_takes_too_long(monkeypatch: pytest.MonkeyPatch) -> None:
+    schema = {"type": "array", "items": {"type": "integer"}}
+    source = lower_source(gw.JsonSchema(schema, whitespace="compact"))
+    has_x = concat(ANYTHING, literal("x"), ANYTHING)
+    expr = concat(ahead(alt(has_x, literal("[]"))), source)
+    assert compared(expr, WORDS_OF_JSON, 1, 3) > 1
+    monkeypatch.setattr(networks, "SHORT", 1)
+    assert compared(expr, WORDS_OF_JSON, 1, 3) > 1
+
+
+WORDS_OF_JSON = gw.Vocabulary([*(bytes((b,)) for b in range(256)), b"[]", b"<end>"], eos_ids={257})
+
+
+def test_what_is_settled() -> None:
+    open_end = concat(literal("x"), ahead(NOT_A))
+    rule = Rule("rule", looks=1)
+    rule.define(alt(open_end, concat(literal("("), rule, literal(")"))))
+    look = verdicts._Settled
+    assert look().look(repeat(open_end))
+    assert look().look(alt(open_end, literal("y")))
+    assert look().look(concat(stop(0), literal("y")))
+    assert not look().look(rule)
+    assert not look().look(repeat(open_end, 1))
+    assert look().look(EPSILON)
+
+
+@pytest.mark.parametrize(
+    ("short", "most", "futile"), [(0, 4096, 64), (1, 1, 64), (0, 0, 64), (0, 0, 1)]
+)
+def test_verdicts_are_the_same_whoever_finds_them(
+    short: int, most: int, futile: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(networks, "SHORT", short)
+    monkeypatch.setattr(verdicts, "MOST", most)
+    monkeypatch.setattr(verdicts, "_FUTILE", futile)
+    assert checked(range(12)) > 20
+    for schema in SCHEMAS:
+        source = lower_source(gw.JsonSchema(schema, whitespace="compact"))
+        long = concat(ANYTHING, literal("x"), ANYTHING)
+        expr = concat(ahead(alt(long, repeat(byte_set((1 << 256) - 1), 0, 12)), 1), source, stop(1))
+        assert compared(expr, WORDS_OF_JSON, 1, 4) > 1
+
+
+def test_a_stack_that_is_too_deep_to_be_said_is_searched(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(networks, "SHORT", 0)
+    monkeypatch.setattr(verdicts, "_DEEPEST", 1)
+    assert checked(range(6)) > 10
+
+
+def test_a_judge_that_gives_up_leaves_a_doubt(monkeypatch: pytest.MonkeyPatch) -> None:
+    def limited(self: Derivatives, state: Expr) -> bool:
+        if state.looks and isinstance(state, Concat):
+            raise LimitError("too much", limit="states", given=1)
+        return alive(self, state)
+
+    alive = Derivatives.alive
+    expr = concat(repeat(literal("a"), 1), ahead(NOT_A), alt(literal("b"), literal("cc")))
+    monkeypatch.setattr(networks, "SHORT", 0)
+    machine = Derivatives(expr, WORDS.spellable)
+    fast = States(expr, machine, WORDS, gw.Budget())
+    plain = Rows(Derivatives(expr, WORDS.spellable), WORDS, gw.Budget())
+    expected = unpack(plain.row(expr)).tolist()
+    monkeypatch.setattr(fast._network._verdicts, "_alive", lambda whole: limited(machine, whole))
+    assert unpack(fast.mask(fast.start(b""))).tolist() == expected
+
+
+def test_what_the_vocabulary_cannot_spell_is_not_looked_ahead_for() -> None:
+    unspelled = ahead(concat(literal("z"), ANYTHING))
+    expr = concat(literal("a"), alt(concat(unspelled, literal("b")), literal("cc")))
+    assert compared(expr, WORDS, 2, 4) > 3
+
+
+def test_a_lark_grammar_is_read_place_by_place() -> None:
+    expr = lower_source(gw.Lark('start: "(" start ")" | /a+/ | "b"'))
+    words = gw.Vocabulary([b"(", b")", b"a", b"b", b"((", b"a)", b"aa", b"<end>"], eos_ids={7})
+    assert compared(expr, words, 4, 8) > 10
+
+
+@pytest.mark.parametrize("short", [0, 256])
+def test_counts_under_a_guard(short: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(networks, "SHORT", short)
+    characters = alt(byte_set(b"ab"), literal("é"), literal("è"))
+    has_b = concat(ANYTHING, literal("b"), ANYTHING)
+    rule = Rule("rule", looks=2)
+    rule.define(concat(literal("x"), repeat(characters, 4, 9), alt(rule, literal("y"))))
+    expr = concat(ahead(has_b, 1), rule)
+    words = gw.Vocabulary([*(bytes((b,)) for b in range(256)), b"ab", b"<end>"], eos_ids={257})
+    assert compared(expr, words, 3, 9) > 10
+
+
+def test_starts_are_remembered_as_far_as_there_is_room(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(states, "_MOST_STARTS", 1)
+    expr = concat(literal("a"), repeat(literal("b")))
+    fast = States(expr, Derivatives(expr, WORDS.spellable), WORDS, gw.Budget())
+    first = unpack(fast.mask(fast.start(b""))).tolist()
+    fast.start(b"a")
+    assert unpack(fast.mask(fast.start(b""))).tolist() == first
+
+
+def machine_of(expr: Expr, budget: gw.Budget | None = None) -> States:
+    machine = Derivatives(expr, WORDS.spellable)
+    return States(expr, machine, WORDS, budget or gw.Budget())
+
+
+def test_nodes_are_said_as_expressions_where_they_can_be() -> None:
+    network = machine_of(literal("a"))._network
+    letters = byte_set(b"ab")
+    between, other = network.lexicon.state(repeat(letters)), network.lexicon.state(literal("b"))
+    said = network._verdicts._said
+    assert said(network.arena.make(at.COUNTED, between, 4, 9, between)) is repeat(letters, 4, 9)
+    assert said(network.arena.make(at.COUNTED, between, 4, -1, between)) is repeat(letters, 4)
+    assert said(network.arena.make(at.COUNTED, other, 4, 9, between)) is None
+    assert said(network.arena.make(at.DOUBT)) is None
+
+
+def test_lexical_states_are_said_as_expressions() -> None:
+    network = machine_of(literal("a"))._network
+    rule = Rule("rule")
+    rule.define(literal("ab"))
+    nested = capture(rule, b"", Shrug(), 0)
+    for expr in (repeat(literal("ab"), 1, 3), nested):
+        assert network.lexicon.expr(network.lexicon.state(expr)) is expr
+    records = network.lexicon.records
+    assert records._expr(records.record(rule), []) is rule
+
+
+class Shrug:
+    """A template that says nothing; it is only held."""
+
+
+def test_a_place_is_left_to_the_search_where_it_is_not_said(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    expr = concat(repeat(literal("a"), 1), ahead(NOT_AB), alt(literal("ab"), literal("cc")))
+    fast = machine_of(expr)
+    state: Any = fast.start(b"")
+    fast.mask(fast.after(state, 0))
+    arena, judge = fast._network.arena, fast._network._verdicts.judge
+    monkeypatch.setattr(fast._network._verdicts, "_whole", lambda node, stack: None)
+    place = next(
+        place for place in range(1, 50) if arena.record(arena.place(place)[0])[0] == at.GUARDED
+    )
+    before, asked = arena.verdict(place), list[int]()
+    judge(place, lambda most: asked.append(most) or 0)
+    assert asked == [verdicts.MOST]
+    assert arena.verdict(place) == before
+
+
+def test_plain_states_are_forgotten_and_moved_like_others(monkeypatch: pytest.MonkeyPatch) -> None:
+    expr = concat(repeat(literal("a"), 1), ahead(NOT_A), alt(literal("b"), literal("cc")))
+    fast = machine_of(expr, gw.Budget(rows=1))
+    monkeypatch.setattr(
+        Network, "enter", lambda network, _: network.run(at.ENTER, doubt(network), 0)
+    )
+    first = [fast.start(lead) for lead in (b"", b"a", b"b")]
+    assert all(each.network is None for each in first)
+    plain = Rows(Derivatives(expr, WORDS.spellable), WORDS, gw.Budget())
+    assert unpack(fast.mask(first[0])).tolist() == unpack(plain.row(expr)).tolist()
+    fast._move(first[0])
+    assert first[0].network is None
+    assert unpack(fast.mask(first[0])).tolist() == unpack(plain.row(expr)).tolist()
+
+
+def doubt(network: Network) -> int:
+    return network.arena.make(at.DOUBT)
+
+
+def test_what_is_settled_can_be_asked_for() -> None:
+    network = machine_of(literal("a"))._network
+    guarded = concat(literal("b"), ahead(NOT_A))
+    node = network.node(guarded)
+    network._serve(at.NEED_SETTLED, node)
+    assert network.arena._array(at.SETTLED)[node] == 2
+    assert not network._verdicts.settled(guarded)
+
+
+def test_a_key_is_read_to_its_end_before_other_keys_are(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Each text of a key is a place of its own: `dict[str, int] - Regex(".*12.*")` took a minute.
+
+    And is looked at no further than told: a place for each token, not for each that is near it.
+    """
+    letters = [bytes((a, b)) for a in b"abcdefghijklm" for b in b"nopqrstuvwxyz"]
+    bodies = [bytes((b,)) for b in range(256)] + letters + [b"<end>"]
+    words = gw.Vocabulary(bodies, eos_ids={len(bodies) - 1})
+    schema = {"type": "object", "additionalProperties": {"type": "integer"}}
+    source = gw.JsonSchema(schema, spelling="plain") - gw.Regex(".*12.*")
+    made = gw.compile(source, words)
+    asked, judge = list[int](), verdicts.Verdicts.judge
+
+    def counted(self: verdicts.Verdicts, place: int, search: Any) -> None:
+        asked.append(place)
+        judge(self, place, search)
+
+    monkeypatch.setattr(verdicts.Verdicts, "judge", counted)
+    state = made.advance(made.advance(made.start(), ord("{")), ord('"'))
+    row = made.mask(state)
+    assert unpack(row)[256 : 256 + len(letters)].all()
+    assert len(asked) < len(letters)

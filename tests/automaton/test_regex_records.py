@@ -1,0 +1,283 @@
+"""Rows that kernels derive are those of the plain engine, state by state."""
+
+import math
+import random
+import re
+from collections.abc import Callable
+
+import pytest
+
+import guideway as gw
+from guideway.automaton import lexer_dfa as lexicon
+from guideway.automaton import regex_records as records
+from guideway.automaton.kernels import record_layout as at
+from guideway.automaton.kernels.layout import ACCEPTS, GOES_ON
+from guideway.automaton.lexer_dfa import Lexicon
+from guideway.language.derivative import Derivatives
+from guideway.language.expr import (
+    ALL_BYTES,
+    ANYTHING,
+    EMPTY,
+    EPSILON,
+    alt,
+    both,
+    byte_set,
+    complement,
+    concat,
+    literal,
+    repeat,
+)
+from guideway.language.nodes import Expr, Rule
+from guideway.regex.lowering import lower_regex
+from guideway.regex.parser import parse_regex
+from lexical_states import spread
+
+WORDS = gw.Vocabulary([*(bytes((b,)) for b in range(256)), b"<end>"], eos_ids={256})
+FEW = sum(1 << byte for byte in b"abxyz")
+MOST_COMPARED = 150
+
+
+def some_expression(rng: random.Random, depth: int) -> Expr:
+    if depth == 0 or rng.random() < 0.2:
+        return rng.choice(
+            [
+                literal(bytes(rng.choices(b"abc", k=rng.randint(1, 3)))),
+                byte_set(bytes(rng.sample(b"abcd", rng.randint(1, 3)))),
+                rng.choice([EPSILON, EMPTY, ANYTHING, byte_set(b"b")]),
+            ]
+        )
+    one = some_expression(rng, depth - 1)
+    more = [some_expression(rng, depth - 1) for _ in range(rng.randint(1, 3))]
+    low = rng.randint(0, 4)
+    shapes: list[Callable[[], Expr]] = [
+        lambda: concat(one, *more),
+        lambda: alt(one, *more),
+        lambda: repeat(one, low, rng.choice([None, low + rng.randint(0, 5)])),
+        lambda: both(one, more[0]),
+        lambda: complement(one),
+    ]
+    return rng.choices(shapes, [4, 4, 4, 2, 1])[0]()
+
+
+def compare(states: Lexicon, expr: Expr) -> None:
+    """Walk both engines in lock-step."""
+    machine = Derivatives(EMPTY, states.spellable)
+    seen = {(states.state(expr), expr)}
+    todo = list(seen)
+    while todo and len(seen) < MOST_COMPARED:
+        state, plain = todo.pop()
+        states.expand(state)
+        arcs = machine.arcs(plain)
+        flags = int(states.flags[state])
+        assert bool(flags & ACCEPTS) is plain.nullable
+        assert bool(flags & GOES_ON) is bool(arcs)
+        row = states.rows[state].tolist()
+        expected = {byte: target for m, target in arcs for byte in range(256) if m >> byte & 1}
+        assert {byte for byte, target in enumerate(row) if target > 0} == expected.keys()
+        assert int.from_bytes(states.first[state].tobytes(), "little") == sum(m for m, _ in arcs)
+        fresh = {(row[byte], target) for byte, target in expected.items()} - seen
+        seen |= fresh
+        todo.extend(fresh)
+
+
+@pytest.mark.untraced
+@pytest.mark.parametrize("spellable", [ALL_BYTES, FEW])
+@pytest.mark.parametrize("seed", range(8))
+def test_rows_of_any_expression_are_those_of_the_plain_engine(seed: int, spellable: int) -> None:
+    rng = random.Random(seed)
+    states, machine = Lexicon(spellable), Derivatives(EMPTY, spellable)
+    for _ in range(30):
+        expr = some_expression(rng, 4)
+        if machine.alive(expr):
+            compare(states, expr)
+
+
+def longest(machine: Derivatives, expr: Expr) -> float:
+    """How many bytes a text of an expression has at most."""
+    known: dict[Expr, float] = {}
+
+    def of(state: Expr) -> float:
+        if state not in known:
+            known[state] = math.inf  # what leads back to itself
+            known[state] = max((1 + of(after) for _, after in machine.arcs(state)), default=0)
+        return known[state]
+
+    return of(expr)
+
+
+@pytest.mark.untraced
+def test_no_text_has_fewer_or_more_bytes_than_its_record_says() -> None:
+    """Where several meet, the most that one of them needs: a guess adds them up."""
+    rng, states, machine = random.Random(4), Lexicon(ALL_BYTES), Derivatives(EMPTY, ALL_BYTES)
+    told = [0, 0]
+    for _ in range(300):
+        expr = some_expression(rng, 3)
+        if machine.alive(expr):
+            number = states.records.record(expr)
+            fewest, most = states.records._bound(number, at.LEAST), states.records.most(number)
+            most = math.inf if most == at.FARTHEST else most
+            shortest, furthest = machine.shortest_length(expr), longest(machine, expr)
+            assert fewest <= shortest <= furthest <= most, expr
+            told[0] += fewest == shortest
+            told[1] += most == furthest < math.inf
+    assert told[0] > 150
+    assert told[1] > 50
+
+
+@pytest.mark.parametrize(
+    ("pattern", "most"),
+    [("é{3}", 3), ("💩?", 1), ("(?:aé|b){0,4}", 8), ("a*", at.FARTHEST), ("(?:){2,}", 0)],
+)
+def test_the_most_characters_are_counted_by_the_bytes_that_begin_them(
+    pattern: str, most: int
+) -> None:
+    states = Lexicon(ALL_BYTES)
+    assert states.most(states.state(lower_regex(parse_regex(pattern, "ecma")))) == most
+
+
+@pytest.mark.parametrize(
+    "schema",
+    [
+        {"type": "string"},
+        {"type": "string", "minLength": 2, "pattern": "^[a-z]+é?"},
+        {
+            "type": "object",
+            "additionalProperties": False,
+            "patternProperties": {"a": {}, "b$": True},
+        },
+        {"type": "number", "minimum": -1.5},
+        {"type": "integer", "multipleOf": 7},
+        {"format": "date-time", "type": "string"},
+        {"format": "email", "type": "string", "maxLength": 9},
+        {"format": "uuid", "type": "string", "not": {"pattern": "0"}},
+    ],
+    ids=str,
+)
+def test_rows_of_texts_in_json_are_those_of_the_plain_engine(
+    schema: dict[str, object], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(lexicon, "_lexicons", {})
+    constraint = gw.compile(gw.JsonSchema(schema, formats="strict"), WORDS)
+    constraint.mask(constraint.start())
+    states = lexicon.shared_lexicon(WORDS.spellable)
+    asked = list(states._states)
+    assert asked
+    for expr in asked:
+        compare(states, expr)
+
+
+@pytest.mark.parametrize(
+    "pattern",
+    [
+        "((a{1,30}b?){1,30}c?){1,30}",
+        "[ab]*a[ab]{6}",
+        "(a{2}){1,5}|(a{2,3}){1,5}b",
+        "(a?b{0,3}|a{2,4}b{1,2}){3,}",
+        "(aa|ab|ac|b)*(a|bb){2,9}",
+    ],
+)
+def test_counts_within_counts_are_read_as_python_reads_them(pattern: str) -> None:
+    rng, states = random.Random(pattern), Lexicon(ALL_BYTES)
+    start = states.state(gw.compile(gw.Regex(pattern), WORDS)._expr)
+    for _ in range(60):
+        text = "".join(rng.choices("aabbc", k=rng.randint(0, 24)))
+        state = start
+        for byte in text.encode():
+            states.expand(state)
+            state = int(states.rows[state][byte])
+            if state < 0:
+                break
+        accepted = state >= 0 and bool(states.flags[state] & ACCEPTS)
+        assert accepted is (re.fullmatch(pattern, text) is not None)
+
+
+@pytest.mark.parametrize("spellable", [ALL_BYTES, FEW])
+def test_alive_is_what_the_plain_engine_calls_so(spellable: int) -> None:
+    rng, states, machine = random.Random(1), Lexicon(spellable), Derivatives(EMPTY, spellable)
+    for _ in range(150):
+        expr = both(some_expression(rng, 3), some_expression(rng, 3))
+        assert states.alive(expr) is machine.alive(expr)
+        assert states.alive(expr) is machine.alive(expr)  # remembered
+
+
+def test_as_many_states_are_made_as_the_plain_engine_has() -> None:
+    expr = gw.compile(gw.Regex("(a{1,4}b?){1,3}c?"), WORDS)._expr
+    machine, seen = Derivatives(EMPTY), {expr}
+    todo = [expr]
+    while todo:
+        fresh = {target for _, target in machine.arcs(todo.pop())} - seen
+        seen |= fresh
+        todo.extend(fresh)
+    states = Lexicon(ALL_BYTES)
+    spread(states, states.state(expr), 10_000)
+    assert len(states) <= 1.2 * len(seen) + 2
+
+
+@pytest.mark.parametrize("spellable", [ALL_BYTES, FEW])
+def test_rules_are_entered_when_they_are_reached(spellable: int) -> None:
+    made: list[str] = []
+
+    def body() -> Expr:
+        made.append("rule")
+        return alt(literal("b"), concat(literal("a"), rule), concat(literal("c"), rule))
+
+    rule = Rule("as and cs, then b", regular=True, inhabited=True, make=body)
+    states = Lexicon(spellable)
+    states.state(concat(literal("x"), rule))
+    assert not made
+    compare(states, alt(concat(literal("x"), rule), concat(both(ANYTHING, literal("y")), rule)))
+    assert made == ["rule"]
+    dead = Rule("nothing that can be spelled", regular=True)
+    dead.define(concat(literal("q"), rule))
+    assert states.alive(dead) is (spellable == ALL_BYTES)
+
+
+def test_a_count_that_nobody_can_reach_is_a_count() -> None:
+    compare(Lexicon(ALL_BYTES), concat(repeat(literal("ab"), 10**30, 10**40), literal("c")))
+    compare(Lexicon(ALL_BYTES), repeat(alt(literal("ab"), literal("b")), 3, 10**30))
+
+
+def test_work_goes_on_where_it_was_interrupted(monkeypatch: pytest.MonkeyPatch) -> None:
+    expr = both(repeat(byte_set(b"abc")), complement(concat(ANYTHING, literal("abcab"), ANYTHING)))
+    monkeypatch.setattr(records, "EFFORT", 2)
+    compare(Lexicon(ALL_BYTES), concat(expr, literal("d")))
+
+
+def test_more_parts_than_there_is_room_for_are_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(records, "MOST_RECORDS", 1024)
+    states = Lexicon(ALL_BYTES)
+    with pytest.raises(gw.LimitError, match="more than 1024 parts of regular languages") as caught:
+        states.state(literal("abcdefgh" * 300))
+    assert caught.value.limit == "lexical records"
+
+
+def test_memory_is_counted(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(lexicon, "MOST_STATES", 64)
+    states = Lexicon(ALL_BYTES)
+    before, parts = states.nbytes, states.parts
+    spread(states, states.state(literal("ab")), 5)
+    made = 128 * (states.parts - parts)
+    assert states.nbytes == before + 3 * (1024 + 32 + 4 + 1) + made
+
+
+@pytest.mark.untraced
+@pytest.mark.parametrize("seed", range(6))
+def test_running_out_of_room_anywhere_changes_nothing(
+    seed: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    rng = random.Random(100 + seed)
+    tables = records._TABLES.items()
+    small = {count: (rng.choice([4, 8, 16, 64]), arrays) for count, (_, arrays) in tables}
+    monkeypatch.setattr(records, "_TABLES", small)
+    states, machine = Lexicon(ALL_BYTES), Derivatives(EMPTY, ALL_BYTES)
+    words = [bytes(rng.choices(b"abcde", k=rng.randint(1, 9))) for _ in range(400)]
+    counts = [
+        concat(repeat(byte_set(b"ab"), i % 7, i % 7 + 3), literal(w)) for i, w in enumerate(words)
+    ]
+    for expr in [
+        alt(*map(literal, words)),
+        alt(*counts),
+        *(some_expression(rng, 5) for _ in range(12)),
+    ]:
+        if machine.alive(expr):
+            compare(states, expr)

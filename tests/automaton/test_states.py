@@ -1,0 +1,333 @@
+"""States are values; those of another kind of constraint are refused."""
+
+from collections.abc import Iterable
+
+import pytest
+
+import guideway as gw
+from guideway.automaton import lexer_dfa as lexicon
+from guideway.automaton import pushdown_automaton as networks
+from guideway.automaton import regex_records as records
+from guideway.automaton import states
+from guideway.automaton.pushdown_automaton import Network
+from guideway.automaton.states import States
+from guideway.automaton.token_mask_cache import Shelf
+from guideway.automaton.token_tries import unpack
+from guideway.constraint.lowering import lower_source
+from guideway.language.derivative import Derivatives
+from guideway.language.expr import ALL_BYTES, literal, repeat
+
+CLOSED = gw.Vocabulary([b"a", b"b", b"ab", b"<end>"], eos_ids={3})
+PARTS = [b'":', b'},{"', b"],[", b"1,2],[1,2]]"]
+BYTES = gw.Vocabulary([*(bytes([byte]) for byte in range(256)), *PARTS, b"<end>"], eos_ids={260})
+OPEN = gw.Vocabulary([b"ab", b"abab", b"<end>"], eos_ids={2})
+
+
+def test_a_state_of_the_other_kind_of_vocabulary_is_refused() -> None:
+    closed, other = (gw.compile(gw.Regex("(ab)+"), words) for words in (CLOSED, OPEN))
+    with pytest.raises(gw.GuidewayError, match="a state of another engine"):
+        closed.mask(other.start())
+    with pytest.raises(gw.GuidewayError, match="has not been asked for"):
+        other.mask(closed.advance(closed.start(), 2))
+
+
+def test_a_token_that_is_taken_again_leads_to_the_same_state() -> None:
+    expr = repeat(literal("ab"))
+    states = States(expr, Derivatives(expr, CLOSED.spellable), CLOSED, gw.Budget())
+    start = states.start(b"")
+    assert states.after(start, 0) is states.after(start, 0) is not None
+    assert states.after(start, 1) is states.after(start, 3) is states.after(start, 99) is None
+    assert states.start(b"") is start
+
+
+def test_masks_that_are_asked_for_again_are_forgotten_last(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(Shelf, "put", lambda *_: 0)
+    expr = repeat(literal("abba"))
+    words = gw.Vocabulary([b"a", b"b", b"abb", b"<end>"], eos_ids={3})
+    states = States(expr, Derivatives(expr, words.spellable), words, gw.Budget(rows=1))
+    first = states.start(b"")
+    second = states.after(first, 0)
+    assert second is not None
+    states.mask(first)
+    first.hits = 1
+    states.mask(second)
+    assert first.row is not None
+    assert second.row is None
+    states.mask(second)  # the other was not asked for since
+    assert first.row is None
+    assert second.row is not None
+
+
+def test_a_network_that_is_too_large_is_left_to_the_states_that_use_it() -> None:
+    small = gw.compile(gw.Regex("(ab)+"), CLOSED, budget=gw.Budget(table_bytes=1))
+    first, second = small.start(), small.start()
+    assert first is not second
+    for state in (first, second):
+        assert small.mask(state).tolist() == [1 << 0 | 1 << 2]
+        assert small.mask(small.advance(state, 2)).tolist() == [1 << 0 | 1 << 2 | 1 << 3]
+
+
+@pytest.mark.parametrize(
+    ("schema", "text"),
+    [
+        ({"uniqueItems": True}, '[{"a":1,"b":2,"c":[1,2,3]},{"a":1,"b":2,"d":1}]'),
+        ({"uniqueItems": True, "items": {"type": "object"}}, '[{"a":1,"b":{"c":1,"d":2}},{}]'),
+        ({"uniqueItems": True, "items": {"type": "array", "uniqueItems": True}}, "[[1,2,3],[1,2]]"),
+        ({"uniqueItems": True, "items": {"type": "array", "uniqueItems": True}}, "[[1,2],[1,2,3]]"),
+        ({"type": "array", "uniqueItems": True, "items": {"$ref": "#"}}, "[[[],[[]]],[[]],[]]"),
+    ],
+)
+def test_captures_within_captures_are_read_exactly(schema, text, monkeypatch) -> None:
+    monkeypatch.setattr(states, "_DOUBTS", 1)
+    source = gw.JsonSchema(schema, whitespace="compact", spelling="plain")
+    expr = lower_source(source)
+    machine = Derivatives(expr)
+    constraint = gw.compile(source, BYTES)
+
+    def readable(before, token):
+        for byte in BYTES.tokens[token]:
+            before = None if before is None else machine.step(before, byte)
+        return before is not None
+
+    state, plain = constraint.start(), expr
+    for byte in text.encode():
+        row = constraint.mask(state)
+        allowed = [token for token in range(260) if int(row[token // 32]) >> token % 32 & 1]
+        assert allowed == [token for token in range(260) if readable(plain, token)]
+        for token in {*b'[]{}",:0', 256, 257, 258, 259}.difference(allowed):
+            with pytest.raises(gw.TokenRejected):
+                constraint.advance(state, token)
+        state, plain = constraint.advance(state, byte), machine.step(plain, byte)
+    assert constraint.accepts(state)
+
+
+@pytest.mark.parametrize(
+    ("owner", "step"), [(States, "_filled"), (States, "_after"), (Network, "enter")]
+)
+def test_a_state_goes_on_in_a_new_network_where_the_old_one_is_full(
+    owner: type, step: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    constraint = gw.compile(gw.Regex("(ab|c)*d"), BYTES)
+    whole = {byte: constraint.advance(constraint.start(), byte) for byte in b"ac"}
+    expected = {byte: constraint.mask(state).tolist() for byte, state in whole.items()}
+    real, failures = getattr(owner, step), [gw.LimitError("full", limit="parts", given=1)]
+
+    def once(self: object, *arguments: object) -> object:
+        if failures:
+            raise failures.pop()
+        return real(self, *arguments)
+
+    monkeypatch.setattr(owner, step, once)
+    gw.clear_cache()
+    fresh = gw.compile(gw.Regex("(ab|c)*d"), BYTES)
+    for byte in b"ac":
+        state = fresh.advance(fresh.start(), byte)
+        assert fresh.mask(state).tolist() == expected[byte]
+    assert not failures
+
+
+def test_without_fuel_nothing_goes_on_in_another_way(monkeypatch: pytest.MonkeyPatch) -> None:
+    def spent(*_: object) -> object:
+        raise gw.LimitError("no fuel", limit="fuel", given=1)
+
+    gw.clear_cache()
+    constraint = gw.compile(gw.Regex("(ab|c)*d"), BYTES)
+    with monkeypatch.context() as patched:
+        patched.setattr(Network, "enter", spent)
+        with pytest.raises(gw.LimitError, match="no fuel"):
+            constraint.start()
+    state = constraint.start()
+    with monkeypatch.context() as patched:
+        patched.setattr(States, "_filled", spent)
+        with pytest.raises(gw.LimitError, match="no fuel"):
+            constraint.mask(state)
+    assert constraint.mask(state).any()
+
+
+@pytest.mark.parametrize(("begun", "masked"), [(True, True), (True, False), (False, False)])
+def test_where_nothing_has_room_the_plain_engine_reads_on(
+    begun: bool, masked: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def full(*_: object, **__: object) -> int:
+        raise gw.LimitError("full", limit="parts", given=1)
+
+    source = gw.Regex("(ab|c)*d&(a|b)*&c*|(ab|c)*d")
+    constraint = gw.compile(source, BYTES)
+    state, expected = constraint.start(), list[list[int]]()
+    for byte in b"abcd":
+        expected.append(constraint.mask(state).tolist())
+        state = constraint.advance(state, byte)
+    gw.clear_cache()
+    fresh = gw.compile(source, BYTES)
+    state = fresh.start() if begun else None
+    for asked in ("run", "read", "fill"):
+        monkeypatch.setattr(Network, asked, full)
+    monkeypatch.setattr(lexicon.Lexicon, "alive", full)
+    state = state or fresh.start()
+    if masked:
+        assert fresh.mask(state).tolist() == expected[0]
+    for byte, allowed in zip(b"abcd", expected, strict=True):
+        with pytest.raises(gw.TokenRejected):
+            fresh.advance(state, ord("x"))
+        assert fresh.mask(state).tolist() == allowed
+        state = fresh.advance(state, byte)
+    assert fresh.accepts(state)
+
+
+def test_a_text_goes_on_where_what_all_constraints_share_is_full(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(lexicon, "_lexicons", {})
+    monkeypatch.setattr(records, "MOST_RECORDS", 1024)
+    monkeypatch.setattr(lexicon, "RENEW_AT_PARTS", 512)
+    words = [f"{'abcdefgh'[i % 8]}{i:03}" for i in range(280)]
+    pattern = "".join(f"(?:{word}|[x-z]{{1,3}}{word}q*)-" for word in words)
+    constraint = gw.compile(gw.Regex(pattern), BYTES)
+    first = lexicon.shared_lexicon(BYTES.spellable)
+    plain = Derivatives(constraint._expr, BYTES.spellable)
+    rest, state = constraint._expr, constraint.start()
+    for byte in "".join(f"{word}-" for word in words).encode():
+        allowed = {token for token in unpack(constraint.mask(state)).tolist() if token < 256}
+        arcs = plain.arcs(rest)
+        assert allowed == {b for b in range(256) if any(each >> b & 1 for each, _ in arcs)}
+        state, rest = constraint.advance(state, byte), plain._derive(rest, byte)
+    assert constraint.accepts(state)
+    assert lexicon.shared_lexicon(BYTES.spellable) is not first
+
+
+@pytest.mark.parametrize("letters", [range(256), b"abxy"])
+def test_who_fills_a_lexicon_makes_what_the_next_constraint_begins_with(
+    monkeypatch: pytest.MonkeyPatch, letters: Iterable[int]
+) -> None:
+    vocabulary = gw.Vocabulary([bytes((letter,)) for letter in letters])
+    monkeypatch.setattr(lexicon, "_lexicons", {})
+    constraint = gw.compile(gw.Regex("[ab]{3}|xy*"), vocabulary)
+    first = lexicon.shared_lexicon(vocabulary.spellable)
+    monkeypatch.setattr(lexicon, "RENEW_AT_PARTS", 0)
+    state = constraint.start()
+    row = constraint.mask(state).tolist()
+    following = lexicon._lexicons[vocabulary.spellable]
+    assert following is not first
+    assert not first.outgrown
+    begun = [gallery for gallery in networks._seeds if gallery.lexicon is following]
+    assert len(begun) == (vocabulary.spellable == ALL_BYTES)
+    assert constraint.mask(state).tolist() == row
+    assert constraint.advance(state, [*letters].index(ord("x")))
+
+
+@pytest.mark.parametrize("large", [False, True])
+def test_a_source_that_is_refused_leaves_no_full_lexicon_behind(
+    monkeypatch: pytest.MonkeyPatch, large: bool
+) -> None:
+    vocabulary = gw.Vocabulary([bytes((letter,)) for letter in range(256)])
+    monkeypatch.setattr(lexicon, "_lexicons", {})
+    constraint = gw.compile(gw.Regex(f"x{large:b}[cd]{{3}}|zy*"), vocabulary)
+    assert constraint.mask(constraint.start()).any()
+    first = lexicon.shared_lexicon(vocabulary.spellable)
+    monkeypatch.setattr(lexicon, "RENEW_AT_PARTS", 0 if large else 1 << 19)
+    with pytest.raises(gw.UnsatisfiableError):
+        gw.compile(gw.Regex("(?=ab)ac"), vocabulary)
+    following = lexicon._lexicons[vocabulary.spellable]
+    assert (following is not first) is large
+
+
+@pytest.mark.parametrize("whitespace", ["any", "compact"])
+@pytest.mark.parametrize(
+    ("schema", "text"),
+    [
+        ({"uniqueItems": True, "items": {"enum": ["a", "b"]}}, '["b","a"]'),
+        ({"uniqueItems": True, "items": {"type": "array", "uniqueItems": True}}, "[[1],[]]"),
+        (
+            {"propertyNames": {"enum": ["a", "b"]}, "minProperties": 1, "maxProperties": 2},
+            '{"a":1,"b":2}',
+        ),
+        (
+            {"items": {"uniqueItems": True, "items": {"enum": ["a", 1]}}, "uniqueItems": True},
+            '[["a",1],["a"]]',
+        ),
+    ],
+)
+def test_a_comma_behind_the_last_value_there_is_is_in_no_token(schema, text, whitespace) -> None:
+    tokens = [
+        *(bytes([byte]) for byte in range(256)),
+        b'",',
+        b'" ,',
+        b"1,",
+        b"1 ,\n",
+        b'"],',
+        b"<end>",
+    ]
+    vocabulary = gw.Vocabulary(tokens, eos_ids={len(tokens) - 1})
+    constraint = gw.compile(gw.JsonSchema(schema, whitespace=whitespace), vocabulary)
+    assert constraint.accepts(read_told(constraint, tokens, text))
+
+
+def read_told(constraint, tokens, text):
+    """The state behind a text, in all of whose places the mask has the tokens that can be read."""
+    state = constraint.start()
+    for byte in text.encode():
+        allowed = unpack(constraint.mask(state)).tolist()
+        for token in range(256, len(tokens) - 1):
+            try:
+                constraint.mask(constraint.advance(state, token))
+            except gw.TokenRejected:
+                assert token not in allowed, (tokens[token], state.accepts)
+            else:
+                assert token in allowed, tokens[token]
+        state = constraint.advance(state, byte)
+    return state
+
+
+STRING, TEXT = {"type": "string"}, {"type": "string", "minLength": 2}
+OBJECT = {"type": "object", "properties": {"a": STRING, "b": {"enum": [1, 12]}}}
+CLOSED_OBJECT = {**OBJECT, "additionalProperties": False}
+
+
+@pytest.mark.parametrize(
+    ("schema", "text"),
+    [
+        ({"items": STRING}, '["a","b"]'),
+        ({"items": TEXT}, '["ab","aa","abc"]'),
+        ({"items": {"type": ["string", "object", "null"]}}, '["a",{"a":""},null]'),
+        ({"items": {"anyOf": [STRING, {"enum": [1, 12]}]}}, '["a",12,1,""]'),
+        ({"items": {"type": "string", "maxLength": 1}}, '["a","b"]'),
+        ({"items": {"type": "string", "not": {"enum": ["a", ""]}}}, '["b","ab"]'),
+        ({"items": STRING, "minItems": 3}, '["a","b","ab"]'),
+        ({"prefixItems": [STRING, {"const": "a"}], "items": STRING}, '["b","a","c"]'),
+        ({"items": CLOSED_OBJECT}, '[{"a":"b"},{"a":"a","b":1},{}]'),
+        ({"items": OBJECT}, '[{"a":"b"},{"c":"b","b":1},{}]'),
+        ({"items": {**OBJECT, "propertyNames": {"maxLength": 1}}}, '[{"a":"b"},{"c":"b"},{}]'),
+        ({"items": {**CLOSED_OBJECT, "required": ["b"]}}, '[{"b":1},{"b":12,"a":"a"}]'),
+        ({"items": {**CLOSED_OBJECT, "properties": {"b": {"enum": [1]}}}}, '[{"b":1},{}]'),
+        ({"items": {"type": "array", "items": OBJECT, "uniqueItems": True}}, '[[{"b":1},{}],[{}]]'),
+    ],
+)  # fmt: skip
+def test_tokens_that_go_on_to_another_item_are_told_exactly(schema, text) -> None:
+    others = (
+        '",|","|","a|"," "|","a"|"," |"]|"},|"},{|"},{"|"},{"a":"|},{"b":1|1},{"|1,"|12}|1},|1}]'
+    )
+    others += '|},{}|},{},|{},{"|[{},{|],[|"a","b"|"a","a|a","a"|null,"|,null,|","a":"|":{}}'
+    tokens = [*(bytes([byte]) for byte in range(256)), *others.encode().split(b"|"), b"<end>"]
+    vocabulary = gw.Vocabulary(tokens, eos_ids={len(tokens) - 1})
+    schema = {"type": "array", "uniqueItems": True, **schema}
+    constraint = gw.compile(gw.JsonSchema(schema, whitespace="compact"), vocabulary)
+    assert constraint.accepts(read_told(constraint, tokens, text))
+
+
+@pytest.mark.parametrize(
+    "schema",
+    [
+        {"patternProperties": {"^a": STRING}, "additionalProperties": {"const": ""}},
+        {"patternProperties": {"^a": STRING, "^[ab]$": TEXT}, "additionalProperties": False},
+        {"patternProperties": {"^[ab]$": STRING, "^ab?$": STRING}, "additionalProperties": False},
+        {"patternProperties": {"^(?!b)": STRING, "^a": STRING}, "required": ["b"]},
+        {"patternProperties": {"^a": STRING}, "maxProperties": 2, "additionalProperties": STRING},
+    ],
+)
+def test_tokens_that_go_on_to_another_key_are_told_exactly(schema) -> None:
+    others = '":"","|":"",|":"","a|":"","a":"|":"","ab":""}|","|","a|","b":"|"}|":""}|a":"","'
+    tokens = [*(bytes([byte]) for byte in range(256)), *others.encode().split(b"|"), b"<end>"]
+    vocabulary = gw.Vocabulary(tokens, eos_ids={len(tokens) - 1})
+    source = gw.JsonSchema({"type": "object", **schema}, whitespace="compact")
+    read_told(gw.compile(source, vocabulary), tokens, '{"a":"')
+    read_told(gw.compile(source, vocabulary), tokens, '{"ab":"' if "^a" in str(schema) else '{"')

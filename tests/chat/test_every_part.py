@@ -1,0 +1,39 @@
+"""Every kind of source that is made of others is known by its parts."""
+
+import pytest
+
+import guideway as gw
+from guideway.chat.parts import parts_of, with_parts
+from guideway.sources.regions import Region, Until
+from guideway.sources.sources import Literal
+
+A, B, C = Literal("a"), Literal("b"), Literal("c")
+MADE = [
+    (A + B, (A, B)),
+    (A | B, (A, B)),
+    (A & B, (A, B)),
+    (~A, (A,)),
+    (gw.repeat(A, 1, 2), (A,)),
+    (gw.capture("x", A), (A,)),
+    (Region(1, A), (A,)),
+    (Until(A, others=(B, C)), (A, B, C)),
+    (gw.tag(A, B, C), (A, B, C)),
+    (gw.regions(gw.tag(A, B), gw.tag(B, C, C), at_most=2), (A, B, Literal(""), B, C, C)),
+    (gw.thinking(A, B, C), (A, B, C)),
+    (gw.special("<a>"), ()),
+]
+
+
+@pytest.mark.parametrize(("source", "parts"), MADE, ids=[type(s).__name__ for s, _ in MADE])
+def test_a_source_has_parts_and_can_be_made_of_others(source, parts):
+    leaves = []
+    for part in parts_of(source):
+        leaves += parts_of(part) or [part]
+    assert tuple(leaves) == parts
+    assert with_parts(source, lambda part: part) == source
+    other = with_parts(source, lambda part: Literal("x"))
+    assert type(other) is type(source)
+    assert (other == source) == (not parts)
+    assert all(
+        leaf == Literal("x") for part in parts_of(other) for leaf in parts_of(part) or [part]
+    )

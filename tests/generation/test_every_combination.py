@@ -1,0 +1,146 @@
+"""Every sampler × guidance × constraint × precision on models that give the worst there is.
+
+Minus infinity, ties, numbers near the end of float32: no token that is not allowed, no NaN. NaN and
+plus infinity are a model's own fault, and are told as such.
+"""
+
+import hashlib
+import itertools
+import json
+import math
+
+import numpy as np
+import pytest
+import torch
+
+import guideway as gw
+from guideway.models.fake import FakeModel
+
+BYTES = gw.Vocabulary([bytes([b]) for b in range(256)] + [b"<eos>", None], {256}, width=260)
+HEAT = {"T .7": {"temperature": 0.7}, "T 1e5": {"temperature": 1e5}}
+FILTERS = {
+    "none": {},
+    "top_k": {"top_k": 5},
+    "top_p": {"top_p": 0.9},
+    "min_p": {"min_p": 0.1},
+    "typical": {"typical_p": 0.5},
+}
+SCHEMA = {
+    "type": "object",
+    "properties": {"a": {"type": "integer"}, "b": {"enum": ["x", "yy", None]}},
+    "required": ["a", "b"],
+    "additionalProperties": False,
+}
+SOURCES = {
+    "none": None,
+    "regex": gw.Regex(r"[a-f]{2,5}(-[0-9]+)?"),
+    "schema": gw.JsonSchema(SCHEMA),
+}
+NEEDED = [*b'abcdefxynul{}":, 0123456789-', 256]
+
+
+class Wild:
+    """Logits that are decided by the text: ties, −∞ for some tokens, huge and tiny numbers."""
+
+    def __init__(self, seed: int, dtype: torch.dtype, bad: float | None = None) -> None:
+        self.seed, self.dtype, self.bad = seed, dtype, bad
+        self.vocabulary, self.device, self.context = BYTES, torch.device("cpu"), None
+        self.inner = FakeModel(BYTES, self.row)
+
+    def row(self, prefix):
+        digest = hashlib.blake2b(repr((self.seed, prefix[-3:])).encode(), digest_size=8).digest()
+        noise = np.random.default_rng(int.from_bytes(digest, "little"))
+        row = noise.choice([0.0, 0.0, 1.0, 2.5, -7.0, 60.0, -1e30, 3e38], 260).astype(np.float32)
+        row[noise.random(260) < 0.1] = -math.inf
+        # What the constraints need for an end is there, or the model has a dead end of its own.
+        row[NEEDED] = noise.choice([0.0, 1.0, -3.0], len(NEEDED))
+        if self.bad is not None and len(prefix) > 3:
+            row[int(noise.integers(260))] = self.bad
+        return torch.as_tensor(row)
+
+    def prefill(self, prompts):
+        cache, logits = self.inner.prefill(prompts)
+        return cache, logits.to(self.dtype)
+
+    def extend(self, cache, tokens):
+        cache, logits = self.inner.extend(cache, tokens)
+        return cache, logits.to(self.dtype)
+
+    def select(self, cache, rows):
+        return self.inner.select(cache, rows)
+
+
+class Vowels:
+    """Likes vowels; some texts it finds impossible."""
+
+    def log_probs(self, texts):
+        shares = [sum(c in "aeiou" for c in text) / max(1, len(text)) for text in texts]
+        return torch.tensor([math.log(s) if s else -math.inf for s in shares])
+
+
+def guidances(dtype: torch.dtype, bad: float | None = None) -> dict[str, gw.Model]:
+    base, expert, anti = (gw.Model(Wild(n, dtype, bad)) for n in range(3))
+    return {
+        "none": base,
+        "proxy": gw.proxy_tune(base, expert, anti),
+        "contrast": gw.contrast(base, anti),
+        "cfg": gw.cfg(base, base.prompted("no "), 1.5),
+        "classifier": base + gw.classifier(Vowels(), alpha=2, top=10),
+    }
+
+
+OTHERS = [kind for kind in SOURCES if kind != "schema"]
+
+
+def valid(kind: str, text: str) -> bool:
+    if kind == "regex":
+        return gw.compile(SOURCES["regex"], BYTES).matches(text)
+    if kind == "schema":
+        value = json.loads(text)
+        return (
+            set(value) == {"a", "b"}
+            and isinstance(value["a"], int | float)
+            and (value["b"] in ("x", "yy", None))
+        )
+    return True
+
+
+@pytest.mark.parametrize(
+    ("kind", "dtype"),
+    [
+        *((kind, torch.float32) for kind in SOURCES),
+        ("schema", torch.bfloat16),
+        *(
+            pytest.param(k, torch.bfloat16, marks=pytest.mark.slow)
+            for k in SOURCES
+            if k != "schema"
+        ),
+    ],
+    ids=str,
+)
+@pytest.mark.parametrize("guidance", ["none", "proxy", "contrast", "cfg", "classifier"])
+def test_nothing_forbidden_and_no_nan(guidance, kind, dtype):
+    model = guidances(dtype)[guidance]
+    settings = [gw.Sampling(max_new_tokens=20)]  # greedy: filters keep its token
+    settings += [
+        gw.Sampling(**heat, **some, seed=7, max_new_tokens=20)
+        for heat, some in itertools.product(HEAT.values(), FILTERS.values())
+    ]
+    results = model.generate(
+        ["Go"] * len(settings), [SOURCES[kind]] * len(settings), sampling=settings
+    )
+    for result in results:
+        assert valid(kind, result.text)
+        assert not any(map(math.isnan, result.logprobs))
+        assert not math.isnan(result.log_z)
+        assert all(BYTES.tokens[token] for token in result.tokens)
+
+
+@pytest.mark.parametrize("bad", [math.nan, math.inf])
+@pytest.mark.parametrize("guidance", ["none", "proxy", "contrast", "cfg", "classifier"])
+@pytest.mark.parametrize("kind", SOURCES)
+def test_a_model_that_gives_no_numbers_is_told(guidance, kind, bad):
+    model = guidances(torch.float32, bad)[guidance]
+    for settings in (gw.Sampling(), gw.Sampling(temperature=0.7, top_p=0.9, seed=1)):
+        with pytest.raises(gw.ModelError, match="NaN or infinite logits at step"):
+            model.generate("Go", SOURCES[kind], sampling=settings)

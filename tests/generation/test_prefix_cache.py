@@ -1,0 +1,205 @@
+"""The prefix cache: what was read before is not read again, and nothing else changes."""
+
+import copy
+import gc
+import threading
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+import pytest
+import torch
+
+import guideway as gw
+from guideway.generation.ensemble.prefix_cache import LEAST, PrefixCache
+from guideway.models.adapter import Adapter
+from guideway.models.fake import FakeModel
+from guideway.models.ngram import NgramModel
+from guideway.models.transformers import TransformersModel
+from small_models import LETTERS, model, noise
+
+TALK = [(n * 7 + n * n) % 30 for n in range(40)]
+
+
+@pytest.fixture(autouse=True)
+def empty() -> Iterator[None]:
+    gw.clear_cache()
+    yield
+    gw.clear_cache()
+
+
+class Counting:
+    """A model that notes how many tokens each call reads."""
+
+    def __init__(self, inner: Any) -> None:
+        self._inner, self.read = inner, list[int]()
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._inner, name)
+
+    def prefill(self, prompts: Sequence[Sequence[int]]) -> Any:
+        self.read.append(sum(map(len, prompts)))
+        return self._inner.prefill(prompts)
+
+    def append(self, cache: Any, tokens: Sequence[Sequence[int]], exits: Sequence[int]) -> Any:
+        self.read.append(sum(map(len, tokens)))
+        return self._inner.append(cache, tokens, exits)
+
+
+def texts(own: gw.Model, prompts: Any, **settings: Any) -> list[Any]:
+    arguments = {"max_new_tokens": 12, "temperature": 1.0, "seed": 1, "speculate": "off"}
+    found = own.generate(prompts, **{**arguments, **settings})
+    return [each.tokens for each in found]
+
+
+def as_text(tokens: Sequence[int]) -> str:
+    return "".join(chr(token) for token in tokens)
+
+
+def test_the_second_turn_of_a_talk_reads_its_new_words_alone():
+    counting = Counting(FakeModel.random(LETTERS))
+    own = gw.Model(counting)
+    first = own.generate(as_text(TALK), max_new_tokens=10, seed=1, temperature=1.0)
+    more = as_text([*TALK, *first.tokens, 3, 4, 5])
+    before = gw.cache_info().prefixes
+    second = own.generate(more, max_new_tokens=4, seed=2, temperature=1.0)
+    assert counting.read == [40, 4]  # the last token that was drawn has not been read
+    after = gw.cache_info().prefixes
+    assert (after.hits - before.hits, after.tokens - before.tokens) == (1, 49)
+    assert (first.stats.cached_tokens, second.stats.cached_tokens) == (0, 49)
+    known = own.generate([more, as_text(TALK[:1])], max_new_tokens=1)
+    assert [each.stats.cached_tokens for each in known] == [52, 0]
+    gw.clear_cache()
+    again = own.generate(more, max_new_tokens=4, seed=2, temperature=1.0)
+    assert counting.read[-1] == 53
+    assert again.tokens == second.tokens
+
+
+@pytest.mark.parametrize("kind", ["fake", "llama", "gpt2", "expression", "exit"])
+def test_what_was_read_before_changes_nothing(kind: str):
+    if kind == "fake":
+        own = gw.Model(FakeModel.random(LETTERS))
+    elif kind == "expression":
+        other = gw.Model(FakeModel.random(LETTERS, 1))
+        own = gw.Model(FakeModel.random(LETTERS)) + 0.5 * other.prompted(as_text(TALK[:20]))
+    elif kind == "exit":
+        whole = gw.Model(model("llama"))
+        own = whole - 0.3 * whole.exit_at(1)
+    else:
+        own = gw.Model(model(kind))
+    talk = (
+        "a b c d e f g h i j k l m n o p q r s t u v"
+        if kind in ("llama", "gpt2", "exit")
+        else as_text(TALK)
+    )
+    prompts = [talk, talk[:25] + talk[:3], talk[:5], talk + talk[:3]]
+    expected = [texts(own, [prompt])[0] for prompt in prompts if not gw.clear_cache()]
+    gw.clear_cache()
+    hits = gw.cache_info().prefixes.hits
+    assert texts(own, prompts) == expected  # read in one batch
+    assert texts(own, prompts[::-1]) == expected[::-1]  # all of them known
+    assert gw.cache_info().prefixes.hits > hits
+    gw.clear_cache()
+    assert [texts(own, [prompt])[0] for prompt in prompts] == expected  # each after the others
+    settings = {"num_beams": 2, "do_sample": None, "temperature": None, "seed": None}
+    found = texts(own, [talk], **settings)  # the prompt is known
+    gw.clear_cache()
+    assert found == texts(own, [talk], **settings)
+
+
+def test_a_row_has_the_adapter_that_it_was_read_with():
+    adapted = FakeModel.random(LETTERS, 9)
+    plain = FakeModel(LETTERS, noise(1), adapted={"a": adapted})
+    own = gw.Model(plain)
+    other = own.adapted(Adapter("a", {}))
+    expected = texts(other, [as_text(TALK)])
+    gw.clear_cache()
+    texts(own, [as_text(TALK)])
+    assert texts(other, [as_text(TALK)]) == expected
+
+
+def cache_of(length: int, fake: FakeModel) -> tuple[list[int], Any]:
+    tokens = [length % 30, *range(30)] * 8
+    return tokens[:length], fake.prefill([tokens[:length]])[0]
+
+
+def test_the_least_recently_used_texts_go_first():
+    fake = FakeModel.random(LETTERS)
+    prefixes = PrefixCache(most_bytes=8 * 100)
+    kept = [cache_of(length, fake) for length in (40, 45, 50)]
+    for tokens, cache in kept[:2]:
+        prefixes.keep(fake, None, tokens, cache)
+    assert prefixes.find(fake, None, [*kept[0][0], 1]) is not None
+    prefixes.keep(fake, None, *kept[2])
+    assert prefixes.info().bytes <= 800
+    found = [prefixes.find(fake, None, [*tokens, 1]) is not None for tokens, _ in kept]
+    assert found == [True, False, True]
+    prefixes.keep(fake, None, *cache_of(101, fake))  # more than all memory
+    assert prefixes.info().texts == 2
+
+
+def test_a_longer_text_replaces_its_beginning():
+    fake = FakeModel.random(LETTERS)
+    prefixes = PrefixCache(most_bytes=1 << 20)
+    tokens = list(range(30)) * 2
+    for length in (20, 40, 60, 50):
+        prefixes.keep(fake, None, tokens[:length], fake.prefill([tokens[:length]])[0])
+    assert prefixes.info().texts == 2  # the last is no longer one than the third
+    assert prefixes.find(fake, None, tokens[: LEAST - 1]) is None
+
+
+def test_a_model_that_is_gone_keeps_nothing():
+    prefixes = PrefixCache(most_bytes=1 << 20)
+    gone, other = (NgramModel.train([TALK], LETTERS) for _ in range(2))
+    prefixes.keep(gone, None, TALK, gone.prefill([TALK])[0])
+    del gone
+    gc.collect()
+    assert prefixes.find(other, None, TALK) is None
+    assert prefixes.info().texts == 0
+
+
+def test_threads_share_it():
+    own = gw.Model(model("llama"))
+    prompts = ["abcdefghijabcdefghij" * 2 + "xyz"[: n % 4] for n in range(6)]
+    expected = [texts(own, [prompt])[0] for prompt in prompts]
+    gw.clear_cache()
+    found = dict[int, Any]()
+
+    def run(n: int) -> None:
+        found[n] = texts(own, [prompts[n]])[0]
+
+    threads = [threading.Thread(target=run, args=(n,)) for n in range(6)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert [found[n] for n in range(6)] == expected
+
+
+def test_a_session_keeps_what_it_has_read():
+    counting = Counting(FakeModel.random(LETTERS))
+    own = gw.Model(counting)
+    with own.session() as session:
+        session.generate(as_text(TALK), max_new_tokens=1)
+        gw.Model(FakeModel.random(LETTERS)).generate(as_text(TALK), max_new_tokens=1)
+        session.generate(as_text([*TALK, 7, 8]), max_new_tokens=1)
+        assert counting.read == [40, 2]
+        assert gw.cache_info().prefixes.texts > 1
+        own.generate(as_text(TALK), max_new_tokens=1)
+        assert counting.read == [40, 2, 40]
+    session.generate(as_text([*TALK, 7, 8]), max_new_tokens=1)  # it still works
+    assert counting.read == [40, 2, 40, 42]
+
+
+def test_what_was_read_with_other_weights_is_read_again():
+    shared = model("llama")
+    assert isinstance(shared, TransformersModel)
+    trained = TransformersModel(copy.deepcopy(shared.module), shared.tokenizer)
+    own = gw.Model(trained)
+    talk = "a b c d e f g h i j k l m n o p q r s t u v"
+    first = texts(own, [talk])
+    with torch.no_grad():
+        for parameter in trained.module.parameters():
+            parameter.mul_(1.5)
+    found = texts(own, [talk])
+    gw.clear_cache()
+    assert found == texts(own, [talk]) != first

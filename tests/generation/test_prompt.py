@@ -1,0 +1,230 @@
+"""Prompts and joints on real tokenizers, and on one that puts a space in front of everything."""
+
+import json
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+import pytest
+from tokenizers import Tokenizer, decoders, models, normalizers
+from transformers.models.auto.tokenization_auto import AutoTokenizer
+from transformers.tokenization_utils_tokenizers import PreTrainedTokenizerFast
+
+import guideway as gw
+from guideway.generation.ensemble.prompt import Prompt, PromptReader
+from guideway.generation.ensemble.views import read
+from real_tokenizers import tokenizer_folder
+
+LETTERS = "abcdefghijklmnopqrstuvwxyz[]/INST.!\n"
+CHATML = (
+    "{% for m in messages %}<|im_start|>{{ m['role'] }}\n{{ m['content'] }}<|im_end|>\n{% endfor %}"
+    "{% if add_generation_prompt %}<|im_start|>assistant\n{% endif %}"
+)
+LLAMA2 = (
+    "{% for m in messages %}{% if m['role'] == 'user' %}[INST] {{ m['content'] }} [/INST]"
+    "{% else %} {{ m['content'] }} </s>{% endif %}{% endfor %}"
+)
+THINKING = (
+    "{% for m in messages %}{{ m['role'] }}.{% if m['role'] == 'assistant' %}think.{% endif %}"
+    "{{ m['content'] }}!{% endfor %}{% if add_generation_prompt %}assistant.{% endif %}"
+)
+STRICT = (
+    "{% if messages[-1]['role'] != 'user' %}{{ raise_exception('user speaks last') }}{% endif %}"
+    "{{ messages[-1]['content'] }}"
+)
+USER = [{"role": "user", "content": "Hi"}]
+
+
+@cache
+def prepending() -> Any:
+    """A tokenizer like Llama 2's: "a b" is "▁a▁b", and the first space is not in the text."""
+    pieces = ["<unk>", "<s>", "</s>", *("▁" + c for c in LETTERS), *LETTERS, "▁", "▁yes", "yes"]
+    vocabulary = {piece: number for number, piece in enumerate(pieces)}
+    merges = [("▁", c) for c in LETTERS]
+    del vocabulary["▁yes"], vocabulary["yes"]
+    vocabulary = {piece: number for number, piece in enumerate(vocabulary)}
+    backend: Any = Tokenizer(models.BPE(vocab=vocabulary, merges=merges, unk_token="<unk>"))
+    backend.normalizer = normalizers.Sequence(
+        [normalizers.Prepend("▁"), normalizers.Replace(" ", "▁")]
+    )
+    backend.decoder = decoders.Sequence(
+        [decoders.Replace("▁", " "), decoders.Fuse(), decoders.Strip(" ", 1, 0)]
+    )
+    return PreTrainedTokenizerFast(
+        tokenizer_object=backend, bos_token="<s>", eos_token="</s>", unk_token="<unk>"
+    )
+
+
+@cache
+def real(name: str) -> Any:
+    folder: Path = tokenizer_folder(name)
+    return AutoTokenizer.from_pretrained(folder)
+
+
+@cache
+def vocabulary_of(tokenizer: Any, template: str | None) -> gw.Vocabulary:
+    """Read once: a large one takes most of a second."""
+    assert tokenizer.chat_template == template
+    return gw.Vocabulary.from_transformers(tokenizer)
+
+
+def reader(tokenizer: Any, template: str | None = None) -> PromptReader:
+    tokenizer.chat_template = template
+    return PromptReader(vocabulary_of(tokenizer, template), tokenizer)
+
+
+def spelled(tokenizer: Any, tokens: tuple[int, ...]) -> bytes:
+    vocabulary = vocabulary_of(tokenizer, tokenizer.chat_template)
+    return b"".join(vocabulary.tokens[token] or b"" for token in tokens)
+
+
+@pytest.mark.parametrize("name", ["gpt2", "llama3", "qwen2.5", "gemma3", "smollm2"])
+def test_a_text_is_read_as_its_own_tokenizer_reads_it(name: str):
+    text = "Hello, world:  \n1 2"
+    read = reader(real(name)).read(text)
+    assert list(read.tokens) == real(name).encode(text)
+    assert read.joint == b""
+
+
+@pytest.mark.parametrize("name", ["gpt2", "llama3", "qwen2.5", "gemma3", "smollm2"])
+@pytest.mark.parametrize("choice", ["positive", " negative", "3.14", "two words"])
+def test_a_continuation_is_spelled_exactly_and_as_the_tokenizer_would(name: str, choice: str):
+    read = reader(real(name)).read("Sentiment:")
+    tokens = reader(real(name)).continuation(read, choice)
+    assert spelled(real(name), tokens) == choice.encode()
+    assert list(tokens) == real(name).encode(choice, add_special_tokens=False)
+
+
+@pytest.mark.parametrize("name", ["gpt2", "smollm2", "llama3"])
+def test_a_chat_of_a_byte_level_tokenizer_has_no_joint(name: str):
+    read = reader(real(name), CHATML).read(USER)
+    rendered = "<|im_start|>user\nHi<|im_end|>\n<|im_start|>assistant\n"
+    assert list(read.tokens) == real(name).encode(rendered, add_special_tokens=False)
+    assert read.joint == b""
+
+
+def test_a_prepended_space_is_the_joint_of_an_empty_prompt_only():
+    mine = reader(prepending())
+    assert mine.read("") == Prompt((1,), b" ")
+    assert mine.read("a").joint == b""
+    assert spelled(prepending(), mine.continuation(mine.read("a"), "yes")) == b"yes"
+    assert spelled(prepending(), mine.continuation(mine.read(""), "yes")) == b" yes"
+
+
+def test_a_template_that_writes_a_space_before_the_reply_makes_it_the_joint():
+    mine = reader(prepending(), LLAMA2)
+    read = mine.read([{"role": "user", "content": "hi"}])
+    assert read.joint == b" "
+    assert spelled(prepending(), read.tokens) == b" [INST] hi [/INST]"
+    assert spelled(prepending(), mine.continuation(read, "yes")) == b" yes"
+
+
+def test_what_a_template_writes_into_a_reply_is_no_joint():
+    assert reader(real("gpt2"), THINKING).read(USER).joint == b""
+
+
+def test_a_template_that_refuses_a_reply_has_no_joint():
+    assert reader(real("gpt2"), STRICT).read(USER).joint == b""
+
+
+def test_messages_that_the_template_refuses_are_the_callers_fault():
+    with pytest.raises(gw.SourceError, match="refuses the messages: user speaks last"):
+        reader(real("gpt2"), STRICT).read([{"role": "assistant", "content": "Hi"}])
+
+
+@pytest.mark.parametrize(
+    ("messages", "place"),
+    [
+        ([{"role": "user"}], "/0/content"),
+        ([*USER, {"role": 1, "content": "x"}], "/1/role"),
+    ],
+)
+def test_a_message_without_its_parts_is_refused_with_its_place(
+    messages: list[dict[str, Any]], place: str
+):
+    with pytest.raises(gw.SourceError) as caught:
+        reader(real("gpt2"), CHATML).read(messages)
+    assert caught.value.place == place
+
+
+def test_a_chat_without_a_template_is_refused():
+    with pytest.raises(gw.ModelError, match="no chat template"):
+        reader(real("gpt2")).read(USER)
+
+
+def test_an_empty_prompt_begins_as_the_tokenizer_begins_a_text():
+    assert reader(real("gemma3")).read("").tokens == (2,)  # <bos>, which it puts before each text
+    assert reader(real("gpt2")).read("").tokens == (50_256,)  # <|endoftext|>, which it names
+
+
+def test_special_tokens_after_a_text_are_left_out():
+    tokenizer = prepending()
+
+    class Closing:
+        """Like tokenizers that put an end id behind every text."""
+
+        chat_template = None
+        bos_token_id = 1
+
+        def encode(self, text: str, *, add_special_tokens: bool) -> list[int]:
+            plain = tokenizer.encode(text, add_special_tokens=False)
+            return [1, *plain, 2] if add_special_tokens else plain
+
+    mine = PromptReader(gw.Vocabulary.from_transformers(tokenizer), Closing())
+    assert mine.read("a").tokens == (1, *tokenizer.encode("a", add_special_tokens=False))
+
+
+def test_without_a_tokenizer_the_fewest_tokens_spell_a_text():
+    vocabulary = gw.Vocabulary([b"a", b"ab", b"b", b"bb", b"<eos>"], eos_ids={4})
+    mine = PromptReader(vocabulary)
+    assert mine.read("abb").tokens in {(1, 2), (0, 3)}
+    assert mine.continuation(mine.read("a"), "bb") == (3,)
+    assert mine.read("").tokens == (4,)
+    with pytest.raises(gw.ModelError, match="no tokens for b'axb'"):
+        mine.read("axb")
+
+
+def test_without_any_end_id_there_is_no_empty_prompt():
+    with pytest.raises(gw.ModelError, match="no token to begin a text with"):
+        PromptReader(gw.Vocabulary([b"a"])).read("")
+
+
+def test_a_text_that_the_tokenizer_reads_as_a_special_token_is_spelled():
+    mine = reader(real("smollm2"))
+    tokens = mine.continuation(mine.read("x"), "<|im_end|>")
+    assert spelled(real("smollm2"), tokens) == b"<|im_end|>"
+
+
+@pytest.mark.parametrize("tokenizer", [None, real("gpt2")])
+def test_a_lone_surrogate_is_refused_in_prompts_and_continuations(tokenizer: Any):
+    vocabulary = gw.Vocabulary([b"a", b"<eos>"], eos_ids={1})
+    read = reader(tokenizer) if tokenizer else PromptReader(vocabulary)
+    with pytest.raises(gw.SourceError, match="surrogate"):
+        read.read("a\udfff")
+    with pytest.raises(gw.SourceError, match="surrogate"):
+        read.continuation(read.read("a"), "\ud800")
+    with pytest.raises(gw.SourceError, match="the content at /1/content contains a lone surrogate"):
+        read.read([*USER, {"role": "user", "content": "\ud800"}])
+
+
+TOOLED = (
+    "{% if tools %}{{ tools | tojson }}{% endif %}{% for m in messages %}{{ m.role }}:"
+    "{{ m.content or '' }}{% if m.tool_calls %}{{ m.tool_calls | tojson }}{% endif %};{% endfor %}"
+    "{% if add_generation_prompt %}assistant:{% endif %}"
+)
+
+
+def test_templates_get_the_tools_and_replies_that_called_some():
+    tokenizer = real("gpt2")
+    mine = reader(tokenizer, TOOLED)
+    tool = {"type": "function", "function": {"name": "f"}}
+    plain, told = mine.read(USER), mine.with_tools([tool]).read(USER)
+    assert told.tokens[-len(plain.tokens) :] == plain.tokens
+    shown = spelled(tokenizer, told.tokens[: -len(plain.tokens)])
+    assert shown == b'[{"type": "function", "function": {"name": "f"}}]'
+    call = {"type": "function", "function": {"name": "f", "arguments": {}}}
+    calls = [{"role": "assistant", "tool_calls": [call]}, {"role": "tool", "content": "3"}]
+    went_on = mine.read([*USER, *calls])
+    written = f"assistant:[{json.dumps(call)}];tool:3;"
+    assert written.encode() in spelled(tokenizer, went_on.tokens)
+    assert read(USER, [], mine, tools=[tool]) == told

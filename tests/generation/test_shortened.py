@@ -1,0 +1,191 @@
+"""A result never hides a cut: "stop" means that a larger budget gives the same text.
+
+The oracle is the same generation with a budget that no text needs.
+"""
+
+from collections.abc import Sequence
+from itertools import takewhile
+from typing import Any, Final
+
+import pytest
+import torch
+
+import guideway as gw
+from guideway.models.fake import FakeModel
+
+VOCABULARY: Final = gw.Vocabulary(
+    [bytes([b]) for b in b'0123456789"abc:{},.'] + [b"<eos>"], eos_ids={19}
+)
+RECORD: Final = gw.Regex(r'\{"a":"[abc]*"(,"b":[0-9]+(\.[0-9]{2})?)?\}')
+SOURCES: Final = {"record": RECORD, "open": RECORD | gw.Regex("[0-9]{2,}"), "free": None}
+AMPLE: Final = 60
+TIGHT: Final = (9, 11, 15)
+SEEDS: Final = range(6)
+DRAWS: Final[dict[str, dict[str, Any]]] = {
+    "greedy": {},
+    "drawn": {"temperature": 1.0},
+    "filtered": {"temperature": 1.5, "top_k": 4, "top_p": 0.9},
+    "contrastive": {"penalty_alpha": 0.4},
+    "stochastic beams": {"num_beams": 3, "stochastic_beams": True},
+    "asap": {"exactness": "asap"},
+}
+"""Where the choice at each step is one token, or noise decides it: the law is exact."""
+SEARCHES: Final[dict[str, dict[str, Any]]] = {
+    "beams": {"num_beams": 3, "length_penalty": 0.0},
+    "beams of long texts": {"num_beams": 3, "length_penalty": 1.0},
+    "beams of longer texts": {"num_beams": 3, "length_penalty": 2.0, "early_stopping": True},
+    "beams of short texts": {"num_beams": 3, "length_penalty": -1.0},
+    "drawn beams": {"num_beams": 3, "temperature": 1.0},
+    "best of three": {"best_of": 3, "temperature": 1.0},
+    "smc": {"exactness": "smc", "particles": 4},
+}
+
+
+def states(prefix: tuple[int, ...]) -> torch.Tensor:
+    return torch.sin(torch.arange(1.0, 9.0) * (1 + sum(prefix[-3:])))
+
+
+def model(seed: int) -> gw.Model:
+    function = FakeModel.random(VOCABULARY, seed, scale=2.0)._functions[0]
+    return gw.Model(FakeModel(VOCABULARY, function, states=states))
+
+
+def texts(seed: int, source: Any, how: dict[str, Any], most: int) -> gw.Result:
+    drawn = how.keys() & {"temperature", "stochastic_beams", "exactness"}
+    seeded = {"seed": seed} if drawn else {}
+    return model(seed).generate("0", source, max_new_tokens=most, **how, **seeded)
+
+
+def common(one: Sequence[int], other: Sequence[int]) -> int:
+    return len([*takewhile(lambda pair: pair[0] == pair[1], zip(one, other, strict=False))])
+
+
+@pytest.mark.parametrize(
+    ("name", "kind"),
+    [*((name, "record") for name in DRAWS), ("drawn", "open"), ("drawn", "free")],
+)
+def test_a_text_is_shortened_exactly_where_a_larger_budget_gives_another(name: str, kind: str):
+    seen = set[bool]()
+    for seed in SEEDS:
+        ample = texts(seed, SOURCES[kind], DRAWS[name], AMPLE)
+        for most in TIGHT:
+            tight = texts(seed, SOURCES[kind], DRAWS[name], most)
+            same = common(tight.tokens, ample.tokens)
+            whole = tight.finish_reason == "stop"
+            seen.add(whole)
+            if whole:
+                assert tight.tokens == ample.tokens
+            elif kind == "free":
+                assert same == len(tight.tokens) == most
+            elif len(tight.tokens) < most or tight.text.endswith("}"):
+                assert same < len(tight.tokens)
+    assert False in seen or kind == "open"
+
+
+@pytest.mark.parametrize("name", SEARCHES)
+def test_a_search_says_where_the_budget_changed_what_it_found(name: str):
+    seen = set[bool]()
+    for seed in SEEDS:
+        ample = texts(seed, RECORD, SEARCHES[name], AMPLE)
+        seen.add(ample.shortened)
+        for most in TIGHT:
+            tight = texts(seed, RECORD, SEARCHES[name], most)
+            seen.add(tight.shortened)
+            if not tight.shortened:
+                assert tight.tokens == ample.tokens
+    assert seen == {True, False}
+
+
+@pytest.mark.parametrize("how", [*DRAWS.values(), *SEARCHES.values()])
+def test_a_shortened_text_is_of_the_language_and_every_event_agrees(how: dict[str, Any]):
+    constraint = gw.compile(RECORD, VOCABULARY)
+    for seed in SEEDS[:3]:
+        result = texts(seed, RECORD, how, 9)
+        assert constraint.matches(result.text)
+        assert result.value == result.text
+        assert result.shortened == (result.finish_reason == "length")
+
+
+def test_a_stream_ends_with_the_reason_of_the_whole_text():
+    for seed in SEEDS:
+        whole = model(seed).generate("0", RECORD, max_new_tokens=9)
+        *_, last = model(seed).stream("0", RECORD, max_new_tokens=9)
+        assert last.result == whole
+
+
+def test_rejection_says_from_which_text_on_the_budget_refused_one():
+    free = FakeModel(VOCABULARY, lambda _: [0.0] * 20)
+    how = {"exactness": "rejection", "num_return_sequences": 12, "max_attempts": 10_000}
+    for seed in SEEDS:
+        tight, ample = (
+            gw.Model(free).generate(
+                "0", gw.Regex("a(b|bb)c"), max_new_tokens=most, seed=seed, **how
+            )
+            for most in (3, 4)
+        )
+        assert {result.text for result in tight} == {"abc"}
+        begin = [result.shortened for result in tight].index(True)
+        assert all(result.shortened for result in tight[begin:])
+        assert [r.tokens for r in tight[:begin]] == [r.tokens for r in ample[:begin]]
+        assert not any(result.shortened for result in ample)
+
+
+def test_samples_and_rows_are_shortened_each_by_itself():
+    settings = {"temperature": 1.0, "max_new_tokens": 11, "seed": 0}
+    four = model(0).generate(["0", "1"], RECORD, num_return_sequences=4, **settings)
+    for number, prompt in enumerate("01"):
+        alone = model(0).generate(prompt, RECORD, num_return_sequences=4, **settings)
+        assert [r.shortened for r in alone] == [
+            r.shortened for r in four[4 * number : 4 * number + 4]
+        ]
+
+
+@pytest.mark.parametrize(("pattern", "reason"), [("3|34", "length"), ("3", "stop")])
+def test_a_text_that_could_go_on_at_the_end_of_the_budget_is_cut(pattern: str, reason: str):
+    result = written("34").generate("0", gw.Regex(pattern), max_new_tokens=1)
+    assert (result.text, result.finish_reason) == ("3", reason)
+
+
+def written(text: str) -> gw.Model:
+    """A model that wants this text after the prompt "0", and then the end."""
+    wanted = [VOCABULARY.tokens.index(bytes([b])) for b in text.encode()] + [19]
+
+    def logits(prefix: tuple[int, ...]) -> list[float]:
+        row = [0.0] * VOCABULARY.width
+        row[wanted[min(len(prefix) - 1, len(wanted) - 1)]] = 9.0
+        row[VOCABULARY.tokens.index(b"}")] += 1.0
+        return row
+
+    return gw.Model(FakeModel(VOCABULARY, logits))
+
+
+@pytest.mark.parametrize(
+    ("most", "text", "reason"),
+    [
+        (13, '{"a":"","b":34}', None),  # too short for anything: see below
+        (14, '{"a":"","b":3}', "length"),
+        (15, '{"a":"","b":34}', "stop"),
+        (16, '{"a":"","b":34}', "stop"),
+    ],
+)
+def test_the_age_of_34_is_not_3(most: int, text: str, reason: str | None):
+    result = written('{"a":"","b":34}').generate("0", RECORD, max_new_tokens=most)
+    if reason is None:
+        assert result.shortened
+    else:
+        assert (result.text, result.finish_reason) == (text, reason)
+
+
+def test_the_budget_changes_no_probability():
+    tight = written('{"a":"","b":34}').generate("0", RECORD, max_new_tokens=14)
+    ample = written('{"a":"","b":34}').generate("0", RECORD, max_new_tokens=40)
+    assert tight.logprobs[:13] == pytest.approx(ample.logprobs[:13])
+    assert tight.log_z > ample.log_z - 20
+
+
+def test_where_the_context_leaves_less_room_it_is_a_cut_as_well():
+    full = FakeModel.random(VOCABULARY, 0, scale=2.0)._functions[0]
+    small = gw.Model(FakeModel(VOCABULARY, full, context=10))
+    wide = gw.Model(FakeModel(VOCABULARY, full))
+    assert small.generate("0", RECORD) == wide.generate("0", RECORD, max_new_tokens=9)
+    assert small.generate("0", RECORD).shortened

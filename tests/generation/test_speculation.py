@@ -1,0 +1,303 @@
+"""Speculation changes no text: with any draft, each row is token for token what it is without.
+
+The oracle is the same call with speculate="off". On the fake model equality is exact; it is drawn
+with noise by counter, so it holds for samples too, not only for greedy texts."""
+
+import itertools
+from dataclasses import dataclass
+from typing import Any, Literal
+
+import pytest
+import torch
+from pydantic import BaseModel
+
+import guideway as gw
+from guideway.generation.speculation import Costs, Rates, Speculation
+from guideway.models.fake import FakeModel
+from small_models import model
+
+BYTES = gw.Vocabulary(
+    [*(bytes([b]) for b in range(256)), b"<end>", b'":', b'{"', b'", "', b"na", b"name", b"the "],
+    {256},
+)
+
+
+def fake(seed: int = 0, scale: float = 1.0, vocabulary: gw.Vocabulary = BYTES) -> gw.Model:
+    return gw.Model(FakeModel.random(vocabulary, seed, scale=scale), name=f"fake{seed}")
+
+
+@pytest.fixture(autouse=True)
+def eager(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Drafts of six tokens, whether they pay or not; not where the length is what is tested."""
+    if "length" not in request.node.name:
+
+        def longest(self: Speculation, rows: int, odds: list[list[float]], **_: float) -> int:
+            return min(6, max(map(len, odds)))
+
+        monkeypatch.setattr(Speculation, "_length", longest)
+
+
+class Person(BaseModel):
+    name: Literal["Ada", "Grace", "Alan"]
+    born: int
+    tags: list[Literal["a", "name"]]
+
+
+SOURCES: dict[str, Any] = {
+    "type": Person,
+    "free": None,
+    "choice": gw.Choice(["the name", "the names of the", "na"]),
+    "regex": gw.Regex(r"(na)*(the (name)?)+"),
+}
+SETTINGS: dict[str, dict[str, Any]] = {
+    "greedy": {},
+    "sampled": {"temperature": 0.8, "top_p": 0.95, "seed": 3},
+    "penalties": {"temperature": 1.5, "repetition_penalty": 1.3, "dry_multiplier": 0.8, "seed": 4},
+    "mirostat": {"mirostat_tau": 3.0, "seed": 5},
+    "least": {"min_new_tokens": 12, "seed": 6, "temperature": 1.0},
+    "stop": {"stop": ["na"], "seed": 7, "temperature": 1.0},
+}
+PROMPTS = ['{"name": "Ada", "born": 3}', "the name of the name", "x"]
+
+
+def rows(results: list[gw.Result[Any]]) -> list[Any]:
+    return [
+        (each.tokens, each.text, each.finish_reason, each.shortened, each.logprobs)
+        for each in results
+    ]
+
+
+def both(own: gw.Model, source: Any, draft: Any, **settings: Any) -> list[gw.Result[Any]]:
+    """The results with a draft, after they were compared with those without."""
+    arguments = {"max_new_tokens": 40, "num_return_sequences": 1, **settings}
+    plain = own.generate(PROMPTS, source, speculate="off", **arguments)
+    found = own.generate(PROMPTS, source, speculate=draft, **arguments)
+    assert rows(found) == rows(plain)
+    for result in plain:
+        assert (result.stats.drafted, result.stats.accepted) == (0, 0)
+    for result in found:
+        stats = result.stats
+        assert stats.accepted <= stats.drafted
+        drawn = len(result.log_allowed)  # with the end
+        assert stats.forwards + stats.accepted == drawn
+    return found
+
+
+DRAFTS = ["forced", "lookup", "auto", "model", "other model", "expression"]
+CASES = [  # every pair of them, in a third of all combinations
+    each
+    for each in itertools.product(SOURCES, SETTINGS, DRAFTS)
+    if ([*SOURCES].index(each[0]) + [*SETTINGS].index(each[1]) + DRAFTS.index(each[2])) % 3 == 0
+]
+
+
+@pytest.mark.parametrize(("source", "how", "draft"), CASES)
+def test_a_draft_changes_nothing(source: str, how: str, draft: str):
+    own = fake()
+    given: Any = draft
+    if draft == "model":
+        given = fake()
+    elif draft == "other model":
+        given = fake(1)
+    elif draft == "expression":
+        own = (own + 0.5 * (fake(1) - fake(2))).watermarked(gw.Watermark(key=1))
+        given = fake()
+    both(own, SOURCES[source], given, **SETTINGS[how])
+
+
+def test_a_draft_that_is_the_model_is_nearly_always_right():
+    found = both(fake(), Person, fake(), temperature=1.0, seed=2)
+    drafted = sum(each.stats.drafted for each in found)
+    assert drafted > 10
+    assert sum(each.stats.accepted for each in found) == drafted
+
+
+@pytest.mark.parametrize("kind", ["gedi", "classifier", "watermark"])
+def test_what_depends_on_the_text_so_far_sees_the_drafted_tokens(kind: str):
+    own = fake()
+    if kind == "gedi":
+        own = own + gw.gedi(fake(1), fake(2), 1.5)
+    elif kind == "classifier":
+        own = own + gw.classifier(lambda texts: [1 / (1 + t.count("a")) for t in texts], alpha=2.0)
+    else:
+        own = own.watermarked(gw.Watermark(key=3, delta=4.0))
+    for draft in ("lookup", fake()):
+        both(own, Person, draft, temperature=1.0, seed=1)
+
+
+def test_a_draft_with_other_tokens_is_read_as_text():
+    letters = gw.Vocabulary([*(bytes([b]) for b in range(256)), b"<end>"], {256})
+    stutter = FakeModel(
+        letters, lambda prefix: [float(b == b"na"[prefix[-1] == 110]) for b in range(257)]
+    )
+    found = both(fake(), gw.Regex(r"(na){20,}"), gw.Model(stutter))
+    drafted = sum(each.stats.drafted for each in found)
+    assert 0 < sum(each.stats.accepted for each in found) <= drafted
+
+
+def test_samples_of_one_prompt_differ_in_length_and_stay_what_they_are():
+    own = fake(scale=0.7)
+    for draft in ("lookup", fake(1)):
+        both(own, None, draft, temperature=1.0, seed=5, num_return_sequences=5)
+
+
+def test_forced_strings_save_forwards():
+    letters = gw.Vocabulary([*(bytes([b]) for b in range(256)), b"<end>"], {256})
+    found = both(fake(vocabulary=letters), gw.Regex("(?:a long string){2}|b"), "forced")
+    assert all(3 * each.stats.forwards < len(each.tokens) or each.text == "b" for each in found)
+
+
+def test_what_was_written_before_is_a_draft():
+    own = fake(scale=8.0)
+    first = own.generate("x", max_new_tokens=60, speculate="lookup")
+    again = own.generate("x", max_new_tokens=60, speculate="lookup")
+    assert again.tokens == first.tokens
+    assert again.stats.forwards < first.stats.forwards
+
+
+@pytest.mark.parametrize("draft", ["lookup", "model", "ngram"])
+def test_samples_have_the_law_of_the_model(draft: str):
+    vocabulary = gw.Vocabulary([b"a", b"b", b"c", b"<end>"], {3})
+    table = torch.tensor(
+        [[1.0, 0.2, 0.4, 0.1], [0.1, 1.5, 0.3, 0.4], [0.9, 0.5, 0.2, 0.7], [0] * 4]
+    )
+    own = gw.Model(FakeModel.table(vocabulary, table))
+    given: Any = {
+        "lookup": "lookup",
+        "model": gw.Model(FakeModel.table(vocabulary, table.flip(1))),
+        "ngram": gw.ngram(["abcabcabb", "aab"], vocabulary),
+    }[draft]
+    source = gw.Regex("[ab]{3}")
+    drawn = 4_000
+    found = own.generate(
+        "a",
+        source,
+        temperature=1.0,
+        seed=1,
+        num_return_sequences=drawn,
+        max_new_tokens=4,
+        speculate=given,
+    )
+    table = table[:2, :2].softmax(1)
+    chi2 = 0.0
+    for text in itertools.product((0, 1), repeat=3):
+        path = zip((0, *text), text, strict=False)
+        law = float(torch.stack([table[before, after] for before, after in path]).prod())
+        wanted = drawn * law
+        count = sum(each.text == "".join("ab"[n] for n in text) for each in found)
+        chi2 += (count - wanted) ** 2 / wanted
+    assert chi2 < 24.3  # 7 degrees of freedom: a chance of 0.001
+
+
+@dataclass
+class Flat:
+    """A drafter that is never asked; each of its tokens takes so long."""
+
+    seconds: float
+
+    def draft(self, rows: Any, most: int) -> Any:
+        raise NotImplementedError
+
+    def learn(self, text: Any) -> None:
+        raise NotImplementedError
+
+
+def length_for(acceptance: float, cost: float) -> int:
+    """The length chosen where a forward takes a second, whatever it reads."""
+    costs = Costs()
+    for tokens in range(1, 66):
+        costs.note(tokens, 1.0)
+    chosen = Speculation(Flat(cost), Rates(), costs)
+    return chosen._length(1, [[acceptance] * 64])
+
+
+@pytest.mark.parametrize(
+    ("acceptance", "cost"), [(0.7, 0.13), (0.8, 0.05), (0.9, 0.05), (0.5, 0.9)]
+)
+def test_the_length_is_that_of_the_formula(acceptance: float, cost: float):
+    assert length_for(acceptance, cost) == gw.best_gamma(acceptance, cost)
+
+
+@pytest.mark.parametrize("kind", ["llama", "gpt2"])
+def test_transformers_models_give_the_same_in_float32(kind: str):
+    own = gw.Model(model(kind))
+    for draft in ("lookup", gw.Model(model(kind)).exit_at(1)):
+        plain, found = (
+            own.generate(
+                ["ab", "abcabcabc", "c"],
+                gw.Regex("[a-d]{3,30}"),
+                max_new_tokens=30,
+                num_return_sequences=2,
+                temperature=1.0,
+                seed=1,
+                speculate=speculate,
+            )
+            for speculate in ("off", draft)
+        )
+        assert [each.tokens for each in found] == [each.tokens for each in plain]
+
+
+def test_the_first_blocks_are_the_early_exit():
+    whole = model("llama")
+    tokens = [[5, 6, 7, 8]]
+    _, heads = whole.prefill_varied(tokens, [None], [1])
+    first = whole.first_blocks(1)
+    _, logits = first.prefill(tokens)
+    torch.testing.assert_close(logits, heads[1])
+    assert first.module.get_decoder().layers[0] is whole.module.get_decoder().layers[0]
+    assert len(whole.module.get_decoder().layers) == whole.layers
+
+
+def test_a_model_that_cannot_forget_goes_without():
+    own = gw.Model(model("mistral"))
+    assert own.generate("ab", max_new_tokens=3).stats.drafted == 0
+    with pytest.raises(gw.UnsupportedError, match="whose cache can forget tokens"):
+        own.generate("ab", max_new_tokens=3, speculate="lookup")
+
+
+@pytest.mark.parametrize("given", ["fast", 3, None, ["lookup"]])
+def test_what_is_no_draft_is_refused(given: Any):
+    with pytest.raises(gw.SourceError, match="speculate is"):
+        fake().generate("x", max_new_tokens=2, speculate=given)
+
+
+def test_drafts_that_cannot_be_are_refused_by_name():
+    own = fake()
+    with pytest.raises(gw.UnsupportedError, match="a draft must be one model"):
+        own.generate("x", max_new_tokens=2, speculate=own + fake(1))
+    with pytest.raises(gw.UnsupportedError, match="speculate does not work with a search"):
+        own.generate("x", max_new_tokens=2, speculate="lookup", num_beams=2)
+    assert own.generate("x", max_new_tokens=2, num_beams=2).text is not None
+
+
+def test_a_stream_has_a_part_for_each_token():
+    own = fake(scale=8.0)
+    plain = [*own.stream("x", max_new_tokens=30, speculate="off")]
+    own.generate("x", max_new_tokens=30)
+    found = [*own.stream("x", max_new_tokens=30)]
+    assert [part.text for part in found] == [part.text for part in plain]
+    assert found[-1].result is not None
+    assert found[-1].result.stats.forwards < 30
+
+
+@pytest.mark.parametrize(
+    "how", [{"num_beams": 3}, {"exactness": "smc"}, {"exactness": "rejection"}]
+)
+def test_searches_count_their_forwards(how: dict[str, Any]):
+    more = {} if "num_beams" in how else {"seed": 1, "temperature": 1.0}
+    found = fake().generate("x", gw.Regex("[ab]{5}"), max_new_tokens=8, **how, **more)
+    assert found.stats.forwards in (len(found.tokens), len(found.tokens) + 1)  # an end may be read
+
+
+@pytest.mark.parametrize(
+    "vocabulary", [BYTES, gw.Vocabulary(BYTES.tokens[:257], {256})], ids=["same", "other"]
+)
+def test_a_draft_whose_context_is_full_drafts_nothing(vocabulary: gw.Vocabulary):
+    def logits(prefix: tuple[int, ...]) -> torch.Tensor:
+        assert len(prefix) <= 30
+        return torch.arange(float(vocabulary.width)).roll(len(prefix))
+
+    draft = gw.Model(FakeModel(vocabulary, logits, context=30))
+    both(fake(), None, draft, seed=1, temperature=1.0)
+    long = fake().generate("x" * 40, max_new_tokens=5, speculate=draft)
+    assert long.stats.drafted == 0

@@ -1,0 +1,232 @@
+"""Traces: each stage as it was, small, and only where asked for."""
+
+import json
+import math
+
+import pytest
+import torch
+
+import guideway as gw
+from guideway.generation.row.trace import Recorder
+from guideway.models.fake import FakeModel
+
+FRUIT = [0.3, 0.2, 0.15, 0.1, 0.1, 0.1, 0.05]
+WORDS = gw.Vocabulary([b"a", b"b", b"c", b"d", b"e", b"f", b"g", b"\xc3", b"<eos>"], eos_ids={8})
+
+
+def fruit() -> gw.Model:
+    row = [math.log(p) for p in FRUIT] + [-math.inf, -math.inf]
+    return gw.Model(FakeModel(WORDS, lambda prefix: row), name="fruit")
+
+
+def test_each_stage_is_told_with_its_tokens_its_entropy_and_how_far_it_moved():
+    result = fruit().generate(
+        "a", gw.Regex("[dfg]"), trace=3, temperature=1.0, top_p=0.6, seed=1, max_new_tokens=1
+    )
+    [step] = result.trace
+    assert [stage.name for stage in step.stages] == ["fruit", "constraint", "top_p"]
+    model, constraint, nucleus = step.stages
+    assert [(each.text, round(each.probability, 3)) for each in model.top] == [
+        ("a", 0.3),
+        ("b", 0.2),
+        ("c", 0.15),
+    ]
+    assert model.entropy == pytest.approx(1.80821, abs=1e-4)
+    assert model.moved is None
+    assert constraint.moved == pytest.approx(-math.log(0.25))
+    assert [each.probability for each in constraint.top] == pytest.approx([0.4, 0.4, 0.2])
+    assert [each.text for each in nucleus.top] == ["d", "f"]
+    assert nucleus.moved == pytest.approx(-math.log(0.8), abs=1e-5)
+    assert step.mass_removed == pytest.approx(0.75)
+    assert step.text == result.text
+    assert step.logprob == pytest.approx(math.log(0.1), abs=1e-5)
+    assert str(step).splitlines()[0].startswith(f"'{step.text}'  log p -2.303, removed 75.0%")
+
+
+def flat(p: tuple[float, ...] = (1.0,) * 9) -> gw.Model:
+    return gw.Model(FakeModel(WORDS, lambda prefix: [math.log(each) for each in p]), name="flat")
+
+
+UNLIKE = flat((0.1, 0.3, 0.1, 0.2, 0.1, 0.1, 0.1, 0.05, 0.05))
+EXPRESSIONS = [
+    fruit(),
+    2 * fruit(),
+    -UNLIKE,
+    fruit() + 0.5 * UNLIKE,
+    fruit().nucleus(0.6),
+    fruit().nucleus(0.6, "pre_mask"),
+    gw.contrast(fruit(), UNLIKE),
+    gw.dexperts(fruit(), UNLIKE),
+    gw.maximum(fruit(), UNLIKE.plausible(0.5)),
+    gw.minimum(fruit(), UNLIKE),
+    fruit() + gw.classifier({"d": 1}, alpha=2, top=2),
+    fruit() + gw.gedi(fruit(), UNLIKE, alpha=2),
+    gw.maximum(fruit() + gw.classifier({"d": 1}, alpha=2), UNLIKE),
+]
+
+
+@pytest.mark.parametrize("model", EXPRESSIONS, ids=repr)
+def test_the_constraint_is_a_stage_of_its_own_that_moved_by_what_it_removed(model):
+    for source in (gw.Regex("[dfg]"), gw.Regex("[ab]"), None):
+        [step] = model.generate("a", source, trace=9, max_new_tokens=1, temperature=1.0).trace
+        names = [stage.name for stage in step.stages]
+        assert names.count("constraint") == 1
+        assert len(set(names)) == len(names)
+        stage = step.stages[names.index("constraint")]
+        if source is None:  # ids that are no text are nobody's, which is no constraint
+            assert step.mass_removed == 0
+        else:
+            assert stage.moved == pytest.approx(-math.log1p(-step.mass_removed), abs=1e-5)
+            assert {each.text for each in stage.top} <= set(
+                "dfg" if "d" in source.pattern else "ab"
+            )
+        assert all(not math.isnan(stage.entropy) for stage in step.stages)
+        shares = [each.probability for each in stage.top]
+        entropy = -sum(share * math.log(share) for share in shares)
+        assert stage.entropy == pytest.approx(entropy, abs=1e-5)
+
+
+def test_of_tied_tokens_the_first_are_shown():
+    step = flat().generate("a", gw.Regex("[b-g]"), trace=3, max_new_tokens=1).trace[0]
+    assert [[each.text for each in stage.top] for stage in step.stages] == [
+        list("abc"),
+        list("bcd"),
+    ]
+
+
+def test_what_leaves_nothing_is_told_without_nan():
+    recorder = Recorder(WORDS, 3)
+    recorder.watch("model", torch.zeros(1, 9))
+    recorder.watch("nothing", torch.full((1, 9), -math.inf))
+    recorder.watch("something", torch.zeros(1, 9))
+    _, nothing, something = recorder.step(0, 0, 0.0, 0.0).stages
+    assert (nothing.top, nothing.entropy, nothing.moved) == ((), 0, math.inf)
+    assert something.moved == math.inf
+
+
+def test_stages_are_told_once_where_a_temperature_overflows():
+    model = gw.Model(FakeModel(WORDS, lambda prefix: [1e25, 5e24, *[0.0] * 7]), name="huge")
+    settings = {"temperature": 1e-20, "top_k": 3, "repetition_penalty": 1.1, "seed": 1}
+    [step] = model.generate("a", trace=2, max_new_tokens=1, **settings).trace
+    names = ["huge", "constraint", "repetition_penalty", "temperature", "top_k"]
+    assert [stage.name for stage in step.stages] == names
+    assert [(stage.entropy, stage.top[0].text) for stage in step.stages] == [(0, "a")] * 5
+
+
+def test_the_terms_of_an_expression_and_its_classifiers_are_stages():
+    class Short:
+        def log_probs(self, texts):
+            return torch.tensor([-float(len(text)) for text in texts])
+
+    base = fruit()
+    other = gw.Model(FakeModel(WORDS, lambda prefix: [0.0] * 9), name="flat")
+    guided = base + 0.5 * other + gw.classifier(Short(), alpha=1)
+    step = guided.generate("a", gw.Regex("[ab]"), trace=True, max_new_tokens=1).trace[0]
+    assert [stage.name for stage in step.stages][:3] == ["+ 1*fruit", "+ 0.5*flat", "constraint"]
+    assert step.stages[3].name.startswith("classifier(")
+    assert len(step.stages[0].top) == 5
+
+
+def test_no_trace_is_kept_where_none_is_asked_for():
+    settings = gw.Sampling(max_new_tokens=2)
+    assert fruit().generate("a", sampling=settings).trace is None
+    traced = fruit().generate("a", sampling=settings, trace=1).trace
+    assert [step.text for step in traced] == ["a", "a"]
+
+
+def test_a_token_that_a_limit_refused_is_not_in_the_trace():
+    model = gw.Model(FakeModel(WORDS, lambda prefix: [2.0, 1.0, 0.0, 0, 0, 0, 0, 0, -9.0]))
+    result = model.generate("a", gw.Regex("(aaa|b)c?"), max_new_tokens=2, trace=9, top_p=0.5)
+    first, second = result.trace  # "a" is likelier, and its rest would not fit
+    assert result.text == first.text + second.text == "bc"
+    assert [stage.name for stage in first.stages] == ["model", "constraint", "top_p"]
+    assert [each.text for each in first.stages[1].top] == ["b"]
+    assert first.stages[1].moved == pytest.approx(-math.log1p(-first.mass_removed), abs=1e-5)
+
+
+def test_ends_and_pieces_of_characters_have_names():
+    recorder = Recorder(WORDS, 9)
+    recorder.watch("model", torch.zeros(1, 9))
+    texts = [each.text for each in recorder.step(0, 8, 0.0, 0.0).stages[0].top]
+    assert sorted(texts) == sorted(["a", "b", "c", "d", "e", "f", "g", "\\xc3", "<eos>"])
+
+
+@pytest.mark.parametrize("bad", [-1, "yes", 1.5, None])
+def test_a_trace_is_asked_for_by_a_count(bad):
+    with pytest.raises(gw.SourceError, match="trace is"):
+        fruit().generate("a", trace=bad)
+
+
+def test_a_stream_is_traced_like_a_call():
+    *_, last = fruit().stream("a", max_new_tokens=2, trace=1)
+    assert last.result is not None
+    assert last.result.trace == fruit().generate("a", max_new_tokens=2, trace=1).trace
+    with pytest.raises(gw.SourceError, match="trace is"):
+        fruit().stream("a", trace=-1)
+
+
+def test_a_share_of_nothing_is_no_negative_zero():
+    result = fruit().generate("a", max_new_tokens=1, trace=1)
+    assert "removed 0.0%" in str(result.trace[0])
+    assert str(result.stats.mass_removed) == "0.0"
+
+
+def test_a_step_tells_the_state_of_the_constraint_and_whether_it_left_a_choice():
+    steps = fruit().generate("a", gw.Regex("ab(ab)*[cd]"), seed=3, trace=1).trace
+    assert [step.forced for step in steps[:2]] == [True, True]
+    assert steps[0].state.forced == b"ab"
+    for step in steps:
+        choices = {"a": "b", "b": "acd", "c": "", "d": ""}
+        before = steps[steps.index(step) - 1].text if step is not steps[0] else None
+        allowed = "a" if before is None else choices[before]
+        assert step.state.allowed == len(allowed)
+        assert step.forced == (len(allowed) == 1)
+        assert not step.state.accepts
+    again = fruit().generate("a", gw.Regex("a*"), max_new_tokens=4, trace=1).trace
+    assert [step.state.number for step in again] == [0] * len(again)  # a loop
+    assert again[0].state.accepts
+    free = fruit().generate("a", max_new_tokens=1, trace=1).trace[0]
+    assert (free.state, free.forced) == (None, False)
+
+
+def test_drafted_tokens_are_those_that_took_no_forward():
+    result = fruit().generate("a", gw.Regex("abcdefg[ab]"), trace=1, seed=1)
+    drafted = sum(step.drafted for step in result.trace)
+    assert drafted == result.stats.accepted > 0
+    assert drafted == len(result.tokens) - result.stats.forwards
+    plain = fruit().generate("a", gw.Regex("abcdefg[ab]"), trace=1, seed=1, speculate="off")
+    assert not any(step.drafted for step in plain.trace)
+
+
+@pytest.mark.parametrize("source", [None, gw.Regex("[a-g]*")])
+def test_colours_are_those_that_detection_counts(source):
+    mark = gw.Watermark(key=7, gamma=0.5, delta=1.0)
+    result = (
+        flat()
+        .watermarked(mark)
+        .generate("a", source, seed=1, trace=1, max_new_tokens=60, temperature=1.0)
+    )
+    found = mark.detect(result.tokens, flat(), source)
+    colours = [step.green for step in result.trace if step.token not in WORDS.eos_ids]
+    seen = set[tuple[int, int]]()
+    counted = 0
+    for n, colour in enumerate(colours):
+        if colour is not None and (pair := result.tokens[n - 1 : n + 1]) not in seen:
+            seen.add(pair)
+            counted += colour
+    assert counted == round(found.green_fraction * found.counted)
+    assert len(seen) == found.counted
+    assert flat().generate("a", trace=1, max_new_tokens=1).trace[0].green is None
+
+
+def test_a_record_is_json_with_the_names_of_the_attributes():
+    recorder = Recorder(WORDS, 3)
+    recorder.watch("model", torch.zeros(1, 9))
+    recorder.watch("nothing", torch.full((1, 9), -math.inf))
+    record = recorder.step(0, 7, -1.0, -math.inf).record
+    read = json.loads(json.dumps(record, allow_nan=False))
+    assert read["mass_removed"] == 1
+    assert read["text"] == "\\xc3"
+    assert [stage["moved"] for stage in read["stages"]] == [None, None]
+    first = {"token": 0, "text": "a", "probability": pytest.approx(1 / 9)}
+    assert read["stages"][0]["top"][0] == first

@@ -1,0 +1,172 @@
+"""Closed schemas: what they allow the schema allows, and no names that it does not list."""
+
+import json
+import random
+from typing import Any
+
+import jsonschema
+import pytest
+from pydantic import BaseModel
+
+import guideway as gw
+from guideway.json_schema.closed_objects import close_objects
+
+BYTES = gw.Vocabulary([bytes([byte]) for byte in range(256)] + [b"<end>"], eos_ids={256})
+DRAFTS = ("draft-04/schema#", "draft-07/schema#", "draft/2019-09/schema", "draft/2020-12/schema")
+A, B = {"properties": {"a": {"type": "integer"}}}, {"properties": {"b": {"type": "integer"}}}
+TAGGED = [
+    {"type": "object", "properties": {"k": {"const": k}, k: A}, "required": ["k"]} for k in "xy"
+]
+
+
+def closed(schema: Any) -> Any:
+    return json.loads(close_objects(json.dumps(schema)))
+
+
+def constraint(schema: Any) -> Any:
+    return gw.compile(gw.JsonSchema(schema, undeclared="forbid"), BYTES)
+
+
+CASES: list[tuple[Any, list[Any], list[Any]]] = [
+    (A, [{}, {"a": 1}, 3], [{"a": 1, "z": 1}, {"z": 1}]),
+    ({"type": "object"}, [{"z": 1}], []),
+    ({**A, "patternProperties": {"^x": {}}}, [{"xy": 1}, {"z": 1}], []),
+    ({**A, "additionalProperties": {"type": "null"}}, [{"z": None}], [{"z": 1}]),
+    ({**A, "propertyNames": {"maxLength": 1}}, [{"z": 1}], [{"zz": 1}]),
+    ({**A, "required": ["r"]}, [{"r": 1}, {"a": 1, "r": 2}], [{"a": 1}, {"r": 1, "z": 1}]),
+    ({"properties": {"o": A, "l": {"items": A}}}, [{"o": {"a": 1}}, {"l": [{}]}],
+     [{"o": {"z": 1}}, {"l": [{"z": 1}]}]),
+    ({"allOf": [A, B]}, [{"a": 1, "b": 2}, {"b": 1}], [{"z": 1}, {"a": 1, "b": 2, "z": 3}]),
+    ({"allOf": [A], **B}, [{"a": 1, "b": 2}], [{"a": 1, "z": 3}]),
+    ({"allOf": [{"$ref": "#/$defs/a"}, B], "$defs": {"a": A}}, [{"a": 1, "b": 2}], [{"z": 3}]),
+    ({"anyOf": [A, {"type": "null"}]}, [{"a": 1}, None], [{"z": 1}]),
+    ({"properties": {"p": {"$ref": "#/$defs/a"}}, "$defs": {"a": {**A, "title": "A"}}},
+     [{"p": {"a": 1}}, {"p": {}}], [{"p": {"z": 1}}, {"z": 1}]),
+    ({"properties": {"n": {"$ref": "#"}, "v": {}}}, [{"n": {"n": {"v": 1}}}],
+     [{"n": {"n": {"z": 1}}}]),
+    ({"oneOf": TAGGED}, [{"k": "x", "x": {"a": 1}}],
+     [{"k": "x", "y": {}}, {"k": "x", "x": {"z": 1}}, {"k": "x", "z": 1}]),
+    ({**A, "anyOf": [{"required": ["a"]}, {"required": ["c"]}]}, [{"a": 1}, {"c": 1}],
+     [{"a": 1, "z": 2}]),
+    ({**A, "not": {"required": ["a"]}}, [{}], [{"a": 1}, {"z": 1}]),
+    ({"properties": {"p": {"$ref": "#/definitions/a"}, "q": {"allOf": [
+        {"$ref": "#/definitions/a"}, B]}}, "definitions": {"a": A}},
+     [{"p": {"a": 1}, "q": {"a": 1, "b": 1}}], [{"p": {"b": 1}}, {"q": {"z": 1}}]),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("draft", DRAFTS)
+@pytest.mark.parametrize(("schema", "right", "wrong"), CASES)
+def test_listed_members_are_allowed_and_no_others(
+    schema: Any, right: list[Any], wrong: list[Any], draft: str
+) -> None:
+    if draft.startswith("draft-04") and ("const" in str(schema) or "propertyNames" in str(schema)):
+        return
+    schema = {"$schema": f"http{'s' * ('20' in draft)}://json-schema.org/{draft}", **schema}
+    made = constraint(schema)
+    for value, allowed in (*((each, True) for each in right), *((each, False) for each in wrong)):
+        assert made.matches(json.dumps(value)) == allowed, (value, closed(schema))
+        if allowed:
+            jsonschema.validate(value, schema)
+
+
+def test_what_a_branch_lists_is_allowed_where_it_applies() -> None:
+    kinds = {"if": {"properties": {"k": {"const": 1}}, "required": ["k"]}, "then": A, "else": B}
+    made = constraint({"properties": {"k": True}, **kinds})
+    texts = ['{"k": 1, "a": 2}', '{"k": 2, "b": 2}', '{"k": 1, "b": 2}', '{"k": 1, "z": 2}']
+    assert [made.matches(text) for text in texts] == [True, True, False, False]
+
+
+def test_members_within_the_parts_of_a_composed_object_are_closed() -> None:
+    base = {"type": "object", "properties": {"home": B, "both": A}}
+    schema = {
+        "allOf": [{"$ref": "#/$defs/base"}, {"properties": {"work": B, "both": B}}],
+        "$defs": {"base": base},
+    }
+    made = constraint(schema)
+    assert made.matches('{"home": {"b": 1}, "work": {"b": 1}, "both": {"a": 1, "b": 1}}')
+    for text in ('{"home": {"z": 1}}', '{"work": {"z": 1}}', '{"z": 1}'):
+        assert not made.matches(text), text
+
+
+@pytest.mark.parametrize("keyword", ["not", "oneOf", "contains"])
+def test_a_schema_is_not_closed_where_it_is_denied_by_another_name(keyword: str) -> None:
+    """Else `not` would allow more than before."""
+    denied: Any = {"not": {"$ref": "#A"}}
+    if keyword == "oneOf":
+        denied = {"oneOf": [{"$ref": "#A"}, {"required": ["z"]}]}
+    elif keyword == "contains":
+        denied = {"contains": {"$ref": "#A"}, "maxContains": 1}
+    schema = {
+        "properties": {"p": {"$ref": "#/$defs/a"}, "q": denied},
+        "$defs": {"a": {"$anchor": "A", "type": "object", **A}},
+    }
+    with pytest.warns(gw.GuidewayWarning, match="#A"):
+        assert closed(schema) == schema
+
+
+def random_schema(dice: random.Random, depth: int) -> Any:
+    def part() -> Any:
+        return random_schema(dice, depth - 1)
+
+    if not depth or dice.random() < 0.2:
+        return dice.choice([A, B, {"type": "integer"}, True, {"$ref": "#/$defs/d"}, {"$ref": "#D"}])
+    leaves = [{"$ref": "#"}, part(), part()]
+    listed = {name: dice.choice(leaves) for name in dice.sample("abc", dice.randint(0, 2))}
+    some: dict[str, Any] = {
+        "properties": listed, "required": dice.sample("abc", 1), "items": part(),
+        "allOf": [part() for _ in range(dice.randint(1, 2))], "not": {"required": ["c"]},
+        "anyOf": [part(), part()], "oneOf": [part(), part()], "if": part(), "then": part(),
+        "additionalProperties": part(), "dependentSchemas": {"a": part()},
+    }  # fmt: skip
+    names = dice.sample(sorted(some), dice.randint(1, 2))
+    return {name: some[name] for name in names}
+
+
+def random_value(dice: random.Random, depth: int) -> Any:
+    if not depth or dice.random() < 0.3:
+        return dice.choice([1, "s", None])
+    if dice.random() < 0.2:
+        return [random_value(dice, depth - 1)]
+    return {name: random_value(dice, depth - 1) for name in dice.sample("abcz", dice.randint(0, 3))}
+
+
+@pytest.mark.filterwarnings("ignore::guideway.errors.GuidewayWarning")
+def test_what_a_closed_schema_allows_the_schema_allows() -> None:
+    tried = 0
+    for seed in range(400):
+        dice = random.Random(seed)
+        schema: Any = {
+            "$defs": {"d": {"$anchor": "D", **dice.choice([A, B])}},
+            "allOf": [random_schema(dice, 3)],
+        }
+        own, other = (jsonschema.Draft202012Validator(one) for one in (closed(schema), schema))
+        for _ in range(6):
+            value = random_value(dice, 3)
+            if own.is_valid(value):
+                tried += value != 1
+                assert other.is_valid(value), (schema, value)
+    assert tried > 150
+
+
+def test_text_is_kept_but_for_what_is_added() -> None:
+    text = '{"properties":{"a":{"minimum":1.50,"maximum":1E+400,"title":"\\ue000"}}}'
+    made = close_objects(text)
+    assert made == text[:-1] + ',"additionalProperties":false}'
+    assert close_objects("{") == "{"
+    assert close_objects('{"$schema": 3}') == '{"$schema": 3}'
+    assert gw.JsonSchema(A).text == json.dumps(A, separators=(",", ":"))
+
+
+def test_generate_invents_no_members() -> None:
+    class Person(BaseModel):
+        name: str
+        age: int
+
+    from guideway.api.prompts import read_source
+
+    made = gw.compile(read_source(Person.model_json_schema()), BYTES)
+    assert made.matches('{"name": "a", "age": 3}')
+    assert not made.matches('{"name": "a", "age": 3, "location": "x"}')
+    with pytest.raises(gw.SourceError, match="undeclared"):
+        gw.JsonSchema(A, undeclared="close")

@@ -1,0 +1,183 @@
+"""Spellings of strings and whitespace, against `json`, which reads back what was meant."""
+
+import json
+import random
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from guideway.json_schema.source import JsonSchema
+from guideway.json_schema.spelling import QUOTE, JsonStyle, Spelling, json_style, spell_character
+from guideway.language.derivative import Derivatives
+from guideway.language.expr import EMPTY, EPSILON, concat, literal
+from guideway.language.nodes import Expr
+from guideway.language.utf8 import SCALARS, CodePoints, points
+from guideway.sources.json_style import Whitespace
+from json_schemas import draw, matches, quote
+
+ANY, PLAIN = Spelling(plain=False), Spelling(plain=True)
+SCALAR = st.characters(exclude_categories=["Cs"])
+TEXTS = st.text(
+    SCALAR | st.sampled_from('"\\/\b\f\n\r\t\x00\x1f\x7f é\u2028💩\U0010ffff'), max_size=6
+)
+SEEDS = st.integers(0, 2**32).map(random.Random)
+
+
+def spelled(expr: Expr) -> Derivatives:
+    return Derivatives(concat(QUOTE, expr, QUOTE))
+
+
+@given(TEXTS, SEEDS)
+def test_every_spelling_of_a_string_is_read_as_that_string(text, chance):
+    engine = spelled(ANY.text(text))
+    written = quote(text, chance)
+    assert json.loads(written) == text
+    assert matches(engine, written)
+    assert matches(spelled(ANY.content), written)
+    assert json.loads(draw(engine, chance)) == text
+
+
+@pytest.mark.untraced
+@given(TEXTS, SEEDS)
+def test_the_plain_spelling_is_that_of_json_dumps_and_the_only_one(text, chance):
+    engine = spelled(PLAIN.text(text))
+    written = json.dumps(text, ensure_ascii=False)
+    assert matches(engine, written)
+    assert engine.shortest(engine.start()) == draw(engine, chance) == written.encode()
+    assert matches(spelled(PLAIN.content), written)
+
+
+@given(TEXTS, TEXTS, SEEDS)
+def test_no_spelling_stands_for_two_strings(one, other, chance):
+    assert matches(spelled(ANY.text(one)), quote(other, chance)) == (one == other)
+
+
+@pytest.mark.parametrize("wrong", [
+    '"', '""x', '"\n"', '"\x1f"', '"\\x41"', '"\\u00g0"', '"\\u12"', '"\\U0041"', '"\\\'"', '"\\"',
+    '"\\ud800"', '"\\udc00"', '"\\ud800\\u0041"', '"\\ud800x"',
+    '"\\udc00\\ud800"', '"\\ud800\\ud800"',
+])  # fmt: skip
+def test_what_is_no_json_string_is_not_spelled(wrong):
+    assert not matches(spelled(ANY.content), wrong)
+    assert not matches(spelled(PLAIN.content), wrong)
+
+
+@pytest.mark.parametrize(
+    "wrong", [b'"\xff"', b'"\xc0\x80"', b'"\xed\xa0\x80"', b'"\xf4\x90\x80\x80"']
+)
+def test_what_is_no_utf8_is_not_spelled(wrong):
+    assert not matches(spelled(ANY.content), wrong)
+
+
+@pytest.mark.parametrize(
+    "escaped", ['"\\u0061"', '"\\/"', '"\\u000a"', '"\\u001F"', '"\\ud83d\\udca9"']
+)
+def test_plain_strings_have_no_escape_that_they_can_do_without(escaped):
+    assert matches(spelled(ANY.content), escaped)
+    assert not matches(spelled(PLAIN.content), escaped)
+
+
+RANGES = st.lists(st.tuples(SCALAR.map(ord), st.integers(0, 3000)), min_size=1, max_size=3)
+
+
+@given(RANGES, st.lists(SCALAR), st.booleans(), SEEDS)
+def test_a_set_of_characters_spells_its_members_and_no_other(ranges, others, plain, chance):
+    members: CodePoints = tuple((low, min(low + more, 0x10FFFF)) for low, more in ranges)
+    # Not sorted and overlapping: `points` puts small sets in order.
+    codes = sorted({c for low, high in members for c in {low, high, (low + high) // 2}})
+    scalars = [code for code in codes if not 0xD800 <= code <= 0xDFFF]
+    engine = spelled(spell_character(points(codes), plain))
+    for code in scalars:
+        written = json.dumps(chr(code), ensure_ascii=False) if plain else quote(chr(code), chance)
+        assert matches(engine, written)
+    for other in others:
+        assert matches(engine, json.dumps(other, ensure_ascii=False)) == (ord(other) in scalars)
+
+
+@given(st.sets(st.integers(0, 0x7F), min_size=1, max_size=40), st.booleans())
+def test_a_set_of_ascii_has_all_spellings_of_its_members_and_no_other(codes, outside):
+    kept = set(range(0x80)) - codes if outside else codes
+    engine = spelled(spell_character(points(sorted(kept)), plain=False))
+    for code in range(0x82):
+        forms = [chr(code), f"\\u{code:04x}", f"\\u{code:04X}", f"\\u{code + 256:04x}"]
+        forms += [f"\\{chr(code)}", f"\\u{code:x}", f"\\u{code:03x}"]
+        for form in forms:
+            try:
+                meant = json.loads(f'"{form}"')
+            except json.JSONDecodeError:
+                meant = None
+            assert matches(engine, f'"{form}"') == (meant in [*map(chr, kept)])
+
+
+@pytest.mark.parametrize("plain", [False, True])
+def test_surrogates_and_nothing_spell_nothing(plain):
+    assert spell_character(((0xD800, 0xDFFF),), plain) is EMPTY
+    assert spell_character((), plain) is EMPTY
+
+
+@pytest.mark.parametrize("plain", [False, True])
+def test_every_scalar_value_is_one_character(plain):
+    engine = spelled(spell_character(SCALARS, plain))
+    for code in (*range(0x180), 0xD7FF, 0xE000, 0xFFFF, 0x10000, 0x10FFFF):
+        assert matches(engine, json.dumps(chr(code), ensure_ascii=False))
+        assert matches(engine, json.dumps(chr(code))) == (not plain or code < 0x7F)
+
+
+@given(st.lists(TEXTS, min_size=1, max_size=5), TEXTS, SEEDS)
+def test_a_choice_spells_exactly_its_strings(options, other, chance):
+    engine = spelled(ANY.choose((text, EPSILON) for text in options))
+    for text in (*options, other):
+        assert matches(engine, quote(text, chance)) == (text in options)
+
+
+def test_a_choice_goes_on_with_what_belongs_to_the_string():
+    expr = ANY.choose(
+        [("a", literal("1")), ("ab", literal("2")), ("a", literal("3")), ("", EPSILON)]
+    )
+    engine = Derivatives(expr)
+    assert [t for t in ("", "a1", "a3", "ab2", "a2", "ab1", "\\u0061b2") if matches(engine, t)] == [
+        "", "a1", "a3", "ab2", "\\u0061b2"
+    ]  # fmt: skip
+    assert ANY.choose([]) is EMPTY
+
+
+# Whitespace
+
+
+def style(**options) -> JsonStyle:
+    return json_style(JsonSchema(True, **options))
+
+
+GAPS = ["", " ", "  ", "\n", "\n  ", "\n" + " " * 64, "\n" + " " * 65, "\n\n", "\t", "\r\n"]
+
+
+@pytest.mark.parametrize(
+    ("whitespace", "allowed_where_lines_break", "allowed_behind_a_colon"),
+    [
+        ("any", GAPS, GAPS),
+        ("compact", [""], [""]),
+        ("natural", ["", " ", "\n", "\n  ", "\n" + " " * 64], ["", " "]),
+        (Whitespace(spaces=2, newline=False), ["", " ", "  "], ["", " ", "  "]),
+        (Whitespace(spaces=0, indent=2), ["", "\n", "\n  "], [""]),
+    ],
+)
+def test_whitespace_is_what_the_policy_says(
+    whitespace, allowed_where_lines_break, allowed_behind_a_colon
+):
+    found = style(whitespace=whitespace)
+    for expr in (found.opened, found.closing):
+        assert [g for g in GAPS if matches(Derivatives(expr), g)] == allowed_where_lines_break
+    commas = [g for g in GAPS if matches(Derivatives(found.comma), "," + g)]
+    colons = [g for g in GAPS if matches(Derivatives(found.colon), ":" + g)]
+    assert (commas, colons) == (allowed_where_lines_break, allowed_behind_a_colon)
+    before = [g for g in GAPS if matches(Derivatives(found.comma), g + ",")]
+    edges = [g for g in GAPS if matches(Derivatives(found.edge), g)]
+    assert before == edges == (GAPS if whitespace == "any" else [""])
+
+
+def test_options_reach_the_style():
+    assert style(key_order="declared").ordered
+    assert not style().ordered
+    assert style(spelling="plain").spelling == PLAIN
+    assert style().spelling == ANY

@@ -1,0 +1,252 @@
+"""Derivatives against languages listed as sets, and the laws of `Recognizer`."""
+
+from functools import reduce
+from itertools import product
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from guideway.errors import GuidewayError
+from guideway.language import derivative
+from guideway.language.derivative import Derivatives
+from guideway.language.expr import (
+    ALL_BYTES,
+    EPSILON,
+    UNSURE,
+    alt,
+    both,
+    byte_set,
+    call,
+    capture,
+    concat,
+    literal,
+    optional,
+    repeat,
+)
+from guideway.language.nodes import Rule
+from json_schemas import machine, matches
+from toys import (
+    ALPHABET,
+    Distinct,
+    distinct,
+    expressions,
+    is_distinct,
+    language,
+    nested,
+    strings,
+    unfolded,
+)
+
+SIZE = 4
+NONE: frozenset[bytes] = frozenset()
+
+
+def read(machine, state, text):
+    for byte in text:
+        state = machine.step(state, byte)
+        if state is None:
+            return None
+    return state
+
+
+def accepted(machine, text):
+    state = read(machine, machine.start(), text)
+    return state is not None and machine.accepts(state)
+
+
+@pytest.mark.untraced
+@given(expressions())
+def test_a_text_is_accepted_exactly_if_it_is_in_the_language(expr):
+    machine = Derivatives(expr, sum(1 << b for b in ALPHABET))
+    expected = language(expr, SIZE)
+    found = {text for text in strings(SIZE) if accepted(machine, text)}
+    assert found == expected
+
+
+@given(expressions())
+def test_a_step_exists_exactly_where_some_text_goes_on_so(expr):
+    machine = Derivatives(expr, sum(1 << b for b in ALPHABET))
+    for text in strings(2):
+        state = read(machine, machine.start(), text)
+        if state is None or not machine.alive(state):
+            # The language has no text with this beginning: none up to a size that covers the toys.
+            assert not any(word.startswith(text) for word in language(expr, SIZE))
+        else:
+            assert accepted(machine, text + machine.shortest(state))
+
+
+@given(expressions())
+def test_the_shortest_text_is_the_least_of_the_shortest(expr):
+    machine = Derivatives(expr, sum(1 << b for b in ALPHABET))
+    expected = sorted(language(expr, 6), key=lambda word: (len(word), word))
+    if expected:
+        assert machine.shortest(expr) == expected[0]
+    elif machine.alive(expr):
+        assert len(machine.shortest(expr)) > 6
+
+
+@given(expressions())
+def test_arcs_are_disjoint_and_agree_with_steps(expr):
+    machine = Derivatives(expr, sum(1 << b for b in ALPHABET))
+    check_arcs(machine, machine.start(), ALPHABET)
+
+
+def check_arcs(machine, state, alphabet):
+    seen = 0
+    arcs = machine.arcs(machine.blurred(state))
+    for members, target in arcs:
+        assert members
+        assert not seen & members
+        seen |= members
+        for byte in alphabet:
+            if members >> byte & 1 and not machine.unsure(target):
+                assert machine.blurred(machine.step(state, byte)) is target
+    for byte in alphabet:
+        if not seen >> byte & 1:
+            assert machine.step(state, byte) is None
+
+
+def test_captured_words_never_repeat():
+    machine = Derivatives(distinct())
+    texts = {b"[" + text + end for text in strings(6) for end in (b"]", b"")}
+    assert {text for text in texts if accepted(machine, text)} == set(filter(is_distinct, texts))
+
+
+def test_every_state_of_a_capture_can_end_in_its_shortest_text():
+    machine = Derivatives(distinct())
+    for text in strings(6):
+        state = read(machine, machine.start(), b"[" + text)
+        if state is not None:
+            check_arcs(machine, state, ALPHABET + b"[]")
+            assert is_distinct(b"[" + text + machine.shortest(state))
+
+
+def test_a_second_capture_after_an_unknown_one_is_unsure():
+    machine = Derivatives(distinct())
+    state = machine.blurred(read(machine, machine.start(), b"[,a"))
+    assert machine.reads_capture(state)
+    (after_comma,) = [x for members, x in machine.arcs(state) if members >> ord(",") & 1]
+    assert machine.unsure(after_comma)
+    # Behind white space, say, it is met in the middle of a walk: nothing may be lost there.
+    assert [target for _, target in machine.arcs(UNSURE)] == [UNSURE]
+    assert machine.alive(UNSURE)
+    assert not machine.reads_capture(machine.start())
+
+
+def test_a_capture_can_be_read_beside_other_things():
+    options = alt(literal("[,x"), concat(distinct(), literal("!")))
+    machine = Derivatives(options)
+    assert accepted(machine, b"[,x")
+    assert accepted(machine, b"[,a,b]!")
+    assert not accepted(machine, b"[,a,a]!")
+
+
+def test_a_capture_without_tail_is_read_too():
+    machine = Derivatives(unfolded(call(Distinct(), frozenset())))
+    assert accepted(machine, b",a]")
+    assert not accepted(machine, b",a,a]")
+
+
+def test_nesting_is_counted_however_deep():
+    machine = Derivatives(nested())
+    deep = b"[" * 1000
+    state = read(machine, machine.start(), deep)
+    assert machine.shortest(state) == b"a" + b"]" * 1000
+    assert accepted(machine, deep + b"a,a" + b"]" * 1000)
+    assert not accepted(machine, deep + b"a" + b"]" * 1001)
+
+
+def test_bytes_that_are_not_spellable_do_not_exist():
+    machine = Derivatives(alt(literal("ax"), literal("b")), ALL_BYTES & ~(1 << ord("x")))
+    assert machine.step(machine.start(), ord("a")) is None
+    assert machine.shortest(machine.start()) == b"b"
+
+
+def test_a_rule_that_begins_with_itself_is_refused():
+    rule = Rule("left")
+    rule.define(concat(rule, literal("a")))
+    with pytest.raises(GuidewayError, match="begins with itself"):
+        Derivatives(rule).step(rule, ord("a"))
+
+
+def test_a_dead_state_has_no_shortest_text():
+    rule = Rule("endless")
+    rule.define(concat(literal("["), rule))
+    machine = Derivatives(rule)
+    assert not machine.alive(rule)
+    with pytest.raises(GuidewayError, match="without any continuation"):
+        machine.shortest(rule)
+
+
+def test_forgetting_changes_no_result():
+    machine = Derivatives(nested())
+    before = machine.arcs(machine.start())
+    machine.forget()
+    assert machine.arcs(machine.start()) == before
+
+
+@pytest.mark.parametrize("length", [3, 300])
+def test_what_a_search_has_made_is_dropped_if_it_is_much_and_changes_no_result(length: int):
+    machine = Derivatives(repeat(literal("ab"), length, length))
+    shortest, arcs = machine.shortest(machine.start()), machine.arcs(machine.start())
+    machine.trim()
+    assert machine.shortest(machine.start()) == shortest == b"ab" * length
+    assert machine.arcs(machine.start()) == arcs
+
+
+def test_long_chains_and_deep_nests_do_not_exhaust_the_stack():
+    expr = EPSILON
+    for _ in range(200):  # deeper than Python recurses
+        expr = concat(optional(expr), byte_set(b"ab"))
+    machine = Derivatives(repeat(expr))
+    assert machine.shortest(concat(expr, literal(","))) == b"a,"
+    assert machine.step(expr, ord("a")) is not None
+
+
+def test_a_capture_inside_a_longer_text_is_remembered():
+    template = Distinct()
+    opened = alt(literal("x"), concat(literal("["), capture(template.word, b"", template, NONE)))
+    inner = alt(
+        literal("y"), concat(alt(literal("z"), unfolded(call(template, NONE))), literal("!"))
+    )
+    machine = Derivatives(concat(opened, inner, literal("?")))
+    assert accepted(machine, b"xz!?")
+    assert accepted(machine, b"x,a,b]!?")
+    assert not accepted(machine, b"x,a,a]!?")
+    check_arcs(machine, read(machine, machine.start(), b"x,"), ALPHABET + b"]!?")
+
+
+def test_captures_inside_captures_never_repeat():
+    # Lists of lists: what is captured outside is what captures inside have read.
+    schema = {
+        "type": "array",
+        "uniqueItems": True,
+        "items": {"type": "array", "uniqueItems": True, "items": {"enum": [1, 12]}},
+    }
+    engine = machine(schema)
+    lists = ["[]", "[1]", "[12]", "[1,12]", "[12,1]", "[1,1]"]
+    for items in product(lists, repeat=2):
+        text = f"[{items[0]},{items[1]}]".encode()
+        expected = items[0] != items[1] and "[1,1]" not in items
+        assert matches(engine, text) is expected, text
+        state = engine.start()
+        for byte in text:
+            blurred = engine.arcs(engine.blurred(state))
+            state = engine.step(state, byte)
+            if state is None:
+                break
+            assert any(members >> byte & 1 for members, _ in blurred)
+
+
+@given(st.lists(expressions(), min_size=2, max_size=4))
+@settings(max_examples=30)
+def test_a_meet_of_many_lines_goes_on_as_whole_derivatives_and_has_the_same_shortest_text(parts):
+    meet = reduce(both, parts)
+    found: list[bytes | None] = []
+    for most in (1, 10_000):
+        with pytest.MonkeyPatch.context() as patch:
+            patch.setattr(derivative, "_MOST_WAYS", most)
+            engine = Derivatives(meet)
+            found.append(engine.shortest(meet) if engine.alive(meet) else None)
+    assert found[0] == found[1]

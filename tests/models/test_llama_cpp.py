@@ -1,0 +1,507 @@
+"""llama.cpp beside transformers on the same file: tokens, logits, texts; and what it refuses.
+
+What needs llama-cpp-python runs in an environment of its own: tests/engines/run.py llama-cpp.
+"""
+
+import gc
+import inspect
+import pickle
+import threading
+from importlib import import_module
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
+from weakref import ref
+
+import pytest
+import torch
+
+import guideway as gw
+import small_gguf
+from guideway.errors import LimitError, ModelError, SourceError, UnsupportedError
+from guideway.extras import installed
+from guideway.models import llama_cpp as backend
+from guideway.models.builtin import NAME
+from guideway.models.gguf import convert
+from guideway.models.llama_cpp import LlamaCppModel
+from guideway.models.llama_cpp_tokenizer import LlamaCppTokenizer
+from guideway.models.load import load
+from guideway.models.protocol import CroppingModel, LanguageModel
+from small_models import with_llama_cpp
+
+MESSAGES = [{"role": "user", "content": "Who is there?"}]
+TEXTS = ["the inner thing", "  3 \n\t€ 12", '{"a": [1, 2]}', "", "naïve", "<|im_end|>"]
+USED = {
+    "llama_batch": 7,
+    "llama_decode": 2,
+    "llama_free": 1,
+    "llama_get_logits": 1,
+    "llama_log_set": 2,
+    "llama_get_memory": 1,
+    "llama_init_from_model": 2,
+    "llama_memory_seq_cp": 5,
+    "llama_memory_seq_rm": 4,
+    "llama_model_chat_template": 2,
+    "llama_model_free": 1,
+    "llama_model_get_vocab": 1,
+    "llama_model_has_encoder": 1,
+    "llama_model_is_hybrid": 1,
+    "llama_model_is_recurrent": 1,
+    "llama_model_load_from_file": 2,
+    "llama_model_n_ctx_train": 1,
+    "llama_state_get_data": 3,
+    "llama_state_get_size": 1,
+    "llama_state_set_data": 3,
+    "llama_state_seq_get_data": 4,
+    "llama_state_seq_get_size": 2,
+    "llama_state_seq_set_data": 4,
+    "llama_supports_gpu_offload": 0,
+    "llama_token_to_piece": 6,
+    "llama_tokenize": 7,
+    "llama_vocab_bos": 1,
+    "llama_vocab_eos": 1,
+    "llama_vocab_fim_pad": 1,
+    "llama_vocab_fim_rep": 1,
+    "llama_vocab_fim_sep": 1,
+    "llama_vocab_get_attr": 2,
+    "llama_vocab_is_eog": 2,
+    "llama_vocab_n_tokens": 1,
+    "llama_vocab_pad": 1,
+}
+"""Functions of `llama_cpp` with the numbers of their arguments."""
+FIELDS = {
+    "llama_context_params": (
+        *("n_ctx", "n_batch", "n_ubatch", "n_seq_max", "n_threads", "n_threads_batch"),
+        *("kv_unified", "type_k", "type_v", "flash_attn_type"),
+    ),
+    "llama_model_params": ("n_gpu_layers",),
+    "llama_batch": ("n_tokens", "token", "embd", "pos", "n_seq_id", "seq_id", "logits"),
+}
+
+
+class Models:
+    """The file by both backends, as language models and as `gw.Model`."""
+
+    def __init__(self, folder: Path) -> None:
+        self.path = small_gguf.write(folder / "small.gguf")
+        (folder / "converted").mkdir()
+        convert(self.path, folder / "converted", lambda share: None)
+        self.theirs = LlamaCppModel(self.path, exact=True)
+        self.ours = load(folder / "converted", device="cpu")
+        self.other = LlamaCppModel(small_gguf.write(folder / "other.gguf", 1), exact=True)
+        (folder / "other").mkdir()
+        convert(folder / "other.gguf", folder / "other", lambda share: None)
+        self.ours_other = load(folder / "other", device="cpu")
+        self.both = [gw.Model(each, each.tokenizer) for each in (self.theirs, self.ours)]
+
+
+@pytest.fixture(scope="module")
+def models(tmp_path_factory: pytest.TempPathFactory) -> Models:
+    return Models(tmp_path_factory.mktemp("gguf"))
+
+
+# Without the package
+
+
+@pytest.mark.parametrize(
+    "name", [n for n, v in vars(CroppingModel).items() if inspect.isfunction(v)]
+)
+def test_methods_are_those_of_the_protocol(name: str):
+    if not name.startswith("_"):
+        wanted = inspect.signature(getattr(CroppingModel, name)).parameters
+        assert [*inspect.signature(getattr(LlamaCppModel, name)).parameters] == [*wanted]
+
+
+def conforms(model: LlamaCppModel) -> CroppingModel[Any]:
+    """Type checkers read this."""
+    return model
+
+
+@pytest.mark.skipif(installed("llama_cpp"), reason="llama-cpp-python is here")
+def test_the_extra_is_named(tmp_path: Path):
+    path = small_gguf.write(tmp_path / "small.gguf")
+    with pytest.raises(ModelError, match=r'pip install "guideway\[llama-cpp\]"'):
+        gw.load(path, backend="llama.cpp")
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        ({"backend": "llama_cpp"}, "backend is .* did you mean .llama.cpp"),
+        ({"backend": "llama.cpp", "dtype": "float16"}, 'dtype is not for backend="llama.cpp"'),
+        ({"backend": "llama.cpp", "quantize": "int8"}, 'quantize is not for backend="llama.cpp"'),
+        ({"backend": "llama.cpp", "tokenizer": "gpt2"}, "tokenizer is not for backend"),
+        ({"backend": "llama.cpp", "source": "gpt2"}, r"runs \.gguf files"),
+        ({"backend": "llama.cpp", "source": SimpleNamespace()}, r"runs \.gguf files"),
+    ],
+)
+def test_what_is_refused(arguments: dict[str, Any], message: str):
+    with pytest.raises(ModelError, match=message):
+        gw.load(arguments.pop("source", "model.gguf"), **arguments)
+
+
+# The package
+
+
+@with_llama_cpp
+@pytest.mark.parametrize("name", USED)
+def test_functions_that_are_called(name: str):
+    found = getattr(import_module("llama_cpp"), name)
+    given = found._fields_ if name == "llama_batch" else found.argtypes
+    assert len(given) == USED[name]
+
+
+@with_llama_cpp
+@pytest.mark.parametrize("name", FIELDS)
+def test_fields_that_are_set(name: str):
+    found = [field for field, _ in getattr(import_module("llama_cpp"), name)._fields_]
+    assert {*FIELDS[name]} <= {*found}
+    assert name != "llama_batch" or found == [*FIELDS[name]]
+
+
+@with_llama_cpp
+def test_tokens_are_those_of_the_converted_tokenizer(models: Models):
+    theirs, ours = models.theirs, models.ours
+    assert isinstance(theirs, LanguageModel)
+    assert isinstance(theirs, CroppingModel)
+    assert theirs.vocabulary.tokens == ours.vocabulary.tokens
+    assert theirs.vocabulary.special == ours.vocabulary.special
+    assert theirs.vocabulary == ours.vocabulary
+    assert ours.vocabulary.eos_ids == {2}
+    assert theirs.context == ours.context == small_gguf.CONTEXT
+    for text in TEXTS:
+        ids = theirs.tokenizer.encode(text)
+        assert ids == ours.tokenizer.encode(text)
+        for skip in (False, True):
+            assert theirs.tokenizer.decode(ids, skip) == ours.tokenizer.decode(ids, skip)
+    for tools in (None, [{"type": "function", "function": {"name": "f"}}]):
+        written = [
+            each.tokenizer.apply_chat_template(
+                MESSAGES, tools=tools, tokenize=False, add_generation_prompt=True
+            )
+            for each in (theirs, ours)
+        ]
+        assert written[0] == written[1]
+
+
+@with_llama_cpp
+def test_logits_are_those_of_transformers(models: Models):
+    prompts = [[5, 6, 7], [*range(20, 60)], [*range(20, 55), 7]]
+    cache, logits = models.theirs.prefill(prompts)
+    other, expected = models.ours.prefill(prompts)
+    torch.testing.assert_close(logits, expected, atol=1e-3, rtol=1e-3)
+    new = torch.tensor([[8, 9], [10, 11], [12, 13]])
+    _, logits = models.theirs.extend(cache, new)
+    _, expected = models.ours.extend(other, new)
+    torch.testing.assert_close(logits, expected, atol=1e-3, rtol=1e-3)
+
+
+@with_llama_cpp
+def test_a_tokenizer_of_sentencepiece(tmp_path: Path):
+    made = LlamaCppModel(small_gguf.write(tmp_path / "spm.gguf", spm=True))
+    vocabulary, tokenizer = made.vocabulary, made.tokenizer
+    assert (vocabulary.lead, vocabulary.eos_ids) == (b" ", {2})
+    assert vocabulary.tokens[:4] == (None, None, None, b"\x00")
+    assert vocabulary.tokens[small_gguf.SPM.index("▁the")] == b" the"
+    for text in ("the thin 12", "  in", "€\n", "x"):
+        ids = tokenizer.encode(text)
+        assert ids[0] == 1
+        spelled = b"".join(vocabulary.tokens[token] or b"" for token in ids)
+        assert spelled == b" " + text.encode()
+    model = gw.Model(made, tokenizer)
+    assert model.generate("", gw.Choice(["the in", "12"]), max_new_tokens=8).text in (
+        "the in",
+        "12",
+    )
+    assert model.generate("the", gw.Regex(" ?[a-z]{5}"), max_new_tokens=8).text
+
+
+@with_llama_cpp
+def test_a_tokenizer_that_spells_something_else(models: Models, monkeypatch: pytest.MonkeyPatch):
+    piece = LlamaCppTokenizer.piece
+    wrong = small_gguf.PIECES.index("th")
+
+    def shifted(self: LlamaCppTokenizer, token: int, *, special: bool = False) -> bytes:
+        return b"ht" if token == wrong else piece(self, token, special=special)
+
+    monkeypatch.setattr(LlamaCppTokenizer, "piece", shifted)
+    with pytest.raises(ModelError, match=r"spell .*, but must spell"):
+        models.theirs.tokenizer.vocabulary()
+
+
+CALLS: dict[str, dict[str, Any]] = {
+    "free": {"source": None},
+    "int": {"source": int},
+    "list": {"source": list[int]},
+    "sampled": {"source": gw.Regex("[a-z]{12}"), "temperature": 0.8, "seed": 3},
+    "beams": {"source": gw.Regex("[a-z]{8}"), "num_beams": 3},
+    "several": {"source": int, "num_return_sequences": 3, "seed": 1},
+    "no drafts": {"source": list[int], "speculate": "off"},
+    "lookup": {"source": list[int], "speculate": "lookup"},
+}
+
+
+@with_llama_cpp
+@pytest.mark.parametrize("name", CALLS)
+@pytest.mark.parametrize("prompt", ["the then the then", MESSAGES], ids=["text", "chat"])
+def test_texts_are_those_of_transformers(models: Models, name: str, prompt: Any):
+    settings = dict(CALLS[name])
+    source = settings.pop("source")
+    theirs, ours = (
+        model.generate(prompt, source, max_new_tokens=16, **settings) for model in models.both
+    )
+    several = isinstance(theirs, list)
+    pairs = zip(theirs, ours, strict=True) if several else [(theirs, ours)]
+    for one, other in pairs:
+        assert one.tokens == other.tokens
+        assert one.text == other.text
+
+
+@with_llama_cpp
+def test_rows_of_a_batch_are_what_they_are_alone(models: Models):
+    model = models.both[0]
+    prompts = ["the inner", "the inner thing is there, and the other one", "x"]
+    together = model.generate(prompts, int, max_new_tokens=8)
+    alone = [model.generate(prompt, int, max_new_tokens=8) for prompt in prompts]
+    assert [one.tokens for one in together] == [one.tokens for one in alone]
+
+
+@with_llama_cpp
+def test_probabilities_of_choices(models: Models):
+    theirs, ours = (model.choose("the", ["inner", "other", "in"]) for model in models.both)
+    assert theirs == pytest.approx(ours, abs=1e-3)
+
+
+@with_llama_cpp
+def test_expressions_over_two_files(models: Models):
+    made = [
+        gw.Model(one, one.tokenizer) + 0.5 * gw.Model(other, other.tokenizer)
+        for one, other in (
+            (models.theirs, models.other),
+            (models.ours, models.ours_other),
+            (models.theirs, models.ours_other),
+        )
+    ]
+    texts = {model.generate("the", gw.Regex("[a-z]{10}")).text for model in made}
+    assert len(texts) == 1
+
+
+@with_llama_cpp
+def test_a_model_drafts_for_another(models: Models):
+    target, draft = (gw.Model(each, each.tokenizer) for each in (models.theirs, models.other))
+    plain = target.generate("the", gw.Regex("[a-z]{12}"), speculate="off")
+    for each in (draft, target):
+        assert target.generate("the", gw.Regex("[a-z]{12}"), speculate=each).text == plain.text
+
+
+@with_llama_cpp
+def test_a_second_turn_is_read_from_where_the_first_ended(
+    models: Models, monkeypatch: pytest.MonkeyPatch
+):
+    read = list[int]()
+    decode = models.theirs._decode
+
+    def counted(busy: Any) -> None:
+        read.append(models.theirs._batch.struct.n_tokens)
+        decode(busy)
+
+    monkeypatch.setattr(models.theirs, "_decode", counted)
+    model = models.both[0]
+    messages = [{"role": "user", "content": "the inner " * 30}]
+    with model.session() as session:
+        first = session.generate(messages, max_new_tokens=4, speculate="off")
+        size = read[0]
+        read.clear()
+        messages += [first.message, {"role": "user", "content": "x"}]
+        session.generate(messages, max_new_tokens=4, speculate="off")
+    assert read[0] < size / 2
+
+
+# Sequences
+
+
+def last(model: Any, rows: list[list[int]]) -> torch.Tensor:
+    return torch.cat([model.prefill([row])[1] for row in rows])
+
+
+@with_llama_cpp
+@pytest.mark.parametrize("late", [0, 2])
+def test_rows_are_parked_and_come_back(models: Models, monkeypatch: pytest.MonkeyPatch, late: int):
+    monkeypatch.setattr(backend, "LATE", late)
+    model = models.theirs
+    rows = [[5, 6, 7, 8], [9, 10]]
+    cache, _ = model.prefill(rows)
+    kept = model.crop(model.select(cache, [0]), [2])
+    other, _ = model.prefill([[30, 31]])
+    for token in range(40, 46):
+        other, _ = model.extend(other, torch.tensor([[token]]))
+    assert cache[0].sequence.number is None
+    assert cache[0].sequence.state is not None
+    _, logits = model.extend(cache, torch.tensor([[11], [12]]))
+    expected = last(model, [[*rows[0], 11], [*rows[1], 12]])
+    torch.testing.assert_close(logits[:, 0], expected, atol=1e-4, rtol=1e-4)
+    _, logits = model.extend(kept, torch.tensor([[13]]))
+    torch.testing.assert_close(logits[:, 0], last(model, [[5, 6, 13]]), atol=1e-4, rtol=1e-4)
+
+
+@with_llama_cpp
+def test_a_context_grows(models: Models, monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setattr(backend, "CELLS", backend.BATCH)
+    small = LlamaCppModel(models.path, exact=True)
+    rows = [[*range(3, 260)], [*range(3, 150), *range(30, 130)], [*range(50, 250)]]
+    cache, logits = small.prefill(rows)
+    torch.testing.assert_close(logits, last(models.theirs, rows), atol=1e-4, rtol=1e-4)
+    assert small._context.cells > backend.BATCH
+    _, logits = small.extend(cache, torch.tensor([[9], [9], [9]]))
+    expected = last(models.theirs, [[*row, 9] for row in rows])
+    torch.testing.assert_close(logits[:, 0], expected, atol=1e-4, rtol=1e-4)
+
+
+@with_llama_cpp
+@pytest.mark.parametrize("error", [KeyboardInterrupt, 3], ids=["interrupt", "status"])
+def test_rows_outlive_an_error(models: Models, monkeypatch: pytest.MonkeyPatch, error: Any):
+    model = models.theirs
+    cache, _ = model.prefill([[5, 6, 7], [9, 10]])
+    library = SimpleNamespace(**vars(model._library))
+
+    def broken(*_: Any) -> int:
+        if isinstance(error, int):
+            return error
+        raise error
+
+    library.llama_decode = broken
+    with monkeypatch.context() as patch:
+        patch.setattr(model, "_library", library)
+        with pytest.raises(ModelError if isinstance(error, int) else error):
+            model.extend(cache, torch.tensor([[1], [2]]))
+    _, logits = model.extend(cache, torch.tensor([[11], [12]]))
+    expected = last(model, [[5, 6, 7, 11], [9, 10, 12]])
+    torch.testing.assert_close(logits[:, 0], expected, atol=1e-4, rtol=1e-4)
+
+
+@with_llama_cpp
+def test_an_error_of_a_classifier_ends_the_text(models: Models):
+    model = models.both[0]
+    calls = list[int]()
+
+    def toxicity(texts: list[str]) -> list[float]:
+        calls.append(len(texts))
+        if len(calls) > 2:
+            raise ZeroDivisionError("on purpose")
+        return [0.5] * len(texts)
+
+    guided = model + gw.classifier(toxicity, alpha=1, top=4)
+    with pytest.raises(Exception, match="on purpose"):
+        guided.generate("the", int, max_new_tokens=8)
+    assert isinstance(model.generate("the", int, max_new_tokens=8).value, int)
+
+
+@with_llama_cpp
+def test_threads_share_a_model(models: Models):
+    model = models.both[0]
+    prompts = ["the inner thing", "the other", "x", "then"]
+    expected = [model.generate(p, list[int], max_new_tokens=24).tokens for p in prompts]
+    found = dict[str, Any]()
+
+    def run(prompt: str) -> None:
+        found[prompt] = model.generate(prompt, list[int], max_new_tokens=24).tokens
+
+    threads = [threading.Thread(target=run, args=(prompt,)) for prompt in prompts]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert [found[prompt] for prompt in prompts] == expected
+
+
+# Limits and errors
+
+
+@with_llama_cpp
+def test_limits(models: Models):
+    with pytest.raises(LimitError, match="at most 256 rows") as caught:
+        models.theirs.prefill([[5]] * 257)
+    assert (caught.value.limit, caught.value.given, caught.value.needed) == ("rows", 257, 256)
+    with pytest.raises(LimitError, match="the model's context is 512"):
+        models.both[0].generate("x" * 600, int)
+    with pytest.raises(ModelError, match="a prompt is empty"):
+        models.theirs.prefill([[5], []])
+
+
+@with_llama_cpp
+@pytest.mark.parametrize(
+    ("call", "error"),
+    [
+        (lambda model: model.exit_at(1), UnsupportedError),
+        (lambda model: model.adapted({}), (UnsupportedError, ModelError)),
+        (lambda model: model.generate("a", int, canonical=True), ModelError),
+        (
+            lambda model: model.generate("a", penalty_alpha=0.5, top_k=3),
+            (UnsupportedError, SourceError),
+        ),
+        (gw.memory, UnsupportedError),
+    ],
+    ids=["exits", "adapters", "canonical", "contrastive search", "memory"],
+)
+def test_unsupported(models: Models, call: Any, error: Any):
+    with pytest.raises(error):
+        call(models.both[0])
+
+
+@with_llama_cpp
+def test_files(tmp_path: Path, capfd: pytest.CaptureFixture[str]):
+    with pytest.raises(ModelError, match="there is no file"):
+        LlamaCppModel(tmp_path / "none.gguf")
+    (tmp_path / "bad.gguf").write_bytes(b"GGUF" + bytes(100))
+    with pytest.raises(ModelError, match=r"cannot load .*: .*failed to load model"):
+        LlamaCppModel(tmp_path / "bad.gguf")
+    with pytest.raises(ModelError, match="device is 'mps'"):
+        LlamaCppModel(tmp_path / "bad.gguf", device="mps")
+    if not import_module("llama_cpp").llama_supports_gpu_offload():
+        with pytest.raises(ModelError, match="on the CPU only"):
+            LlamaCppModel(tmp_path / "bad.gguf", device="cuda")
+
+
+@with_llama_cpp
+def test_a_file_is_loaded_by_llama_cpp(models: Models, capfd: pytest.CaptureFixture[str]):
+    model = gw.load(models.path)
+    assert isinstance(model.language_model, LlamaCppModel)
+    assert model.node.name == "small"
+    assert capfd.readouterr() == ("", "")
+
+
+@with_llama_cpp
+def test_closed_and_freed(models: Models):
+    model = LlamaCppModel(models.path)
+    cache, _ = model.prefill([[5]])
+    model.close()
+    model.close()
+    for call in (
+        lambda: model.prefill([[5]]),
+        lambda: model.extend(cache, torch.tensor([[5]])),
+        lambda: model.tokenizer.encode("a"),
+    ):
+        with pytest.raises(ModelError, match="the model is closed"):
+            call()
+    another = LlamaCppModel(models.path)
+    context = ref(another._context)
+    del another
+    gc.collect()
+    assert context() is None
+
+
+@with_llama_cpp
+def test_pickles(models: Models):
+    again = pickle.loads(pickle.dumps(models.other))
+    _, logits = again.prefill([[5, 6]])
+    torch.testing.assert_close(logits, models.other.prefill([[5, 6]])[1], atol=1e-2, rtol=1e-2)
+
+
+@with_llama_cpp
+@pytest.mark.model
+def test_the_built_in_model():
+    model = gw.load(NAME, backend="llama.cpp")
+    found = model.choose("The capital of France is", [" Paris", " Berlin", " Rome"])
+    assert max(found, key=found.__getitem__) == " Paris"
+    assert len(model.vocabulary.tokens) == 49_152
+    assert model.vocabulary.eos_ids == {0, 2}  # <|endoftext|>, <|im_end|>

@@ -1,0 +1,131 @@
+"""The loop over searches: batches of them, limits, what is refused."""
+
+import math
+from itertools import product
+
+import pytest
+
+import guideway as gw
+from guideway.generation.row.request import Completion, Request
+from guideway.models.fake import FakeModel
+from guideway.sampling.settings import Sampling
+from guideway.search.loop import find
+from interrupts import interrupted
+
+BITS = gw.Vocabulary([b"0", b"1", b"<eos>"], eos_ids={2})
+
+
+def beams(
+    model: FakeModel, pattern: str | None, count: int, **settings: object
+) -> list[Completion]:
+    constraint = None if pattern is None else gw.compile(gw.Regex(pattern), BITS)
+    given = {"num_beams": count, "num_return_sequences": count, "length_penalty": 0} | settings
+    return find(model, [Request((0,), constraint, Sampling.of(given))])[0]
+
+
+def logprob(model: FakeModel, tokens: tuple[int, ...]) -> float:
+    """Of the tokens, and of the end after them."""
+    total = 0.0
+    for place, token in enumerate((*tokens, 2)):
+        total += float(model.prefill([(0, *tokens[:place])])[1][0].log_softmax(0)[token])
+    return total
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_as_many_beams_as_there_are_texts_find_the_best_of_them(seed: int):
+    model = FakeModel.random(BITS, seed, scale=2.0)
+    found = beams(model, "[01]{1,4}", 32)
+    texts = [t for n in range(1, 5) for t in product((0, 1), repeat=n)]
+    ranked = sorted(texts, key=lambda tokens: -logprob(model, tokens))
+    assert [done.tokens for done in found] == ranked
+    assert [done.score for done in found] == pytest.approx(
+        [logprob(model, tokens) for tokens in ranked], abs=1e-5
+    )
+
+
+def test_searches_of_several_prompts_and_drawn_rows_stand_in_one_batch():
+    model = gw.Model(FakeModel.random(BITS, 3))
+    prompts, pattern = ["01", "1", "0"], gw.Regex("[01]{3,6}")
+    settings = [
+        gw.Sampling(num_beams=4, num_return_sequences=2),
+        gw.Sampling(),
+        gw.Sampling(num_beams=2),
+    ]
+    together = model.generate(prompts, pattern, sampling=settings)
+    alone = [
+        model.generate(prompt, pattern, sampling=each)
+        for prompt, each in zip(prompts, settings, strict=True)
+    ]
+    assert [r.text for r in together] == [*(r.text for r in alone[0]), alone[1].text, alone[2].text]
+    assert together[2].score is None
+    assert together[3].score == alone[2].score
+
+
+def test_limits_hold_in_beams_as_in_drawn_texts():
+    model = FakeModel.random(BITS, 1, scale=4.0)
+    for done in beams(model, "(0{7}|1{5})*11", 6, max_new_tokens=9, min_new_tokens=3):
+        assert done.finish_reason in {"stop", "length"}
+        assert done.text in {"000000011", "1111111"}
+
+
+def test_a_language_of_few_texts_gives_no_more_of_them():
+    assert sorted(done.text for done in beams(FakeModel.random(BITS), "0|11", 5)) == ["0", "11"]
+
+
+def test_probabilities_are_reported_of_the_model_itself():
+    model = FakeModel.random(BITS, 2)
+    done = beams(model, "[01]{3}", 2)[0]
+    assert done.score == pytest.approx(math.fsum((*done.logprobs, done.log_end)), abs=1e-5)
+    assert all(log < 0 for log in done.log_allowed)
+
+
+def test_what_a_search_does_not_give_is_refused_by_name():
+    model = gw.Model(FakeModel.random(BITS))
+    with pytest.raises(gw.UnsupportedError, match=r"trace does not work with a search \(beams\)"):
+        model.generate("0", num_beams=2, trace=True)
+    with pytest.raises(gw.UnsupportedError, match="stream takes one prompt"):
+        next(model.stream("0", num_beams=2))
+
+
+EMPTY: dict[str, dict[str, object]] = {
+    "score": {"num_beams": 2},
+    "weight": {"num_beams": 2, "stochastic_beams": True, "seed": 1},
+    "attempts": {"exactness": "rejection", "seed": 1, "num_return_sequences": 3},
+    "seed": {"exactness": "asap", "seed": 1, "num_return_sequences": 3},
+    "population": {"exactness": "smc", "seed": 1, "num_return_sequences": 3},
+    "text": {"penalty_alpha": 0.5},
+}
+
+
+@pytest.mark.parametrize("told", EMPTY)
+def test_a_text_that_can_only_be_empty_and_has_no_end_id_is_what_is_found(told: str):
+    endless = gw.Vocabulary([b"0", b"1"], eos_ids=set())
+    model = FakeModel(endless, lambda prefix: [0.0, 0.0])
+    sampling = Sampling.of(EMPTY[told])
+    found = find(model, [Request((0,), gw.compile(gw.Regex(""), endless), sampling)])[0]
+    assert [done.tokens for done in found] == [()] * sampling.num_return_sequences
+    assert all(getattr(done, told) is not None for done in found)
+    assert found[0].finish_reason == "stop"
+    if told == "population":
+        assert found[0].population is not None
+        assert found[0].population.log_evidence == 0
+        assert found[0].population.effective_sample_size == pytest.approx(8)
+
+
+def test_a_critic_may_refuse_a_text_that_can_only_be_empty():
+    endless = gw.Vocabulary([b"0", b"1"], eos_ids=set())
+    model = FakeModel(endless, lambda prefix: [0.0, 0.0])
+    sampling = Sampling(exactness="smc", seed=1, critic=lambda text: -math.inf)
+    with pytest.raises(gw.DeadEndError, match="the critic leave nothing"):
+        find(model, [Request((0,), gw.compile(gw.Regex(""), endless), sampling)])
+
+
+def test_an_interrupt_while_the_prompt_is_read_leaves_no_numbers_that_are_none():
+    def logits(prefix: tuple[int, ...]) -> list[float]:
+        raise KeyboardInterrupt
+
+    for settings in EMPTY.values():
+        request = Request((0,), sampling=Sampling.of(settings))
+        (found,) = interrupted(FakeModel(BITS, logits), [request])
+        assert {done.finish_reason for done in found} == {"interrupted"}
+        assert found[0].score is None or found[0].score == found[0].score

@@ -1,0 +1,258 @@
+"""What is probably a mistake is said, and what only looks a little like one is not."""
+
+import dataclasses
+import re
+import warnings
+from enum import Enum
+from typing import Any
+
+import pytest
+from pydantic import BaseModel
+from tokenizers import Tokenizer
+
+import guideway as gw
+from guideway import GuidewayWarning, SourceError
+from guideway.json_schema.source import check_keywords
+from guideway.models.fake import FakeModel
+from guideway.sources.sources import Literal, source
+from small_tokenizers import byte_level
+
+BYTES = gw.Vocabulary([bytes([b]) for b in range(256)] + [b"<end>"], eos_ids={256})
+
+
+class Person(BaseModel):
+    name: str
+
+
+@dataclasses.dataclass
+class Point:
+    x: int
+
+
+class Colour(Enum):
+    RED = "red"
+
+
+PATTERNS = [
+    *(r"\d{4}", "[a-z]+", "[0-9]", "[abc]+", "(yes|no)", "yes|no|maybe", "^abc$", "a.*b", ".+"),
+    *("(?:a)", "(?i)yes", r"\w+@\w+", "(ab){2}", "[^,]*", r"\s*", "(?P<year>x)"),
+]
+LITERALS = [
+    *("yes", "", "What?", "C++", "[INST]", "<|im_end|>", "</think>", "a.b", "1 + 1 = 2", "(sic)"),
+    *("f(x)", "[TOOL_CALLS]", "x^2", "{name}", "a|b c", "**bold**", "100%", "e.g.", "[/INST]"),
+    *("||", "|a|", "<a|b>", "[a", "(?", "\\", "x" * 5000 + "[a-z]+", "functions.f:0", "{}", "{3}"),
+]
+
+
+@pytest.mark.parametrize("text", PATTERNS)
+def test_a_text_that_looks_like_a_pattern_is_told(text: str) -> None:
+    re.compile(text)
+    with pytest.warns(GuidewayWarning, match=re.escape("guideway.Regex(")) as told:
+        assert source(text) == Literal(text)
+    assert len(told) == 1
+    assert told[0].filename == __file__
+
+
+@pytest.mark.parametrize("text", LITERALS)
+def test_a_text_that_is_meant_literally_is_not_told(text: str) -> None:
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        assert source(text) == Literal(text)
+
+
+@pytest.mark.parametrize(
+    ("text", "call"),
+    [
+        ('{"type": "object"}', "JsonSchema("),
+        ('root ::= "a" [0-9]+', "Gbnf("),
+        ('start: "a"+\n', "Lark("),
+    ],
+)
+def test_a_text_that_looks_like_another_source_is_told(text: str, call: str) -> None:
+    with pytest.warns(GuidewayWarning, match=re.escape(f"guideway.{call}")):
+        source(text)
+
+
+def test_a_choice_of_one_says_that_a_text_is_meant_literally() -> None:
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        assert gw.compile(gw.Choice([r"\d"]), BYTES).example() == r"\d"
+
+
+def test_a_pattern_is_told_once_however_many_prompts_there_are() -> None:
+    model = gw.Model(FakeModel.random(BYTES))
+    with pytest.warns(GuidewayWarning) as told:
+        model.generate(["a", "b", "c"], "[0-9]+")
+    assert len(told) == 1
+
+
+@pytest.mark.parametrize(
+    "compiled",
+    [
+        re.compile("[a-c]{2}"),
+        re.compile("yes", re.IGNORECASE),
+        re.compile("a .b  # x", re.VERBOSE | re.DOTALL),
+        re.compile(r"\w", re.ASCII),
+        re.compile("^a$", re.MULTILINE),
+        re.compile("(?i)a"),
+    ],
+)
+def test_a_compiled_pattern_is_a_source_with_its_flags(compiled: re.Pattern[str]) -> None:
+    constraint = gw.compile(compiled, BYTES)
+    for text in ("ab", "YES", "yes", "a\nb", "axb", "é", "w", "a", "A", "\na\n", "a\n"):
+        assert constraint.matches(text) == bool(compiled.fullmatch(text)), text
+    assert gw.compile("<" + gw.source(compiled), BYTES).example()[0] == "<"
+
+
+def test_a_compiled_pattern_of_bytes_is_refused() -> None:
+    with pytest.raises(SourceError, match="a pattern must be a str"):
+        gw.compile(re.compile(b"a"), BYTES)
+
+
+MODEL = gw.Model(FakeModel.random(BYTES))
+TOKENIZER = Tokenizer.from_buffer(byte_level())
+MISPLACED = [
+    (["yes", "no"], "Choice(['yes', 'no'])"),
+    (("yes", "no"), "Choice(['yes', 'no'])"),
+    ({"yes"}, "Choice(['yes'])"),
+    ([Person, int], "guideway.source(int) | "),
+    ([], "combine sources"),
+    (Person(name="a"), "pass the type: Person"),
+    (Point(3), "pass the type: Point"),
+    (Colour.RED, "typing.Literal[Colour.RED]"),
+    (gw.compile("a", BYTES), "pass the source of this"),
+    (BYTES, "guideway.compile(source, vocabulary)"),
+    (TOKENIZER, "guideway.compile(source, vocabulary)"),
+    (MODEL, "model.generate(prompt, source)"),
+    (3, "write '3'"),
+    (b"yes", "decode it"),
+]
+
+
+@pytest.mark.parametrize(("given", "call"), MISPLACED, ids=[call for _, call in MISPLACED])
+def test_what_is_no_source_says_the_right_call(given: Any, call: str) -> None:
+    for attempt in (lambda: gw.compile(given, BYTES), lambda: MODEL.generate("?", given)):
+        with pytest.raises(SourceError, match=re.escape(call)):
+            attempt()
+
+
+@pytest.mark.parametrize(
+    ("attempt", "call"),
+    [
+        (lambda: gw.compile({"type": "null"}, BYTES), "guideway.JsonSchema(...)"),
+        (lambda: gw.compile(None, BYTES), "guideway.Text()"),
+        (lambda: gw.compile(Person, TOKENIZER), "Vocabulary.from_tokenizer_json(tokenizer.to_str"),
+        (lambda: gw.compile(Person, MODEL), "model.vocabulary"),
+        (lambda: gw.compile(Person, "tokenizer.json"), "Vocabulary.from_tokenizer_json(path)"),
+        (lambda: gw.Matcher(Person), "guideway.Matcher(guideway.compile(source, vocabulary))"),
+        (lambda: gw.JsonSchema(Person), "Person.model_json_schema()"),
+        (lambda: gw.JsonSchema(Person(name="a")), "Person.model_json_schema()"),
+        (lambda: gw.JsonSchema(int), "take the type int itself"),
+        (lambda: gw.JsonSchema(gw.Regex("a")), "it is a source itself"),
+        (lambda: gw.Regex(re.compile("a")), "use it as the source"),
+        (lambda: gw.Choice(Colour), "use it as the source"),
+        (lambda: MODEL.choose("?", "yes"), "choose(prompt, ['yes'])"),
+        (lambda: MODEL.choose("?", gw.Choice(["a", "b"])), "choose(prompt, ['a', 'b'])"),
+        (lambda: MODEL.choose("?", Colour), "choose(prompt, ['red'])"),
+        (lambda: MODEL.choose("?", gw.Regex("a")), "a list of different, non-empty texts"),
+    ],
+)
+def test_what_is_in_a_wrong_place_says_the_right_call(attempt: Any, call: str) -> None:
+    with pytest.raises(SourceError, match=re.escape(call)):
+        attempt()
+
+
+@pytest.mark.parametrize(
+    ("attempt", "call"),
+    [
+        (lambda: gw.Vocabulary(TOKENIZER), "from_tokenizer_json(tokenizer.to_str().encode())"),
+        (lambda: gw.Vocabulary("tokenizer.json"), "from_tokenizer_json(path)"),
+        (lambda: gw.Vocabulary(MODEL), "model.vocabulary"),
+        (lambda: gw.Vocabulary.from_transformers("a"), "from_tokenizer_json(path)"),
+        (lambda: gw.Vocabulary.from_transformers(TOKENIZER), "from_tokenizer_json(tokenizer.to_"),
+        (lambda: gw.Vocabulary.from_tokenizer_json(TOKENIZER), "(tokenizer.to_str().encode())"),
+    ],
+)
+def test_what_is_no_vocabulary_says_how_to_make_one(attempt: Any, call: str) -> None:
+    with pytest.raises(gw.ModelError, match=re.escape(call)):
+        attempt()
+
+
+def test_an_argument_of_generate_has_a_near_name() -> None:
+    for name, meant in (("temprature", "temperature"), ("retires", "retries"), ("trce", "trace")):
+        with pytest.raises(gw.UnsupportedError, match=f"{name!r} is not .* mean {meant!r}") as said:
+            MODEL.generate("?", "yes", **{name: 1})
+        assert len(str(said.value)) < 100
+
+
+DRAFT7, DRAFT4 = (f"http://json-schema.org/draft-0{n}/schema#" for n in (7, 4))
+
+
+@pytest.mark.parametrize(
+    ("schema", "said"),
+    [
+        ({"name": {"type": "string"}}, '{"type": "object", "properties": {...}}'),
+        ({"name": "str", "age": "int"}, '{"type": "object", "properties": {...}}'),
+        ({"name": "x", "schema": {"type": "object"}}, "pass the schema inside it"),
+        ({"tpye": "object"}, "did you mean 'type'"),
+        ({"type": "array", "itmes": {}}, "did you mean 'items'"),
+        ({"type": "object", "requred": ["a"]}, "'requred' has no effect"),
+        ({"type": "object", "Properties": {}}, "did you mean 'properties'"),
+        ({"properties": {"a": {"minLenght": 3}}}, "did you mean 'minLength'? (at /properties/a)"),
+        ({"$defs": {"A": {"anyof": []}}, "$ref": "#/$defs/A"}, "(at /$defs/A)"),
+        ({"items": {"additionalproperties": False}}, "did you mean 'additionalProperties'"),
+        ({"type": "object", "reqired": [], "propertis": {}, "itmes": {}}, "; and 1 more"),
+        ({"$schema": DRAFT4, "const": 3}, "'const' has no effect: the draft"),
+        (
+            {"items": {"format": "datetime"}},
+            "'datetime' has no effect: it is unknown; did you mean 'date-time'? (at",
+        ),
+        (
+            {"$schema": DRAFT7, "definitions": {"A": {}}, "$ref": "#/definitions/A", "minimum": 1},
+            "'minimum' has no effect",
+        ),
+    ],
+)
+def test_what_says_nothing_in_a_schema_is_told_once(schema: dict[str, Any], said: str) -> None:
+    with pytest.warns(GuidewayWarning, match=re.escape(said)) as told:
+        gw.compile(gw.JsonSchema(schema), BYTES)
+    assert len(told) == 1
+    with pytest.warns(GuidewayWarning, match=re.escape(said)):
+        check_keywords(schema)
+
+
+@pytest.mark.parametrize(
+    "schema",
+    [
+        {},
+        True,
+        {"title": "A", "description": "b", "default": 1, "examples": [], "$comment": "c"},
+        {"type": "object", "x-order": 3, "note": "n", "label": "l", "_format": "date", "ui": {}},
+        {"properties": {"requred": {"type": "string"}, "tpye": {}}},
+        {"type": "string", "nullable": True, "discriminator": {}, "example": "e"},
+        {"enum": [{"requred": 1}], "default": {"tpye": 1}},
+        {"items": [{"format": name} for name in ("int64", "double", "byte", "password", "url")]},
+        {"properties": {"format": {"const": "datetime"}}, "enum": [{"format": "datetime"}]},
+        {"$schema": DRAFT7, "definitions": {"A": {}}, "$ref": "#/definitions/A", "title": "t"},
+        {"$ref": "#/$defs/A", "$defs": {"A": {}}, "minimum": 1},
+    ],
+)
+def test_what_is_an_annotation_is_not_told(schema: Any) -> None:
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        check_keywords(schema)
+
+
+def test_schemas_within_other_sources_are_told_of() -> None:
+    schema = gw.JsonSchema({"type": "object", "requred": ["a"]})
+    tool = {"name": "f", "parameters": {"type": "object", "requred": ["a"]}}
+    for whole in ("<a>" + schema, gw.thinking(schema), gw.tools([tool]), gw.capture("a", schema)):
+        with pytest.warns(GuidewayWarning, match="'requred' has no effect"):
+            gw.compile(whole, BYTES)
+
+
+def test_types_and_grammars_of_ours_are_not_told_of() -> None:
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        gw.compile(Person, BYTES)
+        gw.compile(gw.tools([Person]), BYTES)

@@ -1,0 +1,143 @@
+"""Sources are values, combine like sets, and refuse what is none."""
+
+from typing import Literal as OneOf
+from typing import Optional, Union
+
+import pytest
+
+from guideway.errors import SourceError
+from guideway.json_schema.source import JsonSchema
+from guideway.sources.sources import (
+    Both,
+    Choice,
+    Either,
+    Inverse,
+    Literal,
+    PythonType,
+    Regex,
+    Repetition,
+    Sequence,
+    Text,
+    repeat,
+    source,
+)
+
+A, B = Regex("a"), Regex("b")
+
+
+def test_operators_build_the_combination_they_look_like():
+    assert Sequence((A, B)) == A + B
+    assert Sequence((Literal("x"), A)) == "x" + A
+    assert Either((A, B)) == A | B
+    assert Either((Literal("x"), A)) == "x" | A
+    assert Both((A, B)) == A & B
+    assert Both((Literal("x"), A)) == "x" & A
+    assert Both((A, Inverse(B))) == A - B
+    assert Both((Literal("x"), Inverse(A))) == "x" - A
+    assert Inverse(A) == ~A
+
+
+def test_a_long_chain_is_one_node():
+    assert Sequence((A, B, A, Literal("x"))) == A + B + A + "x"
+    assert Either((A, B, Literal("x"))) == A | B | "x"
+    assert Both((A, B, Literal("x"))) == A & B & "x"
+
+
+def test_sources_are_equal_by_content():
+    assert Choice(["a", "b", "a"]) == Choice(("a", "b"))
+    assert hash(Regex("a") + Text()) == hash(Regex("a") + Text())
+    assert Regex("a") != Regex("a", flags="i")
+
+
+def test_types_and_unions_with_sources_are_sources():
+    assert source(int) == PythonType(int)
+    assert source(int | A) == Either((PythonType(int), A))
+    assert source(Optional[int] | A) == Either((PythonType(int), PythonType(type(None)), A))  # noqa: UP045
+    assert source(Union[int, A]) == Either((PythonType(int), A))  # noqa: UP007
+    assert source(Optional[int]) == PythonType(Optional[int])  # noqa: UP045
+
+
+def test_types_are_equal_if_their_members_come_in_the_same_order():
+    one, other = Union[int, str], Union[str, int]  # noqa: UP007
+    assert one == other
+    assert PythonType(one) != PythonType(other)
+    assert list[one] == list[other]
+    assert PythonType(list[one]) != PythonType(list[other])
+    assert PythonType(list[one]) == PythonType(list[Union[int, str]])  # noqa: UP007
+
+
+def test_types_are_equal_to_their_like_alone():
+    assert PythonType(OneOf[1]) != PythonType(OneOf[2])
+    assert PythonType(int) != PythonType(int, spelling="plain")
+    assert PythonType(int) != Regex("[0-9]+")
+
+
+def test_a_type_takes_the_options_of_a_schema():
+    compact = source(dict[str, int], whitespace="compact")
+    assert compact == PythonType(dict[str, int], whitespace="compact")
+    assert compact.plain_form == PythonType(dict[str, int], "declared", "compact", "plain")
+    assert source(int).plain_form == PythonType(int, "declared", "natural", "plain")
+    assert source(Union[int, A], spelling="plain") == Either((PythonType(int, spelling="plain"), A))  # noqa: UP007
+    with pytest.raises(SourceError, match="whitespace is 'tight': it must be one of"):
+        source(int, whitespace="tight")
+    for other in (A, "text", JsonSchema({})):
+        with pytest.raises(SourceError, match="are options of Python types"):
+            source(other, spelling="plain")
+
+
+def test_types_that_do_not_hash_are_told_apart_by_identity():
+    class Unhashable:
+        __hash__ = None  # type: ignore[assignment]
+
+    value = Unhashable()
+    assert hash(PythonType(value)) == hash(PythonType(value))
+
+
+@pytest.mark.parametrize("value", [None, 3, 2.5, b"bytes", ["a"], ("a",), {"a"}, {"type": "null"}])
+def test_what_is_no_source_is_refused(value):
+    with pytest.raises(SourceError, match="is not a source"):
+        source(value)
+
+
+def test_a_bare_schema_is_refused_with_the_way_to_write_it():
+    with pytest.raises(SourceError, match=r"JsonSchema\(\.\.\.\)"):
+        source({"type": "string"})
+
+
+@pytest.mark.parametrize("options", ["yes", 3, None, {"yes": 1, "no": 2}])
+def test_choice_takes_a_list(options):
+    with pytest.raises(SourceError, match="list of strings"):
+        Choice(options)
+
+
+def test_choice_needs_an_option_and_texts():
+    with pytest.raises(SourceError, match="at least one"):
+        Choice([])
+    with pytest.raises(SourceError, match="must be a str, not 3"):
+        Choice(["a", 3])
+
+
+def test_lone_surrogates_are_no_text():
+    with pytest.raises(SourceError, match="character 1"):
+        Literal("a\ud800")
+    with pytest.raises(SourceError, match="pattern must be a str"):
+        Regex(b"a")
+
+
+def test_a_wrong_dialect_is_refused():
+    with pytest.raises(SourceError, match="perl"):
+        Regex("a", dialect="perl")
+
+
+@pytest.mark.parametrize("flags", [None, 2, ["i"], b"i"])
+def test_flags_are_letters(flags):
+    with pytest.raises(SourceError, match=r"flags must be letters of 'imsxau', as in \(\?im\)"):
+        Regex("a", flags=flags)
+
+
+def test_repeat_takes_counts_in_order():
+    assert repeat("a", 1, 3) == Repetition(Literal("a"), 1, 3)
+    assert repeat(A) == Repetition(A, 0, None)
+    for low, high in [(-1, 2), (3, 2), (1.5, None), (True, 2), (0, "3")]:
+        with pytest.raises(SourceError, match="the bounds must be"):
+            repeat(A, low, high)

@@ -1,0 +1,169 @@
+"""`Vocabulary`, given its tokens."""
+
+import copy
+import dataclasses
+import pickle
+import subprocess
+import sys
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from guideway.errors import LimitError, ModelError
+from guideway.vocabulary.vocabulary import Vocabulary
+
+TOKENS = st.lists(st.one_of(st.none(), st.binary(max_size=3)), max_size=12)
+
+
+def test_the_tokens_of_an_id_without_spelling_are_none() -> None:
+    vocabulary = Vocabulary([b"a", None, b""])
+    assert vocabulary.tokens == (b"a", None, None)
+    assert vocabulary.trie.token_ids.tolist() == [0]
+
+
+def test_tokens_of_numpys_own_bytes_are_bytes() -> None:
+    assert Vocabulary([np.bytes_(b"a"), None]) == Vocabulary([b"a", None])
+
+
+def test_end_ids_never_stand_in_a_text_whatever_their_spelling() -> None:
+    vocabulary = Vocabulary([b"a", b"</s>", b"stop", None], eos_ids=[1, 3])
+    assert vocabulary.tokens == (b"a", None, b"stop", None)
+    assert vocabulary.eos_ids == {1, 3}
+    assert vocabulary.special == {"</s>": 1, "<end 3>": 3}
+    assert vocabulary.trie.token_ids.tolist() == [0, 2]
+
+
+def test_special_tokens_lose_their_spelling_and_keep_their_name() -> None:
+    vocabulary = Vocabulary([b"a", b"<x>"], eos_ids={1}, special={"<x>": 1})
+    assert vocabulary.tokens == (b"a", None)
+    assert vocabulary.special == {"<x>": 1}
+
+
+def test_width_may_exceed_the_tokens_and_an_end_id_may_lie_there() -> None:
+    vocabulary = Vocabulary([b"a"], eos_ids={5}, special={"<y>": 4}, width=8)
+    assert vocabulary.width == 8
+    assert vocabulary.eos_ids == {5}
+    assert len(vocabulary.tokens) == 1
+
+
+def test_end_ids_from_a_config_array_are_accepted() -> None:
+    assert Vocabulary([b"a", None], eos_ids=list(np.array([1]))).eos_ids == {1}
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        ({"tokens": [b"a", "b"]}, "token 1 is 'b' of type str: it must be bytes"),
+        ({"tokens": [b"a", 3]}, "token 1 is 3"),
+        ({"tokens": [b"a"], "eos_ids": [1]}, "end id must be a whole number from 0 to 0, not 1"),
+        ({"tokens": [b"a"], "eos_ids": [-1]}, "from 0 to 0, not -1"),
+        ({"tokens": [b"a", b"b"], "eos_ids": [True]}, "from 0 to 1, not True"),
+        ({"tokens": [b"a"], "eos_ids": ["a"]}, "from 0 to 0, not 'a'"),
+        (
+            {"tokens": [b"a", b"b"], "width": 1},
+            "width must be at least the number of tokens, 2, not 1",
+        ),
+        ({"tokens": [b"a"], "width": True}, "tokens, 1, not True"),
+        ({"tokens": [b"a"], "width": 2.0}, "tokens, 1, not 2.0"),
+        ({"tokens": [b"a"], "lead": " "}, "lead must be bytes, not ' '"),
+        (
+            {"tokens": [b"a"], "special": {"<x>": 9}},
+            "special token '<x>' must be a whole number from 0 to 0, not 9",
+        ),
+        ({"tokens": [b"a"], "special": None}, "special must be a dict from names to ids, not None"),
+        ({"tokens": [b"a"], "special": {3: 0}}, "the names in special must be texts, not 3"),
+        ({"tokens": [b"a"], "special": {"\ud800": 0}}, "must be texts, not '\\ud800'"),
+        ({"tokens": [b"a"], "loss": None}, "loss must be a str, not None"),
+    ],
+)
+def test_wrong_arguments_are_named(arguments: dict[str, Any], message: str) -> None:
+    with pytest.raises(ModelError) as error:
+        Vocabulary(**arguments)
+    assert message in str(error.value)
+
+
+@pytest.mark.parametrize("width", [10**8, 10**12])
+def test_a_width_beyond_what_rows_can_have_is_refused(width: int) -> None:
+    with pytest.raises(LimitError, match="width must be at most 16777216") as error:
+        Vocabulary([b"a"], width=width)
+    assert (error.value.limit, error.value.given, error.value.needed) == ("width", width, 1 << 24)
+    assert Vocabulary([b"a"], width=1 << 24).width == 1 << 24
+
+
+@given(TOKENS)
+def test_spellable_bytes_and_closure_agree_with_brute_force(tokens: list[bytes | None]) -> None:
+    vocabulary = Vocabulary(tokens)
+    occurring = {byte for token in tokens if token for byte in token}
+    assert {byte for byte in range(256) if vocabulary.spellable >> byte & 1} == occurring
+    assert vocabulary.closed == all(bytes([byte]) in tokens for byte in occurring)
+
+
+@given(TOKENS, TOKENS)
+def test_vocabularies_are_equal_exactly_when_their_contents_are(
+    left: list[bytes | None], right: list[bytes | None]
+) -> None:
+    one, other = Vocabulary(left), Vocabulary(right)
+    assert (one == other) == (one.tokens == other.tokens)
+    again = Vocabulary(left)
+    assert one == again
+    assert hash(one) == hash(again)
+
+
+def test_every_part_of_the_content_counts_for_equality() -> None:
+    plain = Vocabulary([b"a", b"b"])
+    others = [
+        Vocabulary([b"a", b"b"], eos_ids={1}),
+        Vocabulary([b"a", None]),
+        Vocabulary([b"ab", None]),
+        Vocabulary([b"a", b"b"], width=3),
+        Vocabulary([b"a", b"b"], lead=b" "),
+        Vocabulary([b"a", b"b"], special={"b": 1}),
+        Vocabulary([b"a", b"b"], loss="it lowers the case"),
+    ]
+    assert len({plain, *others}) == 8
+    assert plain != "no vocabulary"
+    assert not others[-1].lossless
+    assert plain.lossless
+
+
+def test_a_vocabulary_cannot_be_changed_and_survives_copying() -> None:
+    vocabulary = Vocabulary([b"a"], eos_ids={0})
+    with pytest.raises(dataclasses.FrozenInstanceError):
+        vocabulary.width = 3  # pyright: ignore[reportAttributeAccessIssue]
+    assert copy.deepcopy(vocabulary) == vocabulary
+    assert pickle.loads(pickle.dumps(vocabulary)) == vocabulary
+    assert repr(vocabulary) == "Vocabulary(1 tokens, width 1, end ids [0])"
+
+
+def test_vocabularies_load_no_tokenizer_library_until_a_file_is_read() -> None:
+    code = (
+        "import sys, guideway.vocabulary.vocabulary\n"
+        "print([m for m in ('tokenizers', 'transformers', 'torch') if m in sys.modules])"
+    )
+    loaded = subprocess.run(
+        [sys.executable, "-c", code], capture_output=True, text=True, check=True
+    )
+    assert loaded.stdout.strip() == "[]"
+
+
+@pytest.mark.parametrize(
+    ("arguments", "named"),
+    [
+        ((5,), "tokens"),
+        ((b"ab",), "tokens"),
+        (([b"a"], None), "eos_ids"),
+        (([b"a"], "0"), "eos_ids"),
+    ],
+)
+def test_what_is_no_collection_is_refused(arguments: Any, named: str):
+    with pytest.raises(ModelError, match=f"{named} must be a list"):
+        Vocabulary(*arguments)
+
+
+def test_a_tokenizer_file_is_a_path_or_bytes():
+    source: Any = 5
+    with pytest.raises(ModelError, match="path or the bytes of the file, not 5"):
+        Vocabulary.from_tokenizer_json(source)

@@ -1,0 +1,195 @@
+"""Green lists: the numbers of Kirchenbauer et al. 2023, and lists among what is allowed."""
+
+import math
+from math import comb
+
+import numpy as np
+import pytest
+import torch
+from torch import Tensor
+
+from guideway.automaton.token_tries import pack
+from guideway.watermark.evidence import Evidence, evidence
+from guideway.watermark.scheme import (
+    Scheme,
+    biased,
+    green_count,
+    green_free,
+    green_within,
+    numbers,
+    row_keys,
+    secret_of,
+)
+
+GAIN = math.e**2
+T = 200
+
+
+def drawn(row: Tensor, noise: torch.Generator) -> Tensor:
+    """A token of each row."""
+    return torch.multinomial(row.softmax(1), 1, generator=noise)[:, 0]
+
+
+def test_a_soft_watermark_multiplies_a_rare_token_by_4_1945_at_worst() -> None:
+    # The token is green with probability ½, and all the rest of the mass is red.
+    row = torch.tensor([[math.log(1e-6), 0.0]]).expand(2, 2)
+    green = torch.tensor([[True, False], [False, False]])
+    after = biased(row, green, torch.zeros_like(green), 2.0).softmax(1)[:, 0]
+    assert float(after.mean() / 1e-6) == pytest.approx(1 + (GAIN - 1) / 2, rel=1e-4)
+    assert pytest.approx(4.1945, abs=1e-4) == 1 + (GAIN - 1) / 2
+
+
+def test_theorem_4_2_holds_where_the_spike_entropy_is_0_807() -> None:
+    factor = 0.5 * (GAIN - 1) / (1 + (GAIN - 1) * 0.5)
+    assert factor == pytest.approx(0.7616, abs=1e-4)
+    share = 0.5 * GAIN * 0.807 / (1 + (GAIN - 1) * 0.5)
+    mean, spread = T * share, math.sqrt(T * share * (1 - share))
+    assert (mean, spread) == (pytest.approx(142.16, abs=0.01), pytest.approx(6.41, abs=0.01))
+    above = (mean - T / 2 - 4 * math.sqrt(T / 4)) / spread
+    assert 0.5 * math.erfc(-above / math.sqrt(2)) == pytest.approx(0.985, abs=5e-4)
+    # One likely token beside many rare ones, so that Σ p / (1 + z p) is 0.807.
+    low, high = 0.0, 1.0
+    for _ in range(60):
+        p = (low + high) / 2
+        rest = (1 - p) / 999
+        spike = p / (1 + factor * p) + 999 * rest / (1 + factor * rest)
+        low, high = (p, high) if spike > 0.807 else (low, p)
+    row = torch.tensor([p] + [rest] * 999).log().expand(4000, 1000)
+    noise = torch.Generator().manual_seed(3)
+    contexts = torch.arange(4000)[:, None]
+    green = green_free(numbers(Scheme(1, gamma=0.5), contexts, None, 1000), 0.5)
+    tokens = drawn(biased(row, green, torch.zeros_like(green), 2.0), noise)
+    found = float(green.gather(1, tokens[:, None]).float().mean())
+    assert found > share - 3 * math.sqrt(share * (1 - share) / 4000)  # it is a bound
+
+
+def test_a_uniform_model_draws_green_tokens_with_0_8808_and_at_temperature_0_7_with_0_9457() -> (
+    None
+):
+    row = torch.zeros(3000, 400)
+    green = green_free(numbers(Scheme(2, gamma=0.5), torch.arange(3000)[:, None], None, 400), 0.5)
+    ends = torch.zeros_like(green)
+    late = biased(row, green, ends, 2.0).softmax(1).masked_fill(~green, 0.0).sum(1).mean()
+    early = (biased(row, green, ends, 2.0) / 0.7).softmax(1).masked_fill(~green, 0.0).sum(1).mean()
+    assert float(late) == pytest.approx(0.8808, abs=1e-3)
+    assert (0.8808 - 0.5) * T / math.sqrt(T / 4) == pytest.approx(10.77, abs=0.01)
+    assert float(early) == pytest.approx(0.9457, abs=1e-3)
+
+
+def test_ends_are_as_probable_as_they_were_whatever_the_key_and_red_tokens_never_drawn_hard() -> (
+    None
+):
+    row = torch.randn(300, 50, generator=torch.Generator().manual_seed(4)) * 3
+    row[:, 7] = -math.inf
+    ends = torch.zeros(300, 50, dtype=torch.bool)
+    ends[:, 49] = True
+    each = [numbers(Scheme(secret_of(n)), torch.tensor([[1]]), None, 50) for n in range(300)]
+    green = green_free(torch.cat(each), 0.25)
+    for delta in (0.5, 2.0, 30.0, math.inf):
+        after = biased(row, green, ends, delta).softmax(1)
+        assert torch.allclose(after[:, 49], row.softmax(1)[:, 49], rtol=1e-4)
+        assert not after[:, 7].any()
+    assert not after.masked_fill(green | ends, 0.0).any()
+    nothing = biased(row, torch.zeros_like(green), ends, math.inf)
+    assert torch.equal(nothing, row)
+    only = row.masked_fill(~ends, -math.inf)
+    assert torch.equal(biased(only, green, ends, 2.0).softmax(1), only.softmax(1))
+
+
+@pytest.mark.parametrize(("size", "plain"), [(2, 0.381), (4, 0.620), (10, 0.722)])
+def test_a_list_among_few_allowed_tokens_keeps_its_strength(size: int, plain: float) -> None:
+    # Per token (E − γ) / σ with γ ½: any colouring, against half of what is allowed.
+    rate = sum(comb(size, k) / 2**size * GAIN * k / (GAIN * k + size - k) for k in range(size + 1))
+    assert 2 * (rate - 0.5) == pytest.approx(plain, abs=1e-3)
+    row = torch.zeros(2000, size)
+    allowed = torch.ones(2000, size, dtype=torch.bool)
+    each = numbers(Scheme(9, gamma=0.5), torch.arange(2000)[:, None], None, size)
+    key = row_keys(Scheme(9, gamma=0.5), torch.arange(2000)[:, None])
+    green = green_within(each, allowed, green_count(key, allowed.sum(1), 0.5))
+    after = biased(row, green, ~allowed, 2.0).softmax(1).masked_fill(~green, 0.0).sum(1)
+    assert float(2 * (after.mean() - 0.5)) == pytest.approx(0.762, abs=1e-3)
+
+
+def test_both_colours_exist_wherever_two_tokens_are_allowed_and_the_share_is_gamma() -> None:
+    noise = torch.Generator().manual_seed(5)
+    allowed = torch.rand(4000, 30, generator=noise) < torch.rand(4000, 1, generator=noise) * 0.9
+    scheme = Scheme(3, gamma=0.3)
+    contexts = torch.arange(4000)[:, None]
+    sizes = allowed.sum(1)
+    count = green_count(row_keys(scheme, contexts), sizes, 0.3)
+    green = green_within(numbers(scheme, contexts, None, 30), allowed, count)
+    assert torch.equal(green.sum(1), count.clamp(min=0))
+    assert not (green & ~allowed).any()
+    some = sizes >= 2
+    assert ((count >= 1) & (count < sizes))[some].all()
+    many = sizes >= 4
+    assert float((count[many] / sizes[many]).mean()) == pytest.approx(0.3, abs=0.01)
+    assert ((count - 0.3 * sizes).abs() < 1)[many].all()
+
+
+def simulated(size: int, texts: int) -> tuple[list[Evidence], list[Evidence], list[Evidence]]:
+    """Texts of 200 tokens of which 120 are forced: plain, forced dropped, among the allowed."""
+    noise = torch.Generator().manual_seed(size)
+    count = texts * T
+    forced = torch.arange(count) % T < 120
+    plain, within = Scheme(11, gamma=0.5), Scheme(12, gamma=0.5)
+    contexts = torch.arange(count)[:, None]
+    row, ends = torch.zeros(count, size), torch.zeros(count, size, dtype=torch.bool)
+    of_plain = green_free(numbers(plain, contexts, None, size), 0.5)
+    key = row_keys(within, contexts)
+    half = green_count(key, torch.full((count,), size), 0.5)
+    among = green_within(numbers(within, contexts, None, size), ~ends, half)
+    found = list[Tensor]()
+    for green in (of_plain, among):
+        tokens = drawn(biased(row, green, ends, 2.0), noise).masked_fill(forced, 0)
+        found.append(green.gather(1, tokens[:, None])[:, 0].double())
+
+    def judged(scores: Tensor, kept: Tensor) -> list[Evidence]:
+        parts = list[Evidence]()
+        for text in range(texts):
+            at = slice(text * T, text * T + T)
+            some = scores[at][kept[at]].numpy()
+            flat = np.full(len(some), 0.5)
+            parts.append(Evidence(plain, np.arange(len(some)), some, flat, flat / 2))
+        return parts
+
+    everything = torch.ones_like(forced)
+    return judged(found[0], everything), judged(found[0], ~forced), judged(found[1], ~forced)
+
+
+@pytest.mark.parametrize(
+    ("size", "plain", "dropped", "among"),
+    [(2, (2.2, 0.03), (3.4, 0.27), (6.8, 1.0)), (4, (3.5, None), (5.5, None), (6.8, None)),
+     (8, (4.1, None), (6.4, None), (6.8, None))],
+)  # fmt: skip
+def test_where_most_tokens_are_forced_a_list_among_the_allowed_is_found_and_a_plain_one_not(
+    size: int,
+    plain: tuple[float, float | None],
+    dropped: tuple[float, float | None],
+    among: tuple[float, float | None],
+) -> None:
+    texts = 150
+    for found, (z, share) in zip(simulated(size, texts), (plain, dropped, among), strict=True):
+        each = [one.z for one in found]
+        assert sum(each) / texts == pytest.approx(z, abs=0.3)
+        if share is not None:
+            spread = 4 * math.sqrt(max(share * (1 - share), 0.01) / texts)
+            assert sum(one > 4 for one in each) / texts == pytest.approx(share, abs=spread)
+
+
+def test_without_a_mark_lists_among_what_is_allowed_are_found_as_often_as_by_chance() -> None:
+    noise = torch.Generator().manual_seed(6)
+    zs, ps = list[float](), list[float]()
+    for key in range(200):
+        tokens = torch.randint(0, 64, (60,), generator=noise)
+        sets = torch.rand(60, 64, generator=noise) < torch.rand(60, 1, generator=noise) ** 3
+        sets[torch.arange(60), tokens] = True
+        packed = [pack(row.nonzero()[:, 0].numpy(), 64) for row in sets]
+        found = evidence(Scheme(secret_of(key), gamma=0.25), tokens.tolist(), [False] * 60, packed)
+        zs.append(found.z)
+        ps.append(found.p)
+    assert abs(np.mean(zs)) < 4 / math.sqrt(200)
+    assert abs(np.std(zs) - 1) < 4 / math.sqrt(400)
+    for level in (0.5, 0.1, 0.02):
+        allowed = level * 200 + 4 * math.sqrt(level * 200)
+        assert sum(p <= level for p in ps) <= allowed
