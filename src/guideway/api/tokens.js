@@ -24,7 +24,7 @@
     .token:hover { outline: 1px solid color-mix(in srgb, currentColor 45%, transparent); }
     .token:focus-visible, .token[aria-selected="true"] { outline: 2px solid currentColor;
       outline-offset: 1px; }
-    .forced { color: color-mix(in srgb, currentColor 68%, transparent); font-style: italic; }
+    .forced { color: color-mix(in srgb, currentColor 88%, transparent); font-style: italic; }
     .drafted { border-top-color: #3b82d6; }
     .green { border-bottom: 2px solid #1f9d55; }
     .red { border-bottom: 2px dashed #d64545; }

@@ -165,11 +165,13 @@ function toAddress() {
 
 function fromAddress() {
   const given = Object.fromEntries(new URLSearchParams(location.hash.slice(1)));
-  const kind = given.kind in EXAMPLES ? given.kind : DEFAULTS.kind;
-  for (const [name, value] of Object.entries({ ...defaults(kind), ...given, kind })) {
-    if (!(name in DEFAULTS)) continue;
+  const kind = Object.hasOwn(EXAMPLES, given.kind) ? given.kind : DEFAULTS.kind;
+  const usual = defaults(kind);
+  for (const [name, value] of Object.entries({ ...usual, ...given, kind })) {
+    if (!Object.hasOwn(usual, name)) continue;
     if (name === "watermark" && value) addMark(value); // names of the server may come later
     fields[name].value = value;
+    if (value !== usual[name] && $("more").querySelector(`[name=${name}]`)) $("more").open = true;
   }
   showKind();
 }
