@@ -2,6 +2,7 @@
 nothing."""
 
 import asyncio
+import gc
 import json
 import time
 from collections.abc import Iterator
@@ -560,3 +561,37 @@ def test_a_request_that_takes_too_long_ends() -> None:
         assert "0.2 seconds" in answer.text
     assert found.app.state.server.open == 0
     engine.close(cancel=True)
+
+
+@pytest.mark.parametrize("at", [1, 2, 5])
+def test_a_client_that_leaves_while_the_server_sends_leaves_nothing(client: Client, at: int):
+    """Of a stream that nobody reads to its end, nothing waits for the garbage collector."""
+    asked = {"prompt": "x", "stream": True, "structured_outputs": {"regex": "[ab]{200}"}}
+    messages = iter([{"type": "http.request", "body": json.dumps(asked).encode()}])
+
+    async def leave() -> None:
+        left, sent = asyncio.Event(), 0
+
+        async def receive() -> Any:
+            if (first := next(messages, None)) is not None:
+                return first
+            await left.wait()
+            return {"type": "http.disconnect"}
+
+        async def send(message: Any) -> None:
+            nonlocal sent
+            sent += 1
+            if sent == at:
+                left.set()
+                await asyncio.sleep(0.1)
+
+        scope = {"type": "http", "method": "POST", "path": "/v1/completions", "headers": []}
+        await client.app({**scope, "query_string": b"", "http_version": "1.1"}, receive, send)
+        assert client.app.state.server.open == 0
+
+    gc.collect()
+    gc.disable()
+    try:
+        asyncio.run(leave())
+    finally:
+        gc.enable()

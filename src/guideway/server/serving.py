@@ -12,6 +12,7 @@ from fastapi import Request, Response
 from fastapi.responses import StreamingResponse
 from pydantic import BaseModel, ValidationError
 from pydantic_core import from_json
+from starlette.types import Receive, Scope, Send
 
 from guideway.api.engine import Engine
 from guideway.api.result import Part, Result
@@ -154,9 +155,9 @@ class Server:
             first = await self.attended(request, anext(parts))
             kept = opened.pop_all()
 
-        async def body() -> AsyncIterator[str]:
+        async def body() -> AsyncGenerator[str]:
             try:
-                async with kept, asyncio.timeout_at(until):
+                async with asyncio.timeout_at(until):
                     for event in (*events.first(len(asked)), *events.part(*first)):
                         yield event
                     async for number, part in parts:
@@ -172,7 +173,22 @@ class Server:
                     logger.exception("a stream has failed")
                 yield events.failed(refusal)
 
-        return StreamingResponse(body(), media_type="text/event-stream")
+        return _Stream(body(), kept)
+
+
+@final
+class _Stream(StreamingResponse):
+    """A stream that ends with its response, also where a client leaves before it is read."""
+
+    def __init__(self, events: AsyncGenerator[str], kept: contextlib.AsyncExitStack) -> None:
+        super().__init__(events, media_type="text/event-stream")
+        kept.push_async_callback(events.aclose)
+        self._kept = kept
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Send the events, and close all that they need."""
+        async with self._kept:
+            await super().__call__(scope, receive, send)
 
 
 async def merged(
