@@ -33,6 +33,7 @@
     .head { align-items: center; gap: .5rem; }
     .head b, code, .name { font-family: ui-monospace, SFMono-Regular, Menlo, Consolas, monospace; }
     .head b { font-size: 1.25rem; margin-right: .25rem; white-space: pre-wrap; }
+    .head small { font-size: .8125rem; opacity: .75; }
     .chip { font-size: .75rem; padding: .05rem .55rem; border-radius: 99px;
       border: 1px solid color-mix(in srgb, currentColor 35%, transparent); }
     .about { margin: .5rem 0 1.25rem; gap: .5rem 1.75rem; }
@@ -113,9 +114,9 @@
       item.style.setProperty("--p", each.probability);
       list.append(item);
     }
-    const moved = stage.moved === null ? "" : `, moved ${stage.moved.toFixed(2)}`;
-    const about = make("small", "", `entropy ${stage.entropy.toFixed(2)}${moved} nats`);
-    about.title = "moved: Kullback-Leibler divergence from its input";
+    const moved = stage.moved === null ? "" : ` · moved ${stage.moved.toFixed(2)}`;
+    const about = make("small", "", `entropy ${stage.entropy.toFixed(2)}${moved}`);
+    about.title = "in nats; moved: Kullback-Leibler divergence from the input of the stage";
     return make("li", "stage", make("span", "name", stage.name), about, list);
   }
 
@@ -123,6 +124,7 @@
     const detail = make("div", "detail");
     const head = make("p", "head", make("b", "", quoted(step.text) || "(nothing)"));
     head.append(...kinds(step).map((kind) => make("span", "chip", kind)));
+    head.append(make("small", "", `token ${step.token}`));
     const facts = [
       ["probability by the model", probability(step)],
       ["removed by the constraint", percent(step.mass_removed)],
@@ -133,7 +135,6 @@
       facts.push(["tokens allowed", `${state.allowed}`]);
       if (state.forced) facts.push(["must come", make("code", "", quoted(state.forced))]);
     }
-    facts.push(["token id", `${step.token}`]);
     const about = make("dl", "about");
     for (const [name, fact] of facts) {
       about.append(make("div", "", make("dt", "", name), make("dd", "", fact)));

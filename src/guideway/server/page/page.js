@@ -200,11 +200,12 @@ function fail(error) {
     shown.textContent = lines.join("\n");
     $("error").append(shown);
   }
-  if (error.place && !first.includes(error.place)) {
+  if (error.place?.startsWith("/") && !first.includes(error.place)) {
     const place = document.createElement("p");
     place.textContent = `at ${error.place}`;
     $("error").append(place);
   }
+  $("error").scrollIntoView({ block: "nearest" });
 }
 
 // Run an action; show its error, but not that it was stopped.
@@ -229,7 +230,7 @@ function facts(ended, seconds) {
     `${count(steps.length, "token")} in ${seconds.toFixed(1)} s`,
     of("forced") && `${of("forced")} forced`,
     of("drafted") && `${of("drafted")} drafted`,
-    removed && `${(100 * removed).toFixed(1)} % of probability removed on average`,
+    removed && `${(100 * removed).toFixed(1)} % removed on average`,
     `ended by ${ended}`,
   ].filter(Boolean);
 }
@@ -251,6 +252,7 @@ async function generate() {
     text = "";
     view.hidden = false;
     $("empty").hidden = true;
+    $("tokens-title").scrollIntoView({ block: "nearest" });
     for await (const { choices } of events(answer)) {
       for (const choice of choices) {
         const { delta } = choice;
@@ -318,7 +320,7 @@ async function detect() {
     define($("evidence"), [
       ["key", watermark],
       ["z", `${found.z.toFixed(2)} standard deviations above chance`],
-      ["p", `${chance}: a text without the mark looks like this so often`],
+      ["p", `${chance}, the probability of this by chance`],
       ["green", `${(100 * found.green_fraction).toFixed(1)} %, by chance ${(100 * found.expected).toFixed(1)} %`],
       ["counted", `${found.counted} of ${count(found.tokens, "token")}`],
     ]);
