@@ -163,8 +163,8 @@ def crowded(params: list[SamplingParams]) -> tuple[Any, int]:
     llm = started(
         structured_outputs_config=BACKEND,
         logits_processors=["guideway.integrations.vllm:GuidewayV1"],
-        block_size=16,
-        num_gpu_blocks_override=24,
+        block_size=32,
+        num_gpu_blocks_override=12,
         disable_log_stats=False,
     )
     outputs = llm.generate([PROMPTS[n % 4] for n in range(len(params))], params, use_tqdm=False)

@@ -46,6 +46,16 @@ def formed(form: Any) -> Any:
         ({"json": SCHEMA}, ['{"a": 1}'], ['{"a":1,"b":2}', "{}"]),
         (json.dumps({"json": json.dumps(SCHEMA)}), ['{"a":1}'], ["1"]),
         (formed({"type": "regex", "pattern": "\\d"}), ["1"], ["１"]),
+        (
+            formed(schema(SCHEMA) | {"style": "qwen_xml"}),
+            ["<parameter=a>\n1\n</parameter>\n", "<parameter=a>1</parameter>"],
+            ["", "<parameter=a>x</parameter>", "<parameter=b>1</parameter>"],
+        ),
+        (
+            formed(schema(value=True) | {"style": "qwen_xml"}),
+            ["", "<parameter=b>\nx</y\n</parameter>\n<parameter=a>1</parameter>"],
+            ["<parameter=a>1"],
+        ),
         ({"json": True}, ["1", "[{}]"], [""]),
         ({"json_object": True}, ["{}", '{"x": [1]}'], ["[]"]),
         ({"regex": "a+|é"}, ["aa", "é"], ["", "ab"]),
@@ -176,7 +186,7 @@ def test_a_token_of_a_structural_tag_is_one_id():
     ("request_", "error", "said"),
     [
         (formed({"type": "dispatch", "rules": []}), gw.UnsupportedError, "'dispatch'; known are"),
-        (formed(schema(SCHEMA) | {"style": "qwen_xml"}), gw.UnsupportedError, "style = 'qwen_xml'"),
+        (formed(schema(SCHEMA) | {"style": "x"}), gw.UnsupportedError, "style 'x' .* qwen_xml"),
         (formed({"type": "any_text", "max_tokens": 3}), gw.UnsupportedError, "max_tokens = 3"),
         (formed(TRIGGERED | {"excludes": "x"}), gw.SourceError, "a list of strings"),
         (formed({"type": "any_text", "excludes": "x"}), gw.SourceError, "a list of strings"),

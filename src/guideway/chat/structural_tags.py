@@ -13,15 +13,39 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any, Final, TypeAlias
 
+from guideway.chat.tool_formats import elements_of
+from guideway.chat.tool_literals import Elements, elements, parameters
 from guideway.context_free.lark.source import Lark
 from guideway.errors import SourceError, UnsupportedError, brief
 from guideway.json_schema.source import bare_schema
 from guideway.sources.regions import Tag, regions, special, tag, until
-from guideway.sources.sources import Choice, Either, Gbnf, Regex, Source, Text, repeat, source
+from guideway.sources.sources import (
+    Choice,
+    Either,
+    Gbnf,
+    Literal,
+    Regex,
+    Source,
+    Text,
+    repeat,
+    source,
+)
 from guideway.sources.sources import Sequence as Joined
 
 Spec: TypeAlias = Mapping[str, Any]
 
+_LINE: Final = Regex("\n?")
+_STYLES: Final[Mapping[str, Elements]] = {
+    "qwen_xml": Elements(
+        begin=(Literal("<parameter="),),
+        middle=(Literal(">"), _LINE),
+        end=Regex("\n?</parameter>"),
+        behind=(_LINE,),
+    ),
+    "glm_xml": elements_of("glm47"),
+    "deepseek_xml": elements_of("deepseek_v32"),
+    "minimax_xml": elements_of("minimax_m2"),
+}
 _RULE: Final = re.compile(r"^\s*[A-Za-z][\w-]*\s*::=", re.MULTILINE)
 
 
@@ -82,7 +106,7 @@ def _format(form: Spec) -> Source:
         )
     taken, read = _FORMATS[form["type"]]
     for option, value in form.items():
-        if option not in ("type", *taken) and value not in (None, False, [], "json"):
+        if option not in ("type", *taken) and value not in (None, False, []):
             raise UnsupportedError(
                 f"the option {option} = {brief(value)} in a structural tag",
                 feature=f"structural tag: {option}",
@@ -92,6 +116,29 @@ def _format(form: Spec) -> Source:
 
 def _excluded(form: Spec) -> tuple[str, ...]:
     return Choice(form["excludes"]).options if form.get("excludes") else ()
+
+
+def _json_schema(form: Spec) -> Source:
+    """A text of a schema as JSON, or as the elements of a family of models."""
+    schema, style = form["json_schema"], form.get("style") or "json"
+    if style == "json":
+        return bare_schema(schema)
+    if style not in _STYLES:
+        raise UnsupportedError(
+            f"the style {brief(style)} in a structural tag; known are json, {', '.join(_STYLES)}",
+            feature=f"structural tag: style {style}",
+        )
+    return _elements(schema, _STYLES[style])
+
+
+def _elements(schema: Any, form: Elements) -> Source:
+    if schema is not True:
+        return elements(parameters("in a structural tag", bare_schema(schema)), form)
+    name, value = Regex("[a-zA-Z_][a-zA-Z0-9_]*"), until(form.end, include=False)
+    inside: list[Source] = [Joined((*form.middle, value))]
+    if form.json is not None:
+        inside.append(Joined((*form.json, bare_schema(True) & value)))
+    return repeat(Joined((*form.begin, name, _either(inside), form.end, *form.behind)))
 
 
 def _any_text(form: Spec) -> Source:
@@ -147,7 +194,7 @@ def _separated(form: Spec) -> Source:
 
 _FORMATS: Final[Mapping[str, tuple[tuple[str, ...], Callable[[Spec], Source]]]] = {
     "const_string": (("value",), lambda form: source(form["value"])),
-    "json_schema": (("json_schema",), lambda form: bare_schema(form["json_schema"])),
+    "json_schema": (("json_schema", "style"), _json_schema),
     "regex": (("pattern",), lambda form: Regex(form["pattern"], dialect="ecma")),
     "grammar": (("grammar",), lambda form: grammar(form["grammar"])),
     "any_text": (("excludes",), _any_text),

@@ -320,3 +320,11 @@ def format_name(given: object) -> str:
 
 def _squashed(name: str) -> str:
     return re.sub("[-_. ]", "", name.casefold())
+
+
+def elements_of(name: str) -> Elements:
+    """Notation of the arguments of a format that writes them as elements."""
+    found = FORMATS[name].arguments
+    if not isinstance(found, Elements):
+        raise SourceError(f"the tool format {name} writes no elements")
+    return found
