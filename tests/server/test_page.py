@@ -10,9 +10,9 @@ from urllib.parse import urlencode
 
 import pytest
 import uvicorn
-from guideway.engine.fake import FakeModel
 
 import guideway as gw
+from guideway.models.fake import FakeModel
 from guideway.server import create_app
 from guideway.server.page import FILES
 from guideway.server.settings import Names
